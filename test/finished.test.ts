@@ -18,7 +18,7 @@ test("finish ends the window: tenants may use their machines as natively, and th
   const loaded = await at.digest();
   const early = await at.start("status").ended;
   assert.match(early.out, /not yet: until then deleting or rebuilding .* ends in ERROR/);
-  assert.match(early.err, /^Next: nova2ironic verify .*\(where it finds nothing: .* finish /m);
+  assert.match(early.err, /^Next: nova2ironic verify .*# where it finds nothing: .* finish /m);
   assert.deepEqual(await guards(at), [FREE, FREE, GUARDED, FREE, FREE, GUARDED]);
 
   const shown = await runs(0, ["finish", ...on, "--plan", "-f", "json"]);

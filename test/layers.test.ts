@@ -29,6 +29,7 @@ const CORE = [
   "report",
   "policy",
   "proxy",
+  "adoptable",
 ];
 
 /** The map of the tool. A new room is a row; a new arrow needs a reason in the change's message. */
@@ -54,6 +55,8 @@ const MAP: readonly Room[] = [
   edge("tftp", [], ["edge/disk", "edge/process"]),
   edge("database", ["knex", "mysql2", "pg", "libsql"], ["edge/process"]),
   { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
+  // Its tables stand beside nova-baremetal's own, and are told from them.
+  edge("leases", [], ["edge/database", "edge/nova-bm"]),
   // A table is copied as an archive has it: described, read and written by what was proved on three servers.
   edge("copy", ["knex", "libsql"], ["edge/database", "edge/nova-bm"]),
   { room: "edge/nova", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
@@ -68,6 +71,9 @@ const MAP: readonly Room[] = [
   edge("openstack", ["yaml"]),
   { room: "edge/ironic-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "edge/nova-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
+  // A broker's management API: another service over the same HTTP, with a login of its own.
+  { room: "edge/rabbit", rooms: ["model", "edge/config", "edge/openstack"], packages: ["node:"] },
+  { room: "edge/neutron", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "edge/glance", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   // What this tool serves; what is asked there is nobody's business here.
   edge("http"),

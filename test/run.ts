@@ -10,15 +10,13 @@ import { cloudPrograms } from "./lab/cloud/programs.ts";
 import { inMemory } from "./lab/folder.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
+import { installForAll } from "./lab/packages.ts";
 import type { Server } from "./lab/server.ts";
-import { groupsOf, isQuick } from "./runner/groups.ts";
+import { groupsOf, isQuick, sharing } from "./runner/groups.ts";
 import { longest, record, type Took, timesIn } from "./runner/times.ts";
 
 /** The tests that start a real Keystone; one a real Nova and Glance too. */
-const REAL_CLOUD = [
-  ...["nova/real.test.js", "ironic/rest-keystone.test.js"],
-  ...["ironic/serve-proxy.test.js", "proxy/real.test.js"],
-];
+const REAL_CLOUD = ["nova/real.test.js", "ironic/rest-keystone.test.js", "proxy/real.test.js"];
 
 /** Room for what is soon garbage, of which tests make much: collecting it was a tenth of their processor time. */
 const YOUNG = "--max-semi-space-size=64";
@@ -29,7 +27,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
  * `npm test`: starts the servers once, runs every compiled test against them, ends them, and says
  * which files took longest. With N2I_RECORD=1 it keeps their times, by which the next run orders them.
  *
- * A real Ironic is started when a test file in a folder `ironic` is among them.
+ * A real Ironic is started for each process of test files in a folder `ironic`.
  * `--fast` starts none, and the tests that need one skip themselves; by itself it leaves out as well
  * what starts the program again and again, and what takes twenty seconds in the whole suite. Other arguments are parts of file names. With N2I_FORBID_SKIP=1 a missing server or a skipped test is a failure, but in the
  * fast part, which skips by design.
@@ -42,6 +40,11 @@ async function main(args: readonly string[]): Promise<number> {
   const files = fast && parts.length === 0 ? all.filter((file) => isQuick(file)) : all;
   const began = Date.now();
   if (files.length === 0) return fail(`no test file has this in its name: ${parts.join(" ")}`);
+  if (!fast && parts.length === 0) installForAll();
+  const folder = mkdtempSync(join(tmpdir(), "n2i-run-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  // What services make of tables is made once a run.
+  process.env.N2I_SCHEMAS = join(folder, "schemas");
   const { mariadb, postgres } = fast ? { mariadb: null, postgres: null } : await startLab();
   if (strict && (mariadb === null || postgres === null)) {
     return fail("MariaDB or PostgreSQL is missing, and N2I_FORBID_SKIP is set");
@@ -49,9 +52,9 @@ async function main(args: readonly string[]): Promise<number> {
   const missing = fast ? [] : prepareTools();
   if (strict && missing.length > 0)
     return fail(`${missing.join(", ")} is missing, and N2I_FORBID_SKIP is set`);
-  const wanted = files.some((file) => file.includes("ironic/"));
-  const ironic = wanted && mariadb !== null ? await startIronic(mariadb) : null;
-  if (strict && wanted && ironic === null)
+  const wanted = sharing(files);
+  const ironics = mariadb === null ? [] : await startIronics(mariadb, wanted);
+  if (strict && ironics.length < wanted)
     return fail("Ironic 2023.1 is missing, and N2I_FORBID_SKIP is set");
   // Tests beside each other do not wait for apt-get.
   const clouds = files.some((file) => REAL_CLOUD.includes(file));
@@ -59,12 +62,10 @@ async function main(args: readonly string[]): Promise<number> {
   const pages = files.some((file) => file.startsWith("browser/"));
   if (!fast && pages && chromiumPath() === null && strict)
     return fail("Chromium is missing, and N2I_FORBID_SKIP is set");
-  const folder = mkdtempSync(join(tmpdir(), "n2i-run-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const lab: LabFile = {
     mariadb: coordinates(mariadb),
     postgres: coordinates(postgres),
-    ironic: whereIs(ironic),
+    ironics: ironics.map(whereIs),
   };
   const labPath = join(folder, "lab.json");
   writeFileSync(labPath, JSON.stringify(lab), { mode: 0o600 });
@@ -75,7 +76,7 @@ async function main(args: readonly string[]): Promise<number> {
     // Tests write many small files and databases, and each of them is synced.
     TMPDIR: inMemory() ?? tmpdir(),
   });
-  await ironic?.stop();
+  await Promise.all(ironics.map((ironic) => ironic.stop()));
   await Promise.all([mariadb?.stop(), postgres?.stop()]);
   tellLongest(timesIn(times), Date.now() - began);
   const skipped = linesOf(skips);
@@ -134,8 +135,12 @@ function coordinates(server: Server | null): LabFile["mariadb"] {
   return { engine, host, port, socket, user, password };
 }
 
-function whereIs(server: IronicServer | null): LabFile["ironic"] {
-  if (server === null) return null;
+async function startIronics(mariadb: Server, wanted: number): Promise<readonly IronicServer[]> {
+  const starting = Array.from({ length: wanted }, () => startIronic(mariadb));
+  return (await Promise.all(starting)).filter((one) => one !== null);
+}
+
+function whereIs(server: IronicServer): LabFile["ironics"][number] {
   const { stop: _stop, ...at } = server;
   return at;
 }

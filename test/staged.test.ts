@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { STAGED } from "../src/model/handover.ts";
@@ -42,6 +42,31 @@ test("a staged load holds every machine, and one whose maintenance somebody took
   assert.match(released.err, /8 validated.*; 2 machines staged\./);
   await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--all", "--yes"]);
   assert.equal(await at.digest(), before);
+});
+
+test("a staged load whose own verify was stopped is compared before it is handed over", async (t) => {
+  const at = await scene("sqlite", t, fleet(2, "kilo"));
+  if (at === null) return;
+  await at.does("apply", ["--yes", "--staged"]);
+  const next = async () => /Next: nova2ironic (\w+)/.exec((await at.does("status")).err)?.[1];
+  assert.equal(await next(), "handover");
+  // What a death in it leaves: everything is in the journal, and no word of a comparison.
+  rmSync(join(at.run, "verified.json"));
+  assert.equal(await next(), "verify");
+  const driven = (driver: string) =>
+    at.sql((db) =>
+      db("nodes")
+        .where({ uuid: fleetUuid(1) })
+        .update({ driver }),
+    );
+  const [node] = await at.sql((db) => db("nodes").where({ uuid: fleetUuid(1) }));
+  await driven("another");
+  const found = await at.does("verify");
+  assert.match(found.out, /driver/);
+  assert.equal(await next(), "verify");
+  await driven(String(node?.driver));
+  await at.does("verify");
+  assert.equal(await next(), "handover");
 });
 
 test("an Ironic that keeps no reason of a maintenance is loaded at once or not at all", async (t) => {

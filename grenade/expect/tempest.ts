@@ -1,6 +1,6 @@
 import type { Claim } from "../lib/claim.ts";
 import { at, changed, differences } from "./moments.ts";
-import { identities } from "./servers.ts";
+import { identities, strayed } from "./servers.ts";
 
 /** Ironic's plugin has 233 tests of the API, Nova's servers some 60 that machines without networks can pass. */
 const FEWEST = 270;
@@ -44,9 +44,7 @@ export const spared: Claim = {
     const kept = after.servers.filter(({ id }) => before.servers.some((one) => one.id === id));
     return [
       ...told,
-      ...kept
-        .filter(({ status, power }) => status !== "ACTIVE" || power !== 1)
-        .map(({ name, status }) => `${name} is ${status}`),
+      ...strayed(seen.fleet, kept),
       ...differences("server", identities(before.servers), identities(kept)),
     ];
   },

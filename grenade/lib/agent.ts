@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Knex } from "knex";
 import type { IpmiSim } from "../../test/lab/bmc/sims.ts";
 import { listen } from "./listen.ts";
 
@@ -152,6 +153,14 @@ async function jsonOf(request: IncomingMessage): Promise<{ name: string; params:
   for await (const chunk of request) chunks.push(chunk);
   // Ironic wrote it.
   return JSON.parse(Buffer.concat(chunks).toString()) as { name: string; params: Params };
+}
+
+/** Which nodes of this Ironic's database are in one of these states. */
+export function waitingIn(db: Knex) {
+  return async (states: readonly string[]): Promise<readonly string[]> => {
+    const rows: readonly { uuid: string }[] = await db("nodes").whereIn("provision_state", states);
+    return rows.map(({ uuid }) => uuid);
+  };
 }
 
 function machineOf(machines: readonly Machine[], uuid: string): Machine | undefined {

@@ -5,7 +5,7 @@ import { NOVA_DATABASES, startCompute } from "../../test/lab/cloud/nova.ts";
 import { PLACEMENT_DATABASE } from "../../test/lab/cloud/placement.ts";
 import { startDaemon } from "../../test/lab/daemon.ts";
 import { owner, privateFolder } from "../../test/lab/folder.ts";
-import { machinesOf, startAgents } from "./agent.ts";
+import { machinesOf, startAgents, waitingIn } from "./agent.ts";
 import {
   bootServers,
   fillLegacy,
@@ -130,7 +130,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
   const agents = await startAgents(
     stack.ironic.url,
     machinesOf(stack.sim, machines.order),
-    waitingOf(stack),
+    waitingIn(stack.db(stack.ironic.database)),
   );
   const memory = watchMemory(dataOf(stack.server));
   const stop = async (): Promise<void> => {
@@ -195,17 +195,6 @@ function fleetOf(
   const others = new Set([...used, ...deleted, ...errored, ...held]);
   const free = order.filter((uuid) => !others.has(uuid));
   return { host: HOST, ...served, free, deleted, errored, held, images };
-}
-
-/** Which nodes are in one of these states. */
-function waitingOf({ db, ironic }: Stack) {
-  return async (states: readonly string[]): Promise<readonly string[]> => {
-    const rows: readonly { uuid: string }[] = await db(ironic.database)("nodes").whereIn(
-      "provision_state",
-      states,
-    );
-    return rows.map(({ uuid }) => uuid);
-  };
 }
 
 /** The host's tftp_root: nova-compute writes it as its own user. It goes with this process. */

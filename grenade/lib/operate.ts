@@ -5,11 +5,15 @@ import { working } from "./working.ts";
 
 /** How often nova-compute compares power before it is looked whether anything came of it. */
 const SYNCS = 3;
+/** Nova's power_state of a machine that is off; of one in maintenance it knows none. */
+const SHUTDOWN = 4;
 
 interface Shown {
   readonly id: string;
+  readonly name: string;
   readonly status: string;
   readonly "OS-EXT-STS:task_state": string | null;
+  readonly "OS-EXT-STS:power_state": number;
   readonly "OS-EXT-SRV-ATTR:hypervisor_hostname": string;
   readonly fault?: { readonly message: string };
 }
@@ -22,6 +26,7 @@ export async function operate(deployment: Deployment, phase: string): Promise<vo
   const [first = "", second = ""] = await ids(deployment);
   await actor(deployment, phase)("stop", first, { "os-stop": null }, "SHUTOFF", false);
   await Promise.all([goesOn(deployment, phase, first), gives(deployment, phase, second)]);
+  await until("Nova sees that servers are on", 60, () => powerSeen(deployment));
   await deployment.see("operated", { ironic: true });
   const before = deployment.powerSyncs();
   await until("nova-compute compares servers' power with machines'", 60, async () => {
@@ -164,15 +169,30 @@ async function make(deployment: Deployment, phase: string, node: string): Promis
   tell(`new server: ${fault ?? `${seconds.toFixed(1)} s`}`);
 }
 
-/** Of servers that tenants use, by name. */
-async function ids({ stack }: Deployment): Promise<readonly string[]> {
-  const all = await stack.asks<{ readonly servers: readonly { id: string; name: string }[] }>(
-    ...(["nova", "GET", "/servers/detail?all_tenants=1"] as const),
+/**
+ * A power sync amid the end of a deploy writes that a new server's machine is off, which the next takes back
+ * (seen on Nova 26.2): servers are only at rest after that.
+ */
+async function powerSeen(deployment: Deployment): Promise<string | null> {
+  const off = (await servers(deployment)).filter(
+    (server) => server.status === "ACTIVE" && server["OS-EXT-STS:power_state"] === SHUTDOWN,
   );
-  return (all?.servers ?? [])
+  return off.length === 0 ? null : `off are ${off.map(({ id }) => id).join(", ")}`;
+}
+
+/** Of servers that tenants use, by name. */
+async function ids(deployment: Deployment): Promise<readonly string[]> {
+  return (await servers(deployment))
     .filter(({ name }) => name.startsWith(TENANT))
     .toSorted((one, other) => one.name.localeCompare(other.name))
     .map(({ id }) => id);
+}
+
+async function servers({ stack }: Deployment): Promise<readonly Shown[]> {
+  const all = await stack.asks<{ readonly servers: readonly Shown[] }>(
+    ...(["nova", "GET", "/servers/detail?all_tenants=1"] as const),
+  );
+  return all?.servers ?? [];
 }
 
 async function nodeOf({ stack }: Deployment, server: string): Promise<string> {

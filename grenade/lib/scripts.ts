@@ -5,10 +5,12 @@ import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { sqlalchemy } from "../../test/lab/cloud/config.ts";
+import { freePort } from "../../test/lab/daemon.ts";
 import { privateFolder } from "../../test/lab/folder.ts";
 import { HOST, RESOURCE_CLASS } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
 import { endWithUs } from "./ended.ts";
+import { PROGRAM } from "./product.ts";
 import type { Stack } from "./stack.ts";
 
 /** What a script that asks is told; the program's own, where it asked for that. */
@@ -54,7 +56,7 @@ export async function startScripts(
   }).listen(socket);
   await once(server, "listening");
   const env = {
-    ...environment(stack, { folder, own, place, socket }),
+    ...environment(stack, { folder, own, place, socket, port: await freePort() }),
     ...{ NOVA_CONF: novaConf, N2I_TFTP_ROOT: tftp },
   };
   let count = 0;
@@ -94,14 +96,16 @@ function environment(
     readonly own: string;
     readonly place: string;
     readonly socket: string;
+    readonly port: number;
   },
 ) {
   const standin = join(packageRoot(), "grenade", "lib", "standin");
   const ask = join(import.meta.dirname, "ask.js");
   const program = join(at.place, "nova2ironic");
-  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${ask}" run "$@"\n`, {
-    mode: 0o700,
-  });
+  // What serves is the script's own, which ends it.
+  const itself = `[ "$1" != serve ] || exec "${process.execPath}" "${PROGRAM}" "$@"`;
+  const asks = `exec "${process.execPath}" "${ask}" run "$@"`;
+  writeFileSync(program, `#!/bin/sh\n${itself}\n${asks}\n`, { mode: 0o700 });
   const devstack = join(standin, "devstack");
   return {
     ...{ PATH: process.env.PATH ?? "", HOME: at.place, LC_ALL: "C.UTF-8", ...cloud.env },
@@ -110,6 +114,7 @@ function environment(
     ...{ BASE_DEVSTACK_BRANCH: BRANCH, TARGET_DEVSTACK_BRANCH: BRANCH },
     IRONIC_DEVSTACK_DIR: devstack,
     NOVA2IRONIC: program,
+    ...{ N2I_PROXY: `127.0.0.1:${at.port}`, N2I_IRONIC_URL: ironic.url },
     N2I_UPGRADE_DIR: join(packageRoot(), "grenade", "devstack", "upgrade"),
     ...{ N2I_DATA_DIR: at.folder, N2I_HOST: HOST, N2I_RESOURCE_CLASS: RESOURCE_CLASS },
     // Beside the tenants that are there.

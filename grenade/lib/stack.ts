@@ -7,7 +7,7 @@ import type { Restartable } from "../../test/lab/again.ts";
 import { install, locate, SERVERS, type ServerEngine } from "../../test/lab/binaries.ts";
 import { type IpmiSim, startIpmiSim } from "../../test/lab/bmc/sims.ts";
 import { tool } from "../../test/lab/bmc/tools.ts";
-import { startBroker } from "../../test/lab/cloud/broker.ts";
+import { type Broker, startBroker } from "../../test/lab/cloud/broker.ts";
 import { type Mechanism, type Neutron, startNeutron } from "../../test/lab/cloud/neutron.ts";
 import { type Nova, startNova } from "../../test/lab/cloud/nova.ts";
 import { startPlacement } from "../../test/lab/cloud/placement.ts";
@@ -43,6 +43,7 @@ export interface Stack {
   /** The password of each BMC, in the simulator's order. */
   readonly secrets: readonly string[];
   readonly asks: Asks;
+  readonly broker: Broker;
   readonly period: StackOptions["period"];
   /** A connection of our own. */
   readonly db: (database: string) => Knex;
@@ -56,6 +57,10 @@ export interface StackOptions {
   readonly engine: ServerEngine;
   /** Seconds between two looks of a service at all machines. */
   readonly period: number;
+  /** Seconds without a heartbeat after which Nova calls a service down: its own 60 unless given. */
+  readonly downTime?: number;
+  /** Whether RabbitMQ serves its management API. */
+  readonly managed?: boolean;
 }
 
 const PROGRAMS: readonly (readonly [program: string, packages: readonly string[]])[] = [
@@ -75,14 +80,20 @@ const CLIENTS = {
   postgresql: ["pg_dump", ["postgresql-client"]],
 } as const;
 
-/** Before anything runs: whoever waits for apt-get loses the connections he has open. */
-function installAll(engine: ServerEngine): void {
+/** Packages of what a stack runs and is not there. */
+export function missingPackages(engine: ServerEngine): readonly string[] {
   const packages = [CLIENTS[engine], ...PROGRAMS].flatMap(([program, of]) =>
     locate(program) === null ? of : [],
   );
   // Services only recommend it, as they do MariaDB's.
   if (engine === "postgresql" && versionsOf(["psycopg2"])[0] === null)
     packages.push("python3-psycopg2");
+  return packages;
+}
+
+/** Before anything runs: whoever waits for apt-get loses the connections he has open. */
+function installAll(engine: ServerEngine): void {
+  const packages = missingPackages(engine);
   if (packages.length === 0 || install({ title: "OpenStack Zed", packages })) return;
   throw new Error(`Some programs are missing: apt-get install ${packages.join(" ")}`);
 }
@@ -143,7 +154,7 @@ type Started = <T extends { readonly stop: () => Promise<void> | void }>(
 ) => Promise<T>;
 
 async function startParts(
-  { machines, engine, period }: StackOptions,
+  { machines, engine, period, downTime, managed = false }: StackOptions,
   started: Started,
 ): Promise<Omit<Stack, "db" | "stop">> {
   const kept = KEPT[engine];
@@ -176,13 +187,13 @@ async function startParts(
     placement: `http://127.0.0.1:${ports.placement}`,
     ironic: `http://127.0.0.1:${ports.ironic}`,
   };
-  const services = ["keystone", "glance"] as const;
-  const options = { services, cached: true, chosen, kept };
+  const lower = ["keystone", "glance"] as const;
+  const options = { services: lower, cached: true, chosen, kept };
   const below = started("Keystone and Glance", startCloud(server, options));
-  const message = started("RabbitMQ", startBroker());
+  const message = started("RabbitMQ", startBroker({ managed }));
   const place = { server, cloud: chosen, kept };
   const more = { http: images.url, neutron: urls.neutron, period };
-  const [cloud, , , neutron, ironic, nova] = await together([
+  const [cloud, broker, , neutron, ironic, nova] = await together([
     below,
     message,
     started("Placement", startPlacement(server, chosen, kept, ports.placement)),
@@ -193,7 +204,7 @@ async function startParts(
     }),
     // A scheduler that finds no Keystone at its start maps no host later.
     Promise.all([message, below]).then(([{ url: broker }]) =>
-      started("Nova", startNova({ ...place, broker, urls })),
+      started("Nova", startNova({ ...place, broker, urls, ...(downTime && { downTime }) })),
     ),
   ]);
   images.serve(join(dirname(ironic.log), "http"));
@@ -204,7 +215,8 @@ async function startParts(
     return one;
   };
   const asked = asks(cloud, urls);
-  return { server, cloud, nova, neutron, ironic, anotherIronic, sim, secrets, asks: asked, period };
+  const services = { cloud, broker, nova, neutron, ironic, anotherIronic };
+  return { server, ...services, sim, secrets, asks: asked, period };
 }
 
 /** When one fails the others are waited for all the same, so that they can be ended. */

@@ -55,11 +55,20 @@ export function endOnLostTerminal(host: NodeJS.Process): void {
   host.on("exit", () => {
     for (const file of lost()) closeSync(file);
   });
+  // So does what is written, and a shell may keep the signal to itself.
+  for (const stream of [host.stdout, host.stderr])
+    stream.on("error", () => {
+      // A file that is full says nothing of a terminal.
+      if (!lost().includes(stream.fd)) return;
+      if (serving === null) host.emit("SIGHUP", "SIGHUP");
+      // It would read its policy again and say so, which comes here again.
+      else if (!stop.signal.aborted) host.emit("SIGTERM", "SIGTERM");
+    });
 }
 
 /**
- * Ctrl-C, SIGTERM or SIGHUP once: finish the batch and stop. Twice: stop at once; the open
- * transaction dies with the connection.
+ * Ctrl-C, SIGTERM or SIGHUP once: finish the batch and stop. Ctrl-C or SIGTERM after that: stop at once; the
+ * open transaction dies with the connection.
  */
 export function onInterrupt(service?: ServiceSignals): Interrupt {
   const { host } = io();
@@ -88,6 +97,8 @@ function handle(signal: NodeJS.Signals): void {
   }
   const status = STATUS[signal as keyof typeof STATUS]; // only those are heard
   if (stop.signal.aborted) {
+    // A shell passes it on, and the kernel says it again once the shell has ended: nobody asks twice.
+    if (signal === "SIGHUP") return;
     log("end", { status, name: signal });
     io().host.exit(status);
     return;

@@ -224,7 +224,11 @@ function checkRepeated(program: object, given: { readonly [option: string]: unkn
 const LOGIN = /:\/\/[^:/@\s]*:(?!\d{1,5}(?:[/?]|$))[^@]+@/s;
 const QUERY = /:\/\/.*[?&][\w-]*(?:pass|pwd)[\w-]*=[^&]/is;
 
-const REST = "Give user and password in OS_* variables or in clouds.yaml (--os-cloud).";
+/** What is said of addresses that are no database's. */
+const NO_LOGIN: { readonly [option: string]: string } = {
+  "--ironic-url": "Give user and password in OS_* variables or in clouds.yaml (--os-cloud).",
+  "--keystone-url": "Leave user and password out: Keystone is asked by each caller's own token.",
+};
 
 /**
  * Looks at the command line before it is parsed: what is wrong with it is refused by quoting it, and an
@@ -237,10 +241,8 @@ function checkWords(words: readonly string[]): void {
     if (!LOGIN.test(word) && !QUERY.test(word)) continue;
     const before = words[at - 1] ?? "";
     const [option] = /^--?[\w-]+(?==)/.exec(word) ?? /^--?[\w-]+$/.exec(before) ?? ["an argument"];
-    throw new MigrationError(
-      "N2I-E101",
-      `${option}: the address holds a password`,
-      option === "--ironic-url" ? { fix: REST } : {},
-    );
+    const fix = Object.hasOwn(NO_LOGIN, option) ? NO_LOGIN[option] : undefined;
+    const text = `${option}: the address holds a password`;
+    throw new MigrationError("N2I-E101", text, fix === undefined ? {} : { fix });
   }
 }

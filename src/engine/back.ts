@@ -1,5 +1,6 @@
 import { type Change, invert, type Left, type Outcome, type State } from "../model/change.ts";
 import type { Entry, Span } from "../model/journal.ts";
+import { ahead } from "../model/streams.ts";
 import { batches } from "./batches.ts";
 import { midway, stoppedAfter } from "./midway.ts";
 import { ownedIn, ownershipOf } from "./ownership.ts";
@@ -39,12 +40,17 @@ export async function* back<C extends Change, L>(
   const walk = walkOf(leg, session);
   const whole = all && excluded.size === 0;
   const goes = (line: L): boolean => wants(line) && !excluded.has(leg.machineOf(line) ?? "");
+  async function* wanted() {
+    for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
+      const owned = ownedIn(walk.ownership, span);
+      const chosen = lines.filter(goes);
+      const changes = changesBack(leg, chosen, owned);
+      yield { span, lines, owned, chosen, changes };
+    }
+  }
   let sofar: Sofar = { lines: 0, done: leg.already ?? 0 };
-  for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
+  for await (const { span, lines, owned, chosen, changes } of ahead(wanted())) {
     if (session.stopping()) return yield { kind: "stopped" };
-    const owned = ownedIn(walk.ownership, span);
-    const chosen = lines.filter(goes);
-    const changes = changesBack(leg, chosen, owned);
     const named = [...new Set(chosen.map((line) => leg.machineOf(line) ?? ""))];
     const outcome =
       changes.length === 0

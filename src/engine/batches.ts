@@ -1,7 +1,7 @@
 import type { Span } from "../model/journal.ts";
-import { regroup } from "../model/streams.ts";
+import { regroup, TOGETHER } from "../model/streams.ts";
 
-let most = 500;
+let most = TOGETHER;
 
 /** Machines of Ironic, or rows of Nova, in one transaction of a database. */
 export function inTransaction(): number {

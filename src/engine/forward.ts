@@ -34,7 +34,7 @@ export async function* forward<C extends Change, L>(
 ): AsyncGenerator<Event<L>> {
   const walk = walkOf(leg, session);
   let sofar: Sofar = { lines: 0, done: leg.already ?? 0 };
-  for await (const batch of batches(ahead(leg.lines()), leg.part.size)) {
+  for await (const batch of ahead(wanted(walk))) {
     if (session.stopping()) return yield { kind: "stopped" };
     const chosen = await choose(walk, batch, excluded);
     // Who was not asked before the stop did not answer: nothing is made on its word.
@@ -54,6 +54,26 @@ export async function* forward<C extends Change, L>(
   }
 }
 
+/** A batch that was read, with what it would change: asked for once. */
+interface Wanted<C, L> extends Batch<L> {
+  /** Lines that change anything. */
+  readonly acting: readonly L[];
+  readonly all: readonly C[];
+}
+
+/** A leg's batches, each read while the one before it is performed. */
+async function* wanted<C extends Change, L>({ leg }: Walk<C, L>): AsyncGenerator<Wanted<C, L>> {
+  for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
+    const all: C[] = [];
+    const acting = lines.filter((line) => {
+      const changes = leg.changesOf(line);
+      all.push(...changes);
+      return changes.length > 0;
+    });
+    yield { span, lines, acting, all };
+  }
+}
+
 /** What is performed of a batch, and what is left out of it. */
 interface Chosen<C, L> {
   readonly changes: readonly C[];
@@ -66,12 +86,10 @@ interface Chosen<C, L> {
 
 async function choose<C extends Change, L>(
   { leg, ownership }: Walk<C, L>,
-  { span, lines }: Batch<L>,
+  { span, acting, all }: Wanted<C, L>,
   excluded: Excluded,
 ): Promise<Chosen<C, L>> {
-  const acting = lines.filter((line) => leg.changesOf(line).length > 0);
   const otherwise = (await leg.exclude?.(acting)) ?? NOBODY;
-  const all = acting.flatMap(leg.changesOf);
   const owned = ownedIn(ownership, span);
   const ours = new Set(all.filter(owned).map(({ id }) => id));
   const strange = all.filter(({ id }) => !ours.has(id));

@@ -206,6 +206,17 @@ export function wasBegun(ownership: Ownership, span: Span): boolean {
   );
 }
 
+/**
+ * The same for one position of the plan after the other: each batch is looked at once, however many positions are
+ * asked about.
+ */
+export function begunAt(ownership: Ownership): (position: number) => boolean {
+  const ours = ownership.begun.filter((span) => !wasTakenBack(ownership, span));
+  const begun = new Uint8Array(ours.reduce((end, { to }) => Math.max(end, to), 0));
+  for (const { from, to } of ours) begun.fill(1, from, to);
+  return (position) => begun[position] === 1;
+}
+
 function wasTakenBack({ undone, left }: Ownership, span: Span): boolean {
   return left.size === 0 && undone.get(keyOf(span)) === "all";
 }

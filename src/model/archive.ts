@@ -5,6 +5,8 @@ import type { StoredColumn } from "./tables.ts";
 
 /** In the run's folder. */
 export const ARCHIVE = "nova_bm.jsonl";
+/** Days between it and the drop, where nobody says how many. */
+export const GRACE = 7;
 
 /**
  * A value as the archive holds it: text and whole numbers as they are; what JSON would change has a name.

@@ -3,7 +3,10 @@ import type { HostConfig } from "./machine.ts";
 import type { FieldChange, Verdict } from "./plan.ts";
 import type { ConductorIpmitool } from "./power.ts";
 
-export type ArtefactKind = "snapshot" | "power" | "machines" | "nova" | "nova-findings" | "archive";
+export type ArtefactKind =
+  | ("snapshot" | "power" | "machines" | "nova" | "nova-findings" | "archive")
+  /** Machines that go between compute hosts. */
+  | "moves";
 
 /** Which server and database an artefact speaks of: enough to tell a swap, nothing secret. */
 export interface ServerIdentity {

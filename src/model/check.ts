@@ -2,8 +2,13 @@ import type { ServerIdentity } from "./artefact.ts";
 import type { OddText, StoredText } from "./charset.ts";
 import type { Lacking, Privileges, SpecCall } from "./database.ts";
 import type { Finding } from "./finding.ts";
+import type { Met, Rows } from "./packed.ts";
 import type { Conductor } from "./service.ts";
 import type { ScannedKey } from "./target.ts";
+import type { Several } from "./text.ts";
+
+/** What is known by a text. */
+type Named<T> = Pick<ReadonlyMap<string, T>, "get">;
 
 /** Exit statuses of `check`, as nova-status has them; the worst row decides. src/manual/readiness.md prints them. */
 export const CHECK_STATUS = {
@@ -41,20 +46,22 @@ export interface ServerFacts {
   readonly wsrep: { readonly [name: string]: string };
 }
 
+/** A live row of bm_nodes. */
+export interface BmNodeFacts {
+  readonly id: number;
+  readonly uuid: string | null;
+  readonly service_host: string | null;
+  readonly instance_uuid: string | null;
+  readonly task_state: string | null;
+}
+
 export interface BmFacts {
   readonly version: number;
   /** The narrowest charset of its text columns, or the server's encoding. */
   readonly charset: string;
   /** Live rows whose pm_user or pm_password is not plain ASCII. */
   readonly odd: number;
-  /** Live rows. */
-  readonly nodes: readonly {
-    readonly id: number;
-    readonly uuid: string | null;
-    readonly service_host: string | null;
-    readonly instance_uuid: string | null;
-    readonly task_state: string | null;
-  }[];
+  readonly nodes: Rows<BmNodeFacts>;
 }
 
 /** What a service wrote of itself, as `HostBeat` has it. */
@@ -75,21 +82,24 @@ export interface DeployImage {
   readonly value: string | null;
 }
 
+/** A row of instances. */
+export interface InstanceFacts {
+  readonly uuid: string;
+  readonly host: string | null;
+  readonly node: string | null;
+  readonly vm_state: string | null;
+  readonly task_state: string | null;
+  readonly deleted: boolean;
+  readonly image: string | null;
+}
+
 export interface NovaFacts {
   readonly version: number;
   /**
    * Those on our machines and their compute hosts, or named by machines and by Ironic's nodes; deleted
    * ones only when named.
    */
-  readonly instances: readonly {
-    readonly uuid: string;
-    readonly host: string | null;
-    readonly node: string | null;
-    readonly vm_state: string | null;
-    readonly task_state: string | null;
-    readonly deleted: boolean;
-    readonly image: string | null;
-  }[];
+  readonly instances: Rows<InstanceFacts>;
   readonly flavors: readonly DeployImage[];
   /** Requests that wait for a nova-compute, in words, of these instances. */
   readonly queued: readonly { readonly instance: string; readonly text: string }[];
@@ -121,6 +131,17 @@ export interface NovaFacts {
   readonly later: readonly Beat[];
 }
 
+/** A row of Ironic's nodes. */
+export interface NodeFacts {
+  readonly uuid: string;
+  readonly instance_uuid: string | null;
+  readonly maintenance: boolean;
+  readonly staged: boolean;
+  readonly power_state: string | null;
+  /** Whether it bears the mark of a load. */
+  readonly marked: boolean;
+}
+
 export interface IronicFacts {
   readonly release: string;
   /** Whether machines can only boot from their disk. */
@@ -139,15 +160,7 @@ export interface IronicFacts {
   readonly conductors: readonly Conductor[];
   /** What a rollback reads whole for each node. */
   readonly keys: readonly ScannedKey[];
-  readonly nodes: readonly {
-    readonly uuid: string;
-    readonly instance_uuid: string | null;
-    readonly maintenance: boolean;
-    readonly staged: boolean;
-    readonly power_state: string | null;
-    /** Whether it bears the mark of a load. */
-    readonly marked: boolean;
-  }[];
+  readonly nodes: Rows<NodeFacts>;
 }
 
 /** What a connection to a deploy helper's port ended in. */
@@ -158,11 +171,11 @@ export interface HelperAnswer {
   readonly why: string;
 }
 
-/** What only nova_api says; uuids of instances in lower case. */
+/** What only nova_api says. */
 export interface ApiFacts {
-  /** Those whose mapping names a cell, and those whose names none. */
-  readonly mapped: ReadonlySet<string>;
-  readonly cellless: ReadonlySet<string>;
+  /** Instances whose mapping names a cell, and those whose names none. */
+  readonly mapped: Met;
+  readonly cellless: Met;
   /** As NovaFacts.aggregates, where Newton and later have them. */
   readonly aggregates: NovaFacts["aggregates"];
   /** As NovaFacts.forbidden. */
@@ -199,7 +212,7 @@ export interface CheckView {
   /** Null: there is none. */
   readonly plan: PlanFacts | null;
   /** Nodes this run loaded, by its journal. */
-  readonly ours: ReadonlySet<string>;
+  readonly ours: Met;
   readonly helpers: readonly HelperAnswer[];
   /** Null: not given. */
   readonly api: ApiFacts | Refused | null;
@@ -208,10 +221,10 @@ export interface CheckView {
   readonly policy: readonly SpecCall[] | Refused | null;
   /** Image -> its status in Glance, empty where it has none; null: Glance is not to be asked. */
   readonly glance: ReadonlyMap<string, string> | Refused | null;
-  /** Machine -> compute_nodes.uuid, where Nova has it; null: the table may not be read. */
-  readonly computes: ReadonlyMap<string, string> | null;
-  /** Instances whose own flavor wants no resource class, in lower case. */
-  readonly classless: ReadonlySet<string>;
+  /** Machine, in lower case -> compute_nodes.uuid, where Nova has it; null: the table may not be read. */
+  readonly computes: Named<string> | null;
+  /** Instances whose own flavor wants no resource class. */
+  readonly classless: Met;
   /** The run's folder, or where it would be. */
   readonly run: RunPlace & {
     /** Bytes. */
@@ -228,25 +241,28 @@ export interface Provider {
 /** What Placement says of our instances and machines; all in lower case. */
 export interface PlacementFacts {
   /** Instance -> the providers it is allocated on; a name is empty where there is no such provider. */
-  readonly allocated: ReadonlyMap<string, readonly Provider[]>;
+  readonly allocated: Named<readonly Provider[]>;
   /** Providers named for our machines. */
-  readonly providers: readonly Provider[];
+  readonly providers: Rows<Provider>;
+}
+
+/** What the run's plan says of a machine. */
+export interface LineFacts {
+  /** Of nova_bm. */
+  readonly id: number;
+  readonly uuid: string;
+  /** Null: it keeps none. */
+  readonly instance_uuid: string | null;
+  /** The compute host that runs for it after the window. */
+  readonly host: string | null;
+  readonly blocked: boolean;
+  /** Findings by their code, with whether the operator accepted them. */
+  readonly findings: ReadonlyMap<string, boolean>;
 }
 
 /** What the run's plan says; a line a machine that it does not skip. */
 export interface PlanFacts {
-  readonly machines: readonly {
-    /** Of nova_bm. */
-    readonly id: number;
-    readonly uuid: string;
-    /** Null: it keeps none. */
-    readonly instance_uuid: string | null;
-    /** The compute host that runs for it after the window. */
-    readonly host: string | null;
-    readonly blocked: boolean;
-    /** Findings by their code, with whether the operator accepted them. */
-    readonly findings: ReadonlyMap<string, boolean>;
-  }[];
+  readonly machines: Rows<LineFacts>;
   /** What stands in the way of loading it. */
   readonly applies: PlanApplies;
   /** Whether another pairing than the rule's was wanted of it. */
@@ -278,10 +294,7 @@ export interface PlanFacts {
     /** Host of instances -> those they get, of which a group or a shard may make several. */
     readonly moves: ReadonlyMap<string, ReadonlySet<string>>;
     /** Where instances will be whose row it changes, by their uuid in lower case. */
-    readonly places: ReadonlyMap<
-      string,
-      { readonly host: string | null; readonly node: string | null }
-    >;
+    readonly places: Named<{ readonly host: string | null; readonly node: string | null }>;
     /** Compute hosts it makes machines' rows name, as --compute-host had them. */
     readonly hosts: readonly string[];
     /** Compute hosts whose nova-compute must not run while rows change. */
@@ -302,8 +315,8 @@ export interface PlanApplies {
   readonly loads: number;
   readonly there: number;
   /** Machines that are blocked, and that are in conflict, each with why. */
-  readonly blocked: readonly string[];
-  readonly conflicts: readonly string[];
+  readonly blocked: Several;
+  readonly conflicts: Several;
   /** Whether apply is to leave both out (--skip-blocked): they are no failure then. */
   readonly leaves: boolean;
   /** Whether the run's snapshot is the one it was made from. */

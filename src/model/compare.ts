@@ -3,18 +3,18 @@ import { isObject, type Json, type JsonObject, objectOf } from "./json.ts";
 import type { Row } from "./machine.ts";
 import { hasOwnKeys, isNothing, isOwn } from "./own-fields.ts";
 import type { FieldChange } from "./plan.ts";
-import { isSealed, type Seal, type Sealed } from "./secret.ts";
+import { isSameText, isSealed, type Seal, type Sealed } from "./secret.ts";
 
 /** Tells whether two sealed secrets are one, though they may be sealed for different places. */
 export type SameSecret = (left: Sealed, right: Sealed) => boolean;
 
 /** One secret may be sealed for two places: the snapshot's and the node's. */
 export function sameSecret(seal: Seal): SameSecret {
-  return (left, right) => left.secret === right.secret || seal.open(left) === seal.open(right);
+  return (left, right) => isSameText(left, right, seal);
 }
 
 /** Columns that number rows: the database's own, or named by a uuid beside them. */
-const NUMBERS: ReadonlySet<string> = new Set(["id", "node_id"]);
+export const NUMBERS: ReadonlySet<string> = new Set(["id", "node_id"]);
 
 /** Columns a staged load writes, until the machine is released. */
 const STAGES: ReadonlySet<string> = new Set(["maintenance", "maintenance_reason"]);
@@ -54,14 +54,15 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
       isUnguarded(field, planned, found);
     (mine ? own : differs).push({ field, ...change });
   };
-  for (const column of namesOf(planned, found)) {
-    if (planned[column] === undefined && NUMBERS.has(column)) continue;
+  const look = (column: string): void => {
+    if (planned[column] === undefined && NUMBERS.has(column)) return;
     const want = planned[column] ?? null;
     const got = found[column] ?? null;
-    if (want === got || (isNothing(want) && isNothing(got))) continue;
+    if (want === got || (isNothing(want) && isNothing(got))) return;
     if (isKeyed(column, want, got)) compareKeys(column, want ?? {}, got ?? {}, same, tell);
     else if (!equal(want, got, same)) tell(column, { planned: want, found: got });
-  }
+  };
+  eachName(planned, found, look);
   return { differs, own };
 }
 
@@ -85,21 +86,20 @@ function compareKeys(
   tell: (field: string, change: Change) => void,
 ): void {
   const [planned, found] = [objectOf(want), objectOf(got)];
-  for (const key of namesOf(planned, found)) {
+  eachName(planned, found, (key) => {
     const [is, was] = [Object.hasOwn(found, key), Object.hasOwn(planned, key)];
-    const change = {
-      planned: was ? (planned[key] ?? null) : null,
-      found: is ? (found[key] ?? null) : null,
-    };
-    if (!is || !was || !equal(change.planned, change.found, same)) tell(`${path}.${key}`, change);
-  }
+    const want = was ? (planned[key] ?? null) : null;
+    const got = is ? (found[key] ?? null) : null;
+    if (!is || !was || !equal(want, got, same))
+      tell(`${path}.${key}`, { planned: want, found: got });
+  });
 }
 
 /** Each once, those of the first before those that only the second has. */
-function namesOf(one: JsonObject, other: JsonObject): readonly string[] {
-  const names = Object.keys(one);
-  for (const name of Object.keys(other)) if (!Object.hasOwn(one, name)) names.push(name);
-  return names;
+function eachName(one: JsonObject, other: JsonObject, look: (name: string) => void): void {
+  // Parsed JSON and rows made here: nothing is inherited.
+  for (const name in one) look(name);
+  for (const name in other) if (!Object.hasOwn(one, name)) look(name);
 }
 
 function equal(left: Json, right: Json, same: SameSecret): boolean {

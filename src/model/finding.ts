@@ -23,14 +23,16 @@ export function finding(code: FindingCode, place: string, message: string): Find
   return { code, severity: FINDINGS[code].severity, place, message };
 }
 
-/** The finding where something is so; nothing otherwise. */
+const NONE: readonly Finding[] = [];
+
+/** The finding where something is so; nothing otherwise. Asked of every machine, its words are better made only then. */
 export function findingIf(
   isSo: boolean,
   code: FindingCode,
   place: string,
   message: string,
 ): readonly Finding[] {
-  return isSo ? [finding(code, place, message)] : [];
+  return isSo ? [finding(code, place, message)] : NONE;
 }
 
 /** Marks the findings the operator accepted, where the kind may be accepted at all. */

@@ -1,6 +1,8 @@
 import { BOOT } from "./findings/boot.ts";
 import { CONFIG } from "./findings/config.ts";
 import { IRONIC } from "./findings/ironic.ts";
+import { LEGACY_MOVES } from "./findings/legacy.ts";
+import { MOVES } from "./findings/moves.ts";
 import { NOVA } from "./findings/nova.ts";
 import { POWER } from "./findings/power.ts";
 import { RECORD } from "./findings/record.ts";
@@ -21,6 +23,8 @@ export const FINDINGS = {
   ...TENANT,
   ...NOVA,
   ...UPGRADE,
+  ...MOVES,
+  ...LEGACY_MOVES,
   ...CONFIG,
   ...RECORD,
   ...IRONIC,

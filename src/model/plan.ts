@@ -81,9 +81,12 @@ export function stepsOf(machine: PlannedMachine): readonly Step[] {
   return machine.verdict === "create"
     ? machine.records
         .filter(({ change }) => change === "create")
-        .map(({ id, resource, row }) => ({
-          ...{ id, resource, machine: machine.uuid },
-          ...{ before: null, after: row },
+        .map(({ id, resource, row: after }) => ({
+          id,
+          resource,
+          machine: machine.uuid,
+          before: null,
+          after,
         }))
     : [];
 }

@@ -1,4 +1,6 @@
 import { ending } from "./exit-status.ts";
+import { LEASE_REFUSALS } from "./refusals/leases.ts";
+import { MOVES } from "./refusals/moves.ts";
 
 const bug = ending("bug");
 const denied = ending("denied");
@@ -297,11 +299,6 @@ export const REFUSALS = {
     "--recheck-power promises that each machine was asked right before it is loaded; nothing is loaded on the word of an earlier reading.",
     "Run power again, then plan, then apply; without --recheck-power the readings count for --power-max-age.",
   ),
-  "N2I-E314": refused(
-    "requests wait in the message queue of a nova-compute",
-    "It executes them when it starts again, on a machine that another host has by then: a tenant is switched off.",
-    "Run the commands named on the message broker, openstack server set --state active INSTANCE where task_state is set, then the same command again with --allow-queued-requests.",
-  ),
   "N2I-E318": locked(
     "a transaction of another run has not ended",
     "Its client is gone or does not answer, and the server still works on it: a COMMIT that waits for a standby can add rows later.",
@@ -342,6 +339,7 @@ export const REFUSALS = {
     "A hook that fails stops the run: what it was to prepare, or to check, is not as it should be.",
     "See what it said in log.jsonl, then give the same run command. The stage of a before- hook runs again with its hooks. An after- hook does not run again where its stage is done: do by hand what it was to do.",
   ),
+  ...MOVES,
   // The end of nova_bm.
   "N2I-E340": refused(
     "nova_bm cannot be retired yet",
@@ -380,6 +378,7 @@ export const REFUSALS = {
     "Rehearse a plan for --ironic-db before apply; check looks at what is there, and rollback --plan shows the way back.",
   ),
   // This host, and what its operator gave it.
+  ...LEASE_REFUSALS,
   "N2I-E400": failed(
     "this host cannot ask for power states",
     "No socket can be opened, or ipmitool or ssh cannot be run: that says nothing about any machine.",

@@ -24,6 +24,9 @@ export interface RehearsedRefusal {
   readonly went_on: string | null;
 }
 
+/** What of a plan's rows of Nova had no copy. */
+export type Unrehearsed = Pick<Rehearsal["nova"], "left" | "over_api">;
+
 /** `RUN/rehearsal.json`: what the last rehearsal of a run found. */
 export interface Rehearsal {
   readonly format: "nova2ironic/rehearsal@1";
@@ -41,8 +44,17 @@ export interface Rehearsal {
   readonly without: string | null;
   readonly stages: readonly RehearsedStage[];
   readonly refusals: readonly RehearsedRefusal[];
-  /** Rows of Nova in the plan, those of them that were not rehearsed, and why. */
-  readonly nova: { readonly rows: number; readonly left: number; readonly why: string | null };
+  /** What of the plan is in Nova. */
+  readonly nova: {
+    /** Rows that are changed. */
+    readonly rows: number;
+    /** Those of them that were not rehearsed, and could have been. */
+    readonly left: number;
+    /** Why they were not. */
+    readonly why: string | null;
+    /** Those of them that are changed over Nova's API, which has no copy; absent: an earlier version counted them as left. */
+    readonly over_api?: number;
+  };
   /** Whether the rollback left the copy as it was before; null: it did not come that far. */
   readonly as_before: boolean | null;
   /** Rows the first apply wrote, and the seconds its batches took. */

@@ -1,4 +1,4 @@
-/** A request to an instance that no nova-compute began: a row of instance_actions without an event. */
+/** A request to an instance that no nova-compute began: a row of instance_actions without an event of one. */
 export interface OpenRequest {
   readonly action: string;
   /** Naive UTC. */
@@ -8,14 +8,19 @@ export interface OpenRequest {
 }
 
 /**
- * What a nova-compute does to a machine, and tells of by an event, in every release. Others (lock,
- * createImage) never have one.
+ * What a nova-compute is sent without waiting for an answer, does to a machine, and tells of by an event
+ * of its own in every release that records the action. Not among them: what nova-api does by itself
+ * (lock), what goes to another host (evacuate, resize), and calls (attach_interface, changePassword),
+ * which RabbitMQ drops when the caller's patience ends.
  *
- * @source nova compute/instance_actions.py, wrap_instance_event in compute/manager.py
+ * @source nova 2013.1 to 33.0.0 compute/instance_actions.py, compute/rpcapi.py, wrap_instance_event in
+ *   compute/manager.py; oslo.messaging 14.0.0 _drivers/impl_rabbit.py: expiration
  */
 const EXECUTED: ReadonlySet<string> = new Set([
   ...["stop", "start", "reboot", "rebuild", "delete", "restore", "rescue", "unrescue"],
-  ...["pause", "unpause", "suspend", "resume", "shelve", "unshelve"],
+  ...["pause", "unpause", "suspend", "resume", "shelve", "shelveOffload", "unshelve"],
+  ...["create", "trigger_crash_dump", "detach_interface"],
+  ...["attach_volume", "detach_volume", "swap_volume", "extend_volume"],
 ]);
 
 /**
@@ -38,4 +43,9 @@ export function requestText({ action, at }: OpenRequest, host: string): string {
 /** The same of a task_state that no request of instance_actions explains. */
 export function taskStateText(state: string, host: string): string {
   return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`;
+}
+
+/** What is left to do at the message broker, for people. */
+export function queueText(host: string): string {
+  return `Before nova-compute of ${host} is started again, on the message broker: rabbitmqctl purge_queue compute.${host}`;
 }

@@ -20,17 +20,65 @@ export interface Seal {
   readonly seal: (clear: string, place: string) => Sealed;
   /** @throws MigrationError N2I-E115 when it was sealed with another key, or for another place */
   readonly open: (sealed: Sealed) => string;
+  /**
+   * Whether it is this text, by its nonce and its length; false where it is another's, of another key or cut short. The
+   * ciphertext is not looked at: one that was spoilt at the same length is found by `open` alone.
+   */
+  readonly isOf: (sealed: Sealed, clear: string) => boolean;
 }
 
 export function isSealed(value: unknown): value is Sealed {
-  return isObject(value) && typeof value.secret === "string" && typeof value.of === "string";
+  // Last of all `secret`: to look at one that was only read seals it.
+  return (
+    isObject(value) &&
+    typeof value.of === "string" &&
+    (readOnly.has(value) || typeof value.secret === "string")
+  );
 }
+
+/** In clear: what was read of a service to be compared, and is sealed as soon as anybody looks at it. */
+const readOnly = new WeakMap<object, string>();
+
+/**
+ * A secret that is read to be compared: its clear text is in memory alone, where `isSameText` finds it. Whoever
+ * writes, prints or copies the object gets it sealed.
+ */
+export function sealedLater(clear: string, place: string, { seal }: Pick<Seal, "seal">): Sealed {
+  let made: Sealed | undefined;
+  const later: Sealed = {
+    get secret(): string {
+      made ??= seal(clear, place);
+      return made.secret;
+    },
+    of: place,
+    ...(clear === "" && { empty: true as const }),
+  };
+  readOnly.set(later, clear);
+  return later;
+}
+
+/** Whether two secrets are one text. Where one of them was only read, the other is hardly ever opened. */
+export function isSameText(left: Sealed, right: Sealed, { open, isOf }: Seal): boolean {
+  const [one, other] = [readOnly.get(left), readOnly.get(right)];
+  if (one !== undefined && other === undefined && isOf(right, one)) return true;
+  if (other !== undefined && one === undefined && isOf(left, other)) return true;
+  return (one ?? open(left)) === (other ?? open(right));
+}
+
+const SECRET =
+  /pass|pwd|secret|token|cred|community|configdrive|(^|_)key($|_contents|_value)|kg_key|deploy_key/i;
+/** What was said of a name: the same few stand in every row. */
+const names = new Map<string, boolean>();
+const MOST_NAMES = 1000;
 
 /** Names of columns and keys whose value is a secret, here and in forks' columns we never saw. */
 export function isSecretName(name: string): boolean {
-  return /pass|pwd|secret|token|cred|community|configdrive|(^|_)key($|_contents|_value)|kg_key|deploy_key/i.test(
-    name,
-  );
+  const known = names.get(name);
+  if (known !== undefined) return known;
+  if (names.size >= MOST_NAMES) names.clear();
+  const isSecret = SECRET.test(name);
+  names.set(name, isSecret);
+  return isSecret;
 }
 
 /**
@@ -41,44 +89,53 @@ export function mayHoldSecret(json: string): boolean {
   return /pass|pwd|secret|token|cred|community|configdrive|key|\\/i.test(json);
 }
 
-function holdsSealed(value: Json): boolean {
-  return isObject(value) && (isSealed(value) || Object.values(value).some(holdsSealed));
+/** The value with its secrets in clear: for the way to a service only. */
+export function unsealed(value: Json, seal: Pick<Seal, "open">): Json {
+  if (isSealed(value)) return seal.open(value);
+  return isObject(value) ? eachOf(value, (inner) => unsealed(inner, seal)) : value;
 }
 
-/** The value with its secrets in clear: for the way to a service only. */
-export function unsealed(value: Json, seal: Seal): Json {
-  if (isSealed(value)) return seal.open(value);
-  if (!isObject(value) || !holdsSealed(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, unsealed(inner, seal)]),
-  );
+/** The object itself where nothing of it becomes another; a copy otherwise. */
+function eachOf(value: JsonObject, become: (inner: Json, key: string) => Json): JsonObject {
+  let copy: Record<string, Json> | null = null;
+  for (const key of Object.keys(value)) {
+    const inner = value[key] ?? null;
+    const made = become(inner, key);
+    if (made === inner) continue;
+    copy ??= { ...value };
+    copy[key] = made;
+  }
+  return copy ?? value;
 }
 
 /**
  * Seals every secret inside a JSON value: what has a secret's name, whatever its type, as old
- * clients made a number of a password of digits, and as lists and objects may be below it.
+ * clients made a number of a password of digits, and as lists and objects may be below it. Without
+ * any it is the very value that was given.
  *
  * @param known what stands for a value that is not to be sealed; null for all others
  */
 export function sealed(
   value: Json,
-  seal: Seal,
+  seal: Pick<Seal, "seal">,
   place: string,
-  known: (value: Json) => Json = () => null,
+  known: (value: Json) => Json = UNKNOWN,
 ): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => sealed(item, seal, place, known));
+  if (Array.isArray(value)) {
+    const items = value.map((item: Json) => sealed(item, seal, place, known));
+    return items.every((item, at) => item === value[at]) ? value : items;
+  }
   const instead = known(value);
   if (instead !== null) return instead;
   if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      isSecretName(key) && inner !== null && known(inner) === null && typeof inner !== "boolean"
-        ? seal.seal(secretText(inner), place)
-        : sealed(inner, seal, place, known),
-    ]),
+  return eachOf(value, (inner, key) =>
+    isSecretName(key) && inner !== null && known(inner) === null && typeof inner !== "boolean"
+      ? seal.seal(secretText(inner), place)
+      : sealed(inner, seal, place, known),
   );
 }
+
+const UNKNOWN = (): null => null;
 
 /** Begins with a NUL where it is no string, so that the number 1234 is not the password "1234". */
 function secretText(value: Json): string {

@@ -1,3 +1,6 @@
+/** Machines, or rows, that one statement asks about or one transaction changes. */
+export const TOGETHER = 500;
+
 /** The same items in their order, `size` at a time; the last group may be smaller. */
 export async function* regroup<T>(
   groups: AsyncIterable<readonly T[]>,
@@ -38,4 +41,9 @@ export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
     await next.catch(() => undefined);
     await source.return?.();
   }
+}
+
+/** Items that are all there, as one group; none where there are none. */
+export async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+  if (items.length > 0) yield items;
 }

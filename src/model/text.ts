@@ -12,8 +12,27 @@ export function showColumn(value: string | null): string {
 /** Things that a message names; the others are counted. */
 export const NAMED = 5;
 
+/** Texts of which the first are named and the others counted: all of them, or those that are named. */
+export type Several = Pick<readonly string[], "length" | "slice">;
+
+/** Counts texts, and keeps as many as a message names. */
+export function createSeveral(): Several & { readonly add: (text: string) => void } {
+  const first: string[] = [];
+  let length = 0;
+  return {
+    add(text) {
+      length += 1;
+      if (first.length < NAMED) first.push(text);
+    },
+    get length() {
+      return length;
+    },
+    slice: (from, to) => first.slice(from, to),
+  };
+}
+
 /** The first of many, and how many there are besides: `a, b and 3 more`. */
-export function listed(items: readonly string[], most: number, between = ", "): string {
+export function listed(items: Several, most: number, between = ", "): string {
   const more = items.length > most ? ` and ${items.length - most} more` : "";
   return `${items.slice(0, most).join(between)}${more}`;
 }

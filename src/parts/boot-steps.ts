@@ -7,7 +7,7 @@ import { isSealed } from "../model/secret.ts";
 
 /** What a step may speak of: undoing must never reach beyond. */
 const PATH =
-  /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/(?:config|kernel|ramdisk))?|pxelinux\.cfg(?:\/01(?:-[0-9a-f]{2}){6})?)$/;
+  /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/(?:config|(?:deploy_)?(?:kernel|ramdisk)))?|pxelinux\.cfg(?:\/01(?:-[0-9a-f]{2}){6})?)$/;
 
 const PREFIX = "boot-files:";
 

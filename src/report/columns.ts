@@ -2,6 +2,7 @@ import { checksView } from "./checks.ts";
 import { codesView } from "./explain.ts";
 import { hasMatched } from "./fitting.ts";
 import type { FormatOptions } from "./format.ts";
+import { movesView, ownersView } from "./hosts.ts";
 import { gatherLeft } from "./left.ts";
 import { withMachines } from "./machines.ts";
 import { matching } from "./match.ts";
@@ -59,11 +60,17 @@ const LISTS: { readonly [command: string]: readonly List[] } = {
   show: [
     { of: () => of(machinesView(nothing())), when: GIVEN.never },
     { of: () => of(snapshotView(nothing())), when: GIVEN.never },
+    { of: () => movesView(NONE), when: GIVEN.never },
     { of: () => powerView(NONE, new Map()), when: GIVEN.never },
     { of: () => novaStepsView(nothing(), nothing()), when: GIVEN.never },
     { of: () => journalView(NONE), when: GIVEN.never },
     { of: () => logView(NONE), when: GIVEN.never },
     { of: () => windowView(NONE), when: GIVEN.never },
+  ],
+  host: [
+    { of: () => ownersView(NONE), when: ({ action }) => action === "list" },
+    { of: () => movesView(NONE), when: ({ action }) => action === "plan" || action === "takeover" },
+    { of: () => of(verdictsView(nothing())), when: ({ action }) => action === "verify" },
   ],
   rehearse: [{ of: () => rehearsalView({ stages: NONE }) }],
   apply: [{ of: () => of(verdictsView(nothing())) }],

@@ -35,11 +35,11 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
         ];
   const lacking = without === null ? [] : [`Not copied, so not rehearsed: ${without}.`];
   const read =
-    nova.left < nova.rows
+    nova.left + (nova.over_api ?? 0) < nova.rows
       ? `${target} and Nova's databases were only read.`
       : `${target} was only read.`;
   const end = held
-    ? `The rehearsal held${butFor(nova.left)}: on the copies all is as planned, and nothing was refused. ${read}`
+    ? `The rehearsal held${butFor(nova)}: on the copies all is as planned, and nothing was refused. ${read}`
     : `The rehearsal did not hold: see above. ${read}`;
   return [
     ...[...refusals.map(refusalText), ...back, ...forecast(found), ...lacking],
@@ -47,16 +47,22 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
   ];
 }
 
-function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
+function novaText({ rows, left, why, over_api = 0 }: Rehearsal["nova"]): readonly string[] {
   const LOOKED = "No compute host was looked at.";
   if (rows === 0) return [`Nova: the plan changes no rows of it. ${LOOKED}`];
-  const done = `Nova: ${rows - left} rows were changed on a copy and taken back. ${LOOKED}`;
+  const copied = rows - left - over_api;
+  const done = `Nova: ${copied} rows were changed on a copy and taken back. ${LOOKED}`;
   const reason = why === null ? "" : `: ${why}`;
   return [
-    left === rows ? LOOKED : done,
+    copied === 0 ? LOOKED : done,
     ...(left === 0
       ? []
       : [`${left} rows of Nova that the plan changes are not rehearsed${reason}`]),
+    ...(over_api === 0
+      ? []
+      : [
+          `${over_api} extra specs are changed over Nova's API, which has no copy: nothing was asked of it, and nothing of them is rehearsed.`,
+        ]),
   ];
 }
 

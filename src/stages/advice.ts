@@ -1,13 +1,16 @@
 import { duration } from "../core/report/window.ts";
-import { openRun } from "../edge/disk/run-folder.ts";
+import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { retirementOf } from "../model/archive.ts";
 import { shellWord } from "../model/text.ts";
 import { expected } from "./expected.ts";
 import { type NextStep, wordsOf } from "./given.ts";
 import { measuredOf } from "./history.ts";
+import { movesHosts } from "./host-files.ts";
+import { hostState } from "./host-status.ts";
 import { type RunStage, stageOf, UNDONE_BY, WHY } from "./journey.ts";
+import { managedState, managesNodes } from "./manage-run.ts";
 import { nextCommand } from "./next.ts";
-import { isDecision, leftBehind, nextOf, stepOf } from "./pipeline.ts";
+import { isDecision, leftBehind, nextOf, nextStepOf } from "./pipeline.ts";
 import type { RunFiles } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
 import { isWindowClosed } from "./window-file.ts";
@@ -29,8 +32,10 @@ const DONE: Advice = {
 /** @throws MigrationError N2I-E110 */
 export async function advice(path: string): Promise<Advice> {
   const run = await openRun(path, { create: false });
+  if (await movesHosts(run)) return moveAdvice(run);
+  if (await managesNodes(run)) return manageAdvice(run);
   const { files } = await filesOf(run, { run: path });
-  const step = stepOf(files);
+  const step = nextStepOf(files);
   const closed = await isWindowClosed(run);
   if (step === null) return within(closed, path, doneOf(files));
   const { after: _after, note, ...bare } = step;
@@ -51,6 +56,21 @@ export async function advice(path: string): Promise<Advice> {
   });
 }
 
+/** What comes next in a run that moves machines between compute hosts. */
+async function moveAdvice(run: RunFolder): Promise<Advice> {
+  const { fields, next, changed } = await hostState(run);
+  const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
+  const why = `${fields.move}; fenced: ${fields.fence}`;
+  return within(await isWindowClosed(run), run.path, { next, why, takes: "not known", undo });
+}
+
+/** What comes next in a run that gives machines their server record. */
+async function manageAdvice(run: RunFolder): Promise<Advice> {
+  const { fields, next, changed } = await managedState(run.path);
+  const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
+  return { next, why: `${fields.managed}; ${fields.open}`, takes: "not known", undo };
+}
+
 function whyOf(step: NextStep, stage: RunStage): string {
   const { note, again } = step;
   if (again !== undefined) return `${again}: ${stage} is done again.`;
@@ -67,7 +87,7 @@ function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advi
 function doneOf(files: RunFiles): Advice {
   if ("missing" in files.journal) return DONE;
   const { archive, begun } = retirementOf(files.journal.entries);
-  if (archive === null) return { ...DONE, why: [DONE.why, ...leftBehind(files)].join("; ") };
+  if (archive === null) return { ...DONE, why: [DONE.why, ...leftBehind(files)].join("\n") };
   const next = nextOf(files);
   const why = begun.size > 0 ? "nova_bm is dropped" : "this run is done, and nova_bm archived";
   const undo = begun.size > 0 ? "retire --restore DB, then rollback --after-finish" : DONE.undo;

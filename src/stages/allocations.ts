@@ -4,7 +4,9 @@ import type { Database } from "../edge/database/open.ts";
 import { readComputeUuids, readPlacement } from "../edge/nova/later.ts";
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { MigrationError } from "../model/error.ts";
+import { groupedBy } from "../model/grouped.ts";
 import type { PlannedMachine } from "../model/plan.ts";
+import { regroup, TOGETHER } from "../model/streams.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { closing, openRole } from "./databases.ts";
 
@@ -30,7 +32,8 @@ export async function allocationsText(
     const placement = keep(await openRole("placement-db", placementDb, { readOnly: true }));
     const now = { instancesOf: openInstances(nova), allocatedOf: openAllocated(placement) };
     const bare: string[] = [];
-    for await (const { instance } of auditAllocations(lines(), now)) bare.push(instance);
+    for await (const { instance } of auditAllocations(regroup(lines(), TOGETHER), now))
+      bare.push(instance);
     if (bare.length === 0) return "every live instance of the plan has one";
     return `${bare.length} live instances have none: ${listed(bare, NAMED)}; ${heal()}`;
   });
@@ -47,11 +50,14 @@ export function openProviders(nova: Database, placement: Database): ProvidersOf 
   return async (machines) => {
     const { providers } = await readPlacement(placement, [], machines);
     const computes = (await readComputeUuids(nova, machines)) ?? new Map<string, string>();
+    const named = groupedBy(
+      providers,
+      ({ name }) => name,
+      ({ uuid }) => uuid,
+    );
     const found = new Map<string, MachineProvider>();
-    for (const uuid of machines.map((machine) => machine.toLowerCase())) {
-      const uuids = providers.filter(({ name }) => name === uuid).map((one) => one.uuid);
-      found.set(uuid, { uuids, compute: computes.get(uuid) ?? null });
-    }
+    for (const uuid of machines.map((machine) => machine.toLowerCase()))
+      found.set(uuid, { uuids: named.get(uuid) ?? [], compute: computes.get(uuid) ?? null });
     return found;
   };
 }

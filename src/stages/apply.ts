@@ -34,6 +34,7 @@ import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
 import { wasStaged } from "./run-files.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { One, Sink } from "./sink.ts";
+import { rememberVerified } from "./verified-file.ts";
 import { compare } from "./verify.ts";
 import { waitingFor } from "./waiting.ts";
 import { checkWindow } from "./window-file.ts";
@@ -206,9 +207,12 @@ export async function load(job: Job): Promise<Loaded | null> {
     // Without this, status 1 would say that nothing was changed.
     throw changed === 0 ? cause : afterNova(cause, "everything is loaded, but verify did not end");
   });
+  // Conductors are given a staged load without another look.
+  const ironic = isEqual(verified);
+  await rememberVerified(run, plan.footer.sha256, { ironic });
   return {
     ...{ failed: applied.failed.length, verified },
-    equal: isEqual(verified) && moved.left + flavors.left === 0,
+    equal: ironic && moved.left + flavors.left === 0,
     nova: nova === null ? null : { api: nova.plan.header.api },
   };
 }

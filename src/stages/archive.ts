@@ -22,6 +22,7 @@ import { MigrationError } from "../model/error.ts";
 import type { Json } from "../model/json.ts";
 import { isSealed, isSecretName, type Seal, type Sealed } from "../model/secret.ts";
 import { listed } from "../model/text.ts";
+import { failpoint } from "./failpoint.ts";
 import { patience } from "./patience.ts";
 import type { Progress } from "./sink.ts";
 
@@ -42,6 +43,7 @@ export async function writeArchive(
 ): Promise<{ readonly sha256: string; readonly tables: Tables }> {
   const writer = await createArtefact(run, ARCHIVE, header);
   try {
+    await failpoint("archive.begun");
     let rows = 0;
     const tables = await sumTables(
       database,
@@ -82,6 +84,7 @@ export async function proveArchive(run: RunFolder, source: Database, seal: Seal)
         seal.open(secret);
         return JSON.stringify(secret);
       });
+      await failpoint("archive.restored");
       const tables = await describeTables(scratch);
       return await sumTables(scratch, inOrder(tables, header.tables), keepWritten);
     } finally {
@@ -104,6 +107,7 @@ export async function restoreArchive(
   const { header, lines } = await openArchive(run);
   const opened = (secret: Sealed) => JSON.parse(seal.open(secret)) as Exclude<Cell, Sealed>; // as it was sealed
   await restoreTables(database, { ...shapeOf(header), rows: lines() }, opened);
+  await failpoint("restore.filled");
   const plain = { plain: true };
   const sums = new Map(header.tables.map(({ name, columns }) => [name, rowsSum(columns, plain)]));
   for await (const batch of lines()) for (const { table, row } of batch) sums.get(table)?.add(row);

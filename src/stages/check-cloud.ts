@@ -18,14 +18,10 @@ export async function askGlance(
   plan: PlanFacts | null,
   nova: NovaFacts | Refused | null,
 ): Promise<CheckView["glance"]> {
-  const tenants =
-    nova === null || "refused" in nova ? [] : nova.instances.filter(({ deleted }) => !deleted);
-  const ids = [
-    ...(plan?.images ?? []),
-    ...(plan?.made ?? []),
-    ...tenants.flatMap(({ image }) => (image === null ? [] : [image])),
-  ];
-  return orRefused(() => imageStatuses(cloudFor(options), LIMIT * 1000, ids));
+  const ids = new Set([...(plan?.images ?? []), ...(plan?.made ?? [])]);
+  for (const { deleted, image } of nova === null || "refused" in nova ? [] : nova.instances)
+    if (!deleted && image !== null) ids.add(image);
+  return orRefused(() => imageStatuses(cloudFor(options), LIMIT * 1000, [...ids]));
 }
 
 /** Which calls of the plan Nova's policy refuses; null where it makes none, or nobody to ask as is said. */

@@ -10,14 +10,17 @@ import { ownedLines } from "../engine/back.ts";
 import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../model/artefact.ts";
 import { invert } from "../model/change.ts";
 import { isOdd, type OddText } from "../model/charset.ts";
-import type { PlanApplies, PlanFacts, RunPlace } from "../model/check.ts";
+import type { LineFacts, PlanApplies, PlanFacts, RunPlace } from "../model/check.ts";
 import type { SpecCall, Verb } from "../model/database.ts";
 import { orNull } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import type { HostConfig, Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
+import { createMet, index, type Met, pack } from "../model/packed.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../model/plan.ts";
+import { createSeveral } from "../model/text.ts";
+import type { Texts } from "../model/texts.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { loadable } from "./nothing.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
@@ -44,46 +47,66 @@ export async function runAt(
   return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
 }
 
-/** What the run's plan says of each machine and of Nova; null without a plan. */
-export async function planFacts(run: RunFolder, leaves = false): Promise<PlanFacts | null> {
+/** What the run's plan says of each machine and of Nova; null without a plan. @param texts of the whole look */
+export async function planFacts(
+  run: RunFolder,
+  leaves: boolean,
+  texts: Texts,
+): Promise<PlanFacts | null> {
   const plan = await planOrNull(run.path);
   if (plan === null) return null;
   const nova = await novaPlanOf(run, plan.footer);
   const chosen = nova?.header.compute_hosts ?? [];
   const choice = choiceOf(chosen);
-  const machines: PlanFacts["machines"][number][] = [];
+  const machines = pack<LineFacts>(
+    {
+      ...{ id: "number", uuid: "text", instance_uuid: "text" },
+      ...{ host: "word", blocked: "word", findings: "word" },
+    },
+    texts,
+  );
+  const left = { blocked: createSeveral(), conflict: createSeveral() };
   const skipped = new Set<number>();
   const findingsOf = createShared();
   const [images, made] = [new Set<string>(), new Set<string>()];
   let traits = false;
   for await (const batch of plan.lines())
     for (const line of batch) {
+      const { verdict, bm_node_id: id, reason } = line;
       const row = nodeOf(line.records);
-      if (line.verdict === "skipped") skipped.add(line.bm_node_id);
+      if (verdict === "skipped") skipped.add(id);
       else
-        machines.push({
-          id: line.bm_node_id,
+        machines.put({
+          id,
           uuid: lower(line.uuid),
           instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
           host: choice.of(line) ?? line.service_host,
           blocked: !isLoaded(line),
           findings: findingsOf(line),
         });
+      if (verdict === "blocked" || verdict === "conflict")
+        left[verdict].add(`bm_nodes.id=${id} (${reason ?? "without a reason"})`);
       for (const id of namedIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
       if (!isLoaded(line)) continue;
       if (Array.isArray(row?.traits) && row.traits.length > 0) traits = true;
       for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/)) made.add(id);
     }
-  const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
+  const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()], texts);
   for (const id of changes?.images ?? []) images.add(id);
   const besideOthers = plan.header.beside_others === true;
   const { release } = plan.header.target;
   const paired = plan.header.pairing.allowed === "override";
   const madeFor = await madeOf(run, plan.header, nova);
-  const applies = await appliesOf(run, plan, leaves);
-  const said = { besideOthers, paired, release, traits, madeFor, applies };
-  const { ports } = plan.footer.footer;
-  return { machines, skipped, ports, ...said, images, made, nova: changes };
+  const { ports, verdicts } = plan.footer.footer;
+  const applies: PlanApplies = {
+    loads: loadable(plan.footer.footer),
+    there: verdicts.unchanged + verdicts.drift,
+    ...{ blocked: left.blocked, conflicts: left.conflict, leaves },
+    fresh: await isFresh(run, plan),
+    readings: await readingsFor(run, plan),
+  };
+  const words = { besideOthers, paired, release, traits, madeFor, applies };
+  return { machines, skipped, ports, ...words, images, made, nova: changes };
 }
 
 /** What is found of machines, by code; one map for all that have the same, of which there are few. */
@@ -115,13 +138,13 @@ async function madeOf(
   ]);
 }
 
-async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
+async function novaFacts(nova: NovaFiles, hosts: readonly string[], texts: Texts) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
   const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
   const moves = new Map<string, Set<string>>();
-  const places = new Map<string, { readonly host: string | null; readonly node: string | null }>();
+  const places = pack<Place>({ uuid: "text", host: "word", node: "text" }, texts);
   const joins: { host: string; id: number }[] = [];
-  const odd: OddText[] = [];
+  const odd = new Map<string, OddText>();
   const calls = new Set<SpecCall>();
   const findings: Pick<Finding, "code" | "place" | "message">[] = [];
   for await (const batch of nova.findings())
@@ -133,7 +156,8 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
       if (table === "os-extra_specs")
         for (const step of [line, invert(line)]) calls.add(callOf(step));
       else want(part === "api" ? api : statements, line);
-      if (part !== "api") odd.push(...oddTexts(line));
+      if (part !== "api")
+        for (const one of oddTexts(line)) odd.set(`${one.table}.${one.column}=${one.value}`, one);
       if (part !== "hosts") {
         flavors.add(id);
         // A spec that is deleted keeps its old value.
@@ -145,7 +169,10 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
         joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
       const [from, to] = [before?.host, after?.host];
       if (table === "instances" && after !== null)
-        places.set(lower(nameOf(after.uuid)), { host: nameOf(to), node: nameOf(after.node) });
+        places.put({
+          uuid: lower(nameOf(after.uuid)),
+          ...{ host: nameOf(to), node: nameOf(after.node) },
+        });
       if (
         table === "instances" &&
         typeof from === "string" &&
@@ -160,7 +187,19 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
   const words = { statements, api, calls } as const;
-  return { ...{ findings, odd, flavors, images, moves, places, hosts, joins, stopped }, ...words };
+  const of = index(places, "uuid");
+  return {
+    ...{ findings, flavors, images, moves, hosts, joins, stopped, ...words },
+    odd: [...odd.values()],
+    places: { get: (uuid: string) => of(uuid).at(-1) },
+  };
+}
+
+/** Where an instance will be. */
+interface Place {
+  readonly uuid: string;
+  readonly host: string | null;
+  readonly node: string | null;
 }
 
 function nameOf(value: Row[string] | undefined): string | null {
@@ -202,10 +241,12 @@ function namedIn(column: Row[string] | undefined, names: RegExp): readonly strin
 /**
  * Uuids of nodes that are this run's own work, by its journal: created, not found there, and not
  * taken back since. A plan that is gone speaks for no row.
+ *
+ * @param texts of the whole look
  */
-export async function oursByJournal(run: RunFolder): Promise<ReadonlySet<string>> {
+export async function oursByJournal(run: RunFolder, texts: Texts): Promise<Met> {
   const { entries } = await readJournal(run);
-  const ours = new Set<string>();
+  const ours = createMet(texts);
   for (const sha256 of plansOf(entries, IRONIC)) {
     const path = await orNull(findPlan(run, sha256), "N2I-E110");
     if (path === null) continue;
@@ -213,7 +254,7 @@ export async function oursByJournal(run: RunFolder): Promise<ReadonlySet<string>
     const leg = ironicJournalled(header.target, { sha256, lines });
     for await (const batch of ownedLines(leg, entries, { wants: isLoaded }))
       for (const { line, changes } of batch)
-        if (changes.some(({ resource }) => resource === "node")) ours.add(lower(line.uuid));
+        if (changes.some(({ resource }) => resource === "node")) ours.add(line.uuid ?? "");
   }
   return ours;
 }
@@ -234,26 +275,10 @@ function lower(value: string | null): string {
 
 type Plan = Awaited<ReturnType<typeof openPlan>>;
 
-/** What a run's folder says for and against loading its plan. */
-async function appliesOf(run: RunFolder, plan: Plan, leaves: boolean): Promise<PlanApplies> {
-  const { made_from } = plan.header;
-  const left = { blocked: [] as string[], conflict: [] as string[] };
-  for await (const batch of plan.lines())
-    for (const { verdict, bm_node_id, reason } of batch)
-      if (verdict === "blocked" || verdict === "conflict")
-        left[verdict].push(`bm_nodes.id=${bm_node_id} (${reason ?? "without a reason"})`);
-  // What is missing or broken is none.
+/** Whether the run's snapshot is the one its plan was made from; one that is missing or broken is none. */
+async function isFresh(run: RunFolder, { header }: Plan): Promise<boolean> {
   const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`));
-  const { verdicts } = plan.footer.footer;
-  return {
-    loads: loadable(plan.footer.footer),
-    there: verdicts.unchanged + verdicts.drift,
-    blocked: left.blocked,
-    conflicts: left.conflict,
-    leaves,
-    fresh: snapshot?.footer.sha256 === made_from.snapshot,
-    readings: await readingsFor(run, plan),
-  };
+  return snapshot?.footer.sha256 === header.made_from.snapshot;
 }
 
 async function readingsFor(run: RunFolder, { header }: Plan): Promise<PlanApplies["readings"]> {

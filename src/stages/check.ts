@@ -9,14 +9,23 @@ import { freeSpace, type RunFolder } from "../edge/disk/run-folder.ts";
 import { probeAll } from "../edge/helper/port-probe.ts";
 import { checkIronic } from "../edge/ironic-db/check.ts";
 import { checkNova } from "../edge/nova/check.ts";
-import { readApi, readClassless, readComputeUuids, readPlacement } from "../edge/nova/later.ts";
 import { readBeats } from "../edge/nova/services.ts";
 import { checkNovaBm } from "../edge/nova-bm/check.ts";
 import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
-import type { BmFacts, CheckView, NovaFacts, RunPlace, ServerFacts } from "../model/check.ts";
+import type {
+  BmFacts,
+  CheckView,
+  IronicFacts,
+  NovaFacts,
+  RunPlace,
+  ServerFacts,
+} from "../model/check.ts";
 import type { Lacking, Privileges } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
+import { createMet } from "../model/packed.ts";
+import { createTexts, type Texts } from "../model/texts.ts";
 import { askGlance, askPolicy, orWhy } from "./check-cloud.ts";
+import { instancesOf, laterNova } from "./check-later.ts";
 import { hostsOf, oursByJournal, planFacts, runAt } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing, type Keep, openRole, ROLES } from "./databases.ts";
@@ -88,22 +97,29 @@ async function gather(
     ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
     ["placement-db", placement],
   ]);
-  const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
-  const plan = run && (await planFacts(run, asked.skipBlocked));
-  const nodes = "refused" in bm ? [] : bm.nodes;
+  const texts = createTexts();
+  const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source, texts));
+  const plan = run && (await planFacts(run, asked.skipBlocked, texts));
+  const nodes: BmFacts["nodes"] = "refused" in bm ? [] : bm.nodes;
   const release = asked.ironicRelease ?? plan?.release;
   const ironic = await orWhy("ironic-db", target, async () =>
-    checkIronic(target, writing, await loadMappings(), release, plan?.traits === true),
+    checkIronic(target, writing, await loadMappings(), release, {
+      traits: plan?.traits === true,
+      texts,
+    }),
   );
-  const later = await laterNova({ cloud, api, placement }, nodes, () =>
-    within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
+  const later = await laterNova(
+    { cloud, api, placement },
+    nodes,
+    () => within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
+    texts,
   );
-  const held = "refused" in ironic ? [] : ironic.facts.nodes.map((node) => node.instance_uuid);
+  const there = "refused" in ironic ? [] : ironic.facts.nodes;
   const nova =
     cloud === null
       ? null
       : await orWhy("nova-db", cloud, async () => ({
-          ...(await watched(cloud, nodes, held, asked.watch)),
+          ...(await watched(cloud, nodes, there, asked.watch, texts)),
           forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
         }));
   const version = nova === null || "refused" in nova ? null : nova.version;
@@ -119,7 +135,7 @@ async function gather(
     nova,
     ironic: "refused" in ironic ? ironic : ironic.facts,
     plan,
-    ours: run === null ? new Set() : await oursByJournal(run),
+    ours: run === null ? createMet() : await oursByJournal(run, texts),
     helpers: await probeAll(await helperHosts(asked, run)),
     ...later,
     policy: await askPolicy(asked, plan),
@@ -173,47 +189,14 @@ async function spaceAt(path: string): Promise<number> {
   }
 }
 
-/** What of later Novas is in databases of their own. */
-interface Later {
-  readonly cloud: Database | null;
-  readonly api: Database | null;
-  readonly placement: Database | null;
-}
-
-async function laterNova(
-  { cloud, api, placement }: Later,
-  nodes: BmFacts["nodes"],
-  forbidden: () => Promise<Lacking>,
-): Promise<Pick<CheckView, "api" | "placement" | "computes" | "classless">> {
-  const tenants = nodes.flatMap(({ instance_uuid }) => (instance_uuid ? [instance_uuid] : []));
-  const machines = nodes.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
-  const both = cloud !== null && placement !== null;
-  return {
-    api:
-      api &&
-      (await orWhy("nova-api-db", api, async () => ({
-        ...(await readApi(api, tenants)),
-        forbidden: await forbidden(),
-      }))),
-    placement:
-      placement &&
-      (await orWhy("placement-db", placement, () => readPlacement(placement, tenants, machines))),
-    computes: both ? await readComputeUuids(cloud, machines) : new Map(),
-    classless: both ? await readClassless(cloud, tenants) : new Set(),
-  };
-}
-
 async function watched(
   nova: Database,
   nodes: BmFacts["nodes"],
-  held: readonly (string | null)[],
+  there: IronicFacts["nodes"],
   seconds: number,
+  texts: Texts,
 ): Promise<Omit<NovaFacts, "forbidden">> {
-  const facts = await checkNova(
-    nova,
-    nodes,
-    held.filter((uuid) => uuid !== null),
-  );
+  const facts = await checkNova(nova, nodes, instancesOf(there), texts);
   if (seconds > 0) await sleep(seconds * 1000);
   return {
     ...facts,

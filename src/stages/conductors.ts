@@ -3,16 +3,13 @@ import { MigrationError } from "../model/error.ts";
 import type { Row } from "../model/machine.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { type Conductor, isOfGroup } from "../model/service.ts";
-import { regroup } from "../model/streams.ts";
+import { regroup, TOGETHER } from "../model/streams.ts";
 import type { Target } from "../model/target.ts";
 
 /** What is asked of the target. */
 interface Asked extends Pick<Target, "service" | "current"> {
   readonly identity: Pick<Target["identity"], "engine">;
 }
-
-/** Machines asked about at a time. */
-const ASKED = 500;
 
 /**
  * A look, before anything is written, whether a conductor is alive for every machine that has still
@@ -28,7 +25,7 @@ export function findConductors(
     if (target.identity.engine !== "rest") return;
     const { conductors } = await target.service();
     const without = new Map<string, number>();
-    for await (const machines of regroup(plan(), ASKED)) {
+    for await (const machines of regroup(plan(), TOGETHER)) {
       const nodes = machines
         .filter(({ verdict }) => verdict === "create")
         .flatMap(({ records }) => records)

@@ -9,6 +9,8 @@ export const ROLES = {
   "nova-bm-db": { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" },
   restore: { option: "--restore", section: "baremetal", key: "sql_connection" },
   into: { option: "--into", section: "database", key: "connection" },
+  "nova-into": { option: "--nova-into", section: "database", key: "connection" },
+  "nova-api-into": { option: "--nova-api-into", section: "api_database", key: "connection" },
   "nova-db": { option: "--nova-db", section: "database", key: "connection" },
   "ironic-db": { option: "--ironic-db", section: "database", key: "connection" },
   "nova-api-db": { option: "--nova-api-db", section: "api_database", key: "connection" },
@@ -23,7 +25,7 @@ export const ROLES = {
 export async function openRole(
   role: keyof typeof ROLES,
   spec: string,
-  options: { readonly readOnly: boolean },
+  options: { readonly readOnly: boolean; readonly autocommit?: boolean },
 ): Promise<Database> {
   const { copies } = surroundings();
   if (copies !== undefined) {

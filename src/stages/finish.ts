@@ -151,6 +151,9 @@ function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo:
   return `${text}, ${left.length} left.`;
 }
 
+/** What is said where nothing is left to do; a walk says it at its own end. */
+export const RUN_DONE = "This run is done.";
+
 type Settled = Pick<Ended, "notes" | "partial">;
 
 /**
@@ -187,7 +190,7 @@ async function settle(
       return { notes: [`This run is not done: ${why.join("; ")}.`, fix], partial: true };
     await journal.append({ do: "close", plan: sha256, at: now(), by });
   }
-  return said("This run is done.");
+  return said(RUN_DONE);
 }
 
 function said(...notes: readonly string[]): Settled {

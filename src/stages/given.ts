@@ -36,6 +36,7 @@ const CONDUCTORS: readonly string[] = ["site", "ironic-release", "conductor-ipmi
 /** Options that mean the same to every command that has them. */
 const SHARED: readonly string[] = [
   ...[...TARGET, ...BESIDE, ...CONDUCTORS, "key-file", "conductor-log", "db-timeout"],
+  "rabbit-url",
 ];
 
 /** What was said of the commands that come after it was said of what is no more. */
@@ -222,7 +223,7 @@ export interface NextStep {
   };
   /** Options for Nova's databases; absent where the command does without. */
   readonly nova?: object;
-  /** What else is to be said, in brackets. */
+  /** What else is to be said, in one line: behind it, as a shell's comment. */
   readonly note?: string;
   /** Why its file, where there is one, is made again. */
   readonly again?: string;
@@ -235,7 +236,7 @@ export function wordsOf(step: NextStep, said: Said | undefined, staged: boolean)
   const { command, note } = step;
   const { run, words, more } = optionsOf(step, said, staged);
   const line = nextCommand(command, { run, ...words }, more);
-  return note === undefined ? line : `${line}  (${note})`;
+  return note === undefined ? line : `${line}  # ${note}`;
 }
 
 /** What a step is given besides what the run's connections say, by the options' names. */

@@ -23,7 +23,7 @@ export async function measuredOf(run: string, entries: readonly Entry[]): Promis
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
     .slice(-KEPT);
   const rehearsal = await readRehearsal({ path: run });
-  const rehearsed = rehearsal?.loaded && { ...rehearsal.loaded, left: rehearsal.nova.left };
+  const rehearsed = rehearsal?.loaded && { ...rehearsal.loaded, nova: rehearsal.nova };
   return {
     ...{ ran, loaded: loadedIn(entries), handed: handedIn(entries) },
     ...(rehearsed && { rehearsed }),

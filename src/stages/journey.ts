@@ -26,6 +26,8 @@ export function stageOf({ command, options }: NextStep): RunStage | null {
     case "finish":
       return command;
     case "boot":
+    case "host":
+    case "node":
     case "rehearse":
     case "retire":
     case "rollback":

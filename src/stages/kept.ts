@@ -50,7 +50,7 @@ export async function writeKept(
 /** Whether the run's plan changes or watches Nova; a plan that cannot be read is looked at by whoever needs it. */
 export async function plansNova(run: string): Promise<boolean> {
   const plan = parsedJson(await readFile(join(run, PLAN, MANIFEST), "utf8").catch(() => ""));
-  return !isObject(plan) || plan.nova !== null;
+  return !isObject(plan) || plan.nova !== null || plan.kind === "hosts";
 }
 
 function isOurs(run: string): boolean {

@@ -9,6 +9,15 @@ interface Named {
   readonly uuids: ReadonlySet<string>;
 }
 
+/** @throws MigrationError N2I-E305 unless either all machines are meant, or some are named */
+export function checkScope(all: boolean, names: readonly string[]): void {
+  if (all === names.length > 0)
+    throw new MigrationError(
+      "N2I-E305",
+      all ? "--all and --node exclude each other" : "nothing says what to undo",
+    );
+}
+
 /**
  * Machines named by uuid or id; all when none is named.
  *

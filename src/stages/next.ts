@@ -18,7 +18,7 @@ export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
 export const CONNECTIONS: readonly string[] = [
   ...["nova-bm-db", ...BESIDE, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
-  ...["compute-log", "compute-host", "helper-host"],
+  ...["compute-log", "compute-host", "helper-host", "rabbit-url"],
 ];
 /** Databases and services: a command line that names one is the operator's, and whole. */
 export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...BESIDE];
@@ -55,7 +55,10 @@ export const KEPT = {
     ...["after-finish", "key-file"],
   ],
   rehearse: ["ironic-db", "nova-db", "nova-api-db", "key-file"],
-  verify: [...TARGET, ...NOVA, "placement-db", "takeover", "final", "conductor-log", "key-file"],
+  verify: [
+    ...[...TARGET, ...NOVA, "placement-db", "takeover", "final", "conductor-log", "rabbit-url"],
+    "key-file",
+  ],
   status: ["nova-db", "placement-db"],
   run: [
     ...[
@@ -77,6 +80,12 @@ export const KEPT = {
   boot: ["tftp-root", "from", "served-as", "node", "key-file"],
   finish: [...TARGET, "node", "in-flight", "lock-wait"],
   retire: [...TARGET, ...NOVA, "nova-bm-db", "key-file"],
+  host: [
+    ...["nova-bm-db", "nova-db", "nova-api-db", "ironic-db", "ironic-url", "os-cloud"],
+    ...["os-cacert", "insecure", "api-timeout", "rabbit-url", "nova-conf", "tftp-root"],
+    ...["tftp-from", "root-uuid"],
+  ],
+  node: ["ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout", "in-flight"],
   // No word that let apply do something dangerous is passed on to it.
   rollback: [...TARGET, ...NOVA, "node", "in-flight", "lock-wait", "watch", "key-file"],
 } as const satisfies { readonly [command: string]: readonly string[] };
@@ -105,8 +114,14 @@ export const DB_TIMEOUT = ["db-timeout", 120] as const;
  *
  * @param given options as they were given, by yargs's names: `{ run: "m1", novaDb: "file:PATH" }`
  * @param more options where none was given, `{ ironicDb: "DB" }`, and those that the line itself adds
+ * @param action the word behind the command's name, of one that has such
  */
-export function nextCommand(command: NextCommand, given: object, more: object = {}): string {
+export function nextCommand(
+  command: NextCommand,
+  given: object,
+  more: object = {},
+  action = "",
+): string {
   const options = new Map<string, unknown>(Object.entries(given));
   const added = new Map<string, unknown>(Object.entries(more));
   const kept: readonly string[] = KEPT[command];
@@ -135,7 +150,7 @@ export function nextCommand(command: NextCommand, given: object, more: object = 
   const words = withoutKept(command, known, all, said);
   const file = surroundings().connections.get("config");
   const named = file === undefined ? [] : optionWords("config", file);
-  return ["nova2ironic", command, ...words, ...named].join(" ");
+  return ["nova2ironic", command, ...(action === "" ? [] : [action]), ...words, ...named].join(" ");
 }
 
 /** What a run keeps of where everything is. */

@@ -20,16 +20,22 @@ export function nothingLoads(
   return new MigrationError(code, nothingText(counts));
 }
 
+/** Whether apply refuses a plan unless it is told to leave machines out. */
+export function isHeldUp({ verdicts }: PlanCounts): boolean {
+  return verdicts.blocked + verdicts.conflict > 0;
+}
+
+/** What is said of it. */
+export function heldUpText({ verdicts }: PlanCounts): string {
+  return `${verdicts.blocked} machines are blocked and ${verdicts.conflict} in conflict`;
+}
+
 /** @throws MigrationError N2I-E304 when machines are blocked and not left out, N2I-E325 when no other is there */
 export function checkBlocked(counts: PlanCounts, skip: boolean): number {
   const { verdicts } = counts;
   const blocked = verdicts.blocked + verdicts.conflict;
   // Leaving them out would leave nothing, so nobody is sent there.
   if (loadable(counts) === 0) throw nothingLoads(counts, "N2I-E325");
-  if (blocked > 0 && !skip)
-    throw new MigrationError(
-      "N2I-E304",
-      `${verdicts.blocked} machines are blocked and ${verdicts.conflict} in conflict`,
-    );
+  if (blocked > 0 && !skip) throw new MigrationError("N2I-E304", heldUpText(counts));
   return blocked;
 }

@@ -5,7 +5,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { openOnNodes } from "../edge/nova-write/by-node.ts";
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { execute } from "../engine/execute.ts";
-import { ownershipOf, wasBegun } from "../engine/ownership.ts";
+import { begunAt, ownershipOf } from "../engine/ownership.ts";
 import type { Excluded } from "../engine/part.ts";
 import type { Walked } from "../engine/walk.ts";
 import type { Footer, PlanCounts } from "../model/artefact.ts";
@@ -13,6 +13,7 @@ import { MigrationError } from "../model/error.ts";
 import { type Entry, IRONIC } from "../model/journal.ts";
 import { type NovaPlanHeader, type NovaStep, stepsOf } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
+import { regroup, TOGETHER } from "../model/streams.ts";
 import { NAMED } from "../model/text.ts";
 import { type NovaLegName, novaParts } from "../parts/nova.ts";
 import { closing, openRole } from "./databases.ts";
@@ -158,7 +159,7 @@ async function checkRequests(
   watching: Watching,
 ): Promise<void> {
   const instancesOf = openInstances(database);
-  for await (const batch of lines()) {
+  for await (const batch of regroup(lines(), TOGETHER)) {
     const loading = batch.filter(
       (line) => line.verdict === "create" && !accepted(line, "N2I-D243"),
     );
@@ -179,15 +180,20 @@ async function checkTenants(
   { compute_hosts = [] }: NovaPlanHeader,
   { lines, sha256 }: Machines,
 ): Promise<void> {
-  const ownership = ownershipOf(entries, IRONIC, sha256);
-  const loading = (at: number): boolean => !wasBegun(ownership, { from: at, to: at + 1 });
+  const begun = begunAt(ownershipOf(entries, IRONIC, sha256));
+  const loading = (at: number): boolean => !begun(at);
   const now = {
     ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
     nova: database,
   };
   const stale: string[] = [];
   let count = 0;
-  for await (const what of changedTenants(lines(), loading, now, choiceOf(compute_hosts))) {
+  for await (const what of changedTenants(
+    regroup(lines(), TOGETHER),
+    loading,
+    now,
+    choiceOf(compute_hosts),
+  )) {
     count += 1;
     if (stale.length < NAMED) stale.push(what);
   }

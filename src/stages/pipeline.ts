@@ -8,7 +8,8 @@ import type { NovaLegName } from "../parts/nova.ts";
 import { backendOf, type NextStep, type Said, wordsOf } from "./given.ts";
 import { plansThere } from "./loaded-plans.ts";
 import { type NextCommand, nextCommand } from "./next.ts";
-import { loadable, nothingText } from "./nothing.ts";
+import { heldUpText, isHeldUp, loadable, nothingText } from "./nothing.ts";
+import { leavesNova } from "./nova-rows-left.ts";
 import type { RunFiles, TakenBack } from "./run-files.ts";
 
 /**
@@ -41,20 +42,28 @@ export const AFTER = {
   /** @param known what plan is to be given */
   extract: (given: object, known: object) =>
     `Next: ${nextCommand("power", given)}\nthen: ${nextCommand("plan", known, backendOf(known))}`,
-  /** @param more options of plan where none was given */
-  power: (known: object, more: object) =>
-    `Next: ${nextCommand("plan", known, { ...backendOf(known), ...more })}`,
-  stoppedPower: (given: object) => stopped(nextCommand("power", given)),
-  /** Where machines did not answer as they should. */
-  failedPower(given: object) {
-    const again = { ...given, only: undefined, node: undefined, host: undefined };
-    return `Next: ${nextCommand("power", again, { only: "failed" })} (or --only VERDICT, --host HOST), when their cause is fixed; or`;
+  /**
+   * @param more options of plan where none was given
+   * @param failed options of power, where machines did not answer as they should
+   */
+  power(known: object, more: object, failed: object | null) {
+    const plan = nextCommand("plan", known, { ...backendOf(known), ...more });
+    if (failed === null) return `Next: ${plan}`;
+    const again = { ...failed, only: undefined, node: undefined, host: undefined };
+    const ask = nextCommand("power", again, { only: "failed" });
+    return `Once their cause is fixed, ask those again; --only VERDICT and --host HOST ask some of them. The plan goes without.\nNext: ${ask}\nor: ${plan}`;
   },
+  stoppedPower: (given: object) => stopped(nextCommand("power", given)),
   /** @param asked whether BMCs were asked for it */
-  plan: (given: { readonly run: string }, nova: BesideNova, counts: PlanCounts, asked: boolean) =>
-    loadable(counts) > 0
-      ? `Next: ${nextCommand("apply", given, besideOptions(nova))}`
-      : `${upper(nothingText(counts))}: ${whyNot(given.run)}\nNext: ${nextCommand(asked ? "plan" : "power", given)}  (once the causes are fixed, or accepted in the site document)`,
+  plan(given: { readonly run: string }, nova: BesideNova, counts: PlanCounts, asked: boolean) {
+    const apply = (more: object) =>
+      nextCommand("apply", given, { ...besideOptions(nova), ...more });
+    const again = `Next: ${nextCommand(asked ? "plan" : "power", given)}`;
+    if (loadable(counts) === 0)
+      return `${upper(nothingText(counts))}: ${whyNot(given.run)}\n${again}  # once the causes are fixed, or accepted in the site document`;
+    if (!isHeldUp(counts)) return `Next: ${apply({})}`;
+    return `${upper(heldUpText(counts))}, and apply refuses the plan (N2I-E304): ${whyNot(given.run)}\nFix the causes, or accept them in the site document, and plan again; or load without them.\n${again}\nor: ${apply({ skipBlocked: true })}`;
+  },
   apply(given: { readonly run: string }, nova: BesideNova) {
     const undo = { ...besideOptions(nova), all: true, plan: true };
     return `Next: ${nextCommand("status", { run: given.run })}\nUndo: ${nextCommand("rollback", given, undo)}`;
@@ -68,7 +77,7 @@ export const AFTER = {
   finish: (given: { readonly undo: boolean }) => otherWay("finish", given),
   /** @param given options of an archive */
   retire: (given: { readonly grace: number }) =>
-    `Next: ${nextCommand("retire", given, { drop: true })}  (in ${given.grace === 1 ? "1 day" : `${given.grace} days`}, as a user who may drop tables)`,
+    `Next: ${nextCommand("retire", given, { drop: true })}  # in ${given.grace === 1 ? "1 day" : `${given.grace} days`}, as a user who may drop tables`,
 } as const;
 
 function upper(text: string): string {
@@ -84,7 +93,7 @@ export const STOPPED = "Stopped on request; run the same command to go on.";
 
 /** @param again the command that goes on */
 export function stopped(again: string, more = ""): string {
-  return `Stopped on request${more}. Next: ${again}`;
+  return `Stopped on request${more}.\nNext: ${again}`;
 }
 
 const NOVA = { novaDb: "DB" };
@@ -92,6 +101,10 @@ export const EXTRACT: NextStep = { command: "extract", nova: NOVA };
 export const PLAN: NextStep = { command: "plan", nova: NOVA };
 const POWER: NextStep = { command: "power" };
 const VERIFY: NextStep = { command: "verify" };
+const GOES_ON: NextStep = {
+  ...{ command: "apply", options: { yes: true } },
+  note: "goes on where it stopped",
+};
 const TAKEOVER: NextStep = {
   ...{ command: "verify", options: { takeover: true } },
   note: "once every ironic-conductor has started",
@@ -107,7 +120,7 @@ const DONE = "nothing; this run is done";
 export function nextOf(files: RunFiles): string {
   const { said, handover } = files;
   const words = (step: NextStep): string => wordsOf(step, said, handover !== null);
-  const step = stepOf(files) ?? retirement(files.journal);
+  const step = nextStepOf(files) ?? retirement(files.journal);
   if (step === null) return DONE;
   return words(
     step.after === undefined
@@ -139,9 +152,22 @@ export function leftBehind(files: RunFiles): readonly string[] {
   ].flatMap((text) => text.split("\n"));
 }
 
+/** The step that a person takes next: a plan that apply would refuse is not applied as it is. */
+export function nextStepOf(files: RunFiles): NextStep | null {
+  const step = stepOf(files);
+  const { plan, said } = files;
+  if (step?.command !== "apply" || step.options !== undefined || "missing" in plan) return step;
+  const isLeftOut = said?.earlier?.some((one) => one.options["skip-blocked"] === true) ?? false;
+  if (!isHeldUp(plan.counts) || isLeftOut) return step;
+  return {
+    ...(said?.asked === false ? POWER : PLAN),
+    note: `${heldUpText(plan.counts)}: fix the causes, or accept them in the site document; or apply with --skip-blocked`,
+  };
+}
+
 /** What comes next in a run, by its files alone; null where it is done. */
 export function stepOf(files: RunFiles): NextStep | null {
-  const { snapshot, plan, journal, handover, nova, said, finish } = files;
+  const { snapshot, plan, journal, nova, said, finish } = files;
   if ("missing" in snapshot)
     return !("missing" in journal) && plansThere(journal.entries).length === 0
       ? doneAgain(EXTRACT, snapshot, plan)
@@ -159,10 +185,10 @@ export function stepOf(files: RunFiles): NextStep | null {
     );
   // What it says is in doubt; verify asks the target alone.
   if ("missing" in journal) return withNova(VERIFY, nova);
-  const applied = afterApply(journal.entries, plan);
+  const applied = withNovaRows(afterApply(journal.entries, plan), files, journal.entries);
   if (applied.command === "apply" && applied.options === undefined && loadable(plan.counts) === 0)
     return novaBack(nova) ?? loadingNothing(plan.counts, said);
-  const loaded = afterVerify(afterLoad(applied, handover), files);
+  const loaded = afterVerify(afterLoad(applied, files), files);
   return withFinish(novaBack(nova) ?? withNova(loaded, nova), finish);
 }
 
@@ -218,14 +244,27 @@ function afterApply(entries: readonly Entry[], { sha256, counts }: PlanFile): Ne
     return { ...PLAN, note: "rolled back; or go on with rollback" };
   const { open, rows, preExisting } = ownershipOf(entries, IRONIC, sha256);
   const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
-  return open.length > 0 || there < counts.nodes + counts.ports
-    ? { command: "apply", options: { yes: true }, note: "goes on where it stopped" }
-    : VERIFY;
+  return open.length > 0 || there < counts.nodes + counts.ports ? GOES_ON : VERIFY;
 }
 
-/** A whole load that was staged waits for its hand-over; after that, for the conductors. */
-function afterLoad(next: NextStep, handover: RunFiles["handover"]): NextStep {
+/** Nobody hands over, or starts a service for, machines whose rows of Nova are still to be changed. */
+function withNovaRows(
+  step: NextStep,
+  { nova, verified, finish }: RunFiles,
+  entries: readonly Entry[],
+): NextStep {
+  if (step.command !== "verify" || nova === undefined || "missing" in nova) return step;
+  const isEnded = finish !== undefined && !("missing" in finish) && finish.end !== null;
+  // Verify asked Nova itself, which knows better than a count.
+  if (isEnded || verified !== undefined || nova.plan === null) return step;
+  return leavesNova(nova.plan, entries) ? GOES_ON : step;
+}
+
+/** A whole load that was staged waits for its hand-over, once its rows were compared; after that, for the conductors. */
+function afterLoad(next: NextStep, { handover, compared = false }: RunFiles): NextStep {
   if (next.command !== "verify" || handover === null || "missing" in handover) return next;
+  // An apply that was stopped amid its own verify compared nothing, or kept no word of it.
+  if (handover.released === 0 && !compared) return next;
   return handover.released < handover.staged
     ? { command: "handover" }
     : { command: "verify", options: { takeover: true } };
@@ -283,7 +322,7 @@ function besideOptions(nova: BesideNova): object {
 }
 
 /** Options for Nova that the next command wants besides, where they were not given. */
-function novaOptions(api: ApiIdentity | undefined): {
+export function novaOptions(api: ApiIdentity | undefined): {
   readonly novaDb: "DB";
   readonly novaApiDb?: "DB";
   readonly flavorsVia?: "rest";

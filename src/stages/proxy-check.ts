@@ -1,5 +1,6 @@
 import type { CheckRow } from "../core/check/checks.ts";
 import { failure, fine, warning } from "../core/check/look.ts";
+import { MOUNT } from "../core/proxy/route.ts";
 import { listQuestion, type Range } from "../core/proxy/upstream.ts";
 import { ironicFor } from "../edge/ironic-rest/for-caller.ts";
 import type { CheckResult } from "../model/check.ts";
@@ -37,7 +38,7 @@ async function address(asked: ProxyAsked): Promise<CheckResult> {
   try {
     const listener = await bound(
       asked,
-      () => Promise.reject(new Error("nobody asks")),
+      { path: MOUNT, answer: () => Promise.reject(new Error("nobody asks")) },
       () => undefined,
     );
     await listener.end();
@@ -47,9 +48,10 @@ async function address(asked: ProxyAsked): Promise<CheckResult> {
   }
 }
 
-function refusedBy(error: unknown): CheckResult {
+/** @param where it is asked, where the error does not say so */
+function refusedBy(error: unknown, where = ""): CheckResult {
   if (!(error instanceof MigrationError)) throw error;
-  return failure(`${error.message}.`, error.fix);
+  return failure(`${where}${error.message}.`, error.fix);
 }
 
 /** It tells everybody which version it is; a service behind it would want a token for that path. */
@@ -78,7 +80,7 @@ async function askedIronic(proxy: ProxyParts, url: string): Promise<readonly Che
       { title: "Ironic's own login", ...(await withoutToken(proxy, url, range)) },
     ];
   } catch (error) {
-    return [{ title: "Ironic", ...refusedBy(error) }];
+    return [{ title: "Ironic", ...refusedBy(error, `${url}: `) }];
   }
 }
 

@@ -6,10 +6,12 @@ import {
   type Page,
   pageOf,
   portsQuestion,
+  provingQuestion,
   type Question,
   type Range,
   rangeOf,
   showQuestion,
+  showsAll,
   sightQuestion,
 } from "../core/proxy/upstream.ts";
 import { type CallersIronic, versionsAt } from "../edge/ironic-rest/for-caller.ts";
@@ -25,14 +27,25 @@ import { faultReply, jsonReply, type Reply } from "../model/served.ts";
 export interface AskedIronic {
   readonly ironic: CallersIronic;
   readonly range: Range;
-  /** Whether the caller sees every node; asked once for a token. */
-  readonly sight: (ask: () => Promise<Answer>) => Promise<Answer | null>;
+  readonly sight: Sight;
   /** Ironic refused the token, or the microversion, or has other versions than it had. */
   readonly refused: (what: "token" | "version") => void;
   /** Keystone's, for whoever is to log in there. */
   readonly keystone: string;
   /** Of every answer. */
   readonly fields: Reply["fields"];
+}
+
+/** Whether a caller sees every node: found out once for a token. */
+export interface Sight {
+  /** The token's, by which Ironic would choose nodes. */
+  readonly project: string | null;
+  /** Whether it is found out, or under way. */
+  readonly known: () => boolean;
+  /** A list has shown that he does. */
+  readonly proved: () => void;
+  /** @returns the answer to who may list conductors; null: nobody has to be asked */
+  readonly ask: (ask: () => Promise<Answer>) => Promise<Answer | null>;
 }
 
 /** Nodes tried for a place in the list, where the last one read was deleted meanwhile. */
@@ -75,13 +88,26 @@ async function askRange(http: Http, url: string): Promise<Range> {
 
 /** Every node, page by page: what is fetched is sent before more is asked for. */
 export async function listReply(at: AskedIronic): Promise<Reply> {
-  const first = await put(at, listQuestion(at.range, null));
+  const first = await firstPage(at);
   const page = first.status === 200 ? pageOf(first.body, "nodes") : null;
   if (page === null) return refusedBy(first, at);
   const refused = await refusedSight(at, first);
   if (refused !== null) return refused;
   const fields = { "Content-Type": "application/json", ...at.fields };
   return { status: 200, fields, body: nodes(at, page) };
+}
+
+/** One that shows that all nodes are seen spares a call to ask that. */
+async function firstPage(at: AskedIronic): Promise<Answer> {
+  const proving = at.sight.known() ? null : provingQuestion(at.range);
+  if (proving !== null) {
+    const answer = await put(at, proving);
+    const page = answer.status === 200 ? pageOf(answer.body, "nodes") : null;
+    if (page !== null && showsAll(page.items, at.sight.project)) at.sight.proved();
+    // One behind the same URL may be older.
+    if (answer.status !== 406) return answer;
+  }
+  return put(at, listQuestion(at.range, null));
 }
 
 async function* nodes(at: AskedIronic, first: Page): AsyncGenerator<string> {
@@ -191,7 +217,7 @@ async function refusedSight(at: AskedIronic, told: Answer): Promise<Reply | null
   const range = rangeIn(told, at.range);
   const question = sightQuestion(range);
   if (question === null) return null;
-  const answer = await at.sight(() => put(at, question));
+  const answer = await at.sight.ask(() => put(at, question));
   if (answer === null || answer.status === 200) return null;
   if (answer.status !== 403) return refusedBy(answer, at);
   const { path, minor } = listQuestion(range, null);

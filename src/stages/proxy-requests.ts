@@ -6,7 +6,14 @@ import { type Answer, serviceUrl } from "../edge/openstack/session.ts";
 import type { KnownToken, Tokens } from "../edge/openstack/tokens.ts";
 import { MigrationError } from "../model/error.ts";
 import { type AskedFor, faultReply, type Reply } from "../model/served.ts";
-import { type AskedIronic, listReply, type ranges, showReply, unanswered } from "./proxy-ironic.ts";
+import {
+  type AskedIronic,
+  listReply,
+  type ranges,
+  type Sight,
+  showReply,
+  unanswered,
+} from "./proxy-ironic.ts";
 
 /** What the proxy answers with. */
 export interface ProxyParts {
@@ -39,32 +46,47 @@ const NOBODY: KnownToken = {
  * Nothing is sent to Ironic of what is refused here.
  */
 export function proxyAnswer(proxy: ProxyParts): (asked: AskedFor) => Promise<Reply> {
-  const sights = new WeakMap<KnownToken, Promise<Answer | null>>();
+  const sights: Sights = new WeakMap();
   return async (asked) => {
     const who = await whose(proxy, asked);
     if ("status" in who) return who;
     const decision = decide(asked, who.known.owner, proxy.rules());
     if (decision.do === "answer") return decision.reply;
     const at = await asking(proxy, asked, who, decision.fields);
-    const sight: AskedIronic["sight"] = (ask) => {
-      const kept = sights.get(who.known);
-      if (kept !== undefined) return kept;
-      const answer = who.token === null ? Promise.resolve(null) : ask();
-      sights.set(who.known, answer);
-      // What is no verdict is asked again.
-      answer.then(
-        (one) => (one?.status === 200 ? null : sights.delete(who.known)),
-        () => sights.delete(who.known),
-      );
-      return answer;
-    };
+    const sight = sightOf(who, sights);
     return decision.do === "list"
       ? listReply({ ...at, sight })
       : showReply({ ...at, sight }, decision.ident, decision.id);
   };
 }
 
-async function whose(proxy: ProxyParts, asked: AskedFor): Promise<Known | Reply> {
+type Sights = WeakMap<KnownToken, Promise<Answer | null>>;
+
+function sightOf({ token, known }: Known, sights: Sights): Sight {
+  return {
+    project: known.owner.project_id,
+    known: () => token === null || sights.has(known),
+    proved: () => void sights.set(known, Promise.resolve(null)),
+    ask(ask) {
+      const kept = sights.get(known);
+      if (kept !== undefined) return kept;
+      const answer = token === null ? Promise.resolve(null) : ask();
+      sights.set(known, answer);
+      // What is no verdict is asked again.
+      answer.then(
+        (one) => (one === null || one.status === 200 ? null : sights.delete(known)),
+        () => sights.delete(known),
+      );
+      return answer;
+    },
+  };
+}
+
+/** Who asks, as Keystone knows him; an answer where it does not. */
+export async function whose(
+  proxy: Pick<ProxyParts, "tokens" | "keystone">,
+  asked: AskedFor,
+): Promise<Known | Reply> {
   if (proxy.tokens === null) return { token: null, known: NOBODY };
   const token = asked.fields["x-auth-token"];
   if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);

@@ -1,5 +1,6 @@
 import type { Database } from "../edge/database/open.ts";
 import { lacking } from "../edge/database/rights.ts";
+import { inPortions } from "../edge/database/rows.ts";
 import { mustReadRequests, REQUEST_TABLES, waitingRequests } from "../edge/nova-write/requests.ts";
 import type { NovaFacts } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
@@ -18,16 +19,17 @@ interface Asked {
 /** Requests to live instances that wait for their hosts' nova-compute, in words. */
 export async function readQueued(
   database: Database,
-  instances: readonly Asked[],
+  instances: Iterable<Asked>,
 ): Promise<NovaFacts["queued"]> {
-  const live = instances.filter(({ deleted }) => !deleted);
-  const waiting = await waitingRequests(database, database.knex, live);
-  return live.flatMap(({ uuid, host }) =>
-    (waiting.get(uuid.toLowerCase()) ?? []).map((request) => ({
-      instance: uuid,
-      text: requestText(request, host ?? ""),
-    })),
-  );
+  const queued: NovaFacts["queued"][number][] = [];
+  for (const some of inPortions(instances)) {
+    const live = some.filter(({ deleted }) => !deleted);
+    const waiting = await waitingRequests(database, database.knex, live);
+    for (const { uuid, host } of live)
+      for (const request of waiting.get(uuid.toLowerCase()) ?? [])
+        queued.push({ instance: uuid, text: requestText(request, host ?? "") });
+  }
+  return queued;
 }
 
 /** MySQL and MariaDB hide a table that may not be read: asked for by name, it says why. */

@@ -18,7 +18,7 @@ import { identify, tableNames } from "../edge/database/identity.ts";
 import { type Database, openDatabase } from "../edge/database/open.ts";
 import { openJournal } from "../edge/disk/journal.ts";
 import { freeSpace, type RunFolder } from "../edge/disk/run-folder.ts";
-import type { DatabaseAddress } from "../model/database.ts";
+import { type DatabaseAddress, otherServer } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import { type Entry, JOURNAL_FORMAT } from "../model/journal.ts";
 import { ROLES } from "./databases.ts";
@@ -34,12 +34,19 @@ export interface CopySource {
   readonly source: Database;
   /** Tables that are copied; all without it. */
   readonly only?: readonly string[];
+  /** The empty database that its copy goes into, as a command was given it; absent: one beside it. */
+  readonly into?: string;
 }
+
+/** How the empty database of each copy is given. */
+export const INTO = {
+  ...{ "ironic-db": ROLES.into, "nova-db": ROLES["nova-into"] },
+  "nova-api-db": ROLES["nova-api-into"],
+} as const;
 
 /** Where a copy goes: its own database beside the target, or one that was given empty. */
 export interface CopyPlace extends CopySource {
   readonly address: DatabaseAddress;
-  readonly into?: string;
 }
 
 interface CopyMade {
@@ -53,17 +60,16 @@ interface CopyMade {
 /**
  * Looks at the place of a copy before anything is made.
  *
- * @param into as a command was given it
  * @param earlier copies that are to have room besides
  * @throws MigrationError N2I-E350 for want of room, N2I-E351 when it is not empty, N2I-E352 for another kind of server
  */
 export async function placeOf(
   of: CopySource,
-  into?: string,
   earlier: readonly CopyPlace[] = [],
 ): Promise<CopyPlace> {
-  const { source } = of;
-  const address = await addressOf(source, into);
+  const { role, source, into } = of;
+  const address = await addressOf(of, into);
+  const { option } = INTO[role];
   if (into === undefined) {
     if (await isThere(source, address)) throw taken(address);
     await checkRoom(of, address, earlier);
@@ -72,14 +78,34 @@ export async function placeOf(
   if (address.engine !== source.engine)
     throw new MigrationError(
       "N2I-E352",
-      `--into is ${address.engine}, and Ironic's database is ${source.engine}`,
+      `${option} is ${address.engine}, and --${role} is ${source.engine}`,
       { fix: "Make an empty database on the same kind of server and give that." },
     );
   const isEmpty = await at(address, true, async (copy) => (await tableNames(copy)).size === 0);
   if (!isEmpty || (address.filename !== null && statSync(address.filename).size > 0))
-    throw new MigrationError("N2I-E351", `--into ${address.shown} is not empty`);
+    throw new MigrationError("N2I-E351", `${option} ${address.shown} is not empty`);
+  const same = await sameAs(address, earlier);
+  if (same !== undefined)
+    throw new MigrationError(
+      "N2I-E351",
+      `${option} ${address.shown} is where the copy of --${same.role} goes`,
+    );
   await checkRoom(of, address, earlier);
-  return { ...of, address, into };
+  return { ...of, address };
+}
+
+/** The copy that goes into the same database, whatever its address is called. */
+async function sameAs(
+  address: DatabaseAddress,
+  earlier: readonly CopyPlace[],
+): Promise<CopyPlace | undefined> {
+  const here = await at(address, true, identify);
+  for (const other of earlier) {
+    if (other.into === undefined) continue;
+    const there = await at(other.address, true, identify);
+    if (here.database === there.database && otherServer(there, here).length === 0) return other;
+  }
+  return undefined;
 }
 
 /** Of a file it can be known, of a server only by who runs it. */
@@ -101,10 +127,7 @@ async function checkRoom(
       "N2I-E350",
       `the copy and what is loaded into it want about ${mebibytes(wanted)}, and ${dirname(filename)} has room for ${mebibytes(free)}`,
       {
-        fix:
-          role === "ironic-db"
-            ? "Make room there, or give an empty file elsewhere with --into."
-            : "Make room there.",
+        fix: `Make room there, or give an empty file elsewhere with ${INTO[role].option}.`,
       },
     );
 }
@@ -156,7 +179,9 @@ async function resourceOf({ role, source, only, address, into }: CopyPlace) {
   };
   if (into === undefined)
     return { ...about, kind: "database", beside: await identify(source) } as const;
-  const tables = (await copiedTables(source, only)).map(({ name }) => name);
+  // A file is copied whole.
+  const some = source.engine === "sqlite" ? undefined : only;
+  const tables = (await copiedTables(source, some)).map(({ name }) => name);
   return {
     ...about,
     kind: "tables",
@@ -179,7 +204,7 @@ async function makePlace(
 ): Promise<boolean> {
   if (making === null && into !== undefined) return false;
   const login = `Or give a login that may to --${role}`;
-  const empty = role === "ironic-db" ? ", or make an empty database and give that with --into" : "";
+  const empty = `, or make an empty database and give that with ${INTO[role].option}`;
   const how = { mark, mayBeWhole: only === undefined, or: `${login}${empty}.` };
   const whole = await madeOrNot(inner, mark, () => makeDatabase(source, making ?? address, how));
   await failpoint("copy.created");
@@ -204,13 +229,14 @@ async function madeOrNot<T>(inner: RunFolder, mark: string, make: () => Promise<
   });
 }
 
+/** @param into of a copy that was made: what it was given then */
 export async function addressOf(
-  source: Database,
+  { role, source }: Pick<CopySource, "role" | "source">,
   into: string | undefined,
 ): Promise<DatabaseAddress> {
   return into === undefined
     ? besideOf(source)
-    : readDatabaseAddress(into, ROLES.into, surroundings().env);
+    : readDatabaseAddress(into, INTO[role], surroundings().env);
 }
 
 export async function at<T>(

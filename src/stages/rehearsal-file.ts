@@ -105,7 +105,7 @@ export function rehearsedText(
     const isSlow = name === "rollback" && slow !== null;
     return [isSlow ? "rollback slower than on the copy" : `${name} ${duration(found.seconds)}`];
   });
-  return `${at}, held${butFor(nova.left)}: ${times.join(", ")}`;
+  return `${at}, held${butFor(nova)}: ${times.join(", ")}`;
 }
 
 function toldOf({ stage, result }: Rehearsal["stages"][number]): string {

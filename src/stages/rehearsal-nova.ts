@@ -42,7 +42,7 @@ export async function novaPlaces(
   const places: CopyPlace[] = [];
   try {
     for (const source of [nova, ...(api === undefined ? [] : [api])])
-      places.push(await placeOf(source, undefined, [ironic, ...places]));
+      places.push(await placeOf(source, [ironic, ...places]));
   } catch (cause) {
     return { places, why: mayNot(cause) };
   }
@@ -69,8 +69,8 @@ export function novaRehearsed(
   const { api = 0 } = plan?.counts ?? {};
   const rows = plan === null ? 0 : stepsOf(plan.counts);
   const has = (wanted: CopySource["role"]): boolean => copied.some(({ role }) => role === wanted);
-  const apart = has("nova-api-db") ? 0 : api;
-  const rest = "extra specs that are changed over Nova's API have no copy";
-  const reason = why ?? (plan?.header.api?.kind === "rest" ? rest : null);
-  return has("nova-db") ? { rows, left: apart, why: reason } : { rows, left: rows, why: reason };
+  const over = plan?.header.api?.kind === "rest" ? api : 0;
+  const apart = has("nova-api-db") ? 0 : api - over;
+  const left = has("nova-db") ? apart : rows - over;
+  return { rows, left, why, ...(over > 0 && { over_api: over }) };
 }

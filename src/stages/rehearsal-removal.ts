@@ -1,5 +1,6 @@
 import { dropAll, marksOf } from "../edge/copy/mark.ts";
 import {
+  besideNamed,
   dropDatabase,
   emptyFile,
   isBeingMade,
@@ -15,7 +16,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { type DatabaseAddress, otherServer } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { ResourceEntry } from "../model/journal.ts";
-import { addressOf, at, type CopySource, now, record } from "./rehearsal-copy.ts";
+import { addressOf, at, type CopySource, INTO, now, record } from "./rehearsal-copy.ts";
 
 type Resource = Extract<ResourceEntry, { readonly do: "resource" }>;
 
@@ -47,7 +48,10 @@ export async function removeCopies(
     if (entry.kind === "index") continue; // it goes with its table
     try {
       const source = sourceOf(entry, sources);
-      const address = await addressOf(source, entry.into);
+      const { into, name } = entry;
+      const address = await (into === undefined
+        ? besideNamed(source, name)
+        : addressOf({ role: entry.of ?? "ironic-db", source }, into));
       await checkPlace(source, address, entry);
       const others = await remove(source, address, entry, made.has(entry.mark));
       if (others !== null) removed.push({ shown: address.shown, others });
@@ -75,6 +79,7 @@ async function checkPlace(
   address: DatabaseAddress,
   { name, into, beside, of }: Resource,
 ): Promise<void> {
+  const role = of ?? "ironic-db";
   const found = into === undefined ? await identify(source) : await at(address, true, identify);
   // A file is what its path leads to, and a copy takes the place of the one that was given.
   const isOther =
@@ -85,7 +90,7 @@ async function checkPlace(
       `the last rehearsal made its copy ${name} at ${beside?.address ?? "another server"}, not at ${found.address}`,
       {
         why: "Whatever is here says nothing of that copy, which is still there.",
-        fix: `Give --${of ?? "ironic-db"} as for that rehearsal; what its --into named must be as it was.`,
+        fix: `Give --${role} as for that rehearsal; what its ${INTO[role].option} named must be as it was.`,
       },
     );
 }

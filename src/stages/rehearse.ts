@@ -20,7 +20,7 @@ import { nextCommand } from "./next.ts";
 import { loadable, nothingLoads } from "./nothing.ts";
 import { novaPlanOf } from "./nova-files.ts";
 import { filled, type Rehearsed, type Rehearsing } from "./rehearsal-copies.ts";
-import { type CopyPlace, type CopySource, mebibytes, placeOf } from "./rehearsal-copy.ts";
+import { type CopyPlace, type CopySource, INTO, mebibytes, placeOf } from "./rehearsal-copy.ts";
 import { copiesIn, REHEARSAL, REHEARSED } from "./rehearsal-file.ts";
 import { COPIED, novaPlaces, novaRehearsed } from "./rehearsal-nova.ts";
 import { type RemovedCopy, removeCopies } from "./rehearsal-removal.ts";
@@ -38,8 +38,11 @@ export interface RehearseWords
     | ("run" | "ironicDb" | "novaDb" | "novaApiDb")
     | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
   > {
-  /** An empty database for the copy. */
+  /** An empty database for the copy of Ironic's. */
   readonly into?: string;
+  /** The same for those of Nova's. */
+  readonly novaInto?: string;
+  readonly novaApiInto?: string;
 }
 
 /**
@@ -50,6 +53,7 @@ export interface RehearseWords
  * @throws MigrationError N2I-E300 for another target than the plan's, N2I-E350, N2I-E351, N2I-E352
  */
 export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | null> {
+  checkInto(words);
   return withTargets(words, async (run, sources, ironic) => {
     await checkNotRetired(run, "there is nothing left to load");
     if (plansThere((await readJournal(run)).entries).length > 0)
@@ -62,9 +66,10 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
     checkEngine(header.target, target);
     checkIdentity(header.target, (await target.open(header.target.release, seal)).identity);
     await removeLast(run, sources, sink);
-    const place = await placeOf(ironic, words.into);
+    const place = await placeOf(ironic);
     const files = await novaPlanOf(run, footer);
     const nova = await novaPlaces(files, sources, place);
+    tellUnused(words, nova.places, sink);
     const machines = loadable(footer.footer);
     const slow = await slowOn(ironic.source, footer.footer);
     await sink.confirm(
@@ -122,9 +127,30 @@ export function undoRehearsal(words: RehearseWords, sink: Sink): Promise<void> {
   });
 }
 
+/** @throws MigrationError N2I-E100 for an empty database without one that is copied into it */
+function checkInto({ novaDb, novaApiDb, novaInto, novaApiInto }: RehearseWords): void {
+  const needs = (empty: string, of: string) =>
+    new MigrationError("N2I-E100", `${empty} needs ${of}`);
+  if (novaInto !== undefined && novaDb === undefined) throw needs("--nova-into", "--nova-db");
+  if (novaApiInto !== undefined && novaApiDb === undefined)
+    throw needs("--nova-api-into", "--nova-api-db");
+}
+
+/** An empty database was given for what is not copied. */
+function tellUnused(
+  { novaInto, novaApiInto }: RehearseWords,
+  places: readonly CopyPlace[],
+  { note }: Sink,
+): void {
+  const given = { "nova-db": novaInto, "nova-api-db": novaApiInto } as const;
+  for (const role of ["nova-db", "nova-api-db"] as const)
+    if (given[role] !== undefined && !places.some((place) => place.role === role))
+      note(`${INTO[role].option} stays empty: nothing of --${role} is copied.`);
+}
+
 /** @param work gets all that may be copied, and Ironic's database of it */
 function withTargets<T>(
-  { run: path, ironicDb, novaDb, novaApiDb }: RehearseWords,
+  { run: path, ironicDb, novaDb, novaApiDb, ...empty }: RehearseWords,
   work: (run: RunFolder, sources: readonly CopySource[], ironic: CopySource) => Promise<T>,
 ): Promise<T> {
   return inRun(path, "rehearse", { create: false }, async (run) => {
@@ -134,14 +160,20 @@ function withTargets<T>(
         "only a database can be copied, and no --ironic-db is given",
       );
     return closing(async (keep) => {
-      const open = async (role: CopySource["role"], spec: string): Promise<CopySource> => {
+      const open = async (
+        role: CopySource["role"],
+        spec: string,
+        into: string | undefined,
+      ): Promise<CopySource> => {
         const source = keep(await openRole(role, spec, { readOnly: true }));
-        return { role, source, ...(role !== "ironic-db" && { only: COPIED[role] }) };
+        const only = role !== "ironic-db" && { only: COPIED[role] };
+        return { role, source, ...only, ...(into !== undefined && { into }) };
       };
-      const ironic = await open("ironic-db", ironicDb);
+      const ironic = await open("ironic-db", ironicDb, empty.into);
       const sources = [ironic];
-      if (novaDb !== undefined) sources.push(await open("nova-db", novaDb));
-      if (novaApiDb !== undefined) sources.push(await open("nova-api-db", novaApiDb));
+      if (novaDb !== undefined) sources.push(await open("nova-db", novaDb, empty.novaInto));
+      if (novaApiDb !== undefined)
+        sources.push(await open("nova-api-db", novaApiDb, empty.novaApiInto));
       return work(run, sources, ironic);
     });
   });

@@ -21,6 +21,7 @@ import { loadMappings } from "./documents.ts";
 import { backendOf, type Given, wordsFor } from "./given.ts";
 import { readGiven } from "./given-file.ts";
 import { measuredOf } from "./history.ts";
+import { checkCarries } from "./host-files.ts";
 import { nextCommand } from "./next.ts";
 import { loadable } from "./nothing.ts";
 import { novaPlanOf } from "./nova-files.ts";
@@ -50,6 +51,7 @@ type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
  */
 export async function report(words: { readonly run: string }, sink: Sink): Promise<Report> {
   const run = await openRun(words.run, { create: false });
+  await checkCarries(run);
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
   const fresh = plan.header.made_from.snapshot === snapshot?.footer.sha256;

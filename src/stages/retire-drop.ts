@@ -13,8 +13,10 @@ import {
   isRetired,
   type Retirement,
   retirementOf,
+  type StoredTable,
 } from "../model/archive.ts";
 import { MigrationError } from "../model/error.ts";
+import { isLeaseTable, LEASE_TABLES } from "../model/leases.ts";
 import { notArchived, openArchive } from "./archive.ts";
 import { closing, openRole } from "./databases.ts";
 import { endOfRun } from "./finished.ts";
@@ -71,7 +73,8 @@ export function dropNovaBm(
     // It may have been asked for long.
     checkGates([sameGate("the archive", await changedIn(job))]);
     if (!(await drop(job, tables))) return sink.say(STOPPED);
-    const others = header.tables.map(({ name }) => name).filter((name) => !isOurs(name));
+    const own = ours(header);
+    const others = header.tables.map(({ name }) => name).filter((name) => !own.includes(name));
     const left = others.length === 0 ? "" : `; left, as others made them: ${others.join(", ")}`;
     sink.result(`Dropped ${tables.join(", ")} of ${bm.shown}${left}.`);
   });
@@ -163,13 +166,15 @@ async function drop({ run, bm, retirement }: Job, tables: readonly string[]): Pr
   }
 }
 
-function isOurs(name: string): boolean {
-  return (DROPPED as readonly string[]).includes(name);
-}
-
 /** In the order they are dropped. */
 function ours({ tables }: ArchiveHeader): readonly string[] {
-  return DROPPED.filter((name) => tables.some((table) => table.name === name));
+  const isOurs = ({ name, columns }: StoredTable): boolean =>
+    !(name in LEASE_TABLES) ||
+    isLeaseTable(
+      name,
+      columns.map((column) => column.name),
+    );
+  return DROPPED.filter((name) => tables.some((table) => table.name === name && isOurs(table)));
 }
 
 /** What an operator types. */

@@ -2,7 +2,6 @@ import { lentIndexes, slowDelete } from "../core/plan/delete-cost.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { MigrationError } from "../model/error.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { UndoPreview } from "../model/preview.ts";
@@ -14,7 +13,7 @@ import { loadMappings } from "./documents.ts";
 import { checkNotFinished, endOfRun } from "./finished.ts";
 import type { Reach } from "./flavor-api.ts";
 import { isThere } from "./loaded-plans.ts";
-import { namedIn } from "./named.ts";
+import { checkScope, namedIn } from "./named.ts";
 import { nextCommand } from "./next.ts";
 import { type Backing, novaStepsBack, type Wanted } from "./nova-back.ts";
 import { novaPlans } from "./nova-files.ts";
@@ -125,11 +124,7 @@ async function withJob<T>(
   work: (job: Job) => Promise<T>,
 ): Promise<T | null> {
   const { all, node = [] } = words;
-  if (all === node.length > 0)
-    throw new MigrationError(
-      "N2I-E305",
-      all ? "--all and --node exclude each other" : "nothing says what to undo",
-    );
+  checkScope(all, node);
   return inRun(words.run, "rollback", { create: false }, async (run) => {
     await checkNotRetired(run, "there is nothing to take machines back to");
     if (!access.preview)
@@ -149,7 +144,7 @@ async function withJob<T>(
       wants: ({ machine }: { readonly machine: string | null }) => all || uuids.has(machine ?? ""),
     };
     const untold = (await novaStepsBack(wanted, entries, words)) > 0 && words.novaDb === undefined;
-    const leaving = await leavingOf(run, plans, entries, scope);
+    const leaving = await leavingOf(run, plans, entries, scope, words);
     if (!access.preview) {
       await checkWindow(run, "rollback");
       checkStill(leaving, words);

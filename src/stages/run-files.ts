@@ -18,6 +18,8 @@ export interface RunFiles {
         readonly counts: PlanCounts;
         readonly sha256: string;
         readonly madeFrom: string;
+        /** sha256 of the site document; null: without one. */
+        readonly site?: string | null;
         readonly release: string;
       }
     | Missing;
@@ -37,6 +39,8 @@ export interface RunFiles {
   readonly finish?: FinishState | Missing;
   /** What verify found as planned since the journal's last entry; absent: nothing. */
   readonly verified?: VerifiedState;
+  /** Ironic's rows were compared with the plan since then, by apply or verify, and all held. */
+  readonly compared?: boolean;
 }
 
 /** Which looks of verify found nothing wrong. */
@@ -50,7 +54,7 @@ export interface NovaState {
   readonly plan: {
     readonly sha256: string;
     readonly counts: NovaPlanCounts;
-    readonly header?: Pick<NovaPlanHeader, "api">;
+    readonly header?: Pick<NovaPlanHeader, "api"> & Partial<Pick<NovaPlanHeader, "compute_hosts">>;
   } | null;
   readonly entries: readonly Entry[];
   /** Rows that are changed still though the machines were taken from Ironic; absent: none were. */

@@ -32,7 +32,7 @@ import {
   wasStaged,
 } from "./run-files.ts";
 import { type BackFirst, backFirst, standingOf } from "./standing.ts";
-import { readVerified } from "./verified-file.ts";
+import { readVerified, wasCompared } from "./verified-file.ts";
 
 /** An artefact that is missing or broken is a fact about the run, not a failure of status. */
 async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
@@ -106,14 +106,14 @@ export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>)
     return { end, guards: knowsGuards(name ?? "") };
   });
   const known = !("missing" in plan || "missing" in journal);
-  const verified = known
-    ? await readVerified(run, plan.footer.sha256, journal.entries.length)
-    : undefined;
+  const now = known ? ([run, plan.footer.sha256, journal.entries.length] as const) : null;
+  const verified = now === null ? undefined : await readVerified(...now);
   const rehearsal = await readRehearsal(run);
   const files: RunFiles = {
     ...(rehearsal !== null && { rehearsal }),
     copies: await orWhy(() => copiesLeft(run)),
     ...(verified !== undefined && { verified }),
+    compared: now !== null && (await wasCompared(...now)),
     finish,
     said: {
       site: power?.header.asked_for?.site ?? null,
@@ -140,6 +140,7 @@ export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>)
             counts: plan.footer.footer,
             sha256: plan.footer.sha256,
             madeFrom: plan.header.made_from.snapshot,
+            site: plan.header.made_from.site,
             release: plan.header.target.release,
           },
     journal,

@@ -17,6 +17,7 @@ import type { Machine, SnapshotLine } from "../model/machine.ts";
 import { MACHINES } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { type Seal, strayed, UNBOUND } from "../model/secret.ts";
+import { checkCarries } from "./host-files.ts";
 import { surroundings } from "./surroundings.ts";
 import { waitingFor } from "./waiting.ts";
 
@@ -49,6 +50,10 @@ export function openPlan(path: string): Promise<OpenPlan> {
 
 async function planAt(path: string): Promise<OpenPlan> {
   const opened = await openManifest(path);
+  if ("kind" in opened.manifest)
+    throw new MigrationError("N2I-E315", `${path} moves machines between compute hosts`, {
+      fix: "With this run work host move, show, status, verify and rollback.",
+    });
   const { header, lines } = await openFileOf<MachinesHeader, PlannedMachine>(
     opened,
     MACHINES,
@@ -115,7 +120,11 @@ export function isRehearsed(): boolean {
   return surroundings().copies !== undefined;
 }
 
-/** Runs a stage that writes into the run folder, alone. */
+/**
+ * Runs a stage that writes into the run folder, alone.
+ *
+ * @throws MigrationError N2I-E315 in a run of another kind
+ */
 export async function inRun<T>(
   path: string,
   command: string,
@@ -126,11 +135,15 @@ export async function inRun<T>(
   commands.set(run, command);
   const lock = await lockRun(run, command);
   try {
+    if (!OF_OTHERS.test(command)) await checkCarries(run);
     return await work(run);
   } finally {
     await lock.release();
   }
 }
+
+/** What works on a run that moves machines between compute hosts, or gives them their record. */
+const OF_OTHERS = /^(host |node |rollback$)/;
 
 const commands = new WeakMap<RunFolder, string>();
 

@@ -1,15 +1,15 @@
-import { readFileSync } from "node:fs";
 import { allows } from "../core/policy/allows.ts";
-import { DEFAULT_POLICY, type Policy, readPolicy } from "../core/policy/read.ts";
+import { ASKED } from "../core/proxy/policy.ts";
 import { MOUNT } from "../core/proxy/route.ts";
 import { type Listener, listen } from "../edge/http/listener.ts";
-import type { Served } from "../edge/http/serving.ts";
+import type { Served, ServedRoute } from "../edge/http/serving.ts";
 import { type Http, openHttp } from "../edge/openstack/http.ts";
 import { BAREMETAL } from "../edge/openstack/kinds.ts";
 import { serviceUrl } from "../edge/openstack/session.ts";
 import { openTokens } from "../edge/openstack/tokens.ts";
 import { MigrationError } from "../model/error.ts";
 import { faultReply } from "../model/served.ts";
+import { openPolicy, type PolicyInForce } from "./policy-file.ts";
 import { ranges } from "./proxy-ironic.ts";
 import { type ProxyParts, proxyAnswer } from "./proxy-requests.ts";
 import { openPlan, PLAN } from "./run.ts";
@@ -63,7 +63,7 @@ export async function serveProxy(asked: ProxyAsked, told: ProxyTold): Promise<vo
     reload: () => reload(),
   });
   try {
-    const served = await openProxy(asked, told);
+    const served = await openProxy(asked, told, interrupt.signal);
     reload = served.reload;
     if (!interrupt.stopping())
       await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
@@ -73,17 +73,26 @@ export async function serveProxy(asked: ProxyAsked, told: ProxyTold): Promise<vo
   }
 }
 
-/** @throws MigrationError as `serveProxy` */
-export async function openProxy(asked: ProxyAsked, told: ProxyTold): Promise<ServedProxy> {
+/**
+ * @param stop what Ironic says of its versions is not waited for any more
+ * @throws MigrationError as `serveProxy`
+ */
+export async function openProxy(
+  asked: ProxyAsked,
+  told: ProxyTold,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<ServedProxy> {
   const opened = await openParts(asked);
   const { proxy, http, policy } = opened;
   try {
-    const listener = await bound(asked, proxyAnswer(proxy), told.served);
+    const route = { path: MOUNT, answer: proxyAnswer(proxy) };
+    const listener = await bound(asked, route, told.served);
     for (const name of ignored())
       told.say(
         `${name} is ignored: each caller's own token goes to Ironic, and there is no login.`,
       );
-    told.say(`listening on ${listener.url}, ${await ironicInWords(proxy)}, ${policy.inWords()}`);
+    const ironic = await Promise.race([ironicInWords(proxy), stopped(stop)]);
+    told.say(`listening on ${listener.url}, ${ironic}, ${policy.inWords()}`);
     return {
       url: listener.url,
       reload: () => told.say(policy.reload()),
@@ -107,20 +116,22 @@ export async function openParts(asked: ProxyAsked): Promise<{
 }> {
   checkAsked(asked);
   const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = asked;
-  const policy = policyOf(asked.policyFile);
+  const policy = openPolicy(asked.policyFile, Object.values(ASKED));
   const numbers = asked.run === undefined ? new Map<number, string>() : await numbersOf(asked.run);
   const ironic = ironicUrl === undefined ? null : serviceUrl(ironicUrl, "--ironic-url", BAREMETAL);
   const keystone = auth === "none" ? "" : serviceUrl(keystoneUrl, "--keystone-url", KEYSTONE);
   const tls = { cacert: asked.osCacert ?? null, cert: null, key: null, insecure: false };
   const http = openHttp(tls, asked.apiTimeout * 1000);
-  const catalog = fromCatalog ? { interface: face, region: region ?? null } : null;
+  const catalog = fromCatalog
+    ? { interface: face, region: region ?? null, types: BAREMETAL.types }
+    : null;
   const kept = { believed: asked.tokenCache, now: Date.now };
   const tokens = openTokens({ http, url: keystone, catalog, ...kept });
   const proxy: ProxyParts = {
     ...{ http, keystone, ironic, ranges: ranges(http) },
     tokens: auth === "none" ? null : tokens,
     rules: () => ({
-      allows: (rule, who) => allows(policy.current(), rule, who),
+      allows: (rule, who) => allows(policy.current(), ASKED[rule], who),
       novaCompat: asked.novaCompat,
       scoped: auth !== "none",
       numbers,
@@ -129,13 +140,16 @@ export async function openParts(asked: ProxyAsked): Promise<{
   return { proxy, http, policy, machines: numbers.size };
 }
 
-const KEYSTONE = { ...BAREMETAL, version: /\/v3$/ };
+export const KEYSTONE = { ...BAREMETAL, version: /\/v3$/ };
 
 /** HOST:PORT; an IPv6 address in brackets. */
 const LISTEN = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/;
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
 
-function placeOf({ listen: place }: ProxyAsked): { readonly host: string; readonly port: number } {
+function placeOf({ listen: place }: Pick<ProxyAsked, "listen">): {
+  readonly host: string;
+  readonly port: number;
+} {
   const [, six, host, port] = LISTEN.exec(place) ?? [];
   if (port === undefined || Number(port) > 65_535)
     throw new MigrationError("N2I-E100", "--listen takes HOST:PORT, 127.0.0.1:8785 or [::1]:8785");
@@ -143,9 +157,10 @@ function placeOf({ listen: place }: ProxyAsked): { readonly host: string; readon
 }
 
 /** What excludes what, and what needs what. @throws MigrationError N2I-E100 */
-function checkAsked(asked: ProxyAsked): void {
+export function checkAsked(asked: ProxyAsked): void {
   const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
-  const { auth, keystoneUrl, ironicUrl, fromCatalog, tlsCert, tlsKey, maxConnections } = asked;
+  const { auth, keystoneUrl, ironicUrl, fromCatalog, interface: face, region } = asked;
+  const { tlsCert, tlsKey, maxConnections, apiTimeout } = asked;
   const { host } = placeOf(asked);
   if (auth === "none" && !LOOPBACK.test(host))
     throw refuse("--auth none asks nobody for a token: it wants a loopback --listen");
@@ -159,13 +174,17 @@ function checkAsked(asked: ProxyAsked): void {
     throw refuse("nothing says where Ironic is: --ironic-url, or --from-catalog");
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw refuse("--tls-cert and --tls-key go together");
-  if (maxConnections < 1) throw refuse("--max-connections takes 1 or more");
+  if (!fromCatalog && (region !== undefined || face !== "public"))
+    throw refuse("--interface and --region choose an endpoint of a catalog: --from-catalog");
+  if (!Number.isInteger(maxConnections) || maxConnections < 1)
+    throw refuse("--max-connections takes a whole number, 1 or more");
+  if (apiTimeout <= 0) throw refuse("--api-timeout takes seconds, more than 0");
 }
 
 /** Listens where it was told, with this behind it. */
 export function bound(
-  asked: ProxyAsked,
-  answer: ReturnType<typeof proxyAnswer>,
+  asked: Omit<ProxyAsked, "novaCompat">,
+  route: ServedRoute,
   served: (request: Served) => void,
 ): Promise<Listener> {
   const { tlsCert: cert, tlsKey: key, maxConnections } = asked;
@@ -173,48 +192,10 @@ export function bound(
     ...placeOf(asked),
     tls: cert === undefined || key === undefined ? null : { cert, key },
     maxConnections,
-    routes: [{ path: MOUNT, answer }],
+    routes: [route],
     fault: faultReply,
     served,
   });
-}
-
-interface PolicyInForce {
-  readonly current: () => Policy;
-  readonly inWords: () => string;
-  /** @returns what came of it */
-  readonly reload: () => string;
-}
-
-/** @throws MigrationError N2I-E109 */
-function policyOf(file: string | undefined): PolicyInForce {
-  const read = (): Policy => (file === undefined ? DEFAULT_POLICY : readPolicyFile(file));
-  let current = read();
-  return {
-    current: () => current,
-    inWords: () => (file === undefined ? "policy Nova's own (role:admin)" : `policy ${file}`),
-    reload() {
-      if (file === undefined) return "There is no policy file to read again.";
-      try {
-        current = read();
-        return `${file} was read again, and its rules are in force.`;
-      } catch (error) {
-        // Whatever it is, it must not end what is served.
-        const why = error instanceof Error ? error.message : String(error);
-        return `${file} was not taken, and the rules from before stay in force: ${why}`;
-      }
-    },
-  };
-}
-
-function readPolicyFile(file: string): Policy {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new MigrationError("N2I-E109", `${file} cannot be read`, { cause });
-  }
-  return readPolicy(text, file);
 }
 
 /** bm_nodes.id -> uuid, as the run's plan has them. */
@@ -231,6 +212,15 @@ export function ignored(): readonly string[] {
   return Object.keys(surroundings().env).filter((name) =>
     /^OS_(?:\w*PASSWORD|\w*SECRET|\w*TOKEN)$/.test(name),
   );
+}
+
+/** One that answers nothing may take as long as a call may. */
+function stopped(stop: AbortSignal): Promise<string> {
+  const said = "Ironic not asked to the end";
+  return new Promise((resolve) => {
+    if (stop.aborted) resolve(said);
+    stop.addEventListener("abort", () => resolve(said), { once: true });
+  });
 }
 
 /** Ironic may be started later: it is asked again when a request wants it. */

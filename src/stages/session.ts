@@ -9,7 +9,7 @@ import type { JsonObject } from "../model/json.ts";
 import type { Lock } from "../model/target.ts";
 import { withFailpoints } from "./failpoint.ts";
 import { commandIn } from "./run.ts";
-import { type Interrupt, surroundings } from "./surroundings.ts";
+import { type Interrupt, type ServiceSignals, surroundings } from "./surroundings.ts";
 import { VERSION, whoami } from "./version.ts";
 import { enterWindow, resultOf } from "./window-file.ts";
 
@@ -34,15 +34,21 @@ export interface RunSession extends WindowSession {
   ) => Promise<void>;
 }
 
+interface SessionHow {
+  readonly afterWindow?: boolean;
+  readonly service?: ServiceSignals;
+}
+
 /**
  * Runs a command that acts: one journal, whatever parts take part.
  *
  * @param how.afterWindow what it does comes days after the window, and disturbs no tenant
+ * @param how.service what signals mean to one that lasts
  */
 export async function withSession<T>(
   run: RunFolder,
   work: (session: RunSession) => Promise<T>,
-  { afterWindow = false }: { readonly afterWindow?: boolean } = {},
+  { afterWindow = false, service }: SessionHow = {},
 ): Promise<T> {
   let interrupt: Interrupt | undefined;
   let journal: Journal | undefined;
@@ -57,7 +63,7 @@ export async function withSession<T>(
       clock: { now: Date.now, sleep },
       ...{ now, by: whoami(), stopping: () => interrupt?.stopping() === true },
       get signal() {
-        interrupt ??= surroundings().onInterrupt();
+        interrupt ??= surroundings().onInterrupt(service);
         return interrupt.signal;
       },
       journal: {
@@ -66,7 +72,7 @@ export async function withSession<T>(
       },
       async begin(system, target, how) {
         if (!afterWindow) leave ??= await enterWindow(run, commandIn(run));
-        interrupt ??= surroundings().onInterrupt();
+        interrupt ??= surroundings().onInterrupt(service);
         journal ??= withFailpoints(await openJournal(run));
         const entries = journal.entries();
         if (entries.length === 0)

@@ -7,12 +7,14 @@ import { linesOf } from "../edge/log/scan.ts";
 import type { MachinesHeader } from "../model/artefact.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
+import type { PlannedMove } from "../model/host-move.ts";
 import type { Entry } from "../model/journal.ts";
 import { isObject, type JsonObject, parsedJson } from "../model/json.ts";
 import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { MachineOf, PowerReading } from "../model/power.ts";
+import { isOfHosts, openMovePlan } from "./host-files.ts";
 import { openNovaFiles } from "./nova-files.ts";
 import { inOrder, openPower } from "./power-file.ts";
 import { checkHome, openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
@@ -28,6 +30,7 @@ type Artefact =
       readonly readings: readonly PowerReading[];
       readonly machines: ReadonlyMap<number, MachineOf>;
     }
+  | { readonly kind: "moves"; readonly lines: () => AsyncIterable<readonly PlannedMove[]> }
   | { readonly kind: "snapshot"; readonly lines: () => AsyncIterable<readonly SnapshotLine[]> }
   | {
       readonly kind: "machines";
@@ -97,6 +100,7 @@ async function* factsOf(path: string): AsyncGenerator<JsonObject> {
 async function fileOf(file: string): Promise<Artefact> {
   return (
     (await orNull(machinesFile(file), OTHER)) ??
+    (await orNull(movesFile(file), OTHER)) ??
     (await orNull(powerFile(file), OTHER)) ??
     (await orNull(stepsFile(file), OTHER)) ??
     (await orNull(findingsFile(file), OTHER)) ?? {
@@ -122,14 +126,35 @@ async function powerFile(file: string): Promise<Artefact> {
 }
 
 async function machinesOf(folder: string): Promise<Artefact> {
+  if (isOfHosts((await openManifest(folder)).manifest))
+    return { kind: "moves", lines: (await openMovePlan(folder)).lines };
   const { header, lines } = await openPlan(folder);
   return { kind: "machines", origins: header.origins, lines };
 }
 
 async function novaOf(folder: string): Promise<Artefact> {
+  if (isOfHosts((await openManifest(folder)).manifest)) return stepsOfMoves(folder);
   const files = await openNovaFiles(await openManifest(folder));
   if (files === null) throw new MigrationError("N2I-E114", `${folder} was made without Nova`);
   return { kind: "nova", steps: files.all, findings: files.findings };
+}
+
+async function stepsOfMoves(folder: string): Promise<Artefact> {
+  const { manifest, lines } = await openMovePlan(folder);
+  async function* steps(): AsyncGenerator<readonly NovaStep[]> {
+    for await (const batch of lines()) yield batch.flatMap((line) => line.steps);
+    yield manifest.fence;
+  }
+  async function* findings(): AsyncGenerator<readonly Finding[]> {
+    for await (const batch of lines()) yield batch.flatMap((line) => line.findings);
+    yield manifest.findings;
+  }
+  return { kind: "nova", steps, findings };
+}
+
+async function movesFile(file: string): Promise<Artefact> {
+  const { lines } = await openArtefact<JsonObject, PlannedMove>(file, "moves");
+  return { kind: "moves", lines };
 }
 
 async function machinesFile(file: string): Promise<Artefact> {

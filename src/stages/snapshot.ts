@@ -9,6 +9,7 @@ import { createArtefact } from "../edge/disk/artefact-writer.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { novaVersion } from "../edge/nova/open.ts";
 import { type NovaReader, openNova } from "../edge/nova/read.ts";
+import { claimedInstances } from "../edge/nova-bm/claimed.ts";
 import { readSchema } from "../edge/nova-bm/open.ts";
 import { type MachineBatch, readMachines } from "../edge/nova-bm/read.ts";
 import { readLink, readText, sizeOf, type Tree, treeOf } from "../edge/tftp/tree.ts";
@@ -71,7 +72,7 @@ export async function takeSnapshot(
     for (const { code } of found) findings.set(code, (findings.get(code) ?? 0) + 1);
   };
   note(header.findings);
-  const reader = nova === null ? null : await openNova(nova);
+  const reader = nova === null ? null : await openNova(nova, await claimedInstances(bm));
   const add = trees.length === 0 ? null : withBoot(trees, hosts);
   const writer = await createArtefact(run, SNAPSHOT, header);
   try {

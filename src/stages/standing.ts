@@ -1,10 +1,11 @@
 import type { Standing } from "../core/report/verdict.ts";
 import { keyOf, type Ownership, ownershipOf } from "../engine/ownership.ts";
-import { type Entry, IRONIC } from "../model/journal.ts";
+import { IRONIC } from "../model/journal.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
 import type { NextCommand } from "./next.ts";
+import { isThrough } from "./nova-rows-left.ts";
 import { loadOf } from "./pipeline.ts";
-import type { NovaState, RunFiles } from "./run-files.ts";
+import type { RunFiles } from "./run-files.ts";
 
 /** How far a run got with its plan, by its files alone. */
 export function standingOf(files: RunFiles): Standing {
@@ -48,7 +49,7 @@ function loadedOf(files: RunFiles, ended: boolean): Standing["load"] {
   }
   // Verify asked Nova itself, which knows better than a count.
   if (ended || verified?.rows === true || planned === null) return "whole";
-  return isWhole(planned, journal.entries) ? "whole" : "part";
+  return isThrough(planned, journal.entries) ? "whole" : "part";
 }
 
 /** Whether something of it is there by our hand, or may be. */
@@ -56,20 +57,6 @@ function isHeld({ open, rows, undone }: Ownership): boolean {
   return (
     open.some((span) => undone.get(keyOf(span)) !== "all") ||
     [...rows.values()].some((count) => count > 0)
-  );
-}
-
-/** Whether apply went through every row of Nova; batches go in the order of their file. */
-function isWhole(
-  { sha256, counts }: NonNullable<NovaState["plan"]>,
-  entries: readonly Entry[],
-): boolean {
-  const legs = NOVA_NAMES.map((name) => ownershipOf(entries, name, sha256));
-  const reached = legs.map(({ begun }) => Math.max(0, ...begun.map(({ to }) => to)));
-  const rows = reached.reduce((sum, to) => sum + to, 0);
-  return (
-    legs.every(({ open }) => open.length === 0) &&
-    rows >= counts.hosts + counts.flavors + (counts.api ?? 0)
   );
 }
 

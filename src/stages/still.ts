@@ -1,4 +1,5 @@
 import { instanceOn } from "../core/hosts/placed.ts";
+import { inPortions } from "../edge/database/rows.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { openPlaces } from "../edge/nova-write/by-node.ts";
@@ -10,7 +11,9 @@ import type { SourceIdentity } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { NovaIdentity } from "../model/nova-plan.ts";
+import { pack, type Rows } from "../model/packed.ts";
 import { nodeOf, type PlannedMachine } from "../model/plan.ts";
+import { TOGETHER } from "../model/streams.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { closing, openRole } from "./databases.ts";
 import type { NovaFiles } from "./nova-files.ts";
@@ -22,29 +25,42 @@ import { surroundings } from "./surroundings.ts";
 
 /** Machines that leave Ironic, and what is known of the nova that has their instances. */
 export interface Leaving {
-  readonly machines: readonly Going[];
+  readonly machines: Rows<Going>;
   /** Of each plan that loaded some of them; null where `extract` read none. */
   readonly sources: readonly SourceIdentity["nova"][];
 }
 
-/** What a rollback is to take away from Ironic, of all its plans. */
+/** What a command line says of Nova. */
+interface NovaWords {
+  readonly novaDb?: string;
+  readonly leaveNova: boolean;
+}
+
+/**
+ * What a rollback is to take away from Ironic, of all its plans: each is there, and as its digest says, before
+ * anything is taken back. Who leaves Nova asks after no machine, and no line is looked at.
+ */
 export async function leavingOf(
   run: RunFolder,
   plans: readonly string[],
   entries: readonly Entry[],
   scope: Pick<Scope<PlannedMachine>, "wants">,
+  { novaDb, leaveNova }: NovaWords,
 ): Promise<Leaving> {
-  const machines: Going[] = [];
+  const machines = pack<Going>({
+    ...{ uuid: "text", host: "word", instance: "text", used: "word" },
+  });
   const sources: Leaving["sources"][number][] = [];
   for (const sha256 of plans) {
     const { header, lines } = await openPlan(await findPlan(run, sha256));
+    if (leaveNova && novaDb === undefined) continue;
     const before = machines.length;
     const leg = ironicJournalled(header.target, { sha256, lines });
     for await (const batch of ownedLines(leg, entries, scope))
       for (const { line } of batch) {
         const { uuid, service_host: host } = line;
         if (uuid === null) continue;
-        machines.push({ uuid, host, instance: instanceOn(line), used: isUsed(line) });
+        machines.put({ uuid, host, instance: instanceOn(line), used: isUsed(line) });
       }
     if (machines.length > before) sources.push(header.source.nova);
   }
@@ -52,13 +68,11 @@ export async function leavingOf(
 }
 
 /** @throws MigrationError N2I-E311 when instances use what is to be removed, and nobody looks at nova */
-export function checkStill(
-  { machines }: Leaving,
-  { novaDb, leaveNova }: { readonly novaDb?: string; readonly leaveNova: boolean },
-): void {
+export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWords): void {
   if (novaDb !== undefined && leaveNova)
     throw new MigrationError("N2I-E100", "--nova-db and --leave-nova exclude each other");
-  const used = machines.filter((machine) => machine.used).length;
+  let used = 0;
+  for (const machine of machines) if (machine.used) used += 1;
   if (novaDb !== undefined || leaveNova || used === 0) return;
   throw new MigrationError(
     "N2I-E311",
@@ -68,9 +82,6 @@ export function checkStill(
     },
   );
 }
-
-/** Machines asked for in one statement. */
-const PORTION = 500;
 
 /**
  * Works while the nova-computes of machines that leave Ironic stand still: one that runs deletes
@@ -94,15 +105,15 @@ export async function withStill<T>(
   return closing(async (keep) => {
     const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     const identity = await identifyNova(database);
-    const hosts = new Set(machines.flatMap(({ host }) => host ?? []));
+    const hosts = new Set<string>();
+    for (const { host } of machines) if (host !== null) hosts.add(host);
     for (const source of sources) if (source !== null) checkSame(source, identity);
     for (const { header, counts } of changed) {
       checkNova(header.target, identity);
       for (const host of counts.stopped) hosts.add(host);
     }
     const [placesOf, instancesOf] = [await openPlaces(database), openInstances(database)];
-    for (let at = 0; at < machines.length; at += PORTION) {
-      const some = machines.slice(at, at + PORTION);
+    for (const some of inPortions(machines, TOGETHER)) {
       const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
       await checkQueued(database, [...instances.values()].map(asked), watching);
       const uuids = some.map(({ uuid }) => uuid);

@@ -13,31 +13,27 @@ const AFTER: { readonly [how in keyof VerifiedState]: readonly (keyof VerifiedSt
   final: [],
 };
 
+/** What looks found: those of verify, and whether Ironic alone was compared and held every row. */
+type Found = { readonly [how in keyof VerifiedState | "ironic"]?: boolean };
+
 /**
- * Keeps whether verify found all as planned, for `status` and `run` to go on; what is done after it makes
+ * Keeps whether rows were found as planned, for `status` and `run` to go on; what is done after it makes
  * it void. Only a note: a run that cannot be written to is verified all the same.
  *
  * @param plan sha256
  */
-export async function rememberVerified(
-  run: RunFolder,
-  plan: string,
-  how: keyof VerifiedState,
-  equal: boolean,
-): Promise<void> {
+export async function rememberVerified(run: RunFolder, plan: string, found: Found): Promise<void> {
   try {
-    const { entries } = await readJournal(run);
-    const before = await readVerified(run, plan, entries.length);
-    const found = { ...NONE, ...before, [how]: equal };
-    // What builds on it holds no more either.
-    const later = equal ? {} : Object.fromEntries(AFTER[how].map((kind) => [kind, false]));
-    await writeNote(run, FILE, {
-      format: FORMAT,
-      plan,
-      entries: entries.length,
-      ...found,
-      ...later,
-    });
+    const entries = (await readJournal(run)).entries.length;
+    const before = await noteOf(run, plan, entries);
+    const { ironic = before?.ironic === true, ...looks } = found;
+    const all = before === null ? {} : looksIn(before);
+    for (const [how, equal] of Object.entries(looks) as [keyof VerifiedState, boolean][]) {
+      // What builds on it holds no more either.
+      const later = equal ? [] : AFTER[how].map((kind) => [kind, false] as const);
+      Object.assign(all, { ...NONE, ...all, [how]: equal, ...Object.fromEntries(later) });
+    }
+    await writeNote(run, FILE, { format: FORMAT, plan, entries, ironic, ...all });
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
   }
@@ -49,9 +45,25 @@ export async function readVerified(
   plan: string,
   entries: number,
 ): Promise<VerifiedState | undefined> {
+  const note = await noteOf(run, plan, entries);
+  const looks = note === null ? {} : looksIn(note);
+  return Object.keys(looks).length === 0 ? undefined : { ...NONE, ...looks };
+}
+
+/** Whether Ironic's rows were compared with a plan since the journal's last entry, and all held. */
+export async function wasCompared(run: RunFolder, plan: string, entries: number): Promise<boolean> {
+  return (await noteOf(run, plan, entries))?.ironic === true;
+}
+
+async function noteOf(run: RunFolder, plan: string, entries: number) {
   const note = await readNote(run, FILE);
-  if (!isObject(note) || note.format !== FORMAT) return undefined;
-  if (note.plan !== plan || note.entries !== entries) return undefined;
-  const is = (how: keyof VerifiedState): boolean => note[how] === true;
-  return { rows: is("rows"), takeover: is("takeover"), final: is("final") };
+  if (!isObject(note) || note.format !== FORMAT) return null;
+  return note.plan === plan && note.entries === entries ? note : null;
+}
+
+function looksIn(note: { readonly [name: string]: unknown }): Partial<VerifiedState> {
+  const looks = Object.keys(NONE).flatMap((how) =>
+    typeof note[how] === "boolean" ? [[how, note[how]]] : [],
+  );
+  return Object.fromEntries(looks);
 }

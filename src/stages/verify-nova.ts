@@ -1,7 +1,12 @@
 import { choiceOf } from "../core/hosts/choice.ts";
 import type { HypervisorsNow } from "../core/hosts/computes.ts";
 import { ranSince } from "../core/hosts/running.ts";
-import { type Inspected, type NovaNow, verifyNova } from "../core/verify/nova.ts";
+import {
+  compareNova,
+  type Inspected,
+  type NovaComparison,
+  type NovaNow,
+} from "../core/verify/nova.ts";
 import { emptyNovaTally, type NovaTally } from "../core/verify/tally.ts";
 import type { Used } from "../core/verify/used.ts";
 import type { Database } from "../edge/database/open.ts";
@@ -11,11 +16,9 @@ import { openComputes, openDeleted, openOnNodes, openPlaces } from "../edge/nova
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
-import type { RowVerdict } from "../model/artefact.ts";
 import { batchesOf, IRONIC } from "../model/journal.ts";
 import type { NovaTarget } from "../model/nova-plan.ts";
-import type { PlannedMachine } from "../model/plan.ts";
-import { regroup } from "../model/streams.ts";
+import { regroup, TOGETHER } from "../model/streams.ts";
 import { show } from "../model/text.ts";
 import { NOVA_LEGS, type NovaLegName } from "../parts/nova.ts";
 import { openAllocated, openProviders } from "./allocations.ts";
@@ -29,11 +32,8 @@ export interface NovaVerifier {
   /** Whether a nova-compute of the plan ran since the load. */
   readonly ran: boolean;
   readonly tally: NovaTally;
-  /** What is not as planned, and the rest too where all is wanted. */
-  readonly verdicts: (
-    machines: () => AsyncIterable<readonly PlannedMachine[]>,
-    how: { readonly all: boolean; readonly used: Used },
-  ) => AsyncIterable<RowVerdict>;
+  /** Gives what is not as planned, and the rest too where all is wanted. */
+  readonly open: (how: { readonly all: boolean; readonly used: Used }) => Promise<NovaComparison>;
 }
 
 /** Where Nova is, and what is expected of it. */
@@ -77,10 +77,10 @@ export async function openNovaVerifier(
   const tally = emptyNovaTally(placement !== null);
   return {
     ...{ ran: ran.size > 0, tally },
-    async *verdicts(machines, how) {
+    async open(how) {
       const rows = inspected(plan, (leg) => (leg === "api" ? api : target));
       const now = { rows, ...(await novaNow(database, placement, plan, expects)) };
-      yield* verifyNova(machines, now, choiceOf(plan.header.compute_hosts), tally, how);
+      return compareNova(now, choiceOf(plan.header.compute_hosts), tally, how);
     },
   };
 }
@@ -94,16 +94,13 @@ async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | 
   return begun !== undefined ? (Date.now() - Date.parse(begun.at)) / 1000 : null;
 }
 
-/** Rows looked at in one statement. */
-const LOOKED = 500;
-
 /** Every row that the plan changes. */
 async function* inspected(
   plan: NovaFiles,
   target: (leg: NovaLegName) => Pick<NovaTarget, "inspect">,
 ): AsyncGenerator<readonly Inspected[]> {
   for (const leg of NOVA_LEGS)
-    for await (const steps of regroup(plan.steps(leg), LOOKED)) {
+    for await (const steps of regroup(plan.steps(leg), TOGETHER)) {
       const by = new Map(steps.map((step) => [step.id, step]));
       const states = await target(leg).inspect(steps);
       yield states.flatMap((state) => {

@@ -54,7 +54,7 @@ export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
     const faults =
       logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);
     const equal = isHandedOver(states) && faults === 0;
-    await rememberVerified(run, plan.footer.sha256, "takeover", equal);
+    await rememberVerified(run, plan.footer.sha256, { takeover: equal });
     return { states, logs: logs.length, faults };
   });
 }

@@ -81,7 +81,9 @@ export async function verifyRun(
   const faults = logs.length === 0 ? 0 : await listFaults(logs, startedIn, sink);
   const whole = asked.novaDb !== undefined || (await novaPlanOf(run, plan.footer)) === null;
   const equal = isEqual(verified) && whole && faults === 0;
-  await rememberVerified(run, plan.footer.sha256, asked.final ? "final" : "rows", equal);
+  const ironic = isEqual({ ...verified, nova: null });
+  const found = asked.final ? { final: equal } : { rows: equal };
+  await rememberVerified(run, plan.footer.sha256, { ...found, ironic });
   return { ...verified, computes: logs.length === 0 ? null : { logs: logs.length, faults } };
 }
 
@@ -134,8 +136,11 @@ export async function compare(
   const tally = emptyTally();
   const used: Used = new Map();
   const verdicts = async function* (): AsyncGenerator<RowVerdict> {
-    yield* verify(lines, verifier, same, tally, { all, settled, used });
-    if (nova !== null) yield* nova.verdicts(lines, { all, used });
+    const beside = (await nova?.open({ all, used })) ?? null;
+    if (beside !== null) yield* beside.rows();
+    const how = { all, settled, used, ...(beside !== null && { beside: beside.machines }) };
+    yield* verify(lines, verifier, same, tally, how);
+    if (beside !== null) yield* beside.end();
   };
   await sink.list("verdicts", verdicts(), {
     title: "verify",

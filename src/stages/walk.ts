@@ -4,15 +4,14 @@ import { duration } from "../core/report/window.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
-import { listed, NAMED } from "../model/text.ts";
 import type { TargetOptions } from "./backend.ts";
 import { loadMappings } from "./documents.ts";
 import { expected } from "./expected.ts";
-import { decisionsOf, type NextStep, wordsOf } from "./given.ts";
+import { decisionsOf, type NextStep } from "./given.ts";
 import { measuredOf } from "./history.ts";
 import { runHook } from "./hooks.ts";
+import { checkCarries } from "./host-files.ts";
 import { type RunStage, STAGES, stageOf } from "./journey.ts";
-import { createdAgain } from "./loaded-plans.ts";
 import {
   computeStarted,
   computesStopped,
@@ -25,7 +24,15 @@ import { type RunFiles, wasStaged } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
 import type { Sink } from "./sink.ts";
 import type { VerifyAsked } from "./verify.ts";
-import { gate, keepWords, planAnew, type RunWords } from "./walk-words.ts";
+import {
+  checkDeleted,
+  checkRenewable,
+  gate,
+  keepWords,
+  planAnew,
+  planAsNamed,
+  type RunWords,
+} from "./walk-words.ts";
 import { closeWindow, isWindowOpen, openWindow, recordWindow, resultOf } from "./window-file.ts";
 
 /** The commands a walk acts with: functions called here, each with the options of its own command line. */
@@ -78,7 +85,12 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
   let kept = false;
   for (;;) {
     let { run, files, ...at } = await standing(words.run);
-    const step = planAnew(at.step, files, words, sink);
+    const wanted = planAnew(at.step, files, words);
+    const named = () => hands.options("plan", { run: words.run });
+    // Nobody who walks no further than before the plan is told of what it would read.
+    const step = isBeyond("plan", words.until)
+      ? wanted
+      : await planAsNamed(wanted, files, words, named);
     // What was refused is not kept; what is kept is among the files.
     if (!kept && run !== null && (await keepWords(words))) ({ files } = await standing(words.run));
     kept = run !== null;
@@ -100,6 +112,7 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
 async function standing(path: string) {
   if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
   const run = await openRun(path, { create: false });
+  await checkCarries(run);
   const { files } = await filesOf(run, { run: path });
   return { run, step: stepOf(files), files };
 }
@@ -132,8 +145,11 @@ async function walkOn(
       "apply ended and left machines of the plan; it named them. Fix their cause, or leave them out of a new plan",
     );
   const first = stage === "apply" && step.options === undefined;
-  for (const each of first ? checkedFirst(of, files) : [stage]) {
+  const stages = first ? checkedFirst(of, files) : [stage];
+  for (const each of stages) {
     if (isBeyond(each, of.words.until)) return { ended: "until", at: each, status: 0 };
+    if (stage === "apply" && each === stages[0] && run !== null)
+      await checkDeleted(run, step, files);
     const ended = await walkStage(of, run, each, { step, files });
     if (ended !== null) return ended;
   }
@@ -273,7 +289,7 @@ async function performed(
     case "apply": {
       const { skipBlocked } = words;
       const staged = words.staged || wasEverStaged(files);
-      const second = run === null ? {} : await secondNight(run, at, sink);
+      const second = await secondNight(at, sink);
       const decided = { ...given, ...watching(words), ...(staged && { staged }), ...second };
       const options = await hands.options("apply", { ...decided, "skip-blocked": skipBlocked });
       if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
@@ -305,7 +321,12 @@ async function performed(
       );
       await computeStarted((await hands.options("verify", given)) as VerifyAsked, patience);
       return 0;
-    case "extract":
+    case "extract": {
+      const options = await hands.options(stage, given);
+      // A signal ends the process amid it: what was given is in the run before.
+      if (run === null) await keepWords(words, true);
+      return hands.perform(stage, options);
+    }
     case "power":
     case "plan":
     case "verify":
@@ -314,24 +335,9 @@ async function performed(
   }
 }
 
-/**
- * Machines that a finished run left behind are loaded by a plan of their own, which says what Ironic lacks.
- *
- * @throws MigrationError N2I-E328 where the run had loaded one of them, which was deleted since
- */
-async function secondNight(run: RunFolder, { step, files }: At, { confirm }: Sink): Promise<Words> {
-  const { finish, plan, journal, handover = null, said } = files ?? {};
-  const entries = journal === undefined || "missing" in journal ? [] : journal.entries;
-  // Also of a second load that was cut short: the run is not finished then.
-  if (!entries.some((entry) => entry.do === "close")) return {};
-  const again = await createdAgain(run, entries);
-  if (again.length > 0) {
-    const byHand = { ...step, options: { ...step.options, afterFinish: true } } as const;
-    throw gate(
-      `this run loaded them before, and they were deleted from Ironic since: ${listed(again, NAMED)}; the plan would load them again`,
-      `Leave them out with "skip" in the site document and plan again. If they are to come back: ${wordsOf(byHand, said, handover !== null)}`,
-    );
-  }
+/** Machines that a finished run left behind are loaded by a plan of their own, which says what Ironic lacks. */
+async function secondNight({ files }: At, { confirm }: Sink): Promise<Words> {
+  const { finish, plan } = files ?? {};
   if (finish === undefined || "missing" in finish || finish.end === null) return {};
   const { nodes = 0 } = plan === undefined || "missing" in plan ? {} : plan.counts;
   await confirm(
@@ -372,16 +378,15 @@ const AGAIN = -1;
 /** A plan of yesterday has readings of yesterday: asked for a yes, BMCs are asked and the plan is made again. */
 async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
   const { words, hands, sink } = of;
+  checkRenewable(files);
   await sink.confirm("The power readings are too old: ask every BMC and make the plan again?");
   of.renewed = true;
-  const run = { run: words.run };
-  const said = files?.said;
+  const [run, said] = [words.run, files?.said];
   const how = decisionsOf({ command: "power" }, said, false);
-  const asked = await hands.perform("power", await hands.options("power", { ...run, ...how }));
+  const asked = await hands.perform("power", await hands.options("power", { run, ...how }));
   if (asked !== 0 && asked !== 3) return asked;
   const own = decisionsOf({ command: "plan", nova: {} }, said, false);
-  const planned = await hands.perform("plan", await hands.options("plan", { ...run, ...own }));
-  return planned === 0 ? AGAIN : planned;
+  return (await hands.perform("plan", await hands.options("plan", { run, ...own }))) || AGAIN;
 }
 
 /** Seconds between two looks at what a person does. */

@@ -59,8 +59,7 @@ export async function benchAdopt(machines: number, write: (text: string) => void
   const folder = mkdtempSync(join(tmpdir(), "n2i-bench-adopt-"));
   try {
     const written = await writeCase(fleet(machines), folder);
-    const run = async (...words: readonly string[]) =>
-      command(folder, [...words, "--run", "run"], []);
+    const run = async (...words: readonly string[]) => command(folder, [...words, "--run", "run"]);
     const at = ["--ironic-url", ironic.url];
     await run("extract", ...written.extract);
     await run("plan", ...at, ...written.plan);
@@ -78,7 +77,7 @@ export async function benchAdopt(machines: number, write: (text: string) => void
         await empty(ironic, server);
         write(`  bare loop, ${String(parallel).padStart(2)} at once  ${rate(rates)}\n`);
       }
-      const { stages } = await run(
+      const { begun, ended } = await run(
         "apply",
         ...at,
         "--leave-nova",
@@ -86,7 +85,8 @@ export async function benchAdopt(machines: number, write: (text: string) => void
         "--in-flight",
         String(IN_FLIGHT),
       );
-      ours.push(machines / (stages.apply ?? Number.POSITIVE_INFINITY));
+      const took = (ended.apply?.seconds ?? Number.NaN) - (begun.apply?.seconds ?? 0);
+      ours.push(machines / took);
       await run("rollback", ...at, "--leave-nova", "--yes", "--all");
       await empty(ironic, server);
       write(`  apply, ${IN_FLIGHT} in flight       ${rate(ours)}\n`);
@@ -117,5 +117,5 @@ async function timed(work: () => Promise<void>): Promise<number> {
 }
 
 async function empty(ironic: IronicServer, server: Server): Promise<void> {
-  await (await alone(ironic, server))();
+  await (await alone([ironic], server)).end();
 }

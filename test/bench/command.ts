@@ -1,8 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { program } from "../../src/edge/disk/package-root.ts";
+import type { Server } from "../lab/server.ts";
+import { secondsOf, secondsOfServer } from "./processor.ts";
 
 /** What one process cost. */
 export interface Cost {
@@ -10,12 +14,29 @@ export interface Cost {
   readonly seconds: number;
   /** User and system, of the process alone; null where it was not asked. */
   readonly cpu: number | null;
+  /** The same of the server that it worked with; null where there was none. */
+  readonly servers: number | null;
   /** Peak, MiB; null where it was not asked. */
   readonly rss: number | null;
+  /** Processes that wanted a processor meanwhile, as the kernel averages them over a minute. */
+  readonly load: number;
 }
 
-/** A stage as the command itself timed it, by its event lines: name -> seconds. */
-export type Stages = { readonly [stage: string]: number };
+/** What was used until an event line came. */
+type Used = Pick<Cost, "seconds" | "cpu" | "servers">;
+
+/** A command, and what was used until each of its stages began, and until it was complete. */
+export interface Ran extends Cost {
+  readonly begun: { readonly [stage: string]: Used };
+  readonly ended: { readonly [stage: string]: Used };
+}
+
+interface Measured {
+  /** Of Node, a profiler's for example. */
+  readonly flags?: readonly string[];
+  /** Whose processor is looked at too. */
+  readonly server?: Server | null;
+}
 
 const MAIN = program();
 const USAGE = new URL("./usage.js", import.meta.url).href;
@@ -23,16 +44,20 @@ const USAGE = new URL("./usage.js", import.meta.url).href;
 /**
  * Runs one command of the tool as an operator would, and measures it from outside.
  *
- * @param flags of Node, a profiler's for example
  * @throws Error with what it printed when it does not exit with 0
  */
 export async function command(
   folder: string,
   words: readonly string[],
-  flags: readonly string[] = [],
-): Promise<Cost & { readonly stages: Stages }> {
+  { flags = [], server = null }: Measured = {},
+): Promise<Ran> {
   const usage = join(folder, "usage.json");
-  const began = performance.now();
+  const servers = (): number | null => server && secondsOfServer(server);
+  const [began, before] = [performance.now(), servers()];
+  const since = (): Pick<Cost, "seconds" | "servers"> => ({
+    seconds: (performance.now() - began) / 1000,
+    servers: before === null ? null : (servers() ?? 0) - before,
+  });
   const child = spawn(
     process.execPath,
     [...flags, "--import", USAGE, MAIN, ...words, ...(words[0] === "--version" ? [] : ["--json"])],
@@ -42,18 +67,20 @@ export async function command(
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
-  let [out, errors] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    out += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    errors += text;
+  const [out, errors] = [child.stdout, child.stderr].map(endOf) as [() => string, () => string];
+  const marks: { [event in Mark["type"]]: Record<string, Used> } = {
+    ...{ stage_start: {}, stage_complete: {} },
+  };
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    const mark = markIn(line);
+    if (mark !== null)
+      marks[mark.type][mark.stage] = { ...since(), cpu: secondsOf(child.pid ?? 0) };
   });
   const [status] = await once(child, "close");
-  const seconds = (performance.now() - began) / 1000;
+  const spent = since();
   // check has something to say of every fleet.
   if (status !== 0 && words[0] !== "check")
-    throw new Error(`${words.join(" ")}: exit ${status}\n${out}\n${errors}`);
+    throw new Error(`${words.join(" ")}: exit ${status}\n${out()}\n${errors()}`);
   // Written by usage.ts.
   const used = JSON.parse(readFileSync(usage, "utf8")) as {
     readonly maxRSS: number;
@@ -62,18 +89,33 @@ export async function command(
   };
   rmSync(usage);
   return {
-    seconds,
+    ...spent,
     cpu: (used.userCPUTime + used.systemCPUTime) / 1e6,
     rss: used.maxRSS / 1024,
-    stages: stagesOf(errors),
+    load: loadavg()[0] ?? 0,
+    begun: marks.stage_start,
+    ended: marks.stage_complete,
   };
 }
 
-function stagesOf(lines: string): Stages {
-  const events = lines
-    .split("\n")
-    .filter((line) => line.includes('"stage_complete"'))
-    // Event lines of the tool; `--json` promises these fields.
-    .map((line) => JSON.parse(line) as { readonly stage: string; readonly elapsed_ms: number });
-  return Object.fromEntries(events.map(({ stage, elapsed_ms }) => [stage, elapsed_ms / 1000]));
+/** Characters that are kept of what a command prints: some print a line a machine. */
+const KEPT = 8000;
+
+/** Reads all of a stream, and keeps the end. */
+function endOf(stream: NodeJS.ReadableStream): () => string {
+  let kept = "";
+  stream.setEncoding("utf8").on("data", (text: string) => {
+    kept = (kept + text).slice(-KEPT);
+  });
+  return () => kept;
+}
+
+/** An event line that a stage began or is complete; `--json` promises these fields. */
+interface Mark {
+  readonly type: "stage_start" | "stage_complete";
+  readonly stage: string;
+}
+
+function markIn(line: string): Mark | null {
+  return /"stage_(start|complete)"/.test(line) ? (JSON.parse(line) as Mark) : null;
 }

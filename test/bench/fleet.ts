@@ -32,7 +32,12 @@ function digest(kind: string): string {
   return `printf('%08x%08x%08x%08x', ${parts.join(",")})`;
 }
 
-function spoken(engine: Engine, statement: string): string {
+/** Stands for the condition on a machine that is in use. */
+const IN_USE = "IN_USE";
+
+/** @param share one machine of so many is in use */
+function spoken(engine: Engine, share: number, written: string): string {
+  const statement = written.replaceAll(IN_USE, `n % ${share} = 0`);
   if (engine !== "sqlite") return statement;
   return statement
     .replaceAll(/md5\(concat\('(\w+)', n\)\)/g, (_, kind: string) => digest(kind))
@@ -52,7 +57,7 @@ function mac(nic: string): string {
   return `concat('52:54:0',${nic},':',${pair(1)},':',${pair(3)},':',${pair(5)})`;
 }
 
-const USED = (value: string): string => `CASE WHEN n % 2 = 0 THEN ${value} END`;
+const USED = (value: string): string => `CASE WHEN ${IN_USE} THEN ${value} END`;
 const HOST = `concat('compute-', n % ${HOSTS})`;
 const CREATED = "timestamp '2014-05-01 10:00:00'";
 const UPDATED = "timestamp '2014-06-01 12:00:00'";
@@ -95,7 +100,7 @@ const BM_INTERFACES: Columns = {
   address: mac("nic"),
   datapath_id: "'0'",
   port_no: "0",
-  vif_uuid: `CASE WHEN n % 2 = 0 AND nic = 0 THEN ${uuid("vif")} END`,
+  vif_uuid: `CASE WHEN ${IN_USE} AND nic = 0 THEN ${uuid("vif")} END`,
 };
 
 const INSTANCES: Columns = {
@@ -150,7 +155,7 @@ function fill(table: string, columns: Columns, from: string): string {
 
 /** @param key how the engine writes the column called key */
 function fillNova(engine: Engine, size: number, key: string): readonly string[] {
-  const used = `${NUMBERS[engine](size)} WHERE n % 2 = 0 ORDER BY n`;
+  const used = `${NUMBERS[engine](size)} WHERE ${IN_USE} ORDER BY n`;
   const word = (name: string): string => key.replace("key", name);
   return [
     fill("instances", INSTANCES, used),
@@ -192,21 +197,23 @@ export interface Databases {
   readonly ironic: Knex;
 }
 
-/** Makes `size` machines with two interfaces each. */
+/** Makes `size` machines with two interfaces each, one of `share` in use. */
 export async function makeFleet(
   { nova_bm, nova, ironic }: Databases,
   engine: Engine,
   size: number,
+  share: number,
 ): Promise<void> {
   await createTables(nova_bm, loadTables("nova_bm"), { engine });
   await createTables(nova, loadTables("nova", JUNO), { engine });
   await createTables(ironic, loadTables("ironic", "juno"), { engine });
   const numbers = NUMBERS[engine](size);
-  await nova_bm.raw(spoken(engine, fill("bm_nodes", BM_NODES, `${numbers} ORDER BY n`)));
+  await nova_bm.raw(spoken(engine, share, fill("bm_nodes", BM_NODES, `${numbers} ORDER BY n`)));
   const both = `${numbers} CROSS JOIN (SELECT 0 AS nic UNION ALL SELECT 1) AS nics ORDER BY n, nic`;
-  await nova_bm.raw(spoken(engine, fill("bm_interfaces", BM_INTERFACES, both)));
+  await nova_bm.raw(spoken(engine, share, fill("bm_interfaces", BM_INTERFACES, both)));
   const key = engine === "mysql" ? "`key`" : '"key"';
-  for (const statement of fillNova(engine, size, key)) await nova.raw(spoken(engine, statement));
+  for (const statement of fillNova(engine, size, key))
+    await nova.raw(spoken(engine, share, statement));
   // Servers keep statistics of tables that have been there for years; these are seconds old.
   if (engine === "sqlite") return;
   const analyse = (tables: readonly string[]): readonly string[] =>

@@ -1,66 +1,114 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Engine } from "../../src/model/database.ts";
-import { connect, type Place } from "../lab/connect.ts";
+import { connect } from "../lab/connect.ts";
 import type { Server } from "../lab/server.ts";
 import { type Cost, command } from "./command.ts";
-import { NAMES, prepare } from "./road.ts";
+import { type Ground, NAMES, steps, withGround } from "./road.ts";
 
 /**
  * What grows with the fleet shows at small sizes, where time hides it: a start takes as long as a thousand
  * machines. On servers the rows they read are counted. Where a batch is most of a table MariaDB walks it
  * though there is an index, so it begins with more machines. SQLite counts none; there it is the CPU that
- * more machines take beyond fewer, twice as much for twice as many more: at sizes short enough for every
- * change that is told alone (1.2 to 4.5 was seen of the same code), and judged at `WHOLE`.
+ * more machines take beyond fewer, twice as much for twice as many more, at sizes where a start is little.
+ * Whatever else runs on the host adds to that CPU and takes nothing from it: what seems too much is
+ * measured again, and of a stage's times at one size the smallest counts.
  */
 const SIZES = {
   mysql: [2000, 4000],
   postgresql: [1000, 4000],
-  sqlite: [1000, 2000, 4000],
+  sqlite: [8000, 16_000, 32_000],
 } as const;
-const WHOLE = [8000, 16_000, 32_000] as const;
 const LIMITS = { rows: 1.3, cpu: 2.4, rss: 200 } as const;
+const ROUNDS = 3;
+/** Every second machine is in use: more of Nova's rows than most fleets have. */
+const SHARE = 2;
 
-/** One fleet: what each command cost, and the rows the server read for it; SQLite tells none. */
-type Walked = ReadonlyMap<string, Cost & { readonly read: number }>;
+/** Stages that must have been measured; whatever else the road has is judged too. */
+const STAGES = [
+  ...["extract", "plan", "load", "verify", "second apply"],
+  ...["rollback", "check", "show", "status"],
+];
+
+interface Walk extends Cost {
+  /** Rows the server read for it; SQLite tells none. */
+  readonly read: number;
+}
+
+/** One fleet: what each stage cost. */
+type Walked = ReadonlyMap<string, Walk>;
 
 /**
  * `npm run bench -- growth`: nothing may take more for a machine of a larger fleet.
  *
- * @param whole SQLite's CPU is judged too
+ * @returns what was found, for people; MISSED stands in front of what is too much
  */
-export async function benchGrowth(
-  server: Server | null,
-  write: (text: string) => void,
-  whole = false,
-): Promise<void> {
+export async function benchGrowth(server: Server | null): Promise<string> {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push(line);
   const engine = server?.engine ?? "sqlite";
-  const sizes = whole && server === null ? WHOLE : SIZES[engine];
+  const sizes = SIZES[engine];
+  let walks = await walkAll(server, sizes);
+  let rounds = 1;
+  while (server === null && growthOfCpu(walks) > LIMITS.cpu && rounds < ROUNDS) {
+    rounds += 1;
+    const again = await walkAll(server, sizes);
+    walks = walks.map((walked, at) => smaller(walked, again[at] ?? new Map()));
+  }
+  write(`\ngrowth on ${engine}, ${sizes.join(", ")} machines\n`);
+  for (const stage of new Set([...STAGES, ...walks.flatMap((one) => [...one.keys()])])) {
+    const costs = walks.map((one) => one.get(stage));
+    if (costs.every((cost) => cost !== undefined)) judgeStage(stage, costs, sizes, server, write);
+    else write(`  MISSED ${stage}: it was not measured\n`);
+  }
+  if (server !== null) return lines.join("");
+  const what = `CPU of twice the machines (measured ${rounds} of at most ${ROUNDS} times)`;
+  judge("all", what, growthOfCpu(walks), LIMITS.cpu, write);
+  return lines.join("");
+}
+
+async function walkAll(server: Server | null, sizes: readonly number[]): Promise<Walked[]> {
   const walks: Walked[] = [];
   for (const size of sizes) walks.push(await walk(server, size));
-  const [small, middle, large = middle] = walks;
-  if (small === undefined || middle === undefined || large === undefined) return;
-  write(`\ngrowth on ${engine}, ${sizes.join(", ")} machines\n`);
-  for (const stage of large.keys()) {
-    const [a, b, c] = [small, middle, large].map((one) => one.get(stage));
-    if (a === undefined || b === undefined || c === undefined)
-      throw new Error(`${stage} was not run for every fleet`);
-    const rows = [a.read / (sizes[0] ?? 1), b.read / (sizes[1] ?? 1)];
-    const cpu = [(b.cpu ?? 0) - (a.cpu ?? 0), (c.cpu ?? 0) - (b.cpu ?? 0)];
-    const told = server === null ? cpu : rows;
-    const what = server === null ? "CPU s beyond the fewer" : "rows read a machine";
-    write(
-      `  ${stage.padEnd(14)}${told.map((one) => one.toFixed(2).padStart(9)).join("")}  ${what}\n`,
-    );
-    if (server !== null) judge(stage, what, ratio(rows, 1), LIMITS.rows, write);
-    judge(stage, "peak MiB", c.rss ?? 0, LIMITS.rss, write);
-  }
-  if (server !== null || !whole) return;
-  const sum = (one: Walked): number =>
-    [...one.values()].reduce((total, { cpu }) => total + (cpu ?? 0), 0);
-  const more = [sum(middle) - sum(small), sum(large) - sum(middle)];
-  judge("all", "CPU of twice the machines", ratio(more, 0.1), LIMITS.cpu, write);
+  return walks;
+}
+
+/** @returns the CPU of the last sizes' difference, in that of the difference before */
+function growthOfCpu(walks: readonly Walked[]): number {
+  const sums = walks.map((one) => [...one.values()].reduce((sum, { cpu }) => sum + (cpu ?? 0), 0));
+  return ratio(beyond(sums), 0.1);
+}
+
+/** Of two walks of one fleet each stage's smaller CPU, and its larger memory: that is no less true for being rare. */
+function smaller(one: Walked, other: Walked): Walked {
+  return new Map(
+    [...one].map(([stage, cost]): [string, Walk] => {
+      const again = other.get(stage) ?? cost;
+      const cpu = cost.cpu === null || again.cpu === null ? null : Math.min(cost.cpu, again.cpu);
+      const rss = cost.rss === null || again.rss === null ? null : Math.max(cost.rss, again.rss);
+      return [stage, { ...cost, cpu, rss }];
+    }),
+  );
+}
+
+function judgeStage(
+  stage: string,
+  costs: readonly Walk[],
+  sizes: readonly number[],
+  server: Server | null,
+  write: (text: string) => void,
+): void {
+  const rows = costs.map(({ read }, at) => read / (sizes[at] ?? 1));
+  const told = server === null ? beyond(costs.map(({ cpu }) => cpu ?? 0)) : rows;
+  const what = server === null ? "CPU s beyond the fewer" : "rows read a machine";
+  const peak = Math.max(...costs.map(({ rss }) => rss ?? Number.POSITIVE_INFINITY));
+  const numbers = told.map((one) => one.toFixed(2).padStart(9)).join("");
+  write(`  ${stage.padEnd(14)}${numbers}  ${what}${peak.toFixed(0).padStart(6)} MiB\n`);
+  if (server !== null) judge(stage, what, ratio(rows, 1), LIMITS.rows, write);
+  judge(stage, "peak MiB", peak, LIMITS.rss, write);
+}
+
+/** By how much each is more than the one before. */
+function beyond(values: readonly number[]): readonly number[] {
+  return values.slice(1).map((value, at) => value - (values[at] ?? 0));
 }
 
 /** @param least what is so little that it says nothing */
@@ -81,55 +129,25 @@ function judge(
 }
 
 /** The whole road, and back. */
-async function walk(server: Server | null, machines: number): Promise<Walked> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-growth-"));
-  const engine = server?.engine;
-  const sqlite = { engine: "sqlite", host: "", port: 0, user: "", password: "" } as const;
-  const place = (name: string): Place =>
-    server === null
-      ? { ...sqlite, database: join(folder, `${name}.db`) }
-      : { ...server, database: `growth_${name}` };
-  const url = (name: string): string =>
-    server?.url(`growth_${name}`) ?? `sqlite:///${folder}/${name}.db`;
-  try {
-    for (const name of NAMES) {
-      await server?.newDatabase(`growth_${name}`);
-      if (engine !== "postgresql") continue;
-      // It walks small tables though they have an index: what is counted is what has none.
-      const db = connect(place(name));
-      await db.raw(`ALTER DATABASE growth_${name} SET enable_seqscan = off`);
-      await db.destroy();
-    }
-    const { nova_bm: bm, nova, ironic } = await prepare(folder, machines, place, url);
-    const [from, to] = [
-      ["--nova-bm-db", bm, "--nova-db", nova],
-      ["--ironic-db", ironic],
-    ];
-    const load = [...to, "--leave-nova", "--yes"];
-    const stages: readonly (readonly [string, ...string[]])[] = [
-      ["extract", ...from, "--nova-conf", "nova.conf"],
-      ["plan", ...to, ...from.slice(2), "--site", "site.json"],
-      ["apply", ...load],
-      ["verify", ...to],
-      ["check", ...from, ...to, "--watch", "0"],
-      ["show", "run/plan"],
-      ["status"],
-      ["rollback", ...load, "--all"],
-    ];
-    const walked = new Map<string, Cost & { readonly read: number }>();
-    for (const [name, ...words] of stages) {
-      const before = await rowsRead(place);
-      const cost = await command(folder, [
-        name,
-        ...(name === "show" ? [] : ["--run", "run"]),
-        ...words,
-      ]);
-      walked.set(name, { ...cost, read: (await rowsRead(place)) - before });
+function walk(server: Server | null, machines: number): Promise<Walked> {
+  return withGround(server, { machines, share: SHARE }, async (ground) => {
+    if (ground.engine === "postgresql") await walkNoTable(ground);
+    const walked = new Map<string, Walk>();
+    for (const { stage, words } of steps(ground, true, false)) {
+      const before = await rowsRead(ground);
+      const cost = await command(ground.folder, words);
+      walked.set(stage, { ...cost, read: (await rowsRead(ground)) - before });
     }
     return walked;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-    for (const name of NAMES) await server?.dropDatabase(`growth_${name}`);
+  });
+}
+
+/** PostgreSQL walks small tables though they have an index: what is counted is what has none. */
+async function walkNoTable({ place }: Ground): Promise<void> {
+  for (const name of NAMES) {
+    const db = connect(place(name));
+    await db.raw(`ALTER DATABASE ${place(name).database} SET enable_seqscan = off`);
+    await db.destroy();
   }
 }
 
@@ -141,10 +159,9 @@ const READ: { readonly [engine in Engine]: string | null } = {
 };
 
 /** Rows that the server has read since it was started, of whatever table. */
-async function rowsRead(place: (name: string) => Place): Promise<number> {
+async function rowsRead({ engine, place }: Ground): Promise<number> {
   let rows = 0;
   for (const name of NAMES) {
-    const { engine } = place(name);
     const sql = READ[engine];
     // MariaDB counts for the whole server.
     if (sql === null || (engine === "mysql" && name !== "ironic")) continue;

@@ -1,8 +1,12 @@
+import { parseArgs } from "node:util";
 import { binaries } from "../lab/binaries.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import { startPostgres } from "../lab/postgres.ts";
+import type { Server } from "../lab/server.ts";
 import { benchAdopt } from "./adopt.ts";
+import { benchAgents } from "./agents.ts";
 import { benchGrowth } from "./growth.ts";
+import { benchHosts } from "./hosts.ts";
 import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
@@ -10,59 +14,133 @@ import { type Round, round } from "./round.ts";
 import { benchServe } from "./serve.ts";
 import { benchStart } from "./start.ts";
 
-const SIZES = [1_000, 10_000, 100_000];
-const ENGINES = {
-  mysql: { start: startMariadb, words: ["mysql", "mariadb"] },
-  postgresql: { start: startPostgres, words: ["postgresql", "postgres"] },
+const HELP = `npm run bench -- [PART ...] [ENGINE ...] [MACHINES ...] [nova|bare] [--profile FOLDER]
+
+Without a word: the road at 10,000 and 100,000 machines on MariaDB, PostgreSQL and SQLite, with Nova
+(a fifth of the machines has an instance) and without; an hour or two. On servers that sync every commit.
+
+  road      every command of the road and back, against the engine's own dump-and-restore
+  retire    the same, with finish, and nova_bm archived, dropped and restored before the way back
+  growth    that a machine of a larger fleet takes no more; two minutes, a part of CI
+  start     starts of the program, in starts of bare Node
+  power     10,000 BMCs, against ipmitool and ipmipower
+  adopt     adoption over REST, against a bare loop of the same calls
+  serve     what the proxy costs
+  page      the report's page, in a browser
+  hosts     machines of one compute host to another, against two statements by hand
+  agents    from the death of a compute host of nova-baremetal to each of its machines owned; four minutes
+
+  mariadb, postgresql, sqlite    these engines alone
+  1000, 10000, ...               these sizes alone: npm run bench -- sqlite 1000 nova  takes seconds
+  nova, bare                     with Nova alone, or without it alone
+  --profile FOLDER               a CPU profile of every command of the road
+  --json                         each round as a line of JSON too
+
+Exit status 1: a limit was MISSED.
+`;
+
+const SIZES = [10_000, 100_000];
+
+/** What an engine is called on the command line, and how it is started; SQLite is in the process. */
+const ENGINES = [
+  { names: ["mariadb", "mysql"], engine: "mysql", start: startMariadb },
+  { names: ["postgresql", "postgres"], engine: "postgresql", start: startPostgres },
+  { names: ["sqlite"], engine: null, start: null },
+] as const;
+
+const PARTS = {
+  road: (asked: Asked) => road(asked, false),
+  retire: (asked: Asked) => road(asked, true),
+  growth: benchGrowths,
+  start: () => benchStart(write),
+  power: () => benchPower(write),
+  adopt: ({ sizes }: Asked) => benchAdopt(sizes[0] ?? 200, write),
+  serve: () => benchServe(write),
+  page: ({ sizes }: Asked) => benchPage(sizes, write),
+  hosts: ({ sizes }: Asked) => benchHosts(sizes, write),
+  agents: () => benchAgents(write),
 } as const;
 
-/**
- * `npm run bench`: the whole road at three sizes on both servers, against their own
- * dump-and-restore in the same run, 10,000 BMCs against ipmitool and ipmipower, and starts of the
- * program, the proxy, and the report's page. `npm run bench -- 1000 postgres`, `-- power`, `-- adopt`,
- * `-- serve`, `-- page`, `-- growth`, `-- growth whole` and `-- start` are parts of it;
- * `--profile=FOLDER` writes a CPU profile of every command. Exit status 1: a limit was MISSED.
- */
-async function main(words: readonly string[]): Promise<void> {
-  const sizes = words.filter((word) => /^\d+$/.test(word)).map(Number);
-  const folder = words.find((word) => word.startsWith("--profile="))?.slice(10) ?? null;
-  const named = words.filter((word) => /^[a-z]+$/.test(word));
-  if (named.length === 0 || named.includes("start")) await benchStart(write);
-  if (named.length === 0 || named.includes("power")) await benchPower(write);
-  if (named.length === 0 || named.includes("adopt"))
-    await benchAdopt(named.length === 0 ? 200 : (sizes[0] ?? 200), write);
-  if (named.length === 0 || named.includes("serve")) await benchServe(write);
-  if (named.length === 0 || named.includes("page"))
-    await benchPage(named.length === 0 ? [] : sizes, write);
-  if (named.length === 0 || named.includes("growth"))
-    await growth(named.length === 0 || named.includes("whole"));
-  for (const engine of ["mysql", "postgresql"] as const) {
-    const { start, words: names } = ENGINES[engine];
-    if (named.length > 0 && !names.some((name) => named.includes(name))) continue;
-    if (binaries(engine) === null) continue;
-    const server = await start("on disk");
-    const rounds: Round[] = [];
-    try {
-      for (const size of sizes.length > 0 ? sizes : SIZES) {
-        const done = await round(server, size, folder);
-        rounds.push(done);
-        write(`${report(done)}\n`);
-      }
-    } finally {
-      await server.stop();
-    }
-    write(`${verdicts(rounds)}\n`);
-    for (const done of rounds) process.stdout.write(`${JSON.stringify(done)}\n`);
-  }
+/** What the words say. */
+interface Asked {
+  readonly sizes: readonly number[];
+  readonly engines: readonly (typeof ENGINES)[number][];
+  /** With Nova, without it, or one after the other. */
+  readonly novas: readonly boolean[];
+  readonly profile: string | null;
+  readonly json: boolean;
 }
 
-async function growth(whole: boolean): Promise<void> {
-  await benchGrowth(null, write, whole);
-  for (const engine of ["mysql", "postgresql"] as const) {
-    if (binaries(engine) === null) continue;
-    const server = await ENGINES[engine].start("in memory");
-    await benchGrowth(server, write).finally(() => server.stop());
-  }
+async function main(argv: string[]): Promise<void> {
+  const { values, positionals: words } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: {
+      help: { type: "boolean", short: "h" },
+      json: { type: "boolean" },
+      profile: { type: "string" },
+    },
+  });
+  if (values.help === true) return void process.stdout.write(HELP);
+  const engines = ENGINES.filter(({ names }) => names.some((name) => words.includes(name)));
+  const known = [...Object.keys(PARTS), ...ENGINES.flatMap(({ names }) => names), "nova", "bare"];
+  const wrong = words.find((word) => !/^\d+$/.test(word) && !known.includes(word));
+  if (wrong !== undefined) throw new Error(`${wrong} is no word of the bench: --help`);
+  const asked: Asked = {
+    sizes: words.filter((word) => /^\d+$/.test(word)).map(Number),
+    engines: engines.length > 0 ? engines : ENGINES,
+    novas: [true, false].filter((nova) => !words.includes(nova ? "bare" : "nova")),
+    profile: values.profile ?? null,
+    json: values.json === true,
+  };
+  // Object.keys knows no better than string.
+  const parts = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((part) =>
+    words.includes(part),
+  );
+  for (const part of parts.length > 0 ? parts : (["road"] as const)) await PARTS[part](asked);
+}
+
+async function road(
+  { sizes, engines, novas, profile, json }: Asked,
+  retire: boolean,
+): Promise<void> {
+  for (const one of engines)
+    await onServer(one, "on disk", async (server) => {
+      for (const nova of novas) {
+        const done: Round[] = [];
+        for (const size of sizes.length > 0 ? sizes : SIZES) {
+          const smaller = done.find(({ machines }) => machines * 10 === size) ?? null;
+          const now = await round(server, size, { nova, retire, profile });
+          done.push(now);
+          write(`${report(now)}${verdicts(now, smaller)}`);
+          if (json) process.stdout.write(`${JSON.stringify(now)}\n`);
+        }
+      }
+    });
+}
+
+/** SQLite beside the servers, one after the other: its CPU alone is judged, and theirs not. */
+async function benchGrowths({ engines }: Asked): Promise<void> {
+  const growth = async (some: Asked["engines"]): Promise<void> => {
+    for (const one of some)
+      await onServer(one, "in memory", async (server) => write(await benchGrowth(server)));
+  };
+  const [inProcess, servers] = [true, false].map((is) =>
+    engines.filter(({ engine }) => (engine === null) === is),
+  );
+  await Promise.all([growth(inProcess ?? []), growth(servers ?? [])]);
+}
+
+/** Starts a server for the work; one that is not there, and cannot be had, is missed. */
+async function onServer(
+  { engine, start, names }: (typeof ENGINES)[number],
+  kept: "on disk" | "in memory",
+  work: (server: Server | null) => Promise<void>,
+): Promise<void> {
+  if (engine === null) return work(null);
+  if (binaries(engine) === null) return write(`  MISSED ${names[0]}: it is not here\n`);
+  const server = await start(kept);
+  await work(server).finally(() => server.stop());
 }
 
 function write(text: string): void {

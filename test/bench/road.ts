@@ -1,7 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Engine } from "../../src/model/database.ts";
 import { SITE } from "../hostile/fleet.ts";
 import { connect, type Place } from "../lab/connect.ts";
+import type { Server } from "../lab/server.ts";
 import { makeFleet } from "./fleet.ts";
 
 const NOVA_CONF = "[DEFAULT]\n\n[baremetal]\nflavor_extra_specs = cpu_arch:x86_64\n";
@@ -14,33 +17,111 @@ const BENCH_SITE = {
   machines: SITE.machines.map((one) => ({ ...one, accept: ACCEPTED })),
 };
 
+/** Its databases. */
 export const NAMES = ["nova_bm", "nova", "ironic"] as const;
 type Name = (typeof NAMES)[number];
 
-/**
- * Fills the databases with a fleet, and writes what the commands read into the folder they run in.
- *
- * @returns what options that want a database are given
- */
-export async function prepare(
-  folder: string,
-  machines: number,
-  place: (name: Name) => Place,
-  url: (name: Name) => string,
-): Promise<{ readonly [name in Name]: string }> {
-  const open = (name: Name) => connect(place(name));
-  const databases = { nova_bm: open("nova_bm"), nova: open("nova"), ironic: open("ironic") };
-  try {
-    await makeFleet(databases, place("ironic").engine, machines);
-  } finally {
-    for (const db of Object.values(databases)) await db.destroy();
-  }
-  writeFileSync(join(folder, "nova.conf"), NOVA_CONF);
-  writeFileSync(join(folder, "site.json"), JSON.stringify(BENCH_SITE));
-  const file = (name: Name): string => {
+/** What a fleet is carried over in: three databases of a server, or of SQLite's in the folder. */
+export interface Ground {
+  /** Commands run in it; it holds what they read besides. */
+  readonly folder: string;
+  readonly engine: Engine;
+  readonly server: Server | null;
+  readonly place: (name: string) => Place;
+  /** What options that want a database are given. */
+  readonly urls: { readonly [name in Name]: string };
+}
+
+/** How many machines there are, and one of how many is in use. */
+interface Fleet {
+  readonly machines: number;
+  readonly share: number;
+}
+
+/** Makes a fleet, and hands it out until the work is done. @param server null: SQLite */
+export async function withGround<T>(
+  server: Server | null,
+  { machines, share }: Fleet,
+  work: (ground: Ground) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-"));
+  const sqlite = { engine: "sqlite", host: "", port: 0, user: "", password: "" } as const;
+  const engine = server?.engine ?? "sqlite";
+  const place = (name: string): Place =>
+    server === null
+      ? { ...sqlite, database: join(folder, `${name}.db`) }
+      : { ...server, database: `bench_${name}` };
+  const url = (name: Name): string => {
     const path = join(folder, `${name}.url`);
-    writeFileSync(path, url(name), { mode: 0o600 });
+    const address = server?.url(`bench_${name}`) ?? `sqlite:///${folder}/${name}.db`;
+    writeFileSync(path, address, { mode: 0o600 });
     return `file:${path}`;
   };
-  return { nova_bm: file("nova_bm"), nova: file("nova"), ironic: file("ironic") };
+  try {
+    for (const name of NAMES) await server?.newDatabase(`bench_${name}`);
+    const open = (name: Name) => connect(place(name));
+    const databases = { nova_bm: open("nova_bm"), nova: open("nova"), ironic: open("ironic") };
+    try {
+      await makeFleet(databases, engine, machines, share);
+    } finally {
+      for (const db of Object.values(databases)) await db.destroy();
+    }
+    writeFileSync(join(folder, "nova.conf"), NOVA_CONF);
+    writeFileSync(join(folder, "site.json"), JSON.stringify(BENCH_SITE));
+    const urls = { nova_bm: url("nova_bm"), nova: url("nova"), ironic: url("ironic") };
+    return await work({ folder, engine, server, place, urls });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    for (const name of NAMES) await server?.dropDatabase(`bench_${name}`);
+  }
+}
+
+/** A stage as it is told, and the command that does it. */
+export interface Step {
+  readonly stage: string;
+  readonly words: readonly [string, ...string[]];
+}
+
+/**
+ * The whole road, and back. `load` is apply, of which the verification that follows in it does not count.
+ *
+ * @param nova whether Nova is read too
+ * @param retire whether nova_bm is archived, dropped and restored before the way back
+ */
+export function steps({ urls, place }: Ground, nova: boolean, retire: boolean): readonly Step[] {
+  const run = ["--run", "run"];
+  const to = [...run, "--ironic-db", urls.ironic];
+  const from = ["--nova-bm-db", urls.nova_bm];
+  const cloud = nova ? ["--nova-db", urls.nova] : [];
+  const load = [...to, "--leave-nova", "--yes"];
+  const gone = [...run, ...from, "--without", "nova-db"];
+  const retired: readonly Step[] = [
+    { stage: "finish", words: ["finish", ...to, "--yes"] },
+    {
+      stage: "retire",
+      words: ["retire", ...gone, "--ironic-db", urls.ironic, "--grace", "0", "--yes"],
+    },
+    {
+      stage: "retire --drop",
+      words: ["retire", ...gone, "--drop", "--yes-drop", place("nova_bm").database],
+    },
+    {
+      stage: "retire --restore",
+      words: ["retire", ...run, "--restore", urls.nova_bm, "--yes"],
+    },
+  ];
+  const after = retire ? ["--after-finish"] : [];
+  return [
+    { stage: "extract", words: ["extract", ...run, ...from, ...cloud, "--nova-conf", "nova.conf"] },
+    { stage: "plan", words: ["plan", ...to, ...cloud, "--site", "site.json"] },
+    { stage: "load", words: ["apply", ...load] },
+    { stage: "verify", words: ["verify", ...to] },
+    { stage: "second apply", words: ["apply", ...load] },
+    { stage: "check", words: ["check", ...to, ...from, ...cloud, "--watch", "0"] },
+    { stage: "show", words: ["show", "run/plan"] },
+    { stage: "status", words: ["status", ...run] },
+    { stage: "report", words: ["report", ...run] },
+    ...(retire ? retired : []),
+    { stage: "rollback", words: ["rollback", ...load, "--all", ...after] },
+  ];
 }

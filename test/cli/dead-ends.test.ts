@@ -16,8 +16,28 @@ test("a plan in which nothing can be loaded names what to do, and not apply", as
   assert.match(await nextOf(at), /^Next: nova2ironic power /m);
   const { err } = await runs(0, ["plan", ...at, ...reader, ...plan]);
   assert.match(err, /^The plan loads none of its \d+ machines: .* skipped: nova2ironic show /m);
-  assert.match(err, /^Next: nova2ironic power --run \S+ {2}\(once the causes are fixed/m);
+  assert.match(err, /^Next: nova2ironic power --run \S+ {2}# once the causes are fixed/m);
   assert.match(await nextOf(at), /^Next: nova2ironic power .*loads none of its/m);
+});
+
+test("a plan with blocked machines names what goes on, each a line of its own", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const { at, source, reader, plan } = made;
+  const [node] = await made.bm.db("bm_nodes").orderBy("id").select("id");
+  await made.bm.db("bm_nodes").where(node).update({ task_state: "building" });
+  await runs(0, ["extract", ...at, ...source]);
+  const { err } = await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan]);
+  assert.match(
+    err,
+    /^1 machines are blocked and 0 in conflict, and apply refuses .*N2I-E304.*show/m,
+  );
+  assert.match(
+    err,
+    /^Next: nova2ironic power --run \S+\nor: nova2ironic apply --run \S+ --skip-blocked$/m,
+  );
+  const told = /or apply with --skip-blocked$/m;
+  assert.match(await nextOf(at), new RegExp(`^Next: nova2ironic power .*${told.source}`, "m"));
+  assert.match((await runs(0, ["next", ...at])).out, /nova2ironic power --run/);
 });
 
 test("after a verify that finds nothing, status goes on; what is done then makes it void", async (t) => {
@@ -26,10 +46,10 @@ test("after a verify that finds nothing, status goes on; what is done then makes
   await runs(0, ["extract", ...at, ...source]);
   await runs(0, ["plan", ...at, ...writer, ...plan]);
   await runs(0, ["apply", ...at, "--yes", "--leave-nova"]);
-  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}\(where it finds/m);
+  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}# where it finds/m);
   await runs(0, ["verify", ...at]);
-  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ --takeover {2}\(once/m);
+  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ --takeover {2}# once/m);
   await made.ironic.db("nodes").update({ driver: "fake" });
   await runs(2, ["verify", ...at]);
-  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}\(where it finds/m);
+  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}# where it finds/m);
 });

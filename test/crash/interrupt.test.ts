@@ -36,7 +36,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
     await t.test(`${signal} once lets an apply finish its batch`, async () => {
       await made.restore("fresh");
       const { err } = await ends(status, await signalled(made, "apply", signal, 1));
-      assert.match(err, /^Stopped on request\. Next: nova2ironic apply /m);
+      assert.match(err, /^Stopped on request\.\nNext: nova2ironic apply /m);
       assert.equal(await loadedRows(made), rowsOf(1));
       const { apply, next } = await statusOf(made);
       assert.match(apply, new RegExp(`: ${rowsOf(1)} rows created in 1 batch$`));

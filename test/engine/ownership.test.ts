@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasEnded, ownershipOf } from "../../src/engine/ownership.ts";
+import { begunAt, hasEnded, ownershipOf, wasBegun } from "../../src/engine/ownership.ts";
 import type { Entry } from "../../src/model/journal.ts";
 
 const OUT = { rows: ["node:a", "port:x"], machines: ["a"] };
@@ -40,3 +40,36 @@ for (const [what, entries, ended] of STORIES)
     const found = ["a", "b"].filter((node) => hasEnded(ownership, { from: 0, to: 2 }, node));
     assert.equal(found.join(""), ended);
   });
+
+for (const [what, entries] of STORIES)
+  test(`a position was begun when its batch was: ${what}`, () => {
+    const ownership = ownershipOf(entries, "ironic", "p");
+    const begun = begunAt(ownership);
+    for (const from of [0, 1, 2, 3])
+      assert.equal(begun(from), wasBegun(ownership, { from, to: from + 1 }), String(from));
+  });
+
+test("batches that overlap count where one of them was not taken back", () => {
+  const undone: Entry = {
+    ...{ do: "undone", ...about, removed: 1, gone: 0, settled: [], conflicts: [] },
+  };
+  const part: Entry = { ...begin, from: 1, to: 4 };
+  const ownership = ownershipOf([begin, done(), undo("all"), undone, part], "ironic", "p");
+  const begun = begunAt(ownership);
+  assert.deepEqual([0, 1, 2, 3, 4].map(begun), [false, true, true, true, false]);
+});
+
+test("the batches of a journal are gone through once for all positions of its plan", () => {
+  const spans = Array.from({ length: 40 }, (_, at) => ({ from: at * 2, to: at * 2 + 2 }));
+  let looks = 0;
+  const counted = spans.map(({ from, to }) => ({
+    get from() {
+      looks += 1;
+      return from;
+    },
+    to,
+  }));
+  const begun = begunAt({ ...ownershipOf([], "ironic", "p"), begun: counted });
+  for (let at = 0; at < 80; at++) assert.ok(begun(at));
+  assert.ok(looks <= 2 * spans.length, String(looks));
+});

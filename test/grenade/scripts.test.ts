@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { install, locate } from "../lab/binaries.ts";
+import { SHELLCHECK } from "../lab/packages.ts";
 
 const GRENADE = join(packageRoot(), "grenade");
-const SHELLCHECK = { title: "ShellCheck", packages: ["shellcheck"] } as const;
 
 /** Runs bash on what stands in for Grenade, once the plugin's settings are loaded. */
 function bash(t: TestContext, script: string): string {

@@ -89,6 +89,8 @@ test("no command ends well on a plan that loads no machine without saying that t
         words: ["run", ...at, "--yes", "--wait", "0"],
       },
     ],
+    host: [{ only: "moves machines of Nova, in runs of its own; one without machines is told" }],
+    node: [{ only: "gives machines of Ironic a record, in runs of its own; it reads no plan" }],
     serve: [{ only: "serves what Ironic has; a list without nodes is one" }],
     window: [{ status: 0, says: /No window is open/, words: ["window", "close", ...at] }],
     status: [{ status: 0, says: /nothing was loaded/, words: ["status", ...at] }],

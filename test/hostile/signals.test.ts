@@ -97,6 +97,24 @@ test("every command that is sent a signal ends, with nothing beside what it is f
   }
 });
 
+test("a terminal that is lost, which a shell and the kernel both say, lets the batch end", async (t) => {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  const words = ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes", "-q"];
+  const env = { NOVA2IRONIC_FAILPOINT: "begin.after:1:pause" };
+  const started = start(words, { env });
+  await started.said("failpoint");
+  for (let times = 0; times < 3; times++) {
+    started.signal("SIGHUP");
+    await sleep(50);
+  }
+  started.signal("SIGUSR2");
+  const { status, err } = await started.ended;
+  assert.equal(status, 143, err);
+  assert.deepEqual((await made.ironic.db("nodes")).length, 2, err);
+  await runs(0, words);
+});
+
 async function signalled(
   made: Whole,
   words: readonly string[],
@@ -112,7 +130,9 @@ async function signalled(
   await met(started, made, point);
   started.signal(signal);
   // Who acts and does not come to a good place is ended by the second one.
-  const again = setInterval(() => started.signal(signal), 300);
+  // A terminal is lost once, however often that is said.
+  const more = signal === "SIGHUP" ? "SIGTERM" : signal;
+  const again = setInterval(() => started.signal(more), 300);
   const ran = await started.ended;
   clearInterval(again);
   return ran;

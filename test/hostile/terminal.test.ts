@@ -123,13 +123,13 @@ test("every code a refusal can have is explained", async () => {
     assert.match((await runs(0, ["explain", code])).out, new RegExp(code, "i"));
 });
 
-/** A terminal that goes away when it has shown a question; exits as its child did. */
+/** A terminal that goes away when it has shown some text; exits as its child did. */
 const LOST = `
 import os, pty, sys
 child, ours = pty.fork()
-if child == 0: os.execvp(sys.argv[1], sys.argv[1:])
+if child == 0: os.execvp(sys.argv[2], sys.argv[2:])
 seen = b""
-while b"to continue:" not in seen: seen += os.read(ours, 4096)
+while sys.argv[1].encode() not in seen: seen += os.read(ours, 4096)
 os.close(ours)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) % 256)
 `;
@@ -139,10 +139,37 @@ test("a terminal that is lost at a question ends the command, and the log says s
   const made = await planned(t);
   const before = await digest(made.ironic);
   const apply = [process.execPath, MAIN, "apply", ...made.at, ...made.writer, "--leave-nova"];
-  const ran = await startProgram("python3", ["-c", LOST, ...apply]).ended;
+  const ran = await startProgram("python3", ["-c", LOST, "to continue:", ...apply]).ended;
   assert.equal(ran.status, 143, ran.err);
   assert.equal(await digest(made.ironic), before);
-  const log = readFileSync(join(made.run, "log.jsonl"), "utf8").trimEnd().split("\n");
-  assert.match(log.at(-1) ?? "", /"type":"end","status":143,"name":"SIGHUP"/);
-  assert.ok(!existsSync(join(made.run, "run.lock")));
+  endedByLoss(made);
 });
+
+test("a terminal that is lost beside a shell that keeps the signal to itself ends the command too", async (t) => {
+  if (spawnSync("python3", ["--version"]).status !== 0) return t.skip("needs python3");
+  const nodes = Array.from({ length: 1200 }, (_, at) => tenant(at + 1));
+  const made = await deployFiles(t, { ...SMALL, nova_bm: { nodes } });
+  const keeping = ["sh", "-c", 'trap : HUP; "$@"; exit $?', "sh"];
+  const extract = [...keeping, process.execPath, MAIN, "extract", ...made.at, ...made.source];
+  const env = { TERM: "xterm" };
+  const ran = await startProgram("python3", ["-c", LOST, "extract", ...extract], { env }).ended;
+  assert.equal(ran.status, 143, ran.err);
+  endedByLoss(made);
+  assert.ok(!existsSync(join(made.run, "snapshot.jsonl")));
+});
+
+test("a service whose terminal is lost ends, rather than say so to nobody for ever", async (t) => {
+  if (spawnSync("python3", ["--version"]).status !== 0) return t.skip("needs python3");
+  const where = ["--auth", "none", "--ironic-url", "http://127.0.0.1:1"];
+  const serve = [process.execPath, MAIN, "serve", "proxy", "--listen", "127.0.0.1:0", ...where];
+  // One that says it for ever has used its time up.
+  const limited = ["sh", "-c", 'ulimit -t 10; exec "$@"', "sh", ...serve];
+  const ran = await startProgram("python3", ["-c", LOST, "listening on", ...limited]).ended;
+  assert.equal(ran.status, 143, ran.err);
+});
+
+function endedByLoss({ run: folder }: Deployment): void {
+  const log = readFileSync(join(folder, "log.jsonl"), "utf8").trimEnd().split("\n");
+  assert.match(log.at(-1) ?? "", /"type":"end","status":143,"name":"SIGHUP"/);
+  assert.ok(!existsSync(join(folder, "run.lock")));
+}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startDaemon } from "./daemon.ts";
@@ -31,5 +32,17 @@ test("a server that ignores the first signal is ended all the same", async () =>
   await sleep(200);
   assert.ok(daemon.running());
   await daemon.stop();
+  assert.ok(!existsSync(folder));
+});
+
+test("a server that is killed from outside leaves no folder", async () => {
+  const folder = privateFolder("n2i-daemon-", user);
+  const server = ["sh", "-c", "echo up; exec sleep 100"];
+  const daemon = startDaemon(["true"], server, { folder, signal: "TERM", owner: user });
+  const log = join(folder, "log");
+  while (!existsSync(log) || !readFileSync(log, "utf8").includes("up")) await sleep(20);
+  daemon.signal("SIGKILL");
+  while (daemon.running()) await sleep(20);
+  assert.equal(daemon.lastWords(), "Killed\nup\n", "the shell beside it, and its own log");
   assert.ok(!existsSync(folder));
 });

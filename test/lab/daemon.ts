@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { entrust, type Owner } from "./folder.ts";
 
 export interface Daemon {
@@ -9,6 +11,8 @@ export interface Daemon {
   readonly running: () => boolean;
   /** The last lines of its log, when it ended by itself. */
   readonly lastWords: () => string;
+  /** Tells the server's own process; one that is killed so ended by itself. */
+  readonly signal: (name: NodeJS.Signals) => void;
 }
 
 /**
@@ -57,6 +61,9 @@ export function startDaemon(
   return {
     running: () => !ended,
     lastWords: () => words,
+    signal: (name) => {
+      process.kill(Number(readFileSync(join(options.folder, PID), "utf8")), name);
+    },
     stop: async () => {
       child.ref();
       child.stdin.end();
@@ -80,6 +87,9 @@ function quoted(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
 }
 
+/** Holds the id of the server's process, which the shell that makes its folder becomes. */
+const PID = "server.pid";
+
 /**
  * The signal goes to the whole process group, which the shell itself outlives to clean up; and
  * again and again, as what makes a data folder may ignore it.
@@ -88,6 +98,7 @@ const WATCHED = `
 trap : TERM QUIT PIPE
 exec 3<&0
 /bin/sh -c "$1" </dev/null >"$FOLDER/log" 2>&1 3<&- & server=$!
+echo $server >"$FOLDER/${PID}"
 (
   trap '' TERM QUIT PIPE
   read nothing <&3

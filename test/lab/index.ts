@@ -21,8 +21,8 @@ export interface Lab {
 export interface LabFile {
   readonly mariadb: Coordinates | null;
   readonly postgres: Coordinates | null;
-  /** Null when it is not installed, and when no test file of the run needs it. */
-  readonly ironic: IronicAt | null;
+  /** None when it is not installed, and when no test file of the run needs it. */
+  readonly ironics: readonly IronicAt[];
 }
 
 export interface TestDatabase {

@@ -79,6 +79,8 @@ function options(
   return [
     "--no-defaults",
     `--datadir=${at.data}`,
+    // A server that starts removes whatever #sql files its tmpdir has: those of others that share it, too.
+    `--tmpdir=${at.data}`,
     `--socket=${at.socket}`,
     `--pid-file=${at.data}/pid`,
     "--bind-address=127.0.0.1",

@@ -173,6 +173,8 @@ test("each page with commands is one whose commands are run", () => {
       "nova-settings",
       "hand-over",
     ],
+    // On a Nova of later days: test/hosts/manual.test.ts; in memory: test/node/manual.test.ts.
+    ...["dead-host", "managing"],
     // On a real Ironic: test/ironic/manual.test.ts.
     ...["rest", "runbook"],
   ];

@@ -9,8 +9,8 @@ const MAY: { readonly [name in ExitName]?: readonly string[] | "any" } = {
   refused: "any",
   denied: "any",
   usage: "any",
-  halfway: ["N2I-E301", "N2I-E217"],
-  locked: ["N2I-E302", "N2I-E318"],
+  halfway: ["N2I-E301", "N2I-E217", "N2I-E363"],
+  locked: ["N2I-E302", "N2I-E318", "N2I-E362"],
   bug: ["N2I-E900"],
 };
 

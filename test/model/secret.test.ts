@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isSecretName, mayHoldSecret } from "../../src/model/secret.ts";
+import { isSecretName, mayHoldSecret, sealed, unsealed } from "../../src/model/secret.ts";
 import { anyText } from "../support/any-text.ts";
 
 const WORDS = [
@@ -31,4 +31,25 @@ test("JSON text with a key that names a secret is never taken for one without, h
 test("what an idle node holds is spared the look at every key", () => {
   assert.ok(!mayHoldSecret('{"nova_bm": {"id": 1, "pxe_config_path": "/tftpboot/a/config"}}'));
   assert.ok(mayHoldSecret('{"p\\u0061ssword": 1}'));
+});
+
+const hides = {
+  seal: (clear: string, of: string) => ({ secret: `sealed ${clear}`, of }),
+  open: ({ secret }: { readonly secret: string }) => secret.slice("sealed ".length),
+};
+
+test("what holds no secret is given back as it is, and what holds one is copied", () => {
+  const plain = JSON.parse('{"a": [1, {"b": null}], "__proto__": {"c": 2}, "password": null}');
+  assert.equal(sealed(plain, hides, "u"), plain);
+  assert.equal(unsealed(plain, hides), plain);
+  const given = JSON.parse('{"a": [1, {"bmc_password": "x"}], "__proto__": {"token": 2}, "d": {}}');
+  const before = JSON.stringify(given);
+  const made = sealed(given, hides, "u");
+  assert.equal(JSON.stringify(given), before);
+  assert.equal(
+    JSON.stringify(made),
+    '{"a":[1,{"bmc_password":{"secret":"sealed x","of":"u"}}],"__proto__":{"token":{"secret":"sealed \\u00002","of":"u"}},"d":{}}',
+  );
+  const known = { x: { secret: "sealed y", of: "u" }, z: 1 };
+  assert.deepEqual(unsealed({ deep: known, same: 1 }, hides), { deep: { x: "y", z: 1 }, same: 1 });
 });

@@ -23,7 +23,7 @@ test("Ctrl-C while flavors change ends the apply before the load, and the same c
     assert.equal(status, 130, err);
     assert.match(out, new RegExp(`^Apply to nova, flavors: ${flavors} rows changed`, "m"));
     assert.doesNotMatch(out, /^Apply: /m);
-    assert.match(err, /^Stopped on request; nothing is loaded\. Next: nova2ironic apply /m);
+    assert.match(err, /^Stopped on request; nothing is loaded\.\nNext: nova2ironic apply /m);
     const there = await made.now();
     assert.deepEqual(changes(made.before.ironic, there.ironic), {});
     await runs(0, [

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { allows } from "../../src/core/policy/allows.ts";
 import { readPolicy } from "../../src/core/policy/read.ts";
+import { ASKED } from "../../src/core/proxy/policy.ts";
 import type { TokenOwner } from "../../src/model/served.ts";
 import { CLOUD, cloudPrograms } from "../lab/cloud/programs.ts";
 import { callers, policies } from "../support/policies.ts";
@@ -66,10 +67,10 @@ test("who may list and show is whom Nova's own code and oslo.policy let", (t) =>
   const { texts, said } = oracle(programs.python, asked);
   assert.equal(texts.length, GENERATED + 3);
   for (const [at, text] of texts.entries()) {
-    const policy = readPolicy(text, `policy ${at}`);
+    const policy = readPolicy(text, `policy ${at}`, Object.values(ASKED));
     const ours = asked.callers.flatMap((who) => [
-      allows(policy, "list", who),
-      allows(policy, "show", who),
+      allows(policy, ASKED.list, who),
+      allows(policy, ASKED.show, who),
     ]);
     assert.deepEqual(ours, said[at], `${text}\n${JSON.stringify(asked.callers)}`);
   }

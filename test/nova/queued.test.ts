@@ -8,29 +8,13 @@ import type { Engine } from "../../src/model/database.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { withDatabase } from "../lab/index.ts";
 import { open } from "../support/planned-case.ts";
+import { requestsIn } from "../support/requests.ts";
 import { checkRows } from "./check-output.ts";
 import { cloud } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
 
 const UUID = caseUuid("instance", 1);
 const PURGE = /stop of 2014-12-02 00:00:00 .*rabbitmqctl purge_queue compute\.compute-1/s;
-
-/** The tables of Nova's requests, which no other test wants. */
-async function tablesIn(db: Knex): Promise<void> {
-  await db.schema.createTable("instance_actions", (table) => {
-    table.increments("id");
-    table.string("action");
-    table.string("instance_uuid", 36);
-    table.datetime("start_time", { useTz: false, precision: 0 });
-    table.datetime("finish_time", { useTz: false, precision: 0 });
-    table.integer("deleted").defaultTo(0);
-  });
-  await db.schema.createTable("instance_actions_events", (table) => {
-    table.increments("id");
-    table.integer("action_id");
-    table.integer("deleted").defaultTo(0);
-  });
-}
 
 const act = (action: string, start_time: string) => ({ action, instance_uuid: UUID, start_time });
 
@@ -39,7 +23,7 @@ async function novaOf(engine: Engine, t: TestContext, version: number) {
   const made = await withDatabase(engine, t);
   if (made === null) return null;
   await loadNova(made.db, engine, cloud({ machines: 1, others: 1, version }));
-  await tablesIn(made.db);
+  await requestsIn(made.db);
   const database = await open("env:NOVA", true, { NOVA: made.url });
   t.after(() => database.close());
   const waiting = async () =>
@@ -64,11 +48,29 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     ]);
     assert.deepEqual(await waiting(), ["stop"]);
     // What was done has an event; finish_time stays NULL all the same.
-    await db("instance_actions_events").insert({ action_id: 3 });
+    await db("instance_actions_events").insert({ action_id: 3, event: "compute_stop_instance" });
     assert.deepEqual(await waiting(), []);
     await db("instance_actions").insert(act("reboot", "2014-12-02 00:00:01"));
     assert.deepEqual(await waiting(), ["reboot"]);
     await db("services").update({ last_seen_up: "2014-12-02 00:00:02" });
+    assert.deepEqual(await waiting(), []);
+    // A conductor tells of a rebuild before any nova-compute does; a call ends with its caller.
+    await db("instance_actions").insert([
+      act("rebuild", "2014-12-02 00:00:03"),
+      act("attach_interface", "2014-12-02 00:00:04"),
+      act("detach_interface", "2014-12-02 00:00:05"),
+      act("trigger_crash_dump", "2014-12-02 00:00:06"),
+      act("create", "2014-12-02 00:00:07"),
+    ]);
+    await db("instance_actions_events").insert([
+      { action_id: 5, event: "rebuild_server" },
+      { action_id: 9, event: "conductor_schedule_and_build_instances" },
+    ]);
+    const waits = ["rebuild", "detach_interface", "trigger_crash_dump", "create"];
+    assert.deepEqual(await waiting(), waits);
+    // What its host began later, it had worked off before.
+    const done = { action_id: 9, event: "compute__do_build_and_run_instance" };
+    await db("instance_actions_events").insert(done);
     assert.deepEqual(await waiting(), []);
   });
 
@@ -80,7 +82,7 @@ test("before Liberty a request waits until a later one was begun, whatever becam
   await db("services").update({ updated_at: "2014-12-03 00:00:00", disabled: true });
   assert.deepEqual(await waiting(), ["stop"]);
   await db("instance_actions").insert(act("start", "2014-12-04 00:00:00"));
-  await db("instance_actions_events").insert({ action_id: 2 });
+  await db("instance_actions_events").insert({ action_id: 2, event: "compute_start_instance" });
   assert.deepEqual(await waiting(), []);
   await db.schema.dropTable("instance_actions_events");
   assert.deepEqual(await waiting(), []);
@@ -90,7 +92,7 @@ test("plan, check, apply and rollback name a request that waits, with the comman
   const made = await plannedCloud("sqlite", t);
   assert.ok(made);
   const { nova, at, reader, source, plan } = made;
-  await tablesIn(nova.db);
+  await requestsIn(nova.db);
   const open = await checkRows(made);
   assert.match(open("Queued requests"), /^Success/);
   await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
@@ -128,7 +130,7 @@ test("a task_state that stays while nova-compute is dead is told with the comman
   const row = await checkRows(made);
   assert.match(row("Queued requests"), purge);
   // So it is where instance_actions tells of the request: the machine is blocked already.
-  await tablesIn(nova.db);
+  await requestsIn(nova.db);
   await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
   await runs(2, [...planning, ...plan, "--detailed-exitcode", "-q"]);
   assert.match((await runs(0, ["show", `${at[1]}/plan`, "-f", "json"])).out, PURGE);
@@ -140,7 +142,7 @@ test("check says that it may not read the requests, with the grant, where MySQL 
   const { nova, users } = made;
   const user = `'${users.nova}'@'127.0.0.1'`;
   const tables = await tablesOf(nova.db);
-  await tablesIn(nova.db);
+  await requestsIn(nova.db);
   await nova.db.raw(`REVOKE SELECT ON ${nova.name}.* FROM ${user}`);
   for (const table of [...tables, "instance_actions_events"])
     await nova.db.raw(`GRANT SELECT ON ${nova.name}.${table} TO ${user}`);

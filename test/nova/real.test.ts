@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Ran, run, runs } from "../hostile/cli.ts";
-import { deployFiles } from "../hostile/deployment.ts";
+import { deployFiles, privateFolder } from "../hostile/deployment.ts";
 import { settleIn } from "../lab/cloud/settle.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
 import { withCloud } from "../lab/cloud/with-cloud.ts";
 import type { TestDatabase } from "../lab/index.ts";
 import { planFiles } from "../support/plan-files.ts";
+import { linesWith, needsProgram, typed } from "../support/shell-lines.ts";
 import { cloud, IMAGES, NEW, OLD } from "./cloud.ts";
 import { alembicCloud, laterCloud } from "./later.ts";
 import { policyAsked } from "./policy.ts";
@@ -44,6 +46,9 @@ test("a real Nova's flavors get a real Glance's images by a real Keystone's logi
     policyAsked(t, real, () => specs(real)),
   );
   assert.deepEqual(await specs(real), before);
+  await t.test("the runbook's lines make deploy images, and take them away", (t) =>
+    runbookImages(t, real),
+  );
   await t.test("tables that Nova itself made are read, changed and brought back to the byte", (t) =>
     ownTables(t, real),
   );
@@ -75,6 +80,26 @@ async function ownTables(t: TestContext, real: Cloud): Promise<void> {
   sameRows(await rowsOf(nova), before);
   sameRows(await rowsOf(api), flavors);
   assert.match(await shown(), /old-kernel/);
+}
+
+async function runbookImages(t: TestContext, { api, env }: Cloud): Promise<void> {
+  if (!needsProgram(t, "openstack")) return;
+  const folder = privateFolder(t);
+  for (const name of ["deploy.kernel", "deploy.initramfs"]) writeFileSync(join(folder, name), name);
+  const lines = linesWith("openstack image create");
+  const login = { ...env, OS_IDENTITY_API_VERSION: "3" };
+  const said = typed(folder, lines.map((line) => `${line} -f value -c id`).join("\n"), login);
+  const ids = said.trim().split("\n");
+  assert.equal(ids.length, lines.length, said);
+  for (const id of ids) {
+    const { body } = await api("image", "GET", `/images/${id}`);
+    // Glance's answer of its own API.
+    const { status, visibility } = body as { readonly [field: string]: unknown };
+    assert.deepEqual([status, visibility], ["active", "public"]);
+  }
+  typed(folder, `openstack image delete ${ids.join(" ")}`, login);
+  const left = JSON.stringify((await api("image", "GET", "/images")).body);
+  for (const id of ids) assert.ok(!left.includes(id), left);
 }
 
 async function headOf({ db }: TestDatabase): Promise<string> {

@@ -22,7 +22,7 @@ test("a run goes to its end over every stop, and says at each what a person does
   const looked = await walk(made, "--until", "check");
   assert.match(looked.out, /^\d+ checks: 0 failed, /m);
   assert.doesNotMatch(looked.out, /Result: Success/);
-  assert.match(looked.err, /Stopped before apply, as --until says\. Next: nova2ironic run /);
+  assert.match(looked.err, /Stopped before apply, as --until says\.\nNext: nova2ironic run /);
   assert.equal((await made.ironic.db("nodes")).length, 0);
   const loaded = await walk(made);
   assertRefusal({ ...loaded, out: "", err: refusalIn(loaded) }, 4, "N2I-E328", /ironic-conductor/);
@@ -39,6 +39,7 @@ test("a run goes to its end over every stop, and says at each what a person does
     assert.equal(err.match(/^Connections: /gm)?.length, 1, err);
   }
   assert.match(done.err, /^The window is closed\.\nThe run is done\.$/m);
+  assert.equal(`${done.out}${done.err}`.match(/run is done/g)?.length, 1);
   assert.deepEqual(
     recordOf(made).filter((line) => !/^begin| N2I-/.test(line)),
     [

@@ -5,14 +5,17 @@ import type { SITE } from "../hostile/fleet.ts";
 import { cloud } from "./cloud.ts";
 import { type PlannedCloud, plannedCloud } from "./planned.ts";
 
-/** Four machines that are planned, on SQLite. */
-export async function planned(t: TestContext): Promise<PlannedCloud> {
+/** Four machines that are planned, on SQLite. @param options of plan */
+export async function planned(
+  t: TestContext,
+  options: readonly string[] = [],
+): Promise<PlannedCloud> {
   const given = cloud({ machines: 4, others: 6 });
   // A take-over of Juno boots what the plan knows.
   const root = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
   const left = given.site as typeof SITE; // as the cloud decides
   const site = { ...left, machines: [...left.machines, root] };
-  const made = await plannedCloud("sqlite", t, [], { ...given, site });
+  const made = await plannedCloud("sqlite", t, options, { ...given, site });
   if (made === null) throw new Error("SQLite needs no server");
   return made;
 }

@@ -5,11 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { serveOptions } from "../../src/cli/options/serve.ts";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { refused, run, runs, type Started, start } from "../hostile/cli.ts";
-import { deployFiles } from "../hostile/deployment.ts";
-import { SMALL } from "../hostile/fleet.ts";
-import { blocks } from "../support/manual.ts";
 import { proxyScene } from "./scene.ts";
 import { standInIronic, standInKeystone } from "./stand-ins.ts";
 
@@ -41,18 +37,13 @@ async function running(
   return { started, keystone, ironic, get: (path = PATH) => fetch(`${url}${path}`, { headers }) };
 }
 
-test("README's command serves as it is printed, and each request is one line without a token or a query", async (t) => {
-  const [, , block = ""] =
-    blocks(readFileSync(join(packageRoot(), "README.md"), "utf8"), "sh")
-      .at(-1)
-      ?.match(/^(nova2ironic) (.*)$/m) ?? [];
-  assert.match(block, /^serve proxy --keystone-url \S+ --ironic-url \S+$/);
+test("each request is one line without a token or a query, and no password of the environment is taken", async (t) => {
   const at = await running(t, 3, [], { OS_PASSWORD: "of-somebody" });
   const answer = await at.get(`${PATH}?secret=hidden`);
   assert.equal(answer.status, 200);
   const id = answer.headers.get("x-openstack-request-id") ?? "";
   await answer.text();
-  await at.started.heard(new RegExp(`^GET ${PATH} 200 \\d+ ms 3 calls ${id}$`, "m"));
+  await at.started.heard(new RegExp(`^GET ${PATH} 200 \\d+ ms 2 calls ${id}$`, "m"));
   at.started.signal("SIGTERM");
   const { status, out, err } = await at.started.ended;
   assert.deepEqual([status, out], [143, ""]);
@@ -95,6 +86,24 @@ test("a list under way is answered whole when it is to end, and Ctrl-C is 130", 
   assert.equal((await at.started.ended).status, 130);
 });
 
+test("told to end before Ironic has said anything, it does not wait for that", {
+  timeout: 20_000,
+}, async (t) => {
+  const ironic = await standInIronic(t, 1);
+  const asked = new Promise<void>((resolve) => {
+    ironic.before = () => {
+      resolve();
+      return new Promise(() => undefined);
+    };
+  });
+  const where = ["--keystone-url", "http://127.0.0.1:1", "--ironic-url", ironic.url];
+  const started = start(["serve", "proxy", "--listen", "127.0.0.1:0", ...where]);
+  t.after(() => started.signal("SIGKILL"));
+  await asked;
+  started.signal("SIGTERM");
+  assert.equal((await started.ended).status, 143);
+});
+
 test("SIGHUP reads the policy file again and ends nothing; with --json everything is an event", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-policy-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -106,6 +115,16 @@ test("SIGHUP reads the policy file again and ends nothing; with --json everythin
   at.started.signal("SIGHUP");
   await at.started.said("was read again");
   assert.equal((await at.get()).status, 403);
+  // A broken one changes nothing, nor does one that is gone.
+  for (const [make, why] of [
+    [() => writeFileSync(file, "{"), "not YAML"],
+    [() => rmSync(file), "ENOENT"],
+  ] as const) {
+    make();
+    at.started.signal("SIGHUP");
+    await at.started.heard(new RegExp(`was not taken, and the rules .* in force: .*${why}`));
+    assert.equal((await at.get()).status, 403);
+  }
   at.started.signal("SIGTERM");
   const { status, err } = await at.started.ended;
   assert.equal(status, 143);
@@ -116,10 +135,7 @@ test("SIGHUP reads the policy file again and ends nothing; with --json everythin
   const items = events.filter(({ type }) => type === "item");
   assert.deepEqual(
     items.map(({ method, path, status: told }) => [method, path, told]),
-    [
-      ["GET", PATH, 200],
-      ["GET", PATH, 403],
-    ],
+    [["GET", PATH, 200], ...Array.from({ length: 3 }, () => ["GET", PATH, 403])],
   );
   assert.equal(events.at(-1)?.type, "exit");
 });
@@ -153,8 +169,16 @@ test("a command line that cannot be meant is refused before anything is opened",
   await says(/exclude each other: the catalog is in a token/, "--auth", "none", "--from-catalog");
   await says(/go together/, ...WHERE, "--tls-cert", "x.pem");
   await says(/HOST:PORT/, ...WHERE, "--listen", "8785");
-  await says(/--max-connections takes 1 or more/, ...WHERE, "--max-connections", "0");
+  for (const most of ["0", "1.5"])
+    await says(/--max-connections takes a whole number/, ...WHERE, "--max-connections", most);
+  await says(/--api-timeout takes seconds, more than 0/, ...WHERE, "--api-timeout", "0");
+  await says(/of a catalog: --from-catalog/, ...WHERE, "--region", "one");
+  await says(/of a catalog: --from-catalog/, ...WHERE, "--interface", "internal");
   await says(/serve has no option --password/, ...WHERE, "--password", "x");
+  const login = ["--keystone-url", "http://u:p@keystone:5000"];
+  await refused(["serve", "proxy", ...login], 64, "N2I-E101", [/each caller's own token/]);
+  const authorities = ["--os-cacert", "/nonexistent/ca.pem"];
+  await refused(["serve", "proxy", ...WHERE, ...authorities], 64, "N2I-E106", [/user can read/]);
   const cert = ["--tls-cert", "/nonexistent/c.pem", "--tls-key", "/nonexistent/k.pem"];
   await refused(["serve", "proxy", ...WHERE, "--listen", "127.0.0.1:0", ...cert], 64, "N2I-E116");
   const policy = ["--policy-file", "/nonexistent/policy.yaml"];
@@ -196,7 +220,9 @@ test("--check says in a table what would be served, and of what", async (t) => {
   const dead = ["--keystone-url", "http://127.0.0.1:1", "--ironic-url", ironic.url];
   assert.match(await check(2, ...dead), /Check: Keystone +\|\n\| Result: Failure .*ECONNREFUSED/s);
   const wrong = ["--keystone-url", keystone.url, "--ironic-url", keystone.url];
-  assert.match(await check(2, ...wrong), /Check: Ironic +\|\n\| Result: Failure/);
+  const looked = await check(2, ...wrong);
+  assert.match(looked, /Check: Ironic +\|\n\| Result: Failure/);
+  assert.match(looked, new RegExp(`Details: ${keystone.url}: Ironic answered 404`));
   const swapped = ["--keystone-url", ironic.url, "--ironic-url", ironic.url];
   assert.match(await check(2, ...swapped), /answers 200, and not as Keystone does/);
   const taken = [...good, "--listen", proxy.url.replace("http://", "")];
@@ -217,22 +243,4 @@ test("--check says in a table what would be served, and of what", async (t) => {
     ...none,
   ]);
   assert.equal((JSON.parse(out) as { readonly name: string }).name, "Proxy Check Results");
-});
-
-test("with --run a machine is found by its number in nova_bm", async (t) => {
-  const { at, source, reader, plan } = await deployFiles(t, SMALL);
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"]);
-  const [, folder = ""] = at;
-  const shown = await runs(0, ["show", join(folder, "plan"), "-f", "json"]);
-  const [machine] = JSON.parse(shown.out) as readonly {
-    readonly "BM ID": number;
-    readonly UUID: string;
-  }[];
-  assert.ok(machine !== undefined);
-  const { ask, ironic, calls } = await proxyScene(t, 1, () => ({ run: folder }));
-  ironic.nodes[0] = { ...ironic.nodes[0], uuid: machine.UUID };
-  const { body } = await ask(`GET ${PATH}/${machine["BM ID"]}`);
-  assert.equal((body as { readonly node: { readonly id: string } }).node.id, machine.UUID);
-  assert.match(calls()[0] ?? "", new RegExp(`^/v1/nodes/${machine.UUID}\\?`));
 });

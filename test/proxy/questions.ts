@@ -10,8 +10,10 @@ export type Who =
   | "member"
   | "reader"
   | "application"
+  | "restricted"
   | "system"
   | "revoked"
+  | "ending"
   | "forged"
   | "nobody";
 
@@ -96,7 +98,10 @@ export function questions(project: string): readonly Asked[] {
     admin(`HEAD ${LIST}`, { differs: { status: 200, why: "HEAD is GET without a body" } }),
     admin(`OPTIONS ${LIST}`),
     ...(
-      ["member", "reader", "application", "system", "revoked", "forged", "nobody"] as const
+      [
+        ...(["member", "reader", "application", "restricted", "system"] as const),
+        ...(["revoked", "forged", "nobody"] as const),
+      ] as const
     ).flatMap((who): Asked[] => [
       { line: `GET ${LIST}`, who },
       { line: `GET ${SHOW}`, who },

@@ -7,6 +7,8 @@ export interface RealUsers {
   readonly tokens: { readonly [who in Who]: string | null };
   /** Of the administrator. */
   readonly project: string;
+  /** Of the member. */
+  readonly tenant: string;
 }
 
 /** A user of each kind in this Keystone, with a token each. */
@@ -17,25 +19,40 @@ export async function realUsers(cloud: Cloud): Promise<RealUsers> {
   const revoked = await given(cloud, password(cloud, env.OS_USERNAME, inProject(project)));
   await revoke(cloud, revoked);
   await cloud.api("identity", "PUT", `/system/users/${user}/roles/${roles.get("admin")}`);
+  const places = new Map<string, string>();
   const tenant = async (role: string): Promise<string> => {
     const [own, place] = [await made(cloud, "user", role), await made(cloud, "project", role)];
+    places.set(role, place);
     const path = `/projects/${place}/users/${own}/roles/${roles.get(role)}`;
     assert.equal((await cloud.api("identity", "PUT", path)).status, 204);
     return given(cloud, password(cloud, role, inProject(place)));
   };
-  return {
-    project,
-    tokens: {
-      ...{ admin, revoked, nobody: null, forged: "gAAAAABforged" },
-      ...{ member: await tenant("member"), reader: await tenant("reader") },
-      system: await given(cloud, password(cloud, env.OS_USERNAME, { system: { all: true } })),
-      application: await application(cloud, user),
-    },
+  const tokens = {
+    ...{ admin, revoked, nobody: null, forged: "gAAAAABforged" },
+    ...{ member: await tenant("member"), reader: await tenant("reader") },
+    system: await given(cloud, password(cloud, env.OS_USERNAME, { system: { all: true } })),
+    application: await application(cloud, user, "billing", 3600),
+    restricted: await application(cloud, user, "servers", 3600, SERVERS),
+    ending: await application(cloud, user, "ending", LASTS_S),
   };
+  return { project, tenant: places.get("member") ?? "", tokens };
 }
 
-async function application(cloud: Cloud, user: string): Promise<string> {
-  const body = { application_credential: { name: "billing", secret: "of-the-lab" } };
+/** Of Nova's API its servers alone: a service that knows nothing of such rules has to refuse the token. */
+const SERVERS = { access_rules: [{ service: "compute", method: "GET", path: "/v2.1/servers" }] };
+
+/** What the token that ends lasts. */
+const LASTS_S = 20;
+
+async function application(
+  cloud: Cloud,
+  user: string,
+  name: string,
+  seconds: number,
+  more: object = {},
+): Promise<string> {
+  const expires_at = new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19);
+  const body = { application_credential: { name, secret: "of-the-lab", expires_at, ...more } };
   const answer = await cloud.api(
     "identity",
     "POST",

@@ -84,7 +84,7 @@ export interface StandInIronic {
   login: boolean;
   /** Its highest microversion; null: Juno. */
   most: number | null;
-  /** Tokens of one project: no conductors for them. */
+  /** Tokens that see what PROJECT owns or leases, and no conductors. */
   readonly narrow: Set<string>;
   /** Before each answer. */
   before: (path: string) => Promise<void> | void;
@@ -100,6 +100,8 @@ export function nodeOf(at: number): { readonly [field: string]: unknown } {
     name: `node-${at}`,
     provision_state: "active",
     instance_uuid: null,
+    owner: null,
+    lessee: null,
     properties: { cpus: 4, memory_mb: 4096, local_gb: 40, cpu_arch: "x86_64" },
   };
 }
@@ -131,12 +133,15 @@ export async function standInIronic(t: Test, nodes: number): Promise<StandInIron
       response.setHeader("X-OpenStack-Ironic-API-Maximum-Version", `1.${own.most}`);
       response.setHeader("X-OpenStack-Ironic-API-Version", version ?? "1.1");
     }
+    const unknown = own.most !== null && Number(String(version).split(".")[1]) > own.most;
+    if (unknown) return send(response, 406, fault(`Version ${String(version)} is not supported`));
     send(response, ...answer(own, at, request.headers["x-auth-token"]?.toString()));
   });
   return Object.assign(own, { url: await listening(t, server) });
 }
 
 type Said = readonly [status: number, body: unknown];
+type Thing = StandInIronic["nodes"][number];
 
 function answer(own: StandInIronic, at: URL, token: string | undefined): Said {
   const [, , kind = "", id] = at.pathname.split("/");
@@ -154,21 +159,29 @@ function answer(own: StandInIronic, at: URL, token: string | undefined): Said {
     }));
     return page(own, ports, at, "ports");
   }
-  if (id === undefined || id === "detail") return page(own, own.nodes, at, "nodes");
-  const node = own.nodes.find(({ uuid, name }) => uuid === id || name === id);
+  const seen = (node: Thing): boolean => isSeen(own, node, token);
+  if (id === undefined || id === "detail") return page(own, own.nodes, at, "nodes", seen);
+  const node = own.nodes.filter(seen).find(({ uuid, name }) => uuid === id || name === id);
   return node === undefined ? [404, fault(`Node ${id} could not be found.`)] : [200, node];
+}
+
+/** One project's nodes are told apart since 1.65. */
+function isSeen(own: StandInIronic, node: Thing, token = ""): boolean {
+  const narrow = own.most !== null && own.most >= 65 && own.narrow.has(token);
+  return !narrow || node.owner === PROJECT || node.lessee === PROJECT;
 }
 
 function page(
   own: StandInIronic,
-  all: readonly { readonly [field: string]: unknown }[],
+  all: readonly Thing[],
   at: URL,
   name: "nodes" | "ports",
+  seen: (thing: Thing) => boolean = () => true,
 ): Said {
   const marker = own.markers ? at.searchParams.get("marker") : null;
   const from = marker === null ? 0 : all.findIndex(({ uuid }) => uuid === marker) + 1;
   if (marker !== null && from === 0) return [404, fault(`Node ${marker} could not be found.`)];
-  const items = all.slice(from, from + own.page);
+  const items = all.slice(from).filter(seen).slice(0, own.page);
   const next = `${own.url}/v1/${name}?limit=${own.page}&marker=${String(items.at(-1)?.uuid)}`;
   return [200, { [name]: items, ...(items.length === own.page && { next }) }];
 }

@@ -5,7 +5,7 @@ import { install } from "../lab/binaries.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
 import { PYTHON, versionsOf } from "../lab/python.ts";
 
-const TEMPEST = { title: "Tempest 33", packages: ["python3-tempest"] } as const;
+export const TEMPEST = { title: "Tempest 33", packages: ["python3-tempest"] } as const;
 
 /** Its client, with its provider of tokens, checks each answer against its own schema. */
 const ASK = `

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -52,6 +53,24 @@ test("a journal of what is no copy's is not removed with the folder of the last 
   const count = entries().length;
   await refused([...words, "--yes", "-q"], 4, "N2I-E352", [/cp -rL/]);
   assert.deepEqual([entries().length, await isCopied()], [count, false]);
+});
+
+test("an earlier version's rehearsal that worked is not removed, as others could work on it too", async (t) => {
+  const made = await rehearsing("sqlite", t);
+  if (made === null) return;
+  const { words, run, entries } = made;
+  await runs(0, [...words, "--yes", "-q"]);
+  rmSync(join(run, "rehearsal", "inner-run"));
+  const count = entries().length;
+  const fix = [/may have the only journal/, /cp -rL/];
+  const { err } = await refused([...words, "--yes", "-q"], 4, "N2I-E352", fix);
+  assert.equal(entries().length, count);
+  const [, copy = "", remove = ""] =
+    /Run: (cp .*?); take .*?; then (rm -r \S+)\./.exec(err.replaceAll(/\s+/g, " ")) ?? [];
+  for (const command of [copy, remove]) execSync(command);
+  await runs(0, ["status", "--run", `${run}-loaded`]);
+  await runs(0, [...words, "--yes", "-q"]);
+  assert.equal(made.found().held, true);
 });
 
 test("a journal that cannot be read keeps nobody from retiring, and is noted", async (t) => {

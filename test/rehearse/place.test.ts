@@ -6,11 +6,16 @@ import type { Engine } from "../../src/model/database.ts";
 import { refused, runs } from "../hostile/cli.ts";
 import { connect } from "../lab/connect.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
-import { dumpOf, type Rehearsing, rehearsing, takenBy } from "./scene.ts";
+import { plannedCloud } from "../nova/planned.ts";
+import { dumpOf, foundIn, type Rehearsing, rehearsing, takenBy } from "./scene.ts";
 
 const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
 
-function named({ folder }: Rehearsing, name: string, { url }: Pick<TestDatabase, "url">): string {
+function named(
+  { folder }: Pick<Rehearsing, "folder">,
+  name: string,
+  { url }: Pick<TestDatabase, "url">,
+): string {
   const path = join(folder, `${name}.url`);
   writeFileSync(path, url, { mode: 0o600 });
   return `file:${path}`;
@@ -48,6 +53,37 @@ for (const engine of ENGINES)
     const itself = ["--into", reader[1] ?? ""];
     await refused([...words, ...itself, "--yes", "-q"], 4, "N2I-E351", [/is not empty/]);
     assert.equal(await dump(), before);
+  });
+
+for (const engine of ENGINES)
+  test(`on ${engine}, Nova's copy goes into a database that was given empty, and is gone from it`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    const [one, two] = [
+      made && (await withDatabase(engine, t)),
+      made && (await withDatabase(engine, t)),
+    ];
+    if (made === null || one === null || two === null) return;
+    if (engine === "sqlite") for (const { name } of [one, two]) writeFileSync(name, "");
+    const { at, reader, source, nova } = made;
+    const words = ["rehearse", ...at, ...reader, ...source.slice(2, 4), "--yes", "-q"];
+    const [into, novaInto] = [
+      ["--into", named(made, "one", one)],
+      ["--nova-into", named(made, "two", two)],
+    ];
+    const same = ["--nova-into", into[1] ?? ""];
+    await refused([...words, ...into, ...same], 4, "N2I-E351", [/where the copy of --ironic-db/]);
+    const before = [await dumpOf(nova), await dumpOf(made.ironic)];
+    const { out } = await runs(0, [...words, ...into, ...novaInto, "--match", "Stage=apply*"]);
+    assert.deepEqual(out.match(/apply again|verify|rollback|copy/g), ["apply again"], out);
+    const { held, nova: rows } = foundIn(made);
+    assert.deepEqual([held, rows.left, rows.rows > 10], [true, 0, true]);
+    assert.deepEqual([await dumpOf(one), await dumpOf(two)], ["[]", "[]"]);
+    assert.deepEqual([await dumpOf(nova), await dumpOf(made.ironic)], before);
+    await two.db.raw("CREATE TABLE theirs (id integer)");
+    await refused([...words, ...into, ...novaInto], 4, "N2I-E351", [/--nova-into .* is not empty/]);
+    assert.match(await dumpOf(two), /theirs/);
+    const without = ["rehearse", ...at, ...reader, "--without", "nova-db", ...novaInto];
+    await refused(without, 64, "N2I-E100", [/--nova-into needs --nova-db/]);
   });
 
 test("a copy of another kind of server is refused", async (t) => {

@@ -46,13 +46,18 @@ export async function rehearsing(
     words: ["rehearse", ...at, "--ironic-db", `file:${url}`],
     isCopied: async () => (server === null ? isAt(copy) : server.hasDatabase(copy)),
     dump: () => dumpOf(ironic),
-    found: () => JSON.parse(readFileSync(join(run, "rehearsal.json"), "utf8")) as Rehearsal,
+    found: () => foundIn(made),
     entries: () =>
       readFileSync(journal, "utf8")
         .trimEnd()
         .split("\n")
         .map((line) => JSON.parse(line) as Entry),
   };
+}
+
+/** What the last rehearsal of a run found. */
+export function foundIn({ run }: Pick<Deployment, "run">): Rehearsal {
+  return JSON.parse(readFileSync(join(run, "rehearsal.json"), "utf8")) as Rehearsal;
 }
 
 /** Whether a file is there, or one that is to be it. */

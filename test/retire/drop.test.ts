@@ -27,9 +27,9 @@ for (const engine of ENGINES)
     await bm.db.schema.createTable("racks", (table) => void table.text("note"));
     const rows = await bm.db("bm_nodes").orderBy("id");
     const archived = await runs(0, [...words, "--grace", "0", "--yes"]);
-    assert.match(archived.err, /^Next: nova2ironic retire .*--drop {2}\(in 0 days/m);
+    assert.match(archived.err, /^Next: nova2ironic retire .*--drop {2}# in 0 days/m);
     const next = await runs(0, ["status", ...at]);
-    assert.match(next.err, /^Next: nova2ironic retire --run \S+ --drop {2}\(from /m);
+    assert.match(next.err, /^Next: nova2ironic retire --run \S+ --drop {2}# from /m);
     await refused([...owner, "--drop", "--yes", "-q"], 4, "N2I-E303", [/--yes-drop/]);
     const other = [...owner, "--drop", "--yes-drop", "nova", "-q"];
     await refused(other, 4, "N2I-E303", [/the database is/]);

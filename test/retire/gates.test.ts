@@ -72,5 +72,7 @@ test("where the plan has Nova, no word for nova_bm alone lets nova_bm go without
   await nova.db("compute_nodes").update({ deleted: 1 });
   await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
   const drop = [...words, "--drop", "--yes-drop", "bm"];
+  const days = [/--grace is said with the archive, .* no option of --drop/];
+  await refused([...drop, "--grace", "3"], 64, "N2I-E100", days);
   await refused([...drop, "--without", "nova-db"], 4, "N2I-E340", [/nothing says where Nova is/]);
 });

@@ -18,7 +18,7 @@ const UNKNOWN_S = 0.5;
 
 /** What looks at its own process: its memory, its start, what keeps it alive, its password files. */
 const ALONE =
-  /^((start|pack)[.]|hostile.outlives|edge.ipmi.flood|edge.ipmitool|edge.disk.artefact-hostile|edge.process.at-exit)/;
+  /^((start|pack)[.]|hostile.outlives|edge.ipmi.flood|edge.ipmitool|edge.disk.artefact-hostile|edge.process.at-exit|edge.leases.agent-long)/;
 
 /**
  * What only a process has: deaths, signals, terminals, full disks, the package, README's own lines.
@@ -43,14 +43,14 @@ export function isQuick(
 const ROOMS: readonly (readonly [room: string, files: RegExp])[] = [
   [
     "an Ironic each",
-    /^(ironic.(rest-postgres|rows-postgres|rest-keystone|serve-proxy)|proxy.real)[.]/,
+    /^(ironic.(rest-postgres|rows-postgres|rest-keystone)|proxy.real|node.real)[.]/,
   ],
-  ["one Ironic", /^(lab.)?ironic[/]/],
+  ["shared Ironics", /^(lab.)?ironic[/]/],
   ["units", /^(core|model|engine|stages|parts|report|runner|cli.print)[/]/],
   ["whole", /^[^/]+$/],
 ];
-/** Beside each other they would only wait for the one Ironic of a run. */
-const UNDIVIDED = "one Ironic";
+/** A process for each of them: more would only wait for one. */
+const SHARED = { room: "shared Ironics", groups: 2 } as const;
 
 /**
  * Puts files of a room together, so that the house is loaded, and warm, once for all of them; the
@@ -64,9 +64,9 @@ export function groupsOf(
   for (const file of files.toSorted()) {
     const seconds = recorded.get(file) ?? UNKNOWN_S;
     const room = ALONE.test(file) ? file : roomOf(file);
-    const open = groups.find(
-      (one) => one.room === room && (room === UNDIVIDED || one.seconds + seconds <= GROUP_S),
-    );
+    const same = groups.filter((one) => one.room === room);
+    const open =
+      room === SHARED.room ? lightest(same) : same.find((one) => one.seconds + seconds <= GROUP_S);
     if (open === undefined) groups.push({ room, files: [file], seconds });
     else {
       open.files.push(file);
@@ -76,6 +76,17 @@ export function groupsOf(
   return groups
     .map(({ room, ...group }, at) => ({ ...group, name: `${room.replaceAll(" ", "-")}-${at}` }))
     .toSorted((a, b) => b.seconds - a.seconds);
+}
+
+/** That of the shared Ironics' groups with the least to do; undefined while there may be one more. */
+function lightest<T extends Pick<Group, "seconds">>(groups: readonly T[]): T | undefined {
+  if (groups.length < SHARED.groups) return undefined;
+  return groups.toSorted((a, b) => a.seconds - b.seconds)[0];
+}
+
+/** How many of the shared Ironics these files work with at a time. */
+export function sharing(files: readonly string[]): number {
+  return Math.min(SHARED.groups, files.filter((file) => roomOf(file) === SHARED.room).length);
 }
 
 function roomOf(file: string): string {

@@ -25,7 +25,7 @@ test("how long a load takes is said for what is left of it, and not before a rat
 });
 
 test("until there was a load its rate is that of the rehearsal, which is said", () => {
-  const rehearsed = { ...NOTHING, rehearsed: { count: 8, seconds: 4, left: 0 } };
+  const rehearsed = { ...NOTHING, rehearsed: { count: 8, seconds: 4, nova: { left: 0 } } };
   const { seconds, basis, source } = expected(files([]), "apply", rehearsed);
   assert.deepEqual([seconds, basis], [2, "measured"]);
   assert.match(source, /^4 rows at 2.0 a second, as rehearsed \(rehearsal\.json\)$/);

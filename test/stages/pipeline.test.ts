@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MigrationError } from "../../src/model/error.ts";
 import { type Entry, IRONIC } from "../../src/model/journal.ts";
+import { NOVA_NAMES } from "../../src/parts/nova.ts";
 import { newForPlan, type Said } from "../../src/stages/given.ts";
 import { isDecision, leftBehind, nextOf, stepOf } from "../../src/stages/pipeline.ts";
 import type { RunFiles } from "../../src/stages/run-files.ts";
-import { planAnew } from "../../src/stages/walk-words.ts";
+import { checkRenewable, planAnew } from "../../src/stages/walk-words.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const AT = "2026-11-21T00:00:00Z";
@@ -20,6 +22,16 @@ const FILES = {
   plan: { counts: COUNTS, sha256: SHA, madeFrom: "b".repeat(64), release: "juno" },
   journal: { entries: LOADED, torn: false },
 } satisfies RunFiles;
+
+function thrownBy(work: () => void): MigrationError {
+  try {
+    work();
+  } catch (cause) {
+    if (cause instanceof MigrationError) return cause;
+    throw cause;
+  }
+  throw new Error("nothing was thrown");
+}
 
 test("what is loaded is not read anew without a word, whichever files are damaged besides", () => {
   const isAsked = (more: Partial<RunFiles>): boolean => {
@@ -46,14 +58,59 @@ test("what a plan says of itself is not wanted otherwise where given.json is los
   assert.deepEqual(newForPlan(words, { ...SAID, ...words }), []);
 });
 
+test("a plan whose readings are too old is not made again once Nova's rows are changed by it", () => {
+  const [name = ""] = NOVA_NAMES;
+  const changed: readonly Entry[] = [
+    { do: "begin", ...ABOUT, part: name, by: "root@host" },
+    { do: "done", ...ABOUT, part: name, created: 1, found: [] },
+  ];
+  checkRenewable(null);
+  checkRenewable(FILES);
+  const { code, message, fix } = thrownBy(() =>
+    checkRenewable({ ...FILES, journal: { entries: changed, torn: false } }),
+  );
+  assert.equal(code, "N2I-E328");
+  assert.match(message, /readings are too old, or not its own, and rows of Nova/);
+  assert.match(fix, /--power-max-age; or take them back first: nova2ironic rollback --run m1 /);
+});
+
+test("a load that was stopped before Nova's rows goes on with them, staged or not", () => {
+  const counts = { hosts: 3, flavors: 1, findings: 0, stopped: [] };
+  const nova = (part: string, to: number): readonly Entry[] => [
+    { do: "begin", ...ABOUT, part, to, by: "root@host" },
+    { do: "done", ...ABOUT, part, to, created: to, found: [] },
+  ];
+  const opened: Entry = { do: "target", system: "nova", target: {}, at: AT };
+  const next = (more: Partial<RunFiles>, ...entries: readonly Entry[]) => {
+    const all = [...entries, ...LOADED];
+    const files = { nova: { plan: { sha256: SHA, counts }, entries: all }, ...more };
+    return stepOf({ ...FILES, ...files, journal: { entries: all, torn: false } });
+  };
+  const hosts = nova("nova-hosts", 3);
+  const flavors = nova("nova-flavors", 1);
+  for (const handover of [null, { staged: 2, released: 0 }]) {
+    for (const entries of [flavors, [opened], [...flavors, ...hosts.slice(0, 1)]]) {
+      const step = next({ handover }, ...entries);
+      assert.deepEqual([step?.command, step?.options], ["apply", { yes: true }]);
+    }
+    const verified = { rows: true, takeover: false, final: false };
+    for (const step of [
+      next({ handover }, ...flavors, ...hosts),
+      // It was to leave Nova.
+      next({ handover }),
+      next({ handover, verified }, ...flavors),
+    ])
+      assert.notEqual(step?.command, "apply");
+  }
+});
+
 test("a rollback under way comes before a plan that is wanted otherwise", () => {
   const back = { command: "rollback" } as const;
   const files = { ...FILES, journal: { entries: [], torn: false } };
   const words = { run: "m1", hookTimeout: 1, staged: false, skipBlocked: false };
   const wanted = { ...words, besideOthers: true };
-  const sink = { say: () => undefined };
-  assert.equal(planAnew({ command: "apply" }, files, wanted, sink)?.command, "plan");
-  assert.equal(planAnew(back, files, wanted, sink), back);
+  assert.equal(planAnew({ command: "apply" }, files, wanted)?.command, "plan");
+  assert.equal(planAnew(back, files, wanted), back);
 });
 
 test("a run that is done names what it left, a line that can be pasted each, and conflicts apart", () => {

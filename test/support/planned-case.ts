@@ -88,9 +88,13 @@ export async function extracted(
  *
  * @param said release, where several share the schema
  */
-export async function targetOf(ironic: Database, said?: string) {
+export async function targetOf(ironic: Database, said?: string, staged = false) {
   const { identity, release } = await identifyTarget(ironic, mappings, said);
-  return { release, target: createTarget({ database: ironic, release, seal }, identity) };
+  const load = { staged, lockWait: 0 };
+  return {
+    release,
+    target: createTarget({ database: ironic, release, seal }, identity, undefined, load),
+  };
 }
 
 /**

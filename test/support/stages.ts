@@ -8,6 +8,7 @@ import { type Event, gather, type Walked } from "../../src/engine/walk.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
 import { sameSecret } from "../../src/model/compare.ts";
 import type { PlannedMachine, Step } from "../../src/model/plan.ts";
+import type { Seal } from "../../src/model/secret.ts";
 import { ironicLeg } from "../../src/parts/ironic.ts";
 import { databaseBackend } from "../../src/stages/backend.ts";
 import { withIronic } from "../../src/stages/ironic-place.ts";
@@ -27,15 +28,16 @@ export function rolledBack(at: Place): Promise<Walked<PlannedMachine>> {
   return acting(at, false, (leg, session) => back(leg, session, all));
 }
 
-/** Every row's verdict, those as planned included, and the totals. */
+/** Every row's verdict, those as planned included, and the totals. @param key opens secrets to compare them */
 export async function verified(
   at: Place,
+  key: Seal = seal,
 ): Promise<{ readonly tally: Tally; readonly verdicts: readonly RowVerdict[] }> {
   const plan = await planOf(at);
   const { target } = await targetOf(at.ironic, plan.header.target.release);
   const tally = emptyTally();
   const verdicts: RowVerdict[] = [];
-  for await (const verdict of verify(plan.lines, target.verifier, sameSecret(seal), tally, {
+  for await (const verdict of verify(plan.lines, target.verifier, sameSecret(key), tally, {
     all: true,
   }))
     verdicts.push(verdict);

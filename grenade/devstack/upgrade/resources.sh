@@ -22,6 +22,8 @@ N2I_PASS=pass
 N2I_FLAVOR=nova2ironic_grenade
 N2I_SERVERS=${N2I_SERVERS:-4}
 INSTANCE_WAIT=${INSTANCE_WAIT:-180}
+# Where the tool's proxy listens while it is asked.
+N2I_PROXY=${N2I_PROXY:-127.0.0.1:8785}
 
 # As the tenant, in a subshell: ( n2i_as_tenant; openstack ... )
 function n2i_as_tenant {
@@ -148,9 +150,53 @@ function verify {
     else
         n2i_flavor_names deploy
         [[ "$(n2i_not_offered ironic)" == 0 ]] || die $LINENO "Nova does not offer all machines"
+        n2i_proxy
         # Tenants delete and rebuild from here on.
         n2i finish --ironic-db "$(n2i_at ironic)" --yes
     fi
+}
+
+# Serves os-baremetal-nodes, every GET of which is a 500 of Nova's own, and asks for all machines: as the
+# operator, as a tenant and without a token.
+function n2i_proxy {
+    local log=$N2I_DATA_DIR/proxy.log ironic=(--from-catalog) live
+    [[ -z "${N2I_IRONIC_URL:-}" ]] || ironic=(--ironic-url "$N2I_IRONIC_URL")
+    : >"$log"
+    "$NOVA2IRONIC" serve proxy --listen "$N2I_PROXY" --keystone-url "$OS_AUTH_URL" "${ironic[@]}" 2>"$log" &
+    # shellcheck disable=SC2064
+    trap "kill $!" EXIT
+    n2i_wait "the proxy listens" 60 n2i_deaf "$log"
+    live=$(n2i_sql ironic "SELECT COUNT(*) FROM nodes")
+    n2i_is "the operator" "200 $live" "$(n2i_listed)"
+    n2i_is "a tenant" "403 0" "$(n2i_as_tenant && n2i_listed)"
+    n2i_is "nobody" "401 0" "$(unset OS_AUTH_URL && n2i_listed)"
+    trap - EXIT
+    kill $!
+    # 143 is SIGTERM's.
+    wait $! || [[ $? -eq 143 ]]
+}
+
+# Its log, until it listens.
+function n2i_deaf {
+    grep --quiet "listening on" "$1" || cat "$1" - <<<"not listening"
+}
+
+# What the proxy answers to a list, and of how many machines: `200 6`. Without OS_AUTH_URL nobody asks. No
+# token is in the arguments or in a trace.
+function n2i_listed {
+    local token="" body=$N2I_DATA_DIR/listed status
+    set +o xtrace
+    [[ -z "${OS_AUTH_URL:-}" ]] || token=$(openstack token issue -f value -c id)
+    status=$(curl --silent --output "$body" --write-out '%{http_code}' --header @- \
+        "http://$N2I_PROXY/v2.1/os-baremetal-nodes" <<<"${token:+X-Auth-Token: $token}")
+    echo "$status $(grep -o '"interfaces"' "$body" | wc -l)"
+    rm "$body"
+}
+
+function n2i_is {
+    local who=$1 wanted=$2 now=$3
+    [[ "$now" == "$wanted" ]] || die $LINENO "The proxy says $now to $who, not $wanted"
+    echo_summary "os-baremetal-nodes: $now to $who"
 }
 
 # No service has to answer: databases and BMCs alone are asked.
@@ -184,7 +230,7 @@ function destroy {
         n2i_as_tenant
         openstack server stop "$first"
         n2i_wait "the server is SHUTOFF" "$INSTANCE_WAIT" n2i_server_is_not "$first" SHUTOFF
-        openstack server start "$first"
+        n2i_wait "Nova takes the start" "$INSTANCE_WAIT" n2i_start "$first"
         n2i_wait "the server is ACTIVE" "$INSTANCE_WAIT" n2i_server_is_not "$first" ACTIVE
         for at in $(openstack server list -f value -c ID); do
             openstack server delete --wait "$at"
@@ -200,6 +246,11 @@ function destroy {
     openstack project delete "$(resource_get nova2ironic project_id)"
     # Addresses of databases, with passwords.
     rm -rf "$N2I_DATA_DIR/addresses"
+}
+
+# What is said against it. A power sync that looked just before has the server stopped once more: 409 until then.
+function n2i_start {
+    openstack server start "$1" 2>&1 || true
 }
 
 # Its task and status, unless it has none and is this one: Nova refuses what is asked amid a task.

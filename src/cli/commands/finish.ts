@@ -1,6 +1,6 @@
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { statesView } from "../../report/previews.ts";
-import { finishRun, previewFinish } from "../../stages/finish.ts";
+import { finishRun, previewFinish, RUN_DONE } from "../../stages/finish.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { FinishArgs } from "../options/finish.ts";
 import { EVERY } from "./every-row.ts";
@@ -15,6 +15,6 @@ export async function finishCommand(args: FinishArgs): Promise<void> {
   if (partial) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
   if (stopped) say(args, STOPPED);
-  for (const text of notes) printResult(args, text);
+  for (const text of notes) if (args.walked !== true || text !== RUN_DONE) printResult(args, text);
   say(args, AFTER.finish(args));
 }

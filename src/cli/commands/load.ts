@@ -20,7 +20,9 @@ import { explainOptions } from "../options/explain.ts";
 import { extractOptions } from "../options/extract.ts";
 import { finishOptions } from "../options/finish.ts";
 import { handoverOptions } from "../options/handover.ts";
+import { hostOptions } from "../options/host.ts";
 import { nextOptions } from "../options/next.ts";
+import { adoptableOptions, manageOptions, nodeOptions, unmanageOptions } from "../options/node.ts";
 import { planOptions } from "../options/plan.ts";
 import { powerOptions } from "../options/power.ts";
 import { rehearseOptions } from "../options/rehearse.ts";
@@ -120,6 +122,14 @@ const COMMANDS: readonly Command[] = [
   { options: nextOptions, work: async () => (await import("./next.ts")).nextStepCommand },
   { options: runOptions, work: walking },
   { options: windowOptions, work: async () => (await import("./window.ts")).windowCommand },
+  { options: hostOptions, work: async () => (await import("./host.ts")).hostCommand },
+  { options: nodeOptions, work: async () => (await import("./node.ts")).nodeCommand },
+  {
+    options: adoptableOptions,
+    work: async () => (await import("./adoptable.ts")).adoptableCommand,
+  },
+  { options: manageOptions, work: async () => (await import("./manage.ts")).manageCommand },
+  { options: unmanageOptions, work: async () => (await import("./manage.ts")).unmanageCommand },
   { options: serveOptions, work: async () => (await import("./serve.ts")).serveCommand },
   { options: supportOptions, work: async () => (await import("./support.ts")).supportCommand },
   { options: explainOptions, work: async () => (await import("./explain.ts")).explainCommand },
@@ -156,10 +166,10 @@ function checkNames({ command, options = {} }: Declared): void {
   }
 }
 
-function logged(args: { readonly [name: string]: unknown }): void {
+function logged({ serves }: Declared, args: { readonly [name: string]: unknown }): void {
   const { run, noWindow } = args;
   if (typeof noWindow === "string") surroundings().window.outside = noWindow;
-  if (typeof run === "string") logTo(resolve(io().cwd(), run));
+  if (typeof run === "string" && serves !== true) logTo(resolve(io().cwd(), run));
 }
 
 /** Every command that help lists, as it is declared. */
@@ -173,7 +183,7 @@ export function commandNames(): readonly string[] {
 
 /** Whether a word is the name of a command. */
 export function isCommand(word: string): boolean {
-  return word === FORMER || commandNames().includes(word);
+  return COMMANDS.some(({ options: { command } }) => command.split(" ")[0] === word);
 }
 
 /** The program with its commands. */
@@ -189,7 +199,7 @@ export function addCommands(program: Argv): Argv {
             .middleware((args) => addConnections(args, options), true)
             .middleware((args) => checkMatched(options, args))
             // What yargs finds wrong stands in no log: it may be the name of the run.
-            .middleware(logged),
+            .middleware((args) => logged(options, args)),
         async handler(args) {
           const run = await work();
           // What yargs made of the options that stand beside it.

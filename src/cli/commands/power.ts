@@ -20,8 +20,8 @@ export async function powerCommand(args: PowerArgs): Promise<void> {
   const but = want === 0 ? "" : `; ${want} of them only with a setting named above`;
   say(args, `Power: ${good} of ${counts.machines} machines answered as they should${but}.`);
   say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
-  if (counts.machines > good) say(args, AFTER.failedPower(args));
-  say(args, AFTER.power(known, { site, ...(novaRead && { novaDb: "DB" }) }));
+  const more = { site, ...(novaRead && { novaDb: "DB" }) };
+  say(args, AFTER.power(known, more, counts.machines > good ? args : null));
   if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok"))
     exitWith(EXIT_STATUS.partial.status);
 }

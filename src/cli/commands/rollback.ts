@@ -1,19 +1,51 @@
+import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { gatherLeft } from "../../report/left.ts";
+import { previewHostsBack, rollbackHosts } from "../../stages/host-back.ts";
+import { movesHosts, movesLegacy } from "../../stages/host-files.ts";
+import { previewLegacyBack, rollbackLegacy } from "../../stages/legacy-back.ts";
+import { previewUnmanage, rollbackManaged } from "../../stages/manage-back.ts";
+import { managesNodes } from "../../stages/manage-run.ts";
 import { previewRollback, rollback } from "../../stages/rollback.ts";
+import { HOSTS_BACK } from "../options/host-actions.ts";
+import { NOVA_BM } from "../options/host-leases.ts";
 import type { RollbackArgs } from "../options/rollback.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "./every-row.ts";
 import { watchingOf } from "./nova-options.ts";
+import { notOption, onlyOptions } from "./said.ts";
 import { exitWith, printResult, sinkOf } from "./shared.ts";
+
+/** How a run is taken back that carries no machine over to Ironic; null for one that does. */
+async function otherKind(run: RunFolder) {
+  if (await movesLegacy(run)) {
+    onlyOptions("rollback of a run between hosts", { ...HOSTS_BACK, ...NOVA_BM });
+    return { preview: previewLegacyBack, back: rollbackLegacy };
+  }
+  if (await movesHosts(run)) {
+    onlyOptions("rollback of a run between hosts", HOSTS_BACK);
+    return { preview: previewHostsBack, back: rollbackHosts };
+  }
+  notOption("rollback of this run", "nova-bm-db");
+  if (await managesNodes(run)) return { preview: previewUnmanage, back: rollbackManaged };
+  return null;
+}
+
+/** What is to be said besides of a rollback that leaves nothing untold. */
+const NOTHING = { notes: [], untold: false };
 
 export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   const how = { ...args, every: EVERY.rollback(args) };
   const sink = sinkOf(how);
   const watching = watchingOf(args, sink.say);
-  if (args.plan) return previewRollback(args, sink);
+  const other = await otherKind(await openRun(args.run, { create: false }));
+  if (args.plan) return (other?.preview ?? previewRollback)(args, sink);
   const left = gatherLeft(args);
-  const ended = await rollback(args, watching, sink, left.add).catch(async (cause: unknown) => {
+  const work =
+    other === null
+      ? rollback(args, watching, sink, left.add)
+      : other.back(args, sink, left.add).then((ended) => (ended === true ? NOTHING : null));
+  const ended = await work.catch(async (cause: unknown) => {
     // What is known by then is said all the same.
     if (left.any()) await printView(left.view(), how);
     throw cause;

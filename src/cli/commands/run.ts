@@ -24,9 +24,9 @@ function textOf({ ended, at, status }: RunEnd, again: string): string {
     case "done":
       return "The run is done.";
     case "until":
-      return `Stopped before ${at}, as --until says. Next: ${again.replace(/ --until \S+/, "")}`;
+      return `Stopped before ${at}, as --until says.\nNext: ${again.replace(/ --until \S+/, "")}`;
     case "stopped":
-      return `Stopped on request at ${at}. Next: ${again}`;
+      return `Stopped on request at ${at}.\nNext: ${again}`;
     case "gate":
       return `The run stops at ${at} (exit ${status}). When what is named above is settled: ${again}`;
   }

@@ -1,7 +1,9 @@
 import { statusOfChecks } from "../../core/check/checks.ts";
 import type { Served } from "../../edge/http/serving.ts";
+import { MigrationError } from "../../model/error.ts";
 import { checksJson, checksTable, checksTotal } from "../../report/checks.ts";
 import { checkProxy } from "../../stages/proxy-check.ts";
+import { serveManageable } from "../../stages/serve-manageable.ts";
 import { serveProxy } from "../../stages/serve-proxy.ts";
 import { io } from "../io.ts";
 import type { ServeArgs } from "../options/serve.ts";
@@ -11,14 +13,39 @@ import { exitWith, note, painted } from "./shared.ts";
 const TITLE = "Proxy Check Results";
 
 export async function serveCommand(args: ServeArgs): Promise<void> {
-  if (args.check) return checkCommand(args);
-  await serveProxy(args, {
+  if (args.service === "manageable") return manageableCommand(args);
+  const asked = { ...args, listen: args.listen ?? "127.0.0.1:8785" };
+  if (args.check) return checkCommand(asked);
+  await serveProxy(asked, {
     say: (text) => note(args, text),
     served: requestLines(args),
   });
 }
 
-async function checkCommand(args: ServeArgs): Promise<void> {
+/** @throws MigrationError N2I-E100 for what is of the proxy alone */
+async function manageableCommand(args: ServeArgs): Promise<void> {
+  const { check, novaCompat, fromCatalog, region } = args;
+  if (check)
+    throw new MigrationError("N2I-E100", "serve manageable has no --check in this release");
+  if (novaCompat || fromCatalog || region !== undefined)
+    throw new MigrationError(
+      "N2I-E100",
+      "--nova-compat, --from-catalog and --region are of serve proxy",
+    );
+  const emit = createEvents(io().stderr, Date.now);
+  await serveManageable(
+    { ...args, listen: args.listen ?? "127.0.0.1:6388" },
+    {
+      say: (text) => note(args, text),
+      served: requestLines(args),
+      notify(event) {
+        if (args.json) emit("item", { ...event });
+      },
+    },
+  );
+}
+
+async function checkCommand(args: ServeArgs & { readonly listen: string }): Promise<void> {
   const rows = await checkProxy(args);
   const table = checksTable(rows, true, TITLE);
   if (args.json) io().stdout.write(checksJson(rows, TITLE));

@@ -145,7 +145,7 @@ function stage(voice: Voice, stages: readonly string[], at: number, takes: strin
 }
 
 /** Lines that name a command to copy. */
-const NEXT = /^(Next|then|Undo): /;
+const NEXT = /^(Next|then|or|Undo): /;
 
 const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => View } = {
   verdicts: verdictsView,

@@ -1,5 +1,6 @@
 import { renderMachine } from "../../core/render/diff.ts";
 import { MigrationError } from "../../model/error.ts";
+import { movesView } from "../../report/hosts.ts";
 import { powerView } from "../../report/power.ts";
 import { journalView, logView } from "../../report/records.ts";
 import { machinesView, novaStepsView, snapshotView } from "../../report/show.ts";
@@ -28,6 +29,8 @@ export async function showCommand(args: ShowArgs): Promise<void> {
       return printMachines(snapshotView(shown.lines()), at);
     case "machines":
       return printMachines(machinesView(shown.lines()), at);
+    case "moves":
+      return printView(movesView(each(shown.lines())), how);
     case "power":
       return printView(powerView(shown.readings, shown.machines), how);
     case "nova":
@@ -41,7 +44,12 @@ export async function showCommand(args: ShowArgs): Promise<void> {
   }
 }
 
+async function* each<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const batch of batches) yield* batch;
+}
+
 const WHAT = {
+  moves: "moves between compute hosts",
   ...{ snapshot: "a snapshot", nova: "rows of Nova", power: "readings of BMCs" },
   ...{ journal: "a journal", log: "a log", window: "a window's record" },
 } as const;

@@ -1,11 +1,19 @@
 import { openRun } from "../../edge/disk/run-folder.ts";
+import { movesHosts } from "../../stages/host-files.ts";
+import { hostState } from "../../stages/host-status.ts";
+import { managedState, managesNodes } from "../../stages/manage-run.ts";
 import { runState } from "../../stages/run-state.ts";
 import type { StatusArgs } from "../options/status.ts";
 import { printObject } from "../print/out.ts";
 import { say } from "./shared.ts";
 
 export async function statusCommand(args: StatusArgs): Promise<void> {
-  const { fields, next, left } = await runState(await openRun(args.run, { create: false }), args);
+  const run = await openRun(args.run, { create: false });
+  const { fields, next, left } = (await movesHosts(run))
+    ? { ...(await hostState(run)), left: [] }
+    : (await managesNodes(run))
+      ? await managedState(args.run)
+      : await runState(run, args);
   await printObject(fields, args);
   for (const line of [`Next: ${next}`, ...left]) say(args, line);
 }

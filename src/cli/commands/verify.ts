@@ -1,29 +1,60 @@
 import { isHandedOver } from "../../core/handover/observe.ts";
 import { isEqual } from "../../core/verify/tally.ts";
+import { openRun } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
+import type { FormatOptions } from "../../report/format.ts";
+import { hostVerifiedText } from "../../report/hosts.ts";
 import { computesText, takenOverText, verifiedText } from "../../report/verify.ts";
+import { movesHosts } from "../../stages/host-files.ts";
+import { type HostVerifyWords, verifyHosts } from "../../stages/host-verify.ts";
+import { verifyManaged } from "../../stages/manage-back.ts";
+import { managesNodes } from "../../stages/manage-run.ts";
 import { verifyRun } from "../../stages/verify.ts";
 import { verifyTakeover } from "../../stages/verify-takeover.ts";
+import { HOST_ACTIONS } from "../options/host-actions.ts";
 import type { VerifyArgs } from "../options/verify.ts";
 import { EVERY } from "./every-row.ts";
-import { exitWith, note, sinkOf } from "./shared.ts";
+import { notOption, onlyOptions } from "./said.ts";
+import { exitWith, note, sinkOf, type Voice } from "./shared.ts";
 
 export async function verifyCommand(args: VerifyArgs): Promise<void> {
+  const run = await openRun(args.run, { create: false });
+  if (await movesHosts(run)) {
+    onlyOptions("verify of a run between hosts", HOST_ACTIONS.verify.options);
+    return verifyHostsCommand(args);
+  }
+  notOption("verify of this run", "nova-bm-db");
+  if (await managesNodes(run)) return verifyManagedCommand(args);
   checkOptions(args);
   const { texts, equal } = args.takeover ? await takenOver(args) : await compared(args);
   for (const text of texts) note(args, text);
   if (!equal) exitWith(EXIT_STATUS.differs.status);
 }
 
+/** The same of a run that moves machines between compute hosts. */
+export async function verifyHostsCommand(args: Voice & FormatOptions & HostVerifyWords) {
+  const counts = await verifyHosts(args, sinkOf({ ...args, every: EVERY.verify(args) }));
+  note(args, hostVerifiedText(counts));
+  if (counts.wrong > 0) exitWith(EXIT_STATUS.differs.status);
+}
+
+/** The same of a run that gives machines their server record. */
+async function verifyManagedCommand(args: VerifyArgs): Promise<void> {
+  const counts = await verifyManaged(args, sinkOf({ ...args, every: EVERY.verify(args) }));
+  note(args, hostVerifiedText(counts));
+  if (counts.wrong > 0) exitWith(EXIT_STATUS.differs.status);
+}
+
 /** @throws MigrationError N2I-E100 */
 function checkOptions(args: VerifyArgs): void {
-  const { takeover, final, novaDb, placementDb, conductorLog, computeLog } = args;
+  const { takeover, final, novaDb, placementDb, conductorLog, computeLog, queuePurged } = args;
   const usage = (text: string) => new MigrationError("N2I-E100", text);
   if (takeover && (novaDb !== undefined || final))
     throw usage(`--takeover and ${final ? "--final" : "--nova-db"} exclude each other`);
   if (placementDb !== undefined && novaDb === undefined)
     throw usage("--placement-db needs --nova-db");
+  if (queuePurged) throw usage("--queue-purged is of a run that moves machines between hosts");
   if (conductorLog !== undefined && !takeover) throw usage("--conductor-log needs --takeover");
   if (computeLog !== undefined && !final) throw usage("--compute-log needs --final");
 }

@@ -1,3 +1,4 @@
+import { GRACE } from "../../model/archive.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import type { RetireWords } from "../../stages/retire.ts";
 import type { Voice } from "../commands/shared.ts";
@@ -5,8 +6,10 @@ import { type Declared, flag, number, word } from "./declared.ts";
 import { listOptions } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, TARGET } from "./shared.ts";
 
-export interface RetireArgs extends Voice, FormatOptions, Omit<RetireWords, "novaBmDb"> {
+export interface RetireArgs extends Voice, FormatOptions, Omit<RetireWords, "novaBmDb" | "grace"> {
   readonly novaBmDb?: string;
+  /** Absent: as usual. */
+  readonly grace?: number;
   readonly drop: boolean;
   readonly yesDrop?: string;
   readonly restore?: string;
@@ -23,7 +26,9 @@ export const retireOptions: Declared = {
     ...common(...TARGET),
     ...meaning("nova-db", "Nova's database: also look that no nova-compute is of nova-baremetal"),
     ...common(...NOVA_DATABASES.slice(1)),
-    grace: number("Days between the archive and the drop", { default: 7, requiresArg: true }),
+    grace: number(`Of the archive: days until its tables may be dropped (${GRACE} without it)`, {
+      requiresArg: true,
+    }),
     drop: flag("After that time: drop nova-baremetal's tables, once they equal the archive still"),
     "yes-drop": word("With --drop: the database's name, where there is no terminal to type it"),
     restore: word("Instead: restore the archive into this empty database"),

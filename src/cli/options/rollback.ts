@@ -2,12 +2,13 @@ import type { FormatOptions } from "../../report/format.ts";
 import type { RollbackWords } from "../../stages/rollback.ts";
 import type { WatchArgs } from "../commands/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, flag } from "./declared.ts";
+import { type Declared, flag, word } from "./declared.ts";
 import { listOptionsWithoutAll } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, TARGET, WATCH } from "./shared.ts";
 
 export interface RollbackArgs extends Voice, FormatOptions, WatchArgs, RollbackWords {
   readonly plan: boolean;
+  readonly novaBmDb?: string;
   readonly yes: boolean;
 }
 
@@ -16,6 +17,9 @@ export const rollbackOptions: Declared = {
   describe: "Take back what this run loaded; rows somebody changed since are left and listed",
   options: {
     ...common("run", ...TARGET, "in-flight", "lock-wait", ...NOVA_DATABASES, ...WATCH),
+    "nova-bm-db": word(
+      "Of a run that moves machines of nova-baremetal between hosts: nova_bm, given the same way",
+    ),
     ...meaning("leave-nova", "Remove Ironic's rows alone, with no look at nova-compute"),
     all: flag("Every machine of this run"),
     ...nodeOption("This machine"),

@@ -2,9 +2,10 @@ import type { ProxyAsked } from "../../stages/serve-proxy.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
 
-export interface ServeArgs extends Voice, ProxyAsked {
-  readonly service: "proxy";
+export interface ServeArgs extends Voice, Omit<ProxyAsked, "listen"> {
+  readonly service: "proxy" | "manageable";
   readonly check: boolean;
+  readonly listen?: string;
 }
 
 /** One that always has a value. */
@@ -14,10 +15,17 @@ function seconds(describe: string, usual: number) {
 
 export const serveOptions: Declared = {
   command: "serve <service>",
-  describe: "Serve Nova's read-only os-baremetal-nodes API over Ironic, beside nova-api",
-  positional: ["service", { type: "string", choices: ["proxy"], describe: "proxy" }],
+  describe:
+    "Serve Nova's read-only os-baremetal-nodes API, or machines that can be managed, over Ironic",
+  serves: true,
+  positional: [
+    [
+      "service",
+      { type: "string", choices: ["proxy", "manageable"], describe: "proxy, manageable" },
+    ],
+  ],
   options: {
-    listen: word("HOST:PORT to listen on", { default: "127.0.0.1:8785" }),
+    listen: word("HOST:PORT to listen on (127.0.0.1:8785; of manageable 127.0.0.1:6388)"),
     "keystone-url": word("URL of Keystone, which says whose a token is"),
     "ironic-url": word("URL of the bare metal service"),
     "from-catalog": flag("Look that URL up in the catalog of each caller's token"),
@@ -30,7 +38,9 @@ export const serveOptions: Declared = {
     "os-cacert": word("File of authorities of Keystone and Ironic (PEM)"),
     "policy-file": word("Nova's policy.yaml or policy.json; SIGHUP reads it again"),
     "nova-compat": flag("Refuse what writes with Nova's 400 rather than 404"),
-    run: word("Folder of a run: its plan knows machines by bm_nodes.id too"),
+    run: word(
+      "Folder of a run: its plan knows machines by bm_nodes.id too; of manageable: the way back",
+    ),
     "token-cache": seconds("Seconds that Keystone's word on a token is kept", 60),
     "api-timeout": seconds("Seconds that Keystone or Ironic may take for a call", 60),
     "max-connections": seconds("Connections at once; one more is answered 503", 512),
@@ -40,8 +50,9 @@ export const serveOptions: Declared = {
     check: flag("Open everything, ask Keystone and Ironic once, print a table, and end"),
   },
   epilogue:
-    "It has no login of its own and writes nothing. Exit status of --check: 0 success, 1 warnings, 2 failures",
+    "proxy has no login of its own and writes nothing; manageable writes by the login of OS_*. Exit status of --check: 0 success, 1 warnings, 2 failures",
   examples: [
+    "$0 serve manageable --run s1 --keystone-url https://keystone:5000",
     "$0 serve proxy --keystone-url https://keystone:5000 --ironic-url https://ironic:6385",
     "$0 serve proxy --keystone-url https://keystone:5000 --from-catalog --policy-file /etc/nova/policy.yaml --check",
   ],

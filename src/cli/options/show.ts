@@ -15,11 +15,14 @@ export const showOptions: Declared = {
   command: "show <file>",
   describe: "Print a file of a run, row by row: plan, snapshot, readings, journal, log; or a diff",
   positional: [
-    "file",
-    {
-      ...{ type: "string", demandOption: true },
-      describe: "A plan's folder or a file in it; snapshot, power, journal, log or window of a run",
-    },
+    [
+      "file",
+      {
+        ...{ type: "string", demandOption: true },
+        describe:
+          "A plan's folder or a file in it; snapshot, power, journal, log or window of a run",
+      },
+    ],
   ],
   options: {
     ...listOptions,

@@ -13,8 +13,10 @@ export const windowOptions: Declared = {
   command: "window <action>",
   describe: "Open or close the maintenance window of a run, or show its record",
   positional: [
-    "action",
-    { type: "string", choices: ["open", "close", "show"], describe: "open, close or show" },
+    [
+      "action",
+      { type: "string", choices: ["open", "close", "show"], describe: "open, close or show" },
+    ],
   ],
   options: { ...common("run"), ...listOptions },
   examples: ["$0 window open --run m1", "$0 window show --run m1 -f csv"],

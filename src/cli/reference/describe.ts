@@ -42,7 +42,7 @@ export function describeCommand({
   examples = [],
 }: Declared): CommandDoc {
   const [name = ""] = command.split(" ");
-  const words: OptionTable = positional === undefined ? {} : { [positional[0]]: positional[1] };
+  const words: OptionTable = Object.fromEntries(positional ?? []);
   return {
     name,
     usage: command,

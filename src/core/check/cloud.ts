@@ -1,6 +1,8 @@
 import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../model/check.ts";
 import { hasApiAggregates, hasApiFlavors, versionNamed } from "../../model/nova-release.ts";
-import { fine, isRefused, lower, needing, resultOf, unreadable, warning } from "./look.ts";
+import { index } from "../../model/packed.ts";
+import { createSeveral } from "../../model/text.ts";
+import { fine, isRefused, needing, resultOf, unreadable, warning } from "./look.ts";
 
 /**
  * nova-baremetal-deploy-helper writes disks for whoever calls; it has no row that would tell of it.
@@ -80,31 +82,34 @@ const NO_IMAGE = "N2I-D402";
 
 /** @source facts/systems.md D R25 */
 export const images = needing(["nova", "ironic"], (view) => {
-  const { nova, plan, bm } = view;
-  const left = new Set(
-    isRefused(bm)
-      ? []
-      : bm.nodes.flatMap((node) => (plan?.skipped.has(node.id) ? [lower(node.uuid)] : [])),
-  );
-  const bare = nova.instances.filter(
-    ({ deleted, image, node }) => !deleted && !image && !left.has(lower(node)),
-  );
-  const lacking = (plan?.machines ?? []).filter(({ findings }) => findings.has(NO_IMAGE));
-  const [accepted, open] = [true, false].map((word) =>
-    lacking.filter(({ findings }) => findings.get(NO_IMAGE) === word),
-  ) as [typeof lacking, typeof lacking];
-  const found = resultOf(
-    [
-      ...bare.map(({ uuid }) => `instance ${uuid} names no image`),
-      ...open.map(({ uuid }) => `node ${uuid} lacks one (${NO_IMAGE})`),
-      ...accepted.map(({ uuid }) => `node ${uuid} lacks one, as you accepted (${NO_IMAGE})`),
-    ],
+  const { nova, plan } = view;
+  const found = createSeveral();
+  for (const uuid of imageless(view, nova)) found.add(`instance ${uuid} names no image`);
+  let used = false;
+  for (const { uuid, instance_uuid, findings } of plan?.machines ?? []) {
+    if (findings.get(NO_IMAGE) !== false) continue;
+    found.add(`node ${uuid} lacks one (${NO_IMAGE})`);
+    used ||= Boolean(instance_uuid);
+  }
+  for (const { uuid, findings } of plan?.machines ?? [])
+    if (findings.get(NO_IMAGE) === true)
+      found.add(`node ${uuid} lacks one, as you accepted (${NO_IMAGE})`);
+  const result = resultOf(
+    found,
     "images are not known",
     `nova2ironic explain ${NO_IMAGE}; deploy_kernel and deploy_ramdisk in the site document`,
-    open.some(({ instance_uuid }) => instance_uuid) ? "Failure" : "Warning",
+    used ? "Failure" : "Warning",
   );
-  return found.result === "Success" ? active(view) : found;
+  return result.result === "Success" ? active(view) : result;
 });
+
+/** Instances of no image, but for those on machines the plan skips. */
+function* imageless({ bm, plan }: CheckView, { instances }: NovaFacts): Generator<string> {
+  const machines = isRefused(bm) ? [] : bm.nodes;
+  const nodes = index(machines, "uuid");
+  for (const { uuid, deleted, image, node } of instances)
+    if (!deleted && !image && !nodes(node).some(({ id }) => plan?.skipped.has(id))) yield uuid;
+}
 
 /** What Glance says of them, where it was asked. */
 function active({ glance, plan }: CheckView): CheckResult {
@@ -140,9 +145,9 @@ type Members = NonNullable<NovaFacts["aggregates"]>;
 export const aggregates = needing(["nova", "ironic"], (view) => {
   const { nova, ironic } = view;
   const planned = view.plan?.nova ?? null;
-  const hosts = new Set(
-    isRefused(view.bm) ? [] : view.bm.nodes.map(({ service_host }) => service_host ?? ""),
-  );
+  const hosts = new Set<string>();
+  for (const { service_host } of isRefused(view.bm) ? [] : view.bm.nodes)
+    hosts.add(service_host ?? "");
   if (planned === null && (hosts.size < 2 || !ironic.clustered))
     return fine("No host has to be renamed, and none is planned to be.");
   const own = !hasApiAggregates(nova.version);

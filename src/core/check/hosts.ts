@@ -1,6 +1,8 @@
 import type { BmFacts, NovaFacts, PlanFacts } from "../../model/check.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { fine, isRefused, lower, needing, resultOf } from "./look.ts";
+import { index } from "../../model/packed.ts";
+import { createSeveral } from "../../model/text.ts";
+import { fine, isRefused, lower, needing, planned, resultOf } from "./look.ts";
 
 /** What blocks a machine whose instance is under a wrong host, and what the operator may accept. */
 const HELD: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
@@ -22,45 +24,52 @@ interface Tenant {
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
  */
 export const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
-  const tenants = tenantsOf(bm, nova, plan);
   const clustered = !isRefused(ironic) && ironic.clustered;
-  const [only = null] = tenants.filter(({ fault }) => fault === null).map(({ host }) => host);
-  const faults = tenants.flatMap(({ uuid, host, fault, accepted }) => {
+  const [open, taken] = [createSeveral(), createSeveral()];
+  const tenants = (): Iterable<Tenant> => tenantsOf(bm, nova, plan);
+  const only = firstSound(tenants());
+  let count = 0;
+  for (const { uuid, host, fault, accepted } of tenants()) {
+    count += 1;
     const apart = clustered && host !== only ? `${uuid} under ${host}, others under ${only}` : null;
     const what = fault ?? apart;
-    return what === null ? [] : [{ what, accepted }];
-  });
-  const open = faults.filter(({ accepted }) => !accepted);
-  if (faults.length === 0)
-    return fine(`${tenants.length} instances name the nova-compute of their machine.`);
-  const found = (open.length > 0 ? open : faults).map(({ what }) => what);
+    if (what !== null) (accepted ? taken : open).add(what);
+  }
+  if (open.length + taken.length === 0)
+    return fine(`${count} instances name the nova-compute of their machine.`);
   return open.length > 0
     ? resultOf(
-        found,
+        open,
         "instances are not under the nova-compute of their machine; through Kilo it destroys them when it starts",
         FIX,
       )
     : resultOf(
-        found,
+        taken,
         "instances are not under the nova-compute of their machine, as you accepted",
         FIX,
         "Warning",
       );
 });
 
-function tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): readonly Tenant[] {
-  const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
-  const lines = new Map(plan?.machines.map((line) => [line.uuid, line]));
+/** The host of the first one with which nothing is wrong. */
+function firstSound(tenants: Iterable<Tenant>): string | null {
+  for (const { fault, host } of tenants) if (fault === null) return host;
+  return null;
+}
+
+function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Generator<Tenant> {
+  const instances = index(nova.instances, "uuid");
+  const lines = planned(plan);
   const services = new Set(nova.beats.map(({ host }) => host));
-  return bm.nodes.flatMap(({ id, uuid: machine, instance_uuid, service_host }) => {
-    const uuid = lower(instance_uuid);
-    const row = instances.get(uuid);
+  for (const { id, uuid: machine, instance_uuid, service_host } of bm.nodes) {
+    const row = instances(instance_uuid).at(-1);
     // What is missing or deleted in nova has rows of its own.
-    if (row === undefined || row.deleted || plan?.skipped.has(id)) return [];
-    const line = lines.get(lower(machine));
+    if (row === undefined || row.deleted || plan?.skipped.has(id)) continue;
+    const line = lines({ uuid: machine, id });
     const held = HELD.filter((code) => line?.findings.has(code));
     // What the plan does not load for another reason, or without its instance, nobody will destroy.
-    if (line?.blocked ? held.length === 0 : line?.instance_uuid === null) return [];
+    if (line?.blocked ? held.length === 0 : line?.instance_uuid === null) continue;
+    const uuid = lower(instance_uuid);
     const { host, node } = plan?.nova?.places.get(uuid) ?? row;
     const runs = line?.host ?? service_host;
     const known = runs !== null && (services.has(runs) || plan?.nova?.hosts.includes(runs));
@@ -74,8 +83,8 @@ function tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): readon
       ...(known ? [] : [`${uuid} under ${named(host)}, which is no nova-compute`]),
     ];
     const accepted = held.some((code) => line?.findings.get(code) === true);
-    return [{ uuid, host, fault, accepted }];
-  });
+    yield { uuid, host, fault, accepted };
+  }
 }
 
 function named(value: string | null): string {

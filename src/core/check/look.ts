@@ -4,15 +4,17 @@ import {
   type CheckResult,
   type CheckVerdict,
   type CheckView,
+  type LineFacts,
   type PlanFacts,
   type Refused,
 } from "../../model/check.ts";
-import { listed } from "../../model/text.ts";
+import { index } from "../../model/packed.ts";
+import { createSeveral, listed, NAMED, type Several } from "../../model/text.ts";
 
 /** Things a detail names; the others are counted. */
 const MOST = 3;
 /** So few are named, all of them: databases and services are no more. */
-const FEW = 5;
+const FEW = NAMED;
 
 export const FINE: CheckResult = { result: "Success", details: null };
 
@@ -71,7 +73,7 @@ export function needing<K extends keyof typeof OPTIONS>(
 
 /** Nothing found is a success; anything else comes with what fixes it. */
 export function resultOf(
-  found: readonly string[],
+  found: Several,
   what: string,
   fix: string,
   result: Exclude<CheckVerdict, "Success"> = "Failure",
@@ -83,8 +85,25 @@ export function resultOf(
   };
 }
 
+/** What is said of rows, a text each; null: nothing. */
+export function said<T>(rows: Iterable<T>, of: (row: T) => string | null): Several {
+  const texts = createSeveral();
+  for (const row of rows) {
+    const text = of(row);
+    if (text !== null) texts.add(text);
+  }
+  return texts;
+}
+
+/** How many rows there are of a kind. */
+export function countOf<T>(rows: Iterable<T>, is: (row: T) => unknown): number {
+  let count = 0;
+  for (const row of rows) if (is(row)) count += 1;
+  return count;
+}
+
 /** Something that was found of machines, by their numbers in nova_bm; of none where nobody knows. */
-interface MachineFact {
+export interface MachineFact {
   readonly text: string;
   readonly machines: readonly number[];
 }
@@ -99,31 +118,30 @@ export const LEFT_OUT = ", and are left out (--skip-blocked)";
  * @param codes findings that say the same of a machine
  */
 export function judged(
-  found: readonly MachineFact[],
+  found: Iterable<MachineFact>,
   plan: PlanFacts | null,
   codes: readonly string[],
   what: string,
   fix: string,
 ): CheckResult {
-  const lines = new Map(plan?.machines.map(({ id, findings }) => [id, findings]));
+  const line = lineOf(plan);
   const accepts = (machine: number): boolean => {
-    const findings = lines.get(machine);
+    const findings = line(machine)?.findings;
     const there = codes.filter((code) => findings?.has(code));
     return there.length > 0 && there.every((code) => findings?.get(code) === true);
   };
-  const blocked = new Set(
-    plan?.applies.leaves ? plan.machines.flatMap((line) => (line.blocked ? line.id : [])) : [],
-  );
-  const open: string[] = [];
-  const accepted: string[] = [];
-  const leftOut: string[] = [];
-  const skipped: string[] = [];
+  const isLeft = (machine: number): boolean =>
+    plan?.applies.leaves === true && line(machine)?.blocked === true;
+  const [open, accepted, leftOut, skipped] = [
+    ...[createSeveral(), createSeveral()],
+    ...[createSeveral(), createSeveral()],
+  ] as const;
   for (const { text, machines } of found) {
     const left = machines.filter((id) => plan?.skipped.has(id) !== true);
-    if (machines.length > 0 && left.length === 0) skipped.push(text);
-    else if (left.length > 0 && left.every(accepts)) accepted.push(text);
-    else if (left.length > 0 && left.every((id) => blocked.has(id))) leftOut.push(text);
-    else open.push(text);
+    if (machines.length > 0 && left.length === 0) skipped.add(text);
+    else if (left.length > 0 && left.every(accepts)) accepted.add(text);
+    else if (left.length > 0 && left.every(isLeft)) leftOut.add(text);
+    else open.add(text);
   }
   return joined([
     resultOf(open, what, fix),
@@ -132,6 +150,22 @@ export function judged(
     skipped.length === 0 ? FINE : fine(`${listed(skipped, MOST)} (skipped by the site document).`),
   ]);
 }
+
+/** What a plan says of a machine, by its number in nova_bm; of several lines the last. */
+export function lineOf(plan: PlanFacts | null): (machine: number) => LineFacts | undefined {
+  const lines = index(plan?.machines ?? NONE, "id");
+  return (machine) => lines(machine).at(-1);
+}
+
+/** The same of a node by its uuid, and of a machine that has none by its number. */
+export function planned(
+  plan: PlanFacts | null,
+): (one: { readonly uuid: string | null; readonly id?: number }) => LineFacts | undefined {
+  const [lines, line] = [index(plan?.machines ?? NONE, "uuid"), lineOf(plan)];
+  return ({ uuid, id }) => (uuid ? lines(uuid).at(-1) : id === undefined ? undefined : line(id));
+}
+
+const NONE: readonly LineFacts[] = [];
 
 /** Several looks as one, the worst first. */
 export function joined(parts: readonly CheckResult[]): CheckResult {
@@ -146,17 +180,13 @@ function statusOf({ result }: CheckResult): number {
   return CHECK_STATUS[result].status;
 }
 
-/** Machines by what names them: their own uuid, and that of the instance they claim. */
+/** Numbers of the machines that a text names: their own uuid, or that of the instance they claim. */
 export function machinesBy(
   { nodes }: BmFacts,
   column: "uuid" | "instance_uuid",
-): ReadonlyMap<string, readonly number[]> {
-  const by = new Map<string, number[]>();
-  for (const node of nodes) {
-    const key = lower(node[column]);
-    if (key !== "") by.set(key, [...(by.get(key) ?? []), node.id]);
-  }
-  return by;
+): (text: string | null) => readonly number[] {
+  const rows = index(nodes, column);
+  return (text) => rows(text).map(({ id }) => id);
 }
 
 export function lower(value: string | null): string {

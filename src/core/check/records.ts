@@ -1,5 +1,8 @@
+import type { BmFacts, NovaFacts } from "../../model/check.ts";
 import { LIBERTY, versionNamed } from "../../model/nova-release.ts";
+import { index } from "../../model/packed.ts";
 import { taskStateText } from "../../model/requests.ts";
+import { createSeveral } from "../../model/text.ts";
 import { hasReported } from "../hosts/running.ts";
 import { hosts } from "./hosts.ts";
 import {
@@ -8,6 +11,7 @@ import {
   joined,
   judged,
   lower,
+  type MachineFact,
   machinesBy,
   needing,
   resultOf,
@@ -41,7 +45,7 @@ export const evacuations = needing(["bm", "nova"], (view) => {
   return judged(
     records.map(({ instance_uuid, source }) => ({
       text: `${instance_uuid} from ${source}`,
-      machines: claimed.get(lower(instance_uuid)) ?? [],
+      machines: claimed(instance_uuid),
     })),
     view.plan,
     [],
@@ -55,7 +59,7 @@ export const volumes = needing(["bm", "nova"], ({ bm, nova: { volumes: attached 
   if (attached === null) return unreadable("--nova-db", "block_device_mapping");
   const claimed = machinesBy(bm, "instance_uuid");
   return judged(
-    attached.map((uuid) => ({ text: uuid, machines: claimed.get(lower(uuid)) ?? [] })),
+    attached.map((uuid) => ({ text: uuid, machines: claimed(uuid) })),
     plan,
     ["N2I-D220"],
     "instances with volumes attached",
@@ -70,8 +74,7 @@ const FIX =
 /** Requests that a nova-compute executes when it starts again. @source facts/systems-measured.md A1+ */
 export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   const { queued, unqueued, instances, beats, later } = nova;
-  const claims = machinesBy(bm, "instance_uuid");
-  const of = (instance: string) => claims.get(lower(instance)) ?? [];
+  const of = machinesBy(bm, "instance_uuid");
   const found = queued.map(({ instance, text }) => ({
     text: `instance ${instance} ${text}`,
     machines: of(instance),
@@ -82,19 +85,16 @@ export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   const alive = new Set(
     later.filter((now) => hasReported(before.get(now.id), now)).map(({ host }) => host),
   );
-  const busy = instances.flatMap(({ uuid, host, task_state, deleted }) =>
-    deleted ||
-    host === null ||
-    alive.has(host) ||
-    !task_state ||
-    known.has(lower(uuid)) ||
-    of(uuid).length === 0
-      ? []
-      : [{ text: `instance ${uuid} ${taskStateText(task_state, host)}`, machines: of(uuid) }],
-  );
+  function* busy(): Generator<MachineFact> {
+    for (const { uuid, host, task_state, deleted } of instances) {
+      if (deleted || host === null || !task_state) continue;
+      if (alive.has(host) || known.has(lower(uuid)) || of(uuid).length === 0) continue;
+      yield { text: `instance ${uuid} ${taskStateText(task_state, host)}`, machines: of(uuid) };
+    }
+  }
   return joined([
     judged(found, plan, ["N2I-D243"], WHAT, FIX),
-    judged(busy, plan, ["N2I-D243", "N2I-D206", "N2I-D100"], WHAT, FIX),
+    judged(busy(), plan, ["N2I-D243", "N2I-D206", "N2I-D100"], WHAT, FIX),
     unqueued === null
       ? FINE
       : warning(
@@ -114,25 +114,14 @@ const SOFT = "soft-delete";
  * @source facts/ironic.md 5.2; nova 2014.2:nova/compute/manager.py _reclaim_queued_deletes
  */
 export const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
-  const gone = new Set(
-    nova.instances.filter(({ deleted }) => deleted).map(({ uuid }) => lower(uuid)),
-  );
   const claimed = machinesBy(bm, "instance_uuid");
-  const queued = nova.instances
-    .filter(({ deleted, vm_state }) => !deleted && vm_state === SOFT)
-    .flatMap(({ uuid }) =>
-      (claimed.get(lower(uuid)) ?? [])
-        .filter((id) => plan?.skipped.has(id) !== true)
-        .map((id) => `bm_nodes.id=${id} ${uuid}`),
-    );
+  const queued = createSeveral();
+  for (const { uuid, deleted, vm_state } of nova.instances)
+    for (const id of deleted || vm_state !== SOFT ? [] : claimed(uuid))
+      if (plan?.skipped.has(id) !== true) queued.add(`bm_nodes.id=${id} ${uuid}`);
   return joined([
     judged(
-      bm.nodes
-        .filter(({ instance_uuid }) => gone.has(lower(instance_uuid)))
-        .map(({ id, instance_uuid }) => ({
-          text: `bm_nodes.id=${id} ${instance_uuid}`,
-          machines: [id],
-        })),
+      gone(bm, nova),
       plan,
       ["N2I-D202"],
       "machines whose instance is deleted in nova, which tears down what a node names",
@@ -146,3 +135,10 @@ export const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
     ),
   ]);
 });
+
+function* gone(bm: BmFacts, { instances }: NovaFacts): Generator<MachineFact> {
+  const rows = index(instances, "uuid");
+  for (const { id, instance_uuid } of bm.nodes)
+    if (rows(instance_uuid).some(({ deleted }) => deleted))
+      yield { text: `bm_nodes.id=${id} ${instance_uuid}`, machines: [id] };
+}

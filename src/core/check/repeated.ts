@@ -1,6 +1,7 @@
 import type { CheckResult, CheckView, PlanFacts } from "../../model/check.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
 import { POWER_AHEAD, POWER_MAX_AGE } from "../../model/power.ts";
+import { createSeveral } from "../../model/text.ts";
 import { FINE, failure, fine, joined, LEFT_OUT, resultOf, warning } from "./look.ts";
 
 /**
@@ -32,19 +33,21 @@ export function repeated(title: string, plan: PlanFacts | null): readonly CheckR
   return codes
     .filter((code) => REPEATED[code] === title)
     .flatMap((code) => {
-      const of = (accepted: boolean): readonly string[] =>
-        plan.machines
-          .filter(({ findings }) => findings.get(code) === accepted)
-          .map(({ id, uuid }) => `bm_nodes.id=${id} ${uuid}`);
       const alone = (plan.nova?.findings ?? [])
         .filter((found) => found.code === code)
         .map(({ place, message }) => `${place} ${message}`);
+      const [open, accepted] = [createSeveral(), createSeveral()];
+      for (const text of alone) open.add(text);
+      for (const { id, uuid, findings } of plan.machines) {
+        const taken = findings.get(code);
+        if (taken !== undefined) (taken ? accepted : open).add(`bm_nodes.id=${id} ${uuid}`);
+      }
       const { severity, title: what, advice } = FINDINGS[code];
       const result = severity === "blocks" ? "Failure" : "Warning";
       return [
-        resultOf([...alone, ...of(false)], `findings ${code} of the plan, ${what}`, advice, result),
+        resultOf(open, `findings ${code} of the plan, ${what}`, advice, result),
         resultOf(
-          of(true),
+          accepted,
           `findings ${code} of the plan, ${what}, as you accepted`,
           advice,
           "Warning",

@@ -1,4 +1,5 @@
-import type { BmFacts } from "../../model/check.ts";
+import type { BmFacts, IronicFacts, NovaFacts, PlanFacts } from "../../model/check.ts";
+import { index } from "../../model/packed.ts";
 import { hasReported } from "../hosts/running.ts";
 import {
   FINE,
@@ -6,7 +7,9 @@ import {
   isRefused,
   joined,
   judged,
+  lineOf,
   lower,
+  type MachineFact,
   machinesBy,
   needing,
   resultOf,
@@ -26,13 +29,11 @@ const STILL = 20;
  */
 export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
   const { beats, later, instances } = nova;
-  const ours = bm.nodes.filter(({ id }) => plan?.skipped.has(id) !== true);
-  const claimed = new Set(ours.map(({ instance_uuid }) => lower(instance_uuid)));
-  const watched = new Set([
-    ...ours.map(({ service_host }) => service_host),
-    ...instances.filter(({ uuid }) => claimed.has(lower(uuid))).map(({ host }) => host),
-    ...(plan?.nova?.stopped ?? []),
-  ]);
+  const claims = machinesBy(bm, "instance_uuid");
+  const isOurs = (id: number): boolean => plan?.skipped.has(id) !== true;
+  const watched = new Set<string | null>(plan?.nova?.stopped);
+  for (const { id, service_host } of bm.nodes) if (isOurs(id)) watched.add(service_host);
+  for (const { uuid, host } of instances) if (claims(uuid).some(isOurs)) watched.add(host);
   const before = new Map(beats.map((beat) => [beat.id, beat]));
   const running = later
     .filter(({ host }) => watched.has(host))
@@ -61,20 +62,10 @@ const DEPLOYING: ReadonlySet<string> = new Set([
 
 /** @source facts/nova-bm.md 2.3, in-flight set */
 export const deploys = needing(["bm"], ({ bm, nova, plan }) => {
-  const machines = bm.nodes
-    .filter(({ instance_uuid, task_state }) => instance_uuid && DEPLOYING.has(task_state ?? ""))
-    .map(({ id, task_state }) => ({ text: `bm_nodes.id=${id} ${task_state}`, machines: [id] }));
-  const of = machinesOf(bm);
   const read = nova !== null && !isRefused(nova);
-  const instances = (read ? nova.instances : [])
-    .filter(({ task_state, deleted }) => !deleted && task_state)
-    .map((row) => ({
-      text: `instance ${row.uuid} ${row.task_state}`,
-      machines: of(row),
-    }));
   return joined([
     judged(
-      [...machines, ...instances],
+      inFlight(bm, read ? nova.instances : []),
       plan,
       ["N2I-D100", "N2I-D206"],
       "deployments or tasks in flight",
@@ -84,11 +75,23 @@ export const deploys = needing(["bm"], ({ bm, nova, plan }) => {
   ]);
 });
 
+function* inFlight(bm: BmFacts, instances: NovaFacts["instances"]): Generator<MachineFact> {
+  for (const { id, instance_uuid, task_state } of bm.nodes)
+    if (instance_uuid && DEPLOYING.has(task_state ?? ""))
+      yield { text: `bm_nodes.id=${id} ${task_state}`, machines: [id] };
+  const of = machinesOf(bm);
+  for (const row of instances)
+    if (!row.deleted && row.task_state)
+      yield { text: `instance ${row.uuid} ${row.task_state}`, machines: of(row) };
+}
+
 /** Machines that claim an instance, or the one that nova places it on. */
 function machinesOf(bm: BmFacts) {
   const [claims, machines] = [machinesBy(bm, "instance_uuid"), machinesBy(bm, "uuid")];
-  return (row: { readonly uuid: string; readonly node: string | null }): readonly number[] =>
-    claims.get(lower(row.uuid)) ?? machines.get(lower(row.node)) ?? [];
+  return (row: { readonly uuid: string; readonly node: string | null }): readonly number[] => {
+    const claiming = claims(row.uuid);
+    return claiming.length > 0 ? claiming : machines(row.node);
+  };
 }
 
 /**
@@ -97,32 +100,33 @@ function machinesOf(bm: BmFacts) {
  *
  * @source facts/nova-bm.md 2.4
  */
-export const duplicates = needing(["bm"], ({ bm, plan }) => {
-  const lines = new Map(plan?.machines.map(({ id, findings }) => [id, findings]));
-  const having = (code: string, ids: readonly number[]): readonly number[] =>
-    ids.filter((id) => lines.get(id)?.has(code));
-  const found = [...machinesBy(bm, "instance_uuid")]
-    .filter(([, ids]) => ids.length > 1)
-    .map(([uuid, ids]) => {
-      const text = `${uuid} by bm_nodes.id ${ids.join(" and ")}`;
-      const left = ids.filter((id) => plan?.skipped.has(id) !== true);
-      const wrong = [
-        having("N2I-D102", left),
-        having("N2I-D103", left),
-        left.length > 1 ? left : [],
-      ];
-      // One claim is no duplicate; the others are then what is listed as skipped.
-      const machines = wrong.find((some) => some.length > 0);
-      return { text, machines: machines ?? ids.filter((id) => !left.includes(id)) };
-    });
-  return judged(
-    found,
+export const duplicates = needing(["bm"], ({ bm, plan }) =>
+  judged(
+    claimedTwice(bm, plan),
     plan,
     ["N2I-D102", "N2I-D103"],
     "instances claimed by several machines",
     "nova show INSTANCE names the node that has it; for each of the others, in nova_bm: UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE', then extract and plan again",
-  );
-});
+  ),
+);
+
+function* claimedTwice(bm: BmFacts, plan: PlanFacts | null): Generator<MachineFact> {
+  const claims = machinesBy(bm, "instance_uuid");
+  const line = lineOf(plan);
+  const having = (code: string, ids: readonly number[]): readonly number[] =>
+    ids.filter((id) => line(id)?.findings.has(code));
+  for (const { id: machine, instance_uuid } of bm.nodes) {
+    const ids = claims(instance_uuid);
+    // Each instance once, with the first that claims it.
+    if (ids.length < 2 || ids[0] !== machine) continue;
+    const text = `${lower(instance_uuid)} by bm_nodes.id ${ids.join(" and ")}`;
+    const left = ids.filter((id) => plan?.skipped.has(id) !== true);
+    const wrong = [having("N2I-D102", left), having("N2I-D103", left), left.length > 1 ? left : []];
+    // One claim is no duplicate; the others are then what is listed as skipped.
+    const machines = wrong.find((some) => some.length > 0);
+    yield { text, machines: machines ?? ids.filter((id) => !left.includes(id)) };
+  }
+}
 
 /** Which side is wrong nobody but the machine knows. @source facts/nova-bm.md 1.11, 5.1 */
 const MATCH =
@@ -132,38 +136,42 @@ const MATCH =
  * The sets of instance_uuid of nova_bm and nova are one, on the same machines. What nova has on a
  * compute host of nova-baremetal is on one of its machines, or on one Ironic has already.
  */
-export const unmatched = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
-  const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
-  const claimed = machinesBy(bm, "instance_uuid");
-  const machines = machinesBy(bm, "uuid");
-  const of = machinesOf(bm);
-  const claims = bm.nodes.flatMap(({ id, uuid: machine, instance_uuid }) => {
-    if (!instance_uuid) return [];
-    const row = instances.get(lower(instance_uuid));
-    const text = `bm_nodes.id=${id} ${lower(instance_uuid)}`;
-    if (row === undefined) return [{ text: `${text} is unknown to nova`, machines: [id] }];
-    if (row.deleted || lower(row.node) === lower(machine)) return [];
-    // Of several that claim it, one may be right; Duplicate instances has the others.
-    const ids = claimed.get(lower(instance_uuid)) ?? [];
-    const right = machines.get(lower(row.node)) ?? [];
-    if (right.some((other) => ids.includes(other))) return [];
-    return [{ text: `${text} is on node ${row.node ?? "none"} in nova`, machines: [id] }];
-  });
-  const native = new Set(
-    isRefused(ironic) ? [] : ironic.nodes.map(({ instance_uuid }) => lower(instance_uuid)),
-  );
-  const alone = nova.instances
-    .filter(({ uuid, deleted }) => !deleted && !claimed.has(lower(uuid)))
-    .filter(({ uuid }) => !native.has(lower(uuid)))
-    .map((row) => ({
-      text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} in nova alone`,
-      machines: of(row),
-    }));
-  return judged(
-    [...claims, ...alone],
+export const unmatched = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) =>
+  judged(
+    withoutTheirLike(bm, nova, isRefused(ironic) ? [] : ironic.nodes),
     plan,
     ["N2I-D201", "N2I-D103", "N2I-D203", "N2I-D207"],
     "instances without their like",
     MATCH,
-  );
-});
+  ),
+);
+
+function* withoutTheirLike(
+  bm: BmFacts,
+  { instances }: NovaFacts,
+  nodes: IronicFacts["nodes"],
+): Generator<MachineFact> {
+  const rows = index(instances, "uuid");
+  const [claimed, machines] = [machinesBy(bm, "instance_uuid"), machinesBy(bm, "uuid")];
+  for (const { id, uuid: machine, instance_uuid } of bm.nodes) {
+    if (!instance_uuid) continue;
+    const row = rows(instance_uuid).at(-1);
+    const text = `bm_nodes.id=${id} ${lower(instance_uuid)}`;
+    if (row === undefined) {
+      yield { text: `${text} is unknown to nova`, machines: [id] };
+      continue;
+    }
+    if (row.deleted || lower(row.node) === lower(machine)) continue;
+    // Of several that claim it, one may be right; Duplicate instances has the others.
+    const ids = claimed(instance_uuid);
+    if (machines(row.node).some((other) => ids.includes(other))) continue;
+    yield { text: `${text} is on node ${row.node ?? "none"} in nova`, machines: [id] };
+  }
+  const [native, of] = [index(nodes, "instance_uuid"), machinesOf(bm)];
+  for (const row of instances)
+    if (!row.deleted && claimed(row.uuid).length === 0 && native(row.uuid).length === 0)
+      yield {
+        text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} in nova alone`,
+        machines: of(row),
+      };
+}

@@ -1,6 +1,17 @@
 import type { IronicFacts } from "../../model/check.ts";
+import { createSeveral } from "../../model/text.ts";
 import { lentIndexes, onceLoaded, slowDelete } from "../plan/delete-cost.ts";
-import { fine, isRefused, lower, needing, resultOf, unseen, warning } from "./look.ts";
+import {
+  countOf,
+  fine,
+  isRefused,
+  needing,
+  planned,
+  resultOf,
+  said,
+  unseen,
+  warning,
+} from "./look.ts";
 
 /**
  * A node is ours when the run's journal says so. The mark alone says that this tool loaded it, by
@@ -10,11 +21,13 @@ import { fine, isRefused, lower, needing, resultOf, unseen, warning } from "./lo
  */
 export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
   if (ironic.nodes.length === 0) return fine("Ironic is empty.");
-  const others = ironic.nodes.filter(({ uuid }) => !ours.has(lower(uuid)));
+  const others = said(ironic.nodes, ({ uuid, marked }) =>
+    ours.has(uuid) ? null : `${uuid}${marked ? " with our mark" : ""}`,
+  );
   return others.length === 0
     ? fine(`${ironic.nodes.length} nodes, all loaded by this run.`)
     : resultOf(
-        others.map(({ uuid, marked }) => `${uuid}${marked ? " with our mark" : ""}`),
+        others,
         "nodes this run did not load, by its journal",
         "look whose they are; for one with our mark, rollback of the run that loaded it; to load beside them, plan --beside-others",
         plan?.besideOthers === true ? "Warning" : "Failure",
@@ -23,7 +36,7 @@ export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
 
 /** Before the load its ports are the plan's. */
 export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
-  const nodes = plan?.machines.filter(({ blocked }) => !blocked).length ?? ironic.nodes.length;
+  const nodes = plan ? countOf(plan.machines, ({ blocked }) => !blocked) : ironic.nodes.length;
   const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
   const slow = slowDelete(nodes, keys);
   if (slow !== null) return warning(slow.what, slow.fix);
@@ -37,14 +50,16 @@ const NETBOOT = "N2I-D403";
 export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
   if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
   if (isRefused(bm)) return unseen("--nova-bm-db");
-  const lines = new Map(plan?.machines.map((line) => [lower(line.uuid), line.findings]));
-  const tenants = bm.nodes.filter(({ id, uuid, instance_uuid }) => {
-    if (!instance_uuid || plan?.skipped.has(id)) return false;
-    return plan === null || lines.get(lower(uuid))?.has(NETBOOT) === true;
-  });
-  const open = tenants.filter(({ uuid }) => lines.get(lower(uuid))?.get(NETBOOT) !== true);
+  const lines = planned(plan);
+  const [open, accepted] = [createSeveral(), createSeveral()];
+  for (const { id, uuid, instance_uuid } of bm.nodes) {
+    if (!instance_uuid || plan?.skipped.has(id)) continue;
+    const taken = lines({ id, uuid })?.findings.get(NETBOOT);
+    if (plan !== null && taken === undefined) continue;
+    (taken === true ? accepted : open).add(`bm_nodes.id=${id} ${uuid}`);
+  }
   return resultOf(
-    (open.length > 0 ? open : tenants).map(({ id, uuid }) => `bm_nodes.id=${id} ${uuid}`),
+    open.length > 0 ? open : accepted,
     open.length > 0
       ? "machines that boot from the network, which this Ironic cannot"
       : "machines that this Ironic cannot boot, as you accepted",
@@ -68,7 +83,7 @@ export const conductors = needing(["ironic"], ({ ironic }) => {
 });
 
 function isHeld({ nodes }: IronicFacts): boolean {
-  return nodes.length > 0 && nodes.every(({ staged }) => staged);
+  return nodes.length > 0 && countOf(nodes, ({ staged }) => !staged) === 0;
 }
 
 /**
@@ -78,15 +93,10 @@ function isHeld({ nodes }: IronicFacts): boolean {
  */
 export const power = needing(["ironic"], ({ ironic }) => {
   return resultOf(
-    ironic.nodes
-      .filter(
-        ({ maintenance, instance_uuid, power_state }) =>
-          maintenance &&
-          instance_uuid !== null &&
-          power_state !== null &&
-          power_state !== "power on",
-      )
-      .map(({ uuid, power_state }) => `${uuid} ${power_state}`),
+    said(ironic.nodes, ({ uuid, maintenance, instance_uuid, power_state }) => {
+      if (!maintenance || instance_uuid === null || power_state === null) return null;
+      return power_state === "power on" ? null : `${uuid} ${power_state}`;
+    }),
     "machines in use and in maintenance with a recorded power state nova would act on",
     "UPDATE nodes SET power_state=NULL WHERE uuid='NODE' AND maintenance, before nova-compute starts",
   );

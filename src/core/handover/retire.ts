@@ -11,14 +11,15 @@ export interface Gate {
 
 const UNTOLD = "nothing says where Nova is, which the plan has; give --nova-db";
 
-/** nova_bm's own tables, in the order they are dropped: what names the database goes last. */
-export const DROPPED = [
+/** nova_bm's own tables, and those of leases, in the order they are dropped: what names the database goes last. */
+export const DROPPED: readonly string[] = [
+  ...["bm_boot_records", "bm_locks", "bm_service_leases"],
   "bm_deployments",
   "bm_pxe_ips",
   "bm_interfaces",
   "bm_nodes",
   "migrate_version",
-] as const;
+];
 
 /** Tables that tell that another service lives in the same database. */
 const OTHERS = ["instances", "compute_nodes", "nodes", "conductors", "flavors"];

@@ -45,51 +45,60 @@ export interface ComputeFault {
 const HELD = 1000;
 const NONE = "no live compute node of the ironic driver";
 
+/** Looks at machines batch by batch; what all of them together tell it says at the end. */
+interface ComputesAudit {
+  readonly look: (batch: readonly PlannedMachine[]) => AsyncGenerator<ComputeFault>;
+  readonly end: () => Generator<ComputeFault>;
+}
+
 /**
  * What is wrong with the live compute nodes of a plan's machines. Before the new nova-compute ran
  * there need not be any; once it did, or one machine has one of the ironic driver, each must.
  *
  * @source facts/systems.md D-14, D-15; facts/rehearsal.md 4
  */
-export async function* auditComputes(
-  machines: AsyncIterable<readonly PlannedMachine[]>,
+export function createComputesAudit(
   now: HypervisorsNow,
   choice: Choice,
   tally: HypervisorTally,
-): AsyncGenerator<ComputeFault> {
+): ComputesAudit {
   let started = false;
   const without: (string | null)[] = [];
   let more = 0;
-  for await (const batch of machines) {
-    const lines = batch.filter(({ records }) => nodeOf(records) !== undefined);
-    const uuids = lines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
-    const found = await now.computesOf(uuids);
-    const deleted = await now.deletedOf(uuids);
-    const providers = (await now.providersOf?.(uuids)) ?? null;
-    for (const line of lines) {
-      const machine = line.uuid;
-      const key = machine?.toLowerCase() ?? "";
-      const rows = found.get(key) ?? [];
-      const has = rows.some(({ hypervisor_type }) => hypervisor_type === "ironic");
-      started ||= has;
-      for (const fault of computeFaults(line, rows)) yield { machine, fault };
-      const why = has ? null : missing(line, rows, deleted.get(key) ?? [], now, choice);
-      if (why !== null) yield { machine, fault: `${NONE}, ${why}` };
-      if (has) tally.hypervisors += 1;
-      else if (why === null && without.length < HELD) without.push(machine);
-      else if (why === null) more += 1;
-      if (!has || providers === null) continue;
-      tally.providers += 1;
-      for (const fault of providerFaults(providers.get(key))) yield { machine, fault };
-    }
-  }
-  if (!started) {
-    tally.awaited = without.length + more;
-    return;
-  }
-  for (const machine of without)
-    yield { machine, fault: `${NONE}, and other machines have theirs` };
-  if (more > 0) yield { machine: null, fault: `${more} more machines have ${NONE}` };
+  return {
+    async *look(batch) {
+      const lines = batch.filter(({ records }) => nodeOf(records) !== undefined);
+      const uuids = lines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
+      const found = await now.computesOf(uuids);
+      const deleted = await now.deletedOf(uuids);
+      const providers = (await now.providersOf?.(uuids)) ?? null;
+      for (const line of lines) {
+        const machine = line.uuid;
+        const key = machine?.toLowerCase() ?? "";
+        const rows = found.get(key) ?? [];
+        const has = rows.some(({ hypervisor_type }) => hypervisor_type === "ironic");
+        started ||= has;
+        for (const fault of computeFaults(line, rows)) yield { machine, fault };
+        const why = has ? null : missing(line, rows, deleted.get(key) ?? [], now, choice);
+        if (why !== null) yield { machine, fault: `${NONE}, ${why}` };
+        if (has) tally.hypervisors += 1;
+        else if (why === null && without.length < HELD) without.push(machine);
+        else if (why === null) more += 1;
+        if (!has || providers === null) continue;
+        tally.providers += 1;
+        for (const fault of providerFaults(providers.get(key))) yield { machine, fault };
+      }
+    },
+    *end() {
+      if (!started) {
+        tally.awaited = without.length + more;
+        return;
+      }
+      for (const machine of without)
+        yield { machine, fault: `${NONE}, and other machines have theirs` };
+      if (more > 0) yield { machine: null, fault: `${more} more machines have ${NONE}` };
+    },
+  };
 }
 
 /** Why a machine must have a compute node of the ironic driver; null: it need not have one yet. */

@@ -37,6 +37,17 @@ export function restOfMinute(beats: readonly HostBeat[]): number {
   return HEARTBEAT - Math.min(...young);
 }
 
+/**
+ * Whether Nova calls a service up by its age: from the future as from the past. Less than a minute ahead
+ * is only clocks that differ.
+ *
+ * @param down seconds
+ * @source nova@26.2.2:nova/servicegroup/drivers/db.py is_up
+ */
+export function isUp({ age }: Pick<HostBeat, "age">, down: number): boolean {
+  return age !== null && age < down && -age < Math.max(down, HEARTBEAT);
+}
+
 /** Whether a service reported between two looks, or came. Other changes of its row are somebody else's. */
 export function hasReported(
   was: Pick<HostBeat, "report_count" | "last_seen_up"> | undefined,

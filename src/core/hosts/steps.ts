@@ -52,7 +52,7 @@ export function instanceStep(
  * @source facts/nova-bm.md 5.1, 5.2, 5.3; facts/systems.md A3
  */
 export function moveComputes(
-  { uuid: machine, service_host }: PlannedMachine,
+  { uuid: machine, service_host }: Pick<PlannedMachine, "uuid" | "service_host">,
   computes: readonly ComputeRow[],
   services: readonly NovaService[],
   to: string,

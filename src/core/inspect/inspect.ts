@@ -59,12 +59,7 @@ function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
   const place = `${where} instance_uuid`;
   const { instance } = nova;
   return [
-    ...findingIf(
-      !nova.service,
-      "N2I-D205",
-      `${where} service_host`,
-      `no live nova-compute is called ${showColumn(node.service_host)}`,
-    ),
+    ...(nova.service ? NO_FINDINGS : [unserved(node, where)]),
     ...nova.others.map((uuid) =>
       finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} names this node`),
     ),
@@ -83,6 +78,13 @@ function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
   ];
 }
 
+const NO_FINDINGS: readonly Finding[] = [];
+
+function unserved({ service_host }: Machine["node"], where: string): Finding {
+  const what = `no live nova-compute is called ${showColumn(service_host)}`;
+  return finding("N2I-D205", `${where} service_host`, what);
+}
+
 function inspectInstance(
   instance: Instance,
   node: Machine["node"],
@@ -93,13 +95,16 @@ function inspectInstance(
   const { flavor, host } = instance;
   // A disputed instance names the winner; the loser has a finding of its own.
   const misplaced = !disputed && instance.node?.toLowerCase() !== node.uuid?.toLowerCase();
-  const hosts = `instances.host is ${showColumn(host)}, service_host ${showColumn(node.service_host)}`;
-  const gone =
+  const hosts = (): string =>
+    `instances.host is ${showColumn(host)}, service_host ${showColumn(node.service_host)}`;
+  const gone = (): string =>
     flavor === null ? "nova has no such flavor" : `flavor ${showColumn(flavor.name)} is deleted`;
   return [
-    ...findingIf(misplaced, "N2I-D203", place, `instances.node is ${showColumn(instance.node)}`),
-    ...findingIf(host !== node.service_host, "N2I-D204", place, hosts),
-    ...findingIf(flavor === null || flavor.deleted, "N2I-D208", place, gone),
+    ...(misplaced
+      ? [finding("N2I-D203", place, `instances.node is ${showColumn(instance.node)}`)]
+      : NO_FINDINGS),
+    ...(host === node.service_host ? NO_FINDINGS : [finding("N2I-D204", place, hosts())]),
+    ...(flavor === null || flavor.deleted ? [finding("N2I-D208", place, gone())] : NO_FINDINGS),
     ...findingIf(
       instance.vifs === null,
       "N2I-D209",

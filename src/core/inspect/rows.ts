@@ -31,6 +31,8 @@ export function inspectRows(machine: Machine): readonly Finding[] {
   ];
 }
 
+const NONE: readonly Finding[] = [];
+
 const UNDECIDED = "deleted is NULL, so nova never saw it";
 
 /** Nova makes whole numbers of them, and fails at any other text. @source facts/ironic.md 3.3 */
@@ -40,13 +42,13 @@ function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[
   const deployed = node.instance_uuid && nova === null ? DEPLOYED : [];
   const odd = [...own, ...deployed].flatMap((column) => {
     const value = node[column] ?? null;
-    if (value === null || Number.isSafeInteger(value)) return [];
+    if (value === null || Number.isSafeInteger(value)) return NONE;
     return [finding("N2I-D021", `${where} ${column}`, `${column} is ${show(String(value))}`)];
   });
   const absent = own.flatMap((column) => {
     const value = node[column];
     const none = value === null || (typeof value === "number" && value <= 0);
-    return findingIf(none, "N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`);
+    return none ? [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)] : NONE;
   });
   return [...odd, ...absent];
 }
@@ -90,11 +92,11 @@ function spelling(
   { interfaces, nova, node }: Machine,
   where: string,
 ): readonly Finding[] {
-  if (mac === null) return [];
+  if (mac === null) return NONE;
   const isSame = (other: BmInterface): boolean =>
-    other.deleted !== true && normaliseMac(other.address ?? "") === mac;
+    other.deleted !== true && (other === row || normaliseMac(other.address ?? "") === mac);
   const first = interfaces.find(isSame);
-  if (first === undefined || first.id === row.id) return [];
+  if (first === undefined || first.id === row.id) return NONE;
   const same = interfaces.filter(isSame);
   const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
   const place = `${where} address`;
@@ -130,14 +132,15 @@ function inspectMac(value: unknown, place: string): readonly Finding[] {
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
   const values = columnsOf(row);
-  return Object.keys(values)
-    .filter((column) => {
-      const value = values[column];
-      return typeof value === "string" && value.includes("\0");
-    })
-    .map((column) =>
-      finding("N2I-D009", `${table}.id=${row.id} ${column}`, "holds a NUL character"),
-    );
+  let found = NONE;
+  // Rows made here: nothing is inherited.
+  for (const column in values) {
+    const value = values[column];
+    if (typeof value !== "string" || !value.includes("\0")) continue;
+    const place = `${table}.id=${row.id} ${column}`;
+    found = [...found, finding("N2I-D009", place, "holds a NUL character")];
+  }
+  return found;
 }
 
 /** Its interfaces should have gone with it; migration 006 and hand-written rows leave some. @source facts/nova-bm.md 1.4, 1.6 */

@@ -1,7 +1,7 @@
 import type { TokenOwner } from "../../model/served.ts";
 import type { Expression } from "./expression.ts";
-import { type Action, ADMIN, namesOf } from "./nova.ts";
-import type { Policy } from "./read.ts";
+import { ADMIN } from "./nova.ts";
+import type { AskedRule, Policy } from "./read.ts";
 
 type Value = string | boolean | null;
 type Target = ReadonlyMap<string, Value>;
@@ -17,7 +17,7 @@ interface Asked {
 }
 
 /** Whether Nova would let him: as in Nova, the request has no target, so no `%(...)s` matches. */
-export function allows(policy: Policy, rule: Action, who: TokenOwner): boolean {
+export function allows(policy: Policy, { names }: AskedRule, who: TokenOwner): boolean {
   const attributes = attributesOf(who);
   const asked = { policy, roles: who.roles, attributes };
   // Who is an administrator is asked with the caller himself for the target.
@@ -26,7 +26,7 @@ export function allows(policy: Policy, rule: Action, who: TokenOwner): boolean {
     ["project_id", who.project_id],
   ]);
   const isAdmin = named(ADMIN, { ...asked, isAdmin: null, target: self });
-  return named(namesOf(rule)[0], { ...asked, isAdmin, target: new Map() });
+  return named(names[0], { ...asked, isAdmin, target: new Map() });
 }
 
 function attributesOf(who: TokenOwner): Target {

@@ -1,22 +1,7 @@
 import { type Expression, parseRule } from "./expression.ts";
 
-/** What is asked: the list of nodes, or one of them. */
-export const ACTIONS = ["list", "show"] as const;
-export type Action = (typeof ACTIONS)[number];
-
 /** The rule by which Nova says who is_admin. */
 export const ADMIN = "context_is_admin";
-
-/** The name that Nova asks today, and those that older releases asked; the first that a file has is in force. */
-export function namesOf(action: Action): readonly [string, ...string[]] {
-  return [
-    `os_compute_api:os-baremetal-nodes:${action}`,
-    // Kilo through Ussuri; deprecated since.
-    "os_compute_api:os-baremetal-nodes",
-    // The v2 API of Juno through Mitaka.
-    "compute_extension:baremetal_nodes",
-  ];
-}
 
 const OWNER = "is_admin:True or project_id:%(project_id)s";
 
@@ -24,15 +9,9 @@ const OWNER = "is_admin:True or project_id:%(project_id)s";
  * Rules that Nova has in its code since Newton and that a file may name without defining them. Where a
  * release deprecates an older rule, Nova admits whom either of both admits, unless enforce_new_defaults is set.
  *
- * @source nova newton-eol through stable/2026.1, nova/policies/base.py, baremetal_nodes.py; in the comment, where a name is of some releases alone
+ * @source nova newton-eol through stable/2026.1, nova/policies/base.py; in the comment, where a name is of some releases alone
  */
 const IN_CODE: ReadonlyMap<string, string> = new Map([
-  ...ACTIONS.map((action): [string, string] => [
-    namesOf(action)[0],
-    `rule:${ADMIN} or rule:admin_api`,
-  ]),
-  ["os_compute_api:os-baremetal-nodes", "rule:admin_api"], // Newton through Ussuri
-  ["os_compute_api:os-baremetal-nodes:discoverable", "@"], // Newton, Ocata
   [ADMIN, "role:admin"],
   ["admin_or_owner", OWNER],
   ["admin_api", "is_admin:True"],
@@ -57,8 +36,11 @@ const IN_CODE: ReadonlyMap<string, string> = new Map([
   ["service_or_admin", `rule:service_api or rule:${ADMIN} or is_admin:True`],
 ]);
 
-/** A rule of Nova's code, or undefined where no release has that name. */
-export function inCode(name: string): Expression | undefined {
-  const text = IN_CODE.get(name);
+/** A rule of Nova's code, or undefined where no release has that name. @param own of the rules asked for */
+export function inCode(
+  name: string,
+  own: { readonly [name: string]: string },
+): Expression | undefined {
+  const text = Object.hasOwn(own, name) ? own[name] : IN_CODE.get(name);
   return text === undefined ? undefined : parseRule(text, (why) => new Error(why));
 }

@@ -1,14 +1,22 @@
 import { createRequire } from "node:module";
 import { MigrationError } from "../../model/error.ts";
 import { type Expression, parseRule } from "./expression.ts";
-import { ACTIONS, type Action, ADMIN, inCode, namesOf } from "./nova.ts";
+import { ADMIN, inCode } from "./nova.ts";
 
 const require = createRequire(import.meta.url);
 
 /** Of rules in rules, and of what stands in parentheses: oslo.policy ends at Python's 1000 calls. */
 const DEEPEST = 500;
 
-/** Nova's rules for the two requests, with every rule that they name. */
+/** A rule that a service asks for. */
+export interface AskedRule {
+  /** What is asked today, then what older releases asked: the first that a file has is in force. */
+  readonly names: readonly [today: string, ...older: string[]];
+  /** What Nova's code has of it, by name: a file may leave these out. */
+  readonly inCode: { readonly [name: string]: string };
+}
+
+/** The rules that were asked for, with every rule that they name. */
 export interface Policy {
   readonly rules: ReadonlyMap<string, Expression>;
 }
@@ -26,16 +34,18 @@ type Refuse = (line: number, why: string) => MigrationError;
  * Nova's policy.yaml or policy.json. What it leaves out is as in Nova's code.
  *
  * @param file its name, for errors
- * @throws MigrationError N2I-E109: it is no such file, or a rule that the two requests come to cannot be
+ * @throws MigrationError N2I-E109: it is no such file, or a rule that is asked for, or comes to be, cannot be
  *   understood, names one that does not exist, or comes back to itself
  */
-export function readPolicy(text: string, file: string): Policy {
+export function readPolicy(text: string, file: string, asked: readonly AskedRule[]): Policy {
   const refuse = refusalsOf(file);
-  return link(writtenIn(text, refuse), refuse);
+  return link(writtenIn(text, refuse), asked, refuse);
 }
 
-/** Nova's own: an administrator lists and shows. */
-export const DEFAULT_POLICY: Policy = link(new Map(), refusalsOf("Nova's code"));
+/** Nova's own. */
+export function defaultPolicy(asked: readonly AskedRule[]): Policy {
+  return link(new Map(), asked, refusalsOf("Nova's code"));
+}
 
 function refusalsOf(file: string): Refuse {
   return (line, why) => new MigrationError("N2I-E109", `${file}:${line}: ${why}`);
@@ -74,8 +84,12 @@ function readable<T>(read: () => T, refuse: Refuse): T {
   }
 }
 
-/** Every rule that the two requests come to, understood. */
-function link(written: ReadonlyMap<string, Written>, refuse: Refuse): Policy {
+/** Every rule that is asked for, or comes to be, understood. */
+function link(
+  written: ReadonlyMap<string, Written>,
+  wanted: readonly AskedRule[],
+  refuse: Refuse,
+): Policy {
   const rules = new Map<string, Expression>();
   const tooDeep = (line: number): MigrationError =>
     refuse(line, `rules name each other deeper than ${DEEPEST}`);
@@ -84,7 +98,8 @@ function link(written: ReadonlyMap<string, Written>, refuse: Refuse): Policy {
     if (found === undefined) return undefined;
     return parseRule(found.value, (why) => refuse(found.line, `rule ${name}: ${why}`));
   };
-  const asked = new Map(ACTIONS.map((action) => [namesOf(action)[0], inForce(action, understood)]));
+  const own = Object.assign({}, ...wanted.map((one) => one.inCode)) as AskedRule["inCode"];
+  const asked = new Map(wanted.map((one) => [one.names[0], inForce(one, understood)]));
   const depths = new Map<string, number>();
   /** @returns how deep the rule goes by itself; `above` is what has led to it */
   const visit = (name: string, by: readonly string[], above: number): number => {
@@ -94,7 +109,7 @@ function link(written: ReadonlyMap<string, Written>, refuse: Refuse): Policy {
     const known = depths.get(name);
     if (known !== undefined) return known;
     if (above > DEEPEST) throw tooDeep(line);
-    const rule = asked.get(name) ?? understood(name) ?? inCode(name) ?? understood("default");
+    const rule = asked.get(name) ?? understood(name) ?? inCode(name, own) ?? understood("default");
     if (rule === undefined) throw refuse(line, `rule ${by.at(-1)}: there is no rule ${name}`);
     const depth = depthOf(rule, above, (other, deep) => visit(other, [...by, name], deep));
     if (depth > DEEPEST) throw tooDeep(line);
@@ -110,17 +125,16 @@ function link(written: ReadonlyMap<string, Written>, refuse: Refuse): Policy {
 
 /** The newest name that the file has counts; an older one that does no more than name the newest is passed. */
 function inForce(
-  action: Action,
+  { names: [today, ...older], inCode: own }: AskedRule,
   understood: (name: string) => Expression | undefined,
 ): Expression | undefined {
-  const [today, ...older] = namesOf(action);
-  const own = understood(today);
-  if (own !== undefined) return own;
+  const found = understood(today);
+  if (found !== undefined) return found;
   for (const name of older) {
     const rule = understood(name);
     if (rule !== undefined && !(rule.kind === "rule" && rule.name === today)) return rule;
   }
-  return inCode(today);
+  return inCode(today, own);
 }
 
 function depthOf(

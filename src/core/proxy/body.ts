@@ -28,7 +28,7 @@ export function listedNode(node: unknown): ListedNode | null {
     id: node.uuid,
     interfaces: [],
     host: "IRONIC MANAGED",
-    task_state: textOrNull(node.provision_state),
+    task_state: stateOf(node.provision_state),
     cpus: size(properties.cpus),
     memory_mb: size(properties.memory_mb),
     disk_gb: size(properties.local_gb),
@@ -43,6 +43,11 @@ export function shownNode(node: unknown, ports: readonly unknown[]): ShownNode |
     isObject(port) && typeof port.address === "string" ? [{ address: port.address }] : [],
   );
   return { ...listed, interfaces, instance_uuid: textOrNull(node.instance_uuid) };
+}
+
+/** One name of a state, whichever microversion told it: 1.39 set this one apart. */
+function stateOf(value: Json | undefined): string | null {
+  return value === "inspect wait" ? "inspecting" : textOrNull(value);
 }
 
 function textOrNull(value: Json | undefined): string | null {

@@ -2,6 +2,7 @@ import type { PlanCounts, PlanHeader } from "../../model/artefact.ts";
 import type { FindingCode, Severity } from "../../model/findings.ts";
 import type { NovaPlanCounts, NovaPlanHeader } from "../../model/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
+import type { Unrehearsed } from "../../model/rehearsal.ts";
 
 /** A machine as a report lists it. */
 export interface ReportMachine {
@@ -113,8 +114,8 @@ export interface Measured {
   readonly ran: readonly RanCommand[];
   /** Rows that apply wrote, by the journal. */
   readonly loaded: Rate | null;
-  /** Rows that apply wrote on copies, by the last rehearsal, and those of Nova that had none; absent: there was none. */
-  readonly rehearsed?: Rate & { readonly left: number };
+  /** Rows that apply wrote on copies, by the last rehearsal, and what of Nova had none; absent: there was none. */
+  readonly rehearsed?: Rate & { readonly nova: Unrehearsed };
   /** Machines that conductors took over, by the journal. */
   readonly handed: Rate | null;
 }

@@ -1,3 +1,4 @@
+import type { Unrehearsed } from "../../model/rehearsal.ts";
 import type { Measured, RanCommand, WindowStep } from "./facts.ts";
 
 /** What a window is made of. */
@@ -93,9 +94,14 @@ function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
   };
 }
 
-/** Rows of Nova that a rehearsal had no copy of, as an afterthought. */
-export function butFor(left: number): string {
-  return left === 0 ? "" : ` but for ${left} rows of Nova`;
+const ALL = { left: 0 };
+
+/** What of Nova a rehearsal had no copy of, as an afterthought. */
+export function butFor({ left, over_api = 0 }: Unrehearsed): string {
+  const rows = left === 0 ? [] : [`${left} rows of Nova`];
+  const specs = over_api === 0 ? [] : [`${over_api} extra specs over Nova's API`];
+  const all = [...rows, ...specs].join(" and ");
+  return all === "" ? "" : ` but for ${all}`;
 }
 
 function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowStep {
@@ -112,7 +118,7 @@ function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowSt
   const [known, where] =
     loaded !== null && loaded.seconds > 0
       ? [loaded, "as before (journal.jsonl)"]
-      : [rehearsed, `as rehearsed${butFor(rehearsed?.left ?? 0)} (rehearsal.json)`];
+      : [rehearsed, `as rehearsed${butFor(rehearsed?.nova ?? ALL)} (rehearsal.json)`];
   if (known === undefined || known.seconds === 0) return asBefore("apply", measured.ran);
   const rate = known.count / known.seconds;
   return {

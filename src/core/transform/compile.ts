@@ -12,7 +12,7 @@ export type RuleSources = {
 interface Alternative {
   readonly place: string;
   readonly field: string;
-  readonly convert: readonly string[];
+  readonly convert: readonly ((value: Json) => Converted)[];
   readonly origin: number;
 }
 
@@ -21,7 +21,8 @@ export interface CompiledRule {
   readonly path: readonly [string, ...string[]];
   readonly to: string;
   readonly alternatives: readonly Alternative[];
-  readonly constant: { readonly value: Json; readonly origin: number } | null;
+  /** What it gives where none of these gives anything. */
+  readonly otherwise: Applied;
   readonly instanceOnly: boolean;
   readonly sparse: boolean;
   readonly missing: FindingCode | null;
@@ -62,7 +63,8 @@ function alternative(text: string, rule: Rule, origin: number): Alternative {
   return {
     place: source.slice(0, dot),
     field: source.slice(dot + 1),
-    convert: [own, rule.as].filter((name) => name !== undefined),
+    // Checked when the document was parsed: every converter named exists.
+    convert: [own, rule.as].flatMap((name) => CONVERTERS[name ?? ""] ?? []),
     origin,
   };
 }
@@ -100,7 +102,7 @@ export function compileRules(
       alternatives: from.map((text) =>
         alternative(text, rule, origins.number(to, originName(text, driver))),
       ),
-      constant:
+      otherwise:
         rule.value === undefined
           ? null
           : { value: rule.value, origin: origins.number(to, `constant: ${rule.why ?? "fixed"}`) },
@@ -142,30 +144,76 @@ function originName(text: string, driver: string): string {
   }
 }
 
-/** What one rule made of its sources. */
+/** What one rule made of its sources; null: nothing. */
 type Applied =
   | { readonly value: Json; readonly origin: number }
   | { readonly fault: string; readonly source: string }
   | null;
 
-export function applyRule(rule: CompiledRule, sources: RuleSources): Applied {
-  for (const { place, field, convert, origin } of rule.alternatives) {
-    let value = sources[place]?.[field];
-    if (value === undefined || value === null) continue;
-    for (const name of convert) {
-      // Checked when the document was parsed: every converter named exists.
-      const converted = CONVERTERS[name]?.(value as Json) ?? null;
-      if (converted === null) {
-        value = undefined;
-        break;
-      }
-      if ("fault" in converted) return { fault: converted.fault, source: `${place}.${field}` };
-      value = converted.value;
-    }
-    // Sources hold parsed JSON values only.
-    if (value !== undefined) return { value: value as Json, origin };
+export function applyRule(
+  { alternatives, otherwise }: CompiledRule,
+  sources: RuleSources,
+): Applied {
+  for (const alternative of alternatives) {
+    const applied = applyOne(alternative, sources);
+    if (applied !== null) return applied;
   }
-  return rule.constant;
+  return otherwise;
+}
+
+/** Rules for machines of which some places say the same, with all worked out that they read there. */
+export interface SettledRules {
+  readonly rules: readonly CompiledRule[];
+  /** Columns that are NULL where no rule gives them anything. */
+  readonly plain: readonly string[];
+}
+
+/**
+ * What is left of rules where these places are known: most read them alone, and give every such machine
+ * the same.
+ *
+ * @param keeps whether the machines keep their instances
+ */
+export function settleRules(
+  rules: readonly CompiledRule[],
+  fixed: RuleSources,
+  keeps: boolean,
+): SettledRules {
+  const going = rules.filter(({ instanceOnly }) => keeps || !instanceOnly);
+  return {
+    rules: going.map((rule) => settled(rule, fixed)).filter(givesSomething),
+    plain: rules
+      .filter(({ path, sparse }) => path.length === 1 && !sparse)
+      .map(({ path }) => path[0]),
+  };
+}
+
+function settled(rule: CompiledRule, fixed: RuleSources): CompiledRule {
+  const alternatives: Alternative[] = [];
+  for (const alternative of rule.alternatives) {
+    const known = alternative.place in fixed;
+    const applied = known ? applyOne(alternative, fixed) : null;
+    if (applied !== null) return { ...rule, alternatives, otherwise: applied };
+    if (!known) alternatives.push(alternative);
+  }
+  return { ...rule, alternatives };
+}
+
+function givesSomething({ alternatives, otherwise, missing }: CompiledRule): boolean {
+  return alternatives.length > 0 || otherwise !== null || missing !== null;
+}
+
+function applyOne({ place, field, convert, origin }: Alternative, sources: RuleSources): Applied {
+  // Sources hold parsed JSON values only.
+  let value = (sources[place]?.[field] ?? null) as Json;
+  if (value === null) return null;
+  for (const made of convert) {
+    const converted = made(value);
+    if (converted === null) return null;
+    if ("fault" in converted) return { fault: converted.fault, source: `${place}.${field}` };
+    value = converted.value;
+  }
+  return { value, origin };
 }
 
 /** Puts a value at a path of a record under construction; never over a value already there. */

@@ -1,10 +1,10 @@
 import type { Finding } from "../../model/finding.ts";
 import type { Json, JsonObject } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
-import type { DriverRow, Mapping, StateOutcome } from "../../model/mapping.ts";
+import type { DriverRow, Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
 import type { PowerReading } from "../../model/power.ts";
 import { bootSource } from "./boot.ts";
-import type { OriginTable, RuleSources } from "./compile.ts";
+import { type OriginTable, type RuleSources, type SettledRules, settleRules } from "./compile.ts";
 import { driverOf, hostOf } from "./driver.ts";
 import { fitting } from "./hardware.ts";
 import { compileProgram, type Program } from "./program.ts";
@@ -25,10 +25,11 @@ export interface Chosen {
   readonly findings: readonly Finding[];
 }
 
-/** A node's record, and the sources its ports are made of, too. */
+/** A node's record, and what its ports are made of, too. */
 export interface MadeNode extends Made {
   readonly sources: RuleSources;
   readonly keeps: boolean;
+  readonly port: SettledRules;
 }
 
 export type Nodes = ReturnType<typeof createNodes>;
@@ -60,8 +61,8 @@ export function createNodes(
     ]),
   );
   const site = compileSite(mapping.site);
-  const flatOf = lastOf(flat);
-  const capabilitiesOf = lastOf((conf: HostConfig | null) => capabilities(conf, mapping));
+  const flatOf = byObject(flat);
+  const rulesOf = rulesFor(mapping);
   return {
     choose(machine: Machine): Chosen {
       const decided = site.of(machine);
@@ -80,32 +81,28 @@ export function createNodes(
       chosen: Chosen & { readonly driver: NonNullable<Chosen["driver"]> },
       reading?: PowerReading,
     ): MadeNode {
-      const { set, conf, driver } = chosen;
-      const { outcome } = chosen.decision;
-      const keeps = mapping.states.outcomes[outcome].instance;
-      const settled = {
-        ...{ conf, driver: driver.row, outcome, site: set },
-        capabilities: capabilitiesOf(conf),
-      };
+      const { set, conf, driver, decision } = chosen;
+      const { program, row } = driver;
+      const rules = rulesOf(set, row, { program, conf, outcome: decision.outcome });
       const sources = {
-        ...nodeSources(asRead(machine, set), settled, mapping),
+        ...ownSources(asRead(machine, set), set, rules, mapping.target),
         power: reading?.power ? { state: `power ${reading.power}` } : null,
       };
-      const where = `bm_nodes.id=${machine.node.id}`;
-      const made = makeRecord("node", driver.program.node, sources, keeps, where);
-      return { ...made, sources, keeps };
+      const made = makeRecord("node", rules.node, sources, `bm_nodes.id=${machine.node.id}`);
+      return { ...made, sources, keeps: rules.keeps, port: rules.port };
     },
     /** What the site document says of machines that never came. */
     unmatched: site.unmatched,
   };
 }
 
-/** What was made of the value before, where this is the same: it nearly always is. */
-function lastOf<In, Out>(make: (value: In) => Out): (value: In) => Out {
-  let last: { readonly value: In; readonly made: Out } | null = null;
+/** What was made of an object before, where it is the same. */
+function byObject<In extends object, Out>(make: (value: In) => Out): (value: In) => Out {
+  const known = new WeakMap<In, Out>();
   return (value) => {
-    if (last === null || last.value !== value) last = { value, made: make(value) };
-    return last.made;
+    const made = known.get(value) ?? make(value);
+    known.set(value, made);
+    return made;
   };
 }
 
@@ -146,39 +143,94 @@ function stateOf(fields: JsonObject, site: JsonObject): JsonObject {
 
 /** What is settled of a machine before the rules run. */
 interface Settled {
+  readonly program: Program;
   readonly conf: HostConfig | null;
-  readonly driver: DriverRow;
   readonly outcome: StateOutcome;
-  /** What the site document sets. */
-  readonly site: JsonObject;
+}
+
+/** The rules for all machines of which the same is settled. */
+interface RulesFor extends Settled {
+  readonly keeps: boolean;
   readonly capabilities: string;
+  readonly node: SettledRules;
+  readonly port: SettledRules;
+}
+
+/** Works rules out once for all machines of which the same is settled and the site document sets the same. */
+function rulesFor(mapping: Mapping): (set: JsonObject, row: DriverRow, is: Settled) => RulesFor {
+  const bySet = byObject((_: JsonObject) => new Map<HostConfig | null, RulesFor[]>());
+  const make = (set: JsonObject, row: DriverRow, is: Settled): RulesFor => {
+    const keeps = mapping.states.outcomes[is.outcome].instance;
+    const fixed = fixedSources(set, row, is, mapping);
+    const { node, port } = is.program;
+    return {
+      ...{ ...is, keeps, capabilities: capabilities(is.conf, mapping) },
+      node: settleRules(node, fixed, keeps),
+      port: settleRules(port, fixed, keeps),
+    };
+  };
+  return (set, row, is) => {
+    const { program, conf, outcome } = is;
+    const byConf = bySet(set);
+    const known = byConf.get(conf) ?? [];
+    const found = known.find((one) => one.program === program && one.outcome === outcome);
+    if (found !== undefined) return found;
+    const made = make(set, row, is);
+    byConf.set(conf, [...known, made]);
+    return made;
+  };
 }
 
 /**
- * What the rules of the node table may read, by place.
+ * What rules read that all machines share of which the same is settled, by place.
  *
- * @source facts/nova-bm.md 3.1-3.2, 4.1, 5.4
+ * @source facts/nova-bm.md 3.1-3.2, 4.1
  */
-function nodeSources(
-  machine: Machine,
-  { conf, driver, outcome, site, capabilities: able }: Settled,
-  mapping: Mapping,
+function fixedSources(
+  site: JsonObject,
+  { name }: DriverRow,
+  { conf, outcome }: Settled,
+  { target, hardware }: Mapping,
 ): RuleSources {
+  const usual = target.drivers[name];
+  return {
+    conf: fieldsOf(conf),
+    site,
+    driver: usual ? fitting(usual, site.driver, hardware) : null,
+    state: stateOf(target.states[outcome] ?? NO_FIELDS, site),
+    target: {
+      node_version: target.versions.node,
+      port_version: target.versions.port,
+      boot_option: target.boot_option,
+      network_interface: target.network_interface,
+    },
+  };
+}
+
+/**
+ * What the rules of the node table may read of a machine itself, by place.
+ *
+ * @source facts/nova-bm.md 5.4
+ */
+function ownSources(
+  machine: Machine,
+  site: JsonObject,
+  { keeps, conf, capabilities: able }: RulesFor,
+  target: TargetDoc,
+) {
   const { node, nova } = machine;
-  const { target, states } = mapping;
   const flavor = nova?.instance?.flavor ?? null;
-  const keeps = states.outcomes[outcome].instance && !isReaped(machine);
-  const usual = target.drivers[driver.name];
+  const reaped = isReaped(machine);
   const fields: { readonly [field: string]: Json } = {
     capabilities: able,
     ephemeral_gb: ephemeralGb(machine),
-    released_instance: keeps ? null : node.instance_uuid,
+    released_instance: keeps && !reaped ? null : node.instance_uuid,
     // ironic's ssh driver takes one of key file and password; nova-baremetal preferred the key.
     ssh_password:
       conf === null || conf.virtual_power_host_key ? null : conf.virtual_power_host_pass,
   };
   return {
-    bm_nodes: isReaped(machine) ? { ...columnsOf(node), instance_uuid: null } : columnsOf(node),
+    bm_nodes: reaped ? { ...columnsOf(node), instance_uuid: null } : columnsOf(node),
     nova: fieldsOf(nova?.instance),
     flavor: flavor === null ? null : { swap: flavor.swap, cpu_arch: flavor.extra_specs.cpu_arch },
     image: nova?.instance
@@ -188,16 +240,6 @@ function nodeSources(
         }
       : null,
     boot: fieldsOf(bootSource(machine, site, target)),
-    conf: fieldsOf(conf),
-    site,
-    driver: usual ? fitting(usual, site.driver, mapping.hardware) : null,
-    state: stateOf(target.states[outcome] ?? NO_FIELDS, site),
-    target: {
-      node_version: target.versions.node,
-      port_version: target.versions.port,
-      boot_option: target.boot_option,
-      network_interface: target.network_interface,
-    },
     machine: fields,
   };
 }

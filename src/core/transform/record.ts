@@ -1,7 +1,7 @@
 import { type Finding, finding } from "../../model/finding.ts";
 import type { Json } from "../../model/json.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
-import { applyRule, type CompiledRule, place, type RuleSources } from "./compile.ts";
+import { applyRule, place, type RuleSources, type SettledRules } from "./compile.ts";
 
 export interface Made {
   readonly record: Desired;
@@ -12,23 +12,18 @@ export interface Made {
  * Runs the rules over one machine or interface. The first rule that gives a field wins; a plain
  * column no rule could fill is NULL, so that verify sees when somebody fills it.
  *
- * @param keeps whether the machine keeps its instance
  * @param place shown with findings: `bm_nodes.id=9`
  */
 export function makeRecord(
   resource: Resource,
-  rules: readonly CompiledRule[],
+  { rules, plain }: SettledRules,
   sources: RuleSources,
-  keeps: boolean,
   where: string,
 ): Made {
   const row: Record<string, Json> = {};
   const origins: number[] = [];
   const findings: Finding[] = [];
-  const plain: string[] = [];
   for (const rule of rules) {
-    if (rule.path.length === 1 && !rule.sparse) plain.push(rule.path[0]);
-    if (rule.instanceOnly && !keeps) continue;
     const applied = applyRule(rule, sources);
     if (applied === null) {
       if (rule.missing !== null && !isSet(row, rule.path))

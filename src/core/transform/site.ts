@@ -75,18 +75,21 @@ function matcher(entry: SiteEntry) {
   };
 }
 
+/** Decisions that are remembered, by the entries they are of: machines that match the same share one. */
+const DECISIONS = 1000;
+
 /** Reads the site document once; asks it for each machine. */
 export function compileSite(site: Site) {
-  const entries = site.machines.map((entry) => ({ entry, ...matcher(entry) }));
+  const entries = site.machines.map((entry, at) => ({ entry, at, ...matcher(entry) }));
   const matched = new Set<SiteEntry>();
-  let last: readonly SiteEntry[] = [];
-  let decided = NOTHING;
+  const known = new Map<string, Decided>();
   const of = (machine: Machine): Decided => {
-    const own = entries.filter(({ matches }) => matches(machine)).map(({ entry }) => entry);
-    // Of a machine that matches what the one before matched the same was decided.
-    if (own.length === last.length && own.every((entry, at) => entry === last[at])) return decided;
-    last = own;
-    decided = own.reduce<Decided>((earlier, entry) => {
+    const own = entries.filter(({ matches }) => matches(machine));
+    const key = own.map(({ at }) => at).join();
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    if (known.size >= DECISIONS) known.clear();
+    const decided = own.reduce<Decided>((earlier, { entry }) => {
       matched.add(entry);
       return {
         set: { ...earlier.set, ...entry.set },
@@ -94,6 +97,7 @@ export function compileSite(site: Site) {
         accept: [...(entry.accept ?? []), ...earlier.accept],
       };
     }, NOTHING);
+    known.set(key, decided);
     return decided;
   };
   /** Entries that matched none of the machines asked about so far, and texts of lists; an empty match never misses. */

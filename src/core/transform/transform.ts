@@ -113,7 +113,7 @@ function transformed(making: Making, source: Machine): Transformed {
   // What another BMC said would be enforced on this machine.
   const recorded = power?.record === true && way !== null && isAbout(reading, node.id, way);
   const own = recorded ? nodes.make(source, { ...chosen, driver }, reading) : plain;
-  const ports = portsOf(source).map((port) => portOf(source, port, driver.program, own));
+  const ports = portsOf(source).map((port) => portOf(source, port, own));
   const made = [own, ...ports];
   const desired = made.map(({ record }) => record);
   const row = desired[0]?.row ?? {};
@@ -164,8 +164,7 @@ function judged(
 function portOf(
   { node }: Machine,
   { address, vif, interface: row }: PortSource,
-  program: Program,
-  { sources, keeps }: MadeNode,
+  { sources, port: rules }: MadeNode,
 ): Made {
   const uuid = portUuid(node.uuid?.toLowerCase() ?? "", address);
   const own = {
@@ -174,7 +173,7 @@ function portOf(
     port: { uuid, address, vif },
   };
   const where = row === null ? `bm_nodes.id=${node.id}` : `bm_interfaces.id=${row.id}`;
-  return makeRecord("port", program.port, own, keeps, where);
+  return makeRecord("port", rules, own, where);
 }
 
 /** Where records do not fit the release's schema. */

@@ -76,17 +76,24 @@ function plain(time: string): string {
 /** Columns of an instance's row that its end changes. */
 const AT_ITS_END: ReadonlySet<string> = new Set(["deleted", "host", "node", "task_state"]);
 
+/** Whether only what Ironic says of its machine tells how such a row is to be judged. */
+export function mayBeUsed({ table }: NovaStep, { is }: RowState): boolean {
+  return is === "other" && table === "instances";
+}
+
 /**
  * Whether a row that the plan changed in Nova is as the use of its machine leaves it: an instance that
  * Ironic's node has no more was deleted in Nova, or is archived.
  */
 export function isStepUsed(
-  { table, machine, after }: NovaStep,
-  { is, fields }: RowState,
+  step: NovaStep,
+  state: RowState,
   used: ReadonlyMap<string, string | null>,
 ): boolean {
+  const { machine, after } = step;
+  const { fields } = state;
   const now = used.get(machine?.toLowerCase() ?? "");
-  if (is !== "other" || table !== "instances" || now === undefined) return false;
+  if (!mayBeUsed(step, state) || now === undefined) return false;
   if (String(after?.uuid).toLowerCase() === now?.toLowerCase()) return false;
   // A row that is gone has no fields.
   return (

@@ -23,6 +23,8 @@ interface Strictness {
   readonly settled?: boolean;
   /** Filled with the machines that were used since. */
   readonly used?: Used;
+  /** Looks at the machines of a batch elsewhere, once their rows are compared here. */
+  readonly beside?: (batch: readonly PlannedMachine[]) => AsyncIterable<RowVerdict>;
 }
 
 /** Machines asked about at once; three such batches are in memory. */
@@ -61,11 +63,12 @@ export async function* verify(
   how: Strictness,
 ): AsyncGenerator<RowVerdict> {
   let present = 0;
-  for await (const { loaded, leftOut, there } of ahead(asked(plan(), target))) {
-    tally.left_out += leftOut;
+  for await (const { batch, loaded, there } of ahead(asked(plan(), target))) {
+    tally.left_out += batch.length - loaded.length;
     for (const node of there.nodes.values())
       if (isObject(node.extra) && node.extra.nova_bm !== undefined) present += 1;
     for (const machine of loaded) yield* verifyMachine(machine, there, { same, tally, how });
+    if (how.beside !== undefined) yield* how.beside(batch);
   }
   if ((await target.marked()) > present) yield* strangers(plan, target, tally);
 }
@@ -77,7 +80,7 @@ async function* asked(plan: AsyncIterable<readonly PlannedMachine[]>, target: Ve
   for await (const batch of regroup(plan, BATCH)) {
     const loaded = batch.filter(isLoaded);
     const there = await target.rows(loaded.map(({ uuid }) => uuid?.toLowerCase() ?? ""));
-    yield { loaded, leftOut: batch.length - loaded.length, there };
+    yield { batch, loaded, there };
   }
 }
 

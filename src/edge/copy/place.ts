@@ -20,15 +20,23 @@ import { literal, outside } from "./outside.ts";
 const END = "_nova2ironic_rehearsal";
 /** Characters of a name: PostgreSQL has 63, MySQL 64. */
 const LONGEST = 63;
+const ROOM = LONGEST - END.length;
 
 /** Where the copy of a database goes, unless --into names one: beside it, by the same login. */
 export function besideOf({ address, engine }: Database): DatabaseAddress {
   if (engine === "sqlite") return ofFile(address, `${address.filename}${END}`);
-  const [name, room] = [address.database, LONGEST - END.length];
+  const [name, room] = [address.database, ROOM];
   const own = createHash("sha256").update(name).digest("hex").slice(0, 8);
   // Two that begin alike have copies of their own.
   const stem = name.length <= room ? name : `${name.slice(0, room - 9)}_${own}`;
   return ofName(address, `${stem}${END}`);
+}
+
+/** Where a copy of this name is: earlier versions cut long names, and two that began alike had one. */
+export function besideNamed(source: Database, name: string): DatabaseAddress {
+  const { address, engine } = source;
+  const cut = `${address.database.slice(0, ROOM)}${END}`;
+  return engine !== "sqlite" && name === cut ? ofName(address, cut) : besideOf(source);
 }
 
 /**

@@ -35,6 +35,20 @@ export function tableStatements(
   return [...made, ...added];
 }
 
+/** Statements that add columns to a table that is there; a question mark in them is no value. */
+export function columnStatements(
+  db: Knex,
+  table: string,
+  columns: readonly StoredColumn[],
+  engine: Engine,
+): readonly string[] {
+  return texts(
+    db.schema.alterTable(table, (made) => {
+      for (const column of columns) addColumn(db, made, column, engine);
+    }),
+  );
+}
+
 /** Of tables of the documents, which are read once: a process builds the same ones again and again. */
 const known = new WeakMap<MadeTable, Map<string, readonly string[]>>();
 
@@ -118,7 +132,7 @@ function addForeignKeys(builder: Knex.TableBuilder, { foreign }: MadeTable): voi
 
 function addColumn(
   db: Knex,
-  builder: Knex.CreateTableBuilder,
+  builder: Knex.TableBuilder,
   column: StoredColumn,
   engine: Engine,
 ): void {

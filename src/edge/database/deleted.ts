@@ -16,6 +16,9 @@ const NO: ReadonlySet<string> = new Set(["f", "false", "n", "no", "off"]);
  * @source facts/nova-bm.md 1.4
  */
 export function softDeleted(value: unknown): Deleted {
+  // Nearly always it is one of these.
+  if (value === 0 || value === 0n) return false;
+  if (value === 1 || value === 1n) return true;
   const bytes = bytesOf(value);
   if (bytes !== null && isBits(bytes)) return bytes.some((byte) => byte !== 0);
   const got = plain(value);

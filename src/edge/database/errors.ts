@@ -70,6 +70,13 @@ export function isUnknownName(error: unknown): boolean {
   return codeOf(error) === "ER_UNKNOWN_SYSTEM_VARIABLE";
 }
 
+/** Whether others had the rows at that moment: the same statement may be tried at once. */
+export function isContended(error: unknown): boolean {
+  return /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|SQLITE_BUSY.*)$/.test(
+    codeOf(error),
+  );
+}
+
 /**
  * A driver's error in our words. Drivers and knex quote statements and row values in their
  * messages, secrets among them, so nothing of their text is kept: only the code.

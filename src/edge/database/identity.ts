@@ -5,6 +5,7 @@ import type { ServerFacts } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Database } from "./open.ts";
 import { ask, integer, text } from "./rows.ts";
+import { clockOf } from "./statement.ts";
 
 /** Two servers of one address differ by what the server calls itself. */
 export async function identify(database: Database): Promise<ServerIdentity> {
@@ -145,13 +146,6 @@ export async function schemaVersion(
   return { version: integer(row?.version), head: text(head?.version_num) };
 }
 
-/** Milliseconds since 1970, by the server's own clock. */
-const NOW: { readonly [engine in Database["engine"]]: string | null } = {
-  mysql: "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED) AS now",
-  postgresql: "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint) AS now",
-  sqlite: null,
-};
-
 /**
  * The server's clock against ours, and Galera's words of itself. The moment in the middle of the
  * question is taken for that of the answer.
@@ -163,9 +157,10 @@ export async function readServer(
   option: string,
   clock: () => number,
 ): Promise<ServerFacts> {
-  const sql = NOW[database.engine];
   const asked = clock();
-  const [row] = sql === null ? [] : await ask(database, "asking for the time", sql);
+  const sql = `SELECT ${clockOf(database.engine)} AS now`;
+  // SQLite's is our own.
+  const [row] = database.engine === "sqlite" ? [] : await ask(database, "asking for the time", sql);
   const now = integer(row?.now);
   const ahead = now === null ? null : now - Math.round((asked + clock()) / 2);
   const status =

@@ -101,8 +101,16 @@ async function onConnection(engine: Engine, connection: unknown, sql: string): P
   }
 }
 
-async function prepare(engine: Engine, connection: unknown): Promise<void> {
-  for (const sql of SESSION[engine]) await onConnection(engine, connection, sql);
+/** Last statement of a connection whose every statement is a transaction, and may write. */
+const AUTOCOMMIT: { readonly [engine in Engine]: string } = {
+  mysql: "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , READ WRITE */",
+  postgresql: "SET default_transaction_read_only=off",
+  sqlite: "PRAGMA query_only=OFF",
+};
+
+async function prepare(engine: Engine, connection: unknown, autocommit: boolean): Promise<void> {
+  const last = autocommit ? [AUTOCOMMIT[engine]] : [];
+  for (const sql of [...SESSION[engine], ...last]) await onConnection(engine, connection, sql);
   for (const sql of MAYBE[engine])
     await onConnection(engine, connection, sql).catch((error: unknown) => {
       if (!isUnknownName(error)) throw error;
@@ -178,12 +186,14 @@ function isLocal({ socket, host }: DatabaseAddress): boolean {
 
 interface Options {
   readonly readOnly: boolean;
+  /** Statements may write without `writing`, each a transaction by itself: of leases and locks alone. */
+  readonly autocommit?: boolean;
   readonly patience?: Patience;
 }
 
 function connect(
   address: DatabaseAddress,
-  { readOnly, patience = PATIENCE }: Options,
+  { readOnly, autocommit = false, patience = PATIENCE }: Options,
   encrypted: boolean,
 ): Database {
   const { engine, shown } = address;
@@ -199,7 +209,7 @@ function connect(
       max: 3,
       afterCreate: (connection: unknown, done: (error: Error | null, made: unknown) => void) => {
         made.add(connection);
-        prepare(engine, connection).then(
+        prepare(engine, connection, autocommit).then(
           () => done(null, connection),
           (error: Error) => done(error, connection),
         );

@@ -2,6 +2,7 @@ import type { Engine } from "../../model/database.ts";
 import {
   ask,
   askIn,
+  digits,
   integer,
   number,
   type RawRow,
@@ -46,7 +47,33 @@ export async function read<F extends Fields>(
   const doing = `reading ${from.replace(/ .*/s, "")}`;
   const put = from.includes("(...)") ? askIn : ask;
   const question = `SELECT ${listed(database.engine, fields)} FROM ${from}`;
-  return (await put(database, doing, question, values, on)).map((row) => rowOf(fields, row));
+  return (await put(database, doing, question, values, on)).map(rowReader(fields));
+}
+
+/** Rows of a page. */
+const PAGE = 2000;
+
+/**
+ * Rows of a table that has an id, in order of it, a page at a time. A row that comes or goes meanwhile may be missed.
+ *
+ * @param where condition on the rows that count
+ * @param values for `?` in the fields
+ */
+export async function* inOrder<F extends Fields>(
+  database: Readable,
+  fields: F,
+  table: string,
+  where: string,
+  values: readonly unknown[] = [],
+): AsyncGenerator<readonly RowOf<F>[]> {
+  const what = `SELECT id AS at_id, ${listed(database.engine, fields)} FROM ${table} WHERE ${where}`;
+  for (let onward = ""; ; ) {
+    const sql = `${what} ${onward} ORDER BY id LIMIT ${PAGE}`;
+    const rows = await ask(database, `reading ${table}`, sql, values);
+    yield rows.map(rowReader(fields));
+    if (rows.length < PAGE) return;
+    onward = `AND id > ${digits(rows.at(-1)?.at_id)}`;
+  }
 }
 
 function listed(engine: Engine, fields: Fields): string {
@@ -59,13 +86,16 @@ function listed(engine: Engine, fields: Fields): string {
   return columns.join(", ");
 }
 
-function rowOf<F extends Fields>(fields: F, row: RawRow): RowOf<F> {
-  const values = Object.entries(fields).map(([name, field]) => {
-    const reader = typeof field === "function" ? field : field[1];
-    return [name, reader(row[name])];
-  });
-  // Each name of the fields has what its reader gives.
-  return Object.fromEntries(values) as RowOf<F>;
+function rowReader<F extends Fields>(fields: F): (row: RawRow) => RowOf<F> {
+  const readers = Object.entries(fields).map(
+    ([name, field]) => [name, typeof field === "function" ? field : field[1]] as const,
+  );
+  return (row) => {
+    const made: Record<string, unknown> = {};
+    for (const [name, reader] of readers) made[name] = reader(row[name]);
+    // Each name of the fields has what its reader gives.
+    return made as RowOf<F>;
+  };
 }
 
 /** A name as a statement may hold it, whatever it is. */

@@ -60,7 +60,7 @@ export async function lacking(database: Database, wanted: Privileges): Promise<L
 }
 
 /** How a statement names the user we are; a file has none. */
-async function accountOf(database: Database): Promise<string> {
+export async function accountOf(database: Database): Promise<string> {
   const sql = {
     mysql:
       "SELECT concat('''', replace(substring_index(current_user(), '@', 1), '''', ''''''), '''@''', substring_index(current_user(), '@', -1), '''') AS account",
@@ -90,7 +90,7 @@ async function counterOf(database: Database, table: string): Promise<string | nu
 
 type Answer = "yes" | "no" | "missing";
 
-async function may(database: Database, verb: Verb, table: string): Promise<Answer> {
+export async function may(database: Database, verb: Verb, table: string): Promise<Answer> {
   const { engine, knex, address } = database;
   if (engine === "sqlite")
     return access(address.filename ?? "", verb === "SELECT" ? constants.R_OK : constants.W_OK).then(

@@ -37,12 +37,16 @@ export async function askNumber(...question: Parameters<typeof ask>): Promise<nu
   return integer(Object.values(row ?? {})[0]);
 }
 
-export async function countRows(database: Readable, table: string): Promise<number> {
+export async function countRows(
+  database: Readable,
+  table: string,
+  on: Runner = database.knex,
+): Promise<number> {
   const sql = `SELECT count(*) AS n FROM ${table}`;
-  return (await askNumber(database, `counting ${table}`, sql)) ?? 0;
+  return (await askNumber(database, `counting ${table}`, sql, [], on)) ?? 0;
 }
 
-/** `ask` for values of any number: they stand for `(...)` in the statement. Of none nothing is asked. */
+/** `ask` for values of any number: they stand for `IN (...)` in the statement. Of none nothing is asked. */
 export async function askIn(
   database: Readable,
   doing: string,
@@ -52,8 +56,10 @@ export async function askIn(
 ): Promise<readonly RawRow[]> {
   if (values.length === 0) return [];
   const found: (readonly RawRow[])[] = [];
-  for (const some of portions(values))
-    found.push(await ask(database, doing, sql.replace("(...)", `(${marks(some)})`), some, on));
+  for (const some of portions(values)) {
+    const among = amongOf(database.engine, some);
+    found.push(await ask(database, doing, sql.replace("IN (...)", among.sql), among.values, on));
+  }
   return found.flat();
 }
 
@@ -212,9 +218,34 @@ export function portions<T>(values: readonly T[]): readonly (readonly T[])[] {
   return Array.from({ length: count }, (_, at) => values.slice(at * VALUES, (at + 1) * VALUES));
 }
 
+/** Values that one of many questions is about, where a list of all would not be held in memory. */
+const SOME = 2000;
+
+/** Values of any number, some at a time. */
+export function* inPortions<T>(values: Iterable<T>, size = SOME): Generator<readonly T[]> {
+  let held: T[] = [];
+  for (const value of values) {
+    held.push(value);
+    if (held.length < size) continue;
+    yield held;
+    held = [];
+  }
+  if (held.length > 0) yield held;
+}
+
 /** `?, ?, ?` for a list of values. */
 export function marks(values: readonly unknown[]): string {
   return values.map(() => "?").join(",");
+}
+
+/** That a column has one of some values. PostgreSQL reads an array sooner than a parameter for each. */
+export function amongOf(
+  engine: Engine,
+  values: readonly unknown[],
+): { readonly sql: string; readonly values: readonly unknown[] } {
+  return engine === "postgresql"
+    ? { sql: "= ANY (?)", values: [values] }
+    : { sql: `IN (${marks(values)})`, values };
 }
 
 /** Texts as written and in lower case, each once: PostgreSQL and SQLite compare exactly. */

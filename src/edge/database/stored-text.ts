@@ -1,6 +1,6 @@
 import { isUtf8, type StoredText } from "../../model/charset.ts";
 import type { Database } from "./open.ts";
-import { ask, askIn, integer, marks, string, text } from "./rows.ts";
+import { ask, askNumber, inPortions, marks, string, text } from "./rows.ts";
 
 /** How each engine says that a text is not plain ASCII. */
 const ODD: { readonly [engine in Database["engine"]]: (column: string) => string } = {
@@ -16,7 +16,7 @@ interface Inspected {
   /** SQL that holds for the rows that count. */
   readonly where?: string;
   /** And which of them, by a column's values; without it all. */
-  readonly of?: { readonly column: string; readonly values: readonly string[] };
+  readonly of?: { readonly column: string; readonly values: () => Iterable<string> };
 }
 
 export function isNotAscii({ engine, knex }: Database, column: string): string {
@@ -108,9 +108,11 @@ async function oddRows(
 ): Promise<number> {
   const doing = `reading ${table}`;
   const sql = `SELECT count(*) AS n FROM ${table} WHERE ${where} AND ${isNotAscii(database, column)}`;
-  const rows =
-    of === undefined
-      ? await ask(database, doing, sql)
-      : await askIn(database, doing, `${sql} AND ${of.column} IN (...)`, of.values);
-  return rows.reduce((sum, { n }) => sum + (integer(n) ?? 0), 0);
+  if (of === undefined) return (await askNumber(database, doing, sql)) ?? 0;
+  let count = 0;
+  for (const some of inPortions(of.values())) {
+    const question = `${sql} AND ${of.column} IN (${marks(some)})`;
+    count += (await askNumber(database, doing, question, some)) ?? 0;
+  }
+  return count;
 }

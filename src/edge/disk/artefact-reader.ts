@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open } from "node:fs/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import type { ArtefactKind, Footer } from "../../model/artefact.ts";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
@@ -18,7 +19,9 @@ export interface ArtefactReader<Header, Line, Counts> {
   readonly lines: () => AsyncIterable<Line[]>;
 }
 
-/** Small, so that what was parsed is garbage before the collector has to copy it. */
+/** Bytes read at once: each read asks too whether the file is still the same. */
+const READ = 1024 * 1024;
+/** Of what was read, bytes that are one text: small, so that what was parsed is garbage before the collector has to copy it. */
 const BLOCK = 128 * 1024;
 const BATCH = 32;
 
@@ -76,6 +79,7 @@ async function* linesOf<Line>(
   try {
     let number = -1;
     for await (const text of blocks(file, path, ending)) {
+      await turn(); // who waits for an answer gets it before more is parsed
       const lines = text.split("\n");
       if (number < 0) lines.shift(); // the header
       number = Math.max(number, 0);
@@ -104,7 +108,7 @@ async function* blocks(
   path: string,
   ending: ArtefactEnd,
 ): AsyncGenerator<string> {
-  let block = Buffer.allocUnsafe(Math.min(BLOCK, ending.body));
+  let block = Buffer.allocUnsafe(Math.min(READ, ending.body));
   let kept = 0;
   for (let at = 0; at < ending.body; ) {
     if (kept === block.length) block = Buffer.concat([block, Buffer.allocUnsafe(kept)]);
@@ -115,14 +119,26 @@ async function* blocks(
     }
     at += bytesRead;
     const filled = kept + bytesRead;
-    const end = block.lastIndexOf(0x0a, filled - 1);
-    if (end >= 0) {
-      const whole = block.subarray(0, end);
+    let start = 0;
+    for (const whole of wholeLines(block.subarray(0, filled))) {
       if (!isUtf8(whole)) throw refusal("N2I-E112", path, "is not UTF-8 throughout");
       yield whole.toString("utf8");
+      start += whole.length + 1;
     }
-    block.copyWithin(0, end + 1, filled);
-    kept = filled - end - 1;
+    block.copyWithin(0, start, filled);
+    kept = filled - start;
+  }
+}
+
+/** Parts of whole lines, the last newline of each left out; what stands behind the last one is left. */
+function* wholeLines(read: Buffer): Generator<Buffer> {
+  for (let start = 0; start < read.length; ) {
+    // A line may be longer than a part.
+    const within = read.lastIndexOf(0x0a, start + BLOCK);
+    const end = within >= start ? within : read.indexOf(0x0a, start);
+    if (end < 0) return;
+    yield read.subarray(start, end);
+    start = end + 1;
   }
 }
 
@@ -159,6 +175,7 @@ const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
   machines: "plan",
   nova: "plan --nova-db",
   "nova-findings": "plan --nova-db",
+  moves: "host plan",
   archive: "retire",
 };
 

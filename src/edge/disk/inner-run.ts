@@ -56,8 +56,18 @@ export async function findInnerRun(run: RunFolder, name: string): Promise<RunFol
 async function removeInnerRun(run: RunFolder, name: string): Promise<void> {
   const inner = await findInnerRun(run, name);
   if (inner === null) return;
-  if (!isOfCopies((await readJournal(inner)).entries)) throw ofMore(inner);
+  const { entries } = await readJournal(inner);
+  const isMarked = await isAt(join(inner.path, INNER));
+  if (!(isMarked ? isOfCopies(entries) : isWithoutWork(entries))) throw ofMore(inner);
   await rm(inner.path, { recursive: true });
+}
+
+/**
+ * An earlier version let any command work on it, and marked it with nothing: what was done while the copy of a
+ * rehearsal that was killed was there may have been done without it.
+ */
+function isWithoutWork(entries: readonly Entry[]): boolean {
+  return entries.every(({ do: what }) => ["open", "resource", "made", "gone"].includes(what));
 }
 
 /** Whether all that was done was done while there was a copy to do it on. */
@@ -73,15 +83,15 @@ function isOfCopies(entries: readonly Entry[]): boolean {
   });
 }
 
-/** An earlier version let apply load the target by it; nothing else knows of those rows. */
+/** Nothing else knows of those rows. */
 function ofMore({ path }: RunFolder): MigrationError {
   const kept = `${dirname(path)}-loaded`;
   const [from, to] = [path, kept].map(shellWord);
   return new MigrationError(
     "N2I-E352",
-    `${path} has the only journal of what was done without a copy`,
+    `${path} may have the only journal of what was done without a copy`,
     {
-      why: "A command other than rehearse was run on it, and wrote to Ironic or Nova.",
+      why: "An earlier version let commands other than rehearse work on it, which wrote to Ironic or Nova.",
       fix: `Run: cp -rL ${from} ${to} && rm -f ${shellWord(join(kept, INNER))} ${shellWord(join(kept, "run.place"))}; take back what it loaded: nova2ironic rollback --run ${to} --all; then rm -r ${from}.`,
     },
   );

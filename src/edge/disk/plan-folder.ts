@@ -4,6 +4,7 @@ import { readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { ArtefactKind } from "../../model/artefact.ts";
 import { MigrationError, systemCode } from "../../model/error.ts";
+import { MOVES, type MoveManifest } from "../../model/host-move.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { MACHINES, type PlanFile, type PlanManifest } from "../../model/nova-plan.ts";
 import { atExit } from "../process/at-exit.ts";
@@ -38,7 +39,7 @@ export interface PlanWriter {
    * @returns its digest
    */
   readonly finish: (
-    about: Omit<PlanManifest, "files" | "format">,
+    about: Omit<PlanManifest, "files" | "format"> | Omit<MoveManifest, "files" | "format">,
     placed: () => Promise<void>,
   ) => Promise<string>;
   /** Removes what was written; the run's plan stands untouched. */
@@ -201,6 +202,7 @@ export async function openManifest(path: string): Promise<OpenedPlan> {
 const KINDS: ReadonlyMap<string, ArtefactKind> = new Map([
   [MACHINES, "machines"],
   ["nova-findings", "nova-findings"],
+  [MOVES, "moves"],
 ]);
 
 /**

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
@@ -7,6 +7,7 @@ import { shellWord } from "../../model/text.ts";
 import { notWritten } from "./failure.ts";
 import { syncFolder } from "./temp-file.ts";
 
+/** A multiple of three: in base64 it is the beginning of what a secret is. */
 const NONCE = 12;
 const TAG = 16;
 /** Plans name a machine's secrets more than once, close together; more would only hold memory. */
@@ -20,15 +21,17 @@ const REMEMBERED = 64;
  */
 export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const encryption = subkey(key, "encryption");
-  const nonces = subkey(key, "nonce");
-  const id = hmac(key, "nova2ironic key").toString("hex", 0, 2);
+  const mac = hmacWith(subkey(key, "nonce"));
+  const id = Buffer.from(hmacWith(key)("nova2ironic key"), "latin1").toString("hex", 0, 2);
 
   // A NUL in the place would let two texts share a nonce; without one the text starts at the first.
-  const nonceOf = (clear: string, place: string): Buffer =>
-    hmac(nonces, `${place.replaceAll("\0", "\\0")}\0${clear}`).subarray(0, NONCE);
+  const nonceOf = (clear: string, place: string): string => {
+    const home = place.includes("\0") ? place.replaceAll("\0", "\\0") : place;
+    return mac(`${home}\0${clear}`).slice(0, NONCE);
+  };
 
   const seal = (clear: string, place: string): Sealed => {
-    const nonce = nonceOf(clear, place);
+    const nonce = Buffer.from(nonceOf(clear, place), "latin1");
     const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
     const text = cipher.update(filled(clear));
     cipher.final();
@@ -50,7 +53,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
       throw foreign(id);
     }
     const clear = emptied(text);
-    if (!bytes.subarray(0, NONCE).equals(nonceOf(clear, place)))
+    if (bytes.toString("latin1", 0, NONCE) !== nonceOf(clear, place))
       throw new MigrationError("N2I-E115", `a secret says it is of ${place} and is not`, {
         fix: "Somebody edited the file. Run extract and plan again.",
       });
@@ -59,16 +62,36 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
 
   const sealed = remember(seal, (clear, place) => `${place.length}:${place}${clear}`);
   const opened = remember(open, (secret, place) => `${secret} ${place}`);
-  return { id, seal: sealed, open: ({ secret, of }) => opened(secret, of) };
+  return {
+    ...{ id, seal: sealed },
+    open: ({ secret, of }) => opened(secret, of),
+    // What is no UTF-16 was sealed as another text, and reads as that one.
+    isOf: ({ secret, of }, clear) =>
+      secret.length === sealedLength(clear) &&
+      secret.startsWith(Buffer.from(nonceOf(clear, of), "latin1").toString("base64")) &&
+      !LONE.test(clear),
+  };
 }
 
 /** Bytes a text is filled up to a multiple of, so that its length does not show. */
 const FILL = 32;
 
+/** Half of a character, which UTF-8 cannot say. */
+const LONE = /\p{Surrogate}/u;
+
+function filledLength(bytes: number): number {
+  return (Math.floor(bytes / FILL) + 1) * FILL;
+}
+
+/** Characters of base64. */
+function sealedLength(clear: string): number {
+  return 4 * Math.ceil((NONCE + filledLength(Buffer.byteLength(clear)) + TAG) / 3);
+}
+
 /** One byte 0x80, then zeros. */
 function filled(clear: string): Buffer {
   const text = Buffer.from(clear, "utf8");
-  const whole = Buffer.alloc((Math.floor(text.length / FILL) + 1) * FILL);
+  const whole = Buffer.alloc(filledLength(text.length));
   text.copy(whole);
   whole[text.length] = 0x80;
   return whole;
@@ -82,8 +105,31 @@ function subkey(key: Buffer, use: string): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `nova2ironic ${use}`, 32));
 }
 
-function hmac(key: Buffer, text: string): Buffer {
-  return createHmac("sha256", key).update(text, "utf8").digest();
+/** Bytes of a block of SHA-256, and of what it gives. */
+const BLOCK = 64;
+const DIGEST = 32;
+
+/**
+ * HMAC-SHA256 with a key of at most a block, its bytes as Latin-1: two digests in one call each, which
+ * take a third of what an Hmac object for texts in many pieces does.
+ *
+ * @source RFC 2104 2
+ */
+function hmacWith(key: Buffer): (text: string) => string {
+  const padded = (pad: number, room: number): Buffer => {
+    const block = Buffer.alloc(BLOCK + room);
+    for (let at = 0; at < BLOCK; at++) block[at] = (key[at] ?? 0) ^ pad;
+    return block;
+  };
+  const outer = padded(0x5c, DIGEST);
+  let inner = padded(0x36, 1024);
+  return (text) => {
+    const most = BLOCK + text.length * 3; // UTF-8 takes at most three bytes a UTF-16 unit
+    if (most > inner.length) inner = padded(0x36, most);
+    const end = BLOCK + inner.write(text, BLOCK, "utf8");
+    outer.write(hash("sha256", inner.subarray(0, end), "binary"), BLOCK, "latin1");
+    return hash("sha256", outer, "binary");
+  };
 }
 
 function foreign(id: string): MigrationError {

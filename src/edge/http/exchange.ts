@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { TLSSocket } from "node:tls";
 import { MigrationError } from "../../model/error.ts";
 import type { AskedFor, Reply } from "../../model/served.ts";
 import { isRefused } from "./raw.ts";
@@ -38,7 +39,7 @@ export async function serve(
     await send(request, response, reply, { id, ending });
   } catch (error) {
     failed(error);
-    response.destroy();
+    breakOff(request, response);
   }
   serving.served({
     ...{ id, method: request.method ?? "", path: forLog(path, request) },
@@ -48,6 +49,12 @@ export async function serve(
     ...(globalId !== id && { globalId }),
     ...(broken !== undefined && { broken }),
   });
+}
+
+/** To a caller of HTTP/1.0 the end of a connection is the end of an answer: he is shown a reset. */
+function breakOff({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
+  if (httpVersion === "1.0" && !(socket instanceof TLSSocket)) socket.resetAndDestroy();
+  response.destroy();
 }
 
 /** Without the query; a proxy's request names scheme and host before it. */

@@ -1,9 +1,11 @@
-import type { IronicFacts } from "../../model/check.ts";
+import type { IronicFacts, NodeFacts } from "../../model/check.ts";
 import type { Lacking, Verb } from "../../model/database.ts";
 import { isOurs } from "../../model/handover.ts";
+import { pack } from "../../model/packed.ts";
 import type { Release } from "../../model/target.ts";
+import type { Texts } from "../../model/texts.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { inOrder, sql } from "../database/read.ts";
 import { lacking } from "../database/rights.ts";
 import { isTrue, string, text } from "../database/rows.ts";
 import { MARK } from "./codec.ts";
@@ -16,9 +18,10 @@ import { TRAITS } from "./traits.ts";
  * What the readiness check wants of Ironic.
  *
  * @param database read-only
- * @param traits whether a load writes any
  * @param writing the same database with a session that may write, for MySQL's privileges
  * @param said release, where several share the head
+ * @param traits whether a load writes any
+ * @param texts of the whole look
  * @throws MigrationError N2I-E202, N2I-E204, N2I-E206, N2I-E208
  */
 export async function checkIronic(
@@ -26,7 +29,7 @@ export async function checkIronic(
   writing: Database,
   known: KnownReleases,
   said: string | undefined,
-  traits: boolean,
+  { traits, texts }: { readonly traits: boolean; readonly texts: Texts },
 ): Promise<{ readonly facts: IronicFacts; readonly release: Release }> {
   const { identity, release } = await identifyTarget(database, known, said);
   const stages = release.node.some(({ name }) => name === "maintenance_reason");
@@ -39,7 +42,15 @@ export async function checkIronic(
       marked: sql(`CASE WHEN extra LIKE '${MARK}' THEN 1 ELSE 0 END`, isTrue),
     },
   };
-  const rows = await read(database, node, "nodes ORDER BY id");
+  const nodes = pack<NodeFacts>(
+    {
+      ...{ uuid: "text", instance_uuid: "text", power_state: "word" },
+      ...{ maintenance: "word", staged: "word", marked: "word" },
+    },
+    texts,
+  );
+  for await (const rows of inOrder(database, node, "nodes", "1 = 1"))
+    for (const row of rows) nodes.put({ ...row, staged: isOurs(row.maintenance, row.reason) });
   const { conductors } = await readService(database, release);
   const names = known.releases.map(({ doc }) => doc.release);
   const until = (name: string): boolean =>
@@ -55,10 +66,7 @@ export async function checkIronic(
       forbidden: await forbidden(writing, release, traits),
       conductors,
       keys: await scannedKeys(writing),
-      nodes: rows.map(({ reason, ...row }) => ({
-        ...row,
-        staged: isOurs(row.maintenance, reason),
-      })),
+      nodes,
     },
   };
 }

@@ -1,6 +1,7 @@
+import { NUMBERS } from "../../model/compare.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { mayHoldSecret, type Seal, sealed, unsealed } from "../../model/secret.ts";
+import { type Seal, sealed, sealedLater, unsealed } from "../../model/secret.ts";
 import type { Column } from "../../model/tables.ts";
 import { boolean, garbled, integer, plain, type RawRow, text, time } from "../database/rows.ts";
 
@@ -51,22 +52,28 @@ export const MARK = '%"nova_bm":%';
 /** Text that is not UTF-8: no value of ours reads so, and the row counts as changed. */
 export const GARBLED = "(not UTF-8)";
 
-function json(raw: unknown, seal: Seal, place: string): Json {
-  const got = text(raw);
-  if (got === null) return null;
-  try {
-    // JSON.parse gives JSON.
-    const value = JSON.parse(got) as Json;
-    return mayHoldSecret(got) ? sealed(value, seal, place) : value;
-  } catch {
-    return UNREADABLE;
-  }
+/** Reads a column of JSON. Many rows in turn say the same there, which is parsed once where no secret is in it. */
+function jsonReader(): Reader {
+  let last = { text: "null", value: null as Json };
+  return (raw, seal, place) => {
+    const got = text(raw);
+    if (got === null || got === last.text) return got === null ? null : last.value;
+    try {
+      // JSON.parse gives JSON.
+      const parsed = JSON.parse(got) as Json;
+      const value = sealed(parsed, seal, place);
+      if (value === parsed) last = { text: got, value };
+      return value;
+    } catch {
+      return UNREADABLE;
+    }
+  };
 }
 
-type Reader = (raw: unknown, seal: Seal, place: string) => Json;
+type Reader = (raw: unknown, seal: Pick<Seal, "seal">, place: string) => Json;
 
 function readerOf({ name, type }: Column): Reader {
-  if (isJsonColumn(name)) return json;
+  if (isJsonColumn(name)) return jsonReader();
   switch (type) {
     case "boolean":
       return boolean;
@@ -87,19 +94,61 @@ function readerOf({ name, type }: Column): Reader {
 /** Readers by a release's list of columns: chosen once, not for each row. */
 const READERS = new WeakMap<readonly Column[], readonly (readonly [string, Reader])[]>();
 
+function readersOf(columns: readonly Column[]): readonly (readonly [string, Reader])[] {
+  const known = READERS.get(columns);
+  if (known !== undefined) return known;
+  const readers = columns.map((column) => [column.name, readerOf(column)] as const);
+  READERS.set(columns, readers);
+  return readers;
+}
+
 /**
  * A row of nodes or ports as artefacts may hold it: secrets sealed for the node they belong to,
- * so that the same secret reads the same as in the snapshot.
+ * so that the same secret reads the same as in the snapshot. As a rule they are only compared, which
+ * their clear text is enough for.
  */
 export function decode(raw: RawRow, columns: readonly Column[], seal: Seal, place: string): Row {
-  const known = READERS.get(columns);
-  const readers = known ?? columns.map((column) => [column.name, readerOf(column)] as const);
-  if (known === undefined) READERS.set(columns, readers);
+  const readers = readersOf(columns);
+  const later = { seal: (clear: string, of: string) => sealedLater(clear, of, seal) };
   const row: Record<string, Json> = {};
   for (const [name, read] of readers) {
     const value = raw[name];
     if (value === null) row[name] = null;
-    else row[name] = garbled(value) ? GARBLED : read(value, seal, place);
+    else row[name] = garbled(value) ? GARBLED : read(value, later, place);
   }
   return row;
+}
+
+/**
+ * Whether a row is, to the letter, what `encode` makes of a planned one: then no field differs, and nothing of it
+ * need be parsed, sealed or opened to say so. One that is not may be as planned all the same.
+ */
+export function isAsWritten(
+  raw: RawRow,
+  planned: Row,
+  columns: readonly Column[],
+  seal: Seal,
+): boolean {
+  if (raw.traits !== undefined || planned.traits !== undefined) return false;
+  let unseen = 0;
+  for (const name in planned) if ((planned[name] ?? null) !== null) unseen += 1;
+  if (typeof planned.node_uuid === "string") {
+    if (text(raw.node_uuid) !== planned.node_uuid) return false;
+    unseen -= 1;
+  }
+  for (const [name, read] of readersOf(columns)) {
+    const value = planned[name] ?? null;
+    const got = raw[name] ?? null;
+    if (value === null) {
+      if (got !== null && !NUMBERS.has(name)) return false;
+      continue;
+    }
+    if (got === null || garbled(got)) return false;
+    const same = isJsonColumn(name)
+      ? text(got) === encode(name, value, seal)
+      : read(got, seal, "") === value;
+    if (!same) return false;
+    unseen -= 1;
+  }
+  return unseen === 0;
 }

@@ -13,7 +13,7 @@ import { read } from "../database/read.ts";
 import { integer, number, type RawRow, string, text } from "../database/rows.ts";
 import { orBehind } from "../database/sequence.ts";
 import { encode } from "./codec.ts";
-import { type Ironic, readRows, toNode, toPort } from "./current.ts";
+import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
 import { insertTraits, traitsOf } from "./traits.ts";
 
 async function nodeIds(
@@ -119,15 +119,20 @@ async function createMissing(
     rowsOf(steps, resource).map(({ uuid }) => String(uuid));
   const there = await readRows(ironic, trx, uuidsOf("node"), uuidsOf("port"), true);
   const rows = [
-    ...there.nodes.map((raw) => ["node", toNode(ironic, raw)] as const),
-    ...there.ports.map((raw) => ["port", toPort(ironic, raw)] as const),
+    ...there.nodes.map((raw) => ["node", raw] as const),
+    ...there.ports.map((raw) => ["port", raw] as const),
   ];
   const found: string[] = [];
   const changed: { readonly id: string; readonly why: string }[] = [];
   const stale: string[] = [];
-  for (const [resource, row] of rows) {
-    const id = `${resource}:${String(row.uuid)}`;
+  for (const [resource, raw] of rows) {
+    const id = `${resource}:${text(raw.uuid)}`;
     const after = planned.get(id)?.after ?? {};
+    if (isWritten(ironic, resource, raw, after)) {
+      found.push(id);
+      continue;
+    }
+    const row = resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);
     const { differs } = compareRow(after, row, same);
     const why = differs.map(({ field }) => field).join(", ");
     if (differs.length === 0) found.push(id);

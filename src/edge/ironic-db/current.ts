@@ -5,7 +5,7 @@ import type { Seal } from "../../model/secret.ts";
 import type { Claims, Current, Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { ask, askIn, columnList, type RawRow, text, whole } from "../database/rows.ts";
-import { decode } from "./codec.ts";
+import { decode, isAsWritten } from "./codec.ts";
 import { traitsOf, withTraits } from "./traits.ts";
 
 /** Everything a room of this edge needs. */
@@ -49,6 +49,16 @@ export function toPort(
   node_uuid = text(raw.node_uuid),
 ): Row {
   return Object.assign(decode(raw, release.port, seal, node_uuid ?? ""), { node_uuid });
+}
+
+/** Whether a row is as a step wrote it, or is to write it; one that is not is read and compared field by field. */
+export function isWritten(
+  ironic: Ironic,
+  resource: Resource,
+  raw: RawRow,
+  planned: Row | null,
+): boolean {
+  return planned !== null && isAsWritten(raw, planned, ironic.release[resource], ironic.seal);
 }
 
 function unique(rows: readonly RawRow[]): readonly RawRow[] {

@@ -5,8 +5,16 @@ import { grouped } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { RemovalForecast } from "../../model/target.ts";
-import { askIn, integer, marks, portions, type RawRow, text } from "../database/rows.ts";
-import { columnsOf, type Ironic, readRows, toNode, toPort } from "./current.ts";
+import {
+  amongOf,
+  askIn,
+  columnList,
+  integer,
+  portions,
+  type RawRow,
+  text,
+} from "../database/rows.ts";
+import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
 
 /** Ports of these nodes that the steps do not name: somebody added them after the load. */
@@ -19,7 +27,7 @@ async function strangers(
 ): Promise<ReadonlyMap<number, string>> {
   const { database, release } = ironic;
   const found = new Map<number, string>();
-  const sql = `SELECT ${columnsOf(ironic, "port", "p")} FROM ports p WHERE p.node_id IN (...)`;
+  const sql = `SELECT ${columnList(database, ["node_id", "uuid"])} FROM ports WHERE node_id IN (...)`;
   const ports = await askIn(database, "reading ports", sql, nodeIds, trx);
   for (const { node_id, uuid } of ports)
     if (!ours.has(`port:${text(uuid)}`))
@@ -42,10 +50,14 @@ async function deleteBy(
   column: string,
   values: readonly (string | number)[],
 ): Promise<void> {
-  for (const some of values.length === 0 ? [] : portions(values))
+  for (const some of values.length === 0 ? [] : portions(values)) {
+    const among = amongOf(database.engine, some);
+    // knex's own binding type is narrower than what its drivers take.
+    const bindings = among.values as readonly never[];
     await database.run(`deleting from ${table}`, () =>
-      trx.raw(`DELETE FROM ${table} WHERE ${column} IN (${marks(some)})`, [...some]),
+      trx.raw(`DELETE FROM ${table} WHERE ${column} ${among.sql}`, bindings),
     );
+  }
 }
 
 /** What may go, and what must stay. */
@@ -171,6 +183,7 @@ function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: There): s
     const stranger = strange.get(integer(raw.id) ?? 0);
     if (stranger !== undefined) return stranger;
   }
+  if (isWritten(ironic, step.resource, raw, step.before)) return null;
   const row: Row = step.resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);
   const { differs } = compareRow(step.before ?? {}, row, sameSecret(ironic.seal));
   return differs.length === 0

@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
 import { groupedBy } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
+import { TOGETHER } from "../../model/streams.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { read } from "../database/read.ts";
@@ -14,8 +15,6 @@ interface Where {
 
 /** Traits of a node, in releases that have them: a row each. @source facts/ironic.md 1.4 */
 export const TRAITS = "node_traits";
-/** Rows a statement writes at most: four values each, far under any limit of bindings. */
-const ROWS = 500;
 
 /** Rows of nodes, with `traits` in their order where they have any. */
 export async function withTraits(
@@ -58,8 +57,8 @@ export async function insertTraits(
       typeof row.created_at === "string" ? row.created_at : null,
     ]),
   );
-  for (let at = 0; at < cells.length; at += ROWS) {
-    const some = cells.slice(at, at + ROWS);
+  for (let at = 0; at < cells.length; at += TOGETHER) {
+    const some = cells.slice(at, at + TOGETHER);
     const values = some.map(() => "(?,?,?,?)").join(",");
     const sql = `INSERT INTO ${TRAITS} (node_id, trait, version, created_at) VALUES ${values}`;
     await database.run(`writing ${TRAITS}`, () => trx.raw(sql, some.flat()));

@@ -1,7 +1,9 @@
-import type { BmFacts } from "../../model/check.ts";
+import type { BmFacts, BmNodeFacts } from "../../model/check.ts";
+import { pack } from "../../model/packed.ts";
+import { createTexts } from "../../model/texts.ts";
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { inOrder, sql } from "../database/read.ts";
 import { number, text } from "../database/rows.ts";
 import { charsetsOf, isNotAscii } from "../database/stored-text.ts";
 import { readSchema } from "./open.ts";
@@ -9,24 +11,31 @@ import { readSchema } from "./open.ts";
 /**
  * What the readiness check wants of nova_bm.
  *
+ * @param texts of the whole look
  * @throws MigrationError N2I-E202, N2I-E203, N2I-E206
  */
-export async function checkNovaBm(database: Database): Promise<BmFacts> {
+export async function checkNovaBm(database: Database, texts = createTexts()): Promise<BmFacts> {
   const { version, columns } = await readSchema(database);
   const node = {
     // Versions before 3 have no uuid.
     ...{ id: number, uuid: sql(columns.bm_nodes?.includes("uuid") ? "uuid" : "NULL", text) },
     ...{ service_host: text, instance_uuid: text, task_state: text, deleted: softDeleted },
   };
-  const rows = await read(database, node, `bm_nodes WHERE ${mayBeLive()} ORDER BY id`);
+  const nodes = pack<BmNodeFacts>(
+    {
+      ...{ id: "number", uuid: "text", service_host: "word" },
+      ...{ instance_uuid: "text", task_state: "word" },
+    },
+    texts,
+  );
+  for await (const rows of inOrder(database, node, "bm_nodes", mayBeLive()))
+    for (const row of rows)
+      if (isLive(row)) nodes.put({ ...row, instance_uuid: row.instance_uuid?.trim() || null });
   return {
     version,
     charset: await charsetOf(database),
     odd: await oddOnes(database, columns.bm_nodes ?? []),
-    nodes: rows.filter(isLive).map(({ deleted: _, ...row }) => ({
-      ...row,
-      instance_uuid: row.instance_uuid?.trim() || null,
-    })),
+    nodes,
   };
 }
 
@@ -40,8 +49,11 @@ async function oddOnes(database: Database, columns: readonly string[]): Promise<
   const odd = ["pm_user", "pm_password"].filter((name) => columns.includes(name));
   if (odd.length === 0) return 0;
   const where = odd.map((name) => isNotAscii(database, name)).join(" OR ");
-  const from = `bm_nodes WHERE ${mayBeLive()} AND (${where})`;
-  return (await read(database, { deleted: softDeleted }, from)).filter(isLive).length;
+  const live = `${mayBeLive()} AND (${where})`;
+  let count = 0;
+  for await (const rows of inOrder(database, { deleted: softDeleted }, "bm_nodes", live))
+    count += rows.filter(isLive).length;
+  return count;
 }
 
 /** As `extract` sees it: what it cannot read is blocked there, and not left out. */

@@ -36,13 +36,14 @@ function impossible(raw: unknown): boolean {
   return got !== null && time(raw) === null && !got.startsWith("0000-00-00");
 }
 
-type Fault = (raw: unknown) => readonly [FindingCode, string] | null;
+/** @param value what the column was read as: as a rule it says that nothing is wrong */
+type Fault = (raw: unknown, value: Value) => readonly [FindingCode, string] | null;
 
-const dateFault: Fault = (raw) =>
-  impossible(raw) ? ["N2I-D019", `${show(text(raw) ?? "")} is no date`] : null;
+const dateFault: Fault = (raw, value) =>
+  value === null && impossible(raw) ? ["N2I-D019", `${show(text(raw) ?? "")} is no date`] : null;
 
-const idFault: Fault = (raw) =>
-  Number.isSafeInteger(reference(raw) ?? 0) ? null : ["N2I-D020", `it is ${text(raw)}`];
+const idFault: Fault = (raw, value) =>
+  Number.isSafeInteger(value ?? 0) ? null : ["N2I-D020", `it is ${text(raw)}`];
 
 /** What cannot be read counts as live; its finding keeps the machine from being loaded. */
 function liveness(raw: unknown): boolean | null {
@@ -56,8 +57,10 @@ const FAULTS: { readonly [column: string]: Fault } = {
   bm_node_id: idFault,
   created_at: dateFault,
   updated_at: dateFault,
-  deleted: (raw) =>
-    softDeleted(raw) === "unreadable" ? ["N2I-D017", `deleted is ${show(text(raw) ?? "")}`] : null,
+  deleted: (raw, value) =>
+    value === false && softDeleted(raw) === "unreadable"
+      ? ["N2I-D017", `deleted is ${show(text(raw) ?? "")}`]
+      : null,
 };
 
 const NUMBERS = [
@@ -146,15 +149,19 @@ export function rowReader(
     read: KNOWN[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
   }));
   const none: readonly Finding[] = [];
+  // A copy has room for all of them at once, and they stand in this order.
+  const names = [...absent, ...readers.flatMap(({ known, column }) => (known ? [column] : []))];
+  const empty: Readonly<Record<string, Value>> = Object.fromEntries(
+    names.map((column) => [column, null]),
+  );
   return (raw) => {
-    const row: Record<string, Value | ColumnValues> = {};
+    const row: Record<string, Value | ColumnValues> = { ...empty };
     let extra: Record<string, Value> | null = null;
     let findings = none;
     let decoded: Decoded = NOTHING;
-    for (const column of absent) row[column] = null;
     for (const { column, secret, known, fault, read } of readers) {
       const value = read(raw[column]);
-      const wrong = fault?.(raw[column]) ?? null;
+      const wrong = fault?.(raw[column], value) ?? null;
       if (wrong !== null)
         findings = [...findings, finding(wrong[0], placed(table, raw, column), wrong[1])];
       if (!known) {

@@ -1,4 +1,5 @@
 import { MigrationError } from "../../model/error.ts";
+import { isExtended, withoutLeases } from "../../model/leases.ts";
 import { columnNames, needColumns, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { askNumber, countRows } from "../database/rows.ts";
@@ -54,7 +55,9 @@ export async function readSchema(database: Database): Promise<NovaBmSchema> {
     // Columns later versions added or dropped are optional; these every version has, but for uuid and instance_name.
     const needed = always.filter((name) => name !== "uuid" && name !== "instance_name");
     await needColumns(database, "--nova-bm-db", { [table]: needed });
-    columns[table] = await columnNames(database, table);
+    const found = await columnNames(database, table);
+    // What a lease added says nothing of the machine, and changes with every heartbeat.
+    columns[table] = isExtended(tables, found) ? withoutLeases(found) : found;
   }
   const ignored: Record<string, number> = {};
   for (const table of ["bm_pxe_ips", "bm_deployments"])

@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
 import type { ArchivedRow, Cell, StoredTable } from "../../model/archive.ts";
 import { MigrationError } from "../../model/error.ts";
+import { LEASE_COLUMNS, LEASE_TABLES } from "../../model/leases.ts";
 import { isSealed, type Sealed } from "../../model/secret.ts";
 import { regroup } from "../../model/streams.ts";
 import type { MadeTable, StoredColumn, Tables } from "../../model/tables.ts";
@@ -60,8 +61,9 @@ async function checkEmpty(database: Database): Promise<void> {
 
 /** Keys and defaults are those of the migrations, where their columns are there; the rest is as it was found. */
 function madeOf({ name, columns, primary }: StoredTable, known: Tables["tables"]): MadeTable {
-  const own = known[name];
-  const ours = new Map(own?.columns.map((column) => [column.name, column]));
+  const own = known[name] ?? LEASE_TABLES[name];
+  const added = name === "bm_nodes" ? LEASE_COLUMNS : [];
+  const ours = new Map([...added, ...(own?.columns ?? [])].map((column) => [column.name, column]));
   const there = new Set(columns.map((column) => column.name));
   const whole = <K extends { readonly columns: readonly string[] }>(keys: readonly K[] = []) =>
     keys.filter((key) => key.columns.every((column) => there.has(column)));

@@ -1,6 +1,8 @@
 import { groupedBy } from "../../model/grouped.ts";
+import type { OwnedCompute, Tenant } from "../../model/host-move.ts";
 import type { ComputePlace, ComputeSize, InstanceRow } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
+import { deletedNumber } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { type Fields, type RowOf, read, sql } from "../database/read.ts";
 import { integer, number, string, text } from "../database/rows.ts";
@@ -55,12 +57,13 @@ export function openComputes(database: Database): Promise<ByNode<ComputeSize>> {
 }
 
 /**
- * Reads which compute nodes of machines were deleted since a moment.
+ * Reads which compute nodes of machines were deleted after a second was over: those that an earlier plan
+ * deleted in the one in which the next was made are none of them.
  *
  * @param since naive UTC, as Nova writes it
  */
 export async function openDeleted(database: Database, since: string): Promise<ByNode<number>> {
-  const live = `deleted <> 0 AND deleted_at >= '${since}'`;
+  const live = `deleted <> 0 AND deleted_at > '${since}'`;
   const again = "compute_nodes WHERE deleted <> 0 AND id";
   const rowsOf = await openByNode(database, { ...COMPUTES, live, again }, COMPUTE);
   return async (nodes) =>
@@ -76,11 +79,36 @@ export async function openPlaces(database: Database): Promise<ByNode<ComputePlac
   return openByNode(database, { ...COMPUTES, live, again }, fields);
 }
 
+/** Reads who owns live compute nodes, whatever drives them. */
+export async function openOwners(database: Database): Promise<ByNode<OwnedCompute>> {
+  const { host, from, byHost } = await computeHosts(database);
+  const again = `${from} WHERE c.deleted = 0 AND c.id`;
+  const fields = {
+    ...{ ...COMPUTE, id: sql("c.id", number), service_id: sql("c.service_id", integer) },
+    ...(byHost && { host: sql("c.host", text) }),
+    owner: sql(host, text),
+    ...{ deleted: sql("c.deleted", deletedNumber), deleted_at: sql("c.deleted_at", text) },
+  };
+  return openByNode(database, { ...COMPUTES, again }, fields);
+}
+
+const ON_NODES: Naming = {
+  ...{ table: "instances", column: "node", live: "deleted = 0" },
+  again: "instances WHERE deleted = 0 AND id",
+};
+
+/** Reads which live instances are on nodes, and what Nova is doing with them. */
+export function openTenants(database: Database): Promise<ByNode<Tenant>> {
+  return openByNode(database, ON_NODES, {
+    ...{ id: number, uuid: string, host: text, node: text, task_state: text, vm_state: text },
+    deleted: deletedNumber,
+  });
+}
+
 /** Reads which live instances name nodes. */
 export function openOnNodes(
   database: Database,
 ): Promise<ByNode<Pick<InstanceRow, "uuid" | "task_state">>> {
-  const again = "instances WHERE deleted = 0 AND id";
-  const naming: Naming = { table: "instances", column: "node", live: "deleted = 0", again };
-  return openByNode(database, naming, { id: number, uuid: string, node: text, task_state: text });
+  const fields = { id: number, uuid: string, node: text, task_state: text };
+  return openByNode(database, ON_NODES, fields);
 }

@@ -89,7 +89,7 @@ export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {
 const NUMBERS: ReadonlySet<string> = new Set([
   ...["id", "service_id", "aggregate_id", "instance_type_id", "flavor_id"],
 ]);
-const BOOLEANS: ReadonlySet<string> = new Set(["disabled"]);
+const BOOLEANS: ReadonlySet<string> = new Set(["disabled", "forced_down", "locked"]);
 
 /** A value as a plan holds it: the same from every engine, and the text that was there. */
 function novaValue(column: string, value: unknown): Json {

@@ -57,7 +57,8 @@ function changesOf(steps: readonly NovaStep[]): readonly Change[] {
   return [...changes.values()];
 }
 
-function onlyChanged(row: Row, other: Row): Row {
+/** The columns in which a row is not as the other. */
+export function onlyChanged(row: Row, other: Row): Row {
   return Object.fromEntries(
     Object.entries(row).filter(([column, value]) => other[column] !== value),
   );

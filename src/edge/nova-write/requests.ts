@@ -10,6 +10,13 @@ import { computeServices } from "../nova/services.ts";
 /** Where requests stand. */
 export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as const;
 
+/**
+ * Events that a nova-compute told: a conductor, a scheduler and an API tell theirs of the same request before.
+ *
+ * @source nova compute/utils.py wrap_instance_event; conductor/manager.py: schedule_instances, rebuild_server
+ */
+const BEGUN = "e.event LIKE 'compute%'";
+
 /** An instance and the host whose queue its requests go to. */
 interface Addressed {
   readonly uuid: string;
@@ -54,7 +61,7 @@ export async function waitingRequests(
       ...{ id: sql("a.id", number), instance: sql("a.instance_uuid", lower) },
       ...{ action: sql("a.action", string), start_time: sql("a.start_time", time) },
     },
-    "instance_actions a LEFT JOIN instance_actions_events e ON e.action_id = a.id WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id",
+    `instance_actions a LEFT JOIN instance_actions_events e ON e.action_id = a.id AND ${BEGUN} WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id`,
     uuids,
     on,
   );
@@ -62,7 +69,7 @@ export async function waitingRequests(
   const begun = await read(
     database,
     { instance: sql("a.instance_uuid", lower), id: sql("max(a.id)", number) },
-    "instance_actions_events e JOIN instance_actions a ON e.action_id = a.id WHERE a.instance_uuid IN (...) GROUP BY a.instance_uuid",
+    `instance_actions_events e JOIN instance_actions a ON e.action_id = a.id WHERE ${BEGUN} AND a.instance_uuid IN (...) GROUP BY a.instance_uuid`,
     uuids,
     on,
   );

@@ -1,14 +1,16 @@
 import type { StoredText } from "../../model/charset.ts";
-import type { BmFacts, NovaFacts } from "../../model/check.ts";
+import type { BmFacts, InstanceFacts, NovaFacts } from "../../model/check.ts";
+import { createMet, index, pack } from "../../model/packed.ts";
+import type { Texts } from "../../model/texts.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { quoted, read, sql } from "../database/read.ts";
-import { number, spellings, string, text } from "../database/rows.ts";
+import { inOrder, quoted, read, sql } from "../database/read.ts";
+import { inPortions, integer, marks, number, spellings, string, text } from "../database/rows.ts";
 import { storedTexts } from "../database/stored-text.ts";
 import { readDeployImages } from "./flavors.ts";
+import { METADATA } from "./metadata.ts";
 import { novaVersion } from "./open.ts";
-import { METADATA } from "./read.ts";
 import { readBeats } from "./services.ts";
 
 const INSTANCE = {
@@ -24,63 +26,114 @@ type Nodes = BmFacts["nodes"];
  *
  * @param nodes nova_bm's machines
  * @param held instances that Ironic's nodes have
+ * @param texts of the whole look
  * @throws MigrationError N2I-E202, N2I-E203, N2I-E206
  */
 export async function checkNova(
   database: Database,
   nodes: Nodes,
-  held: readonly string[],
+  held: Iterable<string | null>,
+  texts: Texts,
 ): Promise<Omit<NovaFacts, "later" | "forbidden" | "queued" | "unqueued">> {
   const { schema_version: version } = await novaVersion(database);
-  const listed = (column: string, values: readonly string[], live = "") =>
-    read(
-      database,
-      INSTANCE,
-      `instances WHERE ${live} ${column} IN (...) ORDER BY ${column}`,
-      values,
-    );
-  const claimed = spellings([...nodes.map(({ instance_uuid }) => instance_uuid), ...held]);
-  const named = await listed("uuid", claimed);
-  const placed = await listed("node", spellings(nodes.map(({ uuid }) => uuid)), "deleted = 0 AND");
-  // One nova-compute has one driver: all instances of its host are machines'.
-  const hosts = new Set(nodes.flatMap(({ service_host }) => service_host ?? []));
-  const hosted = await listed("host", [...hosts], "deleted = 0 AND");
-  const instances = new Map([...named, ...placed, ...hosted].map((row) => [row.uuid, row]));
-  const ours = [...instances.keys()];
+  const instances = pack<InstanceFacts>(
+    {
+      ...{ uuid: "text", host: "word", node: "text", vm_state: "word", task_state: "word" },
+      ...{ deleted: "word", image: "word" },
+    },
+    texts,
+  );
+  for (const some of inPortions(eachOnce(nodes, held, texts))) {
+    const from = "instances WHERE uuid IN (...) ORDER BY uuid";
+    for (const row of await read(database, INSTANCE, from, spellings(some))) instances.put(row);
+  }
+  for (const row of await unnamed(database, nodes, instances)) instances.put(row);
   const tables = await tableNames(database);
   return {
     version,
-    instances: [...instances.values()],
-    volumes: tables.has("block_device_mapping") ? await readVolumes(database, ours) : null,
-    evacuations: tables.has("migrations") ? await readEvacuations(database, ours) : null,
+    instances,
+    volumes: tables.has("block_device_mapping") ? await readVolumes(database, instances) : null,
+    evacuations: tables.has("migrations")
+      ? await readEvacuations(database, uuidsOf(instances))
+      : null,
     flavors: await readDeployImages(database),
     aggregates: await readAggregates(database),
     beats: await readBeats(database),
-    texts: await novaTexts(database, ours),
+    texts: await novaTexts(database, () => uuidsOf(instances)),
   };
+}
+
+/** Instances that machines claim, and those of Ironic's nodes, each once. */
+function* eachOnce(nodes: Nodes, held: Iterable<string | null>, texts: Texts): Generator<string> {
+  const met = createMet(texts);
+  for (const { instance_uuid } of nodes)
+    if (instance_uuid !== null && met.add(instance_uuid)) yield instance_uuid;
+  for (const uuid of held) if (uuid !== null && met.add(uuid)) yield uuid;
+}
+
+/**
+ * Live ones that nobody names: on our machines first, then on their compute hosts, as one nova-compute
+ * has one driver. Neither column has an index: the table is walked once.
+ */
+async function unnamed(
+  database: Database,
+  nodes: Nodes,
+  named: NovaFacts["instances"],
+): Promise<readonly InstanceFacts[]> {
+  const hosts = new Set<string>();
+  for (const { service_host } of nodes) if (service_host !== null) hosts.add(service_host);
+  const among = `CASE WHEN host IN (${marks([...hosts])}) THEN 1 ELSE 0 END`;
+  const fields = { ...INSTANCE, hosted: sql(hosts.size === 0 ? "0" : among, integer) };
+  const [known, machines] = [index(named, "uuid"), index(nodes, "uuid")];
+  const [placed, hosted]: [InstanceFacts[], InstanceFacts[]] = [[], []];
+  for await (const rows of inOrder(database, fields, "instances", "deleted = 0", [...hosts]))
+    for (const row of rows) {
+      if (known(row.uuid).some(({ uuid }) => uuid === row.uuid)) continue;
+      if (machines(row.node).length > 0) placed.push(row);
+      else if (row.hosted === 1) hosted.push(row);
+    }
+  return [
+    ...placed.toSorted((one, other) => compareText(one.node, other.node)),
+    ...hosted.toSorted((one, other) => compareText(one.host, other.host)),
+  ];
+}
+
+function compareText(one: string | null, other: string | null): number {
+  const [left, right] = [one ?? "", other ?? ""];
+  return left < right ? -1 : Number(left > right);
+}
+
+function* uuidsOf(instances: NovaFacts["instances"]): Generator<string> {
+  for (const { uuid } of instances) yield uuid;
 }
 
 /** Those of the instances that have volumes. */
 async function readVolumes(
   database: Database,
-  instances: readonly string[],
+  instances: NovaFacts["instances"],
 ): Promise<readonly string[]> {
   const from =
     "block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid";
-  const rows = await read(database, { instance_uuid: string }, from, instances);
-  return [...new Set(rows.map(({ instance_uuid }) => instance_uuid))];
+  const found = new Set<string>();
+  for (const some of inPortions(uuidsOf(instances)))
+    for (const row of await read(database, { instance_uuid: string }, from, some))
+      found.add(row.instance_uuid);
+  return [...found];
 }
 
 /** Null before Liberty, which brought the column: nova-compute asks no records there. */
-async function readEvacuations(
+export async function readEvacuations(
   database: Database,
-  instances: readonly string[],
+  instances: Iterable<string>,
 ): Promise<NovaFacts["evacuations"]> {
   if (!(await columnNames(database, "migrations")).includes("migration_type")) return null;
   const source = sql("source_compute", (value) => text(value) ?? "an unknown host");
   const from =
     "migrations WHERE deleted = 0 AND migration_type = 'evacuation' AND status IN ('accepted', 'pre-migrating', 'done') AND instance_uuid IN (...) ORDER BY instance_uuid";
-  return read(database, { instance_uuid: string, source }, from, instances);
+  const found: NonNullable<NovaFacts["evacuations"]>[number][] = [];
+  for (const some of inPortions(instances))
+    found.push(...(await read(database, { instance_uuid: string, source }, from, some)));
+  return found;
 }
 
 /** Hosts in live aggregates: nova_api keeps no others. @source facts/nova-bm.md 5.1 */
@@ -111,7 +164,7 @@ const LIVE = "deleted = 0";
  */
 function novaTexts(
   database: Database,
-  instances: readonly string[],
+  instances: () => Iterable<string>,
 ): Promise<readonly StoredText[]> {
   const key = quoted(database.engine, "key");
   return storedTexts(database, [

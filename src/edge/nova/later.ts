@@ -1,11 +1,13 @@
-import type { ApiFacts, PlacementFacts } from "../../model/check.ts";
+import type { ApiFacts, Provider } from "../../model/check.ts";
 import { embeddedFlavor } from "../../model/embedded.ts";
 import { grouped, groupedBy } from "../../model/grouped.ts";
+import { createMet } from "../../model/packed.ts";
+import type { Texts } from "../../model/texts.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needTables, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
-import { integer, lower, number, spellings, string, text } from "../database/rows.ts";
+import { inPortions, integer, lower, number, spellings, string, text } from "../database/rows.ts";
 import { apiTexts, readAggregates } from "./check.ts";
 import { readDeployImages } from "./flavors.ts";
 
@@ -19,20 +21,24 @@ const PLACEMENT = {
   fix: "Compare --placement-db with the other databases.",
 };
 
-/** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
+/**
+ * @param instances uuids of those whose mappings are looked for
+ * @param known of the whole look
+ * @throws MigrationError N2I-E202, N2I-E206
+ * @source facts/rehearsal.md 4
+ */
 export async function readApi(
   database: Database,
-  instances: readonly string[],
+  instances: Iterable<string>,
+  known: Texts,
 ): Promise<Omit<ApiFacts, "forbidden">> {
   const tables = await needTables(database, API, ["instance_mappings"]);
   const mapping = { instance_uuid: lower, cell_id: integer };
   const from = "instance_mappings WHERE instance_uuid IN (...)";
-  const rows = await read(database, mapping, from, spellings(instances));
-  const mappedIn = (inCell: boolean): ReadonlySet<string> => {
-    const some = rows.filter(({ cell_id }) => (cell_id !== null) === inCell);
-    return new Set(some.map(({ instance_uuid }) => instance_uuid));
-  };
-  const [mapped, cellless] = [mappedIn(true), mappedIn(false)];
+  const [mapped, cellless] = [createMet(known), createMet(known)];
+  for (const some of inPortions(instances))
+    for (const { instance_uuid, cell_id } of await read(database, mapping, from, spellings(some)))
+      (cell_id === null ? cellless : mapped).add(instance_uuid);
   const aggregates = await readAggregates(database, "nova_api");
   // Mitaka made the tables, and Newton reads them.
   if (!tables.has("flavor_extra_specs"))
@@ -46,12 +52,18 @@ export async function readApi(
   };
 }
 
+/** Providers of some instances and machines, of which there are not many at once. */
+interface Providers {
+  readonly allocated: ReadonlyMap<string, readonly (Provider & { readonly consumer: string })[]>;
+  readonly providers: readonly Provider[];
+}
+
 /** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
 export async function readPlacement(
   database: Database,
   instances: readonly string[],
   machines: readonly string[],
-): Promise<PlacementFacts> {
+): Promise<Providers> {
   await needTables(database, PLACEMENT, ["allocations", "resource_providers"]);
   const rows = await read(
     database,

@@ -4,15 +4,17 @@ import { grouped, groupedBy } from "../../model/grouped.ts";
 import { isObject, parsedJson } from "../../model/json.ts";
 import { normaliseMac } from "../../model/mac.ts";
 import type { Flavor, Instance, NovaView, Vif } from "../../model/machine.ts";
+import { index, pack } from "../../model/packed.ts";
 import { show } from "../../model/text.ts";
 import { indexByText } from "../database/by-text.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import { type Database, readTransaction } from "../database/open.ts";
-import { quoted, read } from "../database/read.ts";
+import { inOrder, quoted, read, sql } from "../database/read.ts";
 import {
   askIn,
   columnList,
+  countRows,
   garbledColumns,
   integer,
   lower,
@@ -21,9 +23,15 @@ import {
   string,
   text,
   time,
-  whole,
 } from "../database/rows.ts";
 import { readFlavors } from "./flavors.ts";
+import {
+  type Claimed,
+  type Described,
+  keptMetadata,
+  readMetadata,
+  toDescribed,
+} from "./metadata.ts";
 import { computeServices } from "./services.ts";
 
 export interface NovaReader {
@@ -37,11 +45,11 @@ export interface NovaReader {
  *
  * @source facts/nova-bm.md 4.1, 4.3, 5.1
  */
-export async function openNova(database: Database): Promise<NovaReader> {
+export async function openNova(database: Database, claimed: Claimed): Promise<NovaReader> {
   const trx = await readTransaction(database);
   const hosts = await read(database, { host: string }, computeServices(database), [], trx);
   const services = new Set(hosts.map(({ host }) => host));
-  const nova = await novaRows(database, trx);
+  const nova = await novaRows(database, trx, claimed);
   const flavors = new Map<number, Flavor>();
   return {
     close: async () => {
@@ -52,15 +60,15 @@ export async function openNova(database: Database): Promise<NovaReader> {
       const uuids = [...new Set(rows.map(({ uuid }) => text(uuid) ?? ""))];
       const byInstance = ({ instance_uuid }: RawRow) => lower(instance_uuid);
       const caches = grouped(await nova.caches(uuids), byInstance);
-      const metadata = grouped(await nova.metadata(uuids), byInstance);
-      const computes = grouped(
-        await nova.computes(machines),
-        ({ hypervisor_hostname }) => hypervisor_hostname,
-      );
-      const spoilt = spoiltIn(database, [
-        ["instances", rows, ({ uuid }) => lower(uuid)],
-        ["instance_info_caches", [...caches.values()].flat(), byInstance],
-        ["instance_system_metadata", [...metadata.values()].flat(), byInstance],
+      const named = new Set(machines.map(({ instance_uuid }) => lower(instance_uuid)));
+      const described = await nova.metadata(uuids.filter((uuid) => named.has(uuid.toLowerCase())));
+      const metadata = grouped(described, ({ instance }) => instance);
+      const spoilt = spoiltIn([
+        ...placesIn(database, "instances", rows, ({ uuid }) => lower(uuid)),
+        ...placesIn(database, "instance_info_caches", [...caches.values()].flat(), byInstance),
+        ...described.flatMap(({ instance, garbled }) =>
+          garbled ? [{ instance, place: "instance_system_metadata.value" }] : [],
+        ),
       ]);
       await readFlavors(database, trx, rows, flavors);
       const copies = new Map(
@@ -84,7 +92,7 @@ export async function openNova(database: Database): Promise<NovaReader> {
           instance: byUuid.get(lower(instance_uuid)) ?? null,
           ...othersOf(onNode.get(lower(uuid)) ?? [], instance_uuid),
           service: service_host !== null && services.has(service_host),
-          compute_nodes: (computes.get(lower(uuid)) ?? []).map((row) => row.hypervisor_type),
+          compute_nodes: nova.computes(lower(uuid)).map(({ type }) => type),
         };
       });
     },
@@ -120,19 +128,28 @@ function undecidedIn(rows: readonly RawRow[]): ReadonlyMap<string, string> {
 
 type Spoilt = { readonly garbled?: readonly string[] };
 
-/** Where text about an instance is not UTF-8; nothing, as a rule. */
-function spoiltIn(
+/** A column in which something about an instance is not UTF-8. */
+interface Place {
+  readonly instance: string;
+  readonly place: string;
+}
+
+function placesIn(
   { engine }: Database,
-  read: readonly (readonly [string, readonly RawRow[], (row: RawRow) => string | null])[],
-): (instance: string | null) => Spoilt {
-  const places = read.flatMap(([table, rows, instanceOf]) =>
-    rows.flatMap((row) =>
-      garbledColumns(engine, row).map((column) => ({
-        instance: instanceOf(row),
-        place: `${table}.${column}`,
-      })),
-    ),
+  table: string,
+  rows: readonly RawRow[],
+  instanceOf: (row: RawRow) => string,
+): readonly Place[] {
+  return rows.flatMap((row) =>
+    garbledColumns(engine, row).map((column) => ({
+      instance: instanceOf(row),
+      place: `${table}.${column}`,
+    })),
   );
+}
+
+/** Where text about an instance is not UTF-8; nothing, as a rule. */
+function spoiltIn(places: readonly Place[]): (instance: string | null) => Spoilt {
   const found = groupedBy(
     places,
     ({ instance }) => instance,
@@ -147,7 +164,7 @@ function spoiltIn(
 /** What stands in other tables of instances, by their uuid in lower case, and flavors by their id. */
 interface Beside {
   readonly caches: ReadonlyMap<string, readonly RawRow[]>;
-  readonly metadata: ReadonlyMap<string, readonly RawRow[]>;
+  readonly metadata: ReadonlyMap<string, readonly Described[]>;
   readonly copies: ReadonlyMap<string, Flavor | null>;
   readonly flavors: ReadonlyMap<number, Flavor>;
 }
@@ -180,7 +197,7 @@ function toInstance(row: RawRow, { caches, metadata, copies, flavors }: Beside):
     flavor: copy ?? flavors.get(integer(row.instance_type_id) ?? -1) ?? null,
     ...(images.length > 0 && { copied_images: images }),
     system_metadata: Object.fromEntries(
-      (metadata.get(key) ?? []).map(({ name, value }) => [text(name) ?? "", text(value)]),
+      (metadata.get(key) ?? []).map(({ name, value }) => [name, value]),
     ),
     vifs: parseVifs(text(caches.get(key)?.[0]?.network_info)),
   };
@@ -207,6 +224,9 @@ function parseVifs(json: string | null): readonly Vif[] | null {
   return vifs;
 }
 
+/** Times the instances that machines have: MySQL reads the rows of so many more than these slower than it finds a few. */
+const MOST = 4;
+
 /** What of a bm_nodes row the nova database is asked about. */
 interface AskedMachine {
   readonly id: number;
@@ -221,27 +241,22 @@ const INSTANCE = [
   ...["display_name", "project_id", "instance_type_id"],
 ];
 
-/** system_metadata keys worth keeping: admin passwords stand in others. */
-export const METADATA =
-  "('image_base_image_ref','image_disk_format','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
-
 /**
  * Nova's rows about a batch of machines, whatever indexes the server has.
  *
  * @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index
  */
-async function novaRows(database: Database, trx: Knex) {
+async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
   const { engine } = database;
   const instance = `id, ${columnList(database, INSTANCE)}`;
-  const index = (table: string, column: string, live: string) =>
+  const textIndex = (table: string, column: string, live: string) =>
     indexByText(database, trx, table, column, live);
-  const kept = `${quoted(engine, "key")} IN ${METADATA} AND deleted = 0`;
-  const placed = await index("instances", "node", "deleted = 0 AND node IS NOT NULL");
-  const live = "deleted = 0 AND hypervisor_hostname IS NOT NULL";
-  const computed = await index("compute_nodes", "hypervisor_hostname", live);
+  const placed = await textIndex("instances", "node", "deleted = 0 AND node IS NOT NULL");
+  const computes = await computeNodes(database, trx);
   // A foreign key is an index on MySQL only.
-  const described =
-    engine === "mysql" ? null : await index("instance_system_metadata", "instance_uuid", kept);
+  const byKey =
+    engine === "mysql" && (await countRows(database, "instances", trx)) > MOST * claimed.count;
+  const described = byKey ? null : index(await readMetadata(database, trx, claimed), "instance");
 
   const carries =
     (await tableNames(database)).has("instance_extra") &&
@@ -261,12 +276,8 @@ async function novaRows(database: Database, trx: Knex) {
       const more = await raw(instance, "instances WHERE id IN (...) ORDER BY uuid", others);
       return [...direct, ...more];
     },
-    /** Live rows of the nodes, in order of their ids; a few of other nodes may be among them. */
-    computes(machines: readonly AskedMachine[]) {
-      const compute = { hypervisor_hostname: lower, hypervisor_type: string };
-      const ids = computed.ids(nodesOf(machines));
-      return read(database, compute, "compute_nodes WHERE id IN (...) ORDER BY id", ids, trx);
-    },
+    /** Live rows of a node, in order of their ids. */
+    computes,
     caches(instances: readonly string[]) {
       const what = columnList(database, ["instance_uuid", "network_info"]);
       return raw(what, "instance_info_caches WHERE instance_uuid IN (...)", instances);
@@ -277,14 +288,46 @@ async function novaRows(database: Database, trx: Knex) {
       const copy = { instance_uuid: lower, flavor: text };
       return read(database, copy, from, carries ? instances : [], trx);
     },
-    metadata(instances: readonly string[]) {
-      const what = `${columnList(database, ["instance_uuid", "value"])}, ${whole(engine, quoted(engine, "key"))} AS name`;
-      const table = "instance_system_metadata WHERE";
-      return described === null
-        ? raw(what, `${table} instance_uuid IN (...) AND ${kept} ORDER BY id`, instances)
-        : raw(what, `${table} id IN (...) ORDER BY id`, described.ids(instances));
+    /** Of instances that no machine had when they were read it is asked for, and so of all by key. */
+    async metadata(instances: readonly string[]): Promise<readonly Described[]> {
+      const held = (uuid: string): boolean => described !== null && claimed.has(uuid);
+      const what = `${columnList(database, ["instance_uuid", "value"])}, ${quoted(engine, "key")} AS name`;
+      const from = `instance_system_metadata WHERE instance_uuid IN (...) AND ${keptMetadata(database)} ORDER BY id`;
+      const others = instances.filter((uuid) => !held(uuid));
+      const asked = await raw(what, from, others);
+      return [
+        ...instances.flatMap((uuid) => (held(uuid) ? (described?.(uuid) ?? []) : [])),
+        ...asked.map(toDescribed),
+      ];
     },
   };
+}
+
+/** What a row of compute_nodes says of its node: the driver behind it. */
+interface Compute {
+  readonly node: string;
+  readonly type: string;
+}
+
+/**
+ * Reads compute_nodes once, in order: of a row little more than its node's uuid stays in memory, and to ask for each
+ * batch's rows by their ids took four times as long.
+ */
+async function computeNodes(database: Database, trx: Knex) {
+  const rows = pack<Compute>({ node: "text", type: "word" });
+  const fields = {
+    node: sql("hypervisor_hostname", lower),
+    type: sql("hypervisor_type", string),
+  };
+  const live = "deleted = 0 AND hypervisor_hostname IS NOT NULL";
+  for await (const page of inOrder(asSeen(database, trx), fields, "compute_nodes", live))
+    for (const row of page) rows.put(row);
+  return index(rows, "node");
+}
+
+/** The database as a transaction sees it. */
+function asSeen({ engine, run }: Database, knex: Knex) {
+  return { engine, run, knex };
 }
 
 function nodesOf(machines: readonly AskedMachine[]): readonly string[] {

@@ -1,9 +1,10 @@
+import type { ComputeHost } from "../../model/host-move.ts";
 import type { HostBeat } from "../../model/nova-plan.ts";
 import type { ServiceTimes } from "../../model/nova-rows.ts";
 import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { quoted, read, sql } from "../database/read.ts";
-import { ageOf, integer, number, string, time } from "../database/rows.ts";
+import { ageOf, boolean, integer, number, string, text, time } from "../database/rows.ts";
 
 /** Live nova-compute services, as the beginning of a question. */
 export function computeServices({ engine }: Pick<Database, "engine">): string {
@@ -20,13 +21,43 @@ export async function readBeats(
   hosts?: readonly string[],
 ): Promise<readonly HostBeat[]> {
   const { seen, at } = await reports(database);
-  const beat = {
-    ...{ id: number, host: string, report_count: integer },
-    last_seen_up: sql(seen ? "last_seen_up" : "NULL", time),
-    age: sql(ageOf(database.engine, at), integer),
-  };
+  const beat = beatFields(database, seen, at);
   const some = hosts === undefined ? "" : "AND host IN (...)";
   return read(database, beat, `${computeServices(database)} ${some} ORDER BY id`, hosts);
+}
+
+function beatFields({ engine }: Database, seen: boolean, at: string) {
+  return {
+    ...{ id: number, host: string, report_count: integer },
+    last_seen_up: sql(seen ? "last_seen_up" : "NULL", time),
+    age: sql(ageOf(engine, at), integer),
+  };
+}
+
+/** Asks for live nova-compute services, of one host or of all; a statement each time. */
+type AskServices = (host?: string) => Promise<readonly ComputeHost[]>;
+
+/** Looks once which columns there are, for whoever asks again and again. */
+export async function openServices(database: Database): Promise<AskServices> {
+  const { seen, at } = await reports(database);
+  const forced = (await columnNames(database, "services")).includes("forced_down");
+  const fields = {
+    ...beatFields(database, seen, at),
+    ...{ disabled: boolean, disabled_reason: text },
+    forced_down: sql(forced ? "forced_down" : "NULL", (value) =>
+      forced ? boolean(value) : undefined,
+    ),
+  };
+  const live = computeServices(database);
+  return (host) =>
+    host === undefined
+      ? read(database, fields, `${live} ORDER BY id`)
+      : read(database, fields, `${live} AND host = ? ORDER BY id`, [host]);
+}
+
+/** Every live nova-compute service, with what its operator said of it. */
+export async function readComputeHosts(database: Database): Promise<readonly ComputeHost[]> {
+  return (await openServices(database))();
 }
 
 /** When each live service of a kind came to be, and when it reported last. */

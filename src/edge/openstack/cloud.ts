@@ -7,9 +7,10 @@ export interface Cloud {
   readonly auth: Auth;
   /** URL of the bare metal service, when it is said rather than looked up. */
   readonly endpoint: string | null;
-  /** URLs of Nova and of Glance, likewise. */
+  /** URLs of Nova, Glance and Neutron, likewise. */
   readonly compute: string | null;
   readonly image: string | null;
+  readonly network: string | null;
   readonly interface: "public" | "internal" | "admin";
   readonly region: string | null;
   readonly tls: Tls;

@@ -40,6 +40,9 @@ export interface Http {
 /** Bytes of one answer: a page of a thousand nodes in every detail has a sixth of it. */
 const MOST = 64 * 1024 * 1024;
 
+/** Milliseconds of Node's longest timer: a longer one ends at once. */
+const LONGEST = 2 ** 31 - 1;
+
 /**
  * HTTP/1.1 with kept connections. Node's fetch cannot be given a certificate authority without a
  * package of its own; its http and https can.
@@ -53,7 +56,7 @@ export function openHttp(settings: Tls, limit: number): Http {
     "https:": new TlsAgent({ keepAlive: true, ...certificates(settings) }),
   };
   return {
-    send: (asked) => send(asked, agents, limit),
+    send: (asked) => send(asked, agents, Math.min(limit, LONGEST)),
     close() {
       for (const agent of Object.values(agents)) agent.destroy();
     },
@@ -83,7 +86,11 @@ function pem(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    throw new MigrationError("N2I-E106", `the certificate file ${path} cannot be read`, { cause });
+    const text = `the certificate file ${path} cannot be read`;
+    throw new MigrationError("N2I-E106", text, {
+      cause,
+      fix: "Name a file that this user can read.",
+    });
   }
 }
 

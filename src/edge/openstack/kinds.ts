@@ -9,7 +9,7 @@ export interface ServiceKind {
   /** Headers that pin a call to a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
   /** Which member of a cloud says its URL. */
-  readonly said: "endpoint" | "compute" | "image";
+  readonly said: "endpoint" | "compute" | "image" | "network";
   readonly fix: string;
 }
 
@@ -42,4 +42,13 @@ export const IMAGE: ServiceKind = {
   pin: () => ({}),
   said: "image",
   fix: "Give image_endpoint_override in clouds.yaml, or OS_IMAGE_ENDPOINT_OVERRIDE.",
+};
+
+export const NETWORK: ServiceKind = {
+  name: "network",
+  types: new Set(["network"]),
+  version: /\/v2\.0$/,
+  pin: () => ({}),
+  said: "network",
+  fix: "Give network_endpoint_override in clouds.yaml, or OS_NETWORK_ENDPOINT_OVERRIDE.",
 };

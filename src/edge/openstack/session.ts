@@ -21,6 +21,8 @@ type Words = Omit<HttpCall, "url" | "headers"> & {
   readonly path: string;
   /** Texts no fault may quote, besides those of the login. */
   readonly hidden?: readonly string[];
+  /** Header fields of this call alone. */
+  readonly fields?: HttpCall["headers"];
 };
 
 /** Calls to one service, with its login; nothing is repeated here but a call with an old token. */
@@ -79,6 +81,7 @@ export function serviceUrl(text: string, from: string, { version }: ServiceKind)
     throw new MigrationError(
       "N2I-E106",
       `${from}: the service's URL is not http(s)://HOST[:PORT]/`,
+      { fix: "Write scheme, host and port, as in https://ironic.example.org:6385." },
     );
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "").replace(version, "");
 }
@@ -134,8 +137,9 @@ export function callerSession(
   const pinned = (pins: HttpCall["headers"]): ServiceSession => ({
     url: at.url,
     close: () => undefined,
-    call: async ({ path, hidden = [], ...words }) => {
-      const asked = { ...words, url: `${at.url}${path}`, headers: { ...pins, ...headers } };
+    call: async ({ path, hidden = [], fields = {}, ...words }) => {
+      const own = { ...fields, ...pins, ...headers };
+      const asked = { ...words, url: `${at.url}${path}`, headers: own };
       return answered(await http.send(asked), [...secrets, ...hidden]);
     },
     at: (microversion) => pinned(at.kind.pin(microversion)),
@@ -147,7 +151,7 @@ async function call(
   http: Http,
   url: string,
   login: LoggedIn,
-  { path, hidden = [], ...words }: Words,
+  { path, hidden = [], fields = {}, ...words }: Words,
   pinned: { readonly [name: string]: string },
 ): Promise<Answer> {
   for (let again = false; ; again = true) {
@@ -155,7 +159,7 @@ async function call(
     const answer = await http.send({
       ...words,
       url: `${url}${path}`,
-      headers: { ...pinned, ...headers },
+      headers: { ...fields, ...pinned, ...headers },
     });
     if (answer.status !== 401) return answered(answer, [...login.secrets(), ...hidden]);
     if (!again && (await login.renew(headers["X-Auth-Token"]))) continue;

@@ -48,6 +48,7 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
       null,
     compute: settings.get("compute_endpoint_override") ?? null,
     image: settings.get("image_endpoint_override") ?? null,
+    network: settings.get("network_endpoint_override") ?? null,
     interface: chosen,
     region: settings.get("region_name") ?? null,
     tls: {

@@ -4,14 +4,14 @@ import type { TokenOwner } from "../../model/served.ts";
 import type { Cloud } from "./cloud.ts";
 import { faultOf } from "./fault.ts";
 import type { Answered, Http, Unanswered } from "./http.ts";
-import { BAREMETAL } from "./kinds.ts";
+import type { ServiceKind } from "./kinds.ts";
 import { isPassing } from "./passing.ts";
 import { endpointOf } from "./session.ts";
 
 /** A token that Keystone knows. The same one is the same object for as long as it is kept. */
 export interface KnownToken {
   readonly owner: TokenOwner;
-  /** Of the bare metal service, by the catalog in it; null: there is none, or it was not asked for. */
+  /** Of the service asked for, by the catalog in it; null: there is none, or none was. */
   readonly endpoint: string | null;
   /** Milliseconds since the epoch. */
   readonly expires: number;
@@ -34,8 +34,8 @@ interface Keystone {
   readonly http: Http;
   /** Without a slash or `/v3` at its end. */
   readonly url: string;
-  /** Which endpoint of the catalog is wanted; null: none. */
-  readonly catalog: Pick<Cloud, "interface" | "region"> | null;
+  /** Which endpoint of the catalog is wanted, of a service with one of these names; null: none. */
+  readonly catalog: (Pick<Cloud, "interface" | "region"> & Pick<ServiceKind, "types">) | null;
   /** Seconds that an answer is believed, at most. */
   readonly believed: number;
   /** Milliseconds since the epoch. */
@@ -143,7 +143,7 @@ function validated(
     };
   const expires = Date.parse(String(objectOf(objectOf(body).token).expires_at));
   if (expires <= began) return { is: "refused", status: 401, why: "the token has expired" };
-  const endpoint = catalog === null ? null : endpointOf(body, catalog, BAREMETAL.types);
+  const endpoint = catalog === null ? null : endpointOf(body, catalog, catalog.types);
   return { is: "known", token: { owner, endpoint, expires } };
 }
 

@@ -1,9 +1,11 @@
 import type { ServerIdentity } from "../../../src/model/artefact.ts";
 import type {
   BmFacts,
+  BmNodeFacts,
   CheckVerdict,
   CheckView,
   IronicFacts,
+  LineFacts,
   NovaFacts,
   PlanFacts,
 } from "../../../src/model/check.ts";
@@ -20,13 +22,13 @@ export const mayNot = (statement: string) => ({
 });
 
 export const [NODE, INSTANCE] = ["a-1", "b-1"];
-export const BM: BmFacts = {
+export const BM = {
   ...{ version: 10, charset: "utf8", odd: 0 },
   nodes: [
     { id: 1, uuid: NODE, service_host: "c-1", instance_uuid: INSTANCE, task_state: "active" },
     { id: 2, uuid: "a-2", service_host: "c-1", instance_uuid: null, task_state: null },
   ],
-};
+} satisfies BmFacts;
 export const BEAT = { id: 1, host: "c-1", report_count: 10, last_seen_up: null };
 export const TENANT = {
   uuid: INSTANCE,
@@ -66,13 +68,14 @@ export const HERE: ServerIdentity = {
   ...{ engine: "mysql", address: "db:3306", database: "nova" },
   ...{ version: "10.11", server: "1" },
 };
+const MACHINES: readonly LineFacts[] = [LINE, { ...LINE, id: 2, uuid: "a-2", instance_uuid: null }];
 export const PLAN: PlanFacts = {
   applies: {
     ...{ loads: 2, there: 0, blocked: [], conflicts: [], leaves: false, fresh: true },
     readings: { same: true, minutes: 3 },
   },
   madeFor: new Map([["--nova-db", HERE]]),
-  machines: [LINE, { ...LINE, id: 2, uuid: "a-2", instance_uuid: null }],
+  machines: MACHINES,
   ...{
     skipped: new Set(),
     ...{ besideOthers: false, ports: 4, paired: false, release: "juno", traits: false },
@@ -106,7 +109,7 @@ export const [HEAD, GRANT] = ["N2I-E204", "N2I-E206"].map((code) => ({
 
 export const nova = (more: Partial<NovaFacts>) => ({ nova: { ...NOVA, ...more } });
 export const ironic = (more: Partial<IronicFacts>) => ({ ironic: { ...IRONIC, ...more } });
-export const node = (more: Partial<BmFacts["nodes"][number]>) => ({
+export const node = (more: Partial<BmNodeFacts>) => ({
   bm: { ...BM, nodes: BM.nodes.map((row) => (row.id === 2 ? { ...row, ...more } : row)) },
 });
 export function server(ahead: number, wsrep = {}, clear = false) {
@@ -115,8 +118,8 @@ export function server(ahead: number, wsrep = {}, clear = false) {
 }
 
 export const plan = (more: Partial<PlanFacts>) => ({ plan: { ...PLAN, ...more } });
-export const line = (more: Partial<PlanFacts["machines"][number]>) =>
-  plan({ machines: PLAN.machines.map((one) => (one.uuid === NODE ? { ...one, ...more } : one)) });
+export const line = (more: Partial<LineFacts>) =>
+  plan({ machines: MACHINES.map((one) => (one.uuid === NODE ? { ...one, ...more } : one)) });
 const helper = (answer: "open" | "unreachable") => ({
   helpers: [...READY.helpers, { at: "10.0.0.2:10000", answer, why: "did not answer" }],
 });

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceOf } from "../../../src/core/hosts/choice.ts";
-import { auditComputes, type MachineProvider } from "../../../src/core/hosts/computes.ts";
+import {
+  type ComputeFault,
+  createComputesAudit,
+  type MachineProvider,
+} from "../../../src/core/hosts/computes.ts";
 import { ranSince } from "../../../src/core/hosts/running.ts";
 import type { ComputeSize } from "../../../src/model/nova-rows.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
@@ -40,13 +44,12 @@ async function audit(
     providersOf: providers === null ? null : () => Promise.resolve(providers),
     expects,
   };
-  const machines = async function* () {
-    yield await Promise.resolve(states.map((_, at) => line(at + 1)));
-  };
   const tally = { hypervisors: 0, providers: 0, awaited: 0 };
   const faults: string[] = [];
-  for await (const { machine, fault } of auditComputes(machines(), now, choiceOf([]), tally))
-    faults.push(`${machine}: ${fault}`);
+  const tell = ({ machine, fault }: ComputeFault): unknown => faults.push(`${machine}: ${fault}`);
+  const looking = createComputesAudit(now, choiceOf([]), tally);
+  for await (const found of looking.look(states.map((_, at) => line(at + 1)))) tell(found);
+  for (const found of looking.end()) tell(found);
   return { tally, faults };
 }
 

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { stringify } from "yaml";
 import { allows } from "../../../src/core/policy/allows.ts";
-import { DEFAULT_POLICY, readPolicy } from "../../../src/core/policy/read.ts";
+import { defaultPolicy, readPolicy as readAsked } from "../../../src/core/policy/read.ts";
+import { ASKED } from "../../../src/core/proxy/policy.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import type { TokenOwner } from "../../../src/model/served.ts";
 import { callers, policies } from "../../support/policies.ts";
@@ -16,10 +17,13 @@ const JUNO = "compute_extension:baremetal_nodes";
 const MEMBER: TokenOwner = { user_id: "u", project_id: "p", roles: ["member"], system_scope: null };
 const ADMIN: TokenOwner = { ...MEMBER, roles: ["member", "Admin"] };
 
+const BOTH_ASKED = Object.values(ASKED);
+const readPolicy = (text: string, file: string) => readAsked(text, file, BOTH_ASKED);
+
 /** Who may list: admin, member. */
 function listed(rules: Readonly<Record<string, unknown>> | string): readonly boolean[] {
   const policy = readPolicy(typeof rules === "string" ? rules : JSON.stringify(rules), "p.yaml");
-  return [allows(policy, "list", ADMIN), allows(policy, "list", MEMBER)];
+  return [allows(policy, ASKED.list, ADMIN), allows(policy, ASKED.list, MEMBER)];
 }
 
 const [ADMIN_ONLY, BOTH, NOBODY, MEMBER_ONLY] = [
@@ -30,9 +34,9 @@ const [ADMIN_ONLY, BOTH, NOBODY, MEMBER_ONLY] = [
 ];
 
 test("without a file, and by one that says nothing of nodes, an administrator alone may", () => {
-  for (const rule of ["list", "show"] as const) {
-    assert.equal(allows(DEFAULT_POLICY, rule, ADMIN), true);
-    assert.equal(allows(DEFAULT_POLICY, rule, MEMBER), false);
+  for (const rule of BOTH_ASKED) {
+    assert.equal(allows(defaultPolicy(BOTH_ASKED), rule, ADMIN), true);
+    assert.equal(allows(defaultPolicy(BOTH_ASKED), rule, MEMBER), false);
   }
   for (const text of [
     "",
@@ -75,7 +79,7 @@ test("the newest name that a file has is in force", () => {
   // What Nova's sample file has, uncommented.
   assert.deepEqual(listed({ [ROOT]: `rule:${LIST}` }), ADMIN_ONLY);
   const policy = readPolicy(JSON.stringify({ [ROOT]: `rule:${LIST}`, [LIST]: "@" }), "p.yaml");
-  assert.equal(allows(policy, "show", MEMBER), true);
+  assert.equal(allows(policy, ASKED.show, MEMBER), true);
 });
 
 test("policy.json of Juno admits administrators, whoever its site says these are", () => {
@@ -183,7 +187,7 @@ test("a faulty rule of Nova's own name refuses only if it is reached", () => {
 test("any policy is read, the same as YAML and as JSON, and its negation says the opposite", () => {
   fc.assert(
     fc.property(policies, callers, (rules, who) => {
-      const said = (text: string) => allows(readPolicy(text, "p"), "list", who);
+      const said = (text: string) => allows(readPolicy(text, "p"), ASKED.list, who);
       const json = said(JSON.stringify(rules, null, "\t"));
       assert.equal(said(stringify(rules, { version: "1.1" })), json);
       if (rules[LIST] === undefined) return;

@@ -9,6 +9,7 @@ import { refusal, tempFolder } from "./temp-file.ts";
 const seal: Seal = {
   seal: (clear, place) => ({ secret: `${place}/${clear}`, of: place }),
   open: ({ secret }) => secret,
+  isOf: ({ secret, of }, clear) => secret === `${of}/${clear}`,
 };
 
 const DEFAULTS = {

@@ -5,15 +5,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Knex } from "knex";
 import { outside } from "../../../src/edge/copy/outside.ts";
-import { besideOf } from "../../../src/edge/copy/place.ts";
+import { besideNamed, besideOf } from "../../../src/edge/copy/place.ts";
 import type { Database } from "../../../src/edge/database/open.ts";
 import { freeSpace } from "../../../src/edge/disk/run-folder.ts";
+import type { Engine } from "../../../src/model/database.ts";
 import { type CopySource, placeOf } from "../../../src/stages/rehearsal-copy.ts";
 import { connect } from "../../lab/connect.ts";
 import { refuses } from "../disk/temp-run.ts";
 
 /** As far as these functions look. */
-function named(engine: "mysql" | "sqlite", database: string): Database {
+function named(engine: Engine, database: string): Database {
   const filename = engine === "sqlite" ? database : null;
   return {
     engine,
@@ -29,6 +30,15 @@ test("two databases of long names that begin alike have copies of different name
   assert.deepEqual([one?.length, short], [63, "ironic_nova2ironic_rehearsal"]);
 });
 
+test("a copy that an earlier version named is found by that name, and no other is", () => {
+  const long = `ironic_${"x".repeat(57)}`;
+  const cut = `${long.slice(0, 41)}_nova2ironic_rehearsal`;
+  for (const engine of ["mysql", "postgresql"] as const)
+    assert.equal(besideNamed(named(engine, long), cut).database, cut);
+  const source = named("mysql", long);
+  assert.equal(besideNamed(source, "theirs").database, besideOf(source).database);
+});
+
 test("copies on one disk have room together, or the one too many is refused", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i copies-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -41,7 +51,7 @@ test("copies on one disk have room together, or the one too many is refused", as
   }) as [CopySource, CopySource];
   const first = await placeOf(ironic);
   await placeOf(nova);
-  await assert.rejects(placeOf(nova, undefined, [first]), refuses("N2I-E350", "Make room"));
+  await assert.rejects(placeOf(nova, [first]), refuses("N2I-E350", "Make room"));
 });
 
 test("a connection that cannot be shut again is lent to nobody", async (t) => {

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import fc from "fast-check";
 import { createSeal } from "../../../src/edge/disk/seal.ts";
+import { sameSecret } from "../../../src/model/compare.ts";
+import { isSealed, sealedLater } from "../../../src/model/secret.ts";
 import { anyText } from "../../support/any-text.ts";
 import { refuses } from "./temp-run.ts";
 
@@ -20,6 +23,95 @@ test("what was sealed opens to the same text, whatever it is", () => {
       assert.deepEqual(createSeal(key).seal(clear, place), sealed);
     }),
   );
+});
+
+test("the same key seals to the same bytes in every version: plans compare by them", () => {
+  const { id, seal } = createSeal(key);
+  assert.equal(id, "7ed4");
+  assert.equal(
+    seal("calvin", "node").secret,
+    "Xi8mmO9gZ5QGP5nX/8XGpQeq9S/mD9T6/takzc7ndo2W/DJi/vdeeaD9GKgUHDdf50cP6eblUuTflSsj",
+  );
+});
+
+test("what was read to be compared is sealed for whoever looks at it, and in clear nowhere else", () => {
+  const seal = createSeal(key);
+  fc.assert(
+    fc.property(text, fc.uuid(), fc.uuid(), (clear, one, two) => {
+      const read = sealedLater(clear, one, seal);
+      const same = sameSecret(seal);
+      assert.ok(same(seal.seal(clear, two), read));
+      assert.ok(!same(seal.seal(`${clear}.`, two), read));
+      assert.ok(isSealed(read));
+      const sealed = seal.seal(clear, one);
+      assert.equal(JSON.stringify(read), JSON.stringify(sealed));
+      assert.deepEqual({ ...read }, sealed);
+      assert.equal(seal.open(read), clear);
+    }),
+  );
+  const read = { read: sealedLater("calvin", "node", seal) };
+  for (const showHidden of [false, true])
+    assert.doesNotMatch(inspect(read, { showHidden, getters: true }), /calvin/);
+});
+
+test("a secret is known to be a text without being opened, by its own key and place alone", () => {
+  const [seal, other] = [createSeal(key), createSeal(Buffer.alloc(32, 9))];
+  fc.assert(
+    fc.property(text, text, fc.uuid(), fc.uuid(), (clear, more, place, elsewhere) => {
+      const sealed = seal.seal(clear, place);
+      assert.ok(seal.isOf(sealed, clear));
+      assert.equal(seal.isOf(sealed, more), clear === more);
+      assert.ok(!other.isOf(sealed, clear));
+      if (elsewhere !== place) assert.ok(!seal.isOf({ ...sealed, of: elsewhere }, clear));
+      assert.ok(!seal.isOf({ ...sealed, secret: "" }, clear));
+    }),
+  );
+});
+
+test("a secret that was cut short or went on is no text's, and whoever compares it is told", () => {
+  const seal = createSeal(key);
+  fc.assert(
+    fc.property(text, fc.uuid(), (clear, place) => {
+      const sealed = seal.seal(clear, place);
+      assert.ok(!seal.isOf({ ...sealed, secret: `${sealed.secret}AAAA` }, clear));
+      for (const end of [16, -4]) {
+        const secret = sealed.secret.slice(0, end);
+        assert.ok(!seal.isOf({ ...sealed, secret }, clear));
+        const read = sealedLater(clear, place, seal);
+        assert.throws(() => sameSecret(seal)({ ...sealed, secret }, read), refuses("N2I-E115"));
+      }
+    }),
+  );
+});
+
+test("the ciphertext is not looked at to know a text: spoilt at its length it does not open", () => {
+  const seal = createSeal(key);
+  const sealed = seal.seal("calvin", "node");
+  const secret = `${sealed.secret.slice(0, 16)}${"A".repeat(sealed.secret.length - 16)}`;
+  assert.ok(seal.isOf({ ...sealed, secret }, "calvin"));
+  assert.throws(() => seal.open({ ...sealed, secret }), refuses("N2I-E115"));
+});
+
+test("a text with half a character in it is not the one that its seal opens to, nor another such", () => {
+  const seal = createSeal(key);
+  const same = sameSecret(seal);
+  const [one, other, opened] = ["a\ud800", "a\udbff", "a\ufffd"];
+  const sealed = seal.seal(one, "node");
+  assert.equal(seal.open(sealed), opened);
+  assert.ok(seal.isOf(sealed, opened));
+  for (const clear of [one, other]) {
+    assert.ok(!seal.isOf(sealed, clear));
+    assert.ok(!same(sealed, sealedLater(clear, "node", seal)));
+  }
+  assert.ok(seal.isOf(seal.seal("a\u{1f600}", "node"), "a\u{1f600}"));
+});
+
+test("a secret of another key is no other text's: whoever compares it is told", () => {
+  const read = sealedLater("calvin", "node", createSeal(key));
+  const strange = createSeal(Buffer.alloc(32, 9)).seal("calvin", "node");
+  const same = sameSecret(createSeal(key));
+  assert.throws(() => same(strange, read), refuses("N2I-E115"));
+  assert.throws(() => same(read, strange), refuses("N2I-E115"));
 });
 
 test("what is sealed tells neither its length nor who has the same, and opens at its place alone", () => {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pauseShorter } from "../../../src/edge/openstack/passing.ts";
+import type { Fault } from "../../support/faulty-service.ts";
 import { bothWays } from "./both-ways.ts";
 import { refuses } from "./keeps.ts";
-import { type Fault, livingIronic, machineOf } from "./living.ts";
+import { livingIronic, machineOf } from "./living.ts";
 
 const LOCKED = { done: false, says: refuses(409, "Node a is locked by host lab, please retry") };
 const KINDS: { readonly [what: string]: Fault } = {

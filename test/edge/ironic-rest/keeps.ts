@@ -1,4 +1,5 @@
 import { isObject, type Json } from "../../../src/model/json.ts";
+import type { Says } from "../../support/faulty-service.ts";
 
 type Body = Record<string, Json>;
 
@@ -6,11 +7,6 @@ type Body = Record<string, Json>;
 export interface Held {
   readonly nodes: Map<string, Body>;
   readonly ports: Map<string, Body>;
-}
-
-interface Says {
-  readonly status: number;
-  readonly text: string;
 }
 
 /** Where a verb leads to, and from where. */

@@ -1,7 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:http";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createSeal } from "../../../src/edge/disk/seal.ts";
 import type { Link } from "../../../src/edge/ironic-rest/look.ts";
 import { rowsOf } from "../../../src/edge/ironic-rest/row.ts";
@@ -10,73 +8,34 @@ import { cloudOf } from "../../../src/edge/openstack/settings.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { Seal } from "../../../src/model/secret.ts";
 import { loadMappings } from "../../../src/stages/documents.ts";
-import { listening } from "../../support/listening.ts";
+import { type FaultyService, faultyService } from "../../support/faulty-service.ts";
 import { answerTo, type Held } from "./keeps.ts";
 
-/** What becomes of a call: done and answered, unless this says otherwise. */
-export interface Fault {
-  /** The service does what was asked, whatever it says of it. */
-  readonly done: boolean;
-  /** Null: the connection breaks; without it, what it would say. */
-  readonly says?: { readonly status: number; readonly text: string } | null;
-  /** It is not the service that says it, but somebody in between. */
-  readonly between?: true;
-  /** Milliseconds before it does it, and before it says so. */
-  readonly before?: number;
-  readonly after?: number;
-}
-
 /** An Ironic 2023.1 that keeps nodes and ports, whose conductor is done at once. */
-export interface Living extends Held {
-  readonly url: string;
+export interface Living extends Held, FaultyService {
   readonly link: Link;
   readonly seal: Seal;
-  /** Calls that change something, as they came: `PUT /v1/nodes/UUID/maintenance`. */
-  readonly calls: string[];
-  /** Asked for every call, questions too; null lets it pass. */
-  readonly use: (fault: (call: string) => Fault | null) => void;
 }
 
 /** @param limit milliseconds a call may take */
 export async function livingIronic(t: TestContext, limit = 5000): Promise<Living> {
   const held: Held = { nodes: new Map(), ports: new Map() };
-  const calls: string[] = [];
-  let choose: (call: string) => Fault | null = () => null;
-  const server = createServer(async (asked, answer) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of asked) chunks.push(chunk as Buffer); // no encoding is set
-    const call = `${asked.method} ${asked.url}`;
-    if (asked.method !== "GET") calls.push(call);
-    const fault = choose(call);
-    const text = Buffer.concat(chunks).toString();
-    const body: unknown = text === "" ? null : JSON.parse(text);
-    if (fault?.before !== undefined) await sleep(fault.before, null, { ref: false });
-    const own = fault?.done === false ? null : answerTo(held, call, body);
-    const says = fault?.says === undefined ? own : fault.says;
-    if (fault?.after !== undefined) await sleep(fault.after, null, { ref: false });
-    if (says === null || answer.destroyed) return void asked.socket.resetAndDestroy();
-    const version = asked.headers["x-openstack-ironic-api-version"];
-    answer.writeHead(says.status, {
-      "X-OpenStack-Ironic-API-Minimum-Version": "1.1",
-      "X-OpenStack-Ironic-API-Maximum-Version": "1.82",
-      ...(version !== undefined &&
-        fault?.between !== true && { "X-OpenStack-Ironic-API-Version": version }),
-    });
-    answer.end(says.text);
+  const ironic = await faultyService(t, {
+    most: 82,
+    answer: (call, sent) => answerTo(held, call, sent),
+    // Those that change something.
+    kept: (call) => !call.startsWith("GET "),
   });
-  const url = await listening(t, server);
   const { releases, rest } = await loadMappings();
-  const cloud = cloudOf(new Map([["endpoint", url]]), "OS_*");
+  const cloud = cloudOf(new Map([["endpoint", ironic.url]]), "OS_*");
   const service = await openService(cloud, releases, rest, "2023.1", limit);
   t.after(() => service.session.close());
   const seal = createSeal(randomBytes(32));
   return {
-    ...{ url, seal, calls },
+    ...ironic,
     ...held,
+    seal,
     link: { service, rows: rowsOf(rest, service.minor, seal) },
-    use: (fault) => {
-      choose = fault;
-    },
   };
 }
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "../../hostile/cli.ts";
+import type { Fault } from "../../support/faulty-service.ts";
 import { bothWays } from "./both-ways.ts";
 import { plannedFree } from "./free-machines.ts";
-import { type Fault, type Living, livingIronic, machineOf } from "./living.ts";
+import { type Living, livingIronic, machineOf } from "./living.ts";
 
 /** Milliseconds: what a call may take, and what the first of each takes. */
 const LIMIT = 200;

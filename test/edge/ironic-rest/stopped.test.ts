@@ -43,7 +43,7 @@ test("without a living conductor apply refuses to begin; stopped after failures 
   assert.match(out, /^ +64 {2}POST of the node: 400 not today; nothing of it is in Ironic$/m);
   assert.match(
     err,
-    /^Stopped on request, and 64 machines failed before that\. Next: nova2ironic apply /m,
+    /^Stopped on request, and 64 machines failed before that\.\nNext: nova2ironic apply /m,
   );
 
   const undone = await runs(0, ["rollback", ...at, ...target, "--all", "--yes", "-q"]);

@@ -208,7 +208,7 @@ for (const engine of ["mysql", "postgresql", "sqlite"] as const)
         }
         const { nodes: checked } = await checkNovaBm(database);
         assert.deepEqual(
-          checked.map(({ id }) => id).filter((id) => id !== OWNER),
+          Array.from(checked, ({ id }) => id).filter((id) => id !== OWNER),
           kept,
           type,
         );

@@ -49,6 +49,19 @@ test("an answer that trickles ends with the time limit of its call", async (t) =
   http.close();
 });
 
+test("a time limit that no timer can keep is a long one, not none", async (t) => {
+  const server = createServer((_, answer) => {
+    setTimeout(() => answer.end("late"), 50);
+  }).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const http = openHttp(NONE, 3_000_000_000);
+  t.after(http.close);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { status } = await http.send({ method: "GET", url, headers: {} });
+  assert.equal(status, 200);
+});
+
 /** What a service says to a request before it says no more, and what is told of it. */
 const UNFINISHED = [
   ["nothing", "", "no answer in 0.3 s"],

@@ -10,6 +10,8 @@ export const TOOLS = {
   ipmipower: { title: "FreeIPMI's ipmipower", packages: ["freeipmi-tools"] },
   ipmi_sim: { title: "OpenIPMI's ipmi_sim", packages: ["openipmi"] },
   haproxy: { title: "haproxy", packages: ["haproxy"] },
+  apache2: { title: "Apache", packages: ["apache2-bin"] },
+  nginx: { title: "nginx", packages: ["nginx"] },
   patch: { title: "patch", packages: ["patch"] },
   pyghmi: { title: "pyghmi's server", packages: ["python3-pyghmi"] },
 } as const;
@@ -24,17 +26,21 @@ export function tool(name: Tool): string | null {
   return find(name) ?? (install(TOOLS[name]) ? find(name) : null);
 }
 
+/** Those that are not there. */
+export function missingTools(): readonly Tool[] {
+  // The names of an object of this type are its keys, which Object.keys does not tell.
+  return (Object.keys(TOOLS) as Tool[]).filter((name) => find(name) === null);
+}
+
 /** Finds or installs all of them, so that tests beside each other do not wait for apt-get. */
 export function prepareTools(): readonly Tool[] {
-  // The names of an object of this type are its keys, which Object.keys does not tell.
-  const names = Object.keys(TOOLS) as Tool[];
-  const missing = names.filter((name) => find(name) === null);
+  const missing = missingTools();
   if (missing.length > 0)
     install({
       title: "tools that tests compare with",
       packages: missing.flatMap((name) => TOOLS[name].packages),
     });
-  return names.filter((name) => find(name) === null);
+  return missingTools();
 }
 
 /**

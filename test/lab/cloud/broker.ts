@@ -16,6 +16,8 @@ const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 export interface Broker {
   /** For oslo.messaging. */
   readonly url: string;
+  /** Of its management API, with the login in it; null where that was not asked for. */
+  readonly management: string | null;
   readonly stop: () => Promise<void>;
 }
 
@@ -25,18 +27,25 @@ export interface Broker {
  *
  * @returns null when it is not installed and cannot be
  */
-export async function startBroker(): Promise<Broker | null> {
+export async function startBroker({
+  managed = false,
+}: {
+  readonly managed?: boolean;
+} = {}): Promise<Broker | null> {
   if (locate("rabbitmqctl") === null && !install(BROKER)) return null;
   const user = owner("rabbitmq");
   const [port, distribution, mapper] = [await freePort(), await freePort(), await freePort()];
+  const api = managed ? await freePort() : null;
   const folder = privateFolder("n2i-broker-", user, "in memory");
   const password = newPassword();
   const config = [
     `listeners.tcp.1 = 127.0.0.1:${port}`,
     "default_user = lab",
     `default_pass = ${password}`,
+    ...(api === null ? [] : ["management.tcp.ip = 127.0.0.1", `management.tcp.port = ${api}`]),
     "",
   ];
+  if (managed) privateFile(join(folder, "plugins"), "[rabbitmq_management].\n", user);
   privateFile(join(folder, "rabbitmq.conf"), config.join("\n"), user);
   const variables = {
     RABBITMQ_NODENAME: "lab@localhost",
@@ -56,13 +65,19 @@ export async function startBroker(): Promise<Broker | null> {
     ["env", ...words, "sh", "-c", `epmd -address 127.0.0.1 -port ${mapper} & exec ${PROGRAM}`],
     { folder, signal: "TERM", owner: user },
   );
-  for (const until = Date.now() + PATIENCE_MS; !(await listens(port)); await sleep(200)) {
+  const there = async () => (await listens(port)) && (api === null || (await listens(api)));
+  for (const until = Date.now() + PATIENCE_MS; !(await there()); await sleep(200)) {
     if (daemon.running() && Date.now() < until) continue;
     const words = daemon.lastWords();
     await daemon.stop();
     throw new Error(`RabbitMQ did not start\n${words}`);
   }
-  return { url: `rabbit://lab:${password}@127.0.0.1:${port}/`, stop: daemon.stop };
+  const login = `lab:${password}@127.0.0.1`;
+  return {
+    url: `rabbit://${login}:${port}/`,
+    management: api === null ? null : `http://${login}:${api}`,
+    stop: daemon.stop,
+  };
 }
 
 function listens(port: number): Promise<boolean> {

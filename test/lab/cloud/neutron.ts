@@ -5,7 +5,7 @@ import { owner, privateFile, privateFolder } from "../folder.ts";
 import { versionsOf } from "../python.ts";
 import type { Server } from "../server.ts";
 import { common, ini, type Sections, sqlalchemy } from "./config.ts";
-import { runAs, withSchema } from "./schema.ts";
+import { onceMade, runAs, withSchema } from "./schema.ts";
 import { answers, type Cloud } from "./start.ts";
 
 const NEUTRON = { title: "Neutron 21 (Zed)", packages: ["neutron-server"] } as const;
@@ -26,7 +26,7 @@ export interface NeutronPlace {
   readonly mechanism: Mechanism;
   readonly port: number;
   /** Folder for its schema, once made. */
-  readonly kept: string;
+  readonly kept?: string;
 }
 
 export interface Neutron {
@@ -60,14 +60,13 @@ export async function startNeutron(place: NeutronPlace): Promise<Neutron | null>
     user,
   );
   const [version] = versionsOf(["neutron"]);
-  await withSchema(server, [NEUTRON_DATABASE], {
-    kept,
-    key: `neutron-${version}`,
-    make: async () => {
-      const manage = locate("neutron-db-manage") ?? "";
-      await runAs(user, folder, [manage, ...config, "upgrade", "heads"]);
-    },
-  });
+  const key = `neutron-${version}`;
+  const sync = async (): Promise<void> => {
+    const manage = locate("neutron-db-manage") ?? "";
+    await runAs(user, folder, [manage, ...config, "upgrade", "heads"]);
+  };
+  const once = () => onceMade(server, [NEUTRON_DATABASE], { key, make: sync });
+  await withSchema(server, [NEUTRON_DATABASE], { kept, key, make: once });
   // ML2 takes a mechanism driver from an installed package alone: this folder is one.
   const installed = `${mechanism.module}-1.dist-info`;
   const prepare = `mkdir policy.d ${installed} && mv METADATA entry_points.txt ${installed}`;

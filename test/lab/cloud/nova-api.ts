@@ -7,8 +7,8 @@ import { answers, type Cloud } from "./start.ts";
 
 /**
  * Nova's own API without a database, which os-baremetal-nodes reads nothing of: PORT IRONIC. Its client
- * of Ironic is made of options that are gone since Ocata: it is replaced by one of Nova's session, but
- * for a request that says it wants Nova as it is.
+ * of Ironic is made of options that are gone since Ocata: it is replaced by one of Nova's session, kept
+ * from request to request, but for those that say otherwise.
  */
 const SERVE = `
 import eventlet; eventlet.monkey_patch()
@@ -31,14 +31,17 @@ def mended():
     session = loading.load_session_from_conf_options(nova.conf.CONF, "ironic", auth=auth)
     return client.get_client(1, session=session, endpoint=ironic)
 def served(environ, start):
-    as_shipped = "HTTP_X_AS_SHIPPED" in environ
-    baremetal_nodes._get_ironic_client = shipped if as_shipped else mended
+    anew = mended.__wrapped__ if "HTTP_X_CLIENT_ANEW" in environ else mended
+    baremetal_nodes._get_ironic_client = shipped if "HTTP_X_AS_SHIPPED" in environ else anew
     return application(environ, start)
 wsgi.server(eventlet.listen(("127.0.0.1", port)), served, log_output=False)
 `;
 
 /** Sent with a request, has Nova answer as its package does. */
 export const AS_SHIPPED = { "X-As-Shipped": "yes" } as const;
+
+/** Has it make a client and log in for this request, as its package does for each. */
+export const CLIENT_ANEW = { "X-Client-Anew": "yes" } as const;
 
 /** Starts nova-api alone beside this Keystone; it dies with this process. @returns its URL, and its end */
 export async function startNovaApi(

@@ -6,7 +6,7 @@ import { type Owner, owner, privateFile, privateFolder } from "../folder.ts";
 import { PYTHON, versionsOf } from "../python.ts";
 import type { Server } from "../server.ts";
 import { common, ini, type Sections, sqlalchemy } from "./config.ts";
-import { runAs, withSchema } from "./schema.ts";
+import { onceMade, runAs, withSchema } from "./schema.ts";
 import { answers, type Cloud } from "./start.ts";
 
 const NOVA = {
@@ -31,6 +31,8 @@ export interface NovaPlace {
   readonly urls: { readonly [service in "placement" | "neutron" | "ironic"]: string };
   /** Folder for its schema, once made. */
   readonly kept: string;
+  /** Seconds without a heartbeat after which it calls a service down: Nova's own 60 unless given. */
+  readonly downTime?: number;
 }
 
 /** A process of Nova, whose log can be read while it runs. */
@@ -65,7 +67,7 @@ export async function startNova(place: NovaPlace): Promise<Nova | null> {
   await withSchema(server, Object.values(NOVA_DATABASES), {
     kept,
     key: `nova-${version}`,
-    make: () => makeCells(user, config),
+    make: () => makeCells(user, config, { server, key: `nova-${version}` }),
   });
   const processes = Object.fromEntries(
     PROGRAMS.map((name) => [name, start(user, [locate(name) ?? name], config)]),
@@ -92,11 +94,12 @@ export async function startNova(place: NovaPlace): Promise<Nova | null> {
 export function startCompute(
   conf: string,
   driver: { readonly [file: string]: string } | null,
-): Process & { readonly running: () => boolean } {
+): Process & Pick<Daemon, "running" | "signal"> {
   const user = owner("nova");
   const program = driver === null ? [locate("nova-compute") ?? ""] : [PYTHON, "nova_compute.py"];
   const made = start(user, program, conf, driver ?? {});
-  return { ...made, running: made.daemon.running };
+  const { running, signal } = made.daemon;
+  return { ...made, running, signal };
 }
 
 function start(
@@ -130,40 +133,53 @@ function start(
   };
 }
 
-async function makeCells(user: Owner, config: string): Promise<void> {
+interface Cells {
+  readonly server: Server;
+  /** Of the tables that every Nova of this version has. */
+  readonly key: string;
+}
+
+async function makeCells(user: Owner, config: string, cells: Cells): Promise<void> {
   const folder = privateFolder("n2i-nova-", user);
   try {
     const files = { "nova.conf": config, "own.conf": ini(common({ folder })) };
     for (const [name, text] of Object.entries(files)) privateFile(join(folder, name), text, user);
-    await makeCellsIn(user, folder);
+    await makeCellsIn(user, folder, cells);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function makeCellsIn(user: Owner, folder: string): Promise<void> {
+async function makeCellsIn(user: Owner, folder: string, { server, key }: Cells): Promise<void> {
   const configs = ["--config-file", "nova.conf", "--config-file", "own.conf"];
   const manage = (...words: readonly string[]) =>
     runAs(user, folder, [locate("nova-manage") ?? "", ...configs, ...words]);
   const database = (name: string) =>
     `{scheme}://{username}:{password}@{hostname}:{port}/${name}?{query}`;
-  await manage("api_db", "sync");
+  const make = async (): Promise<void> => {
+    await manage("api_db", "sync");
+    await manage("db", "sync", "--local_cell");
+  };
+  await onceMade(server, [NOVA_DATABASES.api, NOVA_DATABASES.cell], { key, make });
   await manage("cell_v2", "map_cell0", "--database_connection", database(NOVA_DATABASES.cell0));
   const broker = "{scheme}://{username}:{password}@{hostname}:{port}/";
   const cell = ["--database_connection", database(NOVA_DATABASES.cell), "--transport-url", broker];
   await manage("cell_v2", "create_cell", "--name", "cell1", ...cell);
+  // Of the first cell: the other's are there.
   await manage("db", "sync");
 }
 
+const DOWN_SECONDS = 60;
+
 /** Short intervals, so that nobody waits; what endangers machines is as Nova ships it. */
 function sections(place: NovaPlace): Sections {
-  const { server, cloud, broker } = place;
+  const { server, cloud, broker, downTime = DOWN_SECONDS } = place;
   return {
     DEFAULT: {
       ...{ host: "controller", my_ip: "127.0.0.1", transport_url: broker },
       ...{ enabled_apis: "osapi_compute", osapi_compute_listen: "127.0.0.1" },
       ...{ osapi_compute_listen_port: cloud.ports.nova, osapi_compute_workers: 1 },
-      ...{ service_down_time: 60, report_interval: 2, periodic_fuzzy_delay: 0 },
+      ...{ service_down_time: downTime, report_interval: 2, periodic_fuzzy_delay: 0 },
     },
     wsgi: { api_paste_config: "/usr/share/nova-common/api-paste.ini" },
     api_database: { connection: sqlalchemy(server, NOVA_DATABASES.api) },
@@ -180,7 +196,8 @@ function computeSections(place: NovaPlace, host: string, own: Sections): Section
   const base: Sections = {
     DEFAULT: {
       ...{ host, my_ip: "127.0.0.1", transport_url: place.broker },
-      ...{ report_interval: 2, periodic_fuzzy_delay: 0, update_resources_interval: 10 },
+      ...{ service_down_time: place.downTime ?? DOWN_SECONDS, report_interval: 2 },
+      ...{ periodic_fuzzy_delay: 0, update_resources_interval: 10 },
       ...{ sync_power_state_interval: 5, vif_plugging_is_fatal: false },
       // A line each time, and no other of what it logs at DEBUG.
       default_log_levels: "oslo_service.periodic_task=DEBUG,urllib3=WARN,stevedore=WARN",

@@ -1,30 +1,105 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createReadStream, createWriteStream, mkdirSync, renameSync } from "node:fs";
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { install, locate } from "../binaries.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { install, locate, SERVERS } from "../binaries.ts";
 import type { Owner } from "../folder.ts";
 import type { Server } from "../server.ts";
 
+/** How a service's own program makes its tables. */
+interface Schema {
+  /** Names service and version. */
+  readonly key: string;
+  readonly make: () => Promise<void>;
+}
+
 /**
  * Makes databases by a service's own program, where the server's data has them not yet, and keeps
- * what it made for a server to come (`seeded`).
+ * what it made for a server to come (`makeSeed`).
  *
- * @param kept a folder of the caller's for what is kept
- * @param key names service and version
+ * @param kept a folder of the caller's for what is kept; without one nothing is
  */
 export async function withSchema(
   server: Server,
   databases: readonly string[],
-  { kept, key, make }: { readonly kept: string; readonly key: string; make(): Promise<void> },
+  { kept, key, make }: Schema & { readonly kept: string | undefined },
 ): Promise<void> {
   const [first = ""] = databases;
-  if (await server.hasDatabase(first)) return;
+  if (kept !== undefined && (await server.hasDatabase(first))) return;
+  // As operators made them for long.
   for (const name of databases) await server.newDatabase(name, "utf8mb3");
   await make();
+  if (kept === undefined) return;
   mkdirSync(kept, { recursive: true });
   await dump(server, databases, join(kept, `${key}.sql`));
+}
+
+/**
+ * Fills new databases with a service's tables. A run of tests lets its program make them once: all
+ * databases to come are filled with what that one dumped.
+ */
+export async function onceMade(
+  server: Server,
+  databases: readonly string[],
+  { key, make }: Schema,
+): Promise<void> {
+  const folder = process.env.N2I_SCHEMAS;
+  if (folder === undefined) return make();
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { dumpOne, load } = CLIENTS[server.engine];
+  const files = databases.map((name, at) => ({
+    name,
+    file: join(folder, `${key}-${server.engine}-${at}.sql`),
+  }));
+  const made = await oneAtATime(join(folder, `${key}-${server.engine}.lock`), async () => {
+    if (files.every(({ file }) => existsSync(file))) return false;
+    await make();
+    for (const { name, file } of files) await write(server, [dumpOne(name)], file);
+    return true;
+  });
+  if (!made) for (const { name, file } of files) await read(server, load(name), file);
+}
+
+const PACE_MS = 100;
+
+/** Waits until no other process works under this lock; one that died holds it no longer. */
+async function oneAtATime<T>(lock: string, work: () => Promise<T>): Promise<T> {
+  for (; !took(lock); await sleep(PACE_MS)) if (!isHeld(lock)) rmSync(lock, { force: true });
+  try {
+    return await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function took(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: "wx" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isHeld(lock: string): boolean {
+  try {
+    // A file that is still empty is held: 0 is our own process group.
+    process.kill(Number(readFileSync(lock, "utf8")), 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT";
+  }
 }
 
 /** How each engine's own clients write databases, and bring them back. */
@@ -39,7 +114,8 @@ const CLIENTS = {
     dump: (databases: readonly string[]) => [
       ["mariadb-dump", "--single-transaction", "--add-drop-database", "--databases", ...databases],
     ],
-    load: ["mariadb"],
+    dumpOne: (name: string) => ["mariadb-dump", "--single-transaction", name],
+    load: (name: string) => ["mariadb", name],
   },
   postgresql: {
     title: "PostgreSQL's clients",
@@ -55,7 +131,12 @@ const CLIENTS = {
         ...["pg_dump", "--create", "--clean", "--if-exists", "--no-owner", "--no-privileges"],
         `--dbname=${name}`,
       ]),
-    load: ["psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname=postgres"],
+    dumpOne: (name: string) => [
+      ...["pg_dump", "--no-owner", "--no-privileges", `--dbname=${name}`],
+    ],
+    load: (name: string) => [
+      ...["psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", `--dbname=${name}`],
+    ],
   },
 } as const;
 
@@ -65,13 +146,20 @@ export async function dump(
   databases: readonly string[],
   file: string,
 ): Promise<void> {
+  await write(server, CLIENTS[server.engine].dump(databases), file);
+}
+
+async function write(
+  server: Server,
+  commands: readonly (readonly string[])[],
+  file: string,
+): Promise<void> {
   const half = `${file}.${process.pid}`;
   let flags = "w";
-  for (const words of CLIENTS[server.engine].dump(databases)) {
+  for (const words of commands) {
     const child = client(server, words);
-    const ended = succeeded(child, words[0] ?? "");
-    await pipeline(child.stdout, createWriteStream(half, { mode: 0o600, flags }));
-    await ended;
+    const written = pipeline(child.stdout, createWriteStream(half, { mode: 0o600, flags }));
+    await Promise.all([succeeded(child, words[0] ?? ""), written]);
     flags = "a";
   }
   renameSync(half, file);
@@ -79,12 +167,18 @@ export async function dump(
 
 /** Brings databases back as `dump` wrote them, whatever became of them since. */
 export async function restore(server: Server, file: string): Promise<void> {
-  const words = CLIENTS[server.engine].load;
+  const { home } = SERVERS[server.engine];
+  await read(server, CLIENTS[server.engine].load(home), file);
+}
+
+async function read(server: Server, words: readonly string[], file: string): Promise<void> {
   const child = client(server, words);
-  const ended = succeeded(child, words[0]);
   child.stdout.resume();
-  await pipeline(createReadStream(file), child.stdin);
-  await ended;
+  // Of one that ends early its own words say why, not that it reads no more.
+  const given = pipeline(createReadStream(file), child.stdin).catch((cause: Error) => cause);
+  await succeeded(child, words[0] ?? "");
+  const cause = await given;
+  if (cause !== undefined) throw cause;
 }
 
 /** Runs a program as a service's user; its output when it succeeds. */

@@ -8,7 +8,7 @@ import { newPassword, type Server } from "../server.ts";
 import { type CloudPlace, cloudConfig, type Service, token } from "./config.ts";
 import { type CloudPrograms, cloudPrograms } from "./programs.ts";
 import { type Registered, register } from "./register.ts";
-import { runAs, withSchema } from "./schema.ts";
+import { onceMade, runAs, withSchema } from "./schema.ts";
 import { SERVE, SERVED } from "./services.ts";
 
 const PATIENCE_MS = 180_000;
@@ -65,10 +65,7 @@ export async function startCloud(
   const end = kept === undefined ? `_${newPassword().slice(0, 8)}` : "";
   const databases = { keystone: "", nova: "", nova_api: "", glance: "" };
   const names = [...services, ...(services.includes("nova") ? (["nova_api"] as const) : [])];
-  for (const name of names) {
-    databases[name] = `${name}${end}`;
-    if (kept === undefined) await server.newDatabase(databases[name], "utf8mb3");
-  }
+  for (const name of names) databases[name] = `${name}${end}`;
   const { ports, password, authtoken } = chosen ?? (await choose());
   const place = { server, databases, ports, password, cached };
   const serving = services.map((service) => serve(service, place, programs, kept));
@@ -103,20 +100,16 @@ async function serve(
   privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
   privateFile(join(folder, "password"), place.password, user);
   const manage = [programs[service], "--config-file", join(folder, config)];
-  if (kept !== undefined)
-    await withSchema(place.server, [place.databases[service]], {
-      kept,
-      key: `${service}-${versionsOf([service])[0]}`,
-      make: async () => {
-        for (const words of schema) await runAs(user, folder, [...manage, ...words.split(" ")]);
-      },
-    });
-  const synced = kept === undefined ? schema.map((words) => `$manage ${words}`) : [];
-  const make = [
-    "mkdir -p policy.d images && mkdir -m 700 fernet credential",
-    ...synced,
-    ...prepare(place),
-  ].join(" && ");
+  const { server, databases } = place;
+  const names = [...(service === "nova" ? [databases.nova_api] : []), databases[service]];
+  const key = `${service}-${versionsOf([service])[0]}`;
+  const sync = async (): Promise<void> => {
+    for (const words of schema) await runAs(user, folder, [...manage, ...words.split(" ")]);
+  };
+  const once = () => onceMade(server, names, { key, make: sync });
+  await withSchema(server, names, { kept, key, make: once });
+  const folders = "mkdir -p policy.d images && mkdir -m 700 fernet credential";
+  const make = [folders, ...prepare(place)].join(" && ");
   const variables = Object.entries(env(folder)).map(([name, value]) => `${name}=${value}`);
   const port = String(place.ports[service]);
   const daemon = startDaemon(

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { connect } from "../connect.ts";
 import type { Server } from "../server.ts";
 import type { IronicAt } from "./start.ts";
 
-const PATIENCE_SECONDS = 600;
+const PATIENCE_MS = 600_000;
+const PACE_MS = 200;
 
 /** Tables of nodes and what hangs on them, in an order that foreign keys allow. */
 const TABLES = [
@@ -11,21 +13,40 @@ const TABLES = [
   ...["volume_connectors", "volume_targets", "ports", "portgroups", "nodes"],
 ] as const;
 
-/**
- * Waits until nobody else works with an Ironic on MariaDB and keeps it until the end it returns is
- * called, which leaves it without a node, whatever happened.
- */
-export async function alone(at: IronicAt, server: Server): Promise<() => Promise<void>> {
-  const db = connect({ ...server, database: at.database });
+/** An Ironic that nobody else works with until the end is called, which leaves it without a node. */
+interface Alone {
+  readonly at: IronicAt;
+  readonly end: () => Promise<void>;
+}
+
+/** Waits until nobody else works with one of these Ironics on MariaDB, and keeps that. */
+export async function alone(all: readonly IronicAt[], server: Server): Promise<Alone> {
+  for (const until = Date.now() + PATIENCE_MS; Date.now() < until; await sleep(PACE_MS))
+    for (const at of all) {
+      const end = await kept(connect({ ...server, database: at.database }));
+      if (end !== null) return { at, end };
+    }
+  throw new Error("others work with each Ironic all the time");
+}
+
+/** Null when another has it. */
+async function kept(db: Knex): Promise<Alone["end"] | null> {
   // Of a connection of its own, with which it dies.
   const held = await db.transaction();
-  await held.raw("SELECT GET_LOCK(DATABASE(), ?)", [PATIENCE_SECONDS]);
+  const [rows] = await held.raw("SELECT GET_LOCK(DATABASE(), 0) AS got");
+  const end = async (): Promise<void> => {
+    await held.rollback();
+    await db.destroy();
+  };
+  if (Number(rows[0].got) !== 1) {
+    await end();
+    return null;
+  }
   return async () => {
     try {
       await emptied(db);
     } finally {
-      await held.rollback();
-      await db.destroy();
+      await end();
     }
   };
 }

@@ -24,7 +24,7 @@ export interface Call {
 export interface Faulty {
   readonly url: string;
   /** Asked for every call; null lets it pass. */
-  readonly use: (fault: (call: Call) => Fault | null) => void;
+  readonly use: (fault: (call: Call) => Fault | null | Promise<Fault | null>) => void;
   /** Calls that came, faults and all, since the start. */
   readonly calls: () => readonly Call[];
   /** From the next connection on it shows another certificate. */
@@ -41,9 +41,9 @@ export async function faultyProxy(
   pair: Pair | null = null,
   wants: Buffer | null = null,
 ): Promise<Faulty> {
-  let choose: (call: Call) => Fault | null = () => null;
+  let choose: Parameters<Faulty["use"]>[0] = () => null;
   const calls: Call[] = [];
-  const answers = (asked: IncomingMessage, answer: ServerResponse) => {
+  const answers = async (asked: IncomingMessage, answer: ServerResponse) => {
     const token = asked.headers["x-auth-token"];
     const call = {
       method: asked.method ?? "",
@@ -51,7 +51,7 @@ export async function faultyProxy(
       token: typeof token === "string" ? token : undefined,
     };
     calls.push(call);
-    const fault = choose(call);
+    const fault = await choose(call);
     if (fault === null) return forward(to, asked, answer, false);
     if (fault.do === "refuse") return void cut(asked.socket);
     if (fault.do === "lost") return forward(to, asked, answer, true);

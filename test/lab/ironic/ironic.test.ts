@@ -31,15 +31,18 @@ test("an Ironic that does not start is told with the end of its log, and leaves 
   const server = (await needsIronic(t)) && (await needs("mysql", t));
   if (server === null) return;
   const dropped: string[] = [];
-  const wrong = {
+  const watched = {
     ...server,
-    password: "wrong",
     dropDatabase: (name: string) => {
       dropped.push(name);
       return server.dropDatabase(name);
     },
   };
-  const failed = startIronic(wrong);
-  await assert.rejects(failed, /did not start\n(.*\n)*.*Access denied for user/);
+  const more = { DEFAULT: { enabled_hardware_types: "of-nobody" } };
+  const failed = startIronic(watched, { more });
+  await assert.rejects(failed, /did not start\n(.*\n)*.*of-nobody/);
   assert.equal(dropped.length, 1);
+  // One that cannot even make its tables.
+  await assert.rejects(startIronic({ ...watched, password: "wrong" }), /Access denied for user/);
+  assert.equal(dropped.length, 2);
 });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { runAs, withSchema } from "../cloud/schema.ts";
+import { onceMade, runAs, withSchema } from "../cloud/schema.ts";
 import { type Daemon, freePort, startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
 import { versionsOf } from "../python.ts";
@@ -55,8 +55,6 @@ export async function startIronic(
   const port = options.port ?? (await freePort());
   const password = options.auth === "http_basic" ? newPassword() : null;
   const hashed = password === null ? "" : htpasswd(programs.python, "admin", password);
-  // As operators made it until 2026.1.
-  if (kept === undefined) await server.newDatabase(name, "utf8mb3");
   const folder = privateFolder("n2i-ironic-", user);
   const config = join(folder, "ironic.conf");
   privateFile(config, ironicConfig({ ...options, folder, port, server, database: name }), user);
@@ -66,16 +64,17 @@ export async function startIronic(
   const folders = ["conf.d", "policy.d", "state", "tftp/master", "http", "images/master"];
   const prepare = `mkdir -p ${folders.join(" ")} && exec "$@"`;
   const makes = [programs.dbsync, ...files, "create_schema"];
-  if (kept !== undefined)
-    await withSchema(server, [name], {
-      kept,
-      key: `ironic-${versionsOf(["ironic"])[0]}`,
-      make: async () => {
-        await runAs(user, folder, ["sh", "-c", prepare, "sh", ...makes]);
-      },
-    });
+  const key = `ironic-${versionsOf(["ironic"])[0]}`;
+  const sync = async (): Promise<void> => {
+    await runAs(user, folder, ["sh", "-c", prepare, "sh", ...makes]);
+  };
+  const once = () => onceMade(server, [name], { key, make: sync });
+  await withSchema(server, [name], { kept, key, make: once }).catch(async (cause) => {
+    await server.dropDatabase(name);
+    throw cause;
+  });
   const daemon = startDaemon(
-    ["sh", "-c", prepare, "sh", ...(kept === undefined ? makes : ["true"])],
+    ["sh", "-c", prepare, "sh", "true"],
     ["sh", "-c", SLEEP, "sh", programs.ironic, ...files],
     { folder, signal: "TERM", owner: user },
   );

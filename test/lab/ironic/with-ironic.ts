@@ -9,21 +9,22 @@ import { type IronicAt, type IronicServer, startIronic } from "./start.ts";
 
 type Test = Pick<TestContext, "after" | "skip">;
 
-let running: Promise<IronicAt | null> | null = null;
+let running: Promise<readonly IronicAt[]> | null = null;
 
 /**
- * The Ironic on MariaDB the runner started, or one of this process that ends with it; null after
- * the test was told to skip itself. Tests share it one after the other, and each finds it empty.
+ * An Ironic on MariaDB that the runner started, or one of this process that ends with it; null after
+ * the test was told to skip itself. Tests share them one after the other, and each finds its own empty.
  */
 export async function needsIronic(t: Test): Promise<IronicAt | null> {
   running ??= open();
-  const at = await running;
+  const all = await running;
   const { mariadb } = await lab();
-  if (at === null || mariadb === null) {
+  if (all.length === 0 || mariadb === null) {
     t.skip(howToGet());
     return null;
   }
-  t.after(await alone(at, mariadb));
+  const { at, end } = await alone(all, mariadb);
+  t.after(end);
   return at;
 }
 
@@ -41,15 +42,16 @@ export async function withIronic(
   return ironic;
 }
 
-async function open(): Promise<IronicAt | null> {
-  if (process.env.N2I_FAST === "1") return null;
+async function open(): Promise<readonly IronicAt[]> {
+  if (process.env.N2I_FAST === "1") return [];
   const path = process.env.N2I_LAB;
   if (path !== undefined) {
     // The runner wrote it.
-    return (JSON.parse(readFileSync(path, "utf8")) as LabFile).ironic;
+    return (JSON.parse(readFileSync(path, "utf8")) as LabFile).ironics;
   }
   const { mariadb } = await lab();
-  return mariadb === null ? null : startIronic(mariadb);
+  const own = mariadb === null ? null : await startIronic(mariadb);
+  return own === null ? [] : [own];
 }
 
 function howToGet(): string {

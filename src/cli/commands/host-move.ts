@@ -1,0 +1,37 @@
+import { openRun } from "../../edge/disk/run-folder.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
+import { queueText } from "../../model/requests.ts";
+import { movesLegacy } from "../../stages/host-files.ts";
+import { moveHosts } from "../../stages/host-move.ts";
+import type { HostMoved } from "../../stages/host-moves.ts";
+import { type LegacyMoveWords, moveLegacy } from "../../stages/legacy-move.ts";
+import { nextCommand } from "../../stages/next.ts";
+import { STOPPED } from "../../stages/pipeline.ts";
+import type { HostArgs } from "../options/host.ts";
+import { exitWith, note, printResult, say, sinkOf } from "./shared.ts";
+
+export async function hostMoveCommand(args: HostArgs & LegacyMoveWords): Promise<void> {
+  const legacy = await movesLegacy(await openRun(args.run, { create: false }));
+  endOfMove(args, await (legacy ? moveLegacy : moveHosts)(args, sinkOf(args)));
+}
+
+/** What was done, what is to be done at the broker, and what comes next. */
+export function endOfMove(args: HostArgs & { readonly run: string }, moved: HostMoved): void {
+  const { unit, fenced, rows, found, blocked, left: changed, stopped, hosts } = moved;
+  const fence = fenced === 0 ? "" : `${fenced} hosts fenced, `;
+  const out = blocked + changed.length;
+  const left = out === 0 ? "" : `; ${out} machines were left out`;
+  for (const { id, why } of changed) note(args, `${id} was left out: ${why}`);
+  printResult(
+    args,
+    `Host move: ${fence}${rows} ${unit === undefined ? "rows changed" : "machines moved"}, ${found} so already${left}.`,
+  );
+  if (stopped) {
+    say(args, STOPPED);
+    return;
+  }
+  for (const host of hosts) note(args, queueText(host));
+  const undo = nextCommand("rollback", args, { all: true });
+  say(args, `Next: ${nextCommand("verify", args)}\nUndo: ${undo}`);
+  if (out > 0) exitWith(EXIT_STATUS.partial.status);
+}

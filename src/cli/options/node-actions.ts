@@ -1,0 +1,55 @@
+import { flag, number, type OptionTable, word, words } from "./declared.ts";
+import { listOptionsWithoutAll } from "./format.ts";
+import { common, meaning } from "./shared.ts";
+
+/** What `node` does by one of its words. */
+interface NodeAction {
+  readonly describe: string;
+  /** Options it does not do without. */
+  readonly needs: readonly string[];
+  readonly options: OptionTable;
+}
+
+const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout");
+
+const RUN = meaning("run", "The run's folder: the way back; all but list want it");
+const PACE = { "in-flight": number("Machines under way at once (4)", { requiresArg: true }) };
+/** What this release refuses, so that nobody believes it done. */
+const LATER = {
+  nova: flag("Not in this release: a server of Nova rather than an allocation of Ironic"),
+  flavor: word("With --nova: the flavor"),
+  port: words("With --nova: a port of Neutron"),
+  "no-preserve-ports": flag("Not in this release: ports of Neutron are never deleted"),
+};
+
+/** Every word of `node`, in the order help tells them. */
+export const NODE_ACTIONS = {
+  list: {
+    describe: "with --adoptable: which machines run already and have no server record",
+    needs: ["adoptable"],
+    options: {
+      adoptable: flag("Machines that are active, free, of a resource class, and in service"),
+      all: flag("The others too, each with why not"),
+      ...IRONIC,
+      ...listOptionsWithoutAll,
+    },
+  },
+  manage: {
+    describe: "give a machine, or those of --from, its server record: an allocation of Ironic",
+    needs: ["run"],
+    options: {
+      ...RUN,
+      from: word("Machines: CSV with node,name on its first line, or a list in YAML"),
+      description: word("Of its record"),
+      property: words("KEY=VALUE of its record. Repeatable"),
+      "availability-zone": word("Of its record"),
+      "dry-run": flag("Only show what would be done"),
+      ...{ ...PACE, ...LATER, ...IRONIC, ...listOptionsWithoutAll },
+    },
+  },
+  unmanage: {
+    describe: "take the record that this run made away; the machine stays active, and on",
+    needs: ["run", "machine"],
+    options: { ...RUN, ...PACE, ...IRONIC, ...common("yes"), ...listOptionsWithoutAll },
+  },
+} as const satisfies { readonly [action: string]: NodeAction };

@@ -1,0 +1,57 @@
+import type { FormatOptions } from "../../report/format.ts";
+import type { Voice } from "../commands/shared.ts";
+import { type Declared, epilogueOf, optionsOf, type Positional } from "./declared.ts";
+import { NODE_ACTIONS } from "./node-actions.ts";
+
+export interface NodeArgs extends Voice, FormatOptions {
+  readonly action: keyof typeof NODE_ACTIONS;
+  /** Uuid or name of a node. */
+  readonly machine?: string;
+  readonly name?: string;
+}
+
+const ACTIONS = Object.keys(NODE_ACTIONS);
+
+const MACHINE: Positional = [
+  "machine",
+  { type: "string", describe: "of manage and unmanage: uuid or name of the node" },
+];
+const NAME: Positional = ["name", { type: "string", describe: "of manage: its server's name" }];
+
+export const nodeOptions: Declared = {
+  command: "node <action> [machine] [name]",
+  describe: "Give machines that run already their server record",
+  positional: [
+    ["action", { type: "string", choices: ACTIONS, describe: ACTIONS.join(", ") }],
+    MACHINE,
+    NAME,
+  ],
+  options: optionsOf(NODE_ACTIONS),
+  epilogue: epilogueOf(NODE_ACTIONS),
+  examples: [
+    "$0 node list --adoptable --os-cloud lab",
+    "$0 node list --adoptable --all -f json",
+    "$0 node manage n-1 web-1 --run s1 --os-cloud lab",
+    "$0 node manage --from machines.csv --run s2 --os-cloud lab --dry-run",
+    "$0 node unmanage n-1 --run s1 --os-cloud lab",
+  ],
+};
+
+/** The same by names of their own, which help does not list. */
+export const adoptableOptions: Declared = {
+  command: "adoptable",
+  describe: false,
+  options: NODE_ACTIONS.list.options,
+};
+export const manageOptions: Declared = {
+  command: "manage [machine] [name]",
+  describe: false,
+  positional: [MACHINE, NAME],
+  options: NODE_ACTIONS.manage.options,
+};
+export const unmanageOptions: Declared = {
+  command: "unmanage <machine>",
+  describe: false,
+  positional: [MACHINE],
+  options: NODE_ACTIONS.unmanage.options,
+};

@@ -1,0 +1,86 @@
+import type { NetworkPort, Nic, RunningNode } from "../../model/adoptable.ts";
+import type { JsonObject } from "../../model/json.ts";
+import type { ManageAsked } from "../../model/manage.ts";
+import type { TokenOwner } from "../../model/served.ts";
+import { masked, maskedText } from "./masked.ts";
+
+/**
+ * A node as the specification's first text lists it.
+ *
+ * @param ironic URL of the service, for links
+ * @source facts/systems.md C1: adoptable_nodes
+ */
+export function adoptableNode(node: RunningNode, ironic: string): JsonObject {
+  const ports = node.nics.filter(({ is }) => is === "port");
+  return {
+    ...{ uuid: node.uuid, name: node.name },
+    ports: ports.map(({ uuid, vif }) => ({
+      ...{ uuid, vif_port_id: vif, href: `${ironic}/v1/ports/${uuid}`, rel: "self" },
+    })),
+    ...{ power_state: node.power_state, provision_state: node.provision_state },
+    ...{ created_at: node.created_at, properties: node.properties },
+    ...{ instance_info: masked(node.instance_info), resource_class: node.resource_class },
+  };
+}
+
+/** The same as its last text has it. @source facts/systems.md C1: manageable_servers */
+export function manageableServer(node: RunningNode): JsonObject {
+  const told = ({ address, uuid, vif }: Nic) => ({ address, uuid, neutron_port_id: vif });
+  const { image_source } = node.instance_info;
+  return {
+    ...{ uuid: node.uuid, name: node.name, resource_class: node.resource_class },
+    ...{ power_state: node.power_state, provision_state: node.provision_state },
+    ports: node.nics.filter(({ is }) => is === "port").map(told),
+    portgroups: node.nics
+      .filter(({ is }) => is === "portgroup")
+      .map((nic) => ({ ...told(nic), mode: nic.mode })),
+    image_source: typeof image_source === "string" ? maskedText(image_source) : null,
+  };
+}
+
+/** What is known of a server besides its node. */
+interface MadeServer {
+  readonly uuid: string;
+  readonly asked: ManageAsked;
+  readonly owner: TokenOwner;
+  /** Null: Glance has it not. */
+  readonly image: string | null;
+  readonly ports: ReadonlyMap<string, NetworkPort>;
+  /** ISO 8601, UTC. */
+  readonly now: string;
+  /** Where the server's links lead. */
+  readonly base: string;
+}
+
+/**
+ * The server object that is answered.
+ *
+ * @source facts/systems.md C1: the body of 201
+ */
+export function serverBody(
+  node: RunningNode,
+  { uuid, asked, owner, image, ports, now, base }: MadeServer,
+): JsonObject {
+  const addresses = node.nics.flatMap(({ vif }) => {
+    const port = ports.get(vif ?? "");
+    return port === undefined ? [] : [{ port_id: port.id, mac_address: port.mac_address }];
+  });
+  return {
+    ...{ uuid, name: asked.name, description: asked.description },
+    ...{ flavor_uuid: null, image_uuid: image, availability_zone: asked.availability_zone },
+    status: node.power_state === "power off" ? "stopped" : "active",
+    ...{ power_state: node.power_state, node_uuid: node.uuid, metadata: asked.metadata, addresses },
+    ...{ project_id: owner.project_id, user_id: owner.user_id, key_name: null },
+    ...{
+      created_at: now,
+      launched_at: now,
+      updated_at: now,
+      affinity_zone: null,
+      partitions: null,
+    },
+    links: [
+      { href: `${base}/v1/servers/${uuid}`, rel: "self" },
+      { href: `${base}/servers/${uuid}`, rel: "bookmark" },
+    ],
+  };
+}

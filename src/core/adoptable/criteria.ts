@@ -1,0 +1,111 @@
+import type { NetworkPort, RunningNode } from "../../model/adoptable.ts";
+
+/** What is known besides Ironic's own word of a node. */
+export interface Beside {
+  /** Neutron's ports by id; null: nobody says where Neutron is. */
+  readonly ports: ReadonlyMap<string, NetworkPort> | null;
+  /** Neutron ports that more than one nic of any node names. */
+  readonly twice: ReadonlySet<string>;
+}
+
+/** In `extra` of a node that is being given its server record: the uuid of that record. */
+export const MARK = "nova2ironic_manage";
+
+/**
+ * Why a node fails; nothing where it does not.
+ *
+ * @param own uuid of a record that was begun for it: what was written for that stands against nothing
+ */
+type Criterion = (
+  node: RunningNode,
+  beside: Beside,
+  own: string | null,
+) => readonly (string | null)[];
+
+/** How a node fails: as it stands, as somebody has what it needs, or as that is not there. */
+export type Hindrance = "state" | "taken" | "gone";
+
+/** One criterion that a node fails, in words. */
+export interface Objection {
+  readonly why: string;
+  readonly is: Hindrance;
+}
+
+/**
+ * What a node must be to be given a server record without scheduling. A last error is told, and stands
+ * against nothing.
+ *
+ * @source facts/systems.md C1, Criteria
+ */
+const CRITERIA: { readonly [name: string]: Criterion } = {
+  active: ({ provision_state }) => [
+    provision_state === "active" ? null : `it is ${provision_state ?? "in no state"}, not active`,
+  ],
+  free: ({ instance_uuid }) => [
+    instance_uuid === null ? null : `it has instance ${instance_uuid} already`,
+  ],
+  unallocated: ({ allocation_uuid, instance_uuid }) => [
+    allocation_uuid === null || allocation_uuid === instance_uuid
+      ? null
+      : `it has allocation ${allocation_uuid}`,
+  ],
+  classed: ({ resource_class }) => [resource_class === null ? "it has no resource class" : null],
+  "in service": ({ maintenance, maintenance_reason }) => [
+    maintenance
+      ? `it is in maintenance${maintenance_reason === null ? "" : `: ${maintenance_reason}`}`
+      : null,
+  ],
+  "not retired": ({ retired }) => [retired ? "it is retired" : null],
+  unmarked: ({ extra: { [MARK]: mark } }, _beside, own) => [
+    typeof mark === "string" && mark !== own
+      ? `it is being managed: extra.${MARK} is ${mark}`
+      : null,
+  ],
+};
+
+/** Every criterion that a node fails, in words; none: it can be managed. */
+export function whyNot(
+  node: RunningNode,
+  beside: Beside,
+  own: string | null = null,
+): readonly string[] {
+  return objections(node, beside, own).map(({ why }) => why);
+}
+
+/** The same, each with its kind. */
+export function objections(
+  node: RunningNode,
+  beside: Beside,
+  own: string | null = null,
+): readonly Objection[] {
+  const found = new Map<string, Objection>();
+  for (const [name, fails] of Object.entries(CRITERIA))
+    for (const why of fails(node, beside, own))
+      if (why !== null) found.set(why, { why, is: name === "unmarked" ? "taken" : "state" });
+  for (const { vif } of node.nics) {
+    const fault = vif === null ? null : vifFault(node, vif, beside, own);
+    if (fault !== null) found.set(fault.why, fault);
+  }
+  return [...found.values()];
+}
+
+/** Why a tenant's port is none to go on with; null where it is one. */
+function vifFault(
+  { uuid, nics }: RunningNode,
+  vif: string,
+  { ports, twice }: Beside,
+  own: string | null,
+): Objection | null {
+  const taken = (why: string): Objection => ({ why: `VIF ${vif} ${why}`, is: "taken" });
+  if (twice.has(vif)) return taken("is named by more than one port");
+  if (ports === null)
+    return { why: `VIF ${vif} cannot be looked up: nothing says where Neutron is`, is: "state" };
+  const port = ports.get(vif);
+  if (port === undefined) return { why: `VIF ${vif} is not in Neutron`, is: "gone" };
+  const addresses = nics.flatMap(({ address }) => address ?? []);
+  if (!addresses.includes(port.mac_address))
+    return taken(`has MAC ${port.mac_address}, and the node ${addresses.join(", ") || "none"}`);
+  if (!["", uuid, own].includes(port.device_id))
+    return taken(`belongs to ${port.device_owner || "device"} ${port.device_id}`);
+  return null;
+}

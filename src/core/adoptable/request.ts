@@ -1,0 +1,56 @@
+import type { ManageAsked } from "../../model/manage.ts";
+import { isUuid } from "../../model/uuid.ts";
+
+/** Characters of a name, a description, a key or a value, at most. @source facts/systems.md C1 */
+const MOST = 255;
+
+/** What Ironic takes for the name of an allocation. @source ironic: api/controllers/v1/utils.py */
+const LOGICAL = /^[A-Za-z0-9._~-]+$/;
+
+const KEY = /^[a-zA-Z0-9\-_:. ]{1,255}$/;
+
+/** What is wrong with what is asked for one machine, each by the path of its member. */
+export function requestFaults(asked: ManageAsked): readonly string[] {
+  const { node, name, description, availability_zone, metadata } = asked;
+  return [
+    ...(node === "" || node.length > MOST ? [`node: 1 to ${MOST} characters`] : []),
+    ...nameFaults(name),
+    ...((description ?? "").length > MOST ? [`description: at most ${MOST} characters`] : []),
+    ...((availability_zone ?? "").length > MOST
+      ? [`availability_zone: at most ${MOST} characters`]
+      : []),
+    ...Object.entries(metadata).flatMap(([key, value]) => [
+      ...(KEY.test(key)
+        ? []
+        : [`metadata ${JSON.stringify(key)}: letters, digits and -_:. and blanks, 1 to ${MOST}`]),
+      ...(value.length > MOST
+        ? [`metadata ${JSON.stringify(key)}: at most ${MOST} characters`]
+        : []),
+    ]),
+  ];
+}
+
+function nameFaults(name: string): readonly string[] {
+  if (name === "" || name.length > MOST) return [`name: 1 to ${MOST} characters`];
+  if (isUuid(name)) return ["name: must not be a UUID"];
+  return LOGICAL.test(name) ? [] : ["name: letters, digits and -._~ alone, as Ironic takes it"];
+}
+
+/** Machines and names that are asked for more than once: all are told before the first call. */
+export function repeatedFaults(all: readonly ManageAsked[]): readonly string[] {
+  const repeated = (what: string, values: readonly string[]): readonly string[] => {
+    const seen = new Set<string>();
+    const twice = new Set(values.filter((value) => seen.size === seen.add(value).size));
+    return [...twice].map((value) => `${what} ${JSON.stringify(value)} is listed more than once`);
+  };
+  return [
+    ...repeated(
+      "node",
+      all.map(({ node }) => (isUuid(node) ? node.toLowerCase() : node)),
+    ),
+    ...repeated(
+      "name",
+      all.map(({ name }) => name),
+    ),
+  ];
+}

@@ -1,0 +1,75 @@
+import type { Lease } from "../../model/leases.ts";
+import { destination } from "./moves.ts";
+
+/** What one look at all leases says. */
+interface Judged {
+  /** Hosts that expired at once, where they are too many to be believed; nothing is taken then. */
+  readonly alarm: readonly string[];
+  /** Dead hosts: fenced already, or to be fenced. */
+  readonly dead: readonly Lease[];
+}
+
+/** Nova's own word on its compute hosts. */
+interface NovaWord {
+  /** Hosts of live services. */
+  readonly known: ReadonlySet<string>;
+  /** Those of them that have not reported for longer than service_down_time. */
+  readonly silent: ReadonlySet<string>;
+}
+
+/**
+ * Which hosts are dead: past their lease, and by Nova's word too. More than half of them at once, and two
+ * or more, are a clock that jumped or a line that is cut.
+ *
+ * @source facts/systems.md A4
+ */
+export function judgeLeases(leases: readonly Lease[], { known, silent }: NovaWord): Judged {
+  const unfenced = leases.filter(({ host, fenced_by }) => fenced_by === null && known.has(host));
+  const expired = unfenced.filter(isExpired);
+  if (expired.length > 1 && expired.length * 2 > unfenced.length)
+    return { alarm: expired.map(({ host }) => host), dead: [] };
+  const dead = leases.filter(
+    (lease) => silent.has(lease.host) && (lease.fenced_by !== null || isExpired(lease)),
+  );
+  return { alarm: [], dead };
+}
+
+function isExpired({ age, ttl }: Lease): boolean {
+  return age > ttl;
+}
+
+/** Whether a host may act on machines: its lease is its own, and lasts. */
+export function isLive(lease: Lease | undefined): boolean {
+  return lease !== undefined && lease.fenced_by === null && !isExpired(lease);
+}
+
+/**
+ * Hosts that share a dead host's machines: they live, their agents take, Nova gives them work, and they are
+ * in the same aggregates.
+ *
+ * @param fit hosts of services that report and that nobody disabled
+ * @param aggregates null where nobody looked
+ */
+export function takersOf(
+  from: string,
+  leases: readonly Lease[],
+  fit: ReadonlySet<string>,
+  aggregates: ReadonlyMap<string, readonly number[]> | null,
+): readonly string[] {
+  const groups = (host: string): string =>
+    (aggregates?.get(host) ?? []).toSorted((one, other) => one - other).join();
+  const wanted = groups(from);
+  return leases
+    .filter((lease) => lease.takes === true && lease.host !== from && isLive(lease))
+    .map(({ host }) => host)
+    .filter((host) => fit.has(host) && groups(host) === wanted);
+}
+
+/** Those of a dead host's machines that one of its takers takes: each machine has exactly one. */
+export function shareOf(
+  host: string,
+  nodes: readonly string[],
+  takers: readonly string[],
+): readonly string[] {
+  return takers.includes(host) ? nodes.filter((node) => destination(node, takers) === host) : [];
+}

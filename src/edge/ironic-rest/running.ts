@@ -1,0 +1,153 @@
+import type { Nic, RunningNode } from "../../model/adoptable.ts";
+import { MigrationError } from "../../model/error.ts";
+import { isObject, type Json, objectOf } from "../../model/json.ts";
+import { isUuid } from "../../model/uuid.ts";
+import { pages } from "./look.ts";
+import type { RestService } from "./service.ts";
+
+/** Minors that brought what is asked. @source facts/ironic.md 4.1 */
+const RESOURCE_CLASS = 21;
+const PORTGROUPS = 26;
+
+/** What is known of the cards of all nodes. */
+interface KnownNics {
+  /** By the uuid of their node. */
+  readonly of: Map<string, Nic[]>;
+  /** Neutron ports that nics name, each once, and those that more than one names. */
+  readonly vifs: ReadonlySet<string>;
+  readonly twice: ReadonlySet<string>;
+}
+
+/**
+ * The cards of all nodes in two listings, whatever their number.
+ *
+ * @throws MigrationError N2I-E209 where the service is too old, N2I-E210 to N2I-E212
+ */
+export async function readNics(service: RestService): Promise<KnownNics> {
+  checkClasses(service);
+  const of = new Map<string, Nic[]>();
+  const vifs = new Set<string>();
+  const twice = new Set<string>();
+  for (const is of KINDS) {
+    if (is === "portgroup" && service.minor < PORTGROUPS) continue;
+    for await (const page of pages(service, `${is}s`, `&fields=node_uuid,${FIELDS[is]}`))
+      for (const body of page) {
+        const nic = nicOf(is, body);
+        const node = String(objectOf(body).node_uuid);
+        const others = of.get(node);
+        if (others === undefined) of.set(node, [nic]);
+        else others.push(nic);
+        if (nic.vif === null) continue;
+        if (vifs.has(nic.vif)) twice.add(nic.vif);
+        vifs.add(nic.vif);
+      }
+  }
+  return { of, vifs, twice };
+}
+
+const KINDS = ["port", "portgroup"] as const;
+const FIELDS: { readonly [is in Nic["is"]]: string } = {
+  port: "uuid,address,internal_info,extra",
+  portgroup: "uuid,address,internal_info,extra,mode",
+};
+
+/** What Ironic chooses of its nodes, so that no other has to be sent. */
+const CHOSEN = "&provision_state=active&associated=false&maintenance=false";
+
+/**
+ * Nodes page by page: those that can be adoptable by what Ironic can choose, or all.
+ *
+ * @param nics by node; each is forgotten once its node came
+ * @throws MigrationError N2I-E210 to N2I-E212
+ */
+export async function* runningNodes(
+  service: RestService,
+  nics: KnownNics["of"],
+  { all }: { readonly all: boolean },
+): AsyncGenerator<readonly RunningNode[]> {
+  for await (const page of pages(service, "nodes", `&detail=true${all ? "" : CHOSEN}`))
+    yield page.map((body) => {
+      const { uuid } = objectOf(body);
+      const own = nics.get(String(uuid)) ?? [];
+      nics.delete(String(uuid));
+      return nodeOf(service, body, own);
+    });
+}
+
+/**
+ * One node as it is now.
+ *
+ * @param ident its uuid, or its name
+ * @param nics its cards, where somebody read them; null: they are read too
+ * @returns null where there is no such node
+ * @throws MigrationError N2I-E209 to N2I-E212
+ */
+export async function readRunning(
+  service: RestService,
+  ident: string,
+  nics: readonly Nic[] | null = null,
+): Promise<RunningNode | null> {
+  checkClasses(service);
+  const asked = isUuid(ident) ? ident.toLowerCase() : ident;
+  const body = await service.ask(`/v1/nodes/${encodeURIComponent(asked)}`);
+  if (body === null) return null;
+  const node = nodeOf(service, body as Json, nics ?? []); // what a body is was read from JSON
+  // A uuid is no name: whatever is called so is not what was meant.
+  const is = isUuid(ident) ? node.uuid === ident.toLowerCase() : node.name === ident;
+  // Its database may compare names without their case.
+  if (!is && !isUuid(ident) && node.name?.toLowerCase() === ident.toLowerCase()) return null;
+  if (!is) throw notThat(service, `GET /v1/nodes/${ident}`);
+  return nics === null ? { ...node, nics: await nicsOf(service, node.uuid) } : node;
+}
+
+async function nicsOf(service: RestService, node: string): Promise<readonly Nic[]> {
+  const found: Nic[] = [];
+  for (const is of KINDS) {
+    if (is === "portgroup" && service.minor < PORTGROUPS) continue;
+    const which = is === "port" ? "node_uuid" : "node";
+    for await (const page of pages(service, `${is}s`, `&${which}=${node}&fields=${FIELDS[is]}`))
+      found.push(...page.map((body) => nicOf(is, body)));
+  }
+  return found;
+}
+
+function notThat({ session }: RestService, what: string): MigrationError {
+  return new MigrationError("N2I-E212", `${session.url} answers ${what} with something else`);
+}
+
+function checkClasses({ minor, identity, session }: RestService): void {
+  if (minor < RESOURCE_CLASS)
+    throw new MigrationError(
+      "N2I-E209",
+      `${session.url} speaks microversions up to ${identity.version}, and resource classes came with 1.${RESOURCE_CLASS}`,
+    );
+}
+
+function nodeOf({ session }: RestService, body: Json, nics: readonly Nic[]): RunningNode {
+  if (!isObject(body) || typeof body.uuid !== "string")
+    throw new MigrationError("N2I-E212", `${session.url} lists something that is no node`);
+  const word = (field: string): string | null => wordOf(body[field]);
+  return {
+    ...{ uuid: body.uuid, name: word("name"), nics },
+    ...{ power_state: word("power_state"), provision_state: word("provision_state") },
+    ...{ instance_uuid: word("instance_uuid"), allocation_uuid: word("allocation_uuid") },
+    ...{ resource_class: word("resource_class"), last_error: word("last_error") },
+    ...{ maintenance: body.maintenance === true, retired: body.retired === true },
+    ...{ maintenance_reason: word("maintenance_reason"), created_at: word("created_at") },
+    properties: objectOf(body.properties),
+    instance_info: objectOf(body.instance_info),
+    extra: objectOf(body.extra),
+  };
+}
+
+/** @source ironic: common/network.py; the first is written by an attach, the second by hand */
+function nicOf(is: Nic["is"], body: Json): Nic {
+  const { uuid, address, internal_info, extra, mode } = objectOf(body);
+  const vif =
+    wordOf(objectOf(internal_info).tenant_vif_port_id) ?? wordOf(objectOf(extra).vif_port_id);
+  return { is, uuid: String(uuid), address: wordOf(address), vif, mode: wordOf(mode) };
+}
+
+function wordOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

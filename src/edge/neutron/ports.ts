@@ -1,0 +1,131 @@
+import type { NetworkPort } from "../../model/adoptable.ts";
+import { MigrationError } from "../../model/error.ts";
+import { isObject, type Json, objectOf } from "../../model/json.ts";
+import type { NotWritten, PortDevice } from "../../model/manage.ts";
+import type { Cloud } from "../openstack/cloud.ts";
+import { NETWORK } from "../openstack/kinds.ts";
+import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
+import { type Stand, settled } from "../openstack/settled.ts";
+
+/** Neutron, as far as ports go. */
+export interface NetworkService {
+  readonly url: string;
+  /** Those of these ports that there are, by id. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
+  readonly ports: (ids: ReadonlySet<string>) => Promise<ReadonlyMap<string, NetworkPort>>;
+  /**
+   * Gives a port to a device, only while one of these has it.
+   *
+   * @returns null, or why it is refused
+   * @throws MigrationError N2I-E210, N2I-E211
+   */
+  readonly bind: (
+    port: string,
+    from: readonly PortDevice[],
+    to: PortDevice,
+  ) => Promise<NotWritten | null>;
+  readonly close: () => void;
+}
+
+/**
+ * Opens Neutron's API.
+ *
+ * @param limit milliseconds a call may take
+ * @throws MigrationError N2I-E106, N2I-E210 to N2I-E212
+ */
+export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkService> {
+  const session = await openSession(cloud, limit, NETWORK);
+  return {
+    url: session.url,
+    ports: (ids) => readPorts(session, ids),
+    bind: (port, from, to) => bind(session, port, from, to),
+    close: session.close,
+  };
+}
+
+const FIELDS = ["id", "mac_address", "device_id", "device_owner"]
+  .map((field) => `&fields=${field}`)
+  .join("");
+/** Ports a page. */
+const PAGE = 1000;
+/** Ids that one line of a request has room for. */
+const MOST_IDS = 100;
+
+/** Few by their ids in one call, many by listing all: never a call a port. */
+async function readPorts(
+  session: ServiceSession,
+  ids: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, NetworkPort>> {
+  const found = new Map<string, NetworkPort>();
+  if (ids.size === 0) return found;
+  const chosen =
+    ids.size > MOST_IDS ? "" : [...ids].map((id) => `&id=${encodeURIComponent(id)}`).join("");
+  for (let marker = ""; ; ) {
+    const body = await ask(session, `/v2.0/ports?limit=${PAGE}${FIELDS}${chosen}${marker}`);
+    if (!isObject(body) || !Array.isArray(body.ports))
+      throw new MigrationError(
+        "N2I-E202",
+        `${session.url} is no network service: it lists no ports`,
+        {
+          fix: "Compare the network endpoint of the catalog.",
+        },
+      );
+    const page = (body.ports as readonly Json[]).map(portOf);
+    for (const port of page) if (port !== null && ids.has(port.id)) found.set(port.id, port);
+    const last = page.at(-1)?.id;
+    if (body.ports_links === undefined || last === undefined || !hasNext(body.ports_links))
+      return found;
+    marker = `&marker=${encodeURIComponent(last)}`;
+  }
+}
+
+async function bind(
+  session: ServiceSession,
+  id: string,
+  from: readonly PortDevice[],
+  { device_id, device_owner }: PortDevice,
+): Promise<NotWritten | null> {
+  let taken = false;
+  const path = `/v2.0/ports/${encodeURIComponent(id)}`;
+  let revision: unknown;
+  const look = async (): Promise<Stand> => {
+    const { port } = objectOf(await ask(session, path));
+    const now = portOf(port ?? null);
+    if (now === null) return { why: `port ${id} is not in Neutron` };
+    revision = objectOf(port).revision_number;
+    const is = (one: PortDevice): boolean =>
+      one.device_id === now.device_id && one.device_owner === now.device_owner;
+    if (is({ device_id, device_owner })) return "made";
+    if (from.some(is)) return "open";
+    taken = true;
+    const { device_owner: owner, device_id: device } = now;
+    return { why: `port ${id} belongs to ${owner || "device"} ${device || "nobody"}` };
+  };
+  const why = await settled(session, `PUT of port ${id}`, look, async () => {
+    const answer = await session.call({
+      ...{ method: "PUT", path, body: { port: { device_id, device_owner } } },
+      // Neutron itself refuses it where somebody else wrote since.
+      ...(typeof revision === "number" && {
+        fields: { "If-Match": `revision_number=${revision}` },
+      }),
+    });
+    return answer.status === 412 ? { ...answer, status: 409 } : answer;
+  });
+  return why === null ? null : { why, taken };
+}
+
+function hasNext(links: unknown): boolean {
+  return Array.isArray(links) && links.some((link) => isObject(link) && link.rel === "next");
+}
+
+function portOf(body: Json): NetworkPort | null {
+  if (!isObject(body) || typeof body.id !== "string") return null;
+  const text = (field: string): string => {
+    const value = body[field];
+    return typeof value === "string" ? value : "";
+  };
+  return {
+    id: body.id,
+    mac_address: text("mac_address").toLowerCase(),
+    ...{ device_id: text("device_id"), device_owner: text("device_owner") },
+  };
+}

@@ -1,0 +1,131 @@
+import { groupedBy } from "../../model/grouped.ts";
+import type { OwnedCompute } from "../../model/host-move.ts";
+import type { LegacyTenant } from "../../model/legacy-move.ts";
+import { softDeleted } from "../database/deleted.ts";
+import { columnNames, tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { read, sql } from "../database/read.ts";
+import { boolean, integer, number, spellings, string, text } from "../database/rows.ts";
+import { openOwners } from "./by-node.ts";
+import { computeHosts } from "./hosts.ts";
+
+/** Columns that a move of machines of nova-baremetal needs besides; Havana has them all. */
+export const LEGACY_COLUMNS = { instances: ["locked", "locked_by", "kernel_id", "ramdisk_id"] };
+
+const TENANT = {
+  ...{ id: number, uuid: string, host: text, node: text, vm_state: text, task_state: text },
+  ...{ locked: (value: unknown) => boolean(value) === true, locked_by: text },
+  deleted: (value: unknown) => softDeleted(value) === true,
+};
+
+/** Instances by their uuid, lower case; deleted ones too. */
+export async function legacyTenants(
+  database: Database,
+  uuids: readonly string[],
+): Promise<ReadonlyMap<string, LegacyTenant>> {
+  const rows = await read(database, TENANT, "instances WHERE uuid IN (...)", spellings(uuids));
+  return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
+}
+
+/** Live instances that name a host. */
+export function instancesOn(
+  database: Database,
+  host: string,
+): Promise<readonly Pick<LegacyTenant, "uuid" | "node" | "task_state">[]> {
+  const fields = { uuid: string, node: text, task_state: text };
+  return read(database, fields, "instances WHERE deleted = 0 AND host = ? ORDER BY id", [host]);
+}
+
+/**
+ * Reads live compute nodes by the machine they name, those too that a nova-compute made since this was
+ * opened: it does as soon as a machine is its own.
+ *
+ * @source systems.md A2 H5
+ */
+export async function openFreshComputes(
+  database: Database,
+): Promise<(nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly OwnedCompute[]>>> {
+  const newest = { id: sql("COALESCE(MAX(id), 0)", number) };
+  const [{ id: last } = { id: 0 }] = await read(database, newest, "compute_nodes");
+  const known = await openOwners(database);
+  const { host, from, byHost } = await computeHosts(database);
+  const fields = {
+    ...{
+      id: sql("c.id", number),
+      service_id: sql("c.service_id", integer),
+      deleted: sql("0", number),
+    },
+    ...(byHost && { host: sql("c.host", text) }),
+    ...{ owner: sql(host, text), deleted_at: sql("c.deleted_at", text) },
+    ...{ hypervisor_hostname: string, hypervisor_type: text },
+  };
+  return async (nodes) => {
+    const old = await known(nodes);
+    const names = spellings(nodes);
+    const since = `${from} WHERE c.deleted = 0 AND c.id > ${last} AND c.hypervisor_hostname IN (...) ORDER BY c.id`;
+    const fresh = groupedBy(
+      await read(database, fields, since, names),
+      (row) => row.hypervisor_hostname.toLowerCase(),
+      (row) => row,
+    );
+    return new Map(
+      nodes.map((node) => {
+        const key = node.toLowerCase();
+        return [key, [...(old.get(key) ?? []), ...(fresh.get(key) ?? [])]];
+      }),
+    );
+  };
+}
+
+/** What keeps an instance on the host it is on, by its uuid in lower case. */
+interface LegacyTies {
+  /** Attached volumes: the old host exports them. @source systems.md A2 H6 */
+  readonly volumes: ReadonlyMap<string, readonly string[]>;
+  /** Architectures, where Nova names one. */
+  readonly architectures: ReadonlyMap<string, string>;
+}
+
+export async function legacyTies(
+  database: Database,
+  uuids: readonly string[],
+): Promise<LegacyTies> {
+  const names = spellings(uuids);
+  const attached = (await tableNames(database)).has("block_device_mapping")
+    ? await read(
+        database,
+        { instance_uuid: string, volume_id: string },
+        "block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...)",
+        names,
+      )
+    : [];
+  const built = await read(
+    database,
+    { uuid: string, architecture: string },
+    "instances WHERE architecture IS NOT NULL AND uuid IN (...)",
+    names,
+  );
+  return {
+    volumes: groupedBy(
+      attached,
+      ({ instance_uuid }) => instance_uuid.toLowerCase(),
+      ({ volume_id }) => volume_id,
+    ),
+    architectures: new Map(built.map((row) => [row.uuid.toLowerCase(), row.architecture])),
+  };
+}
+
+/** Of these hosts those that nova-network names: addresses of instances hang on them. @source systems.md A2 H10 */
+export async function networkHosts(
+  database: Database,
+  hosts: readonly string[],
+): Promise<readonly string[]> {
+  const tables = await tableNames(database);
+  const found = new Set<string>();
+  for (const table of ["networks", "fixed_ips", "floating_ips"]) {
+    if (!tables.has(table)) continue;
+    if (!(await columnNames(database, table)).includes("host")) continue;
+    const from = `${table} WHERE deleted = 0 AND host IN (...) GROUP BY host`;
+    for (const row of await read(database, { host: string }, from, hosts)) found.add(row.host);
+  }
+  return [...found].toSorted();
+}

@@ -1,0 +1,63 @@
+import type { Knex } from "knex";
+import { type Met, pack, type Rows } from "../../model/packed.ts";
+import type { Texts } from "../../model/texts.ts";
+import type { Database } from "../database/open.ts";
+import { inOrder, quoted, sql } from "../database/read.ts";
+import { garbled, lower, type RawRow, string, text } from "../database/rows.ts";
+
+/** Instances that machines have: bm_nodes.instance_uuid. */
+export interface Claimed extends Met {
+  readonly count: number;
+  /** What keeps their uuids. */
+  readonly texts: Texts;
+}
+
+/** system_metadata keys worth keeping: admin passwords stand in others. */
+export const METADATA =
+  "('image_base_image_ref','image_disk_format','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
+
+/** Condition on the rows worth keeping. */
+export function keptMetadata({ engine }: Pick<Database, "engine">): string {
+  return `${quoted(engine, "key")} IN ${METADATA} AND deleted = 0`;
+}
+
+/** A row of instance_system_metadata. */
+export interface Described {
+  /** In lower case. */
+  readonly instance: string;
+  readonly name: string;
+  readonly value: string | null;
+  /** Its value is not UTF-8. */
+  readonly garbled: boolean;
+}
+
+export function toDescribed({ instance_uuid, name, value }: RawRow): Described {
+  return {
+    ...{ instance: lower(instance_uuid), name: string(name) },
+    ...{ value: text(value), garbled: garbled(value) },
+  };
+}
+
+/**
+ * Reads instance_system_metadata once, in order: of each instance it has some twenty rows. Those of claimed instances
+ * are held, in some ten bytes each, as few values stand in many of them; of any other nothing is.
+ */
+export async function readMetadata(
+  { engine, run }: Database,
+  knex: Knex,
+  claimed: Claimed,
+): Promise<Rows<Described>> {
+  const rows = pack<Described>(
+    { instance: "text", name: "word", value: "word", garbled: "word" },
+    claimed.texts,
+  );
+  const is = (value: unknown): unknown => value;
+  const fields = { instance_uuid: is, value: is, name: sql(quoted(engine, "key"), is) };
+  const kept = keptMetadata({ engine });
+  for await (const page of inOrder({ engine, run, knex }, fields, "instance_system_metadata", kept))
+    for (const row of page) {
+      const described = toDescribed(row);
+      if (claimed.has(described.instance)) rows.put(described);
+    }
+  return rows;
+}

@@ -1,0 +1,102 @@
+import type { NetworkPort, RunningNode } from "./adoptable.ts";
+import type { Json, JsonObject } from "./json.ts";
+
+/** The journal's name of machines that are given their server record. */
+export const MANAGE = "manage";
+
+/** What is asked for a machine, checked. */
+export interface ManageAsked {
+  /** Uuid or name of its node. */
+  readonly node: string;
+  /** Of its record. */
+  readonly name: string;
+  readonly description: string | null;
+  readonly availability_zone: string | null;
+  readonly metadata: { readonly [key: string]: string };
+}
+
+/** A server record as its keeper tells it. */
+export interface ServerRecord {
+  readonly uuid: string;
+  readonly name: string | null;
+  readonly node_uuid: string | null;
+  /** `active`, `allocating` or `error`. */
+  readonly state: string;
+  readonly last_error: string | null;
+}
+
+/** Who has a port of Neutron. */
+export interface PortDevice {
+  readonly device_id: string;
+  readonly device_owner: string;
+}
+
+/** A machine, and what its record touches, as it is now. */
+export interface SeenServer {
+  /** Null: Ironic has no such node. */
+  readonly node: RunningNode | null;
+  /** Of the uuid asked for; null where there is none. */
+  readonly record: ServerRecord | null;
+  /** Ports of Neutron that its nics, or the journal, name; null: nothing says where Neutron is. */
+  readonly ports: ReadonlyMap<string, NetworkPort> | null;
+}
+
+/** What a record is made with. */
+export interface RecordAsked {
+  readonly uuid: string;
+  readonly name: string;
+  readonly node: string;
+  readonly resource_class: string;
+  readonly extra: JsonObject;
+}
+
+/**
+ * Who keeps server records, by what was given: each call is made only while things are as it is told, and made
+ * once though its answer is lost.
+ *
+ * Every one that writes resolves to null, or to why it is refused; what nobody answers is thrown.
+ */
+export interface RecordKeeper {
+  readonly look: (node: string, server: string, ports: readonly string[]) => Promise<SeenServer>;
+  /** Marks the node as ours, and reads it again. */
+  readonly hold: (node: string, server: string) => Promise<Written<RunningNode>>;
+  readonly bind: (
+    port: string,
+    from: readonly PortDevice[],
+    to: PortDevice,
+  ) => Promise<NotWritten | null>;
+  readonly record: (asked: RecordAsked) => Promise<NotWritten | null>;
+  readonly unrecord: (node: string, server: string) => Promise<string | null>;
+  /** Puts a node back in service that an interrupted `unrecord` left in maintenance. */
+  readonly endMaintenance: (node: string, server: string) => Promise<string | null>;
+  /**
+   * Takes the mark off, and gives `instance_info.traits` back where they are as a record leaves them.
+   *
+   * @param traits as they were; undefined: it had none
+   */
+  readonly release: (
+    node: string,
+    server: string,
+    traits: Json | undefined,
+  ) => Promise<string | null>;
+}
+
+/** Why nothing was written. */
+export interface NotWritten {
+  readonly why: string;
+  /** Somebody else has it, or its name, or was there first. */
+  readonly taken: boolean;
+}
+
+/** What was written, or why not. */
+export type Written<T> = { readonly now: T } | NotWritten;
+
+/** What became of a machine that was to be managed, or would. */
+export interface ManagedOne {
+  readonly node: string;
+  readonly name: string;
+  /** Of its record; null where it has none. */
+  readonly server: string | null;
+  readonly became: "managed" | "managed already" | "to be managed" | "left";
+  readonly why: string;
+}

@@ -1,0 +1,291 @@
+import { createTexts, type Texts } from "./texts.ts";
+
+/** Rows that are gone through again and again: an array's, or packed ones. */
+export interface Rows<T> extends Iterable<T> {
+  readonly length: number;
+  readonly at: (position: number) => T | undefined;
+}
+
+/**
+ * What a column holds: uuids, or other text, of which hardly any is like another; values of which many are the same,
+ * kept once each; numbers.
+ */
+type Kind = "text" | "word" | "number";
+
+type Value = string | number | null;
+
+interface Column {
+  readonly put: (value: unknown) => void;
+  readonly at: (position: number) => unknown;
+  /** Positions of the rows that have a value, in their order; as many rows as were put. */
+  readonly index: () => (value: Value) => readonly number[];
+}
+
+/** Rows of a part of a column. */
+const PART = 4096;
+const NOWHERE: readonly number[] = [];
+
+/** Numbers of a part of a column, in as few bytes each as the largest of them takes. */
+type Numbers = Uint8Array | Int32Array | Float64Array;
+
+function holds(part: Numbers, value: number): boolean {
+  if (part instanceof Uint8Array) return (value & 0xff) === value;
+  return part instanceof Float64Array || (value | 0) === value;
+}
+
+function createNumbers() {
+  const parts: Numbers[] = [];
+  let part: Numbers = new Uint8Array(0);
+  let length = 0;
+  return {
+    put(value: number): void {
+      const at = length++ % PART;
+      if (at === 0) part = new Uint8Array(PART);
+      while (!holds(part, value))
+        part = part instanceof Uint8Array ? Int32Array.from(part) : Float64Array.from(part);
+      part[at] = value;
+      parts[(length - 1 - at) / PART] = part;
+    },
+    at: (position: number): number | undefined =>
+      parts[Math.floor(position / PART)]?.[position % PART],
+    length: (): number => length,
+  };
+}
+
+/** In order, as rows come that are read in order of their ids, they need no index beside them. */
+function numberColumn(): Column {
+  const numbers = createNumbers();
+  let ordered = true;
+  let last = Number.NEGATIVE_INFINITY;
+  return {
+    put(given) {
+      const value = Number(given);
+      ordered &&= value >= last;
+      last = value;
+      numbers.put(value);
+    },
+    at: numbers.at,
+    index: () =>
+      ordered ? (value) => within(numbers, Number(value)) : byKey(numbers.length(), numbers.at),
+  };
+}
+
+/** Where a value stands among numbers in order. */
+function within(numbers: ReturnType<typeof createNumbers>, value: number): readonly number[] {
+  let [low, high] = [0, numbers.length()];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((numbers.at(middle) ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  const found: number[] = [];
+  for (; numbers.at(low) === value; low += 1) found.push(low);
+  return found;
+}
+
+/** Of values that are few, or come in no order. */
+function byKey(
+  length: number,
+  valueAt: (position: number) => unknown,
+): (value: Value) => readonly number[] {
+  const found = new Map<string, number[]>();
+  for (let at = 0; at < length; at += 1) {
+    const key = keyOf(valueAt(at));
+    const known = found.get(key);
+    if (known !== undefined) known.push(at);
+    else if (key !== "") found.set(key, [at]);
+  }
+  return (value) => found.get(keyOf(value)) ?? NOWHERE;
+}
+
+function wordColumn(): Column {
+  const known: unknown[] = [];
+  const codes = new Map<unknown, number>();
+  const numbers = createNumbers();
+  const at = (position: number): unknown => known[numbers.at(position) ?? -1];
+  return {
+    put(value) {
+      const code = codes.get(value) ?? known.push(value) - 1;
+      codes.set(value, code);
+      numbers.put(code);
+    },
+    at,
+    index: () => byKey(numbers.length(), at),
+  };
+}
+
+function textColumn(texts: Texts): Column {
+  const numbers = createNumbers();
+  return {
+    put: (value) => numbers.put(texts.code(value)),
+    at(position) {
+      const code = numbers.at(position);
+      return code === undefined ? undefined : texts.at(code);
+    },
+    index() {
+      const length = numbers.length();
+      const uuids = new Int32Array(texts.uuids());
+      const others = new Map<number, number>();
+      // Few tables have a text twice.
+      let next: Int32Array | undefined;
+      const firstOf = (code: number): number => uuids[code] ?? others.get(code) ?? 0;
+      // Backwards, so that each chain is in order.
+      for (let at = length - 1; at >= 0; at -= 1) {
+        const code = texts.folded(numbers.at(at) ?? 0);
+        if (code === null) continue;
+        const first = firstOf(code);
+        if (first > 0) {
+          next ??= new Int32Array(length);
+          next[at] = first;
+        }
+        if (code >= 0 && code < uuids.length) uuids[code] = at + 1;
+        else others.set(code, at + 1);
+      }
+      return (value) => {
+        const code = texts.find(keyOf(value));
+        const found: number[] = [];
+        if (code === null) return found;
+        for (let at = firstOf(code) - 1; at >= 0; at = (next?.[at] ?? 0) - 1) found.push(at);
+        return found;
+      };
+    },
+  };
+}
+
+const COLUMNS: { readonly [kind in Kind]: (texts: Texts) => Column } = {
+  text: textColumn,
+  word: wordColumn,
+  number: numberColumn,
+};
+
+/** A row of these is what its columns say; each is read when it is asked for. */
+function viewOf(columns: ReadonlyMap<string, Column>) {
+  class View {
+    readonly #at: number;
+    constructor(at: number) {
+      this.#at = at;
+    }
+    read(column: Column): unknown {
+      return column.at(this.#at);
+    }
+  }
+  for (const [name, column] of columns)
+    Object.defineProperty(View.prototype, name, {
+      get(this: View) {
+        return this.read(column);
+      },
+    });
+  return View;
+}
+
+/** Rows that take tens of bytes each, whatever is in them: those of a whole fleet may be in memory. */
+interface Packed<T> extends Rows<T> {
+  readonly put: (row: T) => void;
+}
+
+const PACKED = new WeakMap<object, ReadonlyMap<PropertyKey, Column>>();
+
+/**
+ * @param kinds what the columns of a row hold
+ * @param texts shared with other rows that name the same machines
+ */
+export function pack<T extends object>(
+  kinds: { readonly [name in keyof T]: Kind },
+  texts: Texts = createTexts(),
+): Packed<T> {
+  const columns = new Map(
+    Object.entries<Kind>(kinds).map(([name, kind]) => [name, COLUMNS[kind](texts)] as const),
+  );
+  const View = viewOf(columns);
+  let length = 0;
+  // It has a getter for each column, which gives what was put.
+  const view = (at: number): T => new View(at) as unknown as T;
+  const packed: Packed<T> = {
+    put(row) {
+      INDEXES.delete(packed);
+      for (const [name, column] of columns) column.put(Reflect.get(row, name));
+      length += 1;
+    },
+    get length() {
+      return length;
+    },
+    at: (position) => (position >= 0 && position < length ? view(position) : undefined),
+    *[Symbol.iterator]() {
+      for (let at = 0; at < length; at += 1) yield view(at);
+    },
+  };
+  PACKED.set(packed, columns);
+  return packed;
+}
+
+const INDEXES = new WeakMap<object, Map<PropertyKey, unknown>>();
+
+/** Rows by what a column of theirs says, in their order. */
+type Index<T> = (value: Value) => readonly T[];
+
+/** Finds rows by a column, upper and lower case the same; of none without a value. Four bytes a row. */
+export function index<T extends object>(rows: Rows<T>, column: keyof T): Index<T> {
+  const known = INDEXES.get(rows) ?? new Map<PropertyKey, unknown>();
+  INDEXES.set(rows, known);
+  // Under the name of a column is its index.
+  const made = (known.get(column) as Index<T> | undefined) ?? indexOf(rows, column);
+  known.set(column, made);
+  return made;
+}
+
+function indexOf<T extends object>(rows: Rows<T>, column: keyof T): Index<T> {
+  const find =
+    PACKED.get(rows)?.get(column)?.index() ??
+    byKey(rows.length, (position) => rows.at(position)?.[column]);
+  return (value) => {
+    const found: T[] = [];
+    if (keyOf(value) === "") return found;
+    for (const position of find(value)) {
+      const row = rows.at(position);
+      if (row !== undefined) found.push(row);
+    }
+    return found;
+  };
+}
+
+function keyOf(value: unknown): string {
+  return value === null || value === undefined ? "" : String(value).toLowerCase();
+}
+
+/** Whether a text was met, upper and lower case the same. */
+export interface Met {
+  readonly has: (text: string) => boolean;
+}
+
+/** Texts of a whole fleet, a bit each besides what `texts` keeps of them. */
+export function createMet(
+  texts: Texts = createTexts(),
+): Met & { readonly add: (text: string) => boolean } {
+  let bits = new Uint8Array(PART);
+  const others = new Set<number>();
+  const isMet = (code: number): boolean =>
+    code < 0 ? others.has(code) : (((bits[code >>> 3] ?? 0) >>> (code & 7)) & 1) === 1;
+  return {
+    has(text) {
+      const code = texts.find(keyOf(text));
+      return code !== null && isMet(code);
+    },
+    /** @returns whether it is new */
+    add(text) {
+      const code = texts.code(keyOf(text));
+      if (isMet(code)) return false;
+      if (code < 0) others.add(code);
+      else {
+        while (code >>> 3 >= bits.length) bits = grown(bits);
+        bits[code >>> 3] = (bits[code >>> 3] ?? 0) | (1 << (code & 7));
+      }
+      return true;
+    },
+  };
+}
+
+function grown(bits: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const more = new Uint8Array(bits.length * 2);
+  more.set(bits);
+  return more;
+}

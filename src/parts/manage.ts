@@ -1,0 +1,229 @@
+import { type Hindrance, MARK, type Objection, objections } from "../core/adoptable/criteria.ts";
+import { isEmptied, reasonOf } from "../edge/ironic-rest/allocation.ts";
+import { inFlight } from "../edge/ironic-rest/pool.ts";
+import type { Position, WindowPart } from "../engine/window-part.ts";
+import type { RunningNode } from "../model/adoptable.ts";
+import type { JsonObject } from "../model/json.ts";
+import {
+  MANAGE,
+  type ManageAsked,
+  type NotWritten,
+  type PortDevice,
+  type RecordKeeper,
+  type SeenServer,
+} from "../model/manage.ts";
+import type { Act, ManageChange } from "./manage-acts.ts";
+
+export interface ManagePosition extends Position {
+  readonly seen: SeenServer;
+  /** What stands against it, or is left. */
+  readonly why: readonly string[];
+  /** Of what kind each is. */
+  readonly hindrances: readonly Hindrance[];
+}
+
+type ManagePart = WindowPart<ManageChange, ManagePosition>;
+
+/** Looked at together. */
+const SIZE = 32;
+
+/** Of ports of tenants, as metalsmith has it for machines that no Nova knows. */
+const OWNER = "baremetal:none";
+
+/** Gives machines their server record: each step is journalled with what it replaces, then made. */
+export function managePart(keeper: RecordKeeper, most: number): ManagePart {
+  return {
+    ...{ name: MANAGE, size: SIZE },
+    inspect: (changes) => inFlight(changes, most, (change) => forwardOf(keeper, change)),
+    async perform(change, position, begin) {
+      const { id, server, asked } = change;
+      const { seen } = position;
+      const refusedBy = ({ why, taken }: NotWritten): ManagePosition =>
+        left(seen, [{ why, is: taken ? "taken" : "state" }]);
+      const stays = (why: string): ManagePosition => left(seen, [{ why, is: "state" }]);
+      if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+      const known = holdOf(change);
+      // Once a record was asked for, the traits are what it made of them.
+      const emptied = change.acts.some(({ step }) => step === "record");
+      const as = (node: RunningNode) =>
+        known !== undefined && emptied ? known : holding(change, asked, node);
+      let held = as(seen.node);
+      if (seen.node.maintenance_reason === reasonOf(server)) {
+        await begin(held);
+        const why = await keeper.endMaintenance(id, server);
+        if (why !== null) return stays(why);
+      }
+      if (seen.node.instance_uuid !== server) {
+        await begin(held);
+        const marked = await keeper.hold(id, server);
+        if ("why" in marked) return refusedBy(marked);
+        held = as(marked.now);
+        await begin(held);
+        // What changed since it was looked at.
+        const now: RunningNode = { ...marked.now, nics: seen.node.nics };
+        const against = objections(now, besideOf({ ...seen, node: now }), server);
+        if (against.length > 0) return left(seen, against);
+        const to = { device_id: server, device_owner: OWNER };
+        for (const port of tenantPorts(seen)) {
+          const { device_id, device_owner } = port;
+          if (device_id === server) continue;
+          await begin({ step: "bind", port: port.id, device_id, device_owner });
+          const refused = await keeper.bind(port.id, [{ device_id, device_owner }], to);
+          if (refused !== null) return refusedBy(refused);
+        }
+        await begin({ step: "record" });
+        const refused = await keeper.record({
+          ...{ uuid: server, name: asked.name, node: id },
+          ...{ resource_class: now.resource_class ?? "", extra: extraOf(asked) },
+        });
+        if (refused !== null) return refusedBy(refused);
+      }
+      await begin({ step: "release" });
+      const why = await keeper.release(id, server, held.traits);
+      if (why !== null) return stays(why);
+      const now = await keeper.look(id, server, []);
+      const { instance_uuid = null } = now.node ?? {};
+      return instance_uuid === server
+        ? { ...position, seen: now, is: "after" }
+        : stays(`instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`);
+    },
+  };
+}
+
+/** Takes records away again, and gives back what each step replaced, while it is as it was left. */
+export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
+  return {
+    ...{ name: MANAGE, size: SIZE },
+    inspect: (changes) => inFlight(changes, most, (change) => backOf(keeper, change)),
+    async perform(change, position, begin) {
+      const { id, server } = change;
+      await begin();
+      const why: string[] = [];
+      const put = (one: string | null): void => {
+        if (one !== null) why.push(one);
+      };
+      put(await keeper.unrecord(id, server));
+      // Its ports are its record's as long as there is one.
+      if (why.length === 0) {
+        for (const { port, ...before } of bindsOf(change).toReversed())
+          if (isBound(position.seen, port, server)) {
+            const from = [{ device_id: server, device_owner: OWNER }];
+            put((await keeper.bind(port, from, before))?.why ?? null);
+          }
+        const held = holdOf(change);
+        if (held !== undefined) put(await keeper.release(id, server, held.traits));
+      }
+      const all = [...why, ...strangeOf(change, position.seen)];
+      return { ...position, is: all.length === 0 ? "after" : "other", why: all };
+    },
+  };
+}
+
+async function forwardOf(keeper: RecordKeeper, change: ManageChange): Promise<ManagePosition> {
+  const { id, server } = change;
+  const seen = await keeper.look(id, server, []);
+  const { node, record } = seen;
+  if (node === null) return left(seen, [{ why: "Ironic has no such node", is: "gone" }]);
+  if (node.instance_uuid === server) {
+    const held = holdOf(change);
+    const open =
+      node.extra[MARK] === server ||
+      node.maintenance_reason === reasonOf(server) ||
+      (held !== undefined && isEmptied(node.instance_info, held.traits));
+    return { is: open ? "before" : "after", seen, ...NONE };
+  }
+  const strange =
+    record !== null && record.state !== "error" && record.node_uuid !== id
+      ? [{ why: `its record ${server} is ${record.state}`, is: "taken" as const }]
+      : [];
+  // An interrupted way back may have left it in our own maintenance, which is ended first.
+  const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
+  const against = [...objections(fit, besideOf(seen), server), ...strange];
+  return against.length === 0 ? { is: "before", seen, ...NONE } : left(seen, against);
+}
+
+const NONE = { why: [], hindrances: [] } as const;
+
+function left(seen: SeenServer, against: readonly Objection[]): ManagePosition {
+  const [why, hindrances] = [against.map((one) => one.why), against.map(({ is }) => is)];
+  return { is: "other", seen, why, hindrances };
+}
+
+async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<ManagePosition> {
+  const { id, server } = change;
+  const binds = bindsOf(change);
+  const seen = await keeper.look(
+    id,
+    server,
+    binds.map(({ port }) => port),
+  );
+  const { node, record } = seen;
+  const open =
+    record !== null ||
+    node?.instance_uuid === server ||
+    node?.extra[MARK] === server ||
+    node?.maintenance_reason === reasonOf(server) ||
+    binds.some(({ port }) => isBound(seen, port, server));
+  if (open) return { is: "before", seen, ...NONE };
+  const why = strangeOf(change, seen);
+  return { is: why.length === 0 ? "after" : "other", seen, why, hindrances: [] };
+}
+
+/** Ports that are neither ours any more nor as they were: somebody else has them. */
+function strangeOf(change: ManageChange, seen: SeenServer): readonly string[] {
+  return bindsOf(change).flatMap(({ port, device_id }) => {
+    const now = seen.ports?.get(port);
+    if (now === undefined || [device_id, change.server].includes(now.device_id)) return [];
+    return [`port ${port} belongs to ${now.device_owner || "device"} ${now.device_id} now`];
+  });
+}
+
+function isBound({ ports }: SeenServer, port: string, server: string): boolean {
+  return ports?.get(port)?.device_id === server;
+}
+
+function besideOf({ node, ports }: SeenServer): Parameters<typeof objections>[1] {
+  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+  const twice = new Set(vifs.filter((vif, at) => vifs.indexOf(vif) !== at));
+  return { ports, twice };
+}
+
+/** Ports of Neutron that its cards name. */
+function tenantPorts({ node, ports }: SeenServer) {
+  return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
+}
+
+function holding(
+  { server }: ManageChange,
+  { name }: ManageAsked,
+  { instance_info: { traits } }: RunningNode,
+): Extract<Act, { readonly step: "hold" }> {
+  return { step: "hold", server, name, ...(traits !== undefined && { traits }) };
+}
+
+function holdOf({ acts }: ManageChange) {
+  return acts.findLast((act) => act.step === "hold");
+}
+
+/** What each port was before it was first touched. */
+function bindsOf({ acts }: ManageChange) {
+  const first = new Map<string, { readonly port: string } & PortDevice>();
+  for (const act of acts)
+    if (act.step === "bind" && !first.has(act.port)) {
+      const { port, device_id, device_owner } = act;
+      first.set(port, { port, device_id, device_owner });
+    }
+  return [...first.values()];
+}
+
+/** What an allocation has no field for. */
+function extraOf({ description, availability_zone, metadata }: ManageAsked): JsonObject {
+  return {
+    nova2ironic: {
+      managed: true,
+      ...(description !== null && { description }),
+      ...(availability_zone !== null && { availability_zone }),
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { type Beside, whyNot } from "../core/adoptable/criteria.ts";
+import { readNics, runningNodes } from "../edge/ironic-rest/running.ts";
+import type { AdoptableRow } from "../model/adoptable.ts";
+import { createSeveral, listed, NAMED } from "../model/text.ts";
+import type { RestOptions } from "./cloud.ts";
+import { closing } from "./databases.ts";
+import { openManagePlace } from "./manage-place.ts";
+import type { Sink } from "./sink.ts";
+
+/** What a list of adoptable machines is told. */
+export interface AdoptableWords extends RestOptions {
+  /** Those that are left out too, each with why. */
+  readonly all: boolean;
+}
+
+/**
+ * Machines of Ironic that run already and have no server record, page by page. Four listings whatever
+ * their number: cards, bonds, Neutron's ports where any is named, nodes.
+ *
+ * @param show is given the rows as they come
+ * @throws MigrationError N2I-E100, N2I-E106, N2I-E202, N2I-E208 to N2I-E212
+ */
+export function listAdoptable(
+  words: AdoptableWords,
+  { say, note }: Pick<Sink, "say" | "note">,
+  show: (rows: AsyncIterable<AdoptableRow>) => Promise<void>,
+): Promise<void> {
+  return closing(async (keep) => {
+    const { service, network } = await openManagePlace(words, keep, say);
+    const { of, vifs, twice } = await readNics(service);
+    const neutron = vifs.size === 0 ? null : await network();
+    const ports = neutron === null ? null : await neutron.ports(vifs);
+    const beside: Beside = { ports, twice };
+    const troubled = createSeveral();
+    async function* rows(): AsyncGenerator<AdoptableRow> {
+      for await (const page of runningNodes(service, of, words))
+        for (const node of page) {
+          const row = { node, whyNot: whyNot(node, beside) };
+          if (row.whyNot.length > 0 && !words.all) continue;
+          if (row.whyNot.length === 0 && node.last_error !== null)
+            troubled.add(node.name ?? node.uuid);
+          yield row;
+        }
+    }
+    await show(rows());
+    if (troubled.length > 0)
+      note(
+        `Ironic keeps a last error of ${troubled.length} of them: ${listed(troubled, NAMED)}. Look at it before you manage them.`,
+      );
+  });
+}

@@ -1,0 +1,111 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Database } from "../edge/database/open.ts";
+import { read } from "../edge/database/read.ts";
+import { text } from "../edge/database/rows.ts";
+import { isUnanswered } from "../edge/database/statement.ts";
+import { openRun } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Taken, Taking } from "./agent-round.ts";
+import { createTaker } from "./agent-take.ts";
+import type { Keep } from "./databases.ts";
+import { rememberGiven } from "./given-file.ts";
+import { downTime } from "./host-down.ts";
+import { askFence } from "./host-fence-command.ts";
+import { type LegacyPlaces, openLegacyPlace } from "./legacy-place.ts";
+import { takeMachines } from "./legacy-take.ts";
+import { inRun } from "./run.ts";
+
+/** What an agent is told of taking over. */
+export interface TakeWords extends LegacyPlaces {
+  readonly novaBmDb: string;
+  readonly novaDb: string;
+  readonly take: boolean;
+  /** Holds a run for each dead host. */
+  readonly run?: string;
+  readonly fenceCommand?: string;
+  readonly serviceDownTime?: number;
+  readonly novaConf?: string;
+  readonly myIp?: string;
+  readonly tftpRoot?: string;
+}
+
+interface Around {
+  readonly leases: Database;
+  readonly services: Taking["services"];
+  readonly keep: Keep;
+  readonly say: (text: string) => void;
+  readonly clock: () => number;
+}
+
+/** Opens what takes dead hosts' machines over to this one. @throws MigrationError as `openLegacyPlace` */
+export async function openTaker(
+  asked: TakeWords & { readonly host: string; readonly ttl: number },
+  { leases, services, keep, say, clock }: Around,
+) {
+  const { host, ttl, run = "", fenceCommand } = asked;
+  await openRun(run, { create: true });
+  const place = await openLegacyPlace(asked, keep, { readOnly: false }, say);
+  const down = await downTime(asked);
+  /** In a run for each death, which can be looked at, and taken back, by itself and with no other word. */
+  const inDeath = (
+    name: string,
+    create: boolean,
+    take: Pick<Parameters<typeof takeMachines>[2], "from" | "nodes">,
+  ) =>
+    inRun(join(run, name), "host agent", { create }, async (folder) => {
+      await rememberGiven(folder, "host", asked);
+      return takeMachines(folder, place, { ...take, to: host, down }, { say });
+    });
+  return createTaker({
+    ...{ leases, services, host, ttl: ttl * 1000, down, say, clock },
+    fence:
+      fenceCommand === undefined
+        ? null
+        : (from) => askFence({ fenceCommand, from, run }, new AbortController().signal, { say }),
+    aggregates: async () => (await place.world()).aggregates,
+    async goOn() {
+      if ((await halfWay(leases, host)).length === 0) return { moved: 0, left: [] };
+      const taken: Taken[] = [];
+      for (const name of await readdir(run)) {
+        const from = deadIn(name);
+        if (from === null) continue;
+        taken.push(await refusedAs(name, inDeath(name, false, { from, nodes: [] })));
+      }
+      const left = taken.flatMap((one) => one.left);
+      const said = new Set(left.map(({ id }) => id));
+      for (const uuid of await halfWay(leases, host))
+        if (!said.has(`machine:${uuid}`))
+          left.push({ id: `machine:${uuid}`, why: "it is half way, by no run of this agent" });
+      return { moved: taken.reduce((sum, { moved }) => sum + moved, 0), left };
+    },
+    take: ({ host: from, epoch }, nodes) =>
+      inDeath(`${encodeURIComponent(from)}-${epoch}`, true, { from, nodes }),
+  });
+}
+
+/** Machines of a host that are under way to it, or were left so. */
+async function halfWay(leases: Database, host: string): Promise<readonly string[]> {
+  const mine = "bm_nodes WHERE service_host = ? AND task_state = 'migrating' ORDER BY id";
+  return (await read(leases, { uuid: text }, mine, [host])).flatMap(({ uuid }) => uuid ?? []);
+}
+
+/** The host whose death a folder is of; null for any other. */
+function deadIn(name: string): string | null {
+  const [, from] = /^(.+)-\d+$/.exec(name) ?? [];
+  try {
+    return from === undefined ? null : decodeURIComponent(from);
+  } catch {
+    return null; // somebody else's name
+  }
+}
+
+/** What one folder is refused keeps no other from going on. @throws MigrationError where a database does not answer */
+async function refusedAs(name: string, taking: Promise<Taken>): Promise<Taken> {
+  try {
+    return await taking;
+  } catch (error) {
+    if (!(error instanceof MigrationError) || isUnanswered(error)) throw error;
+    return { moved: 0, left: [{ id: `run:${name}`, why: error.message }] };
+  }
+}

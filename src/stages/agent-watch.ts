@@ -1,0 +1,45 @@
+import type { ComputeHost } from "../model/host-move.ts";
+
+/** What Nova says of compute hosts, and what this process saw itself. */
+export type Watch = ReturnType<typeof createWatch>;
+
+/**
+ * Watches which hosts report: an age alone is the word of another's clock.
+ *
+ * @param down seconds without a report after which a nova-compute is down
+ * @param clock milliseconds, which only grow
+ */
+export function createWatch(down: number, clock: () => number) {
+  const seen = new Map<string, { readonly count: number | null; readonly since: number }>();
+  let services: readonly ComputeHost[] = [];
+  return {
+    saw(now: readonly ComputeHost[]): void {
+      services = now;
+      for (const { host, report_count } of now)
+        if (seen.get(host)?.count !== report_count)
+          seen.set(host, { count: report_count, since: clock() });
+      const known = new Set(now.map(({ host }) => host));
+      for (const host of seen.keys()) if (!known.has(host)) seen.delete(host);
+    },
+    /** Hosts that Nova knows, and those that were silent for so long by its times and by ours. */
+    word() {
+      const silent = services.filter(
+        ({ host, age }) =>
+          (age === null || age > down) &&
+          clock() - (seen.get(host)?.since ?? clock()) >= down * 1000,
+      );
+      return {
+        known: new Set(services.map(({ host }) => host)),
+        silent: new Set(silent.map(({ host }) => host)),
+      };
+    },
+    /** Hosts that Nova gives work to. */
+    fit(): ReadonlySet<string> {
+      const fit = services.filter(
+        ({ age, disabled, forced_down }) =>
+          age !== null && age < down && disabled !== true && forced_down !== true,
+      );
+      return new Set(fit.map(({ host }) => host));
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import type { Database } from "../edge/database/open.ts";
+import { inPortions } from "../edge/database/rows.ts";
+import { readApi, readClassless, readComputeUuids, readPlacement } from "../edge/nova/later.ts";
+import type { BmFacts, CheckView, PlacementFacts, Provider } from "../model/check.ts";
+import type { Lacking } from "../model/database.ts";
+import { createMet, index, type Met, pack } from "../model/packed.ts";
+import type { Texts } from "../model/texts.ts";
+import { orWhy } from "./check-cloud.ts";
+
+/** What of later Novas is in databases of their own. */
+interface Later {
+  readonly cloud: Database | null;
+  readonly api: Database | null;
+  readonly placement: Database | null;
+}
+
+type Nodes = BmFacts["nodes"];
+
+export async function laterNova(
+  { cloud, api, placement }: Later,
+  nodes: Nodes,
+  forbidden: () => Promise<Lacking>,
+  texts: Texts,
+): Promise<Pick<CheckView, "api" | "placement" | "computes" | "classless">> {
+  const both = cloud !== null && placement !== null;
+  return {
+    api:
+      api &&
+      (await orWhy("nova-api-db", api, async () => ({
+        ...(await readApi(api, claimed(nodes), texts)),
+        forbidden: await forbidden(),
+      }))),
+    placement:
+      placement && (await orWhy("placement-db", placement, () => placed(placement, nodes, texts))),
+    computes: both ? await computesOf(cloud, nodes, texts) : new Map(),
+    classless: both ? await classlessOf(cloud, nodes, texts) : createMet(texts),
+  };
+}
+
+/** Instances that rows name. */
+export function* instancesOf(
+  rows: Iterable<{ readonly instance_uuid: string | null }>,
+): Generator<string> {
+  for (const { instance_uuid } of rows) if (instance_uuid) yield instance_uuid;
+}
+
+function* claimed(nodes: Nodes): Generator<string> {
+  yield* instancesOf(nodes);
+}
+
+/** Some machines at a time: their own uuids, and those of the instances they claim. */
+function* inParts(nodes: Nodes) {
+  for (const some of inPortions(nodes))
+    yield {
+      machines: some.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])),
+      tenants: [...instancesOf(some)],
+    };
+}
+
+async function placed(placement: Database, nodes: Nodes, texts: Texts): Promise<PlacementFacts> {
+  const allocated = pack<Provider & { readonly consumer: string }>(
+    { consumer: "text", uuid: "text", name: "text" },
+    texts,
+  );
+  const providers = pack<Provider>({ uuid: "text", name: "text" }, texts);
+  // Of no machine too: whether it is Placement's database.
+  const parts = nodes.length === 0 ? [{ machines: [], tenants: [] }] : inParts(nodes);
+  for (const { machines, tenants } of parts) {
+    const found = await readPlacement(placement, tenants, machines);
+    for (const rows of found.allocated.values()) for (const row of rows) allocated.put(row);
+    for (const row of found.providers) providers.put(row);
+  }
+  const on = index(allocated, "consumer");
+  return { providers, allocated: { get: (instance) => some(on(instance)) } };
+}
+
+/** Those there are; undefined for none, as of a map. */
+function some<T>(rows: readonly T[]): readonly T[] | undefined {
+  return rows.length === 0 ? undefined : rows;
+}
+
+async function computesOf(
+  cloud: Database,
+  nodes: Nodes,
+  texts: Texts,
+): Promise<CheckView["computes"]> {
+  const found = pack<{ readonly machine: string; readonly uuid: string }>(
+    { machine: "text", uuid: "text" },
+    texts,
+  );
+  for (const { machines } of inParts(nodes)) {
+    const computes = await readComputeUuids(cloud, machines);
+    if (computes === null) return null;
+    for (const [machine, uuid] of computes) found.put({ machine, uuid });
+  }
+  const of = index(found, "machine");
+  return { get: (machine) => of(machine).at(-1)?.uuid };
+}
+
+async function classlessOf(cloud: Database, nodes: Nodes, texts: Texts): Promise<Met> {
+  const found = createMet(texts);
+  for (const { tenants } of inParts(nodes))
+    for (const instance of await readClassless(cloud, tenants)) found.add(instance);
+  return found;
+}

@@ -1,0 +1,121 @@
+import { isFenced } from "../core/hosts/moves.ts";
+import { isUp } from "../core/hosts/running.ts";
+import { columnNames, tableNames } from "../edge/database/identity.ts";
+import type { Database } from "../edge/database/open.ts";
+import { inOrder, sql } from "../edge/database/read.ts";
+import { integer, number, text } from "../edge/database/rows.ts";
+import { clockOf } from "../edge/database/statement.ts";
+import { readLeases } from "../edge/leases/leases.ts";
+import { heldLocks } from "../edge/leases/locks.ts";
+import { readComputeHosts } from "../edge/nova/services.ts";
+import { readSchema } from "../edge/nova-bm/open.ts";
+import { everyNode, openMachines } from "../edge/nova-write/machines.ts";
+import { identifyNova, MOVED_TABLES } from "../edge/nova-write/open.ts";
+import type { ComputeHost, OwnedMachine, OwnedRow } from "../model/host-move.ts";
+import { isExtended } from "../model/leases.ts";
+import { closing, openRole } from "./databases.ts";
+import { type DownWords, downTime } from "./host-down.ts";
+import { privileges } from "./host-rights.ts";
+
+/** Who is asked. */
+interface Listed extends DownWords {
+  readonly novaDb: string;
+  /** Of nova-baremetal: then its machines are listed. */
+  readonly novaBmDb?: string;
+}
+
+/**
+ * Every machine of nova-baremetal, or else of Ironic, that Nova offers or has an instance on, as rows for
+ * whoever reads them.
+ */
+export function listHosts(
+  { novaDb, novaBmDb, ...words }: Listed,
+  work: (rows: AsyncIterable<OwnedRow>) => Promise<void>,
+): Promise<void> {
+  return closing(async (keep) => {
+    const down = await downTime(words);
+    const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+    await identifyNova(database, MOVED_TABLES);
+    const hosts = new Map((await readComputeHosts(database)).map((one) => [one.host, one]));
+    if (novaBmDb !== undefined) {
+      const bm = keep(await openRole("nova-bm-db", novaBmDb, { readOnly: true }));
+      return work(legacyRows(bm, hosts, down));
+    }
+    await privileges(database, true);
+    const machines = await openMachines(database);
+    async function* rows(): AsyncGenerator<OwnedRow> {
+      for await (const nodes of everyNode(database))
+        for (const machine of await machines.of([...new Set(nodes)]))
+          yield rowOf(machine, hosts, down);
+    }
+    await work(rows());
+  });
+}
+
+function rowOf(
+  { node, computes, instances }: OwnedMachine,
+  hosts: ReadonlyMap<string, ComputeHost>,
+  down: number,
+): OwnedRow {
+  const owner = computes.map((row) => row.owner).join(", ") || null;
+  const service = hosts.get(computes[0]?.owner ?? "");
+  const [instance] = instances;
+  return {
+    ...{ machine: node, name: null, owner, age: service?.age ?? null, epoch: null },
+    up: upOf(service, down),
+    lock:
+      service !== undefined && isFenced(service)
+        ? (service.disabled_reason ?? "forced down")
+        : null,
+    state: instance === undefined ? "idle" : (instance.task_state ?? instance.vm_state),
+    instance: instances.map(({ uuid }) => uuid).join(", ") || null,
+  };
+}
+
+/** As Nova says it; null where it has no such service. */
+function upOf(service: ComputeHost | undefined, down: number): boolean | null {
+  return service === undefined ? null : !isFenced(service) && isUp(service, down);
+}
+
+/** Machines of nova_bm, with their leases and locks where it was extended. */
+async function* legacyRows(
+  bm: Database,
+  hosts: ReadonlyMap<string, ComputeHost>,
+  down: number,
+): AsyncGenerator<OwnedRow> {
+  await readSchema(bm);
+  const extended = isExtended(await tableNames(bm), await columnNames(bm, "bm_nodes"));
+  const fenced = new Map(
+    extended ? (await readLeases(bm)).map(({ host, fenced_by }) => [host, fenced_by]) : [],
+  );
+  const locks = new Map(
+    extended
+      ? (await heldLocks(bm)).map(({ resource, owner, left }) => [
+          resource,
+          `${owner}, ${Math.ceil(left / 1000)} s`,
+        ])
+      : [],
+  );
+  const fields = {
+    ...{ id: number, uuid: text, service_host: text, task_state: text, instance_uuid: text },
+    epoch: sql(extended ? "service_epoch" : "NULL", integer),
+    silent: sql(extended ? `${clockOf(bm.engine)} - service_heartbeat_ms` : "NULL", integer),
+  };
+  const live = bm.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
+  for await (const page of inOrder(bm, fields, "bm_nodes", live))
+    for (const { id, uuid, service_host, task_state, instance_uuid, epoch, silent } of page) {
+      const service = hosts.get(service_host ?? "");
+      const by = fenced.get(service_host ?? "") ?? null;
+      const named = [`node:${uuid}`, `instance:${instance_uuid}`, `host:${service_host}`];
+      yield {
+        ...{ machine: uuid ?? `bm_nodes.id=${id}`, name: null, owner: service_host, epoch },
+        age: silent === null ? (service?.age ?? null) : Math.floor(silent / 1000),
+        up: upOf(service, down),
+        lock:
+          named.flatMap((name) => locks.get(name.toLowerCase()) ?? locks.get(name) ?? [])[0] ??
+          (by === null ? null : `fenced by ${by}`),
+        state: task_state ?? (instance_uuid === null ? "idle" : null),
+        instance: instance_uuid,
+      };
+    }
+}

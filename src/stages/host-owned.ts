@@ -1,0 +1,32 @@
+import { countBack } from "../engine/back.ts";
+import type { PlannedMove } from "../model/host-move.ts";
+import type { Entry } from "../model/journal.ts";
+import { fenceJournalled, rowsJournalled } from "../parts/host-move.ts";
+import type { MovePlan } from "./host-files.ts";
+
+/** All that a run changed. */
+export const EVERYTHING = { all: true, wants: () => true };
+
+/** Rows that a rollback of this scope is to restore, fences among them, by the journal alone. */
+export async function rowsToRestore(
+  plans: readonly MovePlan[],
+  entries: readonly Entry[],
+  scope: { readonly all: boolean; readonly wants: (line: PlannedMove) => boolean } = EVERYTHING,
+): Promise<number> {
+  let rows = scope.all ? await fencesOf(plans, entries) : 0;
+  for (const plan of plans) rows += await countBack(rowsJournalled(plan), entries, scope);
+  return rows;
+}
+
+/** Hosts that this run keeps fenced, by the journal. */
+export async function fencesOf(
+  plans: readonly MovePlan[],
+  entries: readonly Entry[],
+): Promise<number> {
+  let fences = 0;
+  for (const plan of plans) {
+    const leg = fenceJournalled({ ...plan, fence: plan.manifest.fence });
+    fences += await countBack(leg, entries, EVERYTHING);
+  }
+  return fences;
+}

@@ -1,0 +1,209 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { hasReported } from "../core/hosts/running.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import { PLAN } from "../edge/disk/plan-folder.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { busyInstances } from "../edge/nova-write/machines.ts";
+import { MigrationError } from "../model/error.ts";
+import { plansOf } from "../model/journal.ts";
+import { HOST_PARTS } from "../parts/host-move.ts";
+import { closing } from "./databases.ts";
+import { rememberGiven } from "./given-file.ts";
+import { downTime, saidDownTime } from "./host-down.ts";
+import { runFence } from "./host-fence-command.ts";
+import { type MovePlan, movesHosts, openMovePlan, presentMoves } from "./host-files.ts";
+import { checkMovable } from "./host-move.ts";
+import { type HostMoved, isThrough, movedOf, performMoves } from "./host-moves.ts";
+import { rowsToRestore } from "./host-owned.ts";
+import { type HostPlanWords, hostsIn, makeMoves, type PlannedMoves, siteOf } from "./host-plan.ts";
+import {
+  type BrokerWords,
+  checkUnread,
+  openBrokerOf,
+  purgeQueue,
+  queueOf,
+  tellQueue,
+} from "./host-queue.ts";
+import { watchHost } from "./host-watch.ts";
+import { type HostPlace, openHostPlace } from "./host-world.ts";
+import { inRun } from "./run.ts";
+import type { Sink } from "./sink.ts";
+import { checkWindow } from "./window-file.ts";
+
+export interface TakeoverWords extends HostPlanWords, BrokerWords {
+  readonly from: string;
+  readonly purgeQueue: boolean;
+  readonly fenceCommand?: string;
+  readonly confirmedDown: boolean;
+  readonly yes?: boolean;
+  readonly settle?: number;
+  /** Only shows what would be done. */
+  readonly plan: boolean;
+}
+
+/** Milliseconds between two looks. */
+const PACE = 500;
+
+/**
+ * Takes over the machines of a dead host: looks long enough that it is dead, fences it on the row its
+ * heartbeat writes, then moves its machines. The same words go on where it was stopped.
+ *
+ * @param show is given the plan before anybody is asked
+ * @returns null where nothing was done
+ * @throws MigrationError N2I-E316 when the host is alive
+ */
+export function takeOver(
+  words: TakeoverWords,
+  sink: Sink,
+  show: (made: PlannedMoves) => Promise<void>,
+): Promise<HostMoved | null> {
+  checkWords(words);
+  return inRun(words.run, "host takeover", { create: true }, (run) =>
+    closing(async (keep) => {
+      const place = await openHostPlace(words, keep, { readOnly: words.plan }, sink.say);
+      const broker = await openBrokerOf(words, keep);
+      const begun = await begunPlan(run, place, words);
+      if (begun !== null) await goOn(run, begun, words, sink, show);
+      const plan = begun ?? (await newPlan(run, place, words, sink, show));
+      if (words.plan) return null;
+      // A host is not fenced for nothing.
+      await checkMovable(plan);
+      await checkWindow(run, "host takeover");
+      await rememberGiven(run, "host", words, true);
+      await askDown(words, plan, place, sink);
+      const { from } = words;
+      const moved = await performMoves(run, place, plan, sink, {
+        async begun(session) {
+          if (broker !== null) {
+            await checkUnread(broker, from);
+            await tellQueue(broker, from, sink.result);
+          }
+          await runFence(words, plan.sha256, session, sink);
+        },
+        async ended(session, left) {
+          if (broker === null || !words.purgeQueue) return;
+          // Requests to machines that stay may be among them.
+          if (left > 0) return sink.result(`${queueOf(from)} was not emptied: machines stayed.`);
+          await purgeQueue(broker, from, session, sink);
+        },
+      });
+      return movedOf(plan, moved);
+    }),
+  );
+}
+
+/** @throws MigrationError N2I-E100 */
+function checkWords({ purgeQueue: purge, rabbitUrl, settle = 0 }: TakeoverWords): void {
+  if (purge && rabbitUrl === undefined)
+    throw new MigrationError("N2I-E100", "--purge-queue needs --rabbit-url");
+  if (!(settle >= 0)) throw new MigrationError("N2I-E100", "--settle is 0 or more seconds");
+}
+
+/** A takeover of this host that was begun, and left something to do or nothing at all: its plan goes on. */
+async function begunPlan(
+  run: RunFolder,
+  place: HostPlace,
+  { from }: TakeoverWords,
+): Promise<MovePlan | null> {
+  if (!(await movesHosts(run))) return null;
+  const plan = await presentMoves(run);
+  const { entries } = await readJournal(run);
+  const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
+  const begun = plansOf(entries, ...HOST_PARTS).includes(plan.sha256);
+  const { mode, from: left } = plan.manifest;
+  const isOurs = mode === "takeover" && left.some(({ host }) => host === from);
+  if (!begun || !isOurs || last?.do === "undo" || last?.do === "undone") return null;
+  // What was begun and not kept holds nothing: the host is looked at anew.
+  if ((await rowsToRestore([plan], entries)) === 0) return null;
+  if (!isThrough(plan, entries)) return plan;
+  // What it left there is planned anew; where nothing is left, it is found done.
+  for await (const nodes of (await place.machines()).owned(from)) if (nodes.length > 0) return null;
+  return plan;
+}
+
+/**
+ * Says what of these words a plan that was begun does not go by.
+ *
+ * @throws MigrationError N2I-E100 where it was begun with other ones that decide where machines go, or when
+ *   their host counts as dead
+ */
+async function goOn(
+  run: RunFolder,
+  { manifest, sha256 }: MovePlan,
+  words: TakeoverWords,
+  { say }: Sink,
+  show: (made: PlannedMoves) => Promise<void>,
+): Promise<void> {
+  const { to, service_down_time: down, made_at } = manifest;
+  const [hosts, seconds] = [hostsIn(words), await saidDownTime(words)];
+  const other =
+    hosts.toSorted().join() === to.toSorted().join()
+      ? seconds !== null && seconds !== down && `a service_down_time of ${down} s, not ${seconds} s`
+      : `--to ${to.join(",")}, not ${hosts.join(",")}`;
+  if (other !== false)
+    throw new MigrationError("N2I-E100", `this takeover was begun with ${other}`, {
+      fix: `Give the same again, or take back first what was done: nova2ironic rollback --run ${run.path} --all`,
+    });
+  const { sha256: site } = await siteOf(words.site);
+  const later = [
+    ...((manifest.site ?? null) === site ? [] : ["--site"]),
+    ...((manifest.force_aggregates ?? false) === (words.forceAggregates ?? false)
+      ? []
+      : ["--force-aggregates"]),
+  ];
+  const rest = later.length === 0 ? "" : `; ${later.join(" and ")} count once it came to its end`;
+  say(`Going on with the plan of ${made_at}${rest}.`);
+  if (words.plan) await show({ manifest, sha256, path: `${run.path}/${PLAN}` });
+}
+
+/** Watches the host for as long as Nova takes to call one down, then plans by what it was seen to report. */
+async function newPlan(
+  run: RunFolder,
+  place: HostPlace,
+  words: TakeoverWords,
+  sink: Sink,
+  show: (made: PlannedMoves) => Promise<void>,
+): Promise<MovePlan> {
+  const watched = await watchHost(place, words.from, await downTime(words), sink);
+  await settle(place, words, sink);
+  const made = await makeMoves(run, place, "takeover", words, sink);
+  // The fence goes by what was watched, and not by a report that came after it.
+  for (const { id, host, report_count, last_seen_up } of made.manifest.from)
+    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
+      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
+  await show(made);
+  return openMovePlan(made.path);
+}
+
+/** Requests that are under way may end though their host is dead: in the API, the scheduler or a conductor. */
+async function settle(
+  { database }: HostPlace,
+  { from, settle: seconds = 0 }: TakeoverWords,
+  { say }: Sink,
+): Promise<void> {
+  const end = performance.now() + seconds * 1000;
+  for (let told = false; performance.now() < end; told = true) {
+    const busy = await busyInstances(database, from);
+    if (busy === 0) return;
+    if (!told)
+      say(`${busy} instances of ${from} are being worked on: waiting ${seconds} s at most.`);
+    await sleep(PACE);
+  }
+}
+
+/** Somebody besides Nova's own row says that the host is down: a person, or the site's fence. */
+async function askDown(
+  { from, confirmedDown, fenceCommand, yes = false }: TakeoverWords,
+  { manifest: { counts, to } }: MovePlan,
+  { database }: HostPlace,
+  { confirm }: Sink,
+): Promise<void> {
+  if (confirmedDown) return;
+  const what = `Move ${counts.verdicts.move} machines to ${to.join(", ")} in ${database.shown}?`;
+  if (fenceCommand !== undefined) return confirm(what);
+  if (yes)
+    throw new MigrationError("N2I-E303", `--yes does not say that ${from} is down`, {
+      fix: "Give --confirmed-down, or the site's own fence with --fence-command.",
+    });
+  await confirm(`Is ${from} down, and does its nova-compute stay down? ${what}`);
+}

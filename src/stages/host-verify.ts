@@ -1,0 +1,252 @@
+import { same } from "../core/hosts/keeps.ts";
+import { isFenced } from "../core/hosts/moves.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import type { RowVerdict } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import type {
+  ComputeHost,
+  LeftHost,
+  NodeTenant,
+  OwnedMachine,
+  PlannedMove,
+} from "../model/host-move.ts";
+import type { Entry } from "../model/journal.ts";
+import { closing } from "./databases.ts";
+import { type MovePlan, movePlans, movesLegacy, presentMoves } from "./host-files.ts";
+import { fencesOf } from "./host-owned.ts";
+import { type BrokerWords, openBrokerOf, queueFault, queueOf } from "./host-queue.ts";
+import { isSilentAgain } from "./host-watch.ts";
+import { type HostPlace, openHostPlace } from "./host-world.ts";
+import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-place.ts";
+import { hasLifted } from "./legacy-readmit.ts";
+import { judgeLegacy } from "./legacy-verify.ts";
+import type { Sink } from "./sink.ts";
+
+export interface HostVerifyWords extends LegacyPlaces, BrokerWords {
+  readonly run: string;
+  readonly allRows?: boolean;
+  /** The operator's word that the queues of hosts that machines left are empty. */
+  readonly queuePurged?: boolean;
+}
+
+/** How many rows were as they should be, and how many not. */
+interface HostVerified {
+  readonly validated: number;
+  readonly wrong: number;
+}
+
+/**
+ * Compares Nova with the plans of a run: who serves each machine, whoever moved it there; whether hosts that
+ * machines left stay quiet, and their queues empty.
+ *
+ * @throws MigrationError N2I-E326 where the plan moves no machine
+ */
+export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<HostVerified> {
+  const run = await openRun(words.run, { create: false });
+  return closing(async (keep) => {
+    const plans = await plansOf(run);
+    const how = { readOnly: true };
+    const place = (await movesLegacy(run))
+      ? await openLegacyOf(run, words, keep, how, sink.say)
+      : await openHostPlace(words, keep, how, sink.say);
+    const broker = await openBrokerOf(words, keep);
+    const counts = { validated: 0, wrong: 0 };
+    const judges: Judges = {
+      // A host that runs again reads its queue: what was in it before, only its operator knows.
+      queue: (host, fenced) =>
+        queueVerdict(words.queuePurged === true && !fenced ? null : broker, host, words),
+      silent: (host, seconds) => isSilentAgain(place, host, seconds, sink),
+    };
+    const verdicts = async function* (): AsyncGenerator<RowVerdict> {
+      for await (const verdict of judged(run, place, plans, judges)) {
+        if (verdict.state === "validated") counts.validated += 1;
+        else counts.wrong += 1;
+        if (verdict.state !== "validated" || words.allRows === true) yield verdict;
+      }
+    };
+    const machines = plans[0]?.manifest.counts.machines ?? 0;
+    const summary = () => `${counts.validated} rows validated`;
+    await sink.list("verdicts", verdicts(), { title: "verify", machines, summary });
+    if (counts.validated + counts.wrong === 0)
+      throw new MigrationError("N2I-E326", "the plan moves no machine");
+    return counts;
+  });
+}
+
+/** The present plan, then earlier ones that changed something. */
+async function plansOf(run: RunFolder): Promise<readonly MovePlan[]> {
+  const present = await presentMoves(run);
+  const { entries } = await readJournal(run);
+  const others = (await movePlans(run, entries)).filter(({ sha256 }) => sha256 !== present.sha256);
+  return [present, ...others];
+}
+
+/** What is said of hosts that machines left. */
+interface Judges {
+  readonly queue: (host: string, fenced: boolean) => Promise<RowVerdict>;
+  /** Whether a host that reported since it was left is silent again. */
+  readonly silent: (host: string, seconds: number) => Promise<boolean>;
+}
+
+async function* judged(
+  run: RunFolder,
+  place: HostPlace,
+  plans: readonly MovePlan[],
+  { queue, silent }: Judges,
+): AsyncGenerator<RowVerdict> {
+  const world = await place.world();
+  let moved = 0;
+  for await (const verdict of machinesJudged(run, place, plans, world.hosts)) {
+    moved += 1;
+    yield verdict;
+  }
+  if (moved === 0) return;
+  const { entries } = await readJournal(run);
+  const hosts = new Map(
+    plans
+      .toReversed()
+      .flatMap(({ manifest }) => manifest.from.map((one) => [one.host, one] as const)),
+  );
+  for (const left of hosts.values()) {
+    const service = world.hosts.find(({ id }) => id === left.id);
+    const fenced = service !== undefined && isFenced(service);
+    // Who readmitted it looked at the rest before.
+    if (!fenced && (await wasReadmitted(left.host, plans, entries))) continue;
+    const ran = service !== undefined && service.report_count !== left.report_count;
+    const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
+    // Whose fence was somebody else's, that one lifts; only the queue is to have been empty by then.
+    const ours = plans.some(({ manifest }) => fences(manifest, left.host));
+    if (fenced || ours) yield judgeHost(left, service, ran && !(await silent(left.host, down)));
+    yield await queue(left.host, fenced);
+  }
+}
+
+/** Who serves each machine. */
+async function* machinesJudged(
+  run: RunFolder,
+  place: HostPlace | LegacyPlace,
+  plans: readonly MovePlan[],
+  hosts: readonly ComputeHost[],
+): AsyncGenerator<RowVerdict> {
+  const [present] = plans;
+  if ("look" in place && present !== undefined) {
+    yield* judgeLegacy(run, place, present);
+    return;
+  }
+  const machines = await place.machines();
+  const seen = new Set<string>();
+  for (const { lines } of plans)
+    for await (const batch of lines()) {
+      // What a later plan said of a machine counts.
+      const own = batch.filter(({ uuid, verdict }) => verdict !== "blocked" && !seen.has(uuid));
+      for (const { uuid } of own) seen.add(uuid);
+      const nodes = own.map(({ uuid }) => uuid);
+      const tenants = await place.tenants?.(nodes);
+      const now = await machines.of(nodes);
+      for (const [at, line] of own.entries()) {
+        const machine = now[at];
+        if (machine !== undefined)
+          yield* judgeMachine(line, machine, hosts, tenants?.get(line.uuid));
+      }
+    }
+}
+
+function fences({ fence }: MovePlan["manifest"], host: string): boolean {
+  return fence.some(({ before }) => before?.host === host);
+}
+
+/** Whether this run lifted its fence of a host since machines left it, by the journal. */
+async function wasReadmitted(
+  host: string,
+  plans: readonly MovePlan[],
+  entries: readonly Entry[],
+): Promise<boolean> {
+  if (hasLifted(host, entries)) return true;
+  const own = plans.filter(({ manifest }) => manifest.from.some((one) => one.host === host));
+  const ours = own.filter(({ manifest }) => fences(manifest, host));
+  if ((await fencesOf(ours, entries)) > 0) return false;
+  const among = (some: readonly MovePlan[], entry: Entry, act: Entry["do"]): boolean =>
+    entry.do === act && "plan" in entry && some.some(({ sha256 }) => sha256 === entry.plan);
+  const lifted = entries.findLastIndex((entry) => among(ours, entry, "undone"));
+  return lifted > entries.findLastIndex((entry) => among(own, entry, "begin"));
+}
+
+function* judgeMachine(
+  { uuid, from, to, instance }: PlannedMove,
+  { computes, instances }: OwnedMachine,
+  hosts: readonly ComputeHost[],
+  tenant: NodeTenant,
+): Generator<RowVerdict> {
+  const row = (resource: string, reason: string | null): RowVerdict => ({
+    ...{ resource, uuid, bm_node_id: null, differs: [], reason },
+    state: reason === null ? "validated" : "mismatched",
+  });
+  for (const { id, host } of instances)
+    yield row(`instances:${id}`, host === to ? null : `host is ${host}, and was to be ${to}`);
+  const alive = instance === null || instances.some((one) => same(one.uuid, instance));
+  if (!alive && instances.length === 0)
+    yield row(`instance ${instance}`, orphaned(instance, tenant));
+  const owner = hosts.find(({ host }) => host === to);
+  const [first] = computes;
+  if (first === undefined)
+    yield row("compute_nodes", `no live row; nova-compute of ${to} makes one at its next pass`);
+  if (computes.length > 1)
+    yield row(
+      "compute_nodes",
+      `${computes.length} live rows: ${computes.map((one) => one.owner).join(", ")}`,
+    );
+  if (first === undefined || computes.length > 1) return;
+  const { id, owner: served, service_id } = first;
+  const resource = `compute_nodes:${id}`;
+  if (served === to && service_id !== null && owner !== undefined && service_id !== owner.id)
+    yield row(resource, `it names ${to}, and service_id ${service_id} is another's`);
+  else if (served === to) yield row(resource, null);
+  else if (served === from)
+    yield row(resource, `it still names ${from}; nova-compute of ${to} takes it at its next pass`);
+  // An idle machine goes by Nova's hash ring wherever that says.
+  else
+    yield row(resource, instances.length === 0 ? null : `it names ${served}, and was to be ${to}`);
+}
+
+/** A node that names an instance Nova has not: whoever serves it tears it down, or nobody ever does. */
+function orphaned(instance: string | null, tenant: NodeTenant): string | null {
+  if (tenant === undefined)
+    return "orphaned: it was deleted since, and whether Ironic's node still names it is not known; give --ironic-db or a login";
+  return same(tenant?.instance_uuid, instance)
+    ? "orphaned: Nova has no such instance, and Ironic's node names it"
+    : null;
+}
+
+function judgeHost(
+  { host, id, report_count }: LeftHost,
+  service: ComputeHost | undefined,
+  runs: boolean,
+): RowVerdict {
+  const row = (reason: string | null): RowVerdict => ({
+    ...{ resource: `services:${id}`, uuid: null, bm_node_id: null, differs: [], reason },
+    state: reason === null ? "validated" : "mismatched",
+  });
+  if (service === undefined) return row(`${host} has no live nova-compute service any more`);
+  if (!isFenced(service)) return row(`${host} is not fenced any more, and nobody readmitted it`);
+  if (!runs) return row(null);
+  return row(
+    `nova-compute of ${host} runs again (report_count ${report_count}, now ${service.report_count}): stop it; it works off its queue and takes idle machines`,
+  );
+}
+
+async function queueVerdict(
+  broker: Awaited<ReturnType<typeof openBrokerOf>>,
+  host: string,
+  { queuePurged: purged = false }: Pick<HostVerifyWords, "queuePurged">,
+): Promise<RowVerdict> {
+  const queue = queueOf(host);
+  const fault =
+    broker !== null
+      ? await queueFault(broker, host, purged)
+      : purged
+        ? null
+        : `not looked at: on the broker run rabbitmqctl purge_queue ${queue}, then give --queue-purged; or let --rabbit-url look`;
+  const state = fault === null ? "validated" : "mismatched";
+  return { resource: queue, uuid: null, bm_node_id: null, differs: [], state, reason: fault };
+}

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { hasReported } from "../core/hosts/running.ts";
+import { readBeats } from "../edge/nova/services.ts";
+import { MigrationError } from "../model/error.ts";
+import type { HostBeat } from "../model/nova-plan.ts";
+import type { HostPlace } from "./host-world.ts";
+import type { Sink } from "./sink.ts";
+
+/** Milliseconds between two looks. */
+const PACE = 500;
+
+/**
+ * By our own monotonic clock: that of the other host, or a jump of the server's, decides nothing alone.
+ *
+ * @returns what it was seen to have reported all the while; undefined where Nova has none there
+ * @throws MigrationError N2I-E316 when it reports meanwhile
+ */
+export async function watchHost(
+  { database }: Pick<HostPlace, "database">,
+  host: string,
+  seconds: number,
+  { say }: Pick<Sink, "say">,
+): Promise<HostBeat | undefined> {
+  const [seen] = await readBeats(database, [host]);
+  // What it lacks the plan tells.
+  if (seen === undefined) return undefined;
+  const end = performance.now() + seconds * 1000;
+  say(
+    `Watching ${host} for ${Number(seconds.toFixed(1))} s: report_count ${seen.report_count}, last report ${seen.age} s ago.`,
+  );
+  for (;;) {
+    const [now] = await readBeats(database, [host]);
+    if (now !== undefined && hasReported(seen, now))
+      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported ${now.age} s ago`);
+    const rest = end - performance.now();
+    if (rest <= 0) return seen;
+    await sleep(Math.min(PACE, rest));
+  }
+}
+
+/**
+ * Whether a host that reported since it was fenced is silent again: watched as long as any that is called
+ * dead, as its own clock may lie.
+ */
+export async function isSilentAgain(...watched: Parameters<typeof watchHost>): Promise<boolean> {
+  return watchHost(...watched).then(
+    () => true,
+    (cause: unknown) => {
+      if (cause instanceof MigrationError && cause.code === "N2I-E316") return false;
+      throw cause;
+    },
+  );
+}

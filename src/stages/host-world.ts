@@ -1,0 +1,106 @@
+import type { MoveWorld } from "../core/hosts/moves.ts";
+import type { Database } from "../edge/database/open.ts";
+import { readAggregates } from "../edge/nova/check.ts";
+import { readComputeHosts } from "../edge/nova/services.ts";
+import { hostMappings, hypervisorTypes, openMachines } from "../edge/nova-write/machines.ts";
+import { identifyNova, identifyNovaApi, MOVED_TABLES, PLACES } from "../edge/nova-write/open.ts";
+import { MigrationError } from "../model/error.ts";
+import { groupedBy } from "../model/grouped.ts";
+import type { NodeTenant } from "../model/host-move.ts";
+import type { NovaIdentity } from "../model/nova-plan.ts";
+import { hasApiAggregates } from "../model/nova-release.ts";
+import { openBackend, type TargetOptions } from "./backend.ts";
+import { saysCloud } from "./cloud.ts";
+import { type Keep, openRole } from "./databases.ts";
+import { loadMappings } from "./documents.ts";
+import { AGGREGATES, mayRead, privileges } from "./host-rights.ts";
+
+/** Where everything is that a move looks at. */
+export interface HostPlaces extends TargetOptions {
+  readonly novaDb?: string;
+  readonly novaApiDb?: string;
+}
+
+/** Asks Ironic which instance each node names; null where nothing says where it is. */
+type AskTenants = (nodes: readonly string[]) => Promise<ReadonlyMap<string, NodeTenant>>;
+
+/** Nova, and what else was given, open for the time of a command. */
+export type HostPlace = Awaited<ReturnType<typeof openHostPlace>>;
+
+/**
+ * Opens Nova, and its API's database and Ironic where they are given.
+ *
+ * @throws MigrationError N2I-E206 with the GRANTs that are missing, before anything is written, N2I-E202
+ *   and N2I-E203 for a database that is another than its option says
+ */
+export async function openHostPlace(
+  words: HostPlaces,
+  keep: Keep,
+  { readOnly }: { readonly readOnly: boolean },
+  say: (text: string) => void,
+) {
+  const { novaDb, novaApiDb } = words;
+  if (novaDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-db");
+  const database = keep(await openRole("nova-db", novaDb, { readOnly }));
+  await privileges(database, readOnly);
+  const identity = await identifyNova(database, MOVED_TABLES);
+  const api =
+    novaApiDb === undefined
+      ? null
+      : keep(await openRole("nova-api-db", novaApiDb, { readOnly: true }));
+  if (api !== null) {
+    await mayRead(api, Object.keys(PLACES));
+    await identifyNovaApi(api, PLACES);
+  }
+  if (!hasApiAggregates(identity.schema_version)) await mayRead(database, AGGREGATES);
+  return {
+    ...{ database, identity },
+    world: () => readMoveWorld(database, identity, api),
+    machines: () => openMachines(database),
+    tenants: await openTenantsOf(words, keep, say),
+  };
+}
+
+async function readMoveWorld(
+  database: Database,
+  identity: NovaIdentity,
+  api: Database | null,
+): Promise<MoveWorld> {
+  const inApi = hasApiAggregates(identity.schema_version);
+  const members = inApi
+    ? api && (await readAggregates(api, "nova_api"))
+    : await readAggregates(database);
+  return {
+    ...{
+      identity,
+      hosts: await readComputeHosts(database),
+      types: await hypervisorTypes(database),
+    },
+    mappings: api === null ? undefined : await hostMappings(api),
+    aggregates:
+      members &&
+      groupedBy(
+        members,
+        ({ host }) => host,
+        ({ id }) => id,
+      ),
+  };
+}
+
+async function openTenantsOf(
+  words: HostPlaces,
+  keep: Keep,
+  say: (text: string) => void,
+): Promise<AskTenants | null> {
+  const { ironicDb, ironicUrl } = words;
+  if (ironicDb === undefined && ironicUrl === undefined && !saysCloud(words)) return null;
+  const rest = ironicDb === undefined && { via: "rest" as const };
+  const backend = keep(
+    await openBackend({ ...words, ...rest }, await loadMappings(), { readOnly: true }, say),
+  );
+  const { guard } = await backend.guard(undefined);
+  return async (nodes) => {
+    const found = await guard.observe(nodes.map((node) => node.toLowerCase()));
+    return new Map(nodes.map((node) => [node, found.get(node.toLowerCase()) ?? null]));
+  };
+}

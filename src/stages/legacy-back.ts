@@ -1,0 +1,120 @@
+import { standing, wayBack } from "../core/hosts/legacy-way.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { begunIn } from "../engine/begun.ts";
+import type { Left } from "../model/change.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Entry } from "../model/journal.ts";
+import type { UndoPreview } from "../model/preview.ts";
+import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-move.ts";
+import { closing } from "./databases.ts";
+import { presentMoves } from "./host-files.ts";
+import { returnMachines, withLegacy } from "./legacy-moves.ts";
+import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-place.ts";
+import { checkScope } from "./named.ts";
+import { inRun } from "./run.ts";
+import type { Sink } from "./sink.ts";
+import { checkWindow } from "./window-file.ts";
+
+/** What is to be taken back of a run that moves machines of nova-baremetal. */
+interface LegacyBackWords extends LegacyPlaces {
+  readonly run: string;
+  readonly all: boolean;
+  readonly node?: readonly string[];
+}
+
+/**
+ * Gives machines back to the hosts they came from, each as far as it came; their epoch only grows.
+ *
+ * @param leave hears of machines that stay as they are
+ * @returns whether it came to its end; null where nothing was changed
+ */
+export async function rollbackLegacy(
+  words: LegacyBackWords,
+  sink: Sink,
+  leave: (rows: readonly Left[]) => void,
+): Promise<boolean | null> {
+  return inRun(words.run, "rollback", { create: false }, async (run) => {
+    await checkWindow(run, "rollback");
+    return withBack(words, false, run, sink, async (place, machines) => {
+      await sink.confirm(
+        `Give ${machines.length} machines back in ${place.leases.shown} and ${place.database.shown}?`,
+      );
+      // One of another kind, which earlier versions made beside it, says nothing of what was begun.
+      const plans = [await presentMoves(run)].filter(({ manifest }) => "nova_bm" in manifest);
+      const hosts = machines.flatMap(({ move: { from, to } }) => [from, to]);
+      const wanted = new Set(machines.map(({ id }) => id));
+      return withLegacy(run, place, plans, { hosts }, async (legacy) => {
+        const { back, left, stopped } = await sink.during(
+          "rollback",
+          machines.length,
+          (progress) =>
+            returnMachines(
+              legacy,
+              (ours) => begunMachines(ours).filter(({ id }) => wanted.has(id)),
+              leave,
+              progress,
+            ),
+          (done) => `${done.back} machines given back`,
+        );
+        sink.result(`Rollback: ${back} machines given back, ${left} left.`);
+        return !stopped;
+      });
+    });
+  });
+}
+
+/** Shows what the same words would take back; writes nothing. */
+export async function previewLegacyBack(words: LegacyBackWords, sink: Sink): Promise<void> {
+  const shown = await inRun(words.run, "rollback", { create: false }, (run) =>
+    withBack(words, true, run, sink, async (place, machines) => {
+      const counts = { restore: 0, leave: 0 };
+      const rows = async function* (): AsyncGenerator<UndoPreview> {
+        const now = await place.look(machines.map(({ move }) => move));
+        for (const [at, { id, move }] of machines.entries()) {
+          const seen = now[at];
+          if (seen === undefined) continue;
+          const stands = standing(wayBack(move), seen);
+          if (stands.is === "after") continue;
+          const why = stands.is === "other" ? stands.why : null;
+          const action = why === null ? "restore" : "leave";
+          counts[action] += 1;
+          yield { action, resource: "machine", uuid: id, bm_node_id: move.id, why };
+        }
+      };
+      await sink.list("undos", rows());
+      sink.result(`Rollback would give ${counts.restore} machines back and leave ${counts.leave}.`);
+      return true;
+    }),
+  );
+  if (shown === null) await sink.list("undos", (async function* () {})());
+}
+
+/** Machines that the run began and did not give back, the last first. */
+export function stillMoved(entries: readonly Entry[]): readonly LegacyMachine[] {
+  return begunMachines(begunIn(entries, LEGACY));
+}
+
+async function withBack<T>(
+  words: LegacyBackWords,
+  readOnly: boolean,
+  run: RunFolder,
+  sink: Sink,
+  work: (place: LegacyPlace, machines: readonly LegacyMachine[]) => Promise<T>,
+): Promise<T | null> {
+  const { all, node = [] } = words;
+  checkScope(all, node);
+  const moved = stillMoved((await readJournal(run)).entries);
+  const names = new Set(node.map((uuid) => uuid.toLowerCase()));
+  const machines = moved.filter(({ id }) => all || names.has(id.toLowerCase()));
+  for (const { id } of machines) names.delete(id.toLowerCase());
+  if (names.size > 0)
+    throw new MigrationError("N2I-E306", `${[...names].join(", ")} was never moved by this run`);
+  if (machines.length === 0) {
+    sink.result("Rollback: this run has changed nothing.");
+    return null;
+  }
+  return closing(async (keep) =>
+    work(await openLegacyOf(run, words, keep, { readOnly }, sink.say), machines),
+  );
+}

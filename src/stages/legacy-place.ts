@@ -1,0 +1,143 @@
+import type { LegacyNow } from "../core/hosts/legacy-way.ts";
+import { identify, needColumns } from "../edge/database/identity.ts";
+import type { Database } from "../edge/database/open.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { nodesById } from "../edge/leases/nodes.ts";
+import { needLeases } from "../edge/leases/schema.ts";
+import { readComputeHosts } from "../edge/nova/services.ts";
+import { readSchema } from "../edge/nova-bm/open.ts";
+import {
+  LEGACY_COLUMNS,
+  legacyTenants,
+  networkHosts,
+  openFreshComputes,
+} from "../edge/nova-write/legacy.ts";
+import type { ServerIdentity } from "../model/artefact.ts";
+import { differences, type Privileges, type Verb } from "../model/database.ts";
+import { MigrationError } from "../model/error.ts";
+import type { LegacyMove } from "../model/legacy-move.ts";
+import { type Keep, openRole } from "./databases.ts";
+import { withEarlier } from "./given-file.ts";
+import { needRights } from "./host-rights.ts";
+import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
+import { type BootPlaces, type Boots, openBoots } from "./legacy-boots.ts";
+
+/** Where everything is that a move of machines of nova-baremetal looks at. */
+export interface LegacyPlaces extends HostPlaces, BootPlaces {
+  readonly novaBmDb?: string;
+}
+
+/** Nova and nova_bm, open for the time of a command. */
+export interface LegacyPlace extends HostPlace {
+  /** An extended nova_bm; each statement is a transaction. */
+  readonly leases: Database;
+  /** nova_bm's own identity. */
+  readonly source: ServerIdentity;
+  /** Reads what both hold of machines, in their order. */
+  readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
+  /** Boot files of this host. */
+  readonly boots: Boots;
+  readonly networks: (hosts: readonly string[]) => Promise<readonly string[]>;
+}
+
+/**
+ * Opens nova_bm and Nova.
+ *
+ * @throws MigrationError N2I-E206 with the GRANTs that are missing, N2I-E360 where nova_bm is not extended
+ */
+export async function openLegacyPlace(
+  words: LegacyPlaces,
+  keep: Keep,
+  { readOnly }: { readonly readOnly: boolean },
+  say: (text: string) => void,
+): Promise<LegacyPlace> {
+  const { novaBmDb } = words;
+  if (novaBmDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-bm-db");
+  const { novaDb, novaApiDb } = words;
+  // Machines of nova-baremetal are none of Ironic's.
+  const nova = await openHostPlace(given({ novaDb, novaApiDb }), keep, { readOnly }, say);
+  await needColumns(nova.database, "--nova-db", LEGACY_COLUMNS);
+  const leases = keep(await openRole("nova-bm-db", novaBmDb, { readOnly, autocommit: !readOnly }));
+  await readSchema(leases);
+  await needLeases(leases);
+  await needRights(leases, rights(readOnly));
+  await needRights(nova.database, new Map([["block_device_mapping", SELECT]]));
+  return {
+    ...{ ...nova, leases, source: await identify(leases) },
+    look: await looking(nova.database, leases),
+    boots: await openBoots(words, leases),
+    networks: (hosts) => networkHosts(nova.database, hosts),
+  };
+}
+
+/** What a command was given, and where earlier ones of the run said that all is. */
+export async function legacyWords(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
+  return { ...words, ...(await withEarlier(run, "host", words)) };
+}
+
+/** The same for what reads or takes back: the journal says in which tree, whatever became of it. */
+export async function openLegacyOf(
+  run: RunFolder,
+  words: LegacyPlaces,
+  keep: Keep,
+  how: { readonly readOnly: boolean },
+  say: (text: string) => void,
+): Promise<LegacyPlace> {
+  const { novaBmDb, novaDb, novaApiDb } = await legacyWords(run, words);
+  return openLegacyPlace(given({ novaBmDb, novaDb, novaApiDb }), keep, how, say);
+}
+
+type Databases = Pick<LegacyPlaces, "novaBmDb" | "novaDb" | "novaApiDb">;
+
+function given(places: { readonly [name in keyof Databases]: string | undefined }): Databases {
+  return Object.fromEntries(Object.entries(places).filter(([, place]) => place !== undefined));
+}
+
+const SELECT: ReadonlySet<Verb> = new Set(["SELECT"]);
+
+function rights(readOnly: boolean): Privileges {
+  const verbs = (...more: readonly Verb[]): ReadonlySet<Verb> =>
+    readOnly ? SELECT : new Set(["SELECT", ...more]);
+  return new Map([
+    ["bm_nodes", verbs("UPDATE")],
+    ["bm_interfaces", SELECT],
+    ["bm_locks", verbs("INSERT", "UPDATE")],
+    ["bm_service_leases", verbs("UPDATE")],
+    ["bm_boot_records", SELECT],
+  ]);
+}
+
+async function looking(nova: Database, leases: Database): Promise<LegacyPlace["look"]> {
+  const computesOf = await openFreshComputes(nova);
+  return async (moves) => {
+    const nodes = await nodesById(
+      leases,
+      moves.map(({ id }) => id),
+    );
+    const tenants = await legacyTenants(
+      nova,
+      moves.flatMap(({ tenant }) => tenant?.uuid ?? []),
+    );
+    const computes = await computesOf(moves.map(({ uuid }) => uuid));
+    return moves.map(({ id, uuid, tenant }) => ({
+      node: nodes.get(id) ?? null,
+      tenant: (tenant && tenants.get(tenant.uuid.toLowerCase())) ?? null,
+      computes: computes.get(uuid.toLowerCase()) ?? [],
+    }));
+  };
+}
+
+/** Services of compute hosts, for rows that are made anew. */
+export function servicesOf({ database }: Pick<LegacyPlace, "database">) {
+  return () => readComputeHosts(database);
+}
+
+/** @throws MigrationError N2I-E300 for another nova_bm than the plan's */
+export function checkSource(planned: ServerIdentity | undefined, { source }: LegacyPlace): void {
+  const changed = planned === undefined ? ["it has none"] : differences(planned, source, []);
+  if (changed.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `the plan was made for another nova_bm: ${changed.join("; ")}`,
+    );
+}

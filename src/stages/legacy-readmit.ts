@@ -1,0 +1,110 @@
+import { liftFence, readLeases } from "../edge/leases/leases.ts";
+import { nodesOf, takenNodes } from "../edge/leases/nodes.ts";
+import { instancesOn } from "../edge/nova-write/legacy.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Entry } from "../model/journal.ts";
+import { MIGRATING } from "../model/legacy-move.ts";
+import { listed, NAMED } from "../model/text.ts";
+import { LEGACY } from "../parts/legacy-move.ts";
+import { closing } from "./databases.ts";
+import { presentMoves } from "./host-files.ts";
+import { openBrokerOf } from "./host-queue.ts";
+import { mayComeBack, type ReadmitWords } from "./host-readmit.ts";
+import { withLegacy } from "./legacy-moves.ts";
+import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-place.ts";
+import { inRun } from "./run.ts";
+import type { RunSession } from "./session.ts";
+import type { Sink } from "./sink.ts";
+import { checkWindow } from "./window-file.ts";
+
+/**
+ * Lifts the fence of a host's lease in nova_bm; machines that were taken stay where they are.
+ *
+ * @returns milliseconds that its lease lasts from now, in which its agent is to begin; null where it is not
+ *   fenced any more
+ * @throws MigrationError N2I-E319 while its queue is not known to be empty, a machine of it is half way, an
+ *   instance names it whose machine another host has, or its nova-compute runs
+ */
+export function readmitLegacy(
+  words: ReadmitWords & LegacyPlaces,
+  sink: Sink,
+): Promise<number | null> {
+  const { compute: host } = words;
+  return inRun(words.run, "host readmit", { create: false }, async (run) => {
+    await checkWindow(run, "host readmit");
+    const plans = [await presentMoves(run)];
+    if (!plans.some(({ manifest }) => manifest.from.some((one) => one.host === host)))
+      throw new MigrationError("N2I-E319", `this run took no machine of ${host}`, {
+        fix: "Give the --run of its death: of an agent it is FOLDER/HOST-EPOCH.",
+      });
+    return closing(async (keep) => {
+      const place = await openLegacyOf(run, words, keep, { readOnly: false }, sink.say);
+      const [lease] = await readLeases(place.leases, host);
+      if (lease === undefined)
+        throw new MigrationError("N2I-E319", `nova_bm has no lease of ${host}`, {
+          fix: "List the hosts with: nova2ironic host list",
+        });
+      if (lease.fenced_by === null) return null;
+      const broker = await openBrokerOf(words, keep);
+      const held = () => heldBy(place, host);
+      const check = await mayComeBack(place, plans, words, sink, { broker, held });
+      await sink.confirm(`Lift the fence of ${host}'s lease in ${place.leases.shown}?`);
+      await withLegacy(run, place, plans, { hosts: [host] }, async ({ session }) => {
+        // Another may have worked on it until the lock was had.
+        await check();
+        await lifting(session, host, async () => {
+          if (!(await liftFence(place.leases, lease)))
+            throw new MigrationError("N2I-E300", `the lease of ${host} was changed meanwhile`);
+        });
+      });
+      return lease.ttl;
+    });
+  });
+}
+
+/** Whether this run let a host have its lease again, and took nothing since. */
+export function hasLifted(host: string, entries: readonly Entry[]): boolean {
+  const lifted = entries.findLastIndex(
+    (entry) => entry.do === "end" && entry.part === LIFTED && entry.id === host,
+  );
+  return lifted > entries.findLastIndex((entry) => entry.do === "start" && entry.part === LEGACY);
+}
+
+/** Journal's name of hosts whose lease is not fenced any more. */
+const LIFTED = "host-lease";
+
+async function lifting(
+  { journal, now, by }: RunSession,
+  id: string,
+  act: () => Promise<void>,
+): Promise<void> {
+  const about = { part: LIFTED, id };
+  await journal.append({ do: "start", ...about, at: now(), by });
+  await act();
+  await journal.append({ do: "end", ...about, at: now() });
+}
+
+/** What of both databases says that another host has, or takes, what this one would work on. */
+async function heldBy({ leases, database }: LegacyPlace, host: string): Promise<readonly string[]> {
+  const named = await instancesOn(database, host);
+  const taken = await takenNodes(
+    leases,
+    host,
+    named.map(({ uuid }) => uuid),
+  );
+  const half: string[] = [];
+  for await (const page of nodesOf(leases, host))
+    for (const { uuid, task_state } of page) if (task_state === MIGRATING) half.push(uuid);
+  for (const { node, task_state } of named)
+    if (task_state === MIGRATING && node !== null && !half.includes(node)) half.push(node);
+  return [
+    ...(taken.length === 0
+      ? []
+      : [`instances name ${host} whose machines others have: ${listed(taken, NAMED)}`]),
+    ...(half.length === 0
+      ? []
+      : [
+          `machines of ${host} are half way, take them back or end their move: ${listed(half, NAMED)}`,
+        ]),
+  ];
+}

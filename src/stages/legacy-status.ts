@@ -1,0 +1,48 @@
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { begunIn } from "../engine/begun.ts";
+import type { Entry } from "../model/journal.ts";
+import { LEGACY } from "../parts/legacy-move.ts";
+import type { MovePlan } from "./host-files.ts";
+import { nextCommand } from "./next.ts";
+
+/** What is true of a run that moves machines of nova-baremetal, by its files alone, and what comes next. */
+export function legacyState(
+  run: RunFolder,
+  { manifest, sha256 }: MovePlan,
+  entries: readonly Entry[],
+) {
+  const { mode, from, to, counts } = manifest;
+  const begun = begunIn(entries, LEGACY);
+  const open = [...begun.values()].filter((one) => one.open).length;
+  const names = from.map(({ host }) => host).join(", ");
+  return {
+    fields: {
+      plan: `${mode} from ${names} to ${to.join(", ")}: ${counts.verdicts.move} machines to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${sha256.slice(0, 12)}`,
+      move: `${begun.size - open} machines are moved, ${open} are under way`,
+      fence: "none of this run",
+    },
+    next: nextOf(run, manifest, entries, begun.size - open),
+    /** Machines that a rollback gives back. */
+    changed: begun.size,
+  };
+}
+
+function nextOf(
+  run: RunFolder,
+  { mode, to, counts, nova_bm }: MovePlan["manifest"],
+  entries: readonly Entry[],
+  done: number,
+): string {
+  const given = { run: run.path };
+  const last = entries.findLast((entry) => "id" in entry && entry.part === LEGACY);
+  // A plan of another kind, which earlier versions made beside it, says nothing of what was begun.
+  if (last?.do === "return" || nova_bm === undefined)
+    return nextCommand("rollback", given, { all: true });
+  if (last?.do === "returned" && done === 0) return "nothing; what this run changed was taken back";
+  if (done >= counts.verdicts.move && done > 0) return nextCommand("verify", given);
+  if (counts.verdicts.move === 0)
+    return `nothing can be moved; nova2ironic show ${run.path}/plan says why`;
+  return mode === "move"
+    ? nextCommand("host", given, {}, "move")
+    : `the agent of ${to.join(", ")} goes on with it`;
+}

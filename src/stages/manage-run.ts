@@ -1,0 +1,89 @@
+import { readJournal } from "../edge/disk/journal.ts";
+import { openManifest, PLAN } from "../edge/disk/plan-folder.ts";
+import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import { type Begun, begunIn } from "../engine/begun.ts";
+import { MigrationError, orNull } from "../model/error.ts";
+import type { Entry } from "../model/journal.ts";
+import { MANAGE } from "../model/manage.ts";
+import { actsOf, type ManageChange } from "../parts/manage-acts.ts";
+import { nextCommand } from "./next.ts";
+
+/** Whether a run gives machines their server record, by its journal. */
+export async function managesNodes(run: Pick<RunFolder, "path">): Promise<boolean> {
+  const journal = await orNull(readJournal(run));
+  return journal !== null && isOfManaging(journal.entries);
+}
+
+function isOfManaging(entries: readonly Entry[]): boolean {
+  return entries.some((entry) => entry.do === "target" && entry.system === MANAGE);
+}
+
+/** @throws MigrationError N2I-E315 for a run that carries machines over, or moves them */
+export async function checkManages(run: RunFolder, entries: readonly Entry[]): Promise<void> {
+  const plan = await orNull(openManifest(`${run.path}/${PLAN}`), "N2I-E110");
+  if (plan === null && (entries.length === 0 || isOfManaging(entries))) return;
+  throw new MigrationError("N2I-E315", `${run.path} has a plan of its own`, {
+    fix: "Give node manage a --run of its own.",
+  });
+}
+
+/** Machines that a run began to manage and has not taken back since, by uuid. */
+export function managedIn(
+  entries: readonly Entry[],
+): ReadonlyMap<
+  string,
+  { readonly change: ManageChange; readonly name: string; readonly open: boolean }
+> {
+  const begun = begunIn(entries, MANAGE);
+  return new Map([...begun].map(([id, one]) => [id, { ...changeBack(id, one), open: one.open }]));
+}
+
+/** A machine as its way back needs it. */
+export function changeBack(
+  id: string,
+  begun: Begun,
+): { readonly change: ManageChange; readonly name: string } {
+  const { server, name, acts } = actsOf(id, begun);
+  return { change: { id, server, acts, asked: null }, name };
+}
+
+/** A run of this kind, with what its journal says. @throws MigrationError N2I-E110 to N2I-E113 */
+export async function openManaged(path: string) {
+  const run = await openRun(path, { create: false });
+  const { entries } = await readJournal(run);
+  return { run, entries, managed: managedIn(entries) };
+}
+
+/** What is true of a run that gives machines their record, by its files alone, and what comes next. */
+export async function managedState(path: string) {
+  const { run, entries, managed } = await openManaged(path);
+  const all = [...managed.values()];
+  const open = all.filter((one) => one.open).length;
+  const began = new Set(begunIds(entries)).size;
+  const given = { run: run.path };
+  const target = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
+  return {
+    fields: {
+      ironic: target?.do === "target" ? String(target.target.address) : "",
+      managed: `${all.length - open} machines have their server record by this run`,
+      open: `${open} begun and not at their end`,
+      back: `${began - all.length} taken back`,
+    },
+    next:
+      all.length === 0
+        ? "nothing; what this run managed was taken back"
+        : open > 0
+          ? nextCommand("rollback", given, { all: true })
+          : nextCommand("verify", given),
+    left: [] as readonly string[],
+    changed: all.length,
+  };
+}
+
+function begunIds(entries: readonly Entry[]): readonly string[] {
+  const parts = begunIn(
+    entries.filter(({ do: act }) => act === "start"),
+    MANAGE,
+  );
+  return [...parts.keys()];
+}

@@ -1,0 +1,338 @@
+import { randomUUID } from "node:crypto";
+import { repeatedFaults, requestFaults } from "../core/adoptable/request.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import { inFlight } from "../edge/ironic-rest/pool.ts";
+import { readRunning } from "../edge/ironic-rest/running.ts";
+import { begunIn } from "../engine/begun.ts";
+import { isDenied } from "../engine/midway.ts";
+import { windowBack, windowForward } from "../engine/window.ts";
+import { ONE_BY_ONE, type Pace, type WindowPart } from "../engine/window-part.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Entry } from "../model/journal.ts";
+import { MANAGE, type ManageAsked, type ManagedOne, type RecordKeeper } from "../model/manage.ts";
+import { once } from "../model/streams.ts";
+import { listed, NAMED } from "../model/text.ts";
+import { type ManagePosition, managePart, unmanagePart } from "../parts/manage.ts";
+import type { ManageChange } from "../parts/manage-acts.ts";
+import type { RestOptions } from "./cloud.ts";
+import { closing } from "./databases.ts";
+import { rememberGiven } from "./given-file.ts";
+import { type ManagePlace, openManagePlace } from "./manage-place.ts";
+import { changeBack, checkManages, managedIn } from "./manage-run.ts";
+import { allocationKeeper } from "./record-keeper.ts";
+import { inRun } from "./run.ts";
+import { type RunSession, withSession } from "./session.ts";
+import type { Sink } from "./sink.ts";
+
+/** What `node manage` is told, besides the machines. */
+export interface ManageWords extends RestOptions {
+  readonly run: string;
+  /** Machines under way at once. */
+  readonly inFlight: number;
+  readonly dryRun: boolean;
+}
+
+/** What becomes of a machine as it is done: `manage.start`, then `manage.end` or `manage.error`. */
+export interface ManageEvent {
+  readonly event: "manage.start" | "manage.end" | "manage.error";
+  readonly node: string;
+  readonly name: string;
+  readonly server: string;
+  readonly why?: string;
+}
+
+interface Managed {
+  readonly rows: readonly ManagedOne[];
+  readonly stopped: boolean;
+  /** Why it ended amid them: to be thrown once the rest is reported. */
+  readonly broke: MigrationError | null;
+}
+
+/**
+ * Gives machines that run already their server record, without scheduling and without a command to a BMC. The
+ * same words go on where it was stopped; a machine that is refused amid its steps is taken back at once.
+ *
+ * @param notify hears of each machine that is begun, and of its end
+ * @throws MigrationError N2I-E100, N2I-E103 for what is asked, N2I-E306 for nodes that are not there, N2I-E315
+ *   for a run of another kind, N2I-E370 where none can be managed
+ */
+export function manageMachines(
+  all: readonly ManageAsked[],
+  words: ManageWords,
+  sink: Pick<Sink, "say" | "during">,
+  notify: (event: ManageEvent) => void,
+): Promise<Managed> {
+  checkAsked(all, words);
+  return inRun(words.run, "node manage", { create: true }, (run) =>
+    closing(async (keep) => {
+      const { entries } = await readJournal(run);
+      await checkManages(run, entries);
+      const place = await openManagePlace(words, keep, sink.say);
+      const keeper = allocationKeeper(place);
+      const changes = await changesOf(all, place, words, entries);
+      if (words.dryRun) return { ...(await wouldBe(keeper, changes, words)), broke: null };
+      return withSession(
+        run,
+        async (session) => {
+          const { address } = place.service.identity;
+          checkPlace(entries, address);
+          await session.begin(MANAGE, { adapter: "allocation", address });
+          await rememberGiven(run, "node", words, true);
+          return perform(keeper, changes, words, { session, sink, notify });
+        },
+        { afterWindow: true },
+      );
+    }),
+  );
+}
+
+/** @throws MigrationError N2I-E100 naming every fault, before anything is opened */
+function checkAsked(all: readonly ManageAsked[], { inFlight: most }: ManageWords): void {
+  const faults = [
+    ...all.flatMap((asked) =>
+      requestFaults(asked).map((why) => `${asked.node || "a machine"}: ${why}`),
+    ),
+    ...repeatedFaults(all),
+    ...inFlightFaults(most),
+  ];
+  if (faults.length > 0) throw new MigrationError("N2I-E100", listed(faults, MOST_TOLD, "; "));
+}
+
+const MOST_TOLD = 20;
+
+export function inFlightFaults(most: number): readonly string[] {
+  return Number.isInteger(most) && most > 0 ? [] : ["--in-flight takes a whole number, 1 or more"];
+}
+
+/** @throws MigrationError N2I-E300 where the run began with another Ironic */
+export function checkPlace(entries: readonly Entry[], address: string): void {
+  const began = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
+  if (began?.do !== "target" || began.target.address === address) return;
+  throw new MigrationError(
+    "N2I-E300",
+    `this run manages machines of ${String(began.target.address)}, and ${address} is given`,
+  );
+}
+
+/**
+ * Each machine by the uuid of its node, with the record that was begun for it, or a new one.
+ *
+ * @throws MigrationError N2I-E306 naming every node that Ironic has not
+ */
+async function changesOf(
+  all: readonly ManageAsked[],
+  { service }: ManagePlace,
+  { inFlight: most }: ManageWords,
+  entries: readonly Entry[],
+): Promise<readonly ManageChange[]> {
+  const nodes = await inFlight(
+    all,
+    most,
+    async ({ node }) => [node, (await readRunning(service, node, []))?.uuid ?? null] as const,
+  );
+  const gone = nodes.flatMap(([node, uuid]) => (uuid === null ? [JSON.stringify(node)] : []));
+  if (gone.length > 0)
+    throw new MigrationError("N2I-E306", `Ironic has no node ${listed(gone, NAMED)}`, {
+      why: "Nothing is done of a list that names what is not there.",
+      fix: "Correct the name; node list --adoptable --all lists every node.",
+    });
+  const uuids = nodes.flatMap(([, uuid]) => uuid ?? []);
+  const known = new Set<string>();
+  const twice = uuids.filter((uuid) => known.size === known.add(uuid).size);
+  if (twice.length > 0)
+    throw new MigrationError("N2I-E100", `node ${listed(twice, NAMED)} is named more than once`);
+  const begun = managedIn(entries);
+  return all.map((asked, at) => {
+    const id = uuids[at] ?? "";
+    const before = begun.get(id);
+    if (before !== undefined && before.name !== asked.name)
+      throw new MigrationError("N2I-E100", `this run manages node ${id} as ${before.name} already`);
+    return before === undefined
+      ? { id, server: randomUUID(), asked, acts: [] }
+      : { ...before.change, asked };
+  });
+}
+
+async function wouldBe(
+  keeper: RecordKeeper,
+  changes: readonly ManageChange[],
+  { inFlight: most }: ManageWords,
+): Promise<Omit<Managed, "broke">> {
+  const positions = await managePart(keeper, most).inspect(changes, false);
+  const became = { before: "to be managed", after: "managed already" } as const;
+  const rows = changes.flatMap((change, at): readonly ManagedOne[] => {
+    const { is = "other", why = [] } = positions[at] ?? {};
+    const what = is === "before" || is === "after" ? became[is] : "left";
+    return [rowOf(change, what, is === "after" ? change.server : null, why)];
+  });
+  return { rows, stopped: false };
+}
+
+interface Performed extends Managed {
+  /** Of each that came to its end, as it was then. */
+  readonly last: ReadonlyMap<string, ManagePosition>;
+  /** Machines of which something stays though they are not managed, and why. */
+  readonly stays: ReadonlyMap<string, string>;
+}
+
+interface Acting {
+  readonly session: RunSession;
+  readonly sink: Pick<Sink, "during">;
+  readonly notify: (event: ManageEvent) => void;
+}
+
+async function perform(
+  keeper: RecordKeeper,
+  changes: readonly ManageChange[],
+  { inFlight: most }: Pick<ManageWords, "inFlight">,
+  { session, sink, notify }: Acting,
+): Promise<Performed> {
+  const rows = new Map<string, ManagedOne>();
+  const part = telling(managePart(keeper, most), notify);
+  const pace: Pace = { ...ONE_BY_ONE, together: most, inFlight: most };
+  const leg = { part, command: "node manage", pace, changes: () => once(changes) };
+  const last = new Map<string, ManagePosition>();
+  const end = await sink
+    .during(
+      "node manage",
+      changes.length,
+      (progress) =>
+        windowForward(leg, session, ({ change, position, made, behind }) => {
+          const { is, why } = position;
+          const became = is !== "after" ? "left" : made ? "managed" : "managed already";
+          rows.set(change.id, rowOf(change, became, is === "after" ? change.server : null, why));
+          last.set(change.id, position);
+          progress(behind);
+        }),
+      ({ made }) => `${made} machines managed`,
+    )
+    .catch((cause: unknown) => {
+      // A login that lacks a right may have had another: what it did is taken back all the same.
+      if (cause instanceof MigrationError && isDenied(cause))
+        return { stopped: false, broke: cause };
+      throw cause;
+    });
+  const named = new Map(changes.map((change) => [change.id, change]));
+  const denied = end.broke !== null && (isDenied(end.broke) || isDenied(end.broke.cause));
+  const unwanted = (id: string): boolean =>
+    rows.get(id)?.became === "left" || (denied && named.has(id) && !rows.has(id));
+  const back = await takeBack(keeper, unwanted, session, pace);
+  for (const [id, why] of back.stays) {
+    const change = named.get(id);
+    if (change !== undefined)
+      rows.set(id, staying(rows.get(id) ?? rowOf(change, "left", null, []), why));
+  }
+  const broke = end.broke ?? back.broke;
+  return { rows: [...rows.values()], stopped: end.stopped, broke, last, stays: back.stays };
+}
+
+/** What could not be taken back is said of the machine itself. */
+function staying(row: ManagedOne, why: string): ManagedOne {
+  return {
+    ...row,
+    why: [row.why, `not taken back: ${why}`].filter((one) => one !== "").join("; "),
+  };
+}
+
+/**
+ * One machine, in a session that has others too; of one that is not managed at the end nothing stays, whatever
+ * broke.
+ *
+ * @returns its row, and what was seen of it last; no row where somebody asked to stop. `stays`: it is not managed,
+ *   and could not be taken back whole
+ */
+export async function manageOne(
+  keeper: RecordKeeper,
+  change: ManageChange,
+  session: RunSession,
+  notify: Acting["notify"],
+): Promise<OneManaged> {
+  const during: Sink["during"] = (_title, _machines, work) =>
+    work(
+      () => undefined,
+      () => undefined,
+    );
+  const acting = { session, sink: { during }, notify };
+  const { rows, broke, last, stays } = await perform(keeper, [change], { inFlight: 1 }, acting);
+  const about = { broke, last: last.get(change.id) ?? null };
+  if (broke === null) return { ...about, row: rows[0], stays: stays.size > 0 };
+  const back = await takeBack(keeper, (id) => id === change.id, session, ONE_BY_ONE);
+  return { ...about, row: rows[0], stays: back.stays.size > 0 };
+}
+
+interface OneManaged {
+  readonly row: ManagedOne | undefined;
+  readonly last: ManagePosition | null;
+  readonly broke: MigrationError | null;
+  readonly stays: boolean;
+}
+
+/**
+ * What was begun, came to no end and is not wanted any more: nothing of it stays, or it is told why.
+ *
+ * @param ended those too that came to their end
+ * @returns of which machines something stays, and why; what broke it off
+ */
+export async function takeBack(
+  keeper: RecordKeeper,
+  wants: (id: string) => boolean,
+  session: RunSession,
+  pace: Pace,
+  ended = false,
+): Promise<{ readonly stays: ReadonlyMap<string, string>; readonly broke: MigrationError | null }> {
+  const part = unmanagePart(keeper, pace.together);
+  const changes = (ours: ReadonlyMap<string, Parameters<typeof changeBack>[1]>) =>
+    once(
+      [...ours].flatMap(([id, begun]) =>
+        // One that came to its end is somebody's server, whatever is asked now.
+        (begun.open || ended) && wants(id) ? [changeBack(id, begun).change] : [],
+      ),
+    );
+  const stays = new Map<string, string>();
+  const behind = new Set<string>();
+  try {
+    const leg = { part, command: "node manage", changes, pace };
+    const { broke } = await windowBack(leg, session, ({ change, position: { is, why } }) => {
+      behind.add(change.id);
+      if (is !== "after") stays.set(change.id, why.join("; "));
+    });
+    return { stays, broke };
+  } catch (cause) {
+    if (!(cause instanceof MigrationError)) throw cause;
+    for (const [id, begun] of begunIn(session.journal.entries(), MANAGE))
+      if (begun.open && wants(id) && !behind.has(id)) stays.set(id, cause.message);
+    return { stays, broke: cause };
+  }
+}
+
+type Part = WindowPart<ManageChange, ManagePosition>;
+
+/** The part, with a word about each machine as it is begun and as it ends. */
+function telling(part: Part, notify: Acting["notify"]): Part {
+  return {
+    ...part,
+    async perform(change, seen, begin) {
+      const about = { node: change.id, name: change.asked?.name ?? "", server: change.server };
+      notify({ event: "manage.start", ...about });
+      try {
+        const reached = await part.perform(change, seen, begin);
+        if (reached.is === "after") notify({ event: "manage.end", ...about });
+        else notify({ event: "manage.error", ...about, why: reached.why.join("; ") });
+        return reached;
+      } catch (cause) {
+        const why = cause instanceof MigrationError ? `${cause.code} ${cause.message}` : "a fault";
+        notify({ event: "manage.error", ...about, why });
+        throw cause;
+      }
+    },
+  };
+}
+
+function rowOf(
+  { id, asked }: ManageChange,
+  became: ManagedOne["became"],
+  server: string | null,
+  why: readonly string[],
+): ManagedOne {
+  return { node: id, name: asked?.name ?? "", server, became, why: why.join("; ") };
+}

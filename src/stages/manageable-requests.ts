@@ -1,0 +1,266 @@
+import { randomUUID } from "node:crypto";
+import { adoptableNode, manageableServer, serverBody } from "../core/adoptable/body.ts";
+import { type Beside, whyNot } from "../core/adoptable/criteria.ts";
+import { requestFaults } from "../core/adoptable/request.ts";
+import { BODIES, deniedText, type Shape, statusOf, wantedOf } from "../core/adoptable/served.ts";
+import { schemaFaults } from "../core/mapping/faults.ts";
+import { createAjv } from "../core/mapping/schemas.ts";
+import { imageStatuses } from "../edge/glance/images.ts";
+import { ironicFor } from "../edge/ironic-rest/for-caller.ts";
+import { readNics, readRunning, runningNodes } from "../edge/ironic-rest/running.ts";
+import type { RestService } from "../edge/ironic-rest/service.ts";
+import type { Http } from "../edge/openstack/http.ts";
+import type { Tokens } from "../edge/openstack/tokens.ts";
+import { ONE_BY_ONE } from "../engine/window-part.ts";
+import type { RunningNode } from "../model/adoptable.ts";
+import { MigrationError, orNull } from "../model/error.ts";
+import { isObject, objectOf, parsedJson } from "../model/json.ts";
+import type { ManageAsked, RecordKeeper } from "../model/manage.ts";
+import { type AskedFor, jsonReply, type Reply, type TokenOwner } from "../model/served.ts";
+import { type ManageEvent, manageOne, takeBack } from "./manage.ts";
+import type { ManagePlace } from "./manage-place.ts";
+import { managedIn } from "./manage-run.ts";
+import { whose } from "./proxy-requests.ts";
+import type { RunSession } from "./session.ts";
+
+/** What requests are answered with. */
+interface ManageableParts {
+  readonly http: Http;
+  readonly tokens: Tokens | null;
+  readonly keystone: string;
+  readonly place: ManagePlace;
+  readonly session: RunSession;
+  /** Of its own addresses. */
+  readonly scheme: "http" | "https";
+  /** Null: what stands behind it has no such word. */
+  readonly keeper: RecordKeeper | null;
+  readonly allows: (rule: "list" | "manage", who: TokenOwner) => boolean;
+  readonly notify: (event: ManageEvent) => void;
+}
+
+/** Who asks, and Ironic as he sees it. */
+interface Asking {
+  readonly parts: ManageableParts;
+  readonly owner: TokenOwner;
+  readonly service: RestService;
+  readonly asked: AskedFor;
+}
+
+/** Answers requests of both texts of the specification; nothing is asked or written of what is refused here. */
+export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => Promise<Reply> {
+  const busy = new Set<string>();
+  return async (asked) => {
+    const who = await whose(parts, asked);
+    if ("status" in who) return who;
+    const wanted = wantedOf(asked.method, asked.path);
+    if (wanted.do === "nowhere") return fault(404, "The resource could not be found.");
+    const { owner } = who.known;
+    if (!parts.allows(wanted.do, owner)) return fault(403, deniedText(wanted.do));
+    const at: Asking = { parts, owner, asked, service: callersService(parts, asked, who.token) };
+    try {
+      return wanted.do === "list"
+        ? await listReply(at, wanted.shape)
+        : await manageReply(at, wanted.shape, busy);
+    } catch (error) {
+      if (!(error instanceof MigrationError)) throw error;
+      return fault(error.code === "N2I-E211" ? 403 : 503, error.message);
+    }
+  };
+}
+
+/** Ironic asked in the caller's name, as a service that is read. */
+function callersService(
+  { http, place: { service } }: ManageableParts,
+  { globalId, upstream }: AskedFor,
+  token: string | null,
+): RestService {
+  const { url } = service.session;
+  const calling = (): void => {
+    upstream.calls += 1;
+  };
+  const ironic = ironicFor(http, url, { token, id: globalId, calling });
+  return {
+    ...service,
+    async ask(path) {
+      const { status, body, fault: why } = await ironic.ask(path, service.minor);
+      if (status === 200 && body !== null) return body;
+      if (status === 404) return null;
+      const denied = status === 401 || status === 403;
+      throw new MigrationError(
+        denied ? "N2I-E211" : "N2I-E210",
+        denied ? `Ironic refuses this token: ${why}` : `Ironic does not answer: ${why}`,
+      );
+    },
+  };
+}
+
+async function listReply({ parts, service }: Asking, shape: Shape): Promise<Reply> {
+  const { of, vifs, twice } = await readNics(service);
+  const neutron = vifs.size === 0 ? null : await parts.place.network();
+  const beside: Beside = { ports: neutron === null ? null : await neutron.ports(vifs), twice };
+  const { url } = service.session;
+  const pages = runningNodes(service, of, { all: false });
+  // What is refused with the first page has a status still.
+  let page = await pages.next();
+  const name = shape === "first" ? "adoptable_nodes" : "manageable_servers";
+  async function* body(): AsyncGenerator<string> {
+    let before = `{"${name}": [`;
+    for (; page.done !== true; page = await pages.next()) {
+      const fits = page.value.filter((node) => whyNot(node, beside).length === 0);
+      const told = fits
+        // Its first text manages what has a network alone.
+        .filter(({ nics }) => shape === "last" || nics.some(({ vif }) => vif !== null))
+        .map((node) =>
+          JSON.stringify(shape === "first" ? adoptableNode(node, url) : manageableServer(node)),
+        );
+      if (told.length === 0) continue;
+      yield before + told.join(", ");
+      before = ", ";
+    }
+    yield before === ", " ? "]}" : `${before}]}`;
+  }
+  return { status: 200, fields: { "Content-Type": "application/json" }, body: body() };
+}
+
+async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise<Reply> {
+  const { parts, service } = at;
+  const sent = parsedJson(at.asked.body.toString("utf8"));
+  const faults = schemaFaults(VALIDATES[shape], sent);
+  if (faults.length > 0) return fault(400, faults.join("; "));
+  const body = objectOf(sent);
+  const asked = askedOf(body);
+  const wrong = requestFaults(asked);
+  if (wrong.length > 0) return fault(400, wrong.join("; "));
+  if (parts.keeper === null)
+    return fault(501, "This Ironic makes no allocation of a node in use: not implemented.");
+  const { node: id } = asked;
+  if (busy.has(id)) return fault(409, `Node ${id} is being managed.`);
+  busy.add(id);
+  try {
+    const node = await readRunning(service, id);
+    if (node === null) return fault(404, `Node ${id} could not be found.`);
+    const foreign = shape === "first" ? await portFault(at, node, body.networks) : null;
+    return foreign ?? (await managed(at, parts.keeper, node, asked));
+  } finally {
+    busy.delete(id);
+  }
+}
+
+async function managed(
+  { parts, owner, asked: { fields } }: Asking,
+  keeper: RecordKeeper,
+  node: RunningNode,
+  asked: ManageAsked,
+): Promise<Reply> {
+  const { session, notify, place } = parts;
+  const server = randomUUID();
+  const before = await takenBack(keeper, node, session);
+  if (before !== null) return fault(503, before);
+  const image = await imageOf(place, node);
+  const { row, broke, last, stays } = await manageOne(
+    keeper,
+    { id: node.uuid, server, asked, acts: [] },
+    session,
+    notify,
+  );
+  if (broke !== null) return fault(503, broke.message);
+  if (row === undefined) return fault(503, "The service is shutting down.");
+  if (row.became !== "managed") {
+    const said = `The bare metal node ${node.uuid} is not allowed to be managed: ${row.why}`;
+    return fault(stays ? 503 : statusOf(last?.hindrances ?? []), said);
+  }
+  const host = typeof fields.host === "string" ? fields.host : "";
+  const base = `${parts.scheme}://${host}`;
+  const made = serverBody(node, {
+    ...{ uuid: server, asked, owner, base, now: session.now() },
+    ...{ image, ports: last?.seen.ports ?? new Map<string, never>() },
+  });
+  return jsonReply(201, made, { Location: `${base}/v1/servers/${server}` });
+}
+
+/**
+ * What an earlier record of the node left, where it was not ended or somebody has deleted it since, is given back
+ * before another is made.
+ *
+ * @returns null, or what could not be given back
+ */
+async function takenBack(
+  keeper: RecordKeeper,
+  { uuid: id }: RunningNode,
+  session: RunSession,
+): Promise<string | null> {
+  const before = managedIn(session.journal.entries()).get(id);
+  if (before === undefined) return null;
+  const { node, record } = await keeper.look(id, before.change.server, []);
+  const isKept = record !== null || node?.instance_uuid === before.change.server;
+  if (!before.open && isKept) return null;
+  const { stays, broke } = await takeBack(keeper, (one) => one === id, session, ONE_BY_ONE, true);
+  // Ports that somebody else has since are his.
+  return broke === null
+    ? null
+    : `${broke.message}${stays.size > 0 ? `: ${stays.get(id) ?? ""}` : ""}`;
+}
+
+/** Of the node, where Glance has it. */
+async function imageOf(
+  { cloud, limit }: ManagePlace,
+  { instance_info: { image_source } }: RunningNode,
+): Promise<string | null> {
+  if (typeof image_source !== "string") return null;
+  const found = await orNull(
+    imageStatuses(cloud, limit, [image_source]),
+    ...(["N2I-E106", "N2I-E202", "N2I-E210", "N2I-E211", "N2I-E212"] as const),
+  );
+  return (found?.get(image_source) ?? "") === "" ? null : image_source;
+}
+
+/** Why the ports named are not those of the node; null where they are. */
+async function portFault(
+  { parts: { place } }: Asking,
+  { uuid, nics }: RunningNode,
+  networks: unknown,
+): Promise<Reply | null> {
+  const ids = (Array.isArray(networks) ? (networks as unknown[]) : []).flatMap((one) =>
+    isObject(one) ? String(one.port_id).toLowerCase() : [],
+  );
+  const neutron = await place.network();
+  const ports = (await neutron?.ports(new Set(ids))) ?? new Map<string, never>();
+  const missing = ids.find((one) => !ports.has(one));
+  if (missing !== undefined) return fault(404, `Port ${missing} could not be found.`);
+  const addresses = nics.flatMap(({ address }) => address ?? []);
+  for (const { id, mac_address } of ports.values()) {
+    if (!addresses.includes(mac_address))
+      return fault(
+        409,
+        `Port ${id} has MAC ${mac_address}, and node ${uuid} ${addresses.join(", ")}.`,
+      );
+    if (!nics.some(({ vif }) => vif === id))
+      return fault(409, `Port ${id} is not attached to node ${uuid}.`);
+  }
+  return null;
+}
+
+const ajv = createAjv();
+const VALIDATES = { first: ajv.compile(BODIES.first), last: ajv.compile(BODIES.last) } as const;
+
+/** @param body as its schema has it */
+function askedOf(body: ReturnType<typeof objectOf>): ManageAsked {
+  const word = (key: string): string | null => {
+    const value = body[key];
+    return typeof value === "string" && value !== "" ? value : null;
+  };
+  return {
+    ...{ node: (word("node_uuid") ?? "").toLowerCase(), name: word("name") ?? "" },
+    ...{ description: word("description"), availability_zone: word("availability_zone") },
+    metadata: Object.fromEntries(
+      Object.entries(objectOf(body.metadata)).map(([key, value]) => [key, String(value)]),
+    ),
+  };
+}
+
+/** An error as this API words it. @source facts/systems.md C1 */
+function fault(status: number, faultstring: string): Reply {
+  const faultcode = status < 500 ? "Client" : "Server";
+  const said = JSON.stringify({ faultcode, faultstring, debuginfo: null });
+  return jsonReply(status, { error_message: said });
+}

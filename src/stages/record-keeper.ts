@@ -1,0 +1,53 @@
+import { MARK } from "../core/adoptable/criteria.ts";
+import {
+  checkBackfill,
+  createAllocations,
+  readAllocation,
+} from "../edge/ironic-rest/allocation.ts";
+import { readRunning } from "../edge/ironic-rest/running.ts";
+import { MigrationError } from "../model/error.ts";
+import type { RecordKeeper } from "../model/manage.ts";
+import { failpoint } from "./failpoint.ts";
+import type { ManagePlace } from "./manage-place.ts";
+
+/**
+ * Server records as allocations of Ironic: what there is where no Nova is given.
+ *
+ * @throws MigrationError N2I-E209 where Ironic makes none of a node in use
+ */
+export function allocationKeeper({ service, network }: ManagePlace): RecordKeeper {
+  checkBackfill(service);
+  const neutron = async () => {
+    const found = await network();
+    if (found === null)
+      throw new MigrationError(
+        "N2I-E106",
+        "nothing says where Neutron is, and ports of it are named",
+        {
+          fix: "Give --os-cloud, or OS_NETWORK_ENDPOINT_OVERRIDE.",
+        },
+      );
+    return found;
+  };
+  return {
+    ...createAllocations(service, MARK, failpoint),
+    async look(id, server, named) {
+      const [node, record] = [
+        await readRunning(service, id),
+        await readAllocation(service, server),
+      ];
+      const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+      const ids = new Set([...vifs, ...named]);
+      if (ids.size === 0) return { node, record, ports: new Map() };
+      // Whoever cannot ask says so of the node; what was bound once has to be asked for.
+      const asked = named.length > 0 ? await neutron() : await network();
+      return { node, record, ports: asked === null ? null : await asked.ports(ids) };
+    },
+    async bind(port, from, to) {
+      await failpoint("rest.before");
+      const why = await (await neutron()).bind(port, from, to);
+      await failpoint("rest.after");
+      return why;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { MANAGEABLE, MANAGEABLE_RULES } from "../core/adoptable/served.ts";
+import { allows } from "../core/policy/allows.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { Served } from "../edge/http/serving.ts";
+import { openHttp } from "../edge/openstack/http.ts";
+import { serviceUrl } from "../edge/openstack/session.ts";
+import { openTokens } from "../edge/openstack/tokens.ts";
+import { MigrationError } from "../model/error.ts";
+import { MANAGE, type RecordKeeper } from "../model/manage.ts";
+import type { RestOptions } from "./cloud.ts";
+import { closing } from "./databases.ts";
+import { checkPlace, type ManageEvent } from "./manage.ts";
+import { type ManagePlace, openManagePlace } from "./manage-place.ts";
+import { checkManages } from "./manage-run.ts";
+import { manageableAnswer } from "./manageable-requests.ts";
+import { openPolicy } from "./policy-file.ts";
+import { allocationKeeper } from "./record-keeper.ts";
+import { inRun } from "./run.ts";
+import { bound, checkAsked, KEYSTONE, type ProxyAsked } from "./serve-proxy.ts";
+import { type RunSession, withSession } from "./session.ts";
+
+/** What `serve manageable` is told: what any service here is, and the login that writes. */
+type ManageableAsked = Omit<ProxyAsked, "novaCompat"> & Omit<RestOptions, "apiTimeout">;
+
+interface ManageableTold {
+  readonly say: (text: string) => void;
+  readonly served: (request: Served) => void;
+  readonly notify: (event: ManageEvent) => void;
+  /** Resolves when it is to end; without it, whoever asks to stop ends it. */
+  readonly until?: (url: string) => Promise<void>;
+}
+
+/**
+ * Serves the list of machines that run already, and gives them their record, until somebody asks to stop. What a
+ * caller reads of Ironic is read by his own token; the process's login writes, and each step is in the run's journal.
+ *
+ * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E116 to N2I-E118, N2I-E315
+ */
+export function serveManageable(asked: ManageableAsked, told: ManageableTold): Promise<void> {
+  const { run: path } = asked;
+  if (path === undefined)
+    throw new MigrationError(
+      "N2I-E100",
+      "serve manageable wants --run: its journal is the way back",
+    );
+  return inRun(path, "node manage", { create: true }, (run) =>
+    closing(async (keep) => {
+      const { entries } = await readJournal(run);
+      await checkManages(run, entries);
+      const place = await openManagePlace(asked, keep, told.say, true);
+      const { address } = place.service.identity;
+      checkAsked({ ...asked, ironicUrl: address, novaCompat: false });
+      checkPlace(entries, address);
+      const policy = openPolicy(asked.policyFile, Object.values(MANAGEABLE_RULES));
+      const service = {
+        stopping:
+          "Ending: no new connection, and what is under way is answered; once more ends at once.",
+        reload: () => told.say(policy.reload()),
+      };
+      await withSession(
+        run,
+        async (session) => {
+          await session.begin(MANAGE, { adapter: "allocation", address });
+          await listening(asked, told, { place, policy }, session);
+        },
+        { afterWindow: true, service },
+      );
+    }),
+  );
+}
+
+async function listening(
+  asked: ManageableAsked,
+  told: ManageableTold,
+  {
+    place,
+    policy,
+  }: { readonly place: ManagePlace; readonly policy: ReturnType<typeof openPolicy> },
+  session: RunSession,
+): Promise<void> {
+  const http = openHttp(place.cloud.tls, place.limit);
+  const keystone =
+    asked.auth === "none" ? "" : serviceUrl(asked.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
+  const tokens = openTokens({
+    ...{ http, url: keystone, catalog: null, believed: asked.tokenCache, now: Date.now },
+  });
+  try {
+    const parts = {
+      ...{ http, keystone, place, session, keeper: keeperOf(place), notify: told.notify },
+      scheme: asked.tlsCert === undefined ? ("http" as const) : ("https" as const),
+      tokens: asked.auth === "none" ? null : tokens,
+      allows: (rule: keyof typeof MANAGEABLE_RULES, who: Parameters<typeof allows>[2]) =>
+        allows(policy.current(), MANAGEABLE_RULES[rule], who),
+    };
+    const route = { path: MANAGEABLE, answer: manageableAnswer(parts) };
+    const listener = await bound(asked, route, told.served);
+    const { url } = place.service.session;
+    told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.inWords()}`);
+    if (told.until !== undefined) await told.until(listener.url);
+    else if (!session.stopping())
+      await new Promise((resolve) => session.signal.addEventListener("abort", resolve));
+    await listener.end();
+  } finally {
+    http.close();
+  }
+}
+
+/** Null where this Ironic makes no allocation of a node in use: it can list alone. */
+function keeperOf(place: ManagePlace): RecordKeeper | null {
+  try {
+    return allocationKeeper(place);
+  } catch (error) {
+    if (error instanceof MigrationError && error.code === "N2I-E209") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Beside, MARK, whyNot } from "../../../src/core/adoptable/criteria.ts";
+import type { NetworkPort, Nic, RunningNode } from "../../../src/model/adoptable.ts";
+
+const MAC = "52:54:00:00:00:01";
+const NIC: Nic = { is: "port", uuid: "p", address: MAC, vif: "v", mode: null };
+const NODE: RunningNode = {
+  ...{ uuid: "u", name: null, power_state: "power on", provision_state: "active" },
+  ...{ instance_uuid: null, allocation_uuid: null, resource_class: "gold", retired: false },
+  ...{ maintenance: false, maintenance_reason: null, last_error: "an old one" },
+  ...{ properties: {}, instance_info: {}, extra: {}, created_at: null, nics: [NIC] },
+};
+const PORT: NetworkPort = { id: "v", mac_address: MAC, device_id: "", device_owner: "" };
+const BESIDE: Beside = { ports: new Map([["v", PORT]]), twice: new Set() };
+
+/** What makes a node fail, and how that is told. */
+const FAILING: readonly (readonly [Partial<RunningNode>, string])[] = [
+  [{ provision_state: "deploy failed" }, "it is deploy failed, not active"],
+  [{ provision_state: null }, "it is in no state, not active"],
+  [{ instance_uuid: "i" }, "it has instance i already"],
+  [{ allocation_uuid: "a" }, "it has allocation a"],
+  [{ resource_class: null }, "it has no resource class"],
+  [{ maintenance: true }, "it is in maintenance"],
+  [{ maintenance: true, maintenance_reason: "a fan" }, "it is in maintenance: a fan"],
+  [{ retired: true }, "it is retired"],
+  [{ extra: { [MARK]: "s" } }, `it is being managed: extra.${MARK} is s`],
+  [{ nics: [{ ...NIC, vif: "w" }] }, "VIF w is not in Neutron"],
+  [{ nics: [{ ...NIC, address: null }] }, `VIF v has MAC ${MAC}, and the node none`],
+];
+
+test("each criterion is told by itself, and all that fail together", () => {
+  assert.deepEqual(whyNot(NODE, BESIDE), []);
+  for (const [more, why] of FAILING) assert.deepEqual(whyNot({ ...NODE, ...more }, BESIDE), [why]);
+  const all = { ...NODE, provision_state: "available", retired: true, resource_class: null };
+  assert.deepEqual(whyNot(all, BESIDE), [
+    "it is available, not active",
+    "it has no resource class",
+    "it is retired",
+  ]);
+  const whole = { instance_uuid: "i", allocation_uuid: "i" };
+  assert.deepEqual(whyNot({ ...NODE, ...whole }, BESIDE), ["it has instance i already"]);
+});
+
+test("a card without a tenant's port needs no Neutron, and one bonded to another's MAC will do", () => {
+  const bare = { ...NODE, nics: [{ ...NIC, vif: null }] };
+  assert.deepEqual(whyNot(bare, { ports: null, twice: new Set() }), []);
+  const bond: Nic = { is: "portgroup", uuid: "g", address: null, vif: "v", mode: "802.3ad" };
+  assert.deepEqual(whyNot({ ...NODE, nics: [{ ...NIC, vif: null }, bond] }, BESIDE), []);
+});
+
+test("a port that some device has is that device's, unless it is the node", () => {
+  const held = (device_id: string): Beside => ({
+    ...BESIDE,
+    ports: new Map([["v", { ...PORT, device_id, device_owner: "baremetal:none" }]]),
+  });
+  assert.deepEqual(whyNot(NODE, held("u")), []);
+  assert.deepEqual(whyNot(NODE, held("x")), ["VIF v belongs to baremetal:none x"]);
+  const twice = { ...BESIDE, twice: new Set(["v"]) };
+  assert.deepEqual(whyNot(NODE, twice), ["VIF v is named by more than one port"]);
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Database } from "../../../src/edge/database/open.ts";
+import {
+  acquireLock,
+  heldLocks,
+  holdLocks,
+  releaseLock,
+  renewLock,
+} from "../../../src/edge/leases/locks.ts";
+import type { MigrationError } from "../../../src/model/error.ts";
+import { ENGINES, leased, opened } from "./place.ts";
+
+const TTL = 60_000;
+const CONTENDERS = 24;
+/** Rounds of each engine; N2I_RUNS=100 is what the design was measured with. */
+const ROUNDS = Number(process.env.N2I_RUNS ?? 5);
+
+const A = { kind: "host", name: "a" } as const;
+const B = { kind: "host", name: "b" } as const;
+const NODE = { kind: "node", uuid: "A0000000-0000-4000-8000-000000000001" } as const;
+const INSTANCE = { kind: "instance", uuid: "b0000000-0000-4000-8000-000000000001" } as const;
+
+for (const engine of ENGINES) {
+  test(`on ${engine}, of ${CONTENDERS} contenders exactly one has the lock, in each of ${ROUNDS} rounds`, async (t) => {
+    const place = await leased(engine, t);
+    if (place === null) return;
+    const contenders: Database[] = [];
+    for (let at = 0; at < CONTENDERS; at += 1)
+      contenders.push(await opened(place.made.url, t, true));
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const got = await Promise.all(
+        contenders.map((database, at) =>
+          acquireLock(database, "node:x", { owner: `c${at}`, ttl: TTL }),
+        ),
+      );
+      const won = got.flatMap((lock, at) => (lock === null ? [] : [{ lock, at }]));
+      assert.equal(won.length, 1, `round ${round}`);
+      const [{ lock, at } = { lock: null, at: 0 }] = won;
+      assert.ok(lock !== null);
+      assert.equal(lock.token, round, "one owner more, once a round");
+      const [held] = await heldLocks(place.database);
+      assert.equal(held?.owner, `c${at}`);
+      assert.equal(await releaseLock(contenders[at] ?? place.database, lock), true);
+    }
+  });
+
+  test(`on ${engine}, who takes an expired lock has it, and its former holder writes nothing`, async (t) => {
+    const place = await leased(engine, t);
+    if (place === null) return;
+    const { database } = place;
+    const stale = await acquireLock(database, "node:x", { owner: "A", ttl: -1 });
+    assert.ok(stale !== null);
+    const lock = await acquireLock(database, "node:x", { owner: "B", ttl: TTL });
+    assert.equal(lock?.token, stale.token + 1);
+    assert.equal(await renewLock(database, stale, TTL), false);
+    assert.equal(await releaseLock(database, stale), false);
+    assert.deepEqual(
+      (await heldLocks(database)).map(({ owner }) => owner),
+      ["B"],
+    );
+    assert.ok(lock !== null && (await renewLock(database, lock, TTL)));
+  });
+
+  test(`on ${engine}, an hour's error of our clock changes no verdict on a lock`, async (t) => {
+    const place = await leased(engine, t);
+    if (place === null) return;
+    const { database } = place;
+    const real = Date.now;
+    t.after(() => {
+      Date.now = real;
+    });
+    for (const wrong of [3_600_000, -3_600_000]) {
+      Date.now = () => real() + wrong;
+      const resource = `node:${wrong}`;
+      const lock = await acquireLock(database, resource, { owner: "A", ttl: TTL });
+      assert.ok(lock !== null);
+      const [held] = (await heldLocks(database)).filter((one) => one.resource === resource);
+      assert.ok(held !== undefined && held.left > 0 && held.left <= TTL, JSON.stringify(held));
+      assert.equal(await acquireLock(database, resource, { owner: "B", ttl: TTL }), null);
+    }
+  });
+
+  test(`on ${engine}, locks are taken in one order, all or none, and named when held`, async (t) => {
+    const place = await leased(engine, t);
+    if (place === null) return;
+    const { database } = place;
+    const ours = await holdLocks(database, [INSTANCE, B, NODE, A], { owner: "B", ttl: TTL });
+    assert.deepEqual(
+      ours.locks.map(({ resource }) => resource),
+      ["host:a", "host:b", `node:${NODE.uuid.toLowerCase()}`, `instance:${INSTANCE.uuid}`],
+    );
+    await ours.renew();
+    const others = holdLocks(database, [{ kind: "host", name: "0" }, NODE], {
+      owner: "C",
+      ttl: TTL,
+    });
+    await assert.rejects(others, (error: MigrationError) => {
+      assert.match(error.message, /^the lock node:a0000000-\S+ is B's for (60|59) s more$/);
+      return error.code === "N2I-E362" && error.exit === 11;
+    });
+    assert.equal((await heldLocks(database)).length, 4, "host:0 was given back");
+    await place.made.db("bm_locks").where({ resource: "host:a" }).update({ nonce: "another" });
+    await assert.rejects(ours.renew(), (error: MigrationError) => error.code === "N2I-E362");
+    await ours.release();
+    const left = (await heldLocks(database)).map(({ resource }) => resource);
+    assert.deepEqual(left, ["host:a"], "another's is left");
+  });
+}

@@ -1,0 +1,46 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { loadNovaBm } from "../../../src/demo/load-case.ts";
+import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
+import { type Database, openDatabase } from "../../../src/edge/database/open.ts";
+import { extendSchema } from "../../../src/edge/leases/schema.ts";
+import type { Engine } from "../../../src/model/database.ts";
+import { privateFolder } from "../../hostile/deployment.ts";
+import { SMALL } from "../../hostile/fleet.ts";
+import { type TestDatabase, withDatabase } from "../../lab/index.ts";
+
+export const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
+
+/** A nova_bm with a few machines; null after the test was told to skip itself. */
+export async function novaBm(
+  engine: Engine,
+  t: TestContext,
+  charset?: string,
+): Promise<TestDatabase | null> {
+  const made = await withDatabase(engine, t, charset);
+  if (made !== null) await loadNovaBm(made.db, engine, SMALL);
+  return made;
+}
+
+/** The tool's own connection to it. */
+export async function opened(url: string, t: TestContext, autocommit = false): Promise<Database> {
+  const file = join(privateFolder(t), "db.url");
+  writeFileSync(file, url, { mode: 0o600 });
+  const role = { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" };
+  const address = await readDatabaseAddress(`file:${file}`, role, {});
+  const database = await openDatabase(address, { readOnly: false, autocommit });
+  t.after(() => database.close());
+  return database;
+}
+
+/** A nova_bm that was extended, and a connection that keeps leases in it. */
+export async function leased(
+  engine: Engine,
+  t: TestContext,
+): Promise<{ readonly made: TestDatabase; readonly database: Database } | null> {
+  const made = await novaBm(engine, t);
+  if (made === null) return null;
+  await extendSchema(await opened(made.url, t));
+  return { made, database: await opened(made.url, t, true) };
+}

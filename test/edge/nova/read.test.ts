@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTables } from "../../../src/edge/database/create-tables.ts";
+import { inPortions } from "../../../src/edge/database/rows.ts";
+import { loadTables } from "../../../src/edge/disk/load-tables.ts";
+import { type Claimed, readMetadata } from "../../../src/edge/nova/metadata.ts";
+import { openNova } from "../../../src/edge/nova/read.ts";
+import type { Engine } from "../../../src/model/database.ts";
+import { createMet, index } from "../../../src/model/packed.ts";
+import { createTexts } from "../../../src/model/texts.ts";
+import { type TestDatabase, withDatabase } from "../../lab/index.ts";
+import { open } from "../../support/planned-case.ts";
+
+const uuidOf = (n: number): string => `b0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+const DISK = "image_disk_format";
+
+/** The instances of machines, as bm_nodes has them. */
+function claimed(uuids: readonly string[]): Claimed {
+  const texts = createTexts();
+  const met = createMet(texts);
+  for (const uuid of uuids) met.add(uuid);
+  return { has: met.has, count: uuids.length, texts };
+}
+
+/** Nova's instances, their metadata one key after the other, so that an instance's rows are pages apart. */
+async function writeMetadata({ db }: Pick<TestDatabase, "db">, instances: number): Promise<void> {
+  const numbers = Array.from({ length: instances }, (_, n) => n);
+  for (const some of inPortions(numbers, 100))
+    await db("instances").insert(some.map((n) => ({ uuid: uuidOf(n), deleted: 0 })));
+  for (const key of ["instance_type_name", DISK])
+    for (const some of inPortions(numbers, 100))
+      await db("instance_system_metadata").insert(
+        some.map((n) => ({ instance_uuid: uuidOf(n), key, value: `${key} ${n}`, deleted: 0 })),
+      );
+}
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies readonly Engine[])
+  test(`on ${engine}, metadata is held of machines' instances alone, whose rows are pages apart`, async (t) => {
+    const place = await withDatabase(engine, t);
+    if (place === null) return;
+    await createTables(place.db, loadTables("nova", 254), { engine });
+    await writeMetadata(place, 2100);
+    const database = await open("env:DB", true, { DB: place.url });
+    t.after(() => database.close());
+    const own = [0, 1, 1050, 1999, 2000, 2099];
+    const of = claimed(own.map(uuidOf));
+    const rows = await readMetadata(database, database.knex, of);
+    assert.equal(rows.length, own.length * 2);
+    assert.equal(of.texts.uuids(), own.length);
+    for (const n of own)
+      assert.deepEqual(
+        index(rows, "instance")(uuidOf(n)).map(({ name, value }) => [name, value]),
+        ["instance_type_name", DISK].map((key) => [key, `${key} ${n}`]),
+      );
+  });
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies readonly Engine[])
+  test(`on ${engine}, a Nova of many other instances says the same of machines' own`, async (t) => {
+    const place = await withDatabase(engine, t);
+    if (place === null) return;
+    const { db } = place;
+    await createTables(db, loadTables("nova", 254), { engine });
+    const numbers = Array.from({ length: 12 }, (_, n) => n);
+    await db("instances").insert(
+      numbers.map((n) => ({ uuid: uuidOf(n), node: `node-${n}`, host: "c-1", deleted: 0 })),
+    );
+    // Each key of all instances before the next one: no instance's rows stand beside each other.
+    for (const key of ["instance_type_name", DISK, "instance_type_vcpus"])
+      await db("instance_system_metadata").insert(
+        numbers.map((n) => ({
+          ...{ instance_uuid: uuidOf(n), key, deleted: 0 },
+          value: `${key} of ${n % 5}`,
+        })),
+      );
+    await db("instance_system_metadata").insert([
+      { instance_uuid: uuidOf(1), key: DISK, value: "gone", deleted: 1 },
+      { instance_uuid: uuidOf(2), key: DISK, value: null, deleted: 0 },
+    ]);
+    const asked = [3, 1, 2, 40].map((n) => ({
+      ...{ id: n, uuid: `node-${n}`, service_host: "c-1" },
+      instance_uuid: n === 3 ? uuidOf(n).toUpperCase() : uuidOf(n),
+    }));
+    const seen = [];
+    // In order those held; of none by instance, on MySQL as of a Nova of many; and of one that is claimed meanwhile.
+    for (const all of [[1, 2, 3, 40], [], [1, 3]]) {
+      const database = await open("env:DB", true, { DB: place.url });
+      t.after(() => database.close());
+      const nova = await openNova(database, claimed(all.map(uuidOf)));
+      seen.push(await nova.view(asked));
+      await nova.close();
+    }
+    const [inOrder, byInstance, meanwhile] = seen;
+    assert.deepEqual(inOrder, byInstance);
+    assert.deepEqual(inOrder, meanwhile);
+    const described = inOrder?.map(({ instance }) => instance?.system_metadata ?? null);
+    const of = (n: number) => ({
+      instance_type_name: `instance_type_name of ${n}`,
+      [DISK]: `${DISK} of ${n}`,
+    });
+    assert.deepEqual(described, [of(3), of(1), { ...of(2), [DISK]: null }, null]);
+  });

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { lockTarget } from "../../src/edge/database/write.ts";
+import { start } from "../hostile/cli.ts";
+import { open } from "../support/planned-case.ts";
+import { type HostCloud, hostCloud, reportH1, reportsLate, reportsOn, uuidOf } from "./cloud.ts";
+
+const QUICK = ["--service-down-time", "0.1"];
+const TAKE = ["host", "takeover", "--from", "H1", "--to", "H2"];
+const DOWN = [...TAKE, ...QUICK, "--confirmed-down"];
+
+async function dead(t: TestContext): Promise<HostCloud> {
+  const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
+  assert.ok(cloud);
+  return cloud;
+}
+
+/** A takeover that is fenced and has moved nothing. */
+async function cut({ at, nova }: HostCloud, words: readonly string[] = DOWN): Promise<void> {
+  const env = { NOVA2IRONIC_FAILPOINT: "nova.commit.before:1:kill" };
+  const { status, err } = await start([...words, ...at, ...nova], { env }).ended;
+  assert.equal(status, 128, err);
+}
+
+test("a takeover that was begun goes nowhere else, and says which words wait for its end", async (t) => {
+  const cloud = await dead(t);
+  const { host, folder, db } = cloud;
+  await db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+  await cut(cloud);
+  const before = await cloud.owners();
+  const other = await host(...DOWN.map((word) => (word === "H2" ? "H3" : word)));
+  assert.equal(other.status, 64, other.out + other.err);
+  assert.match(other.err, /N2I-E100 this takeover was begun with --to H2, not H3/);
+  assert.match(other.err, /nova2ironic rollback --run \S+ --all/);
+  const slower = await host(...TAKE, "--service-down-time", "7", "--confirmed-down");
+  assert.match(slower.err, /begun with a service_down_time of 0\.1 s, not 7 s/);
+  const conf = join(folder, "nova.conf");
+  writeFileSync(conf, "[DEFAULT]\nservice_down_time = 90\n");
+  const told = await host(...TAKE, "--nova-conf", conf, "--confirmed-down");
+  assert.match(told.err, /begun with a service_down_time of 0\.1 s, not 90 s/);
+  const shown = await host(...DOWN, "--plan", "-f", "csv", "-c", "Machine");
+  assert.equal(shown.status, 0, shown.err);
+  assert.equal(shown.out.trim().split("\n").length, 5, shown.out);
+  assert.deepEqual(await cloud.owners(), before);
+  const site = join(folder, "site.json");
+  const machines = [{ match: {}, set: {}, accept: [{ finding: "N2I-D260", reason: "emptied" }] }];
+  writeFileSync(site, JSON.stringify({ format: "nova2ironic/site@1", machines }));
+  const more = ["--site", site, "--force-aggregates"];
+  const on = await host(...DOWN, ...more);
+  assert.equal(on.status, 3, on.out + on.err);
+  assert.match(on.err, /Going on with .*; --site and --force-aggregates count once it came to its/);
+  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+  assert.equal((await host(...DOWN, ...more)).status, 0);
+  assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
+});
+
+test("a host that reported once after it was fenced is watched again, and not alive for ever", async (t) => {
+  const cloud = await dead(t);
+  const { host, db, owners } = cloud;
+  await cut(cloud);
+  await reportH1(db);
+  const on = await host(...TAKE, "--confirmed-down");
+  assert.equal(on.status, 0, on.out + on.err);
+  assert.match(on.err, /Watching H1 for 0\.1 s/);
+  assert.equal((await owners())[0], "1 H2 NULL H2");
+});
+
+test("a fenced host that goes on reporting keeps what was not moved", async (t) => {
+  const cloud = await dead(t);
+  const { host, db, owners } = cloud;
+  const slow = [...TAKE, "--service-down-time", "1", "--confirmed-down"];
+  await cut(cloud, slow);
+  await reportH1(db);
+  const on = await reportsOn(db, host(...slow));
+  assert.equal(on.status, 4, on.out + on.err);
+  assert.match(on.err, /N2I-E316 nova-compute of H1 reported/);
+  assert.equal((await owners())[0], "1 H1 NULL H1");
+});
+
+test("a move soon after its plan watches the host for what is left of its time", async (t) => {
+  const cloud = await hostCloud(t);
+  assert.ok(cloud);
+  const { host, db, owners } = cloud;
+  const plan = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "4"];
+  assert.equal((await host(...plan)).status, 0);
+  // What is left is told in tenths of a second, and shall not be all of it.
+  await sleep(250);
+  // It was alive all the while, and reports a second after it was planned for.
+  const early = await reportsLate(db, host("host", "move", "--yes"));
+  assert.equal(early.status, 4, early.out + early.err);
+  assert.match(early.err, /Watching H1 for [0-3]\.\d s/);
+  assert.match(early.err, /N2I-E316 nova-compute of H1 reported/);
+  assert.equal((await owners())[0], "1 H1 NULL H1");
+  const silent = await host("host", "move", "--yes");
+  assert.equal(silent.status, 0, silent.out + silent.err);
+  assert.match(silent.err, /Watching H1 for 4 s/);
+});
+
+test("the site's fence runs under the lock, once for a plan, and the journal has it", async (t) => {
+  const cloud = await dead(t);
+  const { host, folder, made, at, nova } = cloud;
+  const [fence, ran] = [join(folder, "fence"), join(folder, "ran")];
+  writeFileSync(fence, `#!/bin/sh\necho fenced >> ${ran}\n`, { mode: 0o700 });
+  const words = [...TAKE, ...QUICK, "--fence-command", fence, "--yes"];
+  const database = await open("env:NOVA", false, { NOVA: made.url });
+  t.after(() => database.close());
+  const lock = await lockTarget(database);
+  const held = await host(...words);
+  await lock.release();
+  assert.equal(held.status, 11, held.err);
+  assert.equal(existsSync(ran), false);
+  const unfit = cloud.db("services").where({ host: "H2" });
+  await unfit.clone().update({ disabled: true });
+  const against = await host(...words);
+  assert.equal(against.status, 4, against.err);
+  assert.equal(existsSync(ran), false, "nothing is fenced for nothing");
+  await unfit.clone().update({ disabled: false });
+  await cut(cloud, words);
+  const on = await host(...words);
+  assert.equal(on.status, 0, on.out + on.err);
+  assert.match(on.err, /Fence command for H1: it ended with 0 before, and is not run again/);
+  assert.equal(readFileSync(ran, "utf8"), "fenced\n");
+  const journal = readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8");
+  const entries = journal.match(/"do":"(start|end)","part":"host-fence-command"/g);
+  assert.equal(entries?.length, 2, journal);
+  // Another takeover of the run is another fence.
+  assert.equal((await host("rollback", "--all", "--yes")).status, 0);
+  assert.equal((await host(...words)).status, 0, nova.join(" "));
+  assert.equal(readFileSync(ran, "utf8"), "fenced\nfenced\n");
+});
+
+test("status names no host where nothing leaves one", async (t) => {
+  const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
+  assert.ok(cloud);
+  const words = ["--node", uuidOf("node", 1), "--to", "H2", ...QUICK];
+  assert.equal((await cloud.host("host", "plan", ...words)).status, 0);
+  const { out } = await cloud.host("status");
+  assert.match(out, /move to H2: 0 machines to move, 0 there already, 1 blocked/);
+});

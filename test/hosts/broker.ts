@@ -1,0 +1,48 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+
+/** A queue of a broker in memory. */
+interface Queue {
+  messages: number;
+  consumers: number;
+}
+
+export interface FakeBroker {
+  readonly queues: Map<string, Queue>;
+  /** `METHOD PATH`, in their order. */
+  readonly asked: string[];
+  /** With user and password. */
+  readonly url: string;
+}
+
+const LOGIN = `Basic ${Buffer.from("nova:s3cret/pass").toString("base64")}`;
+
+/**
+ * RabbitMQ's management API as far as it is asked: queues of the vhost `nova`, behind a login. Of another
+ * vhost it answers as of a queue that is not there.
+ */
+export async function fakeBroker(t: TestContext): Promise<FakeBroker> {
+  const queues = new Map<string, Queue>([["compute", { messages: 0, consumers: 2 }]]);
+  const asked: string[] = [];
+  const server = createServer(({ method = "", url = "", headers }, response) => {
+    asked.push(`${method} ${url}`);
+    const answer = (status: number, body?: object): void => {
+      response.writeHead(status, { "Content-Type": "application/json" });
+      response.end(body === undefined ? undefined : JSON.stringify(body));
+    };
+    if (headers.authorization !== LOGIN)
+      return answer(401, { error: "not_authorized", reason: "Login failed" });
+    const [, name = "", contents] = /^\/api\/queues\/nova\/([^/]+)(\/contents)?$/.exec(url) ?? [];
+    const queue = queues.get(decodeURIComponent(name));
+    if (queue === undefined) return answer(404, { error: "Object Not Found", reason: "Not Found" });
+    if (method === "GET") return answer(200, { name, vhost: "nova", ...queue });
+    if (method !== "DELETE" || contents === undefined) return answer(405);
+    queue.messages = 0;
+    return answer(204);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  return { queues, asked, url: `http://nova:s3cret%2Fpass@127.0.0.1:${port}/nova` };
+}

@@ -1,0 +1,188 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Knex } from "knex";
+import type { CaseRow } from "../../src/demo/case.ts";
+import { loadNova } from "../../src/demo/load-case.ts";
+import type { Engine } from "../../src/model/database.ts";
+import { type Ran, run } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { requestsIn } from "../support/requests.ts";
+import { onlyUnderLock } from "../support/under-lock.ts";
+
+/** Rights of the user who moves machines, and no other. */
+const RIGHTS = "SELECT, UPDATE";
+
+export const uuidOf = (kind: "node" | "instance", id: number): string =>
+  `${kind === "node" ? "a" : "b"}0000000-0000-4000-8000-${String(id).padStart(12, "0")}`;
+
+/** What a takeover of H1's machines is given, where nothing has to be waited for. */
+export const FROM_H1: readonly string[] = [
+  ...["--from", "H1", "--to", "H2"],
+  ...["--service-down-time", "0.1", "--confirmed-down"],
+];
+
+/** Seconds ago, as Nova writes times. */
+export function ago(seconds: number): string {
+  return new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** Nova's versions as tables are made, and how their rows look. */
+export type Shape = 254 | 280 | 302 | "8f2f1571d55b" | "ab450ba04102";
+
+interface Wanted {
+  readonly shape?: Shape;
+  /** Machines of H1: those with an odd number have a tenant. */
+  readonly machines?: number;
+  /** Whether compute_nodes names the service, as 28.0.0 does; always before Kilo. */
+  readonly bound?: boolean;
+  readonly services?: { readonly [host: string]: CaseRow };
+  readonly engine?: Engine;
+}
+
+export interface HostCloud {
+  readonly folder: string;
+  readonly made: TestDatabase;
+  readonly db: Knex;
+  /** `--nova-db` for a user who may read, and change the three tables. */
+  readonly nova: readonly string[];
+  readonly at: readonly string[];
+  /** Runs `host` or another command on the cloud's own run. */
+  readonly host: (...words: readonly string[]) => Promise<Ran>;
+  /** What Nova says who serves each machine: owner, service and instance's host. */
+  readonly owners: () => Promise<readonly string[]>;
+  readonly services: () => Promise<readonly CaseRow[]>;
+}
+
+/** Puts Nova's rows there, as hostCloud has them. */
+export async function loadHosts(db: Knex, engine: Engine, wanted: Wanted): Promise<void> {
+  const { shape = "8f2f1571d55b", machines = 4, services = {} } = wanted;
+  const old = shape === 254;
+  const bound = wanted.bound ?? old;
+  const hosts = ["H1", "H2", "H3"];
+  await loadNova(db, engine, {
+    shows: "machines of Ironic on three compute hosts",
+    nova_bm: { nodes: [] },
+    nova: {
+      version: shape,
+      info_caches: [],
+      flavors: [],
+      extra_specs: [],
+      instances: numbers(machines)
+        .filter((id) => id % 2 === 1)
+        .map((id) => ({
+          ...{ id, uuid: uuidOf("instance", id), node: uuidOf("node", id), host: "H1" },
+          ...{ vm_state: "active", task_state: null, deleted: 0, launched_on: "H1" },
+        })),
+      services: hosts.map((host, at) => serviceOf(at + 1, host, { ...services[host] }, shape)),
+      compute_nodes: [
+        ...numbers(machines).map((id) => computeOf(id, uuidOf("node", id), "H1", bound ? 1 : null)),
+        computeOf(9000001, uuidOf("node", 9000001), "H2", bound ? 2 : null),
+        computeOf(9000002, uuidOf("node", 9000002), "H3", bound ? 3 : null),
+      ],
+    },
+  });
+  await requestsIn(db);
+}
+
+/** A cloud of Ironic's driver: H1 is dead and forced down, H2 and H3 report. */
+export async function hostCloud(t: TestContext, wanted: Wanted = {}): Promise<HostCloud | null> {
+  const { shape = "8f2f1571d55b", machines = 4, engine = "sqlite", services = {} } = wanted;
+  const made = await withDatabase(engine, t);
+  if (made === null) return null;
+  const { db } = made;
+  await loadHosts(db, engine, { ...wanted, shape, machines, services });
+  await onlyUnderLock(made);
+  const folder = privateFolder(t);
+  mkdirSync(join(folder, "runs"), { mode: 0o700 });
+  const account = await made.server?.restrictedUser("moves", made.name, RIGHTS);
+  writeFileSync(join(folder, "nova.url"), `${account?.url ?? made.url}\n`, { mode: 0o600 });
+  const nova = ["--nova-db", `file:${join(folder, "nova.url")}`];
+  const at = ["--run", join(folder, "runs", "h1")];
+  const byHost = shape !== 254;
+  let reported = performance.now();
+  return {
+    ...{ folder, made, db, nova, at },
+    async host(...words) {
+      if (performance.now() - reported > (AHEAD / 3) * 1000) {
+        reported = performance.now();
+        await reportAgain(db);
+      }
+      return run([...words, ...(words.includes("--run") ? [] : at), ...nova]);
+    },
+    async owners() {
+      const computes = await db("compute_nodes")
+        .where({ deleted: 0 })
+        .orderBy("id")
+        .select("hypervisor_hostname", "service_id", ...(byHost ? ["host"] : []));
+      const instances = await db("instances").where({ deleted: 0 }).select("node", "host");
+      return computes.map((row) => {
+        const tenant = instances.find(({ node }) => node === row.hypervisor_hostname);
+        const number = Number(String(row.hypervisor_hostname).slice(-12));
+        return [number, row.host ?? "-", row.service_id ?? "NULL", tenant?.host ?? "-"].join(" ");
+      });
+    },
+    async services() {
+      const rows: readonly CaseRow[] = await db("services").orderBy("id").select();
+      // Others go on reporting.
+      return rows.map(({ last_seen_up, updated_at, ...row }) =>
+        row.host === "H1"
+          ? { ...row, last_seen_up: last_seen_up ?? null, updated_at: updated_at ?? null }
+          : row,
+      );
+    },
+  };
+}
+
+/** As nova-compute of H1 reports, once. */
+export async function reportH1(db: Knex): Promise<void> {
+  await db("services").where({ id: 1 }).increment("report_count", 1);
+}
+
+/** The same once a second has gone by, while something runs. */
+export function reportsLate<T>(db: Knex, runs: Promise<T>): Promise<T> {
+  const late = setTimeout(() => void reportH1(db), 1000);
+  return runs.finally(() => clearTimeout(late));
+}
+
+/** The same ten times a second. */
+export function reportsOn<T>(db: Knex, runs: Promise<T>): Promise<T> {
+  const beat = setInterval(() => void reportH1(db), 100);
+  return runs.finally(() => clearInterval(beat));
+}
+
+/** Lets the hosts that are not dead report once more. */
+export async function reportAgain(db: Knex): Promise<void> {
+  const now = { updated_at: ago(-AHEAD) };
+  const seen = (await db.schema.hasColumn("services", "last_seen_up"))
+    ? { ...now, last_seen_up: ago(-AHEAD) }
+    : now;
+  await db("services").whereNot({ host: "H1" }).update(seen);
+}
+
+function numbers(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, at) => at + 1);
+}
+
+/** Seconds: a report this far ahead is only clocks that differ, and is none that is long ago for as long. */
+export const AHEAD = 55;
+
+function serviceOf(id: number, host: string, more: CaseRow, shape: Shape): CaseRow {
+  const seen = host === "H1" ? ago(600) : ago(-AHEAD);
+  return {
+    ...{ id, host, binary: "nova-compute", topic: "compute", report_count: 100 + id, deleted: 0 },
+    ...{ created_at: ago(9000), updated_at: seen, last_seen_up: seen, disabled_reason: null },
+    ...{ disabled: shape === 254 && host === "H1", forced_down: host === "H1", version: 60 },
+    ...more,
+  };
+}
+
+function computeOf(id: number, node: string, host: string, service_id: number | null): CaseRow {
+  return {
+    ...{ id, service_id, host, hypervisor_hostname: node, hypervisor_type: "ironic", deleted: 0 },
+    ...{ vcpus: 8, memory_mb: 1024, local_gb: 10, vcpus_used: 0, memory_mb_used: 0 },
+    ...{ local_gb_used: 0, hypervisor_version: 1, cpu_info: "{}", mapped: 1, deleted_at: null },
+    ...{ uuid: node },
+  };
+}

@@ -1,0 +1,78 @@
+import type { LegacyMove } from "../../src/model/legacy-move.ts";
+import { begunMachines } from "../../src/parts/legacy-move.ts";
+import {
+  checkAny,
+  moveMachines,
+  returnMachines,
+  withLegacy,
+} from "../../src/stages/legacy-moves.ts";
+import { type LegacyCloud, moveOf } from "./legacy-cloud.ts";
+
+class Death extends Error {}
+
+interface Dying {
+  readonly point: string;
+  /** What happens there, instead of a death. */
+  readonly meets?: () => Promise<unknown>;
+  /** Of the machines that pass it, which one. */
+  readonly at: number;
+}
+
+export async function* once(moves: readonly LegacyMove[]) {
+  yield moves.map((move) => ({ id: move.uuid, move, computes: [], files: null }));
+}
+
+interface Doing {
+  readonly ids?: readonly number[];
+  readonly to?: string;
+  /** Instead of those of the cloud's own. */
+  readonly moves?: readonly LegacyMove[];
+  readonly back?: boolean;
+  readonly dies?: Dying;
+}
+
+/** Moves machines, or gives them back, in a run of this name; a death leaves its locks where they are. */
+export async function does(
+  { withPlace, runOf }: LegacyCloud,
+  name: string,
+  { ids = [1, 2, 3], to = "B", moves, back = false, dies }: Doing = {},
+) {
+  let passed = 0;
+  return withPlace(async (place) =>
+    withLegacy(await runOf(name), place, [], { hosts: ["A", to] }, async (legacy) => {
+      const { hands } = legacy;
+      const dying: typeof hands = {
+        ...hands,
+        holding: (move, work) =>
+          hands.holding(move, (between) =>
+            work(async (point) => {
+              if (point === dies?.point && ++passed === dies.at) {
+                if (dies.meets === undefined) throw new Death(point);
+                await dies.meets();
+              }
+              await between(point);
+            }),
+          ),
+      };
+      const own = { ...legacy, hands: dying };
+      const left: string[] = [];
+      if (!back) {
+        const moved = await moveMachines(
+          own,
+          () => once(moves ?? ids.map((id) => moveOf(id, to))),
+          () => Promise.resolve(),
+          () => undefined,
+        );
+        checkAny(moved);
+        return { done: moved.made, left: moved.left.map(({ why }) => why) };
+      }
+      const { back: done } = await returnMachines(
+        own,
+        begunMachines,
+        (rows) => left.push(...rows.map(({ why }) => why)),
+        () => undefined,
+      );
+      return { done, left };
+    }),
+  );
+}

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { run } from "../hostile/cli.ts";
+import { fakeBroker } from "./broker.ts";
+import { ago, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
+
+const QUICK = ["--service-down-time", "0.1"];
+const PLAN = ["host", "plan", "--from", "H1", "--to", "H2", ...QUICK];
+
+async function moved(t: TestContext): Promise<HostCloud> {
+  const cloud = await hostCloud(t);
+  assert.ok(cloud);
+  assert.equal((await cloud.host(...PLAN)).status, 0);
+  assert.equal((await cloud.host("host", "move", "--yes")).status, 0);
+  return cloud;
+}
+
+test("a run between hosts takes no word of a load to Ironic", async (t) => {
+  const { host } = await moved(t);
+  for (const [command, ...words] of [
+    ["verify", "--takeover"],
+    ["verify", "--final"],
+    ["verify", "--placement-db", "sqlite:////nowhere"],
+    ["rollback", "--all", "--in-flight", "3"],
+    ["rollback", "--all", "--watch", "3"],
+    ["rollback", "--all", "--allow-running-compute"],
+  ]) {
+    const ran = await host(command ?? "", ...words, ...(command === "rollback" ? ["--yes"] : []));
+    assert.equal(ran.status, 64, `${words.join(" ")}: ${ran.out}${ran.err}`);
+    const [last = ""] = words.filter((word) => word.startsWith("--") && word !== "--all");
+    assert.match(
+      ran.err,
+      new RegExp(`N2I-E100 ${command} of a run between hosts has no option ${last}\\b`),
+    );
+  }
+  const back = await host("rollback", "--all", "--yes", "--debug");
+  assert.equal(back.status, 0, back.err);
+});
+
+test("a list goes by the site's service_down_time, and by the clock of a host that is ahead", async (t) => {
+  const cloud = await hostCloud(t);
+  assert.ok(cloud);
+  const { db, nova, folder } = cloud;
+  const seen = async (...words: readonly string[]): Promise<readonly string[]> => {
+    const listed = await run([
+      "host",
+      "list",
+      ...nova,
+      "-f",
+      "csv",
+      "-c",
+      "Owner",
+      "-c",
+      "Up",
+      ...words,
+    ]);
+    assert.equal(listed.status, 0, listed.err);
+    return listed.out.trim().split("\n").slice(-2);
+  };
+  await db("services")
+    .where({ host: "H2" })
+    .update({ last_seen_up: ago(90) });
+  assert.deepEqual(await seen(), ['"H2","down"', '"H3","up"']);
+  assert.deepEqual(await seen("--service-down-time", "300"), ['"H2","up"', '"H3","up"']);
+  const conf = join(folder, "nova.conf");
+  writeFileSync(conf, "[DEFAULT]\nservice_down_time = 300\n");
+  assert.deepEqual(await seen("--nova-conf", conf), ['"H2","up"', '"H3","up"']);
+  await db("services")
+    .where({ host: "H3" })
+    .update({ last_seen_up: ago(-3600) });
+  assert.deepEqual(await seen(), ['"H2","down"', '"H3","down"']);
+  const planned = await cloud.host("host", "plan", "--from", "H1", "--to", "H3", "-f", "json");
+  assert.match(planned.out, /N2I-D255/);
+  assert.match(planned.out, /its last report is 3[56]\d\d s ahead of the database's clock/);
+});
+
+test("a plan says what waits in the queues of hosts that machines leave", async (t) => {
+  const cloud = await hostCloud(t);
+  assert.ok(cloud);
+  const broker = await fakeBroker(t);
+  const file = join(cloud.folder, "rabbit.url");
+  writeFileSync(file, broker.url, { mode: 0o600 });
+  broker.queues.set("compute.H1", { messages: 2, consumers: 1 });
+  const planned = await cloud.host(...PLAN, "--rabbit-url", `file:${file}`);
+  assert.equal(planned.status, 0, planned.err);
+  assert.match(planned.err, /^compute\.H1: 2 messages wait, and 1 consumers read it\.$/m);
+  const bare = broker.url.replace(/:[^:@]*@/, "@");
+  const useless = await cloud.host(...PLAN, "--rabbit-url", bare);
+  assert.equal(useless.status, 64, useless.err);
+  assert.match(useless.err, /N2I-E100 .*\nFix: Use file:PATH or env:NAME, with https:/s);
+});
+
+test("the operator's word is taken where the broker does not know, and never against it", async (t) => {
+  const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
+  assert.ok(cloud);
+  const broker = await fakeBroker(t);
+  const file = join(cloud.folder, "rabbit.url");
+  const at = (url: string) => writeFileSync(file, `${url}\n`, { mode: 0o600 });
+  const take = ["host", "takeover", "--from", "H1", "--to", "H2", ...QUICK, "--confirmed-down"];
+  assert.equal((await cloud.host(...take)).status, 0);
+  const look = (...words: readonly string[]) =>
+    cloud.host("verify", "--rabbit-url", `file:${file}`, ...words);
+  broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
+  at(broker.url);
+  const counted = await look("--queue-purged");
+  assert.equal(counted.status, 2, counted.err);
+  assert.match(counted.out, /compute\.H1 has 1 messages/);
+  // Another vhost, then nobody at all.
+  for (const url of [broker.url.replace(/nova$/, "%2F"), "http://nova:x@127.0.0.1:1/nova"]) {
+    at(url);
+    assert.notEqual((await look()).status, 0);
+    const word = await look("--queue-purged");
+    assert.equal(word.status, 0, word.out + word.err);
+  }
+  const words = ["H1", "--rabbit-url", `file:${file}`, "--api-timeout", "5", "--yes"];
+  const readmitted = await cloud.host("host", "readmit", ...words, "--queue-purged");
+  assert.equal(readmitted.status, 0, readmitted.err);
+});
+
+test("a rollback names the queue of a host that died while it served", async (t) => {
+  const cloud = await moved(t);
+  await cloud
+    .db("services")
+    .where({ host: "H2" })
+    .update({ last_seen_up: ago(600) });
+  const back = await cloud.host("rollback", "--all", "--yes");
+  assert.equal(back.status, 0, back.err);
+  assert.match(
+    back.out + back.err,
+    /Before nova-compute of H2 .*rabbitmqctl purge_queue compute\.H2/,
+  );
+  assert.doesNotMatch(back.out + back.err, /purge_queue compute\.H3/);
+});
+
+for (const engine of ["sqlite", "postgresql", "mysql"] as const)
+  test(`on ${engine}, a machine is planned once, however its uuid is spelt`, async (t) => {
+    const cloud = await hostCloud(t, { engine });
+    if (cloud === null) return;
+    const node = uuidOf("node", 1);
+    await cloud.db("instances").where({ id: 1 }).update({ node: node.toUpperCase() });
+    const planned = await cloud.host(...PLAN, "-f", "csv", "-c", "Machine");
+    assert.equal(planned.status, 0, planned.err);
+    const machines = planned.out.trim().split("\n").slice(1);
+    assert.equal(machines.length, 4, planned.out);
+    assert.equal((await cloud.host("host", "move", "--yes")).status, 0);
+    const rows = await cloud.db("instances").where({ id: 1 }).first("host", "node");
+    assert.deepEqual(rows, { host: "H2", node: node.toUpperCase() });
+  });

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { purgeQueue } from "../../src/stages/host-queue.ts";
+
+interface Depth {
+  readonly messages: number;
+  readonly consumers: number;
+}
+
+/** Purges a queue that is seen like this, look after look: what came of it, and what the journal says. */
+async function purged(...looks: readonly Depth[]) {
+  const left = [...looks];
+  const journal: string[] = [];
+  const said: string[] = [];
+  let waited = 0;
+  const broker = {
+    ...{ shown: "the broker", close: () => Promise.resolve() },
+    depth: () => Promise.resolve((left.length > 1 ? left.shift() : left[0]) ?? null),
+    purge: () => Promise.resolve(),
+  };
+  const session = {
+    journal: {
+      entries: () => [],
+      append: (entry: { readonly do: string }) => Promise.resolve(void journal.push(entry.do)),
+    },
+    ...{ now: () => "2026-01-01T00:00:00Z", by: "root@h pid 1" },
+    clock: {
+      now: () => waited,
+      async sleep(ms: number) {
+        waited += ms;
+      },
+    },
+  };
+  const end = await purgeQueue(broker, "H1", session, {
+    result: (text) => void said.push(text),
+  }).then(
+    () => said.join(),
+    (error: Error) => error.message,
+  );
+  return { end, journal, waited };
+}
+
+const WAITS = { messages: 3, consumers: 0 };
+
+test("a queue that keeps its messages was not emptied, and the journal does not say so", async () => {
+  const { end, journal, waited } = await purged(WAITS);
+  assert.match(end, /compute\.H1 was purged and has 3 messages all the same/);
+  assert.deepEqual(journal, ["start"]);
+  assert.equal(waited, 30_000);
+});
+
+test("a nova-compute that came between the look and the purge is met", async () => {
+  const { end, journal } = await purged(WAITS, WAITS, { messages: 0, consumers: 1 });
+  assert.match(end, /1 consumers read compute\.H1: a nova-compute of H1 runs/);
+  assert.deepEqual(journal, ["start"]);
+});
+
+test("a queue is emptied once its count says so", async () => {
+  const { end, journal } = await purged(WAITS, WAITS, WAITS, WAITS, { messages: 0, consumers: 0 });
+  assert.match(end, /compute\.H1 was emptied: 3 messages were there/);
+  assert.deepEqual(journal, ["start", "end"]);
+});

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { start } from "../hostile/cli.ts";
+import { type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
+
+const QUICK = ["--service-down-time", "0.1"];
+const NODE = uuidOf("node", 1);
+
+/** Two runs that would move one machine, each to another host; what moves it. */
+async function planned({ host, folder, nova }: HostCloud) {
+  const runs = ["H2", "H3"].map((to) => ({ to, at: ["--run", join(folder, "runs", `to-${to}`)] }));
+  for (const { to, at } of runs) {
+    const ran = await host("host", "plan", "--node", NODE, "--to", to, ...QUICK, ...at);
+    assert.equal(ran.status, 0, ran.err);
+  }
+  return runs.map(({ at }) => ["host", "move", ...at, ...nova, "--yes"]);
+}
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const) {
+  test(`on ${engine}, of two processes on one machine the one that is there first moves it, and the other ends with 11`, async (t) => {
+    const cloud = await hostCloud(t, { engine });
+    if (cloud === null) return;
+    const [one = [], other = []] = await planned(cloud);
+    const env = { NOVA2IRONIC_FAILPOINT: "nova.commit.before:1:pause" };
+    const first = start(one, { env });
+    await first.said("failpoint nova.commit.before");
+    const second = await start(other).ended;
+    assert.equal(second.status, 11, second.out + second.err);
+    assert.match(second.err, /N2I-E302/);
+    first.signal("SIGUSR2");
+    const ended = await first.ended;
+    assert.equal(ended.status, 0, ended.out + ended.err);
+    assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
+    const late = await start(other).ended;
+    assert.equal(late.status, 4, late.out + late.err);
+    assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
+  });
+
+  test(`on ${engine}, of two processes that start at once exactly one moves the machine`, async (t) => {
+    const cloud = await hostCloud(t, { engine });
+    if (cloud === null) return;
+    const moves = await planned(cloud);
+    const ended = await Promise.all(moves.map((words) => start(words).ended));
+    const told = ended.map(({ status, err }) => `${status} ${err}`).join("\n");
+    const statuses = ended.map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 0).length, 1, told);
+    // Met at the lock, or found it done.
+    assert.ok(statuses.includes(11) || statuses.includes(4), told);
+    const [owner] = await cloud.owners();
+    assert.equal(owner, statuses[0] === 0 ? "1 H2 NULL H2" : "1 H3 NULL H3");
+  });
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { loadNovaApi } from "../../src/demo/load-case.ts";
+import type { Engine } from "../../src/model/database.ts";
+import { run } from "../hostile/cli.ts";
+import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { type HostCloud, hostCloud } from "./cloud.ts";
+
+const PLAN = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "0.1"];
+
+/** A file with the address of a user who has these rights on every table but one. */
+async function without(
+  { folder }: HostCloud,
+  { db, engine, name, server }: TestDatabase,
+  rights: string,
+  hidden: string,
+): Promise<string> {
+  const account = await server?.restrictedUser("part", name, rights);
+  assert.ok(account);
+  if (engine === "postgresql") await db.raw(`REVOKE ALL ON ${hidden} FROM ${account.user}`);
+  else {
+    const user = `'${account.user}'@'127.0.0.1'`;
+    await db.raw(`REVOKE ${rights} ON ${name}.* FROM ${user}`);
+    const [rows] = (await db.raw("SHOW TABLES")) as [readonly object[]]; // so mysql2 answers
+    for (const table of rows.map((row) => String(Object.values(row)[0])))
+      if (table !== hidden) await db.raw(`GRANT ${rights} ON ${name}.${table} TO ${user}`);
+  }
+  const path = join(folder, `${hidden}.url`);
+  writeFileSync(path, `${account.url}\n`, { mode: 0o600 });
+  return `file:${path}`;
+}
+
+/** nova_api as far as a move reads it: all hosts of one cell, H2 in an aggregate besides. */
+async function apiOf(t: TestContext, engine: Engine, version = 67): Promise<TestDatabase> {
+  const made = await withDatabase(engine, t);
+  assert.ok(made);
+  const { db } = made;
+  await loadNovaApi(db, engine, { version, flavors: [], extra_specs: [] });
+  await db.schema.createTable("host_mappings", (table) => {
+    table.increments("id");
+    table.integer("cell_id");
+    table.string("host");
+  });
+  await db.schema.createTable("aggregates", (table) => {
+    table.increments("id");
+    table.string("name");
+  });
+  await db.schema.createTable("aggregate_hosts", (table) => {
+    table.increments("id");
+    table.string("host");
+    table.integer("aggregate_id");
+  });
+  await db("host_mappings").insert(["H1", "H2", "H3"].map((host) => ({ host, cell_id: 1 })));
+  await db("aggregates").insert({ name: "rack" });
+  await db("aggregate_hosts").insert({ host: "H2", aggregate_id: 1 });
+  return made;
+}
+
+for (const engine of ["mysql", "postgresql"] as const)
+  for (const [table, shape] of [
+    ["migrations", "8f2f1571d55b"],
+    ["aggregates", 254],
+    ["aggregate_hosts", 254],
+  ] as const)
+    test(`on ${engine}, nothing is planned while ${table} may not be read: what is hidden stands against no machine`, async (t) => {
+      const cloud = await hostCloud(t, { engine, shape });
+      if (cloud === null) return;
+      const nova = await without(cloud, cloud.made, "SELECT, UPDATE", table);
+      const ran = await run([...PLAN, ...cloud.at, "--nova-db", nova]);
+      assert.equal(ran.status, 12, ran.out + ran.err);
+      assert.match(ran.err, new RegExp(`N2I-E206 .*may not SELECT ${table}`));
+      assert.match(ran.err, new RegExp(`run: GRANT SELECT ON \\S*${table} TO \\S+\\n`));
+    });
+
+for (const engine of ["mysql", "postgresql"] as const)
+  for (const table of ["host_mappings", "aggregates"])
+    test(`on ${engine}, nothing is planned while nova_api's ${table} may not be read`, async (t) => {
+      const cloud = await hostCloud(t, { engine });
+      if (cloud === null) return;
+      const api = await without(cloud, await apiOf(t, engine), "SELECT", table);
+      const ran = await cloud.host(...PLAN, "--nova-api-db", api);
+      assert.equal(ran.status, 12, ran.out + ran.err);
+      assert.match(
+        ran.err,
+        new RegExp(`N2I-E206 .*: GRANT SELECT ON \\S*${table} TO \\S+\\n`, "s"),
+      );
+    });
+
+test("what --nova-api-db names is looked at before it is believed", async (t) => {
+  const cloud = await hostCloud(t);
+  assert.ok(cloud);
+  const { host, made } = cloud;
+  const swapped = await host(...PLAN, "--nova-api-db", made.url);
+  assert.equal(swapped.status, 4, swapped.err);
+  assert.match(swapped.err, /N2I-E202 --nova-api-db .* is not a nova_api database/);
+  const api = await apiOf(t, "sqlite");
+  await api.db("migrate_version").update({ version: 7 });
+  const early = await host(...PLAN, "--nova-api-db", api.url);
+  assert.match(early.err, /N2I-E203 --nova-api-db .*Mitaka/);
+  await api.db("migrate_version").update({ version: 67 });
+  await api.db.schema.renameTable("aggregate_hosts", "elsewhere");
+  const cut = await host(...PLAN, "--nova-api-db", api.url);
+  assert.equal(cut.status, 4, cut.out + cut.err);
+  assert.match(cut.err, /aggregate_hosts/);
+  await api.db.schema.renameTable("elsewhere", "aggregate_hosts");
+  const planned = await host(...PLAN, "--nova-api-db", api.url, "-f", "json");
+  assert.equal(planned.status, 0, planned.err);
+  assert.match(planned.out, /H1 is in aggregates none, H2 in 1/);
+  await api.db("host_mappings").where({ host: "H2" }).update({ cell_id: 2 });
+  const cells = await host(...PLAN, "--nova-api-db", api.url, "--force-aggregates", "-f", "json");
+  assert.match(cells.out, /it is mapped to cell 2, H1 to cell 1/);
+});

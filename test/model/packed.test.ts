@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { createMet, index, pack } from "../../src/model/packed.ts";
+import { createTexts, type Texts } from "../../src/model/texts.ts";
+
+interface Row {
+  readonly id: number;
+  readonly uuid: string | null;
+  readonly host: string | null;
+  readonly is: boolean;
+}
+
+const KINDS = { id: "number", uuid: "text", host: "word", is: "word" } as const;
+
+/** Uuids, the same in capitals, the one that stands for other text, and other text; few, so that some are alike. */
+const name = fc.oneof(
+  fc.constantFrom(
+    ...["ffffffff-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-00000000000A"],
+    ...["a0000000-0000-4000-8000-00000000000a", "", " ", "a-1", "A-1", "node\u0000"],
+  ),
+  fc.uuid(),
+  fc.string({ maxLength: 3 }),
+);
+const row = fc.record(
+  {
+    id: fc.integer({ min: -1, max: 2 ** 52 }),
+    uuid: fc.option(name),
+    host: fc.option(fc.constantFrom("c-1", "c-2")),
+    is: fc.boolean(),
+  },
+  { noNullPrototype: true },
+);
+const rows = fc.array(row, { maxLength: 60 });
+
+function packed(all: readonly Row[], texts?: Texts) {
+  const made = pack<Row>(KINDS, texts);
+  for (const one of all) made.put(one);
+  return made;
+}
+
+const plain = ({ id, uuid, host, is }: Row): Row => ({ id, uuid, host, is });
+
+test("packed rows give what was put, by position, in order, and by any column as an array does", () => {
+  fc.assert(
+    fc.property(rows, fc.array(name), (all, names) => {
+      const some = packed(all);
+      assert.equal(some.length, all.length);
+      assert.deepEqual(Array.from(some, plain), all);
+      assert.deepEqual([some.at(-1), some.at(all.length)], [undefined, undefined]);
+      for (const text of [...names, ...all.map(({ uuid }) => uuid), null]) {
+        const key = (text ?? "").toLowerCase();
+        const wanted = all.filter(({ uuid }) => key !== "" && (uuid ?? "").toLowerCase() === key);
+        assert.deepEqual(index(some, "uuid")(text).map(plain), wanted);
+        assert.deepEqual(index(all, "uuid")(text), wanted);
+      }
+      const inOrder = all.toSorted((one, other) => one.id - other.id);
+      for (const these of [all, inOrder])
+        for (const column of ["id", "host"] as const)
+          for (const { [column]: value } of [...these, { id: -2, host: "c-3" }])
+            assert.deepEqual(
+              index(packed(these), column)(value).map(plain),
+              these.filter((one) => value !== null && one[column] === value),
+            );
+    }),
+  );
+});
+
+test("rows and texts that share what they name are found as if they did not", () => {
+  fc.assert(
+    fc.property(rows, rows, fc.array(name), (ones, others, names) => {
+      const texts = createTexts();
+      const met = createMet(texts);
+      const some = packed(ones, texts);
+      const find = index(some, "uuid");
+      for (const text of names) met.add(text);
+      const more = packed(others, texts);
+      assert.deepEqual([Array.from(some, plain), Array.from(more, plain)], [ones, others]);
+      for (const text of [...names, ...[...ones, ...others].map(({ uuid }) => uuid ?? "")]) {
+        assert.deepEqual(find(text).map(plain), index(ones, "uuid")(text));
+        assert.deepEqual(index(more, "uuid")(text).map(plain), index(others, "uuid")(text));
+        assert.equal(
+          met.has(text),
+          names.some((one) => one.toLowerCase() === text.toLowerCase()),
+        );
+      }
+    }),
+  );
+});
+
+test("what several tables say of a machine takes its uuid once", () => {
+  const texts = createTexts();
+  const uuidOf = (n: number): string =>
+    `${n.toString(16).padStart(8, "0")}-0000-4000-8000-000000000000`;
+  const before = process.memoryUsage().arrayBuffers;
+  const tables = [1, 2, 3, 4].map(() => packed([], texts));
+  const met = createMet(texts);
+  for (let id = 0; id < 50_000; id += 1) {
+    met.add(uuidOf(id));
+    for (const table of tables) table.put({ id, uuid: uuidOf(id), host: "c-1", is: true });
+  }
+  const found = tables.flatMap((table) => index(table, "uuid")(uuidOf(49_999)));
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    [49_999, 49_999, 49_999, 49_999],
+  );
+  const bytes = (process.memoryUsage().arrayBuffers - before) / 50_000;
+  assert.ok(bytes < 128, `${bytes} bytes a machine`);
+});
+
+test("rows of many parts, and those put after an index was made, are found", () => {
+  const uuidOf = (n: number): string => `a0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+  const made = pack<Row>(KINDS);
+  const put = (id: number): void => made.put({ id, uuid: uuidOf(id), host: null, is: false });
+  for (let id = 0; id < 10_000; id += 1) put(id);
+  for (const id of [0, 4095, 4096, 9999])
+    assert.deepEqual(index(made, "uuid")(uuidOf(id).toUpperCase())[0]?.id, id);
+  put(10_000);
+  assert.equal(index(made, "uuid")(uuidOf(10_000))[0]?.id, 10_000);
+});
+
+test("texts that were met are known again in capitals, and no others", () => {
+  fc.assert(
+    fc.property(fc.array(name, { maxLength: 60 }), fc.array(name), (all, others) => {
+      const met = createMet();
+      const known = new Set<string>();
+      for (const text of all) {
+        assert.equal(met.add(text), !known.has(text.toLowerCase()));
+        known.add(text.toLowerCase());
+      }
+      for (const text of [...all, ...others])
+        assert.equal(met.has(text.toUpperCase()), known.has(text.toUpperCase().toLowerCase()));
+    }),
+  );
+});
+
+test("a hundred thousand texts are met in a few MiB", () => {
+  const met = createMet();
+  const before = process.memoryUsage();
+  for (let n = 0; n < 100_000; n += 1)
+    met.add(`${n.toString(16).padStart(8, "0")}-0000-4000-8000-000000000000`);
+  const { external } = process.memoryUsage();
+  assert.ok(met.has("0001869f-0000-4000-8000-000000000000"));
+  assert.ok(!met.has("000186a0-0000-4000-8000-000000000000"));
+  assert.ok(external - before.external < 8 * 2 ** 20, `${external - before.external}`);
+});

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { addCard, addRunning, type InMemory, inMemory, macOf, uuidOf } from "./in-memory.ts";
+
+/** Six nodes, of which the first and the last can be managed. @source facts/systems.md C-1 */
+async function six(t: TestContext): Promise<InMemory> {
+  const cloud = await inMemory(t);
+  addRunning(cloud, 1, { instance_info: { image_source: "an-image" } });
+  addRunning(cloud, 2, { instance_uuid: uuidOf(9, 2) });
+  addRunning(cloud, 3, { resource_class: null });
+  addRunning(cloud, 4, { provision_state: "available" });
+  addRunning(cloud, 5, { maintenance: true, maintenance_reason: "a fan" });
+  const bonded = addRunning(cloud, 6, { last_error: "a BMC was slow" });
+  // By hand, before attaching wrote it elsewhere; a card without a tenant's port hangs in a bond.
+  Object.assign(cloud.ports.get(uuidOf(2, 6)) ?? {}, { internal_info: {} });
+  cloud.portgroups.set(uuidOf(4, 6), {
+    ...{ uuid: uuidOf(4, 6), node_uuid: bonded, address: macOf(6), mode: "active-backup" },
+    ...{ internal_info: {}, extra: { vif_port_id: uuidOf(3, 6) } },
+  });
+  return cloud;
+}
+
+const list = ["node", "list", "--adoptable"] as const;
+
+test("the list has active, free, classed nodes in service alone, with the ports Neutron has of them", async (t) => {
+  const cloud = await six(t);
+  const { out, err } = await runs(0, [...list, ...cloud.words, "-f", "json"], cloud.how);
+  const rows = JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
+  assert.deepEqual(rows, [
+    {
+      ...{ UUID: uuidOf(1, 1), Name: "n-1", "Power State": "power on" },
+      ...{ "Provision State": "active", Image: "an-image", "Resource Class": "gold" },
+      Ports: `${macOf(1)} ${uuidOf(3, 1)}`,
+    },
+    {
+      ...{ UUID: uuidOf(1, 6), Name: "n-6", "Power State": "power on" },
+      ...{ "Provision State": "active", Image: null, "Resource Class": "gold" },
+      Ports: `${macOf(6)}, ${macOf(6)} ${uuidOf(3, 6)}`,
+    },
+  ]);
+  assert.match(err, /last error of 1 of them: n-6\./);
+  // The same by its other name.
+  const other = await runs(0, ["adoptable", ...cloud.words, "-f", "json"], cloud.how);
+  assert.equal(other.out, out);
+});
+
+test("with --all each node that is left out says every criterion it fails", async (t) => {
+  const cloud = await six(t);
+  Object.assign(cloud.nodes.get(uuidOf(1, 3)) ?? {}, { retired: true });
+  const { out } = await runs(0, [...list, "--all", ...cloud.words, "-f", "csv"], cloud.how);
+  for (const [at, why] of [
+    [2, `it has instance ${uuidOf(9, 2)} already`],
+    [3, "it has no resource class; it is retired"],
+    [4, "it is available, not active"],
+    [5, "it is in maintenance: a fan"],
+  ] as const)
+    assert.match(out, new RegExp(`^"${uuidOf(1, at)}",.*,"${why}"\\r?$`, "m"));
+  assert.match(out, new RegExp(`^"${uuidOf(1, 1)}",.*,""\\r?$`, "m"));
+});
+
+test("a port that Neutron has not, or has otherwise, keeps its node from the list", async (t) => {
+  const cloud = await inMemory(t);
+  for (const at of [1, 2, 3, 4, 5]) addRunning(cloud, at);
+  cloud.network.delete(uuidOf(3, 1));
+  Object.assign(cloud.network.get(uuidOf(3, 2)) ?? {}, { mac_address: macOf(99) });
+  const taken = { device_id: "a-server", device_owner: "compute:nova" };
+  Object.assign(cloud.network.get(uuidOf(3, 3)) ?? {}, taken);
+  addCard(cloud, uuidOf(1, 4), 44, { extra: { vif_port_id: uuidOf(3, 5) } });
+  const { out } = await runs(
+    0,
+    [...list, "--all", ...cloud.words, "-f", "value", "-c", "Why not"],
+    cloud.how,
+  );
+  const twice = `VIF ${uuidOf(3, 5)} is named by more than one port`;
+  assert.deepEqual(out.trimEnd().split("\n"), [
+    `VIF ${uuidOf(3, 1)} is not in Neutron`,
+    `VIF ${uuidOf(3, 2)} has MAC ${macOf(99)}, and the node ${macOf(2)}`,
+    `VIF ${uuidOf(3, 3)} belongs to compute:nova a-server`,
+    twice,
+    twice,
+  ]);
+  const alone = await runs(0, [...list, "--all", ...cloud.words, "-f", "value", "-c", "Why not"]);
+  assert.match(alone.out, /^VIF \S+ cannot be looked up: nothing says where Neutron is$/m);
+});
+
+test("2,500 nodes with cards and bonds are listed by four listings' worth of calls", async (t) => {
+  const cloud = await inMemory(t);
+  const nodes = 2500;
+  for (let at = 1; at <= nodes; at += 1) {
+    const uuid = addRunning(cloud, at);
+    cloud.portgroups.set(uuidOf(4, at), {
+      ...{ uuid: uuidOf(4, at), node_uuid: uuid, address: null, mode: "802.3ad" },
+      ...{ internal_info: {}, extra: {} },
+    });
+  }
+  const { out } = await runs(0, [...list, ...cloud.words, "-f", "value", "-c", "UUID"], cloud.how);
+  assert.equal(new Set(out.trimEnd().split("\n")).size, nodes);
+  const asked = cloud.calls.map((call) => new URL(call.split(" ")[1] ?? "", "http://c").pathname);
+  const counted = (path: string): number => asked.filter((one) => one === path).length;
+  const pages = 3;
+  assert.deepEqual(
+    ["/v1/ports", "/v1/portgroups", "/v2.0/ports", "/v1/nodes"].map(counted),
+    // The first of nodes greets.
+    [pages, pages, pages, pages + 1],
+  );
+  assert.equal(asked.length, 4 * pages + 2, "and one for the versions");
+  assert.ok(cloud.calls.every((call) => call.startsWith("GET ")));
+});
+
+test("a list that breaks off, and what is no list, is refused", async (t) => {
+  const cloud = await six(t);
+  const gone = { error_message: JSON.stringify({ faultstring: "no such marker" }) };
+  cloud.use((call) =>
+    call.includes("/v1/nodes?limit=1000")
+      ? { done: false, says: { status: 404, text: JSON.stringify(gone) } }
+      : null,
+  );
+  assertRefusal(
+    await run([...list, ...cloud.words], cloud.how),
+    1,
+    "N2I-E212",
+    /ends the list of nodes/,
+  );
+  assertRefusal(await run(["node", "list", ...cloud.words]), 64, "N2I-E100", /wants --adoptable/);
+  assertRefusal(await run(list), 64, "N2I-E106", /nothing says where the baremetal service is/);
+});

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
+import { BROKEN, DENIED, REFUSED, scene, serverOf } from "./scene.ts";
+
+test("a machine to be taken back is named by its node, else by its record, never by what means two", async (t) => {
+  const { cloud, at } = await scene(t, 3);
+  const words = [...at, ...cloud.words];
+  await runs(0, ["node", "manage", "n-1", "n-2", ...words], cloud.how);
+  await runs(0, ["node", "manage", "n-2", "web-2", ...words], cloud.how);
+  const both = await run(["node", "unmanage", "n-2", ...words, "--yes"], cloud.how);
+  assertRefusal(both, 64, "N2I-E306", /n-2 means more than one machine/);
+  const other = await run(["node", "unmanage", "n-3", ...words, "--yes"], cloud.how);
+  assertRefusal(other, 64, "N2I-E306", /this run did not manage n-3/);
+  assert.equal(cloud.allocations.size, 2);
+  await runs(0, ["node", "unmanage", "web-2", ...words, "--yes"], cloud.how);
+  assert.equal(serverOf(cloud, 2), "null");
+  await runs(0, ["node", "unmanage", uuidOf(1, 1).toUpperCase(), ...words, "--yes"], cloud.how);
+  assert.equal(cloud.allocations.size, 0);
+  for (const most of ["0", "-1", "0.5"]) {
+    const back = await run(
+      ["rollback", ...words, "--all", "--yes", "--in-flight", most],
+      cloud.how,
+    );
+    assertRefusal(back, 64, "N2I-E100", /in-flight/);
+  }
+});
+
+/** @param nth of the calls that write, the one from which on nothing is answered any more */
+function deafAfter(cloud: InMemory, nth: number): void {
+  let passed = 0;
+  cloud.use((call) => {
+    if (passed > nth) return BROKEN;
+    if (call.startsWith("GET")) return passed >= nth ? BROKEN : null;
+    passed += 1;
+    return passed > nth ? BROKEN : null;
+  });
+}
+
+test("a way back that dies between its calls is gone on from by either way", async (t) => {
+  const { cloud, at, before } = await scene(t);
+  const words = [...at, ...cloud.words];
+  const manage = ["node", "manage", "n-1", "web-1", ...words];
+  const back = ["rollback", ...words, "--all", "--yes"];
+  for (let nth = 1; nth < 4; nth += 1) {
+    await runs(0, manage, cloud.how);
+    deafAfter(cloud, nth);
+    const died = await run(back, cloud.how);
+    cloud.use(() => null);
+    assert.notEqual(died.status, 0, died.err);
+    if (nth === 1) {
+      assert.equal(cloud.nodes.get(uuidOf(1, 1))?.maintenance, true, "or nothing is tried");
+      const told = await run(["verify", ...words], cloud.how);
+      assert.match(told.out + told.err, /in maintenance since a rollback was interrupted/);
+    }
+    const again = await runs(0, manage, cloud.how);
+    assert.doesNotMatch(again.out, /managed already/, `${nth}: ${again.out}`);
+    assert.equal(cloud.nodes.get(uuidOf(1, 1))?.maintenance, false, `call ${nth}`);
+    assert.notEqual(serverOf(cloud), "null");
+    await runs(0, ["verify", ...words], cloud.how);
+    await runs(0, back, cloud.how);
+    assert.equal(dumped(cloud), before, `call ${nth}`);
+  }
+});
+
+test("traits that somebody wrote since are his", async (t) => {
+  const { cloud, at } = await scene(t);
+  const words = [...at, ...cloud.words];
+  const node = cloud.nodes.get(uuidOf(1, 1)) ?? {};
+  const traits = ["CUSTOM_A"];
+  // Between what is looked at and the mark.
+  const manage = ["node", "manage", "n-1", "web-1", ...words];
+  let patches = 0;
+  cloud.use((call) => {
+    if (call.startsWith("PATCH")) patches += 1;
+    if (patches === 1) node.instance_info = { traits };
+    return null;
+  });
+  await runs(0, manage, cloud.how);
+  cloud.use(() => null);
+  assert.deepEqual(node.instance_info, { traits });
+  // And since: what a rollback finds is given back only where it is as a record leaves it.
+  node.instance_info = { traits: ["CUSTOM_B"] };
+  const again = await runs(0, manage, cloud.how);
+  assert.match(again.out, /managed already/);
+  await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
+  assert.deepEqual(node.instance_info, { traits: ["CUSTOM_B"] });
+});
+
+test("a login that lacks a right leaves nothing behind, and ends the command", async (t) => {
+  const { cloud, at, before } = await scene(t, 2);
+  for (let nth = 1; nth <= 4; nth += 1) {
+    let passed = 0;
+    cloud.use((call) => {
+      if (call.startsWith("GET")) return null;
+      passed += 1;
+      return passed === nth ? DENIED : null;
+    });
+    const denied = await run(
+      ["node", "manage", "n-1", "web-1", "--run", `${at[1]}-${nth}`, ...cloud.words],
+      cloud.how,
+    );
+    cloud.use(() => null);
+    assert.match(denied.err, /N2I-E211/);
+    assert.equal(dumped(cloud), before, `call ${nth}: ${denied.err}`);
+  }
+});
+
+test("what cannot be taken back is said of its machine", async (t) => {
+  const { cloud, at, before } = await scene(t);
+  let passed = 0;
+  cloud.use((call) => {
+    if (call.startsWith("GET")) return null;
+    passed += 1;
+    return passed >= 3 ? REFUSED : null;
+  });
+  const words = [...at, ...cloud.words];
+  const ran = await run(["node", "manage", "n-1", "web-1", ...words], cloud.how);
+  cloud.use(() => null);
+  assertRefusal({ ...ran, out: "" }, 4, "N2I-E370", /not today.*; not taken back: PUT of port/);
+  await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+});

@@ -1,0 +1,288 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { dumped, uuidOf } from "./in-memory.ts";
+import { BROKEN, DOWN, LOST, REFUSED, scene, serverOf, writes } from "./scene.ts";
+
+test("a machine is given its record, shown, compared, and loses it without a trace", async (t) => {
+  const { cloud, at, before } = await scene(t);
+  const node = uuidOf(1, 1);
+  const words = [...at, ...cloud.words];
+  const said = ["--description", "a shop", "--property", "rack=7", "--availability-zone", "az1"];
+  const dry = await runs(
+    0,
+    ["node", "manage", "n-1", "web-1", ...words, "--dry-run", "-f", "json"],
+    cloud.how,
+  );
+  assert.deepEqual(JSON.parse(dry.out), [
+    { UUID: node, Name: "web-1", Server: null, Result: "to be managed", Why: "" },
+  ]);
+  assert.equal(dumped(cloud), before);
+  const made = await runs(
+    0,
+    ["node", "manage", "n-1", "web-1", ...words, ...said, "-f", "json", "--json"],
+    cloud.how,
+  );
+  const server = serverOf(cloud);
+  assert.deepEqual(JSON.parse(made.out), [
+    { UUID: node, Name: "web-1", Server: server, Result: "managed", Why: "" },
+  ]);
+  const events = made.err
+    .split("\n")
+    .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as { event?: string }] : []))
+    .flatMap(({ event }) => event ?? []);
+  assert.deepEqual(events, ["manage.start", "manage.end"]);
+  const allocation = cloud.allocations.get(server);
+  assert.deepEqual(
+    [allocation?.name, allocation?.node_uuid, allocation?.state, allocation?.extra],
+    [
+      ...["web-1", node, "active"],
+      {
+        nova2ironic: {
+          ...{ managed: true, description: "a shop", availability_zone: "az1" },
+          metadata: { rack: "7" },
+        },
+      },
+    ],
+  );
+  const port = cloud.network.get(uuidOf(3, 1));
+  assert.deepEqual([port?.device_id, port?.device_owner], [server, "baremetal:none"]);
+  const { extra, instance_info, maintenance } = cloud.nodes.get(node) ?? {};
+  assert.deepEqual([extra, instance_info, maintenance], [{}, {}, false], "as it was otherwise");
+
+  const again = await runs(0, ["node", "manage", node, "web-1", ...words], cloud.how);
+  assert.match(again.out, /managed already/);
+  const verified = await runs(0, ["verify", ...words], cloud.how);
+  assert.match(verified.err, /Verify: 3 rows validated, 0 not as they should be/);
+  const status = await runs(0, ["status", ...at]);
+  assert.match(status.out, /1 machines have their server record by this run/);
+  const list = await runs(0, ["node", "list", "--adoptable", ...cloud.words], cloud.how);
+  assert.equal(list.out.trim(), "");
+
+  cloud.network.set("x", { ...port, id: "x" });
+  const plan = await runs(0, ["rollback", ...words, "--all", "--plan", "-f", "csv"], cloud.how);
+  assert.match(plan.out, new RegExp(`"restore","node","${node}"`));
+  cloud.network.delete("x");
+  await runs(0, ["node", "unmanage", "n-1", ...words, "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+  const gone = await runs(0, ["status", ...at]);
+  assert.match(gone.out, /1 taken back/);
+  assert.doesNotMatch(writes(cloud).join("\n"), /power|provision/);
+});
+
+test("a call that is refused leaves nothing behind, and one whose answer is lost is not made twice", async (t) => {
+  const { cloud, at, before } = await scene(t);
+  const words = ["node", "manage", "n-1", "web-1", ...cloud.words];
+  await runs(0, [...words, ...at], cloud.how);
+  const made = writes(cloud);
+  const kinds = made.map((call) => call.replaceAll(/[0-9a-f-]{36}/g, "U"));
+  assert.deepEqual(kinds, [
+    ...["PATCH /v1/nodes/U", "PUT /v2.0/ports/U", "POST /v1/allocations", "PATCH /v1/nodes/U"],
+  ]);
+  await runs(0, ["rollback", ...at, ...cloud.words, "--all", "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+  for (const [what, fault] of Object.entries({ LOST, BROKEN, REFUSED, DOWN }))
+    for (let nth = 1; nth <= made.length; nth += 1) {
+      const run_ = [...at.slice(0, 1), `${at[1]}-${what}-${nth}`];
+      let passed = 0;
+      cloud.calls.length = 0;
+      cloud.use((call) => {
+        if (call.startsWith("GET")) return null;
+        passed += 1;
+        return passed === nth ? fault : null;
+      });
+      const ran = await run([...words, ...run_], cloud.how);
+      cloud.use(() => null);
+      const told = `${what} ${nth}: ${ran.err}`;
+      if (what === "REFUSED") {
+        assertRefusal({ ...ran, out: "" }, 4, "N2I-E370", /not today/);
+        assert.equal(dumped(cloud), before, told);
+        continue;
+      }
+      assert.equal(ran.status, 0, told);
+      assert.notEqual(serverOf(cloud), "null", told);
+      const once = writes(cloud).filter((call) => call.startsWith("POST"));
+      assert.equal(once.length, what === "LOST" || nth !== 3 ? 1 : 2, told);
+      await runs(0, ["rollback", ...run_, ...cloud.words, "--all", "--yes"], cloud.how);
+      assert.equal(dumped(cloud), before, told);
+    }
+});
+
+test("a rollback of which any call fails is finished by the next one", async (t) => {
+  const { cloud, at, before } = await scene(t);
+  const back = ["rollback", ...at, ...cloud.words, "--all", "--yes"];
+  const manage = ["node", "manage", "n-1", "web-1", ...at, ...cloud.words];
+  await runs(0, manage, cloud.how);
+  cloud.calls.length = 0;
+  await runs(0, back, cloud.how);
+  const calls = writes(cloud).length;
+  assert.equal(calls, 4, writes(cloud).join());
+  for (const fault of [LOST, BROKEN, REFUSED])
+    for (let nth = 1; nth <= calls; nth += 1) {
+      await runs(0, manage, cloud.how);
+      let passed = 0;
+      cloud.use((call) => {
+        if (call.startsWith("GET")) return null;
+        passed += 1;
+        return passed === nth ? fault : null;
+      });
+      const ran = await run(back, cloud.how);
+      cloud.use(() => null);
+      if (fault === REFUSED) {
+        assert.equal(ran.status, 2, ran.err + ran.out);
+        const isEnd = nth === 3; // the end of the maintenance itself
+        assert.equal(cloud.nodes.get(uuidOf(1, 1))?.maintenance, isEnd, `call ${nth}`);
+      }
+      await runs(0, back, cloud.how);
+      assert.equal(dumped(cloud), before, `call ${nth}`);
+    }
+});
+
+test("what stands against a machine is told, and a record's name that is taken", async (t) => {
+  const { cloud, at } = await scene(t, 3);
+  Object.assign(cloud.nodes.get(uuidOf(1, 2)) ?? {}, { retired: true, resource_class: null });
+  const words = [...at, ...cloud.words];
+  const before = dumped(cloud);
+  const left = await run(["node", "manage", "n-2", "web-2", ...words], cloud.how);
+  assertRefusal({ ...left, out: "" }, 4, "N2I-E370", /no resource class; it is retired/);
+  const unknown = await run(["node", "manage", "n-9", "web-9", ...words], cloud.how);
+  assertRefusal(unknown, 64, "N2I-E306", /Ironic has no node "n-9"/);
+  assert.equal(dumped(cloud), before);
+  await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
+  const one = dumped(cloud);
+  const taken = await run(["node", "manage", "n-3", "web-1", ...words], cloud.how);
+  assertRefusal(
+    { ...taken, out: "" },
+    4,
+    "N2I-E370",
+    /An allocation with name web-1 already exists/,
+  );
+  assert.equal(dumped(cloud), one);
+  const bare = await run(["node", "manage", "n-3", "web-3", ...words]);
+  assertRefusal({ ...bare, out: "" }, 4, "N2I-E370", /nothing says where Neutron is/);
+});
+
+test("what the command line says wrong is told before anything is opened", async (t) => {
+  const folder = privateFolder(t);
+  const at = ["--run", join(folder, "run"), "--ironic-url", "http://127.0.0.1:9"];
+  const long = "x".repeat(256);
+  for (const [words, why] of [
+    [["n", ""], /name: 1 to 255/],
+    [["n", long], /name: 1 to 255/],
+    [["n", "a\u0007b"], /name: letters, digits/],
+    [["n", uuidOf(1, 1)], /name: must not be a UUID/],
+    [["n", "web", "--property", "a/b=c"], /metadata "a\/b": letters/],
+    [["n", "web", "--property", "a"], /--property takes KEY=VALUE/],
+    [["n", "web", "--description", long], /description: at most 255/],
+    [["n", "web", "--in-flight", "0"], /--in-flight takes a whole number/],
+    [["n"], /wants a node and a name, or --from FILE/],
+    [["n", "web", "--nova"], /--nova: records made in Nova are not in this release/],
+    [["n", "web", "--no-preserve-ports"], /ports of Neutron are never deleted/],
+    [["n", "web", "--adoptable"], /node manage has no option --adoptable/],
+  ] as const)
+    assertRefusal(await run(["node", "manage", ...words, ...at]), 64, "N2I-E100", why);
+});
+
+test("machines of a file are managed several at a time, those that cannot be are left", async (t) => {
+  const { cloud, folder, at, before } = await scene(t, 12);
+  Object.assign(cloud.nodes.get(uuidOf(1, 5)) ?? {}, { instance_uuid: "other" });
+  const file = join(folder, "machines.csv");
+  const lines = Array.from(
+    { length: 12 },
+    (_, one) => `n-${one + 1},web-${one + 1},"a, ""b""",r${one}`,
+  );
+  writeFileSync(file, ["node,name,description,metadata.rack", ...lines, ""].join("\r\n"));
+  const words = ["node", "manage", "--from", file, ...at, ...cloud.words];
+  const ran = await run([...words, "-f", "json"], cloud.how);
+  assert.equal(ran.status, 3, ran.err);
+  const rows = JSON.parse(ran.out) as readonly { readonly Result: string; readonly Why: string }[];
+  assert.deepEqual(
+    [rows.length, rows.filter(({ Result }) => Result === "managed").length],
+    [12, 11],
+  );
+  assert.match(
+    rows.find(({ Result }) => Result === "left")?.Why ?? "",
+    /has instance other already/,
+  );
+  assert.deepEqual(cloud.allocations.get(serverOf(cloud, 3))?.extra, {
+    nova2ironic: { managed: true, description: 'a, "b"', metadata: { rack: "r2" } },
+  });
+  await runs(0, ["rollback", ...at, ...cloud.words, "--all", "--yes"], cloud.how);
+  Object.assign(cloud.nodes.get(uuidOf(1, 5)) ?? {}, { instance_uuid: null });
+  assert.equal(dumped(cloud), before);
+});
+
+test("a file is read whole before the first call, and every fault in it is told", async (t) => {
+  const { cloud, folder, at } = await scene(t, 2);
+  const tried = async (name: string, text: string, status: number, code: string, why: RegExp) => {
+    const file = join(folder, name);
+    writeFileSync(file, text);
+    assertRefusal(
+      await run(["node", "manage", "--from", file, ...at, ...cloud.words]),
+      status,
+      code,
+      why,
+    );
+  };
+  await tried(
+    "a.csv",
+    "node,name\nn-1,a\nn-1,b\nn-2,a\n",
+    64,
+    "N2I-E100",
+    /node "n-1" is listed more than once; name "a" is listed/,
+  );
+  await tried(
+    "b.csv",
+    "node,colour\nn-1,red\n",
+    64,
+    "N2I-E103",
+    /no column name; unknown column "colour"/,
+  );
+  await tried("c.csv", 'node,name\nn-1,"a\n', 64, "N2I-E103", /line 2 is not valid CSV/);
+  await tried("d.csv", "node,name\nn-1,a,b\n", 64, "N2I-E103", /line 2 has 3 cells/);
+  await tried("e.csv", "node,name\n", 64, "N2I-E103", /no machine is listed/);
+  await tried(
+    "f.yaml",
+    "- node: n-1\n  name: [a]\n- 7\n",
+    64,
+    "N2I-E103",
+    /name is not text; machine 2 is not an object/,
+  );
+  const upper = uuidOf(1, 1).toUpperCase();
+  await tried(
+    "g.csv",
+    `node,name\n${upper},a\n${uuidOf(1, 1)},b\n`,
+    64,
+    "N2I-E100",
+    /is listed more than once/,
+  );
+  await tried(
+    "h.csv",
+    `node,name\nn-1,a\n${uuidOf(1, 1)},b\n`,
+    64,
+    "N2I-E100",
+    /is named more than once/,
+  );
+  assert.deepEqual(writes(cloud), []);
+});
+
+test("a run does one thing: it carries machines over, or it manages them", async (t) => {
+  const { cloud, at } = await scene(t);
+  const words = [...at, ...cloud.words];
+  await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
+  const other = await run(["extract", ...at, "--nova-bm-db", "sqlite:////nowhere"]);
+  assertRefusal(other, 4, "N2I-E315", /gives machines their server record/);
+  const named = await run(["node", "manage", "n-1", "web-2", ...words], cloud.how);
+  assertRefusal(named, 64, "N2I-E100", /manages node \S+ as web-1 already/);
+  // Whoever has it since, has it: what came to its end is taken back by a rollback alone.
+  Object.assign(cloud.nodes.get(uuidOf(1, 1)) ?? {}, { instance_uuid: "other" });
+  cloud.calls.length = 0;
+  const since = await run(["node", "manage", "n-1", "web-1", ...words], cloud.how);
+  assertRefusal({ ...since, out: "" }, 4, "N2I-E370", /has instance other already/);
+  assert.deepEqual(writes(cloud), []);
+  const none = await run(["rollback", ...words, "--node", uuidOf(1, 9), "--yes"], cloud.how);
+  assertRefusal(none, 64, "N2I-E306", /this run did not manage/);
+});

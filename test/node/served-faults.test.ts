@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runs } from "../hostile/cli.ts";
+import { dumped } from "./in-memory.ts";
+import { LAST, NODE, said, servedScene } from "./served-scene.ts";
+
+test("what somebody else has in between is 409, and Neutron is asked again after it failed", async (t) => {
+  const { ask, cloud, before } = await servedScene(t);
+  const text = JSON.stringify({ NeutronError: { message: "not now" } });
+  cloud.use((call) =>
+    call.includes("/v2.0/") ? { done: false, says: { status: 404, text } } : null,
+  );
+  const without = await ask("POST /v1/manageable_servers", LAST);
+  assert.notEqual(without.status, 201);
+  cloud.use(() => null);
+  cloud.allocations.set("x", { uuid: "x", name: "web-1", node_uuid: null, state: "active" });
+  const taken = await ask("POST /v1/manageable_servers", LAST);
+  assert.equal(taken.status, 409, said(taken));
+  assert.match(said(taken), /name web-1 already exists/);
+  cloud.allocations.clear();
+  assert.equal(dumped(cloud), before);
+  assert.equal((await ask("POST /v1/manageable_servers", LAST)).status, 201);
+});
+
+test("secrets of addresses are masked in both texts, however deep they stand", async (t) => {
+  const { ask, cloud } = await servedScene(t, 1);
+  const urls = [
+    "https://swift/v1/a?temp_url_sig=abcSECRET&temp_url_expires=7",
+    "https://user:pwSECRET@host/image",
+    "https://s3/x?X-Amz-Credential=kSECRET&X-Amz-Signature=sSECRET",
+    "https://blob/x?sv=1&sig=zSECRET",
+  ];
+  for (const image_source of urls) {
+    const deep = { ipa: { admin_password: "dSECRET", at: [image_source] } };
+    Object.assign(cloud.nodes.get(NODE) ?? {}, { instance_info: { image_source, deep } });
+    for (const path of ["adoptable_nodes", "manageable_servers"]) {
+      const all = JSON.stringify((await ask(`GET /v1/${path}`)).body);
+      assert.doesNotMatch(all, /SECRET/);
+      assert.match(all, /\*{6}/);
+      assert.match(all, /https:/);
+    }
+    const { out } = await runs(0, ["node", "list", "--adoptable", ...cloud.words], cloud.how);
+    assert.doesNotMatch(out, /SECRET/);
+    assert.match(out, /https:/);
+  }
+});
+
+test("a fault at any call of a request leaves nothing behind", async (t) => {
+  const { ask, cloud, before } = await servedScene(t);
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
+  for (let nth = 1; nth <= 4; nth += 1) {
+    let passed = 0;
+    cloud.use((call) => {
+      if (call.startsWith("GET")) return null;
+      passed += 1;
+      return passed === nth ? { done: false, says: { status: 400, text } } : null;
+    });
+    const refused = await ask("POST /v1/manageable_servers", LAST);
+    cloud.use(() => null);
+    assert.equal(refused.status, 403, said(refused));
+    assert.match(said(refused), /not today/);
+    assert.equal(dumped(cloud), before, `call ${nth}`);
+    const list = await ask("GET /v1/manageable_servers");
+    assert.equal((list.body.manageable_servers as readonly unknown[]).length, 2);
+  }
+});
+
+test("a login of the service that lacks a right, or cannot take back, is the service's fault", async (t) => {
+  const { ask, cloud, before, run, end } = await servedScene(t);
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
+  let [passed, from, to] = [0, 0, 0];
+  let status = 403;
+  cloud.use((call) => {
+    if (call.startsWith("GET")) return null;
+    passed += 1;
+    return passed >= from && passed <= to ? { done: false, says: { status, text } } : null;
+  });
+  for (let nth = 1; nth <= 4; nth += 1) {
+    [passed, from, to] = [0, nth, nth];
+    const denied = await ask("POST /v1/manageable_servers", LAST);
+    assert.equal(denied.status, 503, said(denied));
+    assert.equal(dumped(cloud), before, `call ${nth}`);
+  }
+  [passed, from, to, status] = [0, 3, 99, 400];
+  const stays = await ask("POST /v1/manageable_servers", LAST);
+  assert.equal(stays.status, 503);
+  assert.match(said(stays), /not taken back: PUT of port/);
+  // The next one takes back first what stayed.
+  [passed, from, to] = [0, 0, 0];
+  assert.equal((await ask("POST /v1/manageable_servers", LAST)).status, 201);
+  await end();
+  await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+});
+
+test("a machine whose server somebody deleted gets another, and loses that one too", async (t) => {
+  for (const vif of [true, false]) {
+    const { ask, cloud, run, end } = await servedScene(t, 1);
+    if (!vif) cloud.ports.clear();
+    const before = dumped(cloud);
+    const first = await ask("POST /v1/manageable_servers", LAST);
+    assert.equal(first.status, 201);
+    cloud.allocations.clear();
+    Object.assign(cloud.nodes.get(NODE) ?? {}, { instance_uuid: null, allocation_uuid: null });
+    const second = await ask("POST /v1/manageable_servers", LAST);
+    assert.equal(second.status, 201, vif ? "with a port" : "without one");
+    assert.notEqual(second.body.uuid, first.body.uuid);
+    await end();
+    await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
+    assert.equal(dumped(cloud), before);
+  }
+});

@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { serveManageable } from "../../src/stages/serve-manageable.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { standInKeystone } from "../proxy/stand-ins.ts";
+import { addRunning, dumped, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
+
+interface Answer {
+  readonly status: number;
+  readonly fields: Headers;
+  readonly body: { readonly [key: string]: unknown };
+}
+
+interface Scene {
+  readonly cloud: InMemory;
+  readonly run: string;
+  readonly events: readonly { readonly event: string }[];
+  readonly ask: (line: string, body?: unknown, token?: string | null) => Promise<Answer>;
+  readonly before: string;
+}
+
+/** The service in this process, whose run is free again once it ended. */
+export async function servedScene(
+  t: TestContext,
+  nodes = 2,
+  most = 82,
+): Promise<Scene & { readonly end: () => Promise<void> }> {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const cloud = await inMemory(t, most);
+  for (let at = 1; at <= nodes; at += 1)
+    addRunning(cloud, at, { instance_info: { image_source: "an-image", configdrive: "c2VjcmV0" } });
+  const keystone = await standInKeystone(t);
+  keystone.tokens.set("admin", { roles: ["admin"] }).set("member", { roles: ["member"] });
+  const run = join(privateFolder(t), "run");
+  const events: { readonly event: string }[] = [];
+  const { url, end } = await served(run, cloud, keystone.url, events);
+  t.after(end);
+  return {
+    ...{ cloud, run, events, end, before: dumped(cloud) },
+    async ask(line, body, token = "admin") {
+      const [method = "GET", path = ""] = line.split(" ");
+      const answer = await fetch(`${url}${path}`, {
+        method,
+        headers: token === null ? {} : { "X-Auth-Token": token },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      return {
+        status: answer.status,
+        fields: answer.headers,
+        body: JSON.parse(text) as Answer["body"],
+      };
+    },
+  };
+}
+
+async function served(
+  run: string,
+  cloud: InMemory,
+  keystone: string,
+  events: { readonly event: string }[],
+) {
+  const common = {
+    fromCatalog: false,
+    interface: "public",
+    tokenCache: 60,
+    apiTimeout: 5,
+  } as const;
+  const asked = { listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", run } as const;
+  const before = process.env.OS_NETWORK_ENDPOINT_OVERRIDE;
+  process.env.OS_NETWORK_ENDPOINT_OVERRIDE = cloud.neutron;
+  let end: () => void = () => undefined;
+  const ending = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let ended: Promise<void> = Promise.resolve();
+  const url = await new Promise<string>((resolve, reject) => {
+    ended = serveManageable(
+      { ...common, ...asked, keystoneUrl: keystone, ironicUrl: cloud.ironic },
+      {
+        ...{ say: () => undefined, served: () => undefined },
+        notify: (event) => void events.push(event),
+        until: (at) => {
+          resolve(at);
+          return ending;
+        },
+      },
+    );
+    ended.catch(reject);
+  });
+  if (before === undefined) delete process.env.OS_NETWORK_ENDPOINT_OVERRIDE;
+  else process.env.OS_NETWORK_ENDPOINT_OVERRIDE = before;
+  return {
+    url,
+    end: () => {
+      end();
+      return ended;
+    },
+  };
+}
+
+export const said = ({ body }: Answer): string =>
+  (JSON.parse(String(body.error_message)) as { readonly faultstring: string }).faultstring;
+export const NODE = uuidOf(1, 1);
+export const LAST = { name: "web-1", node_uuid: NODE };
+export const FIRST = {
+  ...{ ...LAST, flavor_uuid: uuidOf(7, 1) },
+  networks: [{ port_type: "baremetal", port_id: uuidOf(3, 1) }],
+};

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runs } from "../hostile/cli.ts";
+import { dumped, macOf, uuidOf } from "./in-memory.ts";
+import { FIRST, LAST, NODE, said, servedScene } from "./served-scene.ts";
+
+test("both texts list what can be managed, secrets masked", async (t) => {
+  const { ask, cloud, before } = await servedScene(t);
+  Object.assign(cloud.nodes.get(uuidOf(1, 2)) ?? {}, { maintenance: true });
+  const last = await ask("GET /v1/manageable_servers");
+  assert.equal(last.status, 200);
+  assert.deepEqual(last.body, {
+    manageable_servers: [
+      {
+        ...{ uuid: NODE, name: "n-1", resource_class: "gold", power_state: "power on" },
+        ...{ provision_state: "active", portgroups: [], image_source: "an-image" },
+        ports: [{ address: macOf(1), uuid: uuidOf(2, 1), neutron_port_id: uuidOf(3, 1) }],
+      },
+    ],
+  });
+  const first = await ask("GET /v1/adoptable_nodes");
+  const href = `${cloud.ironic}/v1/ports/${uuidOf(2, 1)}`;
+  assert.deepEqual(first.body, {
+    adoptable_nodes: [
+      {
+        ...{ uuid: NODE, name: "n-1", power_state: "power on", provision_state: "active" },
+        ports: [{ uuid: uuidOf(2, 1), vif_port_id: uuidOf(3, 1), href, rel: "self" }],
+        ...{ created_at: "2026-01-01T00:00:00+00:00", properties: { cpus: 4 } },
+        instance_info: { image_source: "an-image", configdrive: "******" },
+        resource_class: "gold",
+      },
+    ],
+  });
+  Object.assign(cloud.nodes.get(uuidOf(1, 2)) ?? {}, { maintenance: false });
+  assert.equal(dumped(cloud), before);
+});
+
+test("who is no administrator is refused, and nothing is asked for him", async (t) => {
+  const { ask, cloud } = await servedScene(t);
+  cloud.calls.length = 0;
+  for (const [line, rule] of [
+    ["GET /v1/manageable_servers", "get_all"],
+    ["GET /v1/adoptable_nodes", "get_all"],
+    ["POST /v1/manageable_servers", "create"],
+    ["POST /v1/servers/manage", "create"],
+  ] as const) {
+    const refused = await ask(line, line.startsWith("POST") ? LAST : undefined, "member");
+    assert.equal(refused.status, 403);
+    assert.equal(
+      said(refused),
+      `Access was denied to the following resource: mogan:manageable_servers:${rule}`,
+    );
+    assert.equal((await ask(line, undefined, null)).status, 401);
+    assert.equal((await ask(line, undefined, "forged")).status, 401);
+  }
+  assert.equal((await ask("DELETE /v1/manageable_servers")).status, 404);
+  assert.deepEqual(cloud.calls, []);
+});
+
+test("a machine gets its server by either text, and loses it by the run", async (t) => {
+  for (const [path, body] of [
+    [
+      "/v1/manageable_servers",
+      { ...LAST, node_uuid: NODE.toUpperCase(), description: null, metadata: { a: "b" } },
+    ],
+    ["/v1/servers/manage", { ...FIRST, description: "a shop", availability_zone: "az1" }],
+  ] as const) {
+    const { ask, cloud, run, before, events, end } = await servedScene(t);
+    Object.assign(cloud.nodes.get(NODE) ?? {}, {
+      power_state: path.endsWith("manage") ? "power on" : "power off",
+    });
+    const made = await ask(`POST ${path}`, body);
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const { uuid } = made.body;
+    assert.equal(made.fields.get("location")?.endsWith(`/v1/servers/${String(uuid)}`), true);
+    assert.equal(cloud.nodes.get(NODE)?.instance_uuid, uuid);
+    assert.deepEqual(
+      [
+        made.body.name,
+        made.body.node_uuid,
+        made.body.status,
+        made.body.image_uuid,
+        made.body.flavor_uuid,
+      ],
+      ["web-1", NODE, path.endsWith("manage") ? "active" : "stopped", null, null],
+    );
+    assert.deepEqual(made.body.addresses, [{ port_id: uuidOf(3, 1), mac_address: macOf(1) }]);
+    assert.deepEqual(
+      events.map(({ event }) => event),
+      ["manage.start", "manage.end"],
+    );
+    const again = await ask(`POST ${path}`, { ...body, name: "web-2" });
+    assert.ok([403, 409].includes(again.status), said(again));
+    assert.equal(cloud.allocations.size, 1);
+    await end();
+    await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
+    Object.assign(cloud.nodes.get(NODE) ?? {}, { power_state: "power on" });
+    assert.equal(dumped(cloud), before);
+  }
+});
+
+test("a body that is not as its text has it is refused with each path", async (t) => {
+  const { ask, cloud, before } = await servedScene(t);
+  const { networks: _, ...without } = FIRST;
+  for (const [path, body, why] of [
+    ["servers/manage", without, /networks/],
+    ["servers/manage", { ...FIRST, networks: [] }, /networks/],
+    ["servers/manage", { ...FIRST, metadata: {} }, /metadata/],
+    ["servers/manage", LAST, /flavor_uuid/],
+    ["manageable_servers", { ...LAST, name: "" }, /name/],
+    ["manageable_servers", { ...LAST, name: "x".repeat(256) }, /name/],
+    ["manageable_servers", { ...LAST, name: "a b" }, /name/],
+    ["manageable_servers", { ...LAST, node_uuid: "n-1" }, /node_uuid/],
+    ["manageable_servers", { ...LAST, flavor_uuid: NODE }, /flavor_uuid/],
+    ["manageable_servers", { ...LAST, metadata: { "a/b": "c" } }, /metadata/],
+    ["manageable_servers", [], /./],
+    ["manageable_servers", undefined, /./],
+  ] as const) {
+    const refused = await ask(`POST /v1/${path}`, body);
+    assert.equal(refused.status, 400, JSON.stringify(body));
+    assert.match(said(refused), why);
+  }
+  assert.equal(dumped(cloud), before);
+});
+
+test("what cannot be managed is refused by its kind, and stays as it was", async (t) => {
+  const { ask, cloud } = await servedScene(t, 3);
+  const tried = async (body: object, status: number, why: RegExp, path = "manageable_servers") => {
+    const before = dumped(cloud);
+    const refused = await ask(`POST /v1/${path}`, body);
+    assert.equal(refused.status, status, said(refused));
+    assert.match(said(refused), why);
+    assert.equal(dumped(cloud), before);
+  };
+  const node = cloud.nodes.get(NODE) ?? {};
+  const port = cloud.network.get(uuidOf(3, 1)) ?? {};
+  await tried({ ...LAST, node_uuid: uuidOf(1, 9) }, 404, /could not be found/);
+  for (const [more, why] of [
+    [{ provision_state: "available" }, /is available, not active/],
+    [{ resource_class: null }, /no resource class/],
+    [{ maintenance: true }, /in maintenance/],
+    [{ instance_uuid: "i" }, /instance i already/],
+  ] as const) {
+    const kept = { ...node };
+    Object.assign(node, more);
+    await tried(LAST, 403, why);
+    Object.assign(node, kept);
+  }
+  await tried(
+    { ...FIRST, networks: [{ port_id: uuidOf(3, 9) }] },
+    404,
+    /Port \S+ could not/,
+    "servers/manage",
+  );
+  await tried(
+    { ...FIRST, networks: [{ port_id: uuidOf(3, 2) }] },
+    409,
+    new RegExp(`${macOf(2)}.*${macOf(1)}`),
+    "servers/manage",
+  );
+  Object.assign(port, { mac_address: macOf(77) });
+  await tried(LAST, 409, new RegExp(`${macOf(77)}.*${macOf(1)}`));
+  Object.assign(port, { mac_address: macOf(1), device_id: "s", device_owner: "compute:az" });
+  await tried(LAST, 409, /belongs to compute:az s/);
+  Object.assign(port, { device_id: "", device_owner: "" });
+  cloud.network.delete(uuidOf(3, 1));
+  await tried(LAST, 404, /is not in Neutron/);
+  // Words of an operator decide nothing.
+  Object.assign(node, {
+    maintenance: true,
+    maintenance_reason: "the rack belongs to X, is locked",
+  });
+  await tried(LAST, 403, /in maintenance: the rack belongs to X/);
+});
+
+test("two at once make one server, and a fault after any call leaves nothing", async (t) => {
+  const { ask, cloud, before, run, events, end } = await servedScene(t);
+  const both = await Promise.all(
+    ["a", "b"].map((name) => ask("POST /v1/manageable_servers", { ...LAST, name })),
+  );
+  assert.deepEqual(both.map(({ status }) => status === 201).toSorted(), [false, true]);
+  assert.ok(both.every(({ status }) => [201, 403, 409].includes(status)));
+  assert.equal(cloud.allocations.size, 1);
+  await end();
+  await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+  assert.ok(events.length >= 2);
+});
+
+test("an Ironic without such allocations lists, and answers that the rest is not implemented", async (t) => {
+  const { ask, before, cloud } = await servedScene(t, 1, 57);
+  const list = await ask("GET /v1/manageable_servers");
+  assert.equal((list.body.manageable_servers as readonly unknown[]).length, 1);
+  const refused = await ask("POST /v1/manageable_servers", LAST);
+  assert.equal(refused.status, 501);
+  assert.match(said(refused), /not implemented/);
+  assert.equal(dumped(cloud), before);
+});

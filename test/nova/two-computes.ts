@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Knex } from "knex";
+import { machinesOf, startAgents, waitingIn } from "../../grenade/lib/agent.ts";
+import { registerImages } from "../../grenade/lib/base.ts";
+import { enroll, offered } from "../../grenade/lib/enroll.ts";
+import { registerNetwork } from "../../grenade/lib/network.ts";
+import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts";
+import { until } from "../../grenade/lib/wait.ts";
+import { working } from "../../grenade/lib/working.ts";
+import { NOVA_DATABASES, startCompute } from "../lab/cloud/nova.ts";
+import { needs } from "../lab/index.ts";
+
+const MACHINES = 6;
+const TENANTS = 4;
+/** Seconds without a heartbeat after which Nova calls a service down. */
+export const DOWN_SECONDS = 12;
+
+/** A nova-compute with the ironic driver, on a host of its own. */
+export interface Compute {
+  readonly host: string;
+  /** Starts it and waits until it reports. */
+  readonly start: () => Promise<void>;
+  readonly signal: (name: "SIGKILL" | "SIGSTOP" | "SIGCONT") => void;
+  readonly stop: () => Promise<void>;
+  readonly log: () => string;
+}
+
+/** A server that was booted through Nova, and the machine it is on. */
+export interface Tenant {
+  readonly name: string;
+  readonly server: string;
+  readonly node: string;
+  /** Its BMC has it on. */
+  readonly on: () => boolean;
+}
+
+/** A real cloud with two hosts of one Ironic, and tenants on the machines of the first. */
+export interface TwoComputes {
+  readonly stack: Stack;
+  /** The cell's database. */
+  readonly nova: Knex;
+  readonly a: Compute;
+  readonly b: Compute;
+  readonly tenants: readonly Tenant[];
+  /** Uuids of machines without a server. */
+  readonly idle: readonly string[];
+  /** What BMCs were told that switches, since this was asked last: `tenant-0 power 0`. */
+  readonly told: () => readonly string[];
+  /** Boots a server through Nova's scheduler, on this machine. */
+  readonly boot: (name: string, node: string) => Promise<Tenant>;
+  /** The tool's own user: reads nova, and changes what it says it needs. */
+  readonly url: string;
+  /** Where a test keeps runs of the tool. */
+  readonly folder: string;
+}
+
+/** Starts it for this test alone; null after the test was told to skip itself. */
+export async function twoComputes(t: TestContext): Promise<TwoComputes | null> {
+  // The fast part starts no servers.
+  if ((await needs("mysql", t)) === null) return null;
+  const ends: (() => Promise<void> | void)[] = [];
+  t.after(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+  const stack = await startStack(
+    { machines: MACHINES, engine: "mysql", period: 10, downTime: DOWN_SECONDS, managed: true },
+    (line) => t.diagnostic(line),
+  );
+  ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
+  const folder = mkdtempSync(join(tmpdir(), "n2i-hosts-"));
+  ends.push(() => rmSync(folder, { recursive: true }));
+  const images = await registerImages(stack);
+  const network = await registerNetwork(stack.asks);
+  await stack.ironic.wake();
+  const { ironic, sim, secrets } = stack;
+  const own = { ironic, sim, secrets, resource_class: "bm", images: images.new };
+  const order = await enroll(stack, own);
+  const waiting = waitingIn(stack.db(ironic.database));
+  const agents = await startAgents(ironic.url, machinesOf(sim, order), waiting);
+  ends.push(agents.stop);
+  const computes = ["bm-1", "bm-2"].map((host) => computeOf(stack, host));
+  const [a, b] = computes as [Compute, Compute];
+  ends.push(...computes.map((one) => one.stop));
+  const boot = booting(stack, order, { image: images.disk, network });
+  await a.start();
+  await offered(stack, { host: a.host, resources: "CUSTOM_BM", machines: MACHINES });
+  const tenants = await Promise.all(
+    order.slice(0, TENANTS).map((node, at) => boot(`tenant-${at}`, node)),
+  );
+  await b.start();
+  let heard = sim.commands().length;
+  return {
+    ...{ stack, nova: stack.db(NOVA_DATABASES.cell), a, b, tenants, boot, folder },
+    idle: order.slice(TENANTS),
+    told: () => {
+      const all = sim.commands();
+      const since = all.slice(heard);
+      heard = all.length;
+      return since.map((line) => line.replace(/^\d+/, (at) => nameOf(tenants, order[Number(at)])));
+    },
+    url: await toolUser(stack),
+  };
+}
+
+function nameOf(tenants: readonly Tenant[], node = ""): string {
+  return tenants.find((one) => one.node === node)?.name ?? node;
+}
+
+function computeOf(stack: Stack, host: string): Compute {
+  let running: ReturnType<typeof startCompute> | null = null;
+  const conf = stack.nova.computeConf(host, {
+    DEFAULT: {
+      ...{ compute_driver: "ironic.IronicDriver", reserved_host_memory_mb: 0 },
+      // A pass that begins before a stop is done stops the machine once more, by Nova's own fault.
+      ...{ sync_power_state_interval: 20, update_resources_interval: 5 },
+    },
+  });
+  const services = () => stack.db(NOVA_DATABASES.cell)("services").where({ host, deleted: 0 });
+  const reports = async () => Number((await services().first("report_count"))?.report_count ?? 0);
+  return {
+    host,
+    start: async () => {
+      const before = await reports();
+      const started = startCompute(conf, null);
+      running = started;
+      await until(`${host} reports`, 90, async () => {
+        if (!started.running()) throw new Error(`${host} ended by itself:\n${started.log()}`);
+        return (await reports()) > before ? null : "it does not";
+      });
+    },
+    signal: (name) => running?.signal(name),
+    stop: async () => {
+      await running?.stop();
+      running = null;
+    },
+    log: () => running?.log() ?? "",
+  };
+}
+
+function booting(
+  stack: Stack,
+  order: readonly string[],
+  { image: imageRef, network }: { readonly image: string; readonly network: string },
+): TwoComputes["boot"] {
+  return async (name, node) => {
+    const server = {
+      ...{ name, flavorRef: "bm", imageRef, networks: [{ uuid: network }] },
+      hypervisor_hostname: node,
+    };
+    const made = await stack.asks<{ readonly server: { readonly id: string } }>(
+      ...(["nova", "POST", "/servers", { server }] as const),
+    );
+    const id = made?.server.id ?? "";
+    await until(`${name} is ACTIVE`, 180, () => working(stack, id));
+    const told = await stack.asks<{ readonly server: { readonly status: string } }>(
+      ...(["nova", "GET", `/servers/${id}`] as const),
+    );
+    assert.equal(told?.server.status, "ACTIVE", JSON.stringify(told));
+    return { name, server: id, node, on: () => stack.sim.power(order.indexOf(node)) };
+  };
+}
+
+/** What says in a nova-compute's log that it begins to look at all its machines, or at their power. */
+const LOOKS = /Running periodic task \S+[.](_sync_power_states|update_available_resource)/g;
+
+/**
+ * Waits until a nova-compute has looked at its machines, at their power, and at them again: what it was at
+ * when this was asked, and what it makes of what it finds, is done by then.
+ *
+ * @param since where in its log to begin: at its end unless given
+ */
+export async function looked(compute: Compute, since = compute.log().length): Promise<void> {
+  await until(`${compute.host} looks at its machines' power`, 60, async () => {
+    const all = looksOf(compute, since);
+    const compared = all.indexOf("_sync_power_states");
+    const after = all.slice(compared + 1).filter((what) => what === TRACKED);
+    return compared >= 0 && after.length > 0 ? null : all.join();
+  });
+  await tracked(compute, since);
+}
+
+/** Waits until its resource tracker has gone through all machines once more. */
+export async function tracked(compute: Compute, since = compute.log().length): Promise<void> {
+  await until(`${compute.host} looks at its machines`, 60, async () => {
+    const all = looksOf(compute, since).filter((what) => what === TRACKED);
+    // The second begins when the first is done.
+    return all.length > 1 ? null : all.join();
+  });
+}
+
+const TRACKED = "update_available_resource";
+
+function looksOf({ log }: Compute, since: number): readonly string[] {
+  return [...log().slice(since).matchAll(LOOKS)].map(([, what = ""]) => what);
+}
+
+/** Asks Nova to switch a server, and waits until it and its machine are. */
+export async function switched(
+  { stack, nova }: TwoComputes,
+  { server, name, on }: Tenant,
+  to: "stop" | "start",
+): Promise<void> {
+  await asked(stack, server, to);
+  const vm_state = { stop: "stopped", start: "active" }[to];
+  await until(`${name} is ${vm_state}`, 60, async () => {
+    const row = await nova("instances").where({ uuid: server }).first("vm_state", "task_state");
+    const there = row.vm_state === vm_state && row.task_state === null;
+    return there && on() === (to === "start") ? null : JSON.stringify({ ...row, on: on() });
+  });
+}
+
+/** Asks Nova to switch a server, and no more. */
+export async function asked(stack: Stack, server: string, to: "stop" | "start"): Promise<void> {
+  await stack.asks("nova", "POST", `/servers/${server}/action`, { [`os-${to}`]: null });
+}
+
+/** What the tool needs by its own word, and no right besides. */
+async function toolUser({ server, db }: Stack): Promise<string> {
+  const { user, url } = await server.restrictedUser("tool", NOVA_DATABASES.cell, "SELECT");
+  for (const table of ["compute_nodes", "instances", "services"])
+    await db(NOVA_DATABASES.cell).raw(
+      `GRANT UPDATE ON ${NOVA_DATABASES.cell}.${table} TO '${user}'@'127.0.0.1'`,
+    );
+  return url;
+}
+
+/**
+ * What a heartbeat writes, and what a resource tracker counts: one whose pass goes on while its machines leave it
+ * counts nothing on them, until the next pass of whom they are of by then.
+ */
+const PASSING = [
+  ...["updated_at", "report_count", "last_seen_up", "vcpus_used", "memory_mb_used", "stats"],
+  ...["local_gb_used", "free_ram_mb", "free_disk_gb", "current_workload", "running_vms"],
+];
+
+/** Every row of these databases by table, but for what is passing. */
+export async function dumped({ stack }: TwoComputes): Promise<Dump> {
+  const databases = [NOVA_DATABASES.cell, NOVA_DATABASES.api, "placement", stack.ironic.database];
+  const all: { [row: string]: unknown } = {};
+  for (const database of databases) {
+    const db = stack.db(database);
+    const [tables] = await db.raw("SHOW TABLES");
+    for (const table of (tables as readonly object[]).flatMap((row) => Object.values(row)))
+      for (const row of await db(table).select())
+        all[`${database}.${table} ${row.uuid ?? row.id ?? JSON.stringify(row)}`] = JSON.stringify({
+          ...row,
+          ...Object.fromEntries(PASSING.map((column) => [column, null])),
+        });
+  }
+  return all;
+}
+
+type Dump = { readonly [row: string]: unknown };
+
+/** Writes logs of what runs, for whoever finds the test red. */
+export function keepLogs({ stack, a, b }: TwoComputes): void {
+  const folder = join(process.cwd(), "runs", "two-computes");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const [name, { log }] of Object.entries({ ...stack.nova.processes, a, b }))
+    writeFileSync(join(folder, `${name}.log`), log(), { mode: 0o600 });
+}

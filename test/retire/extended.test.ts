@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { refused, run, runs } from "../hostile/cli.ts";
+import { withDatabase } from "../lab/index.ts";
+import { finishedRun } from "./scene.ts";
+
+const ADDED = ["bm_boot_records", "bm_locks", "bm_service_leases"];
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+  test(`on ${engine}, a nova_bm with leases is extracted, archived, dropped and restored`, async (t) => {
+    const made = await finishedRun(engine, t);
+    if (made === null) return;
+    const { words, owner, bm, at, source, folder } = made;
+    const place = owner.slice(-2);
+    const schema = ["host", "schema"];
+    assert.equal((await run([...schema, "status", ...place])).status, 2);
+    const said = await runs(0, [...schema, "extend", ...place]);
+    assert.match(
+      said.out,
+      /^Added to nova_bm of .*: bm_.*bm_nodes\.service_epoch.* is 10, as before\.$/m,
+    );
+    assert.match((await runs(0, [...schema, "extend", ...place])).out, /^Nothing to add/m);
+    assert.match((await runs(0, [...schema, "status", ...place])).out, /^There: .*bm_locks/m);
+    await refused([...schema, "widen", ...place], 64, "N2I-E100", [/extend, status or revert/]);
+    await refused([...schema, "extend"], 64, "N2I-E100", [/--nova-bm-db/]);
+
+    // What an agent and a move wrote is nothing of the machine, and nothing that changed since.
+    await bm.db("bm_nodes").where({ id: 1 }).update({ service_epoch: 3, service_heartbeat_ms: 5 });
+    await bm.db("bm_locks").insert({ resource: "host:a", token: 7 });
+    const again = join(folder, "runs", "again");
+    const extracted = await runs(0, ["extract", "--run", again, ...source]);
+    assert.doesNotMatch(extracted.out + extracted.err, /N2I-D008|service_epoch/);
+    const planned = ["plan", "--run", again, ...made.reader, ...made.plan, "--beside-others"];
+    assert.match((await runs(0, planned)).out, /0 in conflict; 0 blocked/);
+    await runs(0, [...words, "--grace", "0", "--yes"]);
+    const name = engine === "sqlite" ? basename(bm.name) : bm.name;
+    const dropped = await runs(0, [...owner, "--drop", "--yes-drop", name]);
+    assert.match(
+      dropped.out,
+      /^Dropped bm_boot_records, bm_locks, bm_service_leases, bm_interfaces,/m,
+    );
+    for (const table of ADDED) assert.equal(await bm.db.schema.hasTable(table), false, table);
+
+    const empty = await withDatabase(engine, t);
+    if (empty === null) return;
+    if (engine === "sqlite") writeFileSync(empty.name, "");
+    const url = join(folder, "empty.url");
+    writeFileSync(url, empty.url, { mode: 0o600 });
+    await runs(0, ["retire", ...at, "--restore", `file:${url}`, "--yes"]);
+    assert.equal(Number((await empty.db("bm_locks").first()).token), 7);
+    // As nova-baremetal adds a machine: what it does not name has a default again.
+    await empty.db("bm_nodes").insert({ id: 900, deleted: false });
+    const [row] = await empty.db("bm_nodes").where({ id: 900 });
+    assert.equal(Number(row.service_epoch), 0);
+    await empty.db("bm_nodes").where({ id: 900 }).delete();
+    const restored = ["--nova-bm-db", `file:${url}`];
+    await refused([...schema, "revert", ...restored], 4, "N2I-E303", [/--yes/]);
+    assert.match(
+      (await runs(0, [...schema, "revert", ...restored, "--yes"])).out,
+      /^Removed from/m,
+    );
+    assert.match((await runs(0, [...schema, "revert", ...restored, "--yes"])).out, /^Nothing to/m);
+  });

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import type { TestContext } from "node:test";
+import { install, locate } from "../lab/binaries.ts";
+import { blocks, page } from "./manual.ts";
+
+/** What the runbook has an administrator type to a shell, line by line. */
+export const LINES = blocks(page("runbook"), "sh").flatMap((block) => block.trimEnd().split("\n"));
+
+/** Those that have this word; there is one. */
+export function linesWith(word: string): readonly string[] {
+  const found = LINES.filter((line) => line.includes(word));
+  assert.notEqual(found.length, 0, word);
+  return found;
+}
+
+/** Types a line to a shell whose home is this folder; what it said. */
+export function typed(
+  folder: string,
+  line: string,
+  env: { readonly [name: string]: string } = {},
+): string {
+  const all = { PATH: `${process.env.PATH}:/usr/sbin`, HOME: folder, ...env };
+  const ran = spawnSync("sh", ["-euc", line], { cwd: folder, env: all, encoding: "utf8" });
+  assert.equal(ran.status, 0, `${line}\n${ran.stdout}${ran.stderr}`);
+  return ran.stdout;
+}
+
+/** Debian's packages of programs that the manual's lines name. */
+const PACKAGES = {
+  openstack: ["python3-openstackclient", "python3-ironicclient"],
+  mysqldump: ["mariadb-client"],
+  rsync: ["rsync"],
+} as const;
+
+/** Whether there is such a program, installed where that is possible; if not, the test was told to skip itself. */
+export function needsProgram(t: Pick<TestContext, "skip">, name: keyof typeof PACKAGES): boolean {
+  const packages = PACKAGES[name];
+  const isThere =
+    locate(name) !== null || (install({ title: name, packages }) && locate(name) !== null);
+  if (!isThere) t.skip(`needs ${name}: on Debian 12, apt-get install ${packages.join(" ")}`);
+  return isThere;
+}

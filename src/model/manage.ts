@@ -13,6 +13,8 @@ export interface ManageAsked {
   readonly description: string | null;
   readonly availability_zone: string | null;
   readonly metadata: { readonly [key: string]: string };
+  /** Who asked, where a token says it. */
+  readonly owner?: { readonly user_id: string; readonly project_id: string | null };
 }
 
 /** A server record as its keeper tells it. */
@@ -23,6 +25,9 @@ export interface ServerRecord {
   /** `active`, `allocating` or `error`. */
   readonly state: string;
   readonly last_error: string | null;
+  /** ISO 8601; null where its keeper does not say. */
+  readonly created_at: string | null;
+  readonly updated_at: string | null;
 }
 
 /** Who has a port of Neutron. */

@@ -217,12 +217,13 @@ function bindsOf({ acts }: ManageChange) {
 }
 
 /** What an allocation has no field for. */
-function extraOf({ description, availability_zone, metadata }: ManageAsked): JsonObject {
+function extraOf({ description, availability_zone, metadata, owner }: ManageAsked): JsonObject {
   return {
     nova2ironic: {
       managed: true,
       ...(description !== null && { description }),
       ...(availability_zone !== null && { availability_zone }),
+      ...(owner !== undefined && { user_id: owner.user_id, project_id: owner.project_id }),
       ...(Object.keys(metadata).length > 0 && { metadata }),
     },
   };

@@ -1,3 +1,4 @@
+import { type ImageService, openImages } from "../edge/glance/images.ts";
 import { openService, type RestService } from "../edge/ironic-rest/service.ts";
 import { type NetworkService, openNetwork } from "../edge/neutron/ports.ts";
 import type { Cloud } from "../edge/openstack/cloud.ts";
@@ -12,6 +13,8 @@ export interface ManagePlace {
   readonly service: RestService;
   /** Asked for where a node names a port; null: nothing says where Neutron is. */
   readonly network: () => Promise<NetworkService | null>;
+  /** Asked for where a node names an image; null: nothing says where Glance is. */
+  readonly images: () => Promise<ImageService | null>;
   readonly cloud: Cloud;
   /** Milliseconds a call may take. */
   readonly limit: number;
@@ -21,9 +24,9 @@ export interface ManagePlace {
 const LIMIT = 60;
 
 /**
- * Opens Ironic's API, and Neutron's once somebody asks for it.
+ * Opens Ironic's API, and Neutron's and Glance's once somebody asks for them.
  *
- * @param lasts it is asked for days: Neutron may be in the catalog later
+ * @param lasts it is asked for days: what the catalog lacks may be there later
  * @throws MigrationError N2I-E100, N2I-E106, N2I-E202, N2I-E208 to N2I-E212
  */
 export async function openManagePlace(
@@ -43,24 +46,46 @@ export async function openManagePlace(
     openService(cloud, releases, rest, undefined, limit),
   );
   kept(keep, service.session.close);
-  let network: Promise<NetworkService | null> | undefined;
+  const lazily = <T extends Closable>(what: string, open: () => Promise<T>) =>
+    openedOnce(
+      () => waitingFor(what, open),
+      lasts,
+      (one) => kept(keep, one.close),
+    );
   return {
     ...{ service, cloud, limit },
-    network() {
-      if (network !== undefined) return network;
-      const asked = waitingFor("logging in at Neutron", async () => {
-        // A catalog without a network service, or no catalog.
-        const opened = await orNull(openNetwork(cloud, limit), "N2I-E106");
-        if (opened !== null) kept(keep, opened.close);
-        if (opened === null && lasts) network = undefined;
-        return opened;
-      });
-      network = asked;
-      asked.catch(() => {
-        network = undefined;
-      });
-      return asked;
-    },
+    network: lazily("logging in at Neutron", () => openNetwork(cloud, limit)),
+    images: lazily("logging in at Glance", () => openImages(cloud, limit)),
+  };
+}
+
+interface Closable {
+  readonly close: () => void;
+}
+
+/**
+ * Opens a service at the first question, and keeps it; what failed is opened again at the next.
+ *
+ * @returns null where neither a catalog nor a setting says where it is
+ */
+function openedOnce<T extends Closable>(
+  open: () => Promise<T>,
+  lasts: boolean,
+  keep: (one: T) => void,
+): () => Promise<T | null> {
+  let known: Promise<T | null> | undefined;
+  return () => {
+    if (known !== undefined) return known;
+    const asked = orNull(open(), "N2I-E106").then((opened) => {
+      if (opened !== null) keep(opened);
+      if (opened === null && lasts) known = undefined;
+      return opened;
+    });
+    known = asked;
+    asked.catch(() => {
+      known = undefined;
+    });
+    return asked;
   };
 }
 

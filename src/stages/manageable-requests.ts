@@ -1,11 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { adoptableNode, manageableServer, serverBody } from "../core/adoptable/body.ts";
+import { adoptableNode, keptAsked, manageableServer, serverBody } from "../core/adoptable/body.ts";
 import { type Beside, whyNot } from "../core/adoptable/criteria.ts";
 import { requestFaults } from "../core/adoptable/request.ts";
-import { BODIES, deniedText, type Shape, statusOf, wantedOf } from "../core/adoptable/served.ts";
+import {
+  BODIES,
+  deniedText,
+  type MANAGEABLE_RULES,
+  type Shape,
+  statusOf,
+  wantedOf,
+} from "../core/adoptable/served.ts";
 import { schemaFaults } from "../core/mapping/faults.ts";
 import { createAjv } from "../core/mapping/schemas.ts";
-import { imageStatuses } from "../edge/glance/images.ts";
+import { readAllocation } from "../edge/ironic-rest/allocation.ts";
 import { ironicFor } from "../edge/ironic-rest/for-caller.ts";
 import { readNics, readRunning, runningNodes } from "../edge/ironic-rest/running.ts";
 import type { RestService } from "../edge/ironic-rest/service.ts";
@@ -34,7 +41,7 @@ interface ManageableParts {
   readonly scheme: "http" | "https";
   /** Null: what stands behind it has no such word. */
   readonly keeper: RecordKeeper | null;
-  readonly allows: (rule: "list" | "manage", who: TokenOwner) => boolean;
+  readonly allows: (rule: keyof typeof MANAGEABLE_RULES, who: TokenOwner) => boolean;
   readonly notify: (event: ManageEvent) => void;
 }
 
@@ -58,9 +65,14 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
     if (!parts.allows(wanted.do, owner)) return fault(403, deniedText(wanted.do));
     const at: Asking = { parts, owner, asked, service: callersService(parts, asked, who.token) };
     try {
-      return wanted.do === "list"
-        ? await listReply(at, wanted.shape)
-        : await manageReply(at, wanted.shape, busy);
+      switch (wanted.do) {
+        case "list":
+          return await listReply(at, wanted.shape);
+        case "manage":
+          return await manageReply(at, wanted.shape, busy);
+        case "show":
+          return await showReply(at, wanted.server);
+      }
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
       return fault(error.code === "N2I-E211" ? 403 : 503, error.message);
@@ -147,7 +159,7 @@ async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise
 }
 
 async function managed(
-  { parts, owner, asked: { fields } }: Asking,
+  { parts, owner: { user_id, project_id }, asked: { fields } }: Asking,
   keeper: RecordKeeper,
   node: RunningNode,
   asked: ManageAsked,
@@ -159,7 +171,7 @@ async function managed(
   const image = await imageOf(place, node);
   const { row, broke, last, stays } = await manageOne(
     keeper,
-    { id: node.uuid, server, asked, acts: [] },
+    { id: node.uuid, server, asked: { ...asked, owner: { user_id, project_id } }, acts: [] },
     session,
     notify,
   );
@@ -169,13 +181,44 @@ async function managed(
     const said = `The bare metal node ${node.uuid} is not allowed to be managed: ${row.why}`;
     return fault(stays ? 503 : statusOf(last?.hindrances ?? []), said);
   }
-  const host = typeof fields.host === "string" ? fields.host : "";
-  const base = `${parts.scheme}://${host}`;
+  const base = baseOf(parts, fields);
+  const { record = null, ports = null } = last?.seen ?? {};
+  const created_at = record?.created_at ?? session.now();
   const made = serverBody(node, {
-    ...{ uuid: server, asked, owner, base, now: session.now() },
-    ...{ image, ports: last?.seen.ports ?? new Map<string, never>() },
+    ...{ uuid: server, asked: { ...asked, owner: { user_id, project_id } }, base, image },
+    ...{ created_at, updated_at: record?.updated_at ?? created_at },
+    ports: ports ?? new Map<string, never>(),
   });
   return jsonReply(201, made, { Location: `${base}/v1/servers/${server}` });
+}
+
+/** Where links of a server lead: to whom the caller asked. */
+function baseOf({ scheme }: ManageableParts, { host }: AskedFor["fields"]): string {
+  return `${scheme}://${typeof host === "string" ? host : ""}`;
+}
+
+/** A server that was managed, read in the caller's name. */
+async function showReply(
+  { parts, service, asked: { fields } }: Asking,
+  uuid: string,
+): Promise<Reply> {
+  const record = await readAllocation(service, uuid);
+  const asked = record === null ? null : keptAsked(record.name, record.extra);
+  const node =
+    asked === null || record?.node_uuid == null
+      ? null
+      : await readRunning(service, record.node_uuid);
+  if (record === null || asked === null || node?.instance_uuid !== uuid)
+    return fault(404, `Server ${uuid} could not be found.`);
+  const vifs = new Set(node.nics.flatMap(({ vif }) => vif ?? []));
+  const neutron = vifs.size === 0 ? null : await parts.place.network();
+  const { created_at } = record;
+  const shown = serverBody(node, {
+    ...{ uuid, asked, base: baseOf(parts, fields), image: await imageOf(parts.place, node) },
+    ...{ created_at, updated_at: record.updated_at ?? created_at },
+    ports: (await neutron?.ports(vifs)) ?? new Map<string, never>(),
+  });
+  return jsonReply(200, shown);
 }
 
 /**
@@ -201,17 +244,14 @@ async function takenBack(
     : `${broke.message}${stays.size > 0 ? `: ${stays.get(id) ?? ""}` : ""}`;
 }
 
-/** Of the node, where Glance has it. */
+/** Of the node, where Glance has it; a Glance that does not answer is no reason to refuse. */
 async function imageOf(
-  { cloud, limit }: ManagePlace,
+  { images }: ManagePlace,
   { instance_info: { image_source } }: RunningNode,
 ): Promise<string | null> {
   if (typeof image_source !== "string") return null;
-  const found = await orNull(
-    imageStatuses(cloud, limit, [image_source]),
-    ...(["N2I-E106", "N2I-E202", "N2I-E210", "N2I-E211", "N2I-E212"] as const),
-  );
-  return (found?.get(image_source) ?? "") === "" ? null : image_source;
+  const found = images().then((glance) => glance?.find(image_source) ?? null);
+  return orNull(found, "N2I-E106", "N2I-E202", "N2I-E210", "N2I-E211", "N2I-E212");
 }
 
 /** Why the ports named are not those of the node; null where they are. */

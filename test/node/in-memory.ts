@@ -4,7 +4,7 @@ import { type FaultyService, faultyService, type Says } from "../support/faulty-
 
 type Body = Record<string, Json>;
 
-/** Ironic 2023.1 and Neutron 21 without a login, as far as running machines go. */
+/** Ironic 2023.1, Neutron 21, Glance and a Keystone that gives a token to all, as far as running machines go. */
 export interface InMemory extends Pick<FaultyService, "calls" | "use"> {
   readonly ironic: string;
   readonly neutron: string;
@@ -14,9 +14,13 @@ export interface InMemory extends Pick<FaultyService, "calls" | "use"> {
   readonly allocations: Map<string, Body>;
   /** Neutron's. */
   readonly network: Map<string, Body>;
+  /** Glance's. */
+  readonly images: Map<string, Body>;
   /** What the command line and its environment name them by. */
   readonly words: readonly string[];
   readonly how: { readonly env: { readonly [name: string]: string } };
+  /** What its environment has besides where there is a Keystone. */
+  readonly login: { readonly [name: string]: string };
 }
 
 /** Things of a page. @source ironic: [api]max_limit */
@@ -30,6 +34,7 @@ export async function inMemory(t: TestContext, most = 82): Promise<InMemory> {
     portgroups: new Map<string, Body>(),
     allocations: new Map<string, Body>(),
     network: new Map<string, Body>(),
+    images: new Map<string, Body>(),
   };
   const { url, calls, use } = await faultyService(t, {
     most,
@@ -39,17 +44,28 @@ export async function inMemory(t: TestContext, most = 82): Promise<InMemory> {
     ...held,
     ...{ ironic: url, neutron: url, calls, use },
     words: ["--ironic-url", url],
-    how: { env: { OS_NETWORK_ENDPOINT_OVERRIDE: url } },
+    how: { env: { OS_NETWORK_ENDPOINT_OVERRIDE: url, OS_IMAGE_ENDPOINT_OVERRIDE: url } },
+    login: {
+      ...{ OS_AUTH_URL: url, OS_USERNAME: "admin", OS_PASSWORD: "of-the-service" },
+      ...{
+        OS_PROJECT_NAME: "admin",
+        OS_USER_DOMAIN_ID: "default",
+        OS_PROJECT_DOMAIN_ID: "default",
+      },
+    },
   };
 }
 
-type Kept = Pick<InMemory, "nodes" | "ports" | "portgroups" | "allocations" | "network">;
+type Kept = Pick<InMemory, "nodes" | "ports" | "portgroups" | "allocations" | "network" | "images">;
 
 /** @source facts/ironic.md 4; facts/systems.md C2, and measured on Ironic 21.4 and Neutron 21 */
 function answerTo(held: Kept, call: string, sent: Json, match: string | undefined): Says {
   const [method = "", path = ""] = call.split(" ");
   const url = new URL(path, "http://cloud");
   const [, version, kind = "", id = "", ...rest] = url.pathname.split("/");
+  if (version === "v3")
+    return { ...says(201, {}), fields: { "X-Subject-Token": "of-the-service" } };
+  if (version === "v2") return glance(held.images, id, url);
   if (version === "v2.0") return neutron(held.network, `${method} ${id}`, url, sent, match);
   if (kind === "") return says(200, { id: "v1" });
   if (kind === "conductors") return says(200, { conductors: [] });
@@ -144,6 +160,7 @@ function allocate(held: Kept, { uuid, name = null, node, resource_class, extra =
     ...{ uuid: uuid ?? null, name, resource_class: resource_class ?? null, extra },
     ...{ node_uuid: failed ? null : (node ?? null), state: failed ? "error" : "active" },
     last_error: failed ? "Cannot backfill an allocation" : null,
+    ...{ created_at: "2026-01-02T00:00:00+00:00", updated_at: null },
   };
   held.allocations.set(String(uuid), made);
   if (failed) return refuses(500, "Cannot backfill an allocation for this node.");
@@ -188,6 +205,14 @@ function neutron(
   Object.assign(port, isObject(sent) && isObject(sent.port) ? sent.port : {});
   port.revision_number = Number(port.revision_number) + 1;
   return says(200, { port });
+}
+
+function glance(images: Kept["images"], id: string, url: URL): Says {
+  const name = url.searchParams.get("name");
+  const one = images.get(id);
+  if (id === "")
+    return says(200, { images: [...images.values()].filter((image) => image.name === name) });
+  return one === undefined ? says(404, {}) : says(200, one);
 }
 
 function says(status: number, body: unknown): Says {

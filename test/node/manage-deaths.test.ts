@@ -46,6 +46,7 @@ async function scene(t: TestContext): Promise<Scene> {
   const keeper = allocationKeeper({
     ...{ service, cloud: place, limit: LIMIT },
     network: () => Promise.resolve(network),
+    images: () => Promise.resolve(null),
   });
   return { cloud, keeper, run: () => openRun(privateFolder(t), { create: true }) };
 }

@@ -24,7 +24,7 @@ interface Scene {
 export async function servedScene(
   t: TestContext,
   nodes = 2,
-  most = 82,
+  { most = 82, login = false } = {},
 ): Promise<Scene & { readonly end: () => Promise<void> }> {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
@@ -35,7 +35,7 @@ export async function servedScene(
   keystone.tokens.set("admin", { roles: ["admin"] }).set("member", { roles: ["member"] });
   const run = join(privateFolder(t), "run");
   const events: { readonly event: string }[] = [];
-  const { url, end } = await served(run, cloud, keystone.url, events);
+  const { url, end } = await served(run, { cloud, keystone: keystone.url, login }, events);
   t.after(end);
   return {
     ...{ cloud, run, events, end, before: dumped(cloud) },
@@ -58,8 +58,7 @@ export async function servedScene(
 
 async function served(
   run: string,
-  cloud: InMemory,
-  keystone: string,
+  { cloud, keystone, login }: { cloud: InMemory; keystone: string; login: boolean },
   events: { readonly event: string }[],
 ) {
   const common = {
@@ -69,8 +68,8 @@ async function served(
     apiTimeout: 5,
   } as const;
   const asked = { listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", run } as const;
-  const before = process.env.OS_NETWORK_ENDPOINT_OVERRIDE;
-  process.env.OS_NETWORK_ENDPOINT_OVERRIDE = cloud.neutron;
+  const before = { ...process.env };
+  Object.assign(process.env, cloud.how.env, login ? cloud.login : {});
   let end: () => void = () => undefined;
   const ending = new Promise<void>((resolve) => {
     end = resolve;
@@ -90,8 +89,10 @@ async function served(
     );
     ended.catch(reject);
   });
-  if (before === undefined) delete process.env.OS_NETWORK_ENDPOINT_OVERRIDE;
-  else process.env.OS_NETWORK_ENDPOINT_OVERRIDE = before;
+  for (const name of Object.keys({ ...cloud.how.env, ...cloud.login })) {
+    if (before[name] === undefined) delete process.env[name];
+    else process.env[name] = before[name];
+  }
   return {
     url,
     end: () => {

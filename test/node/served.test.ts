@@ -188,7 +188,7 @@ test("two at once make one server, and a fault after any call leaves nothing", a
 });
 
 test("an Ironic without such allocations lists, and answers that the rest is not implemented", async (t) => {
-  const { ask, before, cloud } = await servedScene(t, 1, 57);
+  const { ask, before, cloud } = await servedScene(t, 1, { most: 57 });
   const list = await ask("GET /v1/manageable_servers");
   assert.equal((list.body.manageable_servers as readonly unknown[]).length, 1);
   const refused = await ask("POST /v1/manageable_servers", LAST);

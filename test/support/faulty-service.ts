@@ -20,6 +20,8 @@ export interface Fault {
 export interface Says {
   readonly status: number;
   readonly text: string;
+  /** Header fields of its own. */
+  readonly fields?: { readonly [name: string]: string };
 }
 
 /** What stands for Ironic: it keeps what it is told, and microversions up to 1.`most`. */
@@ -61,6 +63,7 @@ export async function faultyService(
     answered.writeHead(said.status, {
       "X-OpenStack-Ironic-API-Minimum-Version": "1.1",
       "X-OpenStack-Ironic-API-Maximum-Version": `1.${most}`,
+      ...said.fields,
       ...(version !== undefined && !between && { "X-OpenStack-Ironic-API-Version": version }),
     });
     answered.end(said.text);

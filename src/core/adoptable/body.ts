@@ -1,7 +1,6 @@
 import type { NetworkPort, Nic, RunningNode } from "../../model/adoptable.ts";
-import type { JsonObject } from "../../model/json.ts";
+import { type JsonObject, objectOf } from "../../model/json.ts";
 import type { ManageAsked } from "../../model/manage.ts";
-import type { TokenOwner } from "../../model/served.ts";
 import { masked, maskedText } from "./masked.ts";
 
 /**
@@ -41,13 +40,13 @@ export function manageableServer(node: RunningNode): JsonObject {
 /** What is known of a server besides its node. */
 interface MadeServer {
   readonly uuid: string;
-  readonly asked: ManageAsked;
-  readonly owner: TokenOwner;
+  readonly asked: Omit<ManageAsked, "node">;
   /** Null: Glance has it not. */
   readonly image: string | null;
   readonly ports: ReadonlyMap<string, NetworkPort>;
   /** ISO 8601, UTC. */
-  readonly now: string;
+  readonly created_at: string | null;
+  readonly updated_at: string | null;
   /** Where the server's links lead. */
   readonly base: string;
 }
@@ -59,8 +58,9 @@ interface MadeServer {
  */
 export function serverBody(
   node: RunningNode,
-  { uuid, asked, owner, image, ports, now, base }: MadeServer,
+  { uuid, asked, image, ports, created_at, updated_at, base }: MadeServer,
 ): JsonObject {
+  const { owner } = asked;
   const addresses = node.nics.flatMap(({ vif }) => {
     const port = ports.get(vif ?? "");
     return port === undefined ? [] : [{ port_id: port.id, mac_address: port.mac_address }];
@@ -70,17 +70,30 @@ export function serverBody(
     ...{ flavor_uuid: null, image_uuid: image, availability_zone: asked.availability_zone },
     status: node.power_state === "power off" ? "stopped" : "active",
     ...{ power_state: node.power_state, node_uuid: node.uuid, metadata: asked.metadata, addresses },
-    ...{ project_id: owner.project_id, user_id: owner.user_id, key_name: null },
-    ...{
-      created_at: now,
-      launched_at: now,
-      updated_at: now,
-      affinity_zone: null,
-      partitions: null,
-    },
+    ...{ project_id: owner?.project_id ?? null, user_id: owner?.user_id ?? null, key_name: null },
+    ...{ created_at, launched_at: created_at, updated_at, affinity_zone: null, partitions: null },
     links: [
       { href: `${base}/v1/servers/${uuid}`, rel: "self" },
       { href: `${base}/servers/${uuid}`, rel: "bookmark" },
     ],
+  };
+}
+
+/** What a record of ours was made with, as `extra` of its allocation keeps it; null: it is none of ours. */
+export function keptAsked(name: string | null, extra: JsonObject): MadeServer["asked"] | null {
+  const kept = objectOf(extra.nova2ironic);
+  if (kept.managed !== true) return null;
+  const word = (key: string): string | null => {
+    const value = kept[key];
+    return typeof value === "string" ? value : null;
+  };
+  const metadata = Object.entries(objectOf(kept.metadata)).map(
+    ([key, value]) => [key, String(value)] as const,
+  );
+  const user_id = word("user_id");
+  return {
+    ...{ name: name ?? "", description: word("description") },
+    ...{ availability_zone: word("availability_zone"), metadata: Object.fromEntries(metadata) },
+    ...(user_id !== null && { owner: { user_id, project_id: word("project_id") } }),
   };
 }

@@ -1,16 +1,18 @@
+import { isUuid } from "../../model/uuid.ts";
 import type { AskedRule } from "../policy/read.ts";
 import type { Hindrance } from "./criteria.ts";
 
 /** Which of the specification's texts a path is of: its first, or its last. */
 export type Shape = "first" | "last";
 
-/** What is wanted of which path; `nowhere`: there is no such thing. */
+/** What is wanted of which path; `show`: one server; `nowhere`: there is no such thing. */
 type ManageableWanted =
   | { readonly do: "list" | "manage"; readonly shape: Shape }
+  | { readonly do: "show"; readonly server: string }
   | { readonly do: "nowhere" };
 
 /** What is served at all. */
-export const MANAGEABLE = /^\/v1\/(adoptable_nodes|manageable_servers|servers\/manage)\/?$/;
+export const MANAGEABLE = /^\/v1\/(adoptable_nodes|manageable_servers|servers\/[^/]+)\/?$/;
 
 const ROUTES: { readonly [line: string]: ManageableWanted } = {
   "GET adoptable_nodes": { do: "list", shape: "first" },
@@ -22,13 +24,19 @@ const ROUTES: { readonly [line: string]: ManageableWanted } = {
 export function wantedOf(method: string, path: string): ManageableWanted {
   const [, place = ""] = MANAGEABLE.exec(path) ?? [];
   const line = `${method === "HEAD" ? "GET" : method} ${place}`;
-  return (Object.hasOwn(ROUTES, line) ? ROUTES[line] : undefined) ?? { do: "nowhere" };
+  const fixed = Object.hasOwn(ROUTES, line) ? ROUTES[line] : undefined;
+  const server = line.replace(/^GET servers\//, "");
+  const other = isUuid(server)
+    ? ({ do: "show", server: server.toLowerCase() } as const)
+    : ({ do: "nowhere" } as const);
+  return fixed ?? other;
 }
 
-/** What is asked of the policy. @source facts/systems.md C1 */
+/** What is asked of the policy; a server is for administrators as the list is. @source facts/systems.md C1 */
 export const MANAGEABLE_RULES = {
   list: asked("mogan:manageable_servers:get_all"),
   manage: asked("mogan:manageable_servers:create"),
+  show: asked("mogan:server:get"),
 } as const;
 
 function asked(name: string): AskedRule {
@@ -36,7 +44,7 @@ function asked(name: string): AskedRule {
 }
 
 /** As the API worded it. @source facts/systems.md C1 */
-export function deniedText(wanted: "list" | "manage"): string {
+export function deniedText(wanted: keyof typeof MANAGEABLE_RULES): string {
   const [name] = MANAGEABLE_RULES[wanted].names;
   return `Access was denied to the following resource: ${name}`;
 }

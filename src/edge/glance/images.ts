@@ -61,13 +61,48 @@ export async function imageStatuses(
   limit: number,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const known = ids.filter((one) => /^[\w-]{1,255}$/.test(one));
+  const known = ids.filter((one) => ID.test(one));
   return inGlance(cloud, limit, async (session) => {
     const found = new Map<string, string>();
     for (const id of new Set(known)) found.set(id, (await withId(session, id))[0]?.status ?? "");
     return found;
   });
 }
+
+/** Glance, asked for as long as it is open. */
+export interface ImageService {
+  /**
+   * What an `image_source` means: an id, a name that one active image alone has, or `glance://` before an id.
+   *
+   * @returns the image's id; null where Glance has no such image, or it is a path or an address
+   * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
+   */
+  readonly find: (source: string) => Promise<string | null>;
+  readonly close: () => void;
+}
+
+/**
+ * Opens Glance's API.
+ *
+ * @param limit milliseconds a call may take
+ * @throws MigrationError N2I-E106, N2I-E210 to N2I-E212
+ */
+export async function openImages(cloud: Cloud, limit: number): Promise<ImageService> {
+  const session = await openSession(cloud, limit, IMAGE);
+  return { find: (source) => found(session, source), close: session.close };
+}
+
+async function found(session: ServiceSession, source: string): Promise<string | null> {
+  const text = source.replace(/^glance:\/\//, "");
+  if (/^(?:[a-z][a-z0-9+.-]*:\/\/|\/)/i.test(text) || text.length > 255) return null;
+  const [own] = ID.test(text) ? await withId(session, text) : [];
+  if (own !== undefined) return own.id;
+  const active = (await named(session, text)).filter(({ status }) => status === "active");
+  return active.length === 1 ? (active[0]?.id ?? null) : null;
+}
+
+/** What Glance takes for an id. */
+const ID = /^[\w-]{1,255}$/;
 
 async function inGlance<T>(
   cloud: Cloud,

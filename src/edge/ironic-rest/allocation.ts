@@ -1,6 +1,6 @@
 import type { RunningNode } from "../../model/adoptable.ts";
 import { MigrationError } from "../../model/error.ts";
-import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type {
   NotWritten,
   RecordAsked,
@@ -228,7 +228,7 @@ export function isEmptied({ traits: now }: JsonObject, traits: Json | undefined)
 export async function readAllocation(
   service: RestService,
   uuid: string,
-): Promise<ServerRecord | null> {
+): Promise<(ServerRecord & { readonly extra: JsonObject }) | null> {
   const body = await service.ask(`/v1/allocations/${uuid}`);
   if (body === null) return null;
   if (!isObject(body) || body.uuid !== uuid)
@@ -240,5 +240,7 @@ export async function readAllocation(
   return {
     ...{ uuid, name: word("name"), node_uuid: word("node_uuid") },
     ...{ state: word("state") ?? "", last_error: word("last_error") },
+    ...{ created_at: word("created_at"), updated_at: word("updated_at") },
+    extra: objectOf(body.extra),
   };
 }

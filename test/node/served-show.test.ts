@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { start } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { standInKeystone } from "../proxy/stand-ins.ts";
+import { addRunning, inMemory, uuidOf } from "./in-memory.ts";
+import { FIRST, LAST, NODE, said, servedScene } from "./served-scene.ts";
+
+test("a server that was managed is shown where Location says, to administrators alone", async (t) => {
+  for (const [path, more] of [
+    ["/v1/manageable_servers", { ...LAST, description: "a shop", metadata: { rack: "7" } }],
+    ["/v1/servers/manage", { ...FIRST, availability_zone: "az1" }],
+  ] as const) {
+    const { ask, cloud } = await servedScene(t);
+    cloud.images.set("an-image", { id: "an-image", name: "debian", status: "active" });
+    const made = await ask(`POST ${path}`, more);
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const at = new URL(made.fields.get("location") ?? "").pathname;
+    const shown = await ask(`GET ${at}`);
+    assert.equal(shown.status, 200);
+    assert.deepEqual(shown.body, made.body);
+    assert.equal(shown.body.user_id, "u");
+    assert.equal(
+      (await ask(`GET ${at.toUpperCase().replace("/V1/SERVERS", "/v1/servers")}`)).status,
+      200,
+    );
+    const refused = await ask(`GET ${at}`, undefined, "member");
+    assert.equal(refused.status, 403);
+    assert.match(said(refused), /mogan:server:get$/);
+    assert.equal((await ask(`GET ${at}`, undefined, null)).status, 401);
+    assert.equal((await ask(`DELETE ${at}`)).status, 404);
+    // An allocation of somebody else is no server of ours, nor is one whose node has another by now.
+    cloud.allocations.set(uuidOf(8, 1), { uuid: uuidOf(8, 1), node_uuid: NODE, state: "active" });
+    for (const other of [uuidOf(8, 1), uuidOf(8, 2), "web-1", "manage"])
+      assert.equal((await ask(`GET /v1/servers/${other}`)).status, 404, other);
+    Object.assign(cloud.nodes.get(NODE) ?? {}, { instance_uuid: uuidOf(8, 1) });
+    assert.equal((await ask(`GET ${at}`)).status, 404);
+  }
+});
+
+test("one login at Glance lasts, and an image is known by its id, or by a name that it alone has", async (t) => {
+  const { ask, cloud } = await servedScene(t, 7, { login: true });
+  const image = (at: number, name: string, status = "active") => {
+    cloud.images.set(uuidOf(5, at), { id: uuidOf(5, at), name, status, disk_format: "raw" });
+  };
+  image(1, "debian");
+  image(2, "alike");
+  image(3, "alike");
+  image(4, "retired", "deactivated");
+  const logins = (): number => cloud.calls.filter((call) => call.includes("/v3/auth")).length;
+  let before = 0;
+  for (const [index, [source, id]] of (
+    [
+      [uuidOf(5, 1), uuidOf(5, 1)],
+      ["debian", uuidOf(5, 1)],
+      [`glance://${uuidOf(5, 1)}`, uuidOf(5, 1)],
+      ["alike", null],
+      ["retired", null],
+      ["http://debian", null],
+    ] as const
+  ).entries()) {
+    const node_uuid = uuidOf(1, index + 1);
+    Object.assign(cloud.nodes.get(node_uuid) ?? {}, { instance_info: { image_source: source } });
+    const made = await ask("POST /v1/manageable_servers", { name: `web-${index}`, node_uuid });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    assert.equal(made.body.image_uuid, id, source);
+    if (index === 0) before = logins();
+    assert.equal(logins(), before, "logged in once");
+  }
+  // Its token has ended: it has another, and asks again.
+  let refused = 0;
+  cloud.use((call) => {
+    if (!call.includes("/v2/images") || refused > 0) return null;
+    refused += 1;
+    return { done: false, says: { status: 401, text: "" } };
+  });
+  Object.assign(cloud.nodes.get(uuidOf(1, 7)) ?? {}, { instance_info: { image_source: "debian" } });
+  const last = await ask("POST /v1/manageable_servers", { name: "l", node_uuid: uuidOf(1, 7) });
+  assert.deepEqual([last.status, last.body.image_uuid, refused], [201, uuidOf(5, 1), 1]);
+  assert.equal(logins(), before + 1);
+  // What Glance does not answer is told as unknown.
+  cloud.use((call) =>
+    call.includes("/v2/images") ? { done: false, says: { status: 403, text: "" } } : null,
+  );
+  const path = `GET /v1/servers/${String(last.body.uuid)}`;
+  assert.equal((await ask(path)).body.image_uuid, null);
+});
+
+test("SIGHUP reads the policy of the service again and ends nothing", async (t) => {
+  const [cloud, keystone, folder] = [await inMemory(t), await standInKeystone(t), privateFolder(t)];
+  addRunning(cloud, 1);
+  keystone.tokens.set("admin", { roles: ["admin"] });
+  const file = join(folder, "policy.yaml");
+  writeFileSync(file, "{}\n");
+  const where = [
+    "--keystone-url",
+    keystone.url,
+    "--policy-file",
+    file,
+    "--run",
+    join(folder, "run"),
+  ];
+  const words = ["serve", "manageable", "--listen", "127.0.0.1:0", ...cloud.words, ...where];
+  const started = start(words, cloud.how);
+  t.after(() => started.signal("SIGKILL"));
+  const [, url = ""] = await started.heard(/listening on (\S+), /);
+  const list = async (): Promise<number> => {
+    const headers = { "X-Auth-Token": "admin" };
+    return (await fetch(`${url}/v1/manageable_servers`, { headers })).status;
+  };
+  assert.equal(await list(), 200);
+  writeFileSync(file, '"mogan:manageable_servers:get_all": "!"\n');
+  started.signal("SIGHUP");
+  await started.said("was read again");
+  assert.equal(await list(), 403);
+  writeFileSync(file, "{");
+  started.signal("SIGHUP");
+  await started.heard(/was not taken, and the rules .* in force: .*not YAML/);
+  assert.equal(await list(), 403);
+  started.signal("SIGTERM");
+  const { status, err } = await started.ended;
+  assert.equal(status, 143, err);
+  assert.match(err, /^GET \/v1\/manageable_servers 403 /m);
+});

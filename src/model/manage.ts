@@ -102,6 +102,6 @@ export interface ManagedOne {
   readonly name: string;
   /** Of its record; null where it has none. */
   readonly server: string | null;
-  readonly became: "managed" | "managed already" | "to be managed" | "left";
+  readonly became: "managed" | "managed already" | "to be managed" | "left" | "not reached";
   readonly why: string;
 }

@@ -1,4 +1,10 @@
-import { type Hindrance, MARK, type Objection, objections } from "../core/adoptable/criteria.ts";
+import {
+  changedSince,
+  type Hindrance,
+  MARK,
+  type Objection,
+  objections,
+} from "../core/adoptable/criteria.ts";
 import { isEmptied, reasonOf } from "../edge/ironic-rest/allocation.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
@@ -30,11 +36,19 @@ const SIZE = 32;
 /** Of ports of tenants, as metalsmith has it for machines that no Nova knows. */
 const OWNER = "baremetal:none";
 
-/** Gives machines their server record: each step is journalled with what it replaces, then made. */
-export function managePart(keeper: RecordKeeper, most: number): ManagePart {
+/**
+ * Gives machines their server record: each step is journalled with what it replaces, then made.
+ *
+ * @param twice ports of Neutron that cards of any nodes are known to name more than once
+ */
+export function managePart(
+  keeper: RecordKeeper,
+  most: number,
+  twice: ReadonlySet<string> = new Set(),
+): ManagePart {
   return {
     ...{ name: MANAGE, size: SIZE },
-    inspect: (changes) => inFlight(changes, most, (change) => forwardOf(keeper, change)),
+    inspect: (changes) => inFlight(changes, most, (change) => forwardOf(keeper, change, twice)),
     async perform(change, position, begin) {
       const { id, server, asked } = change;
       const { seen } = position;
@@ -61,7 +75,10 @@ export function managePart(keeper: RecordKeeper, most: number): ManagePart {
         await begin(held);
         // What changed since it was looked at.
         const now: RunningNode = { ...marked.now, nics: seen.node.nics };
-        const against = objections(now, besideOf({ ...seen, node: now }), server);
+        const against = [
+          ...objections(now, besideOf({ ...seen, node: now }, twice), server),
+          ...changedSince(seen.node, now),
+        ];
         if (against.length > 0) return left(seen, against);
         const to = { device_id: server, device_owner: OWNER };
         for (const port of tenantPorts(seen)) {
@@ -119,7 +136,11 @@ export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
   };
 }
 
-async function forwardOf(keeper: RecordKeeper, change: ManageChange): Promise<ManagePosition> {
+async function forwardOf(
+  keeper: RecordKeeper,
+  change: ManageChange,
+  twice: ReadonlySet<string>,
+): Promise<ManagePosition> {
   const { id, server } = change;
   const seen = await keeper.look(id, server, []);
   const { node, record } = seen;
@@ -138,7 +159,7 @@ async function forwardOf(keeper: RecordKeeper, change: ManageChange): Promise<Ma
       : [];
   // An interrupted way back may have left it in our own maintenance, which is ended first.
   const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
-  const against = [...objections(fit, besideOf(seen), server), ...strange];
+  const against = [...objections(fit, besideOf(seen, twice), server), ...strange];
   return against.length === 0 ? { is: "before", seen, ...NONE } : left(seen, against);
 }
 
@@ -182,10 +203,13 @@ function isBound({ ports }: SeenServer, port: string, server: string): boolean {
   return ports?.get(port)?.device_id === server;
 }
 
-function besideOf({ node, ports }: SeenServer): Parameters<typeof objections>[1] {
+function besideOf(
+  { node, ports }: SeenServer,
+  known: ReadonlySet<string>,
+): Parameters<typeof objections>[1] {
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
-  const twice = new Set(vifs.filter((vif, at) => vifs.indexOf(vif) !== at));
-  return { ports, twice };
+  const twice = vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif));
+  return { ports, twice: new Set(twice) };
 }
 
 /** Ports of Neutron that its cards name. */

@@ -1,8 +1,6 @@
-import { randomUUID } from "node:crypto";
-import { repeatedFaults, requestFaults } from "../core/adoptable/request.ts";
+import { existsSync } from "node:fs";
 import { readJournal } from "../edge/disk/journal.ts";
-import { inFlight } from "../edge/ironic-rest/pool.ts";
-import { readRunning } from "../edge/ironic-rest/running.ts";
+import { readNics } from "../edge/ironic-rest/running.ts";
 import { begunIn } from "../engine/begun.ts";
 import { isDenied } from "../engine/midway.ts";
 import { windowBack, windowForward } from "../engine/window.ts";
@@ -11,33 +9,25 @@ import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import { MANAGE, type ManageAsked, type ManagedOne, type RecordKeeper } from "../model/manage.ts";
 import { once } from "../model/streams.ts";
-import { listed, NAMED } from "../model/text.ts";
 import { type ManagePosition, managePart, unmanagePart } from "../parts/manage.ts";
 import type { ManageChange } from "../parts/manage-acts.ts";
-import type { RestOptions } from "./cloud.ts";
-import { closing } from "./databases.ts";
+import { closing, type Keep } from "./databases.ts";
 import { rememberGiven } from "./given-file.ts";
+import { changesOf, checkAsked, type ManageWords } from "./manage-asked.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
-import { changeBack, checkManages, managedIn } from "./manage-run.ts";
+import { changeBack, checkManages } from "./manage-run.ts";
 import { allocationKeeper } from "./record-keeper.ts";
 import { inRun } from "./run.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
-
-/** What `node manage` is told, besides the machines. */
-export interface ManageWords extends RestOptions {
-  readonly run: string;
-  /** Machines under way at once. */
-  readonly inFlight: number;
-  readonly dryRun: boolean;
-}
 
 /** What becomes of a machine as it is done: `manage.start`, then `manage.end` or `manage.error`. */
 export interface ManageEvent {
   readonly event: "manage.start" | "manage.end" | "manage.error";
   readonly node: string;
   readonly name: string;
-  readonly server: string;
+  /** Null: it was refused before one was chosen. */
+  readonly server: string | null;
   readonly why?: string;
 }
 
@@ -63,45 +53,65 @@ export function manageMachines(
   notify: (event: ManageEvent) => void,
 ): Promise<Managed> {
   checkAsked(all, words);
+  const preview = async (entries: readonly Entry[]): Promise<Managed> =>
+    closing(async (keep) => {
+      const { keeper, changes, twice } = await looked(all, words, entries, { keep, sink });
+      return { ...(await wouldBe(keeper, changes, words, twice)), broke: null };
+    });
+  // What is only asked leaves no folder.
+  if (words.dryRun && !existsSync(words.run)) return preview([]);
   return inRun(words.run, "node manage", { create: true }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
       await checkManages(run, entries);
-      const place = await openManagePlace(words, keep, sink.say);
-      const keeper = allocationKeeper(place);
-      const changes = await changesOf(all, place, words, entries);
-      if (words.dryRun) return { ...(await wouldBe(keeper, changes, words)), broke: null };
-      return withSession(
+      if (words.dryRun) return preview(entries);
+      const known = await looked(all, words, entries, { keep, sink });
+      const { place, changes } = known;
+      const performed = await withSession(
         run,
         async (session) => {
           const { address } = place.service.identity;
           checkPlace(entries, address);
           await session.begin(MANAGE, { adapter: "allocation", address });
           await rememberGiven(run, "node", words, true);
-          return perform(keeper, changes, words, { session, sink, notify });
+          return perform(known, words, { session, sink, notify });
         },
         { afterWindow: true },
       );
+      return withUnreached(changes, performed);
     }),
   );
 }
 
-/** @throws MigrationError N2I-E100 naming every fault, before anything is opened */
-function checkAsked(all: readonly ManageAsked[], { inFlight: most }: ManageWords): void {
-  const faults = [
-    ...all.flatMap((asked) =>
-      requestFaults(asked).map((why) => `${asked.node || "a machine"}: ${why}`),
-    ),
-    ...repeatedFaults(all),
-    ...inFlightFaults(most),
-  ];
-  if (faults.length > 0) throw new MigrationError("N2I-E100", listed(faults, MOST_TOLD, "; "));
+interface Looked {
+  readonly place: ManagePlace;
+  readonly keeper: RecordKeeper;
+  readonly changes: readonly ManageChange[];
+  /** Ports of Neutron that cards of several nodes name; of one machine its MAC alone tells whose a port is. */
+  readonly twice: ReadonlySet<string>;
 }
 
-const MOST_TOLD = 20;
+async function looked(
+  all: readonly ManageAsked[],
+  words: ManageWords,
+  entries: readonly Entry[],
+  { keep, sink }: { readonly keep: Keep; readonly sink: Pick<Sink, "say"> },
+): Promise<Looked> {
+  const place = await openManagePlace(words, keep, sink.say);
+  const keeper = allocationKeeper(place);
+  const changes = await changesOf(all, place, words, entries);
+  const twice = all.length > 1 ? (await readNics(place.service)).twice : new Set<string>();
+  return { place, keeper, changes, twice };
+}
 
-export function inFlightFaults(most: number): readonly string[] {
-  return Number.isInteger(most) && most > 0 ? [] : ["--in-flight takes a whole number, 1 or more"];
+/** Each machine has a row in the end, those too that nobody came to. */
+function withUnreached(changes: readonly ManageChange[], done: Performed): Managed {
+  const reached = new Map(done.rows.map((row) => [row.node, row]));
+  const why = done.broke === null ? "somebody asked to stop before" : "the run broke off before";
+  const rows = changes.map(
+    (change) => reached.get(change.id) ?? rowOf(change, "not reached", null, [why]),
+  );
+  return { ...done, rows };
 }
 
 /** @throws MigrationError N2I-E300 where the run began with another Ironic */
@@ -114,51 +124,13 @@ export function checkPlace(entries: readonly Entry[], address: string): void {
   );
 }
 
-/**
- * Each machine by the uuid of its node, with the record that was begun for it, or a new one.
- *
- * @throws MigrationError N2I-E306 naming every node that Ironic has not
- */
-async function changesOf(
-  all: readonly ManageAsked[],
-  { service }: ManagePlace,
-  { inFlight: most }: ManageWords,
-  entries: readonly Entry[],
-): Promise<readonly ManageChange[]> {
-  const nodes = await inFlight(
-    all,
-    most,
-    async ({ node }) => [node, (await readRunning(service, node, []))?.uuid ?? null] as const,
-  );
-  const gone = nodes.flatMap(([node, uuid]) => (uuid === null ? [JSON.stringify(node)] : []));
-  if (gone.length > 0)
-    throw new MigrationError("N2I-E306", `Ironic has no node ${listed(gone, NAMED)}`, {
-      why: "Nothing is done of a list that names what is not there.",
-      fix: "Correct the name; node list --adoptable --all lists every node.",
-    });
-  const uuids = nodes.flatMap(([, uuid]) => uuid ?? []);
-  const known = new Set<string>();
-  const twice = uuids.filter((uuid) => known.size === known.add(uuid).size);
-  if (twice.length > 0)
-    throw new MigrationError("N2I-E100", `node ${listed(twice, NAMED)} is named more than once`);
-  const begun = managedIn(entries);
-  return all.map((asked, at) => {
-    const id = uuids[at] ?? "";
-    const before = begun.get(id);
-    if (before !== undefined && before.name !== asked.name)
-      throw new MigrationError("N2I-E100", `this run manages node ${id} as ${before.name} already`);
-    return before === undefined
-      ? { id, server: randomUUID(), asked, acts: [] }
-      : { ...before.change, asked };
-  });
-}
-
 async function wouldBe(
   keeper: RecordKeeper,
   changes: readonly ManageChange[],
   { inFlight: most }: ManageWords,
+  twice: Looked["twice"],
 ): Promise<Omit<Managed, "broke">> {
-  const positions = await managePart(keeper, most).inspect(changes, false);
+  const positions = await managePart(keeper, most, twice).inspect(changes, false);
   const became = { before: "to be managed", after: "managed already" } as const;
   const rows = changes.flatMap((change, at): readonly ManagedOne[] => {
     const { is = "other", why = [] } = positions[at] ?? {};
@@ -182,13 +154,12 @@ interface Acting {
 }
 
 async function perform(
-  keeper: RecordKeeper,
-  changes: readonly ManageChange[],
+  { keeper, changes, twice }: Omit<Looked, "place">,
   { inFlight: most }: Pick<ManageWords, "inFlight">,
   { session, sink, notify }: Acting,
 ): Promise<Performed> {
   const rows = new Map<string, ManagedOne>();
-  const part = telling(managePart(keeper, most), notify);
+  const part = telling(managePart(keeper, most, twice), notify);
   const pace: Pace = { ...ONE_BY_ONE, together: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
@@ -197,8 +168,9 @@ async function perform(
       "node manage",
       changes.length,
       (progress) =>
-        windowForward(leg, session, ({ change, position, made, behind }) => {
+        windowForward(leg, session, ({ change, position, made, found, behind }) => {
           const { is, why } = position;
+          if (found && is === "other") refused(change, why, notify);
           const became = is !== "after" ? "left" : made ? "managed" : "managed already";
           rows.set(change.id, rowOf(change, became, is === "after" ? change.server : null, why));
           last.set(change.id, position);
@@ -212,13 +184,13 @@ async function perform(
         return { stopped: false, broke: cause };
       throw cause;
     });
-  const named = new Map(changes.map((change) => [change.id, change]));
+  const known = new Map(changes.map((change) => [change.id, change]));
   const denied = end.broke !== null && (isDenied(end.broke) || isDenied(end.broke.cause));
   const unwanted = (id: string): boolean =>
-    rows.get(id)?.became === "left" || (denied && named.has(id) && !rows.has(id));
+    rows.get(id)?.became === "left" || (denied && known.has(id) && !rows.has(id));
   const back = await takeBack(keeper, unwanted, session, pace);
   for (const [id, why] of back.stays) {
-    const change = named.get(id);
+    const change = known.get(id);
     if (change !== undefined)
       rows.set(id, staying(rows.get(id) ?? rowOf(change, "left", null, []), why));
   }
@@ -253,7 +225,11 @@ export async function manageOne(
       () => undefined,
     );
   const acting = { session, sink: { during }, notify };
-  const { rows, broke, last, stays } = await perform(keeper, [change], { inFlight: 1 }, acting);
+  const { rows, broke, last, stays } = await perform(
+    { keeper, changes: [change], twice: new Set() },
+    { inFlight: 1 },
+    acting,
+  );
   const about = { broke, last: last.get(change.id) ?? null };
   if (broke === null) return { ...about, row: rows[0], stays: stays.size > 0 };
   const back = await takeBack(keeper, (id) => id === change.id, session, ONE_BY_ONE);
@@ -305,6 +281,16 @@ export async function takeBack(
   }
 }
 
+/** One that is refused as it was found has its two events as any other. */
+function refused(change: ManageChange, why: readonly string[], notify: Acting["notify"]): void {
+  notify({ event: "manage.start", ...named(change) });
+  notify({ event: "manage.error", ...named(change), why: why.join("; ") });
+}
+
+function named({ id, asked, server }: ManageChange): Omit<ManageEvent, "event"> {
+  return { node: id, name: asked?.name ?? "", server };
+}
+
 type Part = WindowPart<ManageChange, ManagePosition>;
 
 /** The part, with a word about each machine as it is begun and as it ends. */
@@ -312,7 +298,7 @@ function telling(part: Part, notify: Acting["notify"]): Part {
   return {
     ...part,
     async perform(change, seen, begin) {
-      const about = { node: change.id, name: change.asked?.name ?? "", server: change.server };
+      const about = named(change);
       notify({ event: "manage.start", ...about });
       try {
         const reached = await part.perform(change, seen, begin);

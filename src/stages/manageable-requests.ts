@@ -146,15 +146,47 @@ async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise
   if (parts.keeper === null)
     return fault(501, "This Ironic makes no allocation of a node in use: not implemented.");
   const { node: id } = asked;
-  if (busy.has(id)) return fault(409, `Node ${id} is being managed.`);
-  busy.add(id);
+  const { keeper } = parts;
+  return announced(parts.notify, asked, async (notify) => {
+    if (busy.has(id)) return fault(409, `Node ${id} is being managed.`);
+    busy.add(id);
+    try {
+      const node = await readRunning(service, id);
+      if (node === null) return fault(404, `Node ${id} could not be found.`);
+      const foreign = shape === "first" ? await portFault(at, node, body.networks) : null;
+      return (
+        foreign ?? (await managed({ ...at, parts: { ...parts, notify } }, keeper, node, asked))
+      );
+    } finally {
+      busy.delete(id);
+    }
+  });
+}
+
+type Notify = ManageableParts["notify"];
+
+/** A request that may manage has one event when it begins and one when it ends, whatever it comes to. */
+async function announced(
+  notify: Notify,
+  { node, name }: ManageAsked,
+  work: (notify: Notify) => Promise<Reply>,
+): Promise<Reply> {
+  const heard = new Set<ManageEvent["event"]>();
+  const ended = (why: string): void => {
+    const about = { node, name, server: null };
+    if (heard.size === 0) notify({ event: "manage.start", ...about });
+    if (heard.size < 2) notify({ event: "manage.error", ...about, why });
+  };
   try {
-    const node = await readRunning(service, id);
-    if (node === null) return fault(404, `Node ${id} could not be found.`);
-    const foreign = shape === "first" ? await portFault(at, node, body.networks) : null;
-    return foreign ?? (await managed(at, parts.keeper, node, asked));
-  } finally {
-    busy.delete(id);
+    const reply = await work((event) => {
+      heard.add(event.event);
+      notify(event);
+    });
+    ended(faultIn(reply));
+    return reply;
+  } catch (cause) {
+    ended(cause instanceof MigrationError ? `${cause.code} ${cause.message}` : "a fault");
+    throw cause;
   }
 }
 
@@ -296,6 +328,13 @@ function askedOf(body: ReturnType<typeof objectOf>): ManageAsked {
       Object.entries(objectOf(body.metadata)).map(([key, value]) => [key, String(value)]),
     ),
   };
+}
+
+/** What an answer says went wrong. */
+function faultIn({ body }: Reply): string {
+  const { error_message } = objectOf(parsedJson(typeof body === "string" ? body : ""));
+  const { faultstring } = objectOf(parsedJson(String(error_message)));
+  return typeof faultstring === "string" ? faultstring : "";
 }
 
 /** An error as this API words it. @source facts/systems.md C1 */

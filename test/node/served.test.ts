@@ -124,13 +124,17 @@ test("a body that is not as its text has it is refused with each path", async (t
 });
 
 test("what cannot be managed is refused by its kind, and stays as it was", async (t) => {
-  const { ask, cloud } = await servedScene(t, 3);
+  const { ask, cloud, events } = await servedScene(t, 3);
+  let told = 0;
   const tried = async (body: object, status: number, why: RegExp, path = "manageable_servers") => {
     const before = dumped(cloud);
     const refused = await ask(`POST /v1/${path}`, body);
     assert.equal(refused.status, status, said(refused));
     assert.match(said(refused), why);
     assert.equal(dumped(cloud), before);
+    const own = events.slice(told).map(({ event }) => event);
+    assert.deepEqual(own, ["manage.start", "manage.error"]);
+    told = events.length;
   };
   const node = cloud.nodes.get(NODE) ?? {};
   const port = cloud.network.get(uuidOf(3, 1)) ?? {};

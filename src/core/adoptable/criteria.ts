@@ -1,4 +1,5 @@
 import type { NetworkPort, RunningNode } from "../../model/adoptable.ts";
+import { isObject, type Json } from "../../model/json.ts";
 
 /** What is known besides Ironic's own word of a node. */
 export interface Beside {
@@ -87,6 +88,32 @@ export function objections(
     if (fault !== null) found.set(fault.why, fault);
   }
   return [...found.values()];
+}
+
+/**
+ * What somebody wrote between two looks at a node, and a record is made by. Conductors write the rest at any time, and
+ * `updated_at` with it.
+ */
+export function changedSince(before: RunningNode, now: RunningNode): readonly Objection[] {
+  const judged = ({ instance_uuid, resource_class, instance_info, extra }: RunningNode) => {
+    const { [MARK]: _mark, ...others } = extra;
+    // Traits are read when the node is marked, and given back as they were then.
+    const { traits: _traits, ...told } = instance_info;
+    return { instance_uuid, resource_class, instance_info: told, extra: others };
+  };
+  const then = new Map(Object.entries(judged(before)));
+  const changed = Object.entries(judged(now)).flatMap(([field, value]) =>
+    sorted(then.get(field) ?? null) === sorted(value) ? [] : [field],
+  );
+  if (changed.length === 0) return [];
+  return [{ why: `${changed.join(", ")} changed since it was looked at`, is: "taken" }];
+}
+
+/** As text that does not depend on the order of members. */
+function sorted(value: Json): string {
+  return JSON.stringify(value, (_key, one: Json) =>
+    isObject(one) ? Object.fromEntries(Object.entries(one).toSorted()) : one,
+  );
 }
 
 /** Why a tenant's port is none to go on with; null where it is one. */

@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import { repeatedFaults, requestFaults } from "../core/adoptable/request.ts";
+import { inFlight } from "../edge/ironic-rest/pool.ts";
+import { readRunning } from "../edge/ironic-rest/running.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Entry } from "../model/journal.ts";
+import type { ManageAsked } from "../model/manage.ts";
+import { listed, NAMED } from "../model/text.ts";
+import type { ManageChange } from "../parts/manage-acts.ts";
+import type { RestOptions } from "./cloud.ts";
+import type { ManagePlace } from "./manage-place.ts";
+import { managedIn } from "./manage-run.ts";
+
+/** What `node manage` is told, besides the machines. */
+export interface ManageWords extends RestOptions {
+  readonly run: string;
+  /** Machines under way at once. */
+  readonly inFlight: number;
+  readonly dryRun: boolean;
+}
+
+/** @throws MigrationError N2I-E100 naming every fault, before anything is opened */
+export function checkAsked(all: readonly ManageAsked[], { inFlight: most }: ManageWords): void {
+  const faults = [
+    ...all.flatMap((asked) =>
+      requestFaults(asked).map((why) => `${asked.node || "a machine"}: ${why}`),
+    ),
+    ...repeatedFaults(all),
+    ...inFlightFaults(most),
+  ];
+  if (faults.length > 0) throw new MigrationError("N2I-E100", listed(faults, MOST_TOLD, "; "));
+}
+
+const MOST_TOLD = 20;
+
+export function inFlightFaults(most: number): readonly string[] {
+  return Number.isInteger(most) && most > 0 ? [] : ["--in-flight takes a whole number, 1 or more"];
+}
+
+/**
+ * Each machine by the uuid of its node, with the record that was begun for it, or a new one.
+ *
+ * @throws MigrationError N2I-E306 naming every node that Ironic has not
+ */
+export async function changesOf(
+  all: readonly ManageAsked[],
+  { service }: ManagePlace,
+  { inFlight: most }: ManageWords,
+  entries: readonly Entry[],
+): Promise<readonly ManageChange[]> {
+  const nodes = await inFlight(
+    all,
+    most,
+    async ({ node }) => [node, (await readRunning(service, node, []))?.uuid ?? null] as const,
+  );
+  const gone = nodes.flatMap(([node, uuid]) => (uuid === null ? [JSON.stringify(node)] : []));
+  if (gone.length > 0)
+    throw new MigrationError("N2I-E306", `Ironic has no node ${listed(gone, NAMED)}`, {
+      why: "Nothing is done of a list that names what is not there.",
+      fix: "Correct the name; node list --adoptable --all lists every node.",
+    });
+  const uuids = nodes.flatMap(([, uuid]) => uuid ?? []);
+  const known = new Set<string>();
+  const twice = uuids.filter((uuid) => known.size === known.add(uuid).size);
+  if (twice.length > 0)
+    throw new MigrationError("N2I-E100", `node ${listed(twice, NAMED)} is named more than once`);
+  const begun = managedIn(entries);
+  return all.map((asked, at) => {
+    const id = uuids[at] ?? "";
+    const before = begun.get(id);
+    if (before !== undefined && before.name !== asked.name)
+      throw new MigrationError("N2I-E100", `this run manages node ${id} as ${before.name} already`);
+    return before === undefined
+      ? { id, server: randomUUID(), asked, acts: [] }
+      : { ...before.change, asked };
+  });
+}

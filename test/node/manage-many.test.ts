@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { assertRefusal, run, start } from "../hostile/cli.ts";
+import { addCard, dumped, uuidOf } from "./in-memory.ts";
+import { DOWN, scene, writes } from "./scene.ts";
+
+interface Row {
+  readonly Name: string;
+  readonly Result: string;
+  readonly Why: string;
+}
+
+/** A file of so many machines. */
+function file(folder: string, machines: number): string {
+  const path = join(folder, "machines.csv");
+  const lines = Array.from({ length: machines }, (_, at) => `n-${at + 1},web-${at + 1}`);
+  writeFileSync(path, ["node,name", ...lines, ""].join("\n"));
+  return path;
+}
+
+test("machines that nobody came to have their row: the command was stopped, or broke off", async (t) => {
+  for (const how of ["stopped", "broke off"] as const) {
+    const { cloud, folder, at } = await scene(t, 3);
+    const one = ["--in-flight", "1", "-f", "json"];
+    const words = ["node", "manage", "--from", file(folder, 3), ...one, ...at, ...cloud.words];
+    const started = how === "stopped" ? start(words, cloud.how) : null;
+    let told = false;
+    cloud.use((call) => {
+      if (call.startsWith("GET")) return null;
+      if (started === null) return call.endsWith(uuidOf(1, 2)) ? DOWN : null;
+      // Twice would end it at once.
+      if (!told) started.signal("SIGTERM");
+      told = true;
+      return null;
+    });
+    const ran = await (started?.ended ?? run(words, cloud.how));
+    const rows = JSON.parse(ran.out) as readonly Row[];
+    assert.deepEqual(
+      rows.map(({ Name }) => Name),
+      ["web-1", "web-2", "web-3"],
+      ran.err,
+    );
+    assert.equal(rows[0]?.Result, "managed");
+    assert.deepEqual([rows[2]?.Result, rows[2]?.Why.includes("before")], ["not reached", true]);
+  }
+});
+
+test("what would be done is told without a run's folder, and with the run's journal where it has one", async (t) => {
+  const { cloud, at, before } = await scene(t, 2);
+  const words = ["node", "manage", "n-1", "web-1", ...at, ...cloud.words];
+  const dry = await run([...words, "--dry-run"], cloud.how);
+  assert.match(dry.out, /to be managed/);
+  assert.equal(existsSync(at[1] ?? ""), false);
+  assert.equal(dumped(cloud), before);
+  assert.equal((await run(words, cloud.how)).status, 0);
+  const again = await run([...words, "--dry-run"], cloud.how);
+  assert.match(again.out, /managed already/);
+});
+
+test("two nodes that name one port of Neutron are both refused before anything is written", async (t) => {
+  const { cloud, folder, at } = await scene(t, 3);
+  // Not even the one whose MAC it has.
+  addCard(cloud, uuidOf(1, 2), 22, { extra: { vif_port_id: uuidOf(3, 1) } });
+  const words = ["node", "manage", "--from", file(folder, 3), "-f", "json", ...at, ...cloud.words];
+  const before = dumped(cloud);
+  const dry = await run([...words, "--dry-run"], cloud.how);
+  const ran = await run(words, cloud.how);
+  for (const { out } of [dry, ran]) {
+    const rows = JSON.parse(out) as readonly Row[];
+    const left = rows.filter(({ Result }) => Result === "left");
+    assert.deepEqual(
+      left.map(({ Name }) => Name),
+      ["web-1", "web-2"],
+      out,
+    );
+    for (const { Why } of left) assert.match(Why, /is named by more than one port/);
+  }
+  assert.equal(cloud.allocations.size, 1);
+  assert.ok(writes(cloud).every((call) => !call.includes(uuidOf(3, 1))));
+  assert.notEqual(dumped(cloud), before, "the third has its record");
+});
+
+test("a node that somebody changes after it was looked at is refused, and stays as he left it", async (t) => {
+  for (const [field, change] of [
+    ["instance_info", { instance_info: { image_source: "another" } }],
+    ["resource_class", { resource_class: "silver" }],
+    ["extra", { extra: { rack: "9" } }],
+    ["instance i already", { instance_uuid: "i" }],
+  ] as const) {
+    const { cloud, at } = await scene(t);
+    const node = cloud.nodes.get(uuidOf(1, 1)) ?? {};
+    let changed = "";
+    cloud.use((call) => {
+      if (changed !== "" || !call.startsWith("PATCH")) return null;
+      Object.assign(node, change);
+      changed = dumped(cloud);
+      return null;
+    });
+    const ran = await run(["node", "manage", "n-1", "web-1", ...at, ...cloud.words], cloud.how);
+    assertRefusal({ ...ran, out: "" }, 4, "N2I-E370", new RegExp(field));
+    assert.equal(dumped(cloud), changed);
+  }
+  // What conductors write meanwhile is no reason.
+  const { cloud, at } = await scene(t);
+  cloud.use((call) => {
+    const own = { power_state: "power off", last_error: "a BMC was slow", properties: { cpus: 5 } };
+    if (call.startsWith("PATCH")) Object.assign(cloud.nodes.get(uuidOf(1, 1)) ?? {}, own);
+    return null;
+  });
+  const ran = await run(["node", "manage", "n-1", "web-1", ...at, ...cloud.words], cloud.how);
+  assert.equal(ran.status, 0, ran.err);
+});
+
+test("each machine has an event when it begins and one when it ends, one that is left too", async (t) => {
+  const { cloud, folder, at } = await scene(t, 3);
+  Object.assign(cloud.nodes.get(uuidOf(1, 2)) ?? {}, { retired: true });
+  const words = ["node", "manage", "--from", file(folder, 3), "--json", ...at, ...cloud.words];
+  const { err } = await run(words, cloud.how);
+  const events = err
+    .split("\n")
+    .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as Event] : []))
+    .filter(({ event = "" }) => event.startsWith("manage."));
+  const of = (name: string) =>
+    events.flatMap((one) => (one.name === name ? [`${one.event} ${one.why ?? ""}`.trim()] : []));
+  assert.deepEqual(of("web-1"), ["manage.start", "manage.end"]);
+  assert.deepEqual(of("web-2"), ["manage.start", "manage.error it is retired"]);
+  assert.deepEqual(of("web-3"), ["manage.start", "manage.end"]);
+});
+
+interface Event {
+  readonly event?: string;
+  readonly name: string;
+  readonly why?: string;
+}

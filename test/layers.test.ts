@@ -30,6 +30,7 @@ const CORE = [
   "policy",
   "proxy",
   "adoptable",
+  "switchover",
 ];
 
 /** The map of the tool. A new room is a row; a new arrow needs a reason in the change's message. */

@@ -5,7 +5,7 @@ export const EXIT_STATUS = {
   differs: {
     status: 2,
     meaning:
-      "`plan --detailed-exitcode`, `config`: changes; `verify`: differences; rollback: rows left",
+      "`plan --detailed-exitcode`, `config`: changes; `verify`: differences; rollback: rows left; `node list --need`: too few spares",
   },
   partial: { status: 3, meaning: "done in part: some machines were left out, each is listed" },
   refused: { status: 4, meaning: "refused: stale plan, wrong target, blocked or not confirmed" },

@@ -20,6 +20,7 @@ import type { KnownReleases } from "../edge/ironic-db/open.ts";
 import type { Mapping, Site, TargetDoc } from "../model/mapping.ts";
 import type { RestDoc } from "../model/rest.ts";
 import type { SettingsDoc } from "../model/settings.ts";
+import type { IdenticalDoc } from "../model/switchover.ts";
 import type { Release } from "../model/target.ts";
 import { parseDocument, placesIn, readDocument } from "./yaml-file.ts";
 
@@ -86,13 +87,35 @@ function mappingOf(checked: Checked, { doc, node, port }: Release, site: Site): 
   return mappingFor(checked, doc, { node, port }, site);
 }
 
-/** Settings of Nova by release. They shape no plan, so its digest of the mappings leaves them out. */
+/** Documents that shape no plan, so its digest of the mappings leaves them out. */
+const ALONE = ["settings", "identical"] as const;
+
+/** Settings of Nova by release. */
 export async function loadSettings(): Promise<SettingsDoc> {
-  const { document, sha256, schema } = settingsDocument();
-  if (!wasChecked(sha256))
-    checkDocument((await ajvFor()).compile(schema), document, "mappings/settings.json");
   // Checked against the schema its type describes, here or by the build.
-  return document as SettingsDoc;
+  return (await loadAlone("settings")) as SettingsDoc;
+}
+
+/**
+ * What must be equal of two nodes.
+ *
+ * @param file an operator's own; absent: this package's
+ * @throws MigrationError N2I-E103
+ */
+export async function loadIdentical(file: string | undefined): Promise<IdenticalDoc> {
+  if (file === undefined) return (await loadAlone("identical")) as IdenticalDoc; // as above
+  const text = readDocument(file);
+  const document = parseDocument(text, file);
+  const { schema } = aloneDocument("identical");
+  checkDocument((await ajvFor()).compile(schema), document, file, placesIn(text));
+  return document as IdenticalDoc; // as above
+}
+
+async function loadAlone(name: (typeof ALONE)[number]): Promise<unknown> {
+  const { document, sha256, schema } = aloneDocument(name);
+  if (!wasChecked(sha256))
+    checkDocument((await ajvFor()).compile(schema), document, `mappings/${name}.json`);
+  return document;
 }
 
 /**
@@ -102,11 +125,15 @@ export async function loadSettings(): Promise<SettingsDoc> {
  * @throws MigrationError N2I-E103
  */
 export async function checkMappings(): Promise<readonly string[]> {
-  const [mapping, settings] = [mappingDocuments(), settingsDocument()];
+  const mapping = mappingDocuments();
   const ajv = await ajvFor();
   checkDocuments(ajv, mapping.documents);
-  checkDocument(ajv.compile(settings.schema), settings.document, "mappings/settings.json");
-  return [mapping.sha256, settings.sha256];
+  const alone = ALONE.map((name) => {
+    const { schema, document, sha256 } = aloneDocument(name);
+    checkDocument(ajv.compile(schema), document, `mappings/${name}.json`);
+    return sha256;
+  });
+  return [mapping.sha256, ...alone];
 }
 
 function mappingDocuments(): { readonly documents: Documents; readonly sha256: string } {
@@ -131,11 +158,11 @@ function mappingDocuments(): { readonly documents: Documents; readonly sha256: s
   return { documents, sha256: digest() };
 }
 
-function settingsDocument() {
+function aloneDocument(name: (typeof ALONE)[number]) {
   const { read, digest } = reader();
   // A schema of this package; ajv itself checks that it is one.
-  const schema = read("schema/settings.schema.json") as AnySchemaObject;
-  const document = read("settings.json");
+  const schema = read(`schema/${name}.schema.json`) as AnySchemaObject;
+  const document = read(`${name}.json`);
   return { schema, document, sha256: digest() };
 }
 

@@ -10,7 +10,7 @@ const MAY: { readonly [name in ExitName]?: readonly string[] | "any" } = {
   denied: "any",
   usage: "any",
   halfway: ["N2I-E301", "N2I-E217", "N2I-E363"],
-  locked: ["N2I-E302", "N2I-E318", "N2I-E362"],
+  locked: ["N2I-E302", "N2I-E318", "N2I-E362", "N2I-E380", "N2I-E381"],
   bug: ["N2I-E900"],
 };
 

@@ -11,6 +11,9 @@ export interface InMemory extends Pick<FaultyService, "calls" | "use"> {
   readonly nodes: Map<string, Body>;
   readonly ports: Map<string, Body>;
   readonly portgroups: Map<string, Body>;
+  /** Of volumes. */
+  readonly connectors: Map<string, Body>;
+  readonly targets: Map<string, Body>;
   readonly allocations: Map<string, Body>;
   /** Neutron's. */
   readonly network: Map<string, Body>;
@@ -32,6 +35,8 @@ export async function inMemory(t: TestContext, most = 82): Promise<InMemory> {
     nodes: new Map<string, Body>(),
     ports: new Map<string, Body>(),
     portgroups: new Map<string, Body>(),
+    connectors: new Map<string, Body>(),
+    targets: new Map<string, Body>(),
     allocations: new Map<string, Body>(),
     network: new Map<string, Body>(),
     images: new Map<string, Body>(),
@@ -56,13 +61,15 @@ export async function inMemory(t: TestContext, most = 82): Promise<InMemory> {
   };
 }
 
-type Kept = Pick<InMemory, "nodes" | "ports" | "portgroups" | "allocations" | "network" | "images">;
+type Kept = Pick<InMemory, (typeof KINDS)[number] | "network" | "images">;
 
 /** @source facts/ironic.md 4; facts/systems.md C2, and measured on Ironic 21.4 and Neutron 21 */
 function answerTo(held: Kept, call: string, sent: Json, match: string | undefined): Says {
   const [method = "", path = ""] = call.split(" ");
   const url = new URL(path, "http://cloud");
-  const [, version, kind = "", id = "", ...rest] = url.pathname.split("/");
+  const [, version, kind = "", id = "", ...rest] = url.pathname
+    .replace("/v1/volume/", "/v1/")
+    .split("/");
   if (version === "v3")
     return { ...says(201, {}), fields: { "X-Subject-Token": "of-the-service" } };
   if (version === "v2") return glance(held.images, id, url);
@@ -95,7 +102,7 @@ function answerTo(held: Kept, call: string, sent: Json, match: string | undefine
   }
 }
 
-const KINDS = ["nodes", "ports", "portgroups", "allocations"] as const;
+const KINDS = ["nodes", "ports", "portgroups", "connectors", "targets", "allocations"] as const;
 
 function isKind(kind: string): kind is (typeof KINDS)[number] {
   return (KINDS as readonly string[]).includes(kind);

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { blocks, commands, page, readmeUnder } from "../support/manual.ts";
-import { addRunning, dumped, inMemory } from "./in-memory.ts";
+import { addRunning, dumped, inMemory, uuidOf } from "./in-memory.ts";
 
 /** Runs command lines of a page in a folder of their own, against machines in memory. */
 async function place(t: TestContext) {
@@ -21,8 +21,8 @@ async function place(t: TestContext) {
   writeFileSync(join(folder, "machines.csv"), "node,name,metadata.rack\nn-2,web-2,7\n");
   const here = (word: string): string =>
     /^(s\d|machines\.csv)$/.test(word) ? join(folder, word) : word;
-  const says = async (words: readonly string[]): Promise<string> => {
-    const { out, err } = await runs(0, words.map(here), {
+  const says = async (words: readonly string[], status = 0): Promise<string> => {
+    const { out, err } = await runs(status, words.map(here), {
       env: { OS_CLIENT_CONFIG_FILE: clouds },
     });
     return out + err;
@@ -42,6 +42,22 @@ test("README's commands of machines that run already do what it says", async (t)
   assert.equal(cloud.allocations.size, 1);
   await says(["rollback", "--run", "s1", "--all", "--yes"]);
   assert.equal(dumped(cloud), before);
+});
+
+test("the manual's commands of spares list them, and end with 2 where one is missing", async (t) => {
+  const { cloud, says } = await place(t);
+  const node_uuid = uuidOf(1, 1);
+  Object.assign(cloud.nodes.get(node_uuid) ?? {}, {
+    storage_interface: "external",
+    properties: { capabilities: "iscsi_boot:true" },
+  });
+  const target = { uuid: uuidOf(5, 1), volume_type: "iscsi", boot_index: 0, volume_id: "v" };
+  cloud.targets.set(target.uuid, { ...target, node_uuid });
+  const iqn = { uuid: uuidOf(6, 1), type: "iqn", connector_id: "iqn:1" };
+  cloud.connectors.set(iqn.uuid, { ...iqn, node_uuid });
+  const [shown = [], needed = []] = commands(page("spares"));
+  assert.match(await says(shown), /\| n-1 +\| +0 \|/);
+  assert.match(await says(needed, 2), /^n-1: 0 of 1 spares$/m);
 });
 
 test("the manual's commands of machines that run already do what the page says", async (t) => {

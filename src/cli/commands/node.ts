@@ -6,16 +6,22 @@ import { onlyOptions } from "./said.ts";
 
 type Work = (args: never) => Promise<void>;
 
+/** What is listed, by the option that says so. */
+const LISTS = {
+  adoptable: async () => (await import("./adoptable.ts")).adoptableCommand,
+  spares: async () => (await import("./spares.ts")).sparesCommand,
+} as const;
+
 /** What each word of `node` does, loaded when it is said. */
-const WORK: { readonly [action in NodeArgs["action"]]: () => Promise<Work> } = {
-  list: async () => (await import("./adoptable.ts")).adoptableCommand,
+const WORK: { readonly [action in NodeArgs["action"]]: (args: NodeArgs) => Promise<Work> } = {
+  list: (args) => LISTS[listOf(args)](),
   manage: async () => (await import("./manage.ts")).manageCommand,
   unmanage: async () => (await import("./manage.ts")).unmanageCommand,
 };
 
 export async function nodeCommand(args: NodeArgs): Promise<void> {
   checkAction(args);
-  const work = await WORK[args.action]();
+  const work = await WORK[args.action](args);
   await work(args as never); // as the action's own table declares them
 }
 
@@ -31,6 +37,16 @@ function checkAction({ action, ...args }: NodeArgs): void {
       "N2I-E100",
       missing === "machine" ? `node ${action} wants a node` : `node ${action} wants --${missing}`,
     );
-  if (action === "list" && args.machine !== undefined)
-    throw new MigrationError("N2I-E100", "node list takes no node");
+}
+
+/** @throws MigrationError N2I-E100 */
+function listOf({ machine, need, identical, ...args }: NodeArgs): keyof typeof LISTS {
+  const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
+  if (machine !== undefined) throw refuse("node list takes no node");
+  const [list, other] = (["adoptable", "spares"] as const).filter((name) => args[name] === true);
+  if (list === undefined || other !== undefined)
+    throw refuse("node list wants --adoptable or --spares, one of them");
+  if (list !== "spares" && (need !== undefined || identical !== undefined))
+    throw refuse("--need and --identical are of node list --spares");
+  return list;
 }

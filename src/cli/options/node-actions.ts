@@ -22,16 +22,25 @@ const LATER = {
   "no-preserve-ports": flag("Not in this release: ports of Neutron are never deleted"),
 };
 
+/** What a list of machines that run already takes. */
+export const ADOPTABLE = {
+  adoptable: flag("Machines that are active, free, of a resource class, and in service"),
+  all: flag("The others too, each with why not; of spares: the nearest that does not fit"),
+  ...IRONIC,
+  ...listOptionsWithoutAll,
+};
+
 /** Every word of `node`, in the order help tells them. */
 export const NODE_ACTIONS = {
   list: {
-    describe: "with --adoptable: which machines run already and have no server record",
-    needs: ["adoptable"],
+    describe:
+      "with --adoptable: which machines run already and have no server record; with --spares: which nodes can take the place of machines that boot from volumes",
+    needs: [],
     options: {
-      adoptable: flag("Machines that are active, free, of a resource class, and in service"),
-      all: flag("The others too, each with why not"),
-      ...IRONIC,
-      ...listOptionsWithoutAll,
+      spares: flag("Nodes in manageable or enroll, by the active machines they are identical to"),
+      need: number("With --spares: exit 2 where a machine has fewer", { requiresArg: true }),
+      identical: word("With --spares: a document in place of mappings/identical.json"),
+      ...ADOPTABLE,
     },
   },
   manage: {

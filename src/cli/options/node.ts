@@ -1,13 +1,18 @@
 import type { FormatOptions } from "../../report/format.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, epilogueOf, optionsOf, type Positional } from "./declared.ts";
-import { NODE_ACTIONS } from "./node-actions.ts";
+import { ADOPTABLE, NODE_ACTIONS } from "./node-actions.ts";
 
 export interface NodeArgs extends Voice, FormatOptions {
   readonly action: keyof typeof NODE_ACTIONS;
   /** Uuid or name of a node. */
   readonly machine?: string;
   readonly name?: string;
+  /** Of list: which. */
+  readonly adoptable?: boolean;
+  readonly spares?: boolean;
+  readonly need?: number;
+  readonly identical?: string;
 }
 
 const ACTIONS = Object.keys(NODE_ACTIONS);
@@ -20,7 +25,7 @@ const NAME: Positional = ["name", { type: "string", describe: "of manage: its se
 
 export const nodeOptions: Declared = {
   command: "node <action> [machine] [name]",
-  describe: "Give machines that run already their server record",
+  describe: "Give machines that run already their server record; list spares",
   positional: [
     ["action", { type: "string", choices: ACTIONS, describe: ACTIONS.join(", ") }],
     MACHINE,
@@ -31,6 +36,7 @@ export const nodeOptions: Declared = {
   examples: [
     "$0 node list --adoptable --os-cloud lab",
     "$0 node list --adoptable --all -f json",
+    "$0 node list --spares --need 1 --os-cloud lab",
     "$0 node manage n-1 web-1 --run s1 --os-cloud lab",
     "$0 node manage --from machines.csv --run s2 --os-cloud lab --dry-run",
     "$0 node unmanage n-1 --run s1 --os-cloud lab",
@@ -41,7 +47,7 @@ export const nodeOptions: Declared = {
 export const adoptableOptions: Declared = {
   command: "adoptable",
   describe: false,
-  options: NODE_ACTIONS.list.options,
+  options: ADOPTABLE,
 };
 export const manageOptions: Declared = {
   command: "manage [machine] [name]",

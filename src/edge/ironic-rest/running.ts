@@ -1,6 +1,6 @@
 import type { Nic, RunningNode } from "../../model/adoptable.ts";
 import { MigrationError } from "../../model/error.ts";
-import { isObject, type Json, objectOf } from "../../model/json.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import { isUuid } from "../../model/uuid.ts";
 import { pages } from "./look.ts";
 import type { RestService } from "./service.ts";
@@ -123,20 +123,33 @@ function checkClasses({ minor, identity, session }: RestService): void {
     );
 }
 
-function nodeOf({ session }: RestService, body: Json, nics: readonly Nic[]): RunningNode {
-  if (!isObject(body) || typeof body.uuid !== "string")
+/**
+ * A node as it is told, once it is known to be one.
+ *
+ * @throws MigrationError N2I-E212
+ */
+export function nodeIn(
+  { session }: RestService,
+  told: Json,
+): { readonly uuid: string; readonly name: string | null; readonly told: JsonObject } {
+  if (!isObject(told) || typeof told.uuid !== "string")
     throw new MigrationError("N2I-E212", `${session.url} lists something that is no node`);
-  const word = (field: string): string | null => wordOf(body[field]);
+  return { uuid: told.uuid, name: wordOf(told.name), told };
+}
+
+function nodeOf(service: RestService, body: Json, nics: readonly Nic[]): RunningNode {
+  const { uuid, name, told } = nodeIn(service, body);
+  const word = (field: string): string | null => wordOf(told[field]);
   return {
-    ...{ uuid: body.uuid, name: word("name"), nics },
+    ...{ uuid, name, nics },
     ...{ power_state: word("power_state"), provision_state: word("provision_state") },
     ...{ instance_uuid: word("instance_uuid"), allocation_uuid: word("allocation_uuid") },
     ...{ resource_class: word("resource_class"), last_error: word("last_error") },
-    ...{ maintenance: body.maintenance === true, retired: body.retired === true },
+    ...{ maintenance: told.maintenance === true, retired: told.retired === true },
     ...{ maintenance_reason: word("maintenance_reason"), created_at: word("created_at") },
-    properties: objectOf(body.properties),
-    instance_info: objectOf(body.instance_info),
-    extra: objectOf(body.extra),
+    properties: objectOf(told.properties),
+    instance_info: objectOf(told.instance_info),
+    extra: objectOf(told.extra),
   };
 }
 

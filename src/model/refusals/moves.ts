@@ -1,8 +1,9 @@
 import { ending } from "../exit-status.ts";
+import { SWITCHOVER } from "./switchover.ts";
 
 const refused = ending("refused");
 
-/** Why machines are not moved from one compute host to another, nor given a server record, and what waits for them. */
+/** Why machines are not moved from one compute host to another, nor given a server record, nor left for a spare, and what waits for them. */
 export const MOVES = {
   "N2I-E314": refused(
     "requests wait in the message queue of a nova-compute",
@@ -34,4 +35,5 @@ export const MOVES = {
     "A record would claim a machine that somebody else has, or whose network nobody knows.",
     "Settle what is named; node list --adoptable --all says it of every machine.",
   ),
+  ...SWITCHOVER,
 };

@@ -1,0 +1,174 @@
+import { isObject, type JsonObject } from "../../model/json.ts";
+import type { RefusalCode } from "../../model/refusals.ts";
+import type { SwitchFault, WholeNode } from "../../model/switchover.ts";
+import { capabilitiesOf } from "./identical.ts";
+
+/** In `extra` of both nodes of a switchover: its id. */
+const MARK = "nova2ironic_switchover";
+
+/** Connectors that are made of hardware: they stay where they are. The others say who an instance is. */
+const OF_HARDWARE: ReadonlySet<string> = new Set(["wwpn", "wwnn", "mac"]);
+
+/**
+ * What a boot from a volume of each kind needs of its node.
+ *
+ * @source ironic: drivers/modules/deploy_utils.py, populate_storage_driver_internal_info;
+ *   drivers/modules/storage/cinder.py, validate
+ */
+const KINDS = new Map([
+  ["iscsi", { capability: "iscsi_boot", connector: "iqn" }],
+  ["fibre_channel", { capability: "fibre_channel_boot", connector: "wwpn" }],
+]);
+
+const STORAGE: ReadonlySet<unknown> = new Set(["cinder", "external"]);
+
+/** Why a node fails; null where it does not. */
+type Criterion = readonly [RefusalCode, (node: WholeNode) => string | null];
+
+const BUSY: readonly Criterion[] = [
+  [
+    "N2I-E380",
+    ({ told: { reservation } }) =>
+      typeof reservation === "string" ? `it is locked by host ${reservation}` : null,
+  ],
+  [
+    "N2I-E380",
+    ({ told: { target_provision_state: goal, target_power_state: power } }) => {
+      const on = [goal, power].filter((one) => typeof one === "string" && one !== "");
+      return on.length === 0 ? null : `it is on its way to ${on.join(" and ")}`;
+    },
+  ],
+];
+
+const MARKED: Criterion = [
+  "N2I-E381",
+  ({ told: { extra } }) => {
+    const mark = isObject(extra) ? extra[MARK] : null;
+    return typeof mark === "string" ? `it is in switchover ${mark}: extra.${MARK}` : null;
+  },
+];
+
+const SOURCE: readonly Criterion[] = [
+  ...BUSY,
+  MARKED,
+  [
+    "N2I-E382",
+    ({ told: { storage_interface } }) =>
+      STORAGE.has(storage_interface)
+        ? null
+        : `its storage_interface is ${String(storage_interface)}, not cinder or external`,
+  ],
+  ["N2I-E382", ({ targets }) => (targets.some(isRoot) ? null : "no volume has boot_index 0")],
+  [
+    "N2I-E382",
+    ({ targets }) => {
+      const other = targets.find(({ volume_type }) => !KINDS.has(volume_type));
+      return other === undefined ? null : `volumes of type ${other.volume_type} are not moved`;
+    },
+  ],
+  [
+    "N2I-E382",
+    (node) => {
+      const { capability } = kindOf(node) ?? {};
+      const given = capabilitiesOf(propertiesOf(node).capabilities ?? null);
+      const has = capability === undefined || !["false", undefined].includes(given.get(capability));
+      return has ? null : `it lacks the capability ${capability}`;
+    },
+  ],
+  [
+    "N2I-E382",
+    (node) => {
+      const { connector } = kindOf(node) ?? {};
+      const has = connector === undefined || node.connectors.some(({ type }) => type === connector);
+      return has ? null : `no volume connector of it has type ${connector}`;
+    },
+  ],
+  ["N2I-E383", stateOtherThan("active")],
+  ["N2I-E383", ({ told }) => (told.protected === true ? "it is protected" : null)],
+];
+
+const DESTINATION: readonly Criterion[] = [
+  ...BUSY,
+  MARKED,
+  ["N2I-E384", stateOtherThan("manageable", "enroll")],
+  [
+    "N2I-E384",
+    ({ told: { maintenance, maintenance_reason: why } }) =>
+      maintenance === true
+        ? `it is in maintenance${typeof why === "string" ? `: ${why}` : ""}`
+        : null,
+  ],
+  ["N2I-E384", ({ told }) => (told.retired === true ? "it is retired" : null)],
+  [
+    "N2I-E384",
+    ({ told: { instance_uuid: instance } }) =>
+      typeof instance === "string" ? `it has instance ${instance}` : null,
+  ],
+  [
+    "N2I-E384",
+    ({ told: { allocation_uuid: allocation, instance_uuid } }) =>
+      typeof allocation === "string" && allocation !== instance_uuid
+        ? `it has allocation ${allocation}`
+        : null,
+  ],
+  [
+    "N2I-E384",
+    ({ targets }) => (targets.length > 0 ? `it has ${targets.length} volume targets` : null),
+  ],
+  [
+    "N2I-E384",
+    ({ connectors }) => {
+      const own = connectors.find(({ type }) => !OF_HARDWARE.has(type));
+      return own === undefined ? null : `it has a volume connector of type ${own.type} already`;
+    },
+  ],
+];
+
+/** What stands against moving a node's instance elsewhere, in the order in which it is answered; nothing: it can be moved. */
+export function sourceFaults(node: WholeNode): readonly SwitchFault[] {
+  return faults(SOURCE, node);
+}
+
+/** What stands against a node as a spare, whoever is to go on in it. */
+export function spareFaults(node: WholeNode): readonly SwitchFault[] {
+  return faults(DESTINATION, node);
+}
+
+function faults(criteria: readonly Criterion[], node: WholeNode): readonly SwitchFault[] {
+  return criteria.flatMap(([code, fails]) => {
+    const why = fails(node);
+    return why === null ? [] : [{ code, why }];
+  });
+}
+
+function stateOtherThan(...states: readonly string[]): Criterion[1] {
+  return ({ told: { provision_state } }) =>
+    states.includes(String(provision_state))
+      ? null
+      : `it is ${typeof provision_state === "string" ? provision_state : "in no state"}, not ${states.join(" or ")}`;
+}
+
+/** Whether a node has its root filesystem on a volume, and a storage interface that knows of it. */
+export function bootsFromVolume({ targets, told }: WholeNode): boolean {
+  return targets.some(isRoot) && STORAGE.has(told.storage_interface);
+}
+
+function isRoot({ boot_index }: WholeNode["targets"][number]): boolean {
+  return boot_index === 0;
+}
+
+function kindOf({ targets }: WholeNode) {
+  return KINDS.get(targets.find(isRoot)?.volume_type ?? "");
+}
+
+function propertiesOf({ told: { properties } }: WholeNode): JsonObject {
+  return isObject(properties) ? properties : {};
+}
+
+/** Types of the connectors that stay with a node: its place is taken by one that has as many. */
+export function stayingConnectors({ connectors }: WholeNode): readonly string[] {
+  return connectors
+    .map(({ type }) => type)
+    .filter((type) => OF_HARDWARE.has(type))
+    .toSorted();
+}

@@ -1,0 +1,95 @@
+import { MigrationError } from "../../model/error.ts";
+import { type Json, type JsonObject, objectOf } from "../../model/json.ts";
+import type { VolumeConnector, VolumeTarget, WholeNode } from "../../model/switchover.ts";
+import { pages } from "./look.ts";
+import { nodeIn } from "./running.ts";
+import type { RestService } from "./service.ts";
+
+/** Minors that brought what is asked. @source facts/ironic.md 4.1 */
+const AUTOMATED_CLEAN = 47;
+const SMARTNIC = 53;
+
+/** Without the properties of targets, which hold secrets even where Ironic masks them. */
+const HANGS = {
+  ports: "ports?pxe_enabled,physical_network,portgroup_uuid",
+  portgroups: "portgroups?mode",
+  connectors: "volume/connectors?type,connector_id",
+  targets: "volume/targets?volume_type,boot_index,volume_id",
+} as const;
+
+type Hanging = { [kind in keyof typeof HANGS]: JsonObject[] };
+
+/**
+ * What hangs on all nodes, by their uuid, in four listings whatever their number.
+ *
+ * @throws MigrationError N2I-E209 where the service is too old, N2I-E210 to N2I-E212
+ */
+export async function readHanging(service: RestService): Promise<ReadonlyMap<string, Hanging>> {
+  const { minor, identity, session } = service;
+  if (minor < AUTOMATED_CLEAN)
+    throw new MigrationError(
+      "N2I-E209",
+      `${session.url} speaks microversions up to ${identity.version}, and a switchover needs 1.${AUTOMATED_CLEAN} of Stein or later`,
+      { fix: "Upgrade Ironic first." },
+    );
+  const of = new Map<string, Hanging>();
+  for (const [kind, what] of Object.entries(HANGS)) {
+    const [collection = "", named = ""] = what.split("?");
+    const fields = kind === "ports" && minor >= SMARTNIC ? `${named},is_smartnic` : named;
+    for await (const page of pages(service, collection, `&fields=uuid,node_uuid,${fields}`))
+      for (const body of page.map(objectOf)) {
+        const node = String(body.node_uuid);
+        const known = of.get(node) ?? { ports: [], portgroups: [], connectors: [], targets: [] };
+        of.set(node, known);
+        known[kind as keyof Hanging].push(body); // its keys are those of HANGS
+      }
+  }
+  return of;
+}
+
+/**
+ * The nodes of a provision state with what hangs on them, page by page.
+ *
+ * @throws MigrationError N2I-E210 to N2I-E212
+ */
+export async function* wholeNodes(
+  service: RestService,
+  hanging: ReadonlyMap<string, Hanging>,
+  provision_state: string,
+): AsyncGenerator<readonly WholeNode[]> {
+  for await (const page of pages(
+    service,
+    "nodes",
+    `&detail=true&provision_state=${provision_state}`,
+  ))
+    yield page.map((body) => {
+      const { uuid, name, told } = nodeIn(service, body);
+      const {
+        ports = [],
+        portgroups = [],
+        connectors = [],
+        targets = [],
+      } = hanging.get(uuid) ?? {};
+      return {
+        ...{ uuid, name, told, portgroups },
+        ports: ports.map((port) => ({ ...port, in_portgroup: isText(port.portgroup_uuid) })),
+        connectors: connectors.map(connectorOf),
+        targets: targets.map(targetOf),
+      };
+    });
+}
+
+function connectorOf({ uuid, type, connector_id }: JsonObject): VolumeConnector {
+  return { uuid: String(uuid), type: String(type), connector_id: String(connector_id) };
+}
+
+function targetOf({ uuid, volume_type, boot_index, volume_id }: JsonObject): VolumeTarget {
+  return {
+    ...{ uuid: String(uuid), volume_type: String(volume_type), volume_id: String(volume_id) },
+    boot_index: typeof boot_index === "number" ? boot_index : null,
+  };
+}
+
+function isText(value: Json | undefined): boolean {
+  return typeof value === "string" && value !== "";
+}

@@ -11,6 +11,8 @@ export interface Lease {
   /** Whether its agent takes over the machines of dead hosts. */
   readonly takes: boolean | null;
   readonly fenced_by: string | null;
+  /** Milliseconds since it was fenced; null where it is not. */
+  readonly fenced: number | null;
 }
 
 function named(name: string, length: number, empty = true): Column {

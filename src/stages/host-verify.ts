@@ -2,6 +2,7 @@ import { same } from "../core/hosts/keeps.ts";
 import { isFenced } from "../core/hosts/moves.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import { readLeases } from "../edge/leases/leases.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type {
@@ -18,6 +19,7 @@ import { fencesOf } from "./host-owned.ts";
 import { type BrokerWords, openBrokerOf, queueFault, queueOf } from "./host-queue.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { type HostPlace, openHostPlace } from "./host-world.ts";
+import { leftHosts, ranSinceFenced } from "./legacy-left.ts";
 import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-place.ts";
 import { hasLifted } from "./legacy-readmit.ts";
 import { judgeLegacy } from "./legacy-verify.ts";
@@ -91,7 +93,7 @@ interface Judges {
 
 async function* judged(
   run: RunFolder,
-  place: HostPlace,
+  place: HostPlace | LegacyPlace,
   plans: readonly MovePlan[],
   { queue, silent }: Judges,
 ): AsyncGenerator<RowVerdict> {
@@ -103,21 +105,33 @@ async function* judged(
   }
   if (moved === 0) return;
   const { entries } = await readJournal(run);
+  const legacy = "leases" in place;
+  const leases = legacy ? await readLeases(place.leases) : [];
   const hosts = new Map(
     plans
       .toReversed()
-      .flatMap(({ manifest }) => manifest.from.map((one) => [one.host, one] as const)),
+      .flatMap((plan) => (legacy ? leftHosts(plan, entries) : plan.manifest.from))
+      .map((one) => [one.host, one] as const),
   );
   for (const left of hosts.values()) {
-    const service = world.hosts.find(({ id }) => id === left.id);
-    const fenced = service !== undefined && isFenced(service);
+    const service = world.hosts.find(({ id, host }) =>
+      left.id === null ? host === left.host : id === left.id,
+    );
+    const lease = leases.find(({ host, fenced_by }) => host === left.host && fenced_by !== null);
+    const fenced = lease !== undefined || (service !== undefined && isFenced(service));
     // Who readmitted it looked at the rest before.
     if (!fenced && (await wasReadmitted(left.host, plans, entries))) continue;
-    const ran = service !== undefined && service.report_count !== left.report_count;
+    const ran =
+      lease === undefined
+        ? service !== undefined && service.report_count !== left.report_count
+        : ranSinceFenced(left, service, lease);
     const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
     // Whose fence was somebody else's, that one lifts; only the queue is to have been empty by then.
     const ours = plans.some(({ manifest }) => fences(manifest, left.host));
-    if (fenced || ours) yield judgeHost(left, service, ran && !(await silent(left.host, down)));
+    if (fenced || ours) {
+      const runs = ran && !(await silent(left.host, down));
+      yield judgeHost(left, service, { fenced, runs });
+    }
     yield await queue(left.host, fenced);
   }
 }
@@ -221,17 +235,24 @@ function orphaned(instance: string | null, tenant: NodeTenant): string | null {
 function judgeHost(
   { host, id, report_count }: LeftHost,
   service: ComputeHost | undefined,
-  runs: boolean,
+  { fenced, runs }: { readonly fenced: boolean; readonly runs: boolean },
 ): RowVerdict {
   const row = (reason: string | null): RowVerdict => ({
-    ...{ resource: `services:${id}`, uuid: null, bm_node_id: null, differs: [], reason },
+    ...{
+      resource: `services:${id ?? service?.id ?? host}`,
+      uuid: null,
+      bm_node_id: null,
+      differs: [],
+      reason,
+    },
     state: reason === null ? "validated" : "mismatched",
   });
   if (service === undefined) return row(`${host} has no live nova-compute service any more`);
-  if (!isFenced(service)) return row(`${host} is not fenced any more, and nobody readmitted it`);
+  if (!fenced) return row(`${host} is not fenced any more, and nobody readmitted it`);
   if (!runs) return row(null);
+  const was = report_count === null ? "" : `${report_count}, now `;
   return row(
-    `nova-compute of ${host} runs again (report_count ${report_count}, now ${service.report_count}): stop it; it works off its queue and takes idle machines`,
+    `nova-compute of ${host} runs again (report_count ${was}${service.report_count}): stop it; it works off its queue and takes idle machines`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { readJournal } from "../edge/disk/journal.ts";
 import { liftFence, readLeases } from "../edge/leases/leases.ts";
 import { nodesOf, takenNodes } from "../edge/leases/nodes.ts";
 import { instancesOn } from "../edge/nova-write/legacy.ts";
@@ -10,6 +11,7 @@ import { closing } from "./databases.ts";
 import { presentMoves } from "./host-files.ts";
 import { openBrokerOf } from "./host-queue.ts";
 import { mayComeBack, type ReadmitWords } from "./host-readmit.ts";
+import { isAbout } from "./legacy-left.ts";
 import { withLegacy } from "./legacy-moves.ts";
 import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-place.ts";
 import { inRun } from "./run.ts";
@@ -32,8 +34,10 @@ export function readmitLegacy(
   const { compute: host } = words;
   return inRun(words.run, "host readmit", { create: false }, async (run) => {
     await checkWindow(run, "host readmit");
-    const plans = [await presentMoves(run)];
-    if (!plans.some(({ manifest }) => manifest.from.some((one) => one.host === host)))
+    const plan = await presentMoves(run);
+    const plans = [plan];
+    const { entries } = await readJournal(run);
+    if (!(await isAbout(host, plan, entries)))
       throw new MigrationError("N2I-E319", `this run took no machine of ${host}`, {
         fix: "Give the --run of its death: of an agent it is FOLDER/HOST-EPOCH.",
       });
@@ -44,12 +48,18 @@ export function readmitLegacy(
         throw new MigrationError("N2I-E319", `nova_bm has no lease of ${host}`, {
           fix: "List the hosts with: nova2ironic host list",
         });
-      if (lease.fenced_by === null) return null;
+      const locked = { hosts: [host] };
+      if (lease.fenced_by === null) {
+        if (!isLifting(host, entries)) return null;
+        // It was lifted, and who did it died before that was written down.
+        await withLegacy(run, place, plans, locked, ({ session }) => endLifting(session, host));
+        return lease.age < lease.ttl ? lease.ttl - lease.age : null;
+      }
       const broker = await openBrokerOf(words, keep);
       const held = () => heldBy(place, host);
       const check = await mayComeBack(place, plans, words, sink, { broker, held });
       await sink.confirm(`Lift the fence of ${host}'s lease in ${place.leases.shown}?`);
-      await withLegacy(run, place, plans, { hosts: [host] }, async ({ session }) => {
+      await withLegacy(run, place, plans, locked, async ({ session }) => {
         // Another may have worked on it until the lock was had.
         await check();
         await lifting(session, host, async () => {
@@ -64,24 +74,35 @@ export function readmitLegacy(
 
 /** Whether this run let a host have its lease again, and took nothing since. */
 export function hasLifted(host: string, entries: readonly Entry[]): boolean {
-  const lifted = entries.findLastIndex(
-    (entry) => entry.do === "end" && entry.part === LIFTED && entry.id === host,
-  );
-  return lifted > entries.findLastIndex((entry) => entry.do === "start" && entry.part === LEGACY);
+  return lastOf(host, entries)?.do === "end";
+}
+
+/** Whether it began to, and nothing says that it ended. */
+function isLifting(host: string, entries: readonly Entry[]): boolean {
+  return lastOf(host, entries)?.do === "start";
+}
+
+/** The last entry of a host's way back, unless a machine was begun since. */
+function lastOf(host: string, entries: readonly Entry[]): Entry | undefined {
+  const isIts = (entry: Entry): boolean =>
+    "id" in entry && entry.part === LIFTED && entry.id === host;
+  const at = entries.findLastIndex(isIts);
+  const moved = entries.findLastIndex((entry) => entry.do === "start" && entry.part === LEGACY);
+  return at > moved ? entries[at] : undefined;
 }
 
 /** Journal's name of hosts whose lease is not fenced any more. */
 const LIFTED = "host-lease";
 
-async function lifting(
-  { journal, now, by }: RunSession,
-  id: string,
-  act: () => Promise<void>,
-): Promise<void> {
-  const about = { part: LIFTED, id };
-  await journal.append({ do: "start", ...about, at: now(), by });
+async function lifting(session: RunSession, id: string, act: () => Promise<void>): Promise<void> {
+  const { journal, now, by } = session;
+  await journal.append({ do: "start", part: LIFTED, id, at: now(), by });
   await act();
-  await journal.append({ do: "end", ...about, at: now() });
+  await endLifting(session, id);
+}
+
+function endLifting({ journal, now }: RunSession, id: string): Promise<void> {
+  return journal.append({ do: "end", part: LIFTED, id, at: now() });
 }
 
 /** What of both databases says that another host has, or takes, what this one would work on. */

@@ -1,11 +1,13 @@
 import type { LegacyMove } from "../../src/model/legacy-move.ts";
 import { begunMachines } from "../../src/parts/legacy-move.ts";
+import type { BootPlaces } from "../../src/stages/legacy-boots.ts";
 import {
   checkAny,
   moveMachines,
   returnMachines,
   withLegacy,
 } from "../../src/stages/legacy-moves.ts";
+import { takeMachines } from "../../src/stages/legacy-take.ts";
 import { type LegacyCloud, moveOf } from "./legacy-cloud.ts";
 
 class Death extends Error {}
@@ -74,5 +76,27 @@ export async function does(
       );
       return { done, left };
     }),
+  );
+}
+
+interface Taking extends BootPlaces {
+  readonly ids?: readonly number[];
+  /** Seconds. */
+  readonly down?: number;
+}
+
+/** What an agent does once it has fenced a host. */
+export function takes(
+  { withPlace, runOf }: LegacyCloud,
+  name: string,
+  from: string,
+  to: string,
+  { ids = [1, 2], down = 60, ...more }: Taking = {},
+) {
+  const nodes = ids.map((id) => moveOf(id).uuid);
+  return withPlace(
+    async (place) =>
+      takeMachines(await runOf(name), place, { from, to, nodes, down }, { say: () => undefined }),
+    more,
   );
 }

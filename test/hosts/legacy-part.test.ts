@@ -3,11 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { MigrationError } from "../../src/model/error.ts";
-import type { BootPlaces } from "../../src/stages/legacy-boots.ts";
 import { moveMachines, withLegacy } from "../../src/stages/legacy-moves.ts";
-import { takeMachines } from "../../src/stages/legacy-take.ts";
-import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
-import { does, once } from "./legacy-does.ts";
+import { legacyCloud, moveOf } from "./legacy-cloud.ts";
+import { does, once, takes } from "./legacy-does.ts";
 
 const ENGINES = ["sqlite", "mysql", "postgresql"] as const;
 
@@ -18,27 +16,6 @@ const OTHERS = ["90 B 0 - - |", "91 C 0 - - |"];
 
 /** Where a process may die: between two steps of a machine. */
 const POINTS = ["legacy.guarded", "legacy.claimed", "legacy.served", "legacy.released"];
-
-/** What an agent does once it has fenced a host. */
-function takes(
-  { withPlace, runOf }: LegacyCloud,
-  name: string,
-  from: string,
-  to: string,
-  { ids = [1, 2], ...more }: BootPlaces & { readonly ids?: readonly number[] } = {},
-) {
-  const nodes = ids.map((id) => moveOf(id).uuid);
-  return withPlace(
-    async (place) =>
-      takeMachines(
-        await runOf(name),
-        place,
-        { from, to, nodes, down: 60 },
-        { say: () => undefined },
-      ),
-    more,
-  );
-}
 
 for (const engine of ENGINES)
   test(`on ${engine}, machines of nova-baremetal go to another host whole, and come back with a greater epoch`, async (t) => {

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import { liftFence } from "../../src/edge/leases/leases.ts";
 import { ENGINES } from "../edge/leases/place.ts";
-import { uuidOf } from "./cloud.ts";
-import { legacyCloud } from "./legacy-cloud.ts";
+import { start } from "../hostile/cli.ts";
+import { ago, uuidOf } from "./cloud.ts";
+import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
+import { takes } from "./legacy-does.ts";
 
 const LEASE = { host: "A", epoch: 3, heartbeat_ms: 1, ttl_ms: 60_000, fenced_by: "B" };
 const READMIT = ["host", "readmit", "A", "--yes"];
@@ -54,6 +57,75 @@ test("a fenced host gets its lease back once nothing stands against it, and says
   assert.equal((await host("verify")).status, 0);
   await bm("bm_service_leases").delete();
   assert.match((await host(...READMIT, word)).err, /N2I-E319 nova_bm has no lease of A/);
+});
+
+const LONG = { ttl_ms: 600_000, fenced_at_ms: Date.now() - 300_000 };
+
+/** An agent of B took A's second machine; its last plan, of the first one, moves nothing. */
+async function takenByAgent(t: Parameters<typeof legacyCloud>[0]): Promise<LegacyCloud> {
+  const cloud = await legacyCloud(t, { machines: 2 });
+  assert.ok(cloud);
+  await cloud.bm("bm_service_leases").insert({ ...LEASE, ...LONG });
+  assert.equal((await takes(cloud, "h1", "A", "B", { ids: [2], down: 0.1 })).moved, 1);
+  await cloud.nova("instances").update({ task_state: "powering-off" });
+  assert.match(
+    JSON.stringify(await takes(cloud, "h1", "A", "B", { ids: [1], down: 0.1 })),
+    /N2I-D260/,
+  );
+  await cloud.nova("instances").update({ task_state: null });
+  return cloud;
+}
+
+test("a run of an agent whose last plan moves nothing knows the host that machines left", async (t) => {
+  const { host, places } = await takenByAgent(t);
+  const verify = (...words: readonly string[]) => host("verify", ...places.slice(0, 2), ...words);
+  const asked = await verify();
+  assert.equal(asked.status, 2, asked.out + asked.err);
+  assert.match(asked.out, /compute\.A.*not looked at: on the broker run rabbitmqctl purge_queue/);
+  assert.equal((await verify("--queue-purged")).status, 0);
+  const back = host(...READMIT, "--queue-purged");
+  assert.match((await back).out, /A may come back/, (await back).err);
+});
+
+test("a run whose machines were all blocked lets their host back", async (t) => {
+  const cloud = await legacyCloud(t, { machines: 1 });
+  assert.ok(cloud);
+  await cloud.bm("bm_service_leases").insert(LEASE);
+  await cloud.nova("instances").update({ task_state: "powering-off" });
+  assert.equal((await takes(cloud, "h1", "A", "B", { ids: [1], down: 0.1 })).moved, 0);
+  await cloud.nova("instances").update({ task_state: null });
+  const ran = await cloud.host(...READMIT, "--queue-purged");
+  assert.match(ran.out, /A may come back/, ran.err);
+});
+
+test("verify says that a fenced host runs again, once it reports", async (t) => {
+  const { host, places, nova } = await takenByAgent(t);
+  const report = () =>
+    nova("services")
+      .where({ host: "A" })
+      .update({ report_count: nova.raw("report_count + 1"), updated_at: ago(0) });
+  await report();
+  const beat = setInterval(() => void report().then(() => undefined), 20);
+  const words = [...places.slice(0, 2), "--queue-purged"];
+  const runs = await host("verify", ...words).finally(() => clearInterval(beat));
+  assert.equal(runs.status, 2, runs.out + runs.err);
+  assert.match(runs.out, /services:1 .*nova-compute of A runs again \(report_count \d+\): stop/);
+});
+
+test("a way back that dies once the fence is lifted ends by the same words, and verify knows of it", async (t) => {
+  const { host, folder, places, bm } = await takenByAgent(t);
+  const own = ["--run", join(folder, "runs", "h1")];
+  const words = [...READMIT, "--queue-purged"];
+  const env = { NOVA2IRONIC_FAILPOINT: "end.before:1:kill" };
+  const { status, err } = await start([...words, ...own, ...places], { env }).ended;
+  assert.equal(status, 128, err);
+  assert.equal((await bm("bm_service_leases").first()).fenced_by, null);
+  assert.equal((await host("verify", ...places.slice(0, 2))).status, 2);
+  const again = await host(...words);
+  assert.match(again.out, /A may come back: start .*, within \d+ s/, again.err);
+  const known = await host("verify", ...places.slice(0, 2));
+  assert.equal(known.status, 0, known.out + known.err);
+  assert.match((await host(...words)).out, /A is not fenced any more/);
 });
 
 for (const engine of ENGINES)

@@ -24,6 +24,7 @@ export function readLeases(database: Database, host?: string): Promise<readonly 
       age: sql(`${clockOf(database.engine)} - heartbeat_ms`, number),
     },
     ...{ ttl: sql("ttl_ms", number), takes: boolean, fenced_by: text },
+    ...{ fenced: sql(`${clockOf(database.engine)} - fenced_at_ms`, integer) },
   };
   const which = host === undefined ? "" : "WHERE host = ? ";
   return read(

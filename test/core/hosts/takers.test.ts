@@ -7,7 +7,8 @@ import type { Lease } from "../../../src/model/leases.ts";
 const TTL = 60_000;
 
 function lease(host: string, more: Partial<Lease> = {}): Lease {
-  return { host, epoch: 1, age: 5_000, ttl: TTL, takes: true, fenced_by: null, ...more };
+  const fence = { fenced_by: null, fenced: null };
+  return { host, epoch: 1, age: 5_000, ttl: TTL, takes: true, ...fence, ...more };
 }
 
 const dead = (host: string): Lease => lease(host, { age: TTL + 1 });

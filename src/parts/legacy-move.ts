@@ -82,6 +82,8 @@ export interface LegacyHands {
   readonly files: LegacyFiles | null;
   /** Takes boot files back from the tree the journal names. @returns what stayed, and why */
   readonly removeFiles: (root: string, steps: readonly BootStep[]) => Promise<readonly string[]>;
+  /** Hears of a machine that came to its new host, before its end is recorded. */
+  readonly came: (move: LegacyMove) => Promise<void>;
   /** Naive UTC, as `deleted_at` has it. */
   readonly at: () => string;
 }
@@ -156,7 +158,12 @@ async function drive(
   const blind = back || !move.boots ? null : await bootFault(hands, move);
   if (blind !== null) return { is: "other", why: blind };
   await begin(back ? undefined : { move: moveJson(move) });
-  if (stands.is === "after") return back ? ended(hands, machine, goal) : stands;
+  const arrived = async (): Promise<LegacyPosition> => {
+    if (back) return ended(hands, machine, goal);
+    await hands.came(move);
+    return { is: "after", why: null };
+  };
+  if (stands.is === "after") return arrived();
   try {
     await guard(hands, way, first);
     await between("legacy.guarded");
@@ -173,7 +180,7 @@ async function drive(
     if (node.task_state === MIGRATING && !(await hands.release(node, way.ends)))
       return { is: "other", why: `bm_nodes.id=${move.id} was changed while it was moved` };
     await between("legacy.released");
-    return back ? await ended(hands, machine, goal) : { is: "after", why: null };
+    return await arrived();
   } catch (cause) {
     // A row that Nova changed in between: the machine is left as it is, and others go on.
     if (cause instanceof MigrationError && cause.code === "N2I-E300")

@@ -35,9 +35,8 @@ export interface Taking {
   readonly take: (dead: Lease, nodes: readonly string[]) => Promise<Taken>;
 }
 
-/** Machines that came here, and what kept others. */
+/** What kept machines from coming here; who takes them says at once how many came. */
 export interface Taken {
-  readonly moved: number;
   readonly left: readonly Left[];
 }
 
@@ -104,7 +103,6 @@ export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
     for (const node of some) seen.add(node);
     const done = await patiently(ended, () => withoutRefusal(around, from, parts.take(now, some)));
     if (done === null) return "others";
-    if (done.moved > 0) parts.say(`Took ${done.moved} machines of ${from} over.`);
     if (done.left.length > 0) leaves();
     for (const { id, why } of done.left) told.left(`${id} of ${from} was left: ${why}.`);
   }
@@ -124,7 +122,7 @@ async function withoutRefusal(
     if (!(error instanceof MigrationError) || isLocked(error) || isUnanswered(error)) throw error;
     leaves();
     told.left(`Machines of ${from} were left: ${error.message}.`);
-    return { moved: 0, left: [] };
+    return { left: [] };
   }
 }
 

@@ -57,7 +57,6 @@ export function createTaker(parts: Taking): Taker {
     try {
       const done = await patiently(around.ended, parts.goOn);
       if (done === null) return;
-      if (done.moved > 0) say(`Took ${done.moved} machines over that were half way.`);
       if (done.left.length > 0) leaves();
       for (const { id, why } of done.left) around.told.left(`${id} was left: ${why}.`);
     } catch (error) {

@@ -4,8 +4,9 @@ import type { Database } from "../edge/database/open.ts";
 import { read } from "../edge/database/read.ts";
 import { text } from "../edge/database/rows.ts";
 import { isUnanswered } from "../edge/database/statement.ts";
+import { readJournal } from "../edge/disk/journal.ts";
 import { openRun } from "../edge/disk/run-folder.ts";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError, orNull } from "../model/error.ts";
 import type { Taken, Taking } from "./agent-round.ts";
 import { createTaker } from "./agent-take.ts";
 import type { Keep } from "./databases.ts";
@@ -13,7 +14,7 @@ import { rememberGiven } from "./given-file.ts";
 import { downTime } from "./host-down.ts";
 import { askFence } from "./host-fence-command.ts";
 import { type LegacyPlaces, openLegacyPlace } from "./legacy-place.ts";
-import { takeMachines } from "./legacy-take.ts";
+import { openIn, takeMachines } from "./legacy-take.ts";
 import { inRun } from "./run.ts";
 
 /** What an agent is told of taking over. */
@@ -65,11 +66,12 @@ export async function openTaker(
         : (from) => askFence({ fenceCommand, from, run }, new AbortController().signal, { say }),
     aggregates: async () => (await place.world()).aggregates,
     async goOn() {
-      if ((await halfWay(leases, host)).length === 0) return { moved: 0, left: [] };
+      const half = await halfWay(leases, host);
       const taken: Taken[] = [];
       for (const name of await readdir(run)) {
         const from = deadIn(name);
         if (from === null) continue;
+        if (half.length === 0 && !(await isOpen(join(run, name)))) continue;
         taken.push(await refusedAs(name, inDeath(name, false, { from, nodes: [] })));
       }
       const left = taken.flatMap((one) => one.left);
@@ -77,7 +79,7 @@ export async function openTaker(
       for (const uuid of await halfWay(leases, host))
         if (!said.has(`machine:${uuid}`))
           left.push({ id: `machine:${uuid}`, why: "it is half way, by no run of this agent" });
-      return { moved: taken.reduce((sum, { moved }) => sum + moved, 0), left };
+      return { left };
     },
     take: ({ host: from, epoch }, nodes) =>
       inDeath(`${encodeURIComponent(from)}-${epoch}`, true, { from, nodes }),
@@ -88,6 +90,12 @@ export async function openTaker(
 async function halfWay(leases: Database, host: string): Promise<readonly string[]> {
   const mine = "bm_nodes WHERE service_host = ? AND task_state = 'migrating' ORDER BY id";
   return (await read(leases, { uuid: text }, mine, [host])).flatMap(({ uuid }) => uuid ?? []);
+}
+
+/** Whether a run left something open: a machine that it did not claim may have a guard of it. */
+async function isOpen(path: string): Promise<boolean> {
+  const journal = await orNull(openRun(path, { create: false }).then(readJournal));
+  return journal !== null && openIn(journal.entries).length > 0;
 }
 
 /** The host whose death a folder is of; null for any other. */
@@ -106,6 +114,6 @@ async function refusedAs(name: string, taking: Promise<Taken>): Promise<Taken> {
     return await taking;
   } catch (error) {
     if (!(error instanceof MigrationError) || isUnanswered(error)) throw error;
-    return { moved: 0, left: [{ id: `run:${name}`, why: error.message }] };
+    return { left: [{ id: `run:${name}`, why: error.message }] };
   }
 }

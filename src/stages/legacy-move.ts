@@ -16,7 +16,7 @@ import {
   legacyWords,
   openLegacyPlace,
 } from "./legacy-place.ts";
-import { sayPorts } from "./legacy-ports.ts";
+import { tellPorts } from "./legacy-ports.ts";
 import { inRun } from "./run.ts";
 import type { Sink } from "./sink.ts";
 
@@ -44,9 +44,13 @@ export function moveLegacy(words: LegacyMoveWords, sink: Sink): Promise<HostMove
       await sink.confirm(
         `Move ${counts.verdicts.move} machines of ${hosts} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,
       );
+      const ports = async (): Promise<void> => {
+        const { ofThere } = tellPorts(place, sink.result);
+        for await (const some of machinesOf(plan)) await ofThere(some.map(({ move }) => move));
+      };
       const moved = await performLegacy(run, place, plan, sink).finally(() =>
         // Of those that are there, whatever kept the others: the next command may be refused.
-        sayPorts(place, machinesOf(plan), sink.result).catch(() => undefined),
+        ports().catch(() => undefined),
       );
       checkAny(moved);
       return legacyMoved(plan, 0, moved);
@@ -83,7 +87,7 @@ export async function performLegacy(
   place: LegacyPlace,
   plan: MovePlan,
   sink: Pick<Sink, "during" | "say">,
-  how: Pick<Claiming, "silent" | "agent"> = {},
+  how: Omit<Claiming, "hosts"> = {},
 ): Promise<Moved> {
   const { manifest } = plan;
   const leaving = manifest.from.map(({ host }) => host);

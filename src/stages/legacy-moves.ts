@@ -10,6 +10,7 @@ import { ONE_BY_ONE } from "../engine/window-part.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import { isObject } from "../model/json.ts";
+import type { LegacyMove } from "../model/legacy-move.ts";
 import type { NovaTarget } from "../model/nova-plan.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { isUuid } from "../model/uuid.ts";
@@ -87,7 +88,11 @@ export interface Claiming {
   readonly silent?: number;
   /** The host whose agent claims them. */
   readonly agent?: string;
+  /** Hears of each that came to its new host, before its end is written down: who dies between tells it again. */
+  readonly came?: (move: LegacyMove) => Promise<void>;
 }
+
+const NOBODY = (): Promise<void> => Promise.resolve();
 
 /**
  * Nova and nova_bm of these plans, with the locks of the hosts.
@@ -98,7 +103,7 @@ export async function withLegacy<T>(
   run: RunFolder,
   place: LegacyPlace,
   plans: readonly Pick<MovePlan, "manifest">[],
-  { hosts, silent, agent }: Claiming,
+  { hosts, silent, agent, came = NOBODY }: Claiming,
   work: (legacy: LegacySession) => Promise<T>,
 ): Promise<T> {
   for (const { manifest } of plans) {
@@ -113,7 +118,7 @@ export async function withLegacy<T>(
       await session.begin("nova", place.identity);
       await session.begin("nova_bm", place.source);
       const target = createNovaTarget(place.database, place.identity, failpoint);
-      const hands = handsOf(place, target, { owner, hosts: locks, silent });
+      const hands = handsOf(place, target, { owner, hosts: locks, silent, came });
       return work({ session, hands, target });
     });
   } finally {
@@ -125,17 +130,18 @@ interface Handy {
   readonly owner: Awaited<ReturnType<typeof ownerOf>>;
   readonly hosts: Locks;
   readonly silent: number | undefined;
+  readonly came: LegacyHands["came"];
 }
 
 function handsOf(
   place: LegacyPlace,
   nova: NovaTarget,
-  { owner, hosts, silent }: Handy,
+  { owner, hosts, silent, came }: Handy,
 ): LegacyHands {
   const { leases } = place;
   const quiet = silent === undefined ? {} : { silent };
   return {
-    ...{ nova, look: place.look, services: servicesOf(place), files: place.boots.files },
+    ...{ nova, came, look: place.look, services: servicesOf(place), files: place.boots.files },
     removeFiles: (root, steps) => removeBoot(root, steps, failpoint),
     claim: (seen, to, prev) => claimNode(leases, seen, { to, prev, ...quiet }),
     release: (seen, state) => releaseNode(leases, seen, state),

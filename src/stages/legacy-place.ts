@@ -1,5 +1,5 @@
 import type { LegacyNow } from "../core/hosts/legacy-way.ts";
-import { identify, needColumns } from "../edge/database/identity.ts";
+import { identify } from "../edge/database/identity.ts";
 import type { Database } from "../edge/database/open.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { nodesById } from "../edge/leases/nodes.ts";
@@ -7,8 +7,8 @@ import { needLeases } from "../edge/leases/schema.ts";
 import { readComputeHosts } from "../edge/nova/services.ts";
 import { readSchema } from "../edge/nova-bm/open.ts";
 import {
-  LEGACY_COLUMNS,
   legacyTenants,
+  needLegacyColumns,
   networkHosts,
   openFreshComputes,
 } from "../edge/nova-write/legacy.ts";
@@ -35,6 +35,8 @@ export interface LegacyPlace extends HostPlace {
   readonly source: ServerIdentity;
   /** Reads what both hold of machines, in their order. */
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
+  /** Opens the same anew for these machines alone, by bm_nodes.uuid. */
+  readonly lookAt: (nodes: readonly string[]) => Promise<LegacyPlace["look"]>;
   /** Boot files of this host. */
   readonly boots: Boots;
   readonly networks: (hosts: readonly string[]) => Promise<readonly string[]>;
@@ -56,7 +58,7 @@ export async function openLegacyPlace(
   const { novaDb, novaApiDb } = words;
   // Machines of nova-baremetal are none of Ironic's.
   const nova = await openHostPlace(given({ novaDb, novaApiDb }), keep, { readOnly }, say);
-  await needColumns(nova.database, "--nova-db", LEGACY_COLUMNS);
+  await needLegacyColumns(nova.database);
   const leases = keep(await openRole("nova-bm-db", novaBmDb, { readOnly, autocommit: !readOnly }));
   await readSchema(leases);
   await needLeases(leases);
@@ -65,6 +67,7 @@ export async function openLegacyPlace(
   return {
     ...{ ...nova, leases, source: await identify(leases) },
     look: await looking(nova.database, leases),
+    lookAt: (nodes) => looking(nova.database, leases, nodes),
     boots: await openBoots(words, leases),
     networks: (hosts) => networkHosts(nova.database, hosts),
   };
@@ -107,8 +110,12 @@ function rights(readOnly: boolean): Privileges {
   ]);
 }
 
-async function looking(nova: Database, leases: Database): Promise<LegacyPlace["look"]> {
-  const computesOf = await openFreshComputes(nova);
+async function looking(
+  nova: Database,
+  leases: Database,
+  some?: readonly string[],
+): Promise<LegacyPlace["look"]> {
+  const computesOf = await openFreshComputes(nova, some);
   return async (moves) => {
     const nodes = await nodesById(
       leases,

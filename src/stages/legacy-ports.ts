@@ -2,33 +2,29 @@ import { standing, wayThere } from "../core/hosts/legacy-way.ts";
 import { read } from "../edge/database/read.ts";
 import { string, text } from "../edge/database/rows.ts";
 import { readBootFacts } from "../edge/leases/boot.ts";
+import type { LegacyMove } from "../model/legacy-move.ts";
 import { shellWord } from "../model/text.ts";
-import type { LegacyMachine } from "../parts/legacy-move.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
 
 /**
- * Says how Neutron's ports learn of the new host, of machines that are there: until then one that restarts asks
- * the old one for its boot files. One that stayed is still booted by that.
+ * Says how Neutron's ports learn of the new host: until then a machine that restarts asks the old one for its
+ * boot files.
  *
  * @source facts/systems.md A2 H9, A5
  */
-export async function sayPorts(
+export function tellPorts(
   { leases, look }: Pick<LegacyPlace, "leases" | "look">,
-  all: AsyncIterable<readonly LegacyMachine[]>,
   tell: (text: string) => void,
-): Promise<void> {
-  const rows = await read(leases, { host: string, my_ip: text }, "bm_service_leases");
-  const ips = new Map(rows.map((row) => [row.host, row.my_ip]));
+) {
   let told = false;
-  for await (const batch of all) {
-    const now = await look(batch.map(({ move }) => move));
-    const there = batch.filter(({ move }, at) => {
-      const seen = now[at];
-      return seen !== undefined && standing(wayThere(move), seen).is === "after";
-    });
-    const booted = there.flatMap(({ move: { id, to, tenant, boots } }) =>
+  /** Of machines that came to their new host. */
+  async function of(moves: readonly LegacyMove[]): Promise<void> {
+    const booted = moves.flatMap(({ id, to, tenant, boots }) =>
       tenant === null || !boots ? [] : [{ id, to, instance: tenant.uuid }],
     );
+    if (booted.length === 0) return;
+    const rows = await read(leases, { host: string, my_ip: text }, "bm_service_leases");
+    const ips = new Map(rows.map((row) => [row.host, row.my_ip]));
     const facts = await readBootFacts(leases, booted);
     for (const { id, to } of booted)
       for (const vif of facts.get(id)?.vifs ?? []) {
@@ -37,6 +33,19 @@ export async function sayPorts(
         tell(commandOf(vif, to, ips.get(to) ?? `MY_IP_OF_${to}`));
       }
   }
+  return {
+    of,
+    /** Of those that are there: one that stayed is still booted by its old host. @returns which are */
+    async ofThere(moves: readonly LegacyMove[]): Promise<readonly LegacyMove[]> {
+      const now = await look(moves);
+      const there = moves.filter((move, at) => {
+        const seen = now[at];
+        return seen !== undefined && standing(wayThere(move), seen).is === "after";
+      });
+      await of(there);
+      return there;
+    },
+  };
 }
 
 /** The three options that nova-baremetal gives a port. @source nova@2014.2:nova/virt/baremetal/pxe.py dhcp_options_for_instance */

@@ -1,3 +1,4 @@
+import { isLockedByNobody } from "../core/hosts/legacy-way.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { liftFence, readLeases } from "../edge/leases/leases.ts";
 import { nodesOf, takenNodes } from "../edge/leases/nodes.ts";
@@ -118,6 +119,9 @@ async function heldBy({ leases, database }: LegacyPlace, host: string): Promise<
     for (const { uuid, task_state } of page) if (task_state === MIGRATING) half.push(uuid);
   for (const { node, task_state } of named)
     if (task_state === MIGRATING && node !== null && !half.includes(node)) half.push(node);
+  const locked = named.filter(
+    (one) => isLockedByNobody(one) && one.task_state !== MIGRATING && !taken.includes(one.uuid),
+  );
   return [
     ...(taken.length === 0
       ? []
@@ -126,6 +130,14 @@ async function heldBy({ leases, database }: LegacyPlace, host: string): Promise<
       ? []
       : [
           `machines of ${host} are half way, take them back or end their move: ${listed(half, NAMED)}`,
+        ]),
+    ...(locked.length === 0
+      ? []
+      : [
+          `instances of ${host} are locked by nobody, as a move that died leaves them: take it back or end it, or unlock them: ${listed(
+            locked.map(({ uuid }) => uuid),
+            NAMED,
+          )}`,
         ]),
   ];
 }

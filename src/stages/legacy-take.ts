@@ -4,14 +4,16 @@ import { readLeases } from "../edge/leases/leases.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
+import type { Entry } from "../model/journal.ts";
+import type { LegacyMove } from "../model/legacy-move.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-move.ts";
 import type { Taken } from "./agent-round.ts";
 import { openMovePlan } from "./host-files.ts";
 import { performLegacy } from "./legacy-move.ts";
-import { machinesOf, moveMachines, withLegacy } from "./legacy-moves.ts";
+import { moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
 import { makeLegacy } from "./legacy-plan.ts";
-import { sayPorts } from "./legacy-ports.ts";
+import { tellPorts } from "./legacy-ports.ts";
 import type { Sink } from "./sink.ts";
 
 /** Machines of a host whose lease is fenced, and who takes them. */
@@ -28,12 +30,13 @@ interface TakeAsked {
 const MODE = { mode: "takeover", fences: false } as const;
 
 interface TakenHere extends Taken {
+  readonly moved: number;
   readonly stopped: boolean;
 }
 
 /**
  * Takes machines of a fenced host over, and nobody is asked: goes on with those that this run left under
- * way, then plans and moves the rest.
+ * way, then plans and moves the rest. How many came is said at once, whatever breaks afterwards.
  *
  * @param run held by the caller
  * @throws MigrationError N2I-E316 where the lease is not fenced, N2I-E362 when another has a host's lock
@@ -47,17 +50,24 @@ export async function takeMachines(
   const [lease] = await readLeases(place.leases, from);
   const unfenced = new MigrationError("N2I-E316", `the lease of ${from} is not fenced`);
   if (lease === undefined) throw unfenced;
-  const silent = lease.ttl;
-  // What is this host's by now goes on, also where its old one was let back meanwhile.
-  const gone = await goOn(run, place, { from, to, silent }, say);
-  await sayPorts(place, gone.machines(), say);
+  const open = openIn((await readJournal(run)).entries);
+  const ids = [...nodes, ...open.map(({ id }) => id)];
+  // An agent lives for months: what nova-computes made meanwhile is read anew for each few machines.
+  const now = { ...place, look: await place.lookAt(ids) };
+  const taking = { run, place: now, from, to, silent: lease.ttl, say };
+  const gone = await goOn(taking, open);
   const asked = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...gone.unclaimed]);
   const rest = [...asked].filter((uuid) => !gone.done.has(uuid));
   if (rest.length === 0 || gone.stopped)
     return { moved: gone.done.size, left: gone.left, stopped: gone.stopped };
-  if (lease.fenced_by === null) throw unfenced;
+  if (lease.fenced_by === null) {
+    if (nodes.length > 0) throw unfenced;
+    const given = await letGo(taking, new Set(gone.unclaimed));
+    const left = [...gone.left, ...given.left];
+    return { moved: gone.done.size, left, stopped: given.stopped };
+  }
   const words = { run: run.path, node: rest, to: [to], serviceDownTime: down };
-  const made = await makeLegacy(run, place, MODE, words, quietly(say));
+  const made = await makeLegacy(run, now, MODE, words, quietly(say));
   const plan = await openMovePlan(made.path);
   const told: Left[] = [];
   for await (const batch of plan.lines())
@@ -71,9 +81,8 @@ export async function takeMachines(
   const moved =
     made.manifest.counts.verdicts.move === 0
       ? none
-      : await performLegacy(run, place, plan, quietly(say), { silent, agent: to }).finally(() =>
-          // Of those that are there, whatever kept the others: no later round is about them.
-          sayPorts(place, machinesOf(plan), say).catch(() => undefined),
+      : await counting(taking, `of ${from} over`, ({ came }) =>
+          performLegacy(run, now, plan, quietly(say), { silent: lease.ttl, agent: to, came }),
         );
   return {
     moved: gone.done.size + moved.made + moved.found,
@@ -82,50 +91,103 @@ export async function takeMachines(
   };
 }
 
+interface Taking {
+  readonly run: RunFolder;
+  readonly place: LegacyPlace;
+  readonly from: string;
+  readonly to: string;
+  /** Milliseconds. */
+  readonly silent: number;
+  readonly say: (text: string) => void;
+}
+
+/** Machines that a run began, and of which it did not write down the end. */
+export function openIn(entries: readonly Entry[]): readonly LegacyMachine[] {
+  const open = [...begunIn(entries, LEGACY)].filter(([, begun]) => begun.open);
+  return begunMachines(new Map(open));
+}
+
+/** Says of each machine that comes how its ports learn of it, and in the end how many came. */
+async function counting<T>(
+  { place, say }: Pick<Taking, "place" | "say">,
+  what: string,
+  work: (coming: {
+    readonly came: (move: LegacyMove) => Promise<void>;
+    /** Tells of those that came before. */
+    readonly cameBefore: (moves: readonly LegacyMove[]) => Promise<void>;
+  }) => Promise<T>,
+): Promise<T> {
+  const ports = tellPorts(place, say);
+  let count = 0;
+  try {
+    return await work({
+      async came(move) {
+        await ports.of([move]);
+        count += 1;
+      },
+      async cameBefore(moves) {
+        count += (await ports.ofThere(moves)).length;
+      },
+    });
+  } finally {
+    if (count > 0) say(`Took ${count} machines ${what}.`);
+  }
+}
+
 /**
- * Machines that this run claimed, and died over. One that the host owns still is none of them: it is looked at
- * anew, as the host may live by now.
+ * Goes on with machines that this run claimed, and died over. One that the host owns still is none of them: it is
+ * looked at anew, as the host may live by now.
  */
-async function goOn(
-  run: RunFolder,
-  place: LegacyPlace,
-  { from, to, silent }: Pick<TakeAsked, "from" | "to"> & { readonly silent: number },
-  say: (text: string) => void,
-) {
-  const { entries } = await readJournal(run);
-  const open = new Set(
-    [...begunIn(entries, LEGACY)].filter(([, { open }]) => open).map(([id]) => id),
-  );
+async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
+  const { run, place, from, to, silent, say } = taking;
   const none: readonly Left[] = [];
-  const nothing = {
-    ...{ done: new Set<string>(), left: none, stopped: false },
-    machines: () => once<LegacyMachine>([]),
-  };
-  if (open.size === 0) return { ...nothing, unclaimed: [] };
-  const begun = begunMachines(begunIn(entries, LEGACY)).filter(({ id }) => open.has(id));
-  const now = await place.look(begun.map(({ move }) => move));
+  const nothing = { done: new Set<string>(), left: none, stopped: false };
+  if (open.length === 0) return { ...nothing, unclaimed: [] };
+  const now = await place.look(open.map(({ move }) => move));
   const isLeft = (at: number): boolean => now[at]?.node?.service_host === from;
-  const unclaimed = begun.filter((_machine, at) => isLeft(at)).map(({ id }) => id.toLowerCase());
-  const machines = begun.filter((_machine, at) => !isLeft(at));
+  const unclaimed = open.filter((_machine, at) => isLeft(at)).map(({ id }) => id.toLowerCase());
+  const machines = open.filter((_machine, at) => !isLeft(at));
   if (machines.length === 0) return { ...nothing, unclaimed };
   say(`${machines.length} machines are under way since this run was stopped: they go on.`);
   const hosts = machines.flatMap(({ move }) => [move.from, move.to]);
-  const how = { hosts, silent, agent: to };
-  const { left, stopped } = await withLegacy(run, place, [], how, (legacy) =>
-    moveMachines(
-      legacy,
-      () => once(machines),
-      // They are this host's, whatever their old one does.
-      () => Promise.resolve(),
-      () => undefined,
-    ),
+  const { left, stopped } = await counting(
+    taking,
+    "over that were half way",
+    async ({ came, cameBefore }) =>
+      withLegacy(run, place, [], { hosts, silent, agent: to, came }, async (legacy) => {
+        await cameBefore(machines.map(({ move }) => move));
+        return moveMachines(
+          legacy,
+          () => once(machines),
+          // They are this host's, whatever their old one does.
+          () => Promise.resolve(),
+          () => undefined,
+        );
+      }),
   );
   const stayed = new Set(left.map(({ id }) => id));
   const done = machines.filter(({ id }) => !stayed.has(`machine:${id}`));
   return {
     ...{ done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed, left, stopped },
-    machines: () => once(done),
   };
+}
+
+/** Gives machines back that were not claimed, as their host lives again: all there is of it is an instance's guard. */
+async function letGo(
+  { run, place, from, to }: Taking,
+  unclaimed: ReadonlySet<string>,
+): Promise<{ readonly left: readonly Left[]; readonly stopped: boolean }> {
+  const left: Left[] = [];
+  const how = { hosts: [from, to], agent: to };
+  const { stopped } = await withLegacy(run, place, [], how, (legacy) =>
+    returnMachines(
+      legacy,
+      (ours) => begunMachines(ours).filter(({ id }) => unclaimed.has(id.toLowerCase())),
+      (rows) => left.push(...rows),
+      () => undefined,
+    ),
+  );
+  return { left, stopped };
 }
 
 async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {

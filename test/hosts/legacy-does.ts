@@ -35,7 +35,7 @@ interface Doing {
 
 /** Moves machines, or gives them back, in a run of this name; a death leaves its locks where they are. */
 export async function does(
-  { withPlace, runOf }: LegacyCloud,
+  { withPlace, runOf }: Pick<LegacyCloud, "withPlace" | "runOf">,
   name: string,
   { ids = [1, 2, 3], to = "B", moves, back = false, dies }: Doing = {},
 ) {
@@ -83,6 +83,7 @@ interface Taking extends BootPlaces {
   readonly ids?: readonly number[];
   /** Seconds. */
   readonly down?: number;
+  readonly say?: (text: string) => void;
 }
 
 /** What an agent does once it has fenced a host. */
@@ -91,12 +92,11 @@ export function takes(
   name: string,
   from: string,
   to: string,
-  { ids = [1, 2], down = 60, ...more }: Taking = {},
+  { ids = [1, 2], down = 60, say = () => undefined, ...more }: Taking = {},
 ) {
   const nodes = ids.map((id) => moveOf(id).uuid);
   return withPlace(
-    async (place) =>
-      takeMachines(await runOf(name), place, { from, to, nodes, down }, { say: () => undefined }),
+    async (place) => takeMachines(await runOf(name), place, { from, to, nodes, down }, { say }),
     more,
   );
 }

@@ -39,6 +39,12 @@ test("a fenced host gets its lease back once nothing stands against it, and says
   await nova("instances").where({ id: 1 }).update({ task_state: "migrating" });
   await refused(/machines of A are half way, .*: a0+-/, word);
   await nova("instances").where({ id: 1 }).update({ task_state: null });
+  await nova("instances").where({ id: 1 }).update({ locked: true });
+  await refused(
+    /instances of A are locked by nobody, as a move that died leaves them: .*: b0+-/,
+    word,
+  );
+  await nova("instances").where({ id: 1 }).update({ locked_by: "owner" });
   await bm("bm_nodes").where({ id: 1 }).update({ service_host: "C" });
   await refused(/instances name A whose machines others have: b0+-/, word);
   await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A" });

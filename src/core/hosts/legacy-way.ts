@@ -91,7 +91,19 @@ function keepsLock(way: LegacyWay, now: LegacyNow): boolean {
   const { move, goal } = way;
   if (goal !== move.from || now.node?.service_epoch !== move.epoch) return false;
   const tenant = liveTenant(way, now);
-  return tenant?.locked === true && tenant.locked_by === null && move.tenant?.locked !== true;
+  return tenant !== null && isLockedByNobody(tenant) && move.tenant?.locked !== true;
+}
+
+/**
+ * Whether a move that died locked it: Nova names whoever locks one, and a move leaves that empty.
+ *
+ * @source nova@2013.2:nova/compute/api.py lock: locked_by is owner or admin
+ */
+export function isLockedByNobody({
+  locked,
+  locked_by,
+}: Pick<LegacyTenant, "locked" | "locked_by">): boolean {
+  return locked && locked_by === null;
 }
 
 function nodeFault(
@@ -110,7 +122,9 @@ function nodeFault(
   return right ? null : `${place}: somebody changed it since`;
 }
 
-function tenantFault({ move, goal, other }: LegacyWay, { node, tenant }: LegacyNow): string | null {
+function tenantFault(way: LegacyWay, now: LegacyNow): string | null {
+  const { move, goal, other } = way;
+  const { node, tenant } = now;
   const { tenant: was } = move;
   if (was === null) return null;
   const claimed = node?.task_state === MIGRATING || node?.service_host === goal;
@@ -118,7 +132,8 @@ function tenantFault({ move, goal, other }: LegacyWay, { node, tenant }: LegacyN
     return claimed ? null : `instance ${was.uuid} was deleted since`;
   if (![goal, other, was.host].includes(tenant.host ?? "") || !sameUuid(tenant.node, was.node))
     return `instances.host is ${tenant.host ?? "none"} on node ${tenant.node ?? "none"} by now`;
-  const done = node?.service_host === goal && node.task_state !== MIGRATING;
+  // A lock that is to be taken away waits until Nova is done with it.
+  const done = node?.service_host === goal && node.task_state !== MIGRATING && !keepsLock(way, now);
   return done || [null, MIGRATING, was.task_state].includes(tenant.task_state)
     ? null
     : `Nova began ${tenant.task_state} on instance ${was.uuid}`;

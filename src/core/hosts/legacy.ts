@@ -10,6 +10,7 @@ import {
 } from "../../model/legacy-move.ts";
 import { listed, NAMED, showColumn } from "../../model/text.ts";
 import { same } from "./keeps.ts";
+import { isLockedByNobody } from "./legacy-way.ts";
 import { createMoves, type MoveAsked, type MoveWorld } from "./moves.ts";
 import { isLive } from "./takers.ts";
 
@@ -90,7 +91,7 @@ function isBegun({ task_state }: LegacyNode): boolean {
 
 /** Whether somebody died over its instance, before the machine was claimed: locked and nobody's lock. */
 function isGuarded({ tenant }: LegacyFound): boolean {
-  return tenant?.task_state === MIGRATING && tenant.locked && tenant.locked_by === null;
+  return tenant?.task_state === MIGRATING && isLockedByNobody(tenant);
 }
 
 /** Whether its host died in a deploy, also where somebody died over it since. @source systems.md A6 A-14 */
@@ -151,6 +152,12 @@ function judge(
       "N2I-D282",
       at,
       `service_host is ${from}, service_epoch ${node.service_epoch}`,
+    ),
+    ...findingIf(
+      tenant !== null && isLockedByNobody(tenant) && tenant.task_state !== MIGRATING,
+      "N2I-D290",
+      of,
+      "locked is 1, and locked_by is NULL",
     ),
     ...judgePair(node, tenant, owned),
     ...findingIf(volumes.length > 0, "N2I-D284", of, listed(volumes, NAMED)),
@@ -213,12 +220,12 @@ function moveOf(
   };
 }
 
-/** Whoever died over it locked an instance that nobody had locked, and left `locked_by` empty. */
+/** Whoever died over it locked an instance that nobody had locked, whatever cleared its task_state since. */
 function tenantOf(tenant: LegacyTenant, dies: boolean): LegacyTenantMove {
-  const { id, uuid, node, host, locked, locked_by, vm_state, task_state } = tenant;
-  const ours = task_state === MIGRATING && locked_by === null;
+  const { id, uuid, node, host, vm_state, task_state } = tenant;
+  const locked = tenant.locked && !isLockedByNobody(tenant);
   return {
-    ...{ id, uuid, node: node ?? "", host: host ?? "", locked: locked && !ours },
+    ...{ id, uuid, node: node ?? "", host: host ?? "", locked },
     task_state: dies && task_state !== MIGRATING ? task_state : null,
     ...{ before: vm_state, after: dies ? "error" : vm_state },
   };

@@ -1,16 +1,30 @@
+import { MigrationError } from "../../model/error.ts";
 import { groupedBy } from "../../model/grouped.ts";
 import type { OwnedCompute } from "../../model/host-move.ts";
 import type { LegacyTenant } from "../../model/legacy-move.ts";
 import { softDeleted } from "../database/deleted.ts";
-import { columnNames, tableNames } from "../database/identity.ts";
+import { columnNames, needColumns, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { boolean, integer, number, spellings, string, text } from "../database/rows.ts";
 import { openOwners } from "./by-node.ts";
 import { computeHosts } from "./hosts.ts";
 
-/** Columns that a move of machines of nova-baremetal needs besides; Havana has them all. */
-export const LEGACY_COLUMNS = { instances: ["locked", "locked_by", "kernel_id", "ramdisk_id"] };
+/**
+ * Sees that Nova has the columns that a move of machines of nova-baremetal needs besides.
+ *
+ * @throws MigrationError N2I-E203
+ */
+export async function needLegacyColumns(database: Database): Promise<void> {
+  const needed = ["locked", "kernel_id", "ramdisk_id"];
+  await needColumns(database, "--nova-db", { instances: needed });
+  if ((await columnNames(database, "instances")).includes("locked_by")) return;
+  throw new MigrationError(
+    "N2I-E203",
+    `--nova-db ${database.shown}: instances lacks locked_by, which came with Havana: whose lock an instance has cannot be told, the tenant's or that of a move`,
+    { fix: "Upgrade Nova to Havana first." },
+  );
+}
 
 const TENANT = {
   ...{ id: number, uuid: string, host: text, node: text, vm_state: text, task_state: text },
@@ -31,8 +45,9 @@ export async function legacyTenants(
 export function instancesOn(
   database: Database,
   host: string,
-): Promise<readonly Pick<LegacyTenant, "uuid" | "node" | "task_state">[]> {
-  const fields = { uuid: string, node: text, task_state: text };
+): Promise<readonly Pick<LegacyTenant, "uuid" | "node" | "task_state" | "locked" | "locked_by">[]> {
+  const { uuid, node, task_state, locked, locked_by } = TENANT;
+  const fields = { uuid, node, task_state, locked, locked_by };
   return read(database, fields, "instances WHERE deleted = 0 AND host = ? ORDER BY id", [host]);
 }
 
@@ -40,14 +55,18 @@ export function instancesOn(
  * Reads live compute nodes by the machine they name, those too that a nova-compute made since this was
  * opened: it does as soon as a machine is its own.
  *
+ * @param some machines of which alone is asked: of those also what was deleted when this was opened, and is not
+ *   any more
  * @source systems.md A2 H5
  */
 export async function openFreshComputes(
   database: Database,
+  some?: readonly string[],
 ): Promise<(nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly OwnedCompute[]>>> {
   const newest = { id: sql("COALESCE(MAX(id), 0)", number) };
   const [{ id: last } = { id: 0 }] = await read(database, newest, "compute_nodes");
-  const known = await openOwners(database);
+  const known = some === undefined ? await openOwners(database) : null;
+  const ids = some === undefined ? [] : await computesEver(database, some);
   const { host, from, byHost } = await computeHosts(database);
   const fields = {
     ...{
@@ -60,9 +79,10 @@ export async function openFreshComputes(
     ...{ hypervisor_hostname: string, hypervisor_type: text },
   };
   return async (nodes) => {
-    const old = await known(nodes);
+    const old = (await known?.(nodes)) ?? new Map<string, readonly OwnedCompute[]>();
     const names = spellings(nodes);
-    const since = `${from} WHERE c.deleted = 0 AND c.id > ${last} AND c.hypervisor_hostname IN (...) ORDER BY c.id`;
+    const which = ids.length === 0 ? "" : ` OR c.id IN (${ids.join()})`;
+    const since = `${from} WHERE c.deleted = 0 AND (c.id > ${last}${which}) AND c.hypervisor_hostname IN (...) ORDER BY c.id`;
     const fresh = groupedBy(
       await read(database, fields, since, names),
       (row) => row.hypervisor_hostname.toLowerCase(),
@@ -75,6 +95,15 @@ export async function openFreshComputes(
       }),
     );
   };
+}
+
+/** Ids of rows that ever named these machines: the one walk through the table, as the column has no index. */
+async function computesEver(
+  database: Database,
+  nodes: readonly string[],
+): Promise<readonly number[]> {
+  const named = "compute_nodes WHERE hypervisor_hostname IN (...)";
+  return (await read(database, { id: number }, named, spellings(nodes))).map(({ id }) => id);
 }
 
 /** What keeps an instance on the host it is on, by its uuid in lower case. */

@@ -42,4 +42,8 @@ export const LEGACY_MOVES = {
     "the TFTP tree of the new host has no boot loader",
     "Machines ask it for pxelinux.0 before anything else. Put it there, and ldlinux.c32 with syslinux 5 and later, before one restarts.",
   ),
+  "N2I-D290": note(
+    "the instance is locked, and nobody locked it",
+    "Nova names whoever locks an instance. A move that died leaves one locked by nobody, and this move ends with it unlocked. One that was locked before Havana is such a one as well: lock it again afterwards.",
+  ),
 };

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { takeMachines } from "../../src/stages/legacy-take.ts";
+import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
+import { does, takes } from "./legacy-does.ts";
+
+const LEASE = { host: "A", epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
+const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
+
+/** A is dead and fenced. */
+async function fenced(t: TestContext, machines: number): Promise<LegacyCloud> {
+  const cloud = await legacyCloud(t, { machines });
+  assert.ok(cloud);
+  await cloud.bm("bm_service_leases").insert({ ...LEASE, fenced_by: "B" });
+  return cloud;
+}
+
+/** Its first machine, over which its taker dies. */
+async function dies(cloud: LegacyCloud, name: string, point: string): Promise<void> {
+  await assert.rejects(does(cloud, name, { ids: [1], dies: { point, at: 1 } }), /legacy\./);
+}
+
+/** What its tenant boots by, in a copy of A's tree, and an empty one of whoever takes it. */
+function trees({ folder }: LegacyCloud) {
+  const [own, old] = [join(folder, "own"), join(folder, "old")];
+  const instance = String(moveOf(1).tenant?.uuid);
+  mkdirSync(own);
+  mkdirSync(join(old, instance), { recursive: true });
+  for (const image of ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"])
+    writeFileSync(join(old, instance, image), image);
+  return { tftpRoot: own, tftpFrom: [`A=${old}`], rootUuid: [`${moveOf(1).uuid}=${ROOT}`] };
+}
+
+test("who takes a machine takes the lock away of one who died, also where the old nova-compute started since", async (t) => {
+  const cloud = await fenced(t, 1);
+  const { bm, nova } = cloud;
+  await bm("bm_nodes").update({ deploy_key: "KEY" });
+  await dies(cloud, "one", "legacy.guarded");
+  await nova("instances").update({ task_state: null });
+  assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A - 1");
+  const { moved, left } = await takes(cloud, "two", "A", "C", { ids: [1], ...trees(cloud) });
+  assert.equal(moved, 1, JSON.stringify(left));
+  assert.equal((await cloud.rows()).machines[0], "1 C 1 active - | C - 0");
+});
+
+test("a lock that a person put on an instance goes along, and one of nobody is told", async (t) => {
+  const cloud = await fenced(t, 1);
+  const { bm, nova, host } = cloud;
+  await bm("bm_nodes").update({ deploy_key: "KEY" });
+  await bm("bm_service_leases").delete();
+  const { tftpRoot, tftpFrom, rootUuid } = trees(cloud);
+  const tree = [
+    "--tftp-root",
+    tftpRoot,
+    "--tftp-from",
+    `${tftpFrom}`,
+    "--root-uuid",
+    `${rootUuid}`,
+  ];
+  const plan = ["host", "plan", "--from", "A", "--to", "B", "--service-down-time", "0.1", ...tree];
+  await nova("instances").update({ locked: true });
+  assert.match((await host(...plan, "-f", "json")).out, /N2I-D290/);
+  await nova("instances").update({ locked_by: "admin" });
+  assert.doesNotMatch((await host(...plan, "-f", "json")).out, /N2I-D290/);
+  const moved = await host("host", "move", "--yes");
+  assert.equal(moved.status, 0, moved.out + moved.err);
+  assert.equal((await cloud.rows()).machines[0], "1 B 1 active - | B - 1");
+});
+
+test("a machine that was guarded and not claimed is let go once its host has its lease again", async (t) => {
+  const cloud = await fenced(t, 1);
+  const { bm, nova } = cloud;
+  const before = await cloud.dump();
+  await dies(cloud, "one", "legacy.guarded");
+  await bm("bm_service_leases").update({ fenced_by: null });
+  await nova("instances").update({ task_state: "powering-off" });
+  const busy = await takes(cloud, "one", "A", "B", { ids: [] });
+  assert.match(JSON.stringify(busy.left), /Nova began powering-off/);
+  assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A powering-off 1");
+  await nova("instances").update({ task_state: null });
+  assert.deepEqual(await takes(cloud, "one", "A", "B", { ids: [] }), {
+    ...{ moved: 0, left: [], stopped: false },
+  });
+  await bm("bm_service_leases").update({ fenced_by: "B" });
+  assert.equal(await cloud.dump(), before);
+});
+
+test("ports are told of once more where the agent died before it could", async (t) => {
+  const cloud = await fenced(t, 1);
+  await cloud.bm("bm_nodes").update({ deploy_key: "KEY" });
+  const more = { ids: [1], ...trees(cloud) };
+  const broken = (text: string): void => {
+    if (text.startsWith("openstack")) throw new Error("died");
+  };
+  await assert.rejects(takes(cloud, "one", "A", "B", { ...more, say: broken }), /died/);
+  assert.equal((await cloud.rows()).machines[0], "1 B 1 active - | B - 0");
+  const said: string[] = [];
+  await takes(cloud, "one", "A", "B", { ...more, say: (text) => said.push(text) });
+  assert.match(said.join("\n"), /^openstack port set --host B .* c0.*-0+1$/m);
+  assert.match(said.join("\n"), /^Took 1 machines over that were half way\.$/m);
+  const again: string[] = [];
+  await takes(cloud, "one", "A", "B", { ids: [], say: (text) => again.push(text) });
+  assert.deepEqual(again, []);
+});
+
+test("what came is said though what follows is refused", async (t) => {
+  const cloud = await fenced(t, 2);
+  await dies(cloud, "one", "legacy.claimed");
+  await cloud.bm("bm_service_leases").update({ fenced_by: null });
+  const said: string[] = [];
+  const say = (text: string): number => said.push(text);
+  await assert.rejects(takes(cloud, "one", "A", "B", { ids: [2], say }), /N2I-E316|not fenced/);
+  assert.match(said.join("\n"), /Took 1 machines over that were half way/);
+});
+
+test("an agent sees a compute node that was deleted when it looked, and is not any more", async (t) => {
+  const cloud = await fenced(t, 2);
+  const { nova } = cloud;
+  const { id: _, ...row } = await nova("compute_nodes").where({ id: 2 }).first();
+  const gone = { deleted: 500, deleted_at: "2014-06-01 12:00:00" };
+  await nova("compute_nodes").insert({ ...row, id: 500, service_id: 2, ...gone });
+  await cloud.withPlace(async (opened) => {
+    /** Nova's own nova-compute of B brings it back once the machine is its own. */
+    const lookAt: typeof opened.lookAt = async (nodes) => {
+      const look = await opened.lookAt(nodes);
+      return async (moves) => {
+        const { service_host } = await cloud.bm("bm_nodes").where({ id: 2 }).first();
+        const lives = { deleted: 0, deleted_at: null };
+        if (service_host === "B") await nova("compute_nodes").where({ id: 500 }).update(lives);
+        return look(moves);
+      };
+    };
+    const place = { ...opened, lookAt };
+    const asked = { from: "A", to: "B", nodes: [moveOf(2).uuid], down: 60 };
+    const run = await cloud.runOf("one");
+    assert.equal((await takeMachines(run, place, asked, { say: () => undefined })).moved, 1);
+  });
+  const { computes } = await cloud.rows();
+  assert.deepEqual(computes, ["1 A 01", "90 B 90", "91 C 91", "500 B 02"]);
+});

@@ -25,8 +25,8 @@ export interface Taking {
   readonly clock: () => number;
   /** Of all compute hosts, as Nova has them now. */
   readonly services: () => Promise<readonly ComputeHost[]>;
-  /** The site's own fence. @throws MigrationError unless the host is down for certain */
-  readonly fence: ((host: string) => Promise<void>) | null;
+  /** The site's own fence, until it is aborted. @throws MigrationError unless the host is down for certain */
+  readonly fence: ((host: string, signal: AbortSignal) => Promise<void>) | null;
   /** Host -> its aggregates; null where nobody knows. */
   readonly aggregates: () => Promise<ReadonlyMap<string, readonly number[]> | null>;
   /** Goes on with machines of this host that are half way, if there are any. */
@@ -47,6 +47,8 @@ export interface Around {
   readonly told: ReturnType<typeof createTold>;
   /** Nothing more is to be taken. */
   readonly ended: () => boolean;
+  /** Aborted by then. */
+  readonly signal: AbortSignal;
   /** Some machine was left, and may be half way. */
   readonly leaves: () => void;
 }
@@ -146,7 +148,7 @@ function isLocked(error: unknown): boolean {
 
 /** One agent at a time: whether the host is fenced then, by this one or another. */
 async function fenceHost(around: Around, from: string): Promise<boolean> {
-  const { parts, ended } = around;
+  const { parts, ended, signal } = around;
   const { leases, host, say } = parts;
   const holding = { owner: `agent of ${host}`, ttl: LOCK };
   const lock = () => holdLocks(leases, [{ kind: "host", name: from }], holding);
@@ -159,7 +161,7 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
     // The lock was waited for, and the site's fence may take minutes.
     const before = await lookAgain(around, from);
     if (before?.fenced_by !== null) return before !== null;
-    await parts.fence?.(from);
+    await parts.fence?.(from, signal);
     await locks.renew();
     const now = await lookAgain(around, from);
     if (now === null || now.epoch !== before.epoch) return false;

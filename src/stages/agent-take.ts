@@ -15,6 +15,8 @@ interface Taker {
    * @returns whether it asked
    */
   readonly look: (services: readonly ComputeHost[]) => Promise<boolean>;
+  /** Waits for what it has begun. */
+  readonly settle: () => Promise<void>;
   /** Takes nothing more, and waits for what it has begun. */
   readonly end: () => Promise<void>;
 }
@@ -22,13 +24,15 @@ interface Taker {
 export function createTaker(parts: Taking): Taker {
   const { ttl, down, say, clock } = parts;
   const watch = createWatch(down, clock);
-  let ended = false;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const ended = (): boolean => signal.aborted;
   /** When to go on with what is half way here, as this host died over it or left it; null: it is done. */
   let goOnAt: number | null = 0;
   const leaves = (): void => {
     goOnAt ??= clock() + ttl;
   };
-  const around = { parts, watch, told: createTold(say), ended: () => ended, leaves };
+  const around = { parts, watch, told: createTold(say), ended, signal, leaves };
   const work = createWork();
   const hosts = createSilent(watch, clock);
   const { settled, unleased } = hosts;
@@ -46,7 +50,7 @@ export function createTaker(parts: Taking): Taker {
         // Others may take it, or a person mend it.
         else if (round === "left") again();
       } catch (error) {
-        sayFailure(say, host, error);
+        sayFailure(parts, host, error, ended());
         leaves();
         if (!isUnanswered(error)) again();
       }
@@ -55,12 +59,12 @@ export function createTaker(parts: Taking): Taker {
 
   async function goOn(): Promise<void> {
     try {
-      const done = await patiently(around.ended, parts.goOn);
+      const done = await patiently(ended, parts.goOn);
       if (done === null) return;
       if (done.left.length > 0) leaves();
       for (const { id, why } of done.left) around.told.left(`${id} was left: ${why}.`);
     } catch (error) {
-      sayFailure(say, "what was begun", error);
+      sayFailure(parts, "what was begun", error, ended());
       leaves();
     }
   }
@@ -94,8 +98,10 @@ export function createTaker(parts: Taking): Taker {
       if (!rests) work.start(() => takeAll(todo));
       return true;
     },
+    settle: work.settle,
     async end() {
-      ended = true;
+      // A site's fence may take ten minutes: whoever ends the agent does not wait for it.
+      ending.abort();
       await work.settle();
     },
   };
@@ -128,9 +134,9 @@ function createSilent(watch: Watch, clock: () => number) {
 }
 
 /** Problems of the world end no agent. @throws what is none */
-function sayFailure(say: (text: string) => void, what: string, error: unknown): void {
+function sayFailure({ say }: Pick<Taking, "say">, what: string, error: unknown, ends: boolean) {
   if (!(error instanceof MigrationError)) throw error;
-  say(`Take-over of ${what}: ${error.message}. It is tried again.`);
+  say(`Take-over of ${what}: ${error.message}.${ends ? "" : " It is tried again."}`);
 }
 
 /** One thing that goes on at a time, beside who started it. */

@@ -6,6 +6,7 @@ import { text } from "../edge/database/rows.ts";
 import { isUnanswered } from "../edge/database/statement.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { openRun } from "../edge/disk/run-folder.ts";
+import { takenLocks } from "../edge/leases/locks.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import type { Taken, Taking } from "./agent-round.ts";
 import { createTaker } from "./agent-take.ts";
@@ -63,7 +64,7 @@ export async function openTaker(
     fence:
       fenceCommand === undefined
         ? null
-        : (from) => askFence({ fenceCommand, from, run }, new AbortController().signal, { say }),
+        : (from, signal) => askFence({ fenceCommand, from, run }, signal, { say }),
     aggregates: async () => (await place.world()).aggregates,
     async goOn() {
       const half = await halfWay(leases, host);
@@ -76,9 +77,14 @@ export async function openTaker(
       }
       const left = taken.flatMap((one) => one.left);
       const said = new Set(left.map(({ id }) => id));
-      for (const uuid of await halfWay(leases, host))
-        if (!said.has(`machine:${uuid}`))
-          left.push({ id: `machine:${uuid}`, why: "it is half way, by no run of this agent" });
+      const others = (await halfWay(leases, host)).filter((uuid) => !said.has(`machine:${uuid}`));
+      const locks = others.length === 0 ? [] : await takenLocks(leases);
+      for (const uuid of others) {
+        const lock = locks.find(({ resource }) => resource === `node:${uuid.toLowerCase()}`);
+        const whose = lock === undefined ? "no run of this agent" : lock.owner;
+        const late = lock !== undefined && lock.left <= 0 ? ", whose lock ran out" : "";
+        left.push({ id: `machine:${uuid}`, why: `it is half way, by ${whose}${late}` });
+      }
       return { left };
     },
     take: ({ host: from, epoch }, nodes) =>

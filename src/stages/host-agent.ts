@@ -37,6 +37,8 @@ type Beat =
 /** An agent whose intervals somebody calls. */
 export interface OpenedAgent {
   readonly pass: () => Promise<Beat>;
+  /** Waits for what the last one began beside the heartbeat. */
+  readonly settle: () => Promise<void>;
 }
 
 /**
@@ -197,6 +199,9 @@ export function withAgent<T>(
         // A look for dead hosts and a publication are a statement each: one an interval.
         if (taker === null || !(await taker.look(all))) await publish?.();
         return "beat";
+      },
+      settle: async () => {
+        await taker?.settle();
       },
     };
     try {

@@ -6,7 +6,7 @@ import { inOrder, sql } from "../edge/database/read.ts";
 import { integer, number, text } from "../edge/database/rows.ts";
 import { clockOf } from "../edge/database/statement.ts";
 import { readLeases } from "../edge/leases/leases.ts";
-import { heldLocks } from "../edge/leases/locks.ts";
+import { holderText, takenLocks } from "../edge/leases/locks.ts";
 import { readComputeHosts } from "../edge/nova/services.ts";
 import { readSchema } from "../edge/nova-bm/open.ts";
 import { everyNode, openMachines } from "../edge/nova-write/machines.ts";
@@ -90,10 +90,7 @@ async function* legacyRows(
   );
   const locks = new Map(
     extended
-      ? (await heldLocks(bm)).map(({ resource, owner, left }) => [
-          resource,
-          `${owner}, ${Math.ceil(left / 1000)} s`,
-        ])
+      ? (await takenLocks(bm)).map((lock) => [lock.resource, holderText(lock)] as const)
       : [],
   );
   const fields = {

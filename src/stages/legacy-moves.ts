@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { type RunFolder, readNote, writeNote } from "../edge/disk/run-folder.ts";
 import { holdLocks } from "../edge/leases/locks.ts";
@@ -42,17 +43,25 @@ const OWNER = "owner.json";
 
 /**
  * Whose locks are: a run's, which never acts twice at once. Two hosts may have one name, and two runs one path, one
- * after the other; so a run has an id of its own.
+ * after the other; so a run has an id of its own. It goes with the folder itself: a copy gets another one, as both
+ * may act. So does a run that was moved to another disk, which waits until the locks that it died with run out.
  *
  * @param agent the host whose agent it is, for people
  */
 async function ownerOf(run: RunFolder, agent: string | undefined) {
   const note = await readNote(run, OWNER);
-  const known = isObject(note) && typeof note.id === "string" && isUuid(note.id) ? note.id : null;
+  const folder = await folderMark(run);
+  const isOwn = isObject(note) && note.folder === folder;
+  const known = isOwn && typeof note.id === "string" && isUuid(note.id) ? note.id : null;
   const id = known ?? randomUUID();
-  if (known === null) await writeNote(run, OWNER, { id });
+  if (known === null) await writeNote(run, OWNER, { id, folder });
   const who = agent === undefined ? `nova2ironic on ${hostname()}` : `agent of ${agent}`;
   return { owner: `${who}, run ${id}`.slice(-255), again: `run ${id}` };
+}
+
+/** Tells a folder from its copies, here and on other hosts. */
+async function folderMark({ path }: RunFolder): Promise<string> {
+  return `${hostname()} ${(await stat(path, { bigint: true })).ino}`;
 }
 
 /** Locks that are renewed in time, before each step. */

@@ -1,6 +1,7 @@
 import { standing, wayThere } from "../core/hosts/legacy-way.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { holderText, type LockState, takenLocks } from "../edge/leases/locks.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { LegacyMove } from "../model/legacy-move.ts";
 import type { MovePlan } from "./host-files.ts";
@@ -14,7 +15,7 @@ const PAGE = 100;
 /** Compares both databases with what was to become of each machine of a run. */
 export async function* judgeLegacy(
   run: RunFolder,
-  { look }: LegacyPlace,
+  { look, leases }: LegacyPlace,
   plan: MovePlan,
 ): AsyncGenerator<RowVerdict> {
   const { entries } = await readJournal(run);
@@ -26,9 +27,11 @@ export async function* judgeLegacy(
   for (let at = 0; at < all.length; at += PAGE) {
     const some = all.slice(at, at + PAGE);
     const now = await look(some);
+    const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
     for (const [index, move] of some.entries()) {
       const seen = now[index];
-      if (seen !== undefined) yield* judgeMachine(move, seen);
+      const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
+      if (seen !== undefined) yield* judgeMachine(move, seen, lock);
     }
   }
 }
@@ -36,6 +39,7 @@ export async function* judgeLegacy(
 function* judgeMachine(
   move: LegacyMove,
   now: Parameters<typeof standing>[1],
+  lock: LockState | undefined,
 ): Generator<RowVerdict> {
   const { id, uuid, to, tenant: was } = move;
   const row = (resource: string, reason: string | null): RowVerdict => ({
@@ -48,7 +52,8 @@ function* judgeMachine(
     stands.is === "other"
       ? stands.why
       : `service_host is ${owner}, and was to be ${to}; its task_state ${now.node?.task_state}`;
-  yield row(`bm_nodes:${id}`, stands.is === "after" ? null : why);
+  const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
+  yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
   const names = now.node?.instance_uuid ?? null;
   if (was !== null && names !== null) {
     const { tenant } = now;

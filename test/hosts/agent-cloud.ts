@@ -46,23 +46,30 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {})
   let now = 0;
   return {
     ...{ bm: bm.db, nova: nova.db, folder, said, dead, at },
-    /** Opens agents of these hosts, which take unless they are told otherwise. */
+    /**
+     * Opens agents of these hosts, which take unless they are told otherwise.
+     *
+     * @param work is given intervals of all at once: those that end with what they began, and one that does not
+     */
     async agents(
       names: readonly string[],
-      work: (tick: (times?: number) => Promise<void>) => Promise<void>,
+      work: (tick: (times?: number) => Promise<void>, look: () => Promise<void>) => Promise<void>,
       more: Partial<AgentAsked> = {},
     ): Promise<void> {
       const open: OpenedAgent[] = [];
-      /** An interval of all at once. */
+      const look = async (): Promise<void> => {
+        now += 10_000;
+        await report(nova.db, names);
+        await Promise.all(open.map(({ pass }) => pass()));
+      };
       const tick = async (times = 1): Promise<void> => {
         for (let time = 0; time < times; time += 1) {
-          now += 10_000;
-          await report(nova.db, names);
-          await Promise.all(open.map(({ pass }) => pass()));
+          await look();
+          await Promise.all(open.map(({ settle }) => settle()));
         }
       };
       const openAll = async ([host, ...rest]: readonly string[]): Promise<void> => {
-        if (host === undefined) return work(tick);
+        if (host === undefined) return work(tick, look);
         const asked: AgentAsked = {
           ...{ host, ...at, interval: 10, ttl: 60, take: true, myIp: "10.0.0.9" },
           ...{ run: join(folder, `run-${host}`), tftpRoot: join(folder, host) },

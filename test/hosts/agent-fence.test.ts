@@ -51,10 +51,14 @@ test("a host that lives again while another is fenced keeps its machines, and th
   const fence = slowFence(made);
   await made.agents(
     ["B"],
-    async (tick) => {
-      await tick(SILENT + 2);
-      await until(made, () => Promise.resolve(fence.told() === "A\n"));
-      await bm("bm_service_leases").where({ host: "E" }).update({ heartbeat_ms: Date.now() });
+    async (_tick, look) => {
+      await until(made, async () => {
+        if (fence.told() !== "A\n") await look();
+        return fence.told() === "A\n";
+      });
+      await bm("bm_service_leases")
+        .where({ host: "E" })
+        .update({ heartbeat_ms: Date.now() + 1e9 });
       fence.goOn();
       await until(made, async () => (await made.lease("F"))[1] === "B");
     },
@@ -73,9 +77,11 @@ test("what a fence waited for counts: leases that ran out meanwhile are an ALARM
     const fence = slowFence(made);
     await made.agents(
       ["B"],
-      async (tick) => {
-        await tick(SILENT + 2);
-        await until(made, () => Promise.resolve(fence.told() === "A\n"));
+      async (_tick, look) => {
+        await until(made, async () => {
+          if (fence.told() !== "A\n") await look();
+          return fence.told() === "A\n";
+        });
         if (meanwhile === "alarm")
           await bm("bm_service_leases").whereIn("host", ["C", "D"]).update({ heartbeat_ms: 1 });
         if (meanwhile === "heard") await report(nova, ["A"]);

@@ -16,10 +16,10 @@ function took(said: readonly string[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Looks until a host is fenced and then no more, as on SQLite they wait for who takes its machines; until all are taken. */
+/** Looks until all machines of a dead host are taken. */
 async function taken(made: Cloud, look: () => Promise<void>): Promise<void> {
   await until(made, async () => {
-    if (!made.said.some((line) => line.includes("is dead: fenced by"))) await look();
+    await look();
     return (await made.left()) === 0;
   });
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { withLegacy } from "../../src/stages/legacy-moves.ts";
 import { takeMachines } from "../../src/stages/legacy-take.ts";
 import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
 import { does, takes } from "./legacy-does.ts";
@@ -139,4 +140,40 @@ test("an agent sees a compute node that was deleted when it looked, and is not a
   });
   const { computes } = await cloud.rows();
   assert.deepEqual(computes, ["1 A 01", "90 B 90", "91 C 91", "500 B 02"]);
+});
+
+test("a copy of a run is another owner than the run, and a run that was moved is the same", async (t) => {
+  const cloud = await fenced(t, 1);
+  const { bm, folder, withPlace, runOf } = cloud;
+  const at = (name: string): string => join(folder, "runs", name);
+  const locks = (name: string) =>
+    withPlace(async (place) =>
+      withLegacy(await runOf(name), place, [], { hosts: ["A"] }, () => bm("bm_locks").first()),
+    );
+  const { owner } = await locks("one");
+  cpSync(at("one"), at("two"), { recursive: true });
+  renameSync(at("one"), at("three"));
+  const died = { owner, expires_ms: Date.now() + 1e9 };
+  await bm("bm_locks").update(died);
+  await assert.rejects(locks("two"), /N2I-E362|the lock host:A is .* more/);
+  assert.equal((await locks("three")).owner, owner);
+  await bm("bm_locks").update({ owner: null });
+  // As it is told to work in the one that is left.
+  rmSync(join(at("two"), "run.place"));
+  const other = (await locks("two")).owner;
+  assert.notEqual(other, owner);
+  assert.equal((await locks("two")).owner, other, "it is its own from then on");
+});
+
+test("verify says whose lock a machine has that is not at its end", async (t) => {
+  const cloud = await legacyCloud(t, { machines: 2 });
+  assert.ok(cloud);
+  const { bm, host } = cloud;
+  const to = ["--to", "B", "--service-down-time", "0.1"];
+  await host("host", "plan", "--node", moveOf(2).uuid, ...to);
+  await bm("bm_locks").insert({
+    ...{ resource: `node:${moveOf(2).uuid}`, owner: "X", nonce: "n" },
+    expires_ms: Date.now() + 1e9,
+  });
+  assert.match((await host("verify")).out, /its lock is X, \d+ s/);
 });

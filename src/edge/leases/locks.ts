@@ -167,20 +167,30 @@ export async function releaseLock(
   return (await stated(database, "giving a lock back", free, values)) === 1;
 }
 
-/** A lock that somebody holds. */
-interface LockState {
+/** A lock that somebody took, and did not give back. */
+export interface LockState {
   readonly resource: string;
   readonly owner: string;
-  /** Milliseconds until it expires, by the server's clock. */
+  /** Milliseconds until it expires, by the server's clock; less than none: its owner died, or is slow. */
   readonly left: number;
 }
 
-/** Locks that are held now, by their resource. */
-export function heldLocks(database: Database): Promise<readonly LockState[]> {
-  const now = clockOf(database.engine);
-  const fields = { resource: string, owner: string, left: sql(`expires_ms - ${now}`, number) };
-  const from = `bm_locks WHERE owner IS NOT NULL AND expires_ms > ${now} ORDER BY resource`;
-  return read(database, fields, from);
+/** Locks that were taken and not given back, by their resource. */
+export function takenLocks(database: Database): Promise<readonly LockState[]> {
+  const left = sql(`expires_ms - ${clockOf(database.engine)}`, number);
+  const from = "bm_locks WHERE owner IS NOT NULL ORDER BY resource";
+  return read(database, { resource: string, owner: string, left }, from);
+}
+
+/** Those that are held now. */
+export async function heldLocks(database: Database): Promise<readonly LockState[]> {
+  return (await takenLocks(database)).filter(({ left }) => left > 0);
+}
+
+/** Who has a lock, for people. */
+export function holderText({ owner, left }: LockState): string {
+  const seconds = Math.ceil(Math.abs(left) / 1000);
+  return left > 0 ? `${owner}, ${seconds} s` : `${owner}, ran out ${seconds} s ago`;
 }
 
 async function heldByAnother(database: Database, resource: string): Promise<MigrationError> {

@@ -9,6 +9,7 @@ import {
   type Compute,
   DOWN_SECONDS,
   dumped,
+  firstAlone,
   keepLogs,
   looked,
   switched,
@@ -267,12 +268,10 @@ async function killed(cloud: TwoComputes): Promise<void> {
   assert.deepEqual(await servers(cloud, tenants), before);
   // The returned host counts on while it is fenced.
   ended(await verify(), 2, a.host);
-  await Promise.all(
-    tenants.map(async (one) => {
-      await switched(cloud, one, "stop");
-      await switched(cloud, one, "start");
-    }),
-  );
+  await firstAlone(tenants, async (one) => {
+    await switched(cloud, one, "stop");
+    await switched(cloud, one, "start");
+  });
   const told = cloud.told();
   for (const { name } of tenants)
     assert.deepEqual(
@@ -344,10 +343,8 @@ async function stopped(cloud: TwoComputes): Promise<void> {
   await Promise.all([looked(a, 0), looked(b)]);
   assert.deepEqual(await owners(cloud), all(cloud, b.host));
   assert.deepEqual(cloud.told(), []);
-  await Promise.all(
-    tenants.map(async (one) => {
-      await switched(cloud, one, "stop");
-      await switched(cloud, one, "start");
-    }),
-  );
+  await firstAlone(tenants, async (one) => {
+    await switched(cloud, one, "stop");
+    await switched(cloud, one, "start");
+  });
 }

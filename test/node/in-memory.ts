@@ -30,7 +30,7 @@ export interface InMemory extends Pick<FaultyService, "calls" | "use"> {
 const PAGE = 1000;
 
 /** @param most its highest microversion */
-export async function inMemory(t: TestContext, most = 82): Promise<InMemory> {
+export async function inMemory(t: Pick<TestContext, "after">, most = 82): Promise<InMemory> {
   const held = {
     nodes: new Map<string, Body>(),
     ports: new Map<string, Body>(),

@@ -6,29 +6,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { runs, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
+import { startIpmiSim } from "../lab/bmc/sims.ts";
 import { needsTools } from "../lab/bmc/tools.ts";
-import { type Neutron, startNeutron } from "../lab/cloud/neutron.ts";
+import { startNeutron } from "../lab/cloud/neutron.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
 import { withCloud } from "../lab/cloud/with-cloud.ts";
 import { connect } from "../lab/connect.ts";
 import { freePort } from "../lab/daemon.ts";
 import { lab, needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
-import type { IronicServer } from "../lab/ironic/start.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
-
-interface Scene {
-  readonly cloud: Cloud;
-  readonly ironic: IronicServer;
-  readonly neutron: Neutron;
-  readonly sim: IpmiSim;
-  readonly env: { readonly [name: string]: string };
-  /** Neutron's ports of the six machines. */
-  readonly vifs: readonly string[];
-  readonly folder: string;
-}
+import { type RealScene, servedForReal } from "./real-served.ts";
 
 const PASSWORD = "of-the-lab";
 const MACHINES = 6;
@@ -48,16 +37,19 @@ test("machines of a real Ironic and Neutron are listed, managed and let go, and 
     await killed(at, before);
   });
   await t.test("two commands at once make one record", () => twoAtOnce(at));
+  await t.test("the service answers each caller as his token may, by both texts", () =>
+    servedForReal(t, at),
+  );
   assert.deepEqual(await dumps(at), before);
   assert.deepEqual(at.sim.commands(), [], "no BMC was told anything");
   assert.doesNotMatch(readFileSync(at.neutron.log, "utf8"), /binding of/);
 });
 
-async function scene(t: TestContext): Promise<Scene | null> {
+async function scene(t: TestContext): Promise<RealScene | null> {
   const tools = await needsTools(t, "ipmi_sim", "ipmitool");
   const server = tools === null ? null : await needs("mysql", t);
   if (tools === null || server === null) return null;
-  const cloud = await withCloud(t, ["keystone"]);
+  const cloud = await withCloud(t, ["keystone", "glance"]);
   if (cloud === null) return null;
   const bmcs = Array.from({ length: MACHINES }, () => ({ power: true, password: PASSWORD }));
   const sim = await startIpmiSim(tools.ipmi_sim, bmcs);
@@ -84,9 +76,9 @@ async function scene(t: TestContext): Promise<Scene | null> {
   }
   const at = { cloud, ironic, neutron, sim, folder };
   const env = { ...cloud.env, OS_NETWORK_ENDPOINT_OVERRIDE: neutron.url };
-  const vifs = await ports(at);
-  await enrol(at, vifs);
-  return { ...at, env, vifs };
+  const [vifs, image] = [await ports(at), await imageIn(cloud)];
+  await enrol(at, vifs, image);
+  return { ...at, env, vifs, image };
 }
 
 type Ask = (
@@ -95,7 +87,7 @@ type Ask = (
   body?: unknown,
 ) => Promise<{ readonly [key: string]: unknown }>;
 
-function networkApi({ cloud, neutron }: Pick<Scene, "cloud" | "neutron">): Ask {
+function networkApi({ cloud, neutron }: Pick<RealScene, "cloud" | "neutron">): Ask {
   return async (method, path, body) => {
     const answer = await fetch(`${neutron.url}/v2.0${path}`, {
       method,
@@ -107,7 +99,7 @@ function networkApi({ cloud, neutron }: Pick<Scene, "cloud" | "neutron">): Ask {
   };
 }
 
-async function ports(at: Pick<Scene, "cloud" | "neutron">): Promise<readonly string[]> {
+async function ports(at: Pick<RealScene, "cloud" | "neutron">): Promise<readonly string[]> {
   const api = networkApi(at);
   const flat = { "provider:network_type": "flat", "provider:physical_network": "one" };
   const made = await api("POST", "/networks", { network: { name: "tenants", ...flat } });
@@ -120,14 +112,24 @@ async function ports(at: Pick<Scene, "cloud" | "neutron">): Promise<readonly str
   return found;
 }
 
+async function imageIn({ api }: Cloud): Promise<string> {
+  const told = { name: "debian", disk_format: "raw", container_format: "bare" };
+  const made = await api("image", "POST", "/images", told);
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const id = idIn(made.body);
+  assert.equal((await api("image", "PUT", `/images/${id}/file`, "bytes of an image")).status, 204);
+  return id;
+}
+
 function idIn(thing: unknown): string {
   return (thing as { readonly id: string }).id;
 }
 
 /** Six machines as operators adopted them, of which the first and the last can be managed. */
 async function enrol(
-  { ironic, sim }: Pick<Scene, "ironic" | "sim">,
+  { ironic, sim }: Pick<RealScene, "ironic" | "sim">,
   vifs: readonly string[],
+  image: string,
 ): Promise<void> {
   const api = apiOf(ironic);
   for (let one = 1; one <= MACHINES; one += 1) {
@@ -139,7 +141,7 @@ async function enrol(
         ipmi_username: "admin",
         ipmi_password: PASSWORD,
       },
-      instance_info: { image_source: "7a1d3c55-0000-4000-8000-000000000001", traits: ["CUSTOM_A"] },
+      instance_info: { image_source: one === 1 ? image : "debian", traits: ["CUSTOM_A"] },
       extra: { rack: one },
     });
     assert.equal(made.status, 201, JSON.stringify(made.body));
@@ -180,7 +182,7 @@ const PACE_MS = 500;
 const PATIENCE_MS = 120_000;
 
 /** Everything that a record touches, as the services tell it; without their own counts and clocks. */
-async function dumps(at: Scene): Promise<string> {
+async function dumps(at: RealScene): Promise<string> {
   const api = apiOf(at.ironic);
   const own = networkApi(at);
   const all = [
@@ -200,9 +202,9 @@ function rows(out: string): readonly { readonly [column: string]: unknown }[] {
   return JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
 }
 
-const place = ({ ironic }: Scene): readonly string[] => ["--ironic-url", ironic.url];
+const place = ({ ironic }: RealScene): readonly string[] => ["--ironic-url", ironic.url];
 
-async function listed(at: Scene): Promise<void> {
+async function listed(at: RealScene): Promise<void> {
   const words = ["node", "list", "--adoptable", ...place(at), "-f", "json"];
   const { out } = await runs(0, words, { env: at.env });
   assert.deepEqual(
@@ -226,7 +228,7 @@ async function listed(at: Scene): Promise<void> {
   );
 }
 
-async function managed(at: Scene): Promise<void> {
+async function managed(at: RealScene): Promise<void> {
   const words = ["--run", join(at.folder, "one"), ...place(at)];
   const made = await runs(0, ["node", "manage", "n-1", "web-1", ...words, "-f", "json"], {
     env: at.env,
@@ -251,7 +253,7 @@ async function managed(at: Scene): Promise<void> {
 /** Once a call that changes something: mark, port, allocation, the mark taken off. */
 const CALLS = 4;
 
-async function killed(at: Scene, before: string): Promise<void> {
+async function killed(at: RealScene, before: string): Promise<void> {
   for (let call = 1; call <= CALLS; call += 1) {
     const words = ["--run", join(at.folder, `killed-${call}`), ...place(at)];
     const env = { ...at.env, NOVA2IRONIC_FAILPOINT: `rest.after:${call}:kill` };
@@ -263,7 +265,7 @@ async function killed(at: Scene, before: string): Promise<void> {
   }
 }
 
-async function twoAtOnce(at: Scene): Promise<void> {
+async function twoAtOnce(at: RealScene): Promise<void> {
   const words = (who: string) => ["--run", join(at.folder, who), ...place(at)];
   const both = await Promise.all(
     ["a", "b"].map(

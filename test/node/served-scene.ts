@@ -35,41 +35,43 @@ export async function servedScene(
   keystone.tokens.set("admin", { roles: ["admin"] }).set("member", { roles: ["member"] });
   const run = join(privateFolder(t), "run");
   const events: { readonly event: string }[] = [];
-  const { url, end } = await served(run, { cloud, keystone: keystone.url, login }, events);
+  const { url, end } = await served(
+    run,
+    {
+      ...{ keystone: keystone.url, ironic: cloud.ironic },
+      env: { ...cloud.how.env, ...(login ? cloud.login : {}) },
+    },
+    events,
+  );
   t.after(end);
   return {
     ...{ cloud, run, events, end, before: dumped(cloud) },
-    async ask(line, body, token = "admin") {
-      const [method = "GET", path = ""] = line.split(" ");
-      const answer = await fetch(`${url}${path}`, {
-        method,
-        headers: token === null ? {} : { "X-Auth-Token": token },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
-      const text = await answer.text();
-      return {
-        status: answer.status,
-        fields: answer.headers,
-        body: JSON.parse(text) as Answer["body"],
-      };
-    },
+    ask: (line, body, token = "admin") => asking(url, line, body, token),
   };
 }
 
-async function served(
+/** Where the service is, and how it logs in. */
+interface Place {
+  readonly keystone: string;
+  readonly ironic: string;
+  readonly env: { readonly [name: string]: string };
+}
+
+/** The service in this process, until `end`. */
+export async function served(
   run: string,
-  { cloud, keystone, login }: { cloud: InMemory; keystone: string; login: boolean },
+  { keystone, ironic, env }: Place,
   events: { readonly event: string }[],
 ) {
   const common = {
     fromCatalog: false,
     interface: "public",
     tokenCache: 60,
-    apiTimeout: 5,
+    apiTimeout: 60,
   } as const;
   const asked = { listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", run } as const;
   const before = { ...process.env };
-  Object.assign(process.env, cloud.how.env, login ? cloud.login : {});
+  Object.assign(process.env, env);
   let end: () => void = () => undefined;
   const ending = new Promise<void>((resolve) => {
     end = resolve;
@@ -77,7 +79,7 @@ async function served(
   let ended: Promise<void> = Promise.resolve();
   const url = await new Promise<string>((resolve, reject) => {
     ended = serveManageable(
-      { ...common, ...asked, keystoneUrl: keystone, ironicUrl: cloud.ironic },
+      { ...common, ...asked, keystoneUrl: keystone, ironicUrl: ironic },
       {
         ...{ say: () => undefined, served: () => undefined },
         notify: (event) => void events.push(event),
@@ -89,7 +91,7 @@ async function served(
     );
     ended.catch(reject);
   });
-  for (const name of Object.keys({ ...cloud.how.env, ...cloud.login })) {
+  for (const name of Object.keys(env)) {
     if (before[name] === undefined) delete process.env[name];
     else process.env[name] = before[name];
   }
@@ -99,6 +101,27 @@ async function served(
       end();
       return ended;
     },
+  };
+}
+
+/** @param line of a request: `GET /v1/manageable_servers` */
+export async function asking(
+  url: string,
+  line: string,
+  body: unknown,
+  token: string | null,
+): Promise<Answer> {
+  const [method = "GET", path = ""] = line.split(" ");
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers: token === null ? {} : { "X-Auth-Token": token },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    fields: answer.headers,
+    body: JSON.parse(text) as Answer["body"],
   };
 }
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { standInKeystone } from "../proxy/stand-ins.ts";
-import { addRunning, inMemory, uuidOf } from "./in-memory.ts";
+import { addRunning, inMemory, macOf, uuidOf } from "./in-memory.ts";
 import { FIRST, LAST, NODE, said, servedScene } from "./served-scene.ts";
 
 test("a server that was managed is shown where Location says, to administrators alone", async (t) => {
@@ -39,6 +39,49 @@ test("a server that was managed is shown where Location says, to administrators 
     assert.equal((await ask(`GET ${at}`)).status, 404);
   }
 });
+
+test("of six nodes both texts list the first and the last, with the port that an attach wrote first", async (t) => {
+  const { ask, cloud } = await servedScene(t, 6);
+  const set = (at: number, more: object) =>
+    Object.assign(cloud.nodes.get(uuidOf(1, at)) ?? {}, more);
+  set(2, { instance_uuid: uuidOf(9, 2) });
+  set(3, { resource_class: null });
+  set(4, { provision_state: "available" });
+  set(5, { maintenance: true });
+  // Written by hand once, and by an attach since; one written by hand alone; none.
+  Object.assign(cloud.ports.get(uuidOf(2, 1)) ?? {}, { extra: { vif_port_id: uuidOf(3, 9) } });
+  Object.assign(cloud.ports.get(uuidOf(2, 6)) ?? {}, { internal_info: {} });
+  cloud.portgroups.set(uuidOf(4, 6), {
+    ...{ uuid: uuidOf(4, 6), node_uuid: uuidOf(1, 6), address: macOf(6), mode: "active-backup" },
+    ...{ internal_info: {}, extra: { vif_port_id: uuidOf(3, 6) } },
+  });
+  const last = (await ask("GET /v1/manageable_servers")).body.manageable_servers;
+  const port = (at: number, neutron_port_id: string | null) => ({
+    ...{ uuid: uuidOf(2, at), address: macOf(at), neutron_port_id },
+  });
+  const bond = { uuid: uuidOf(4, 6), address: macOf(6), mode: "active-backup" };
+  assert.deepEqual(
+    (last as readonly Listed[]).map(({ uuid, ports, portgroups }) => [uuid, ports, portgroups]),
+    [
+      [NODE, [port(1, uuidOf(3, 1))], []],
+      [uuidOf(1, 6), [port(6, null)], [{ ...bond, neutron_port_id: uuidOf(3, 6) }]],
+    ],
+  );
+  const first = (await ask("GET /v1/adoptable_nodes")).body.adoptable_nodes;
+  assert.deepEqual(
+    (first as readonly Listed[]).map(({ uuid, ports }) => [uuid, ports[0]?.vif_port_id]),
+    [
+      [NODE, uuidOf(3, 1)],
+      [uuidOf(1, 6), null],
+    ],
+  );
+});
+
+interface Listed {
+  readonly uuid: string;
+  readonly ports: readonly { readonly vif_port_id?: string | null }[];
+  readonly portgroups: readonly unknown[];
+}
 
 test("one login at Glance lasts, and an image is known by its id, or by a name that it alone has", async (t) => {
   const { ask, cloud } = await servedScene(t, 7, { login: true });

@@ -42,7 +42,7 @@ export interface FaultyService {
 
 /** Serves one on loopback until the test ends, with faults at calls of choice. */
 export async function faultyService(
-  t: TestContext,
+  t: Pick<TestContext, "after">,
   { most, answer, kept = () => true }: Service,
 ): Promise<FaultyService> {
   const calls: string[] = [];

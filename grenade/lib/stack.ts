@@ -35,6 +35,8 @@ export interface Stack {
   readonly cloud: Cloud;
   readonly nova: Nova;
   readonly neutron: Neutron;
+  /** URL of Placement. */
+  readonly placement: string;
   /** Its schema is made, and it sleeps until it is woken for the first time. */
   readonly ironic: IronicServer;
   /** One that runs, on a database of its own, with its operator's web server at this address. */
@@ -216,7 +218,7 @@ async function startParts(
   };
   const asked = asks(cloud, urls);
   const services = { cloud, broker, nova, neutron, ironic, anotherIronic };
-  return { server, ...services, sim, secrets, asks: asked, period };
+  return { server, ...services, placement: urls.placement, sim, secrets, asks: asked, period };
 }
 
 /** When one fails the others are waited for all the same, so that they can be ended. */

@@ -17,6 +17,20 @@ export interface ManageAsked {
   readonly owner?: { readonly user_id: string; readonly project_id: string | null };
 }
 
+/** What is asked of Nova for machines that get a server, besides what is asked of each. */
+export interface ServerWishes {
+  /** Id of a flavor. */
+  readonly flavor: string;
+  /** Of Glance; null: the one that `instance_info` of the machine names. */
+  readonly image: string | null;
+  /** Of Neutron; null: those that the machine's cards name. */
+  readonly ports: readonly string[] | null;
+  /** Whether a network interface that talks to switches may cut its machine off for a while. */
+  readonly cut: boolean;
+  /** Seconds for which a machine is looked at afterwards. */
+  readonly watch: number;
+}
+
 /** A server record as its keeper tells it. */
 export interface ServerRecord {
   readonly uuid: string;

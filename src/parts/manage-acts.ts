@@ -1,6 +1,6 @@
 import { fields } from "../edge/disk/journal.ts";
 import type { Begun } from "../engine/begun.ts";
-import type { Json } from "../model/json.ts";
+import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import { MANAGE, type ManageAsked, type PortDevice } from "../model/manage.ts";
 
 /** A machine that is given its server record, or loses it. */
@@ -23,10 +23,23 @@ export type Act =
       readonly name: string;
       /** `instance_info.traits` as they were; absent: there were none. */
       readonly traits?: Json;
+      /** Where the record is a server of Nova: what of the node is replaced, as it was. */
+      readonly node?: JsonObject;
     }
-  | ({ readonly step: "bind"; readonly port: string } & PortDevice)
-  | { readonly step: "record" }
-  | { readonly step: "release" };
+  | ({
+      readonly step: "bind";
+      readonly port: string;
+      /** What else Nova writes of it, as it was. */
+      readonly more?: JsonObject;
+    } & PortDevice)
+  /** Nova's server, by its own uuid. */
+  | { readonly step: "made"; readonly uuid: string }
+  | { readonly step: PlainStep };
+
+/** Steps that replace nothing that is not kept already. */
+const PLAIN = ["fake", "free", "off", "record", "power", "swap", "release"] as const;
+
+export type PlainStep = (typeof PLAIN)[number];
 
 /**
  * What the journal says was done for a machine's last record: what was done for one before that is over.
@@ -43,17 +56,23 @@ export function actsOf(
     const step = text("step");
     switch (step) {
       case "hold": {
-        const { traits } = one;
-        const more = traits !== undefined && { traits };
+        const { traits, node } = one;
+        const more = {
+          ...(traits !== undefined && { traits }),
+          ...(isObject(node) && { node }),
+        };
         return { step, server: text("server"), name: text("name"), ...more };
       }
       case "bind":
         return {
           ...{ step, port: text("port") },
           ...{ device_id: text("device_id"), device_owner: text("device_owner") },
+          ...(isObject(one.more) && { more: one.more }),
         };
+      case "made":
+        return { step, uuid: text("uuid") };
       default:
-        return { step: step === "record" ? step : "release" };
+        return { step: PLAIN.find((plain) => plain === step) ?? "release" };
     }
   });
   const held = acts.findLast((act) => act.step === "hold");
@@ -61,4 +80,22 @@ export function actsOf(
   const { server, name } = held;
   const since = acts.findIndex((act) => act.step === "hold" && act.server === server);
   return { server, name, acts: acts.slice(since) };
+}
+
+/** Uuid of a machine's record: Nova gives its servers uuids of its own. */
+export function recordOf({ server, acts }: Pick<ManageChange, "server" | "acts">): string {
+  return acts.findLast((act) => act.step === "made")?.uuid ?? server;
+}
+
+/** What each port was before it was first touched. */
+export function bindsOf({
+  acts,
+}: Pick<ManageChange, "acts">): readonly Extract<Act, { readonly step: "bind" }>[] {
+  const first = new Map<string, Extract<Act, { readonly step: "bind" }>>();
+  for (const act of acts) if (act.step === "bind" && !first.has(act.port)) first.set(act.port, act);
+  return [...first.values()];
+}
+
+export function holdOf({ acts }: Pick<ManageChange, "acts">) {
+  return acts.findLast((act) => act.step === "hold");
 }

@@ -14,11 +14,10 @@ import {
   MANAGE,
   type ManageAsked,
   type NotWritten,
-  type PortDevice,
   type RecordKeeper,
   type SeenServer,
 } from "../model/manage.ts";
-import type { Act, ManageChange } from "./manage-acts.ts";
+import { type Act, bindsOf, holdOf, type ManageChange } from "./manage-acts.ts";
 
 export interface ManagePosition extends Position {
   readonly seen: SeenServer;
@@ -28,7 +27,7 @@ export interface ManagePosition extends Position {
   readonly hindrances: readonly Hindrance[];
 }
 
-type ManagePart = WindowPart<ManageChange, ManagePosition>;
+export type ManagePart = WindowPart<ManageChange, ManagePosition>;
 
 /** Looked at together. */
 const SIZE = 32;
@@ -122,10 +121,10 @@ export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
       put(await keeper.unrecord(id, server));
       // Its ports are its record's as long as there is one.
       if (why.length === 0) {
-        for (const { port, ...before } of bindsOf(change).toReversed())
+        for (const { port, device_id, device_owner } of bindsOf(change).toReversed())
           if (isBound(position.seen, port, server)) {
             const from = [{ device_id: server, device_owner: OWNER }];
-            put((await keeper.bind(port, from, before))?.why ?? null);
+            put((await keeper.bind(port, from, { device_id, device_owner }))?.why ?? null);
           }
         const held = holdOf(change);
         if (held !== undefined) put(await keeper.release(id, server, held.traits));
@@ -223,21 +222,6 @@ function holding(
   { instance_info: { traits } }: RunningNode,
 ): Extract<Act, { readonly step: "hold" }> {
   return { step: "hold", server, name, ...(traits !== undefined && { traits }) };
-}
-
-function holdOf({ acts }: ManageChange) {
-  return acts.findLast((act) => act.step === "hold");
-}
-
-/** What each port was before it was first touched. */
-function bindsOf({ acts }: ManageChange) {
-  const first = new Map<string, { readonly port: string } & PortDevice>();
-  for (const act of acts)
-    if (act.step === "bind" && !first.has(act.port)) {
-      const { port, device_id, device_owner } = act;
-      first.set(port, { port, device_id, device_owner });
-    }
-  return [...first.values()];
 }
 
 /** What an allocation has no field for. */

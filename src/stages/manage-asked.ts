@@ -4,7 +4,7 @@ import { inFlight } from "../edge/ironic-rest/pool.ts";
 import { readRunning } from "../edge/ironic-rest/running.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
-import type { ManageAsked } from "../model/manage.ts";
+import type { ManageAsked, ServerWishes } from "../model/manage.ts";
 import { listed, NAMED } from "../model/text.ts";
 import type { ManageChange } from "../parts/manage-acts.ts";
 import type { RestOptions } from "./cloud.ts";
@@ -17,6 +17,8 @@ export interface ManageWords extends RestOptions {
   /** Machines under way at once. */
   readonly inFlight: number;
   readonly dryRun: boolean;
+  /** Absent: records are allocations of Ironic. */
+  readonly nova?: ServerWishes;
 }
 
 /** @throws MigrationError N2I-E100 naming every fault, before anything is opened */

@@ -9,21 +9,21 @@ import type { RowVerdict } from "../model/artefact.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
-import { MANAGE } from "../model/manage.ts";
+import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { UndoPreview } from "../model/preview.ts";
 import { once } from "../model/streams.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { isUuid } from "../model/uuid.ts";
-import { unmanagePart } from "../parts/manage.ts";
-import type { ManageChange } from "../parts/manage-acts.ts";
+import { bindsOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
+import { heldFor } from "../parts/manage-nova.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing } from "./databases.ts";
 import { checkPlace } from "./manage.ts";
+import { openAdapter } from "./manage-adapter.ts";
 import { inFlightFaults } from "./manage-asked.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { changeBack, managedIn, openManaged } from "./manage-run.ts";
 import { checkScope } from "./named.ts";
-import { allocationKeeper } from "./record-keeper.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
@@ -65,16 +65,16 @@ export function rollbackManaged(
       const wanted = await wantedOf(words, entries, place);
       const { address } = place.service.identity;
       checkPlace(entries, address);
-      const keeper = allocationKeeper(place);
+      const adapter = await openAdapter(place, keep, entries, null);
       await sink.confirm(
         `Take the server record of ${several(wanted.size)} at ${address} away? They stay active, and on.`,
       );
-      const part = unmanagePart(keeper, most);
+      const part = adapter.back(most);
       const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
       return withSession(
         run,
         async (session) => {
-          await session.begin(MANAGE, { adapter: "allocation", address });
+          await session.begin(MANAGE, { adapter: adapter.name, address });
           let [done, left] = [0, 0];
           const changes = (ours: ReadonlyMap<string, Begun>) => once(changesOf(ours, wanted));
           const leg = { part, command: "rollback", changes, pace };
@@ -119,7 +119,7 @@ export function previewUnmanage(words: UnmanageWords, sink: Sink): Promise<void>
       const wanted = await wantedOf(words, entries, place);
       const changes = [...managed].flatMap(([id, { change }]) => (wanted.has(id) ? [change] : []));
       checkPlace(entries, place.service.identity.address);
-      const part = unmanagePart(allocationKeeper(place), IN_FLIGHT);
+      const part = (await openAdapter(place, keep, entries, null)).back(IN_FLIGHT);
       for (const [at, { is, why }] of (await part.inspect(changes, false)).entries()) {
         const { id } = changes[at] ?? { id: "" };
         const about = { resource: "node", uuid: id, bm_node_id: null };
@@ -196,13 +196,13 @@ export function verifyManaged(
       throw new MigrationError("N2I-E326", `${words.run} did not manage a machine`);
     const place = await openManagePlace(words, keep, sink.say);
     checkPlace(entries, place.service.identity.address);
-    const keeper = allocationKeeper(place);
+    const adapter = await openAdapter(place, keep, entries, null);
     const counts = { validated: 0, wrong: 0 };
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       for (const [id, { change, name, open }] of managed) {
-        const { server } = change;
-        const binds = change.acts.flatMap((act) => (act.step === "bind" ? [act.port] : []));
-        const { node, record, ports } = await keeper.look(id, server, binds);
+        const server = recordOf(change);
+        const binds = bindsOf(change).map(({ port }) => port);
+        const { node, record, ports } = await adapter.look(change);
         const row = (resource: string, reason: string | null): RowVerdict => {
           counts[reason === null ? "validated" : "wrong"] += 1;
           return {
@@ -211,9 +211,9 @@ export function verifyManaged(
           };
         };
         const rows = [
-          row("node", nodeFault(node, server, open)),
-          row(`allocation ${name}`, recordFault(record, id)),
-          ...[...new Set(binds)].map((port) =>
+          row("node", nodeFault(node, server, { open, own: change.server })),
+          row(`${adapter.record} ${name}`, recordFault(record, id)),
+          ...binds.map((port) =>
             row(`port ${port}`, portFault(ports?.get(port)?.device_id, server)),
           ),
         ];
@@ -226,19 +226,21 @@ export function verifyManaged(
   });
 }
 
-type Looked = Awaited<ReturnType<ReturnType<typeof allocationKeeper>["look"]>>;
-
-function nodeFault(node: Looked["node"], server: string, open: boolean): string | null {
+function nodeFault(
+  node: SeenServer["node"],
+  server: string,
+  { open, own }: { readonly open: boolean; readonly own: string },
+): string | null {
   if (node === null) return "Ironic has no such node";
   if (node.instance_uuid !== server)
     return `instance_uuid is ${node.instance_uuid ?? "null"}, expected ${server}`;
   if (node.provision_state !== "active") return `it is ${node.provision_state ?? "in no state"}`;
-  if (node.maintenance_reason === reasonOf(server))
+  if ([reasonOf(server), heldFor(own)].includes(node.maintenance_reason ?? ""))
     return "it is in maintenance since a rollback was interrupted: run node manage again";
   return open ? "the run did not come to its end: run node manage again" : null;
 }
 
-function recordFault(record: Looked["record"], node: string): string | null {
+function recordFault(record: SeenServer["record"], node: string): string | null {
   if (record === null) return "it is gone";
   if (record.state !== "active") return `it is ${record.state}`;
   return record.node_uuid === node ? null : `it is of node ${record.node_uuid ?? "none"}`;

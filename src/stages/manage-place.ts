@@ -89,7 +89,8 @@ function openedOnce<T extends Closable>(
   };
 }
 
-function kept(keep: Keep, close: () => void): void {
+/** Closes it at the end. */
+export function kept(keep: Keep, close: () => void): void {
   keep({
     close() {
       close();

@@ -7,16 +7,16 @@ import { windowBack, windowForward } from "../engine/window.ts";
 import { ONE_BY_ONE, type Pace, type WindowPart } from "../engine/window-part.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
-import { MANAGE, type ManageAsked, type ManagedOne, type RecordKeeper } from "../model/manage.ts";
+import { MANAGE, type ManageAsked, type ManagedOne } from "../model/manage.ts";
 import { once } from "../model/streams.ts";
-import { type ManagePosition, managePart, unmanagePart } from "../parts/manage.ts";
+import type { ManagePosition } from "../parts/manage.ts";
 import type { ManageChange } from "../parts/manage-acts.ts";
 import { closing, type Keep } from "./databases.ts";
 import { rememberGiven } from "./given-file.ts";
+import { type Adapter, openAdapter } from "./manage-adapter.ts";
 import { changesOf, checkAsked, type ManageWords } from "./manage-asked.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { changeBack, checkManages } from "./manage-run.ts";
-import { allocationKeeper } from "./record-keeper.ts";
 import { inRun } from "./run.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
@@ -34,6 +34,8 @@ export interface ManageEvent {
 interface Managed {
   readonly rows: readonly ManagedOne[];
   readonly stopped: boolean;
+  /** Machines of which something stays though they are not managed, and why. */
+  readonly stays: ReadonlyMap<string, string>;
   /** Why it ended amid them: to be thrown once the rest is reported. */
   readonly broke: MigrationError | null;
 }
@@ -55,8 +57,8 @@ export function manageMachines(
   checkAsked(all, words);
   const preview = async (entries: readonly Entry[]): Promise<Managed> =>
     closing(async (keep) => {
-      const { keeper, changes, twice } = await looked(all, words, entries, { keep, sink });
-      return { ...(await wouldBe(keeper, changes, words, twice)), broke: null };
+      const { adapter, changes, twice } = await looked(all, words, entries, { keep, sink });
+      return { ...(await wouldBe(adapter, changes, words, twice)), broke: null };
     });
   // What is only asked leaves no folder.
   if (words.dryRun && !existsSync(words.run)) return preview([]);
@@ -66,13 +68,13 @@ export function manageMachines(
       await checkManages(run, entries);
       if (words.dryRun) return preview(entries);
       const known = await looked(all, words, entries, { keep, sink });
-      const { place, changes } = known;
+      const { place, adapter, changes } = known;
       const performed = await withSession(
         run,
         async (session) => {
           const { address } = place.service.identity;
           checkPlace(entries, address);
-          await session.begin(MANAGE, { adapter: "allocation", address });
+          await session.begin(MANAGE, { adapter: adapter.name, address });
           await rememberGiven(run, "node", words, true);
           return perform(known, words, { session, sink, notify });
         },
@@ -85,7 +87,7 @@ export function manageMachines(
 
 interface Looked {
   readonly place: ManagePlace;
-  readonly keeper: RecordKeeper;
+  readonly adapter: Adapter;
   readonly changes: readonly ManageChange[];
   /** Ports of Neutron that cards of several nodes name; of one machine its MAC alone tells whose a port is. */
   readonly twice: ReadonlySet<string>;
@@ -98,10 +100,10 @@ async function looked(
   { keep, sink }: { readonly keep: Keep; readonly sink: Pick<Sink, "say"> },
 ): Promise<Looked> {
   const place = await openManagePlace(words, keep, sink.say);
-  const keeper = allocationKeeper(place);
+  const adapter = await openAdapter(place, keep, entries, words.nova ?? "allocation");
   const changes = await changesOf(all, place, words, entries);
   const twice = all.length > 1 ? (await readNics(place.service)).twice : new Set<string>();
-  return { place, keeper, changes, twice };
+  return { place, adapter, changes, twice };
 }
 
 /** Each machine has a row in the end, those too that nobody came to. */
@@ -125,19 +127,20 @@ export function checkPlace(entries: readonly Entry[], address: string): void {
 }
 
 async function wouldBe(
-  keeper: RecordKeeper,
+  adapter: Adapter,
   changes: readonly ManageChange[],
   { inFlight: most }: ManageWords,
   twice: Looked["twice"],
 ): Promise<Omit<Managed, "broke">> {
-  const positions = await managePart(keeper, most, twice).inspect(changes, false);
+  const positions = await adapter.there(most, twice).inspect(changes, false);
   const became = { before: "to be managed", after: "managed already" } as const;
   const rows = changes.flatMap((change, at): readonly ManagedOne[] => {
-    const { is = "other", why = [] } = positions[at] ?? {};
+    const position = positions[at];
+    const { is = "other", why = [] } = position ?? {};
     const what = is === "before" || is === "after" ? became[is] : "left";
-    return [rowOf(change, what, is === "after" ? change.server : null, why)];
+    return [rowOf(change, what, recordIn(change, position), why)];
   });
-  return { rows, stopped: false };
+  return { rows, stopped: false, stays: new Map() };
 }
 
 interface Performed extends Managed {
@@ -154,12 +157,12 @@ interface Acting {
 }
 
 async function perform(
-  { keeper, changes, twice }: Omit<Looked, "place">,
+  { adapter, changes, twice }: Omit<Looked, "place">,
   { inFlight: most }: Pick<ManageWords, "inFlight">,
   { session, sink, notify }: Acting,
 ): Promise<Performed> {
   const rows = new Map<string, ManagedOne>();
-  const part = telling(managePart(keeper, most, twice), notify);
+  const part = telling(adapter.there(most, twice), notify);
   const pace: Pace = { ...ONE_BY_ONE, together: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
@@ -172,7 +175,7 @@ async function perform(
           const { is, why } = position;
           if (found && is === "other") refused(change, why, notify);
           const became = is !== "after" ? "left" : made ? "managed" : "managed already";
-          rows.set(change.id, rowOf(change, became, is === "after" ? change.server : null, why));
+          rows.set(change.id, rowOf(change, became, recordIn(change, position), why));
           last.set(change.id, position);
           progress(behind);
         }),
@@ -188,7 +191,7 @@ async function perform(
   const denied = end.broke !== null && (isDenied(end.broke) || isDenied(end.broke.cause));
   const unwanted = (id: string): boolean =>
     rows.get(id)?.became === "left" || (denied && known.has(id) && !rows.has(id));
-  const back = await takeBack(keeper, unwanted, session, pace);
+  const back = await takeBack(adapter, unwanted, session, pace);
   for (const [id, why] of back.stays) {
     const change = known.get(id);
     if (change !== undefined)
@@ -214,7 +217,7 @@ function staying(row: ManagedOne, why: string): ManagedOne {
  *   and could not be taken back whole
  */
 export async function manageOne(
-  keeper: RecordKeeper,
+  adapter: Adapter,
   change: ManageChange,
   session: RunSession,
   notify: Acting["notify"],
@@ -226,13 +229,13 @@ export async function manageOne(
     );
   const acting = { session, sink: { during }, notify };
   const { rows, broke, last, stays } = await perform(
-    { keeper, changes: [change], twice: new Set() },
+    { adapter, changes: [change], twice: new Set() },
     { inFlight: 1 },
     acting,
   );
   const about = { broke, last: last.get(change.id) ?? null };
   if (broke === null) return { ...about, row: rows[0], stays: stays.size > 0 };
-  const back = await takeBack(keeper, (id) => id === change.id, session, ONE_BY_ONE);
+  const back = await takeBack(adapter, (id) => id === change.id, session, ONE_BY_ONE);
   return { ...about, row: rows[0], stays: back.stays.size > 0 };
 }
 
@@ -250,13 +253,13 @@ interface OneManaged {
  * @returns of which machines something stays, and why; what broke it off
  */
 export async function takeBack(
-  keeper: RecordKeeper,
+  adapter: Adapter,
   wants: (id: string) => boolean,
   session: RunSession,
   pace: Pace,
   ended = false,
 ): Promise<{ readonly stays: ReadonlyMap<string, string>; readonly broke: MigrationError | null }> {
-  const part = unmanagePart(keeper, pace.together);
+  const part = adapter.back(pace.together);
   const changes = (ours: ReadonlyMap<string, Parameters<typeof changeBack>[1]>) =>
     once(
       [...ours].flatMap(([id, begun]) =>
@@ -312,6 +315,11 @@ function telling(part: Part, notify: Acting["notify"]): Part {
       }
     },
   };
+}
+
+/** Uuid of the record that it has. */
+function recordIn({ server }: ManageChange, position: ManagePosition | undefined): string | null {
+  return position?.is === "after" ? (position.seen.record?.uuid ?? server) : null;
 }
 
 function rowOf(

@@ -22,9 +22,10 @@ import { ONE_BY_ONE } from "../engine/window-part.ts";
 import type { RunningNode } from "../model/adoptable.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import { isObject, objectOf, parsedJson } from "../model/json.ts";
-import type { ManageAsked, RecordKeeper } from "../model/manage.ts";
+import type { ManageAsked } from "../model/manage.ts";
 import { type AskedFor, jsonReply, type Reply, type TokenOwner } from "../model/served.ts";
 import { type ManageEvent, manageOne, takeBack } from "./manage.ts";
+import type { Adapter } from "./manage-adapter.ts";
 import type { ManagePlace } from "./manage-place.ts";
 import { managedIn } from "./manage-run.ts";
 import { whose } from "./proxy-requests.ts";
@@ -40,7 +41,7 @@ interface ManageableParts {
   /** Of its own addresses. */
   readonly scheme: "http" | "https";
   /** Null: what stands behind it has no such word. */
-  readonly keeper: RecordKeeper | null;
+  readonly adapter: Adapter | null;
   readonly allows: (rule: keyof typeof MANAGEABLE_RULES, who: TokenOwner) => boolean;
   readonly notify: (event: ManageEvent) => void;
 }
@@ -143,10 +144,10 @@ async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise
   const asked = askedOf(body);
   const wrong = requestFaults(asked);
   if (wrong.length > 0) return fault(400, wrong.join("; "));
-  if (parts.keeper === null)
+  if (parts.adapter === null)
     return fault(501, "This Ironic makes no allocation of a node in use: not implemented.");
   const { node: id } = asked;
-  const { keeper } = parts;
+  const { adapter } = parts;
   return announced(parts.notify, asked, async (notify) => {
     if (busy.has(id)) return fault(409, `Node ${id} is being managed.`);
     busy.add(id);
@@ -155,7 +156,7 @@ async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise
       if (node === null) return fault(404, `Node ${id} could not be found.`);
       const foreign = shape === "first" ? await portFault(at, node, body.networks) : null;
       return (
-        foreign ?? (await managed({ ...at, parts: { ...parts, notify } }, keeper, node, asked))
+        foreign ?? (await managed({ ...at, parts: { ...parts, notify } }, adapter, node, asked))
       );
     } finally {
       busy.delete(id);
@@ -192,17 +193,17 @@ async function announced(
 
 async function managed(
   { parts, owner: { user_id, project_id }, asked: { fields } }: Asking,
-  keeper: RecordKeeper,
+  adapter: Adapter,
   node: RunningNode,
   asked: ManageAsked,
 ): Promise<Reply> {
   const { session, notify, place } = parts;
   const server = randomUUID();
-  const before = await takenBack(keeper, node, session);
+  const before = await takenBack(adapter, node, session);
   if (before !== null) return fault(503, before);
   const image = await imageOf(place, node);
   const { row, broke, last, stays } = await manageOne(
-    keeper,
+    adapter,
     { id: node.uuid, server, asked: { ...asked, owner: { user_id, project_id } }, acts: [] },
     session,
     notify,
@@ -260,16 +261,16 @@ async function showReply(
  * @returns null, or what could not be given back
  */
 async function takenBack(
-  keeper: RecordKeeper,
+  adapter: Adapter,
   { uuid: id }: RunningNode,
   session: RunSession,
 ): Promise<string | null> {
   const before = managedIn(session.journal.entries()).get(id);
   if (before === undefined) return null;
-  const { node, record } = await keeper.look(id, before.change.server, []);
+  const { node, record } = await adapter.look(before.change);
   const isKept = record !== null || node?.instance_uuid === before.change.server;
   if (!before.open && isKept) return null;
-  const { stays, broke } = await takeBack(keeper, (one) => one === id, session, ONE_BY_ONE, true);
+  const { stays, broke } = await takeBack(adapter, (one) => one === id, session, ONE_BY_ONE, true);
   // Ports that somebody else has since are his.
   return broke === null
     ? null

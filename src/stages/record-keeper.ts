@@ -5,6 +5,7 @@ import {
   readAllocation,
 } from "../edge/ironic-rest/allocation.ts";
 import { readRunning } from "../edge/ironic-rest/running.ts";
+import type { NetworkService } from "../edge/neutron/ports.ts";
 import { MigrationError } from "../model/error.ts";
 import type { RecordKeeper } from "../model/manage.ts";
 import { failpoint } from "./failpoint.ts";
@@ -17,18 +18,7 @@ import type { ManagePlace } from "./manage-place.ts";
  */
 export function allocationKeeper({ service, network }: ManagePlace): RecordKeeper {
   checkBackfill(service);
-  const neutron = async () => {
-    const found = await network();
-    if (found === null)
-      throw new MigrationError(
-        "N2I-E106",
-        "nothing says where Neutron is, and ports of it are named",
-        {
-          fix: "Give --os-cloud, or OS_NETWORK_ENDPOINT_OVERRIDE.",
-        },
-      );
-    return found;
-  };
+  const neutron = networkOf({ network });
   return {
     ...createAllocations(service, MARK, failpoint),
     async look(id, server, named) {
@@ -49,5 +39,20 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
       await failpoint("rest.after");
       return why;
     },
+  };
+}
+
+/** Neutron, where it has to be there. @throws MigrationError N2I-E106 */
+export function networkOf({
+  network,
+}: Pick<ManagePlace, "network">): () => Promise<NetworkService> {
+  return async () => {
+    const found = await network();
+    if (found !== null) return found;
+    throw new MigrationError(
+      "N2I-E106",
+      "nothing says where Neutron is, and ports of it are named",
+      { fix: "Give --os-cloud, or OS_NETWORK_ENDPOINT_OVERRIDE." },
+    );
   };
 }

@@ -6,10 +6,11 @@ import { openHttp } from "../edge/openstack/http.ts";
 import { serviceUrl } from "../edge/openstack/session.ts";
 import { openTokens } from "../edge/openstack/tokens.ts";
 import { MigrationError } from "../model/error.ts";
-import { MANAGE, type RecordKeeper } from "../model/manage.ts";
+import { MANAGE } from "../model/manage.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing } from "./databases.ts";
 import { checkPlace, type ManageEvent } from "./manage.ts";
+import { type Adapter, allocationAdapter } from "./manage-adapter.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { checkManages } from "./manage-run.ts";
 import { manageableAnswer } from "./manageable-requests.ts";
@@ -86,7 +87,7 @@ async function listening(
   });
   try {
     const parts = {
-      ...{ http, keystone, place, session, keeper: keeperOf(place), notify: told.notify },
+      ...{ http, keystone, place, session, adapter: adapterOf(place), notify: told.notify },
       scheme: asked.tlsCert === undefined ? ("http" as const) : ("https" as const),
       tokens: asked.auth === "none" ? null : tokens,
       allows: (rule: keyof typeof MANAGEABLE_RULES, who: Parameters<typeof allows>[2]) =>
@@ -106,9 +107,9 @@ async function listening(
 }
 
 /** Null where this Ironic makes no allocation of a node in use: it can list alone. */
-function keeperOf(place: ManagePlace): RecordKeeper | null {
+function adapterOf(place: ManagePlace): Adapter | null {
   try {
-    return allocationKeeper(place);
+    return allocationAdapter(allocationKeeper(place));
   } catch (error) {
     if (error instanceof MigrationError && error.code === "N2I-E209") return null;
     throw error;

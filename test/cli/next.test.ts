@@ -50,7 +50,18 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
   // Which machine, and what its record says, is said each time; the rest is not in this release.
   node: [
     ...["adoptable", "from", "description", "property", "availability-zone", "dry-run"],
-    ...["nova", "flavor", "port", "no-preserve-ports", "spares", "need", "identical"],
+    ...[
+      "nova",
+      "flavor",
+      "port",
+      "image",
+      "accept-network-cut",
+      "watch",
+      "no-preserve-ports",
+      "spares",
+      "need",
+      "identical",
+    ],
   ],
   // What let another command do something dangerous is no word for a rollback.
   rollback: [

@@ -179,7 +179,8 @@ test("what the command line says wrong is told before anything is opened", async
     [["n", "web", "--description", long], /description: at most 255/],
     [["n", "web", "--in-flight", "0"], /--in-flight takes a whole number/],
     [["n"], /wants a node and a name, or --from FILE/],
-    [["n", "web", "--nova"], /--nova: records made in Nova are not in this release/],
+    [["n", "web", "--nova"], /--nova wants --flavor/],
+    [["n", "web", "--flavor", "bm"], /--flavor: of servers of Nova, which --nova asks for/],
     [["n", "web", "--no-preserve-ports"], /ports of Neutron are never deleted/],
     [["n", "web", "--adoptable"], /node manage has no option --adoptable/],
   ] as const)

@@ -110,13 +110,13 @@ function nameOf(tenants: readonly Tenant[], node = ""): string {
   return tenants.find((one) => one.node === node)?.name ?? node;
 }
 
-function computeOf(stack: Stack, host: string): Compute {
+/** @param sync seconds between two looks at power: a pass that begins before a stop is done stops once more, by Nova's own fault */
+export function computeOf(stack: Stack, host: string, sync = 20): Compute {
   let running: ReturnType<typeof startCompute> | null = null;
   const conf = stack.nova.computeConf(host, {
     DEFAULT: {
       ...{ compute_driver: "ironic.IronicDriver", reserved_host_memory_mb: 0 },
-      // A pass that begins before a stop is done stops the machine once more, by Nova's own fault.
-      ...{ sync_power_state_interval: 20, update_resources_interval: 5 },
+      ...{ sync_power_state_interval: sync, update_resources_interval: 5 },
     },
   });
   const services = () => stack.db(NOVA_DATABASES.cell)("services").where({ host, deleted: 0 });

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
-import type { ManageAsked } from "../../model/manage.ts";
+import type { ManageAsked, ServerWishes } from "../../model/manage.ts";
 import { managedView } from "../../report/adoptable.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { gatherLeft } from "../../report/left.ts";
@@ -14,7 +14,10 @@ import { createEvents } from "../print/events.ts";
 import { printView } from "../print/out.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "./shared.ts";
 
-interface ManageArgs extends Voice, Omit<FormatOptions, "allRows">, Omit<ManageWords, "inFlight"> {
+interface ManageArgs
+  extends Voice,
+    Omit<FormatOptions, "allRows">,
+    Omit<ManageWords, "inFlight" | "nova"> {
   readonly machine?: string;
   readonly name?: string;
   readonly from?: string;
@@ -24,17 +27,21 @@ interface ManageArgs extends Voice, Omit<FormatOptions, "allRows">, Omit<ManageW
   readonly nova: boolean;
   readonly flavor?: string;
   readonly port?: readonly string[];
+  readonly image?: string;
+  readonly acceptNetworkCut: boolean;
+  readonly watch?: number;
   readonly noPreservePorts: boolean;
   readonly inFlight?: number;
 }
 
 export async function manageCommand(args: ManageArgs): Promise<void> {
-  checkBuilt(args);
+  const { nova: _, ...given } = args;
+  const nova = novaOf(args);
   const all = args.from === undefined ? [askedOf(args)] : manyOf(args, args.from);
   const emit = createEvents(io().stderr, Date.now);
-  const { rows, stopped, broke } = await manageMachines(
+  const { rows, stopped, broke, stays } = await manageMachines(
     all,
-    { ...args, inFlight: args.inFlight ?? IN_FLIGHT },
+    { ...given, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },
     sinkOf(args),
     (event) => {
       if (args.json) emit("item", { ...event });
@@ -43,6 +50,13 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   await printView(managedView(rows), args);
   if (broke !== null) throw broke;
   const left = rows.filter(({ became }) => became === "left");
+  if (nova !== null && stays.size > 0) {
+    note(
+      args,
+      `Not taken back: ${[...stays.keys()].join(", ")}. Run rollback once that is settled.`,
+    );
+    return exitWith(EXIT_STATUS.halfway.status);
+  }
   if (left.length === rows.length && !stopped)
     throw new MigrationError(
       "N2I-E370",
@@ -56,7 +70,6 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
 }
 
 export async function unmanageCommand(args: ManageArgs & { readonly yes: boolean }): Promise<void> {
-  checkBuilt(args);
   const left = gatherLeft(args);
   const { machine = "" } = args;
   await rollbackManaged({ ...args, all: false, node: [machine] }, sinkOf(args), left.add);
@@ -64,19 +77,44 @@ export async function unmanageCommand(args: ManageArgs & { readonly yes: boolean
   if (left.any()) exitWith(EXIT_STATUS.differs.status);
 }
 
-/** @throws MigrationError N2I-E100 for what this release does not do */
-function checkBuilt({ nova, flavor, port, noPreservePorts }: ManageArgs): void {
-  const said = Object.entries({ nova, flavor, port, "no-preserve-ports": noPreservePorts })
-    .filter(([, value]) => value !== undefined && value !== false)
-    .map(([name]) => `--${name}`);
-  if (said.length === 0) return;
-  throw new MigrationError(
-    "N2I-E100",
-    noPreservePorts
-      ? "--no-preserve-ports is not in this release: ports of Neutron are never deleted"
-      : `${said.join(", ")}: records made in Nova are not in this release; without them the record is an allocation of Ironic`,
-  );
+/**
+ * What is wanted of Nova; null where records are allocations of Ironic.
+ *
+ * @throws MigrationError N2I-E100
+ */
+function novaOf({
+  nova,
+  flavor,
+  port,
+  image,
+  acceptNetworkCut: cut,
+  watch,
+  from,
+  noPreservePorts,
+}: ManageArgs): ServerWishes | null {
+  if (noPreservePorts)
+    throw new MigrationError(
+      "N2I-E100",
+      "--no-preserve-ports is not in this release: ports of Neutron are never deleted",
+    );
+  const only = { flavor, port, image, watch, "accept-network-cut": cut || undefined };
+  const said = Object.entries(only).filter(([, value]) => value !== undefined);
+  if (!nova && said.length > 0)
+    throw new MigrationError(
+      "N2I-E100",
+      `${said.map(([name]) => `--${name}`).join(", ")}: of servers of Nova, which --nova asks for`,
+    );
+  if (!nova) return null;
+  if (flavor === undefined) throw new MigrationError("N2I-E100", "--nova wants --flavor");
+  if (port !== undefined && from !== undefined)
+    throw new MigrationError("N2I-E100", "--port is of one machine, and --from has many");
+  if (watch !== undefined && !(watch >= 0))
+    throw new MigrationError("N2I-E100", "--watch takes 0 or more");
+  return { flavor, image: image ?? null, ports: port ?? null, cut, watch: watch ?? WATCH };
 }
+
+/** Seconds: two looks of Ironic at the power of its machines, as it ships. */
+const WATCH = 120;
 
 /** @throws MigrationError N2I-E100 */
 function askedOf({

@@ -14,11 +14,18 @@ const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-ti
 
 const RUN = meaning("run", "The run's folder: the way back; all but list want it");
 const PACE = { "in-flight": number("Machines under way at once (4)", { requiresArg: true }) };
+const NOVA = {
+  nova: flag("A server of Nova rather than an allocation of Ironic"),
+  flavor: word("With --nova: id of the flavor; it asks for the machine's resource class"),
+  image: word("With --nova: id of an image (what instance_info names)"),
+  port: words("With --nova: a port of Neutron (those of the machine's cards). Repeatable"),
+  "accept-network-cut": flag("With --nova: machines whose network_interface is neutron too"),
+  watch: number("With --nova: seconds to look at each machine afterwards (120)", {
+    requiresArg: true,
+  }),
+};
 /** What this release refuses, so that nobody believes it done. */
 const LATER = {
-  nova: flag("Not in this release: a server of Nova rather than an allocation of Ironic"),
-  flavor: word("With --nova: the flavor"),
-  port: words("With --nova: a port of Neutron"),
   "no-preserve-ports": flag("Not in this release: ports of Neutron are never deleted"),
 };
 
@@ -44,7 +51,8 @@ export const NODE_ACTIONS = {
     },
   },
   manage: {
-    describe: "give a machine, or those of --from, its server record: an allocation of Ironic",
+    describe:
+      "give a machine, or those of --from, its server record: an allocation of Ironic, or a server of Nova",
     needs: ["run"],
     options: {
       ...RUN,
@@ -53,7 +61,7 @@ export const NODE_ACTIONS = {
       property: words("KEY=VALUE of its record. Repeatable"),
       "availability-zone": word("Of its record"),
       "dry-run": flag("Only show what would be done"),
-      ...{ ...PACE, ...LATER, ...IRONIC, ...listOptionsWithoutAll },
+      ...{ ...PACE, ...NOVA, ...LATER, ...IRONIC, ...listOptionsWithoutAll },
     },
   },
   unmanage: {

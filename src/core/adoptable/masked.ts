@@ -2,7 +2,7 @@ import { isObject, type Json } from "../../model/json.ts";
 import { isSecretName } from "../../model/secret.ts";
 
 /** What stands in place of a secret, as Ironic has it. */
-const MASKED = "******";
+export const MASKED = "******";
 
 const LOGIN = /(\w:\/\/)[^\s/?#]*@/g;
 const PARAMETER = /([?&;]([\w.-]+)=)[^&;#\s"]+/g;

@@ -1,6 +1,6 @@
 import type { NetworkPort } from "../../model/adoptable.ts";
 import { MigrationError } from "../../model/error.ts";
-import { isObject, type Json, objectOf } from "../../model/json.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { NotWritten, PortDevice } from "../../model/manage.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { NETWORK } from "../openstack/kinds.ts";
@@ -23,6 +23,14 @@ export interface NetworkService {
     from: readonly PortDevice[],
     to: PortDevice,
   ) => Promise<NotWritten | null>;
+  /** A port as Neutron tells it whole; null: there is none. @throws MigrationError N2I-E210 to N2I-E212 */
+  readonly whole: (port: string) => Promise<JsonObject | null>;
+  /**
+   * Writes these fields of a port as they were.
+   *
+   * @returns null, or why it is refused
+   */
+  readonly restore: (port: string, fields: JsonObject) => Promise<string | null>;
   readonly close: () => void;
 }
 
@@ -38,8 +46,35 @@ export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkS
     url: session.url,
     ports: (ids) => readPorts(session, ids),
     bind: (port, from, to) => bind(session, port, from, to),
+    whole: (port) => whole(session, port),
+    restore: (port, fields) => restore(session, port, fields),
     close: session.close,
   };
+}
+
+async function whole(session: ServiceSession, id: string): Promise<JsonObject | null> {
+  const { port } = objectOf(await ask(session, `/v2.0/ports/${encodeURIComponent(id)}`));
+  return isObject(port) ? port : null;
+}
+
+async function restore(
+  session: ServiceSession,
+  id: string,
+  fields: JsonObject,
+): Promise<string | null> {
+  const path = `/v2.0/ports/${encodeURIComponent(id)}`;
+  return settled(
+    session,
+    `PUT of port ${id}`,
+    async () => {
+      const now = await whole(session, id);
+      if (now === null) return { why: `port ${id} is not in Neutron` };
+      const isAs = ([name, value]: readonly [string, Json]): boolean =>
+        JSON.stringify(now[name] ?? null) === JSON.stringify(value);
+      return Object.entries(fields).every(isAs) ? "made" : "open";
+    },
+    () => session.call({ method: "PUT", path, body: { port: fields } }),
+  );
 }
 
 const FIELDS = ["id", "mac_address", "device_id", "device_owner"]

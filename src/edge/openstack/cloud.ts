@@ -7,8 +7,9 @@ export interface Cloud {
   readonly auth: Auth;
   /** URL of the bare metal service, when it is said rather than looked up. */
   readonly endpoint: string | null;
-  /** URLs of Nova, Glance and Neutron, likewise. */
+  /** URLs of Nova, Placement, Glance and Neutron, likewise. */
   readonly compute: string | null;
+  readonly placement: string | null;
   readonly image: string | null;
   readonly network: string | null;
   readonly interface: "public" | "internal" | "admin";

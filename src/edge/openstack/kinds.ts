@@ -9,7 +9,7 @@ export interface ServiceKind {
   /** Headers that pin a call to a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
   /** Which member of a cloud says its URL. */
-  readonly said: "endpoint" | "compute" | "image" | "network";
+  readonly said: "endpoint" | "compute" | "placement" | "image" | "network";
   readonly fix: string;
 }
 
@@ -33,6 +33,16 @@ export const COMPUTE: ServiceKind = {
   }),
   said: "compute",
   fix: "Give compute_endpoint_override in clouds.yaml, or OS_COMPUTE_ENDPOINT_OVERRIDE.",
+};
+
+/** Inventories are what they were since the first microversion. */
+export const PLACEMENT: ServiceKind = {
+  name: "placement",
+  types: new Set(["placement"]),
+  version: /(?!)/,
+  pin: () => ({}),
+  said: "placement",
+  fix: "Give placement_endpoint_override in clouds.yaml, or OS_PLACEMENT_ENDPOINT_OVERRIDE.",
 };
 
 export const IMAGE: ServiceKind = {

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../model/error.ts";
-import { isObject, parsedJson } from "../../model/json.ts";
+import { isObject, objectOf, parsedJson } from "../../model/json.ts";
 import type { Auth, Cloud } from "./cloud.ts";
 import { faultOf } from "./fault.ts";
 import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } from "./http.ts";
@@ -29,6 +29,8 @@ type Words = Omit<HttpCall, "url" | "headers"> & {
 export interface ServiceSession {
   /** URL of the service, without a slash or `/v1` at its end. */
   readonly url: string;
+  /** Uuid of the project that the login is of; null where nothing says. */
+  readonly project: string | null;
   /** @throws MigrationError N2I-E210, N2I-E211 when Keystone gives no token, or the token is refused */
   readonly call: (words: Words) => Promise<Answer>;
   /** The same at a microversion; until then none is sent. */
@@ -63,6 +65,7 @@ export async function openSession(
     const url = serviceUrl(found, cloud.from, kind);
     const pinned = (headers: HttpCall["headers"]): ServiceSession => ({
       url,
+      project: login.project,
       close: http.close,
       call: (words) => call(http, url, login, words, headers),
       at: (microversion) => pinned(kind.pin(microversion)),
@@ -88,6 +91,7 @@ export function serviceUrl(text: string, from: string, { version }: ServiceKind)
 
 interface LoggedIn {
   readonly endpoint: string | null;
+  readonly project: string | null;
   /** Headers of every call. */
   readonly headers: () => { readonly [name: string]: string };
   /** A new token in place of one the service refused; false where there is none to renew. */
@@ -97,7 +101,7 @@ interface LoggedIn {
 
 async function logIn(http: Http, cloud: Cloud, { types }: ServiceKind): Promise<LoggedIn> {
   const { auth } = cloud;
-  const never = { endpoint: null, renew: () => Promise.resolve(false) };
+  const never = { endpoint: null, project: null, renew: () => Promise.resolve(false) };
   if (auth.kind === "none") return { ...never, headers: () => ({}), secrets: () => [] };
   if (auth.kind === "basic") {
     const text = Buffer.from(`${auth.user}:${auth.password()}`).toString("base64");
@@ -107,7 +111,7 @@ async function logIn(http: Http, cloud: Cloud, { types }: ServiceKind): Promise<
   let token = await newToken(http, auth, cloud, types);
   let renewing: Promise<Token> | null = null;
   return {
-    endpoint: token.endpoint,
+    ...{ endpoint: token.endpoint, project: token.project },
     headers: () => ({ "X-Auth-Token": token.text() }),
     secrets: () => [token.text(), auth.secret()],
     async renew(refused) {
@@ -135,7 +139,7 @@ export function callerSession(
   secrets: readonly string[],
 ): ServiceSession {
   const pinned = (pins: HttpCall["headers"]): ServiceSession => ({
-    url: at.url,
+    ...{ url: at.url, project: null },
     close: () => undefined,
     call: async ({ path, hidden = [], fields = {}, ...words }) => {
       const own = { ...fields, ...pins, ...headers };
@@ -240,6 +244,7 @@ export function refusedCall(
 interface Token {
   /** Of the service asked for, as catalog, interface and region have it; null when none is there. */
   readonly endpoint: string | null;
+  readonly project: string | null;
   readonly text: () => string;
 }
 
@@ -281,7 +286,9 @@ async function newToken(
       `Keystone at ${base} answers ${answer.status}: ${fault() || "no token"}`,
     );
   const body = parsedJson(answer.text);
-  return { endpoint: endpointOf(body, cloud, types), text: () => token };
+  const { id } = objectOf(objectOf(objectOf(body).token).project);
+  const project = typeof id === "string" ? id : null;
+  return { endpoint: endpointOf(body, cloud, types), project, text: () => token };
 }
 
 /** @param body of Keystone's answer, with the catalog */

@@ -47,6 +47,7 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
       settings.get("endpoint") ??
       null,
     compute: settings.get("compute_endpoint_override") ?? null,
+    placement: settings.get("placement_endpoint_override") ?? null,
     image: settings.get("image_endpoint_override") ?? null,
     network: settings.get("network_endpoint_override") ?? null,
     interface: chosen,

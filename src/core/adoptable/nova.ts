@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from "node:util";
+import { FAKE } from "../../model/fake-hardware.ts";
+import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import type { ServerWishes } from "../../model/manage.ts";
+import type { Conductor } from "../../model/service.ts";
+import { isUuid } from "../../model/uuid.ts";
+import { customClass } from "../flavors/flavors.ts";
+import { MASKED, masked } from "./masked.ts";
+
+/** What is known of a node that is to get a server of Nova. */
+interface NovaNode {
+  /** As Ironic tells it. */
+  readonly node: JsonObject;
+  readonly asked: ServerWishes;
+  readonly hasVolumes: boolean;
+  /** Whether a nova-compute has it. */
+  readonly offered: boolean;
+  /** Extra specs of the flavor; null: there is no such flavor. */
+  readonly specs: JsonObject | null;
+  /** Whether Glance has its image; null: nobody could say. */
+  readonly hasImage: boolean | null;
+  readonly conductors: readonly Conductor[];
+  /** Uuid of the login's project; null: nobody said. */
+  readonly project: string | null;
+  /** MACs of its cards. */
+  readonly addresses: readonly string[];
+  /** Neutron's, by id, those that are to be its server's; null: there is none. */
+  readonly ports: ReadonlyMap<string, JsonObject | null>;
+}
+
+/** Why no server can be made of it without a risk; null where this does not stand against it. */
+const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
+  ({ node }) => (node.protected === true ? "it is protected: unprotect it first" : null),
+  ({ node }) => (node.driver === FAKE ? `its driver is ${FAKE}: no machine is behind it` : null),
+  ({ node }) =>
+    node.power_state === "power on" || node.power_state === "power off"
+      ? null
+      : `Ironic does not know whether it is on: power_state is ${String(node.power_state ?? "null")}`,
+  ({ node }) =>
+    typeof node.fault === "string" && node.fault !== "" ? `it has a fault: ${node.fault}` : null,
+  ({ node, conductors }) => {
+    const group = String(node.conductor_group ?? "").toLowerCase();
+    const own = conductors.filter((one) => one.alive && (one.group ?? "") === group);
+    return own.length > 0 && own.every(({ drivers }) => drivers.includes(FAKE))
+      ? null
+      : `hardware type ${FAKE} is not enabled on the conductors of its group`;
+  },
+  ({ hasVolumes }) => (hasVolumes ? "it has volumes, which Nova would take from it" : null),
+  ({ node }) => (bootsFromNet(node) ? "it boots from the network: what it boots would go" : null),
+  ({ node, asked }) =>
+    node.network_interface === "neutron" && !asked.cut
+      ? "its network_interface is neutron, and Nova unbinds its ports for a while: give --accept-network-cut"
+      : null,
+  // Ironic masks them, or they would stand in the journal.
+  ({ node: { instance_info: info = null } }) =>
+    isDeepStrictEqual(masked(info), info) && !JSON.stringify(info).includes(`"${MASKED}"`)
+      ? null
+      : "its instance_info has secrets, which could not be given back",
+  ({ node, specs, asked }) => {
+    if (specs === null) return `Nova has no flavor ${asked.flavor}`;
+    const wanted = `resources:${customClass(String(node.resource_class))}`;
+    return specs[wanted] === "1" ? null : `flavor ${asked.flavor} does not ask for ${wanted}=1`;
+  },
+  ({ offered }) => (offered ? null : "no nova-compute has it: Placement has no inventory of it"),
+  ({ hasImage, ...of }) =>
+    imageFor(of) === null
+      ? "instance_info.image_source is no image of Glance: give --image"
+      : hasImage === false
+        ? `Glance has no image ${imageFor(of)}: give --image`
+        : null,
+  ({ ports, project, node, addresses }) => {
+    for (const [id, port] of ports) {
+      if (port === null) return `port ${id} is not in Neutron`;
+      const { device_id: device, project_id: owner, mac_address: mac } = port;
+      if (!addresses.includes(String(mac).toLowerCase()))
+        return `port ${id} has MAC ${String(mac)}, and the node ${addresses.join(", ") || "none"}`;
+      if (![null, undefined, "", node.uuid].includes(device as string | null))
+        return `port ${id} belongs to device ${String(device)}`;
+      if (project !== null && owner !== project)
+        return `port ${id} belongs to another project, and Nova would refuse it`;
+    }
+    return null;
+  },
+];
+
+/** Everything that stands against making a server of it. */
+export function novaObjections(of: NovaNode): readonly string[] {
+  return CRITERIA.flatMap((fails) => fails(of) ?? []);
+}
+
+/** The image its server is said to be made of; null: nobody says. */
+export function imageFor({ node, asked }: Pick<NovaNode, "node" | "asked">): string | null {
+  if (asked.image !== null) return asked.image;
+  const { instance_info: info } = node;
+  const source = isObject(info) ? info.image_source : null;
+  return typeof source === "string" && isUuid(source) ? source.toLowerCase() : null;
+}
+
+/** @source ironic: drivers/modules/deploy_utils.py get_boot_option; `deleted` removes root_uuid_or_disk_id */
+function bootsFromNet({
+  instance_info: info,
+  properties,
+  driver_internal_info: own,
+  deploy_interface: deploy,
+}: JsonObject): boolean {
+  const said = [info, properties].flatMap((of) => optionOf(isObject(of) ? of.capabilities : null));
+  const option = said[0] ?? null;
+  if (option !== null && option !== "local") return true;
+  if (deploy === "ramdisk" || deploy === "anaconda") return true;
+  const partitions = isObject(own) && own.is_whole_disk_image === false;
+  return partitions && "root_uuid_or_disk_id" in own && option !== "local";
+}
+
+/** `boot_option` of capabilities: an object, JSON, or `a:b,c:d`. */
+function optionOf(capabilities: Json | undefined): readonly string[] {
+  if (isObject(capabilities))
+    return typeof capabilities.boot_option === "string" ? [capabilities.boot_option] : [];
+  const [, option] =
+    /["']?boot_option["']?\s*:\s*["']?(\w+)/.exec(String(capabilities ?? "")) ?? [];
+  return option === undefined ? [] : [option];
+}

@@ -1,0 +1,256 @@
+import { isDeepStrictEqual } from "node:util";
+import { FAKE_PATCH, notAsBefore, notFake, swapPatch } from "../../model/fake-hardware.ts";
+import { MigrationError } from "../../model/error.ts";
+import { isObject, type JsonObject } from "../../model/json.ts";
+import { pause } from "../openstack/passing.ts";
+import { type Stand, settled } from "../openstack/settled.ts";
+import { listed, tellsOf } from "./look.ts";
+import type { RestService } from "./service.ts";
+
+/** Microversion that brought automated_clean, the last of what a swap needs. @source facts/ironic.md 4.1 */
+const SWAP = 47;
+
+/** @throws MigrationError N2I-E209 where the service cannot reset interfaces, or keeps no automated_clean */
+export function checkSwap({ minor, identity, session }: RestService): void {
+  if (minor < SWAP)
+    throw new MigrationError(
+      "N2I-E209",
+      `${session.url} speaks microversions up to ${identity.version}, and a driver is exchanged safely since 1.${SWAP} of Rocky`,
+    );
+}
+
+/** Provision states on the way to others. */
+const MOVING = new Set(["deleting", "cleaning", "adopting", "verifying", "deploying"]);
+
+/** A verb of Ironic, where it is said, and what it ends in. */
+const VERBS = {
+  deleted: { from: /^(active|deploy failed|error)$/, to: "available" },
+  manage: { from: /^(available|adopt failed)$/, to: "manageable" },
+  adopt: { from: /^manageable$/, to: "active" },
+} as const;
+
+/**
+ * A node that stands on hardware which does nothing while others believe that they deploy it. What is said to a
+ * conductor about machines is said only while driver and every interface are harmless, looked at each time.
+ *
+ * Each call that changes something resolves to null, or to why it is refused.
+ * @throws MigrationError N2I-E210, N2I-E211
+ */
+export type FakeHardware = ReturnType<typeof createFakeHardware>;
+
+/** @param failpoint called around every call that changes something */
+export function createFakeHardware(
+  service: RestService,
+  failpoint: (point: "rest.before" | "rest.after") => Promise<void>,
+) {
+  const tell: RestService["tell"] = async (method, path, body) => {
+    await failpoint("rest.before");
+    const answer = await service.tell(method, path, body);
+    await failpoint("rest.after");
+    return answer;
+  };
+  const at: At = { service, tell };
+  return {
+    read: (node: string) => read(at, node),
+    hasVolumes: (node: string) => hasVolumes(at, node),
+    hold: (node: string, reason: string) => hold(at, node, reason),
+    release: (node: string, reason: string) => release(at, node, reason),
+    fake: (node: string, reason: string) => fake(at, node, reason),
+    bring: (node: string, verb: keyof typeof VERBS) => bring(at, node, verb),
+    power: (node: string, to: string) => power(at, node, to),
+    inform: (node: string, before: JsonObject) => inform(at, node, before),
+    swap: (node: string, before: JsonObject, how: Swap) => swap(at, node, before, how),
+  };
+}
+
+interface At {
+  readonly service: RestService;
+  readonly tell: RestService["tell"];
+}
+
+interface Swap {
+  readonly reason: string;
+  /** What came to `instance_info` since goes. */
+  readonly exact: boolean;
+}
+
+async function read({ service }: At, node: string): Promise<JsonObject> {
+  const body = await service.ask(pathOf(node));
+  if (isObject(body) && tellsOf(body, node)) return body;
+  throw new MigrationError("N2I-E212", `${service.session.url} does not tell node ${node}`);
+}
+
+function pathOf(node: string): string {
+  return `/v1/nodes/${node}`;
+}
+
+/** Whether a disk of a storage network belongs to it. */
+async function hasVolumes({ service }: At, node: string): Promise<boolean> {
+  for (const kind of ["connectors", "targets"])
+    if (listed(await service.ask(`/v1/volume/${kind}?node=${node}`), kind).length > 0) return true;
+  return false;
+}
+
+interface Wanted {
+  readonly what: string;
+  /** How it stands once it is made. */
+  readonly is: (now: JsonObject) => boolean;
+  /** Why it may not be changed. */
+  readonly may?: (now: JsonObject) => string | null;
+}
+
+function make(
+  at: At,
+  node: string,
+  { what, is, may = () => null }: Wanted,
+  call: (now: JsonObject) => ReturnType<RestService["tell"]>,
+): Promise<string | null> {
+  let now: JsonObject = {};
+  const look = async (): Promise<Stand> => {
+    now = await read(at, node);
+    if (is(now)) return "made";
+    const why = may(now);
+    return why === null ? "open" : { why };
+  };
+  return settled(at.service.session, `${what} of node ${node}`, look, () => call(now));
+}
+
+/** Waits for a conductor to come to its end. */
+async function reached(
+  at: At,
+  node: string,
+  how: (now: JsonObject) => string | null | typeof WAIT,
+): Promise<string | null> {
+  for (let tries = 0; tries < MOST; tries += 1) {
+    const is = how(await read(at, node));
+    if (is !== WAIT) return is;
+    await pause(tries);
+  }
+  return "Ironic does not come to an end with it";
+}
+
+const WAIT = Symbol("it is under way");
+/** Looks at a conductor's work: about a quarter of an hour in all. */
+const MOST = 450;
+
+function hold(at: At, node: string, reason: string): Promise<string | null> {
+  const wanted: Wanted = {
+    what: "the maintenance",
+    is: (now) => isHeld(now, reason),
+    may: ({ maintenance, maintenance_reason: why }) =>
+      maintenance === true ? `it is in maintenance: ${String(why)}` : null,
+  };
+  return make(at, node, wanted, () => at.tell("PUT", `${pathOf(node)}/maintenance`, { reason }));
+}
+
+/** Of our own maintenance alone. */
+function release(at: At, node: string, reason: string): Promise<string | null> {
+  const wanted = { what: "the end of maintenance", is: (now: JsonObject) => !isHeld(now, reason) };
+  return make(at, node, wanted, () => at.tell("DELETE", `${pathOf(node)}/maintenance`));
+}
+
+/** Read back: null only where nothing that is done with it can reach its machine. */
+async function fake(at: At, node: string, reason: string): Promise<string | null> {
+  const wanted: Wanted = {
+    what: "the change to fake hardware",
+    is: (now) => unsafe(now).length === 0,
+    may: (now) => heldBy(now, reason),
+  };
+  const path = `${pathOf(node)}?reset_interfaces=true`;
+  const why = await make(at, node, wanted, () => at.tell("PATCH", path, FAKE_PATCH));
+  if (why !== null) return why;
+  const real = unsafe(await read(at, node));
+  return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
+}
+
+function unsafe(now: JsonObject): readonly string[] {
+  const cleans = now.automated_clean === false ? [] : ["automated_clean is not false"];
+  return [...notFake(now), ...cleans];
+}
+
+/** Brings a node on fake hardware to the end of a verb. */
+async function bring(at: At, node: string, verb: keyof typeof VERBS): Promise<string | null> {
+  const { from, to } = VERBS[verb];
+  const isOn = (state: unknown): boolean => MOVING.has(String(state));
+  const wanted: Wanted = {
+    what: verb,
+    is: ({ provision_state: state }) => state === to || isOn(state),
+    may: (now) => {
+      const state = String(now.provision_state);
+      return harmless(now) ?? (from.test(state) ? null : `it is ${state}`);
+    },
+  };
+  const path = `${pathOf(node)}/states/provision`;
+  const why = await make(at, node, wanted, () => at.tell("PUT", path, { target: verb }));
+  if (why !== null) return why;
+  return reached(at, node, ({ provision_state: state, last_error: error, reservation }) => {
+    if (state === to) return reservation === null ? null : WAIT;
+    if (isOn(state) || (from.test(String(state)) && !String(state).endsWith("failed"))) return WAIT;
+    return `it is ${String(state)}, and was to be ${to}: ${String(error ?? "no reason given")}`;
+  });
+}
+
+/** Writes of a node on fake hardware whether it is on. */
+async function power(at: At, node: string, to: string): Promise<string | null> {
+  const wanted: Wanted = {
+    what: "the power state",
+    is: ({ power_state: is, target_power_state: goal }) => is === to || goal === to,
+    may: harmless,
+  };
+  const path = `${pathOf(node)}/states/power`;
+  const why = await make(at, node, wanted, () => at.tell("PUT", path, { target: to }));
+  if (why !== null) return why;
+  return reached(at, node, ({ power_state: is, target_power_state: goal = null }) =>
+    is === to && goal === null ? null : WAIT,
+  );
+}
+
+/** Gives `instance_info` back to a node on fake hardware, before it is adopted with it. */
+function inform(at: At, node: string, { instance_info: value = {} }: JsonObject) {
+  const wanted: Wanted = {
+    what: "instance_info",
+    is: ({ instance_info: is }) => isDeepStrictEqual(is, value),
+    may: harmless,
+  };
+  const patch = [{ op: "add", path: "/instance_info", value }];
+  return make(at, node, wanted, () => at.tell("PATCH", pathOf(node), patch));
+}
+
+/** Driver, interfaces and what else was, in one; read back. */
+async function swap(
+  at: At,
+  node: string,
+  before: JsonObject,
+  { reason, exact }: Swap,
+): Promise<string | null> {
+  const wanted: Wanted = {
+    what: "the change back",
+    is: (now) => swapped(before, now, exact).length === 0,
+    may: (now) => heldBy(now, reason),
+  };
+  const why = await make(at, node, wanted, (now) =>
+    at.tell("PATCH", pathOf(node), swapPatch(before, now, exact)),
+  );
+  if (why !== null) return why;
+  const other = swapped(before, await read(at, node), exact);
+  return other.length === 0 ? null : other.join(", ");
+}
+
+function swapped(before: JsonObject, now: JsonObject, exact: boolean): readonly string[] {
+  const other = notAsBefore(before, now);
+  const same = !exact || isDeepStrictEqual(now.instance_info, before.instance_info);
+  return same ? other : [...other, "instance_info is not as it was"];
+}
+
+function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {
+  return maintenance === true && maintenance_reason === reason;
+}
+
+function heldBy(now: JsonObject, reason: string): string | null {
+  return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
+}
+
+function harmless(now: JsonObject): string | null {
+  const real = notFake(now);
+  return real.length === 0 ? null : `it is not on fake hardware: ${real.join(", ")}`;
+}

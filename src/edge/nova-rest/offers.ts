@@ -1,0 +1,33 @@
+import { isObject, objectOf } from "../../model/json.ts";
+import type { Cloud } from "../openstack/cloud.ts";
+import { PLACEMENT } from "../openstack/kinds.ts";
+import { ask, openSession } from "../openstack/session.ts";
+
+/** What Placement says of a machine of one resource class. */
+interface Offer {
+  readonly total: number;
+  /** Nova's resource tracker sets it apart: it is in use, or not fit. */
+  readonly reserved: number;
+}
+
+/** Placement, as far as it says which machines Nova gives to tenants. */
+export interface Offers {
+  /** @param inventory its class: `CUSTOM_GOLD`. Null where no nova-compute has it. @throws MigrationError N2I-E210 to N2I-E212 */
+  readonly of: (node: string, inventory: string) => Promise<Offer | null>;
+  readonly close: () => void;
+}
+
+/** @param limit milliseconds a call may take. @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
+export async function openOffers(cloud: Cloud, limit: number): Promise<Offers> {
+  const session = await openSession(cloud, limit, PLACEMENT);
+  return {
+    async of(node, inventory) {
+      const body = await ask(session, `/resource_providers/${node}/inventories`);
+      const all = objectOf(objectOf(body).inventories);
+      const own = all[inventory];
+      if (!isObject(own)) return null;
+      return { total: Number(own.total ?? 0), reserved: Number(own.reserved ?? 0) };
+    },
+    close: session.close,
+  };
+}

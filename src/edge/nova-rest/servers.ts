@@ -1,0 +1,215 @@
+import { MigrationError } from "../../model/error.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
+import type { Cloud } from "../openstack/cloud.ts";
+import { COMPUTE } from "../openstack/kinds.ts";
+import { pause } from "../openstack/passing.ts";
+import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
+import { type Stand, settled } from "../openstack/settled.ts";
+
+/** A server as Nova tells it. */
+export interface NovaServer {
+  readonly id: string;
+  /** `ACTIVE`, `SHUTOFF`, `BUILD`, `ERROR`. */
+  readonly status: string;
+  /** What Nova does with it; null: nothing. */
+  readonly task: string | null;
+  /** Uuid of its node, where one was chosen and this login may see it. */
+  readonly node: string | null;
+  readonly fault: string;
+}
+
+/** What a server is made with. */
+export interface ServerAsked {
+  readonly name: string;
+  readonly description: string | null;
+  readonly zone: string | null;
+  readonly flavor: string;
+  /** Null where the flavor boots without one. */
+  readonly image: string | null;
+  /** Of Neutron; none: the server has no network. */
+  readonly ports: readonly string[];
+  readonly metadata: { readonly [key: string]: string };
+  readonly node: string;
+}
+
+/** In a server's metadata: by which run's word it was made. */
+const MARK = "nova2ironic_manage";
+
+/** Newest microversion that is needed: a server goes to one named machine. @source nova: 2.74 of Train */
+const PINNED = "2.74";
+
+/** Nova's servers. Each call that changes something resolves to null, or to why it is refused. */
+export type NovaServers = Awaited<ReturnType<typeof openServers>>;
+
+/**
+ * @param limit milliseconds a call may take
+ * @param failpoint called around every call that changes something
+ * @throws MigrationError N2I-E106, N2I-E209 where Nova is too old, N2I-E210 to N2I-E212
+ */
+export async function openServers(
+  cloud: Cloud,
+  limit: number,
+  failpoint: (point: "rest.before" | "rest.after") => Promise<void>,
+) {
+  const session = (await openSession(cloud, limit, COMPUTE)).at(PINNED);
+  const greeted = await session.call({ method: "GET", path: "/servers?limit=1" });
+  if (greeted.status === 406) {
+    session.close();
+    throw new MigrationError(
+      "N2I-E209",
+      `${session.url} does not speak microversion ${PINNED}, by which a server goes to one machine`,
+    );
+  }
+  const tell: ServiceSession["call"] = async (words) => {
+    await failpoint("rest.before");
+    const answer = await session.call(words);
+    await failpoint("rest.after");
+    return answer;
+  };
+  const at: At = { session, tell };
+  return {
+    /** Of the login; null where it has none. */
+    project: session.project,
+    close: session.close,
+    read: (id: string) => read(at, id),
+    find: (name: string, mark: string) => find(at, name, mark),
+    still: (id: string) => still(at, id),
+    flavor: (id: string) => flavor(at, id),
+    create: (asked: ServerAsked, mark: string) => create(at, asked, mark),
+    turn: (id: string, to: Turned) => turn(at, id, to),
+    remove: (id: string) => remove(at, id),
+  };
+}
+
+interface At {
+  readonly session: ServiceSession;
+  readonly tell: ServiceSession["call"];
+}
+
+type Turned = "ACTIVE" | "SHUTOFF";
+
+async function read({ session }: At, id: string): Promise<NovaServer | null> {
+  const { server = null } = objectOf(await ask(session, `/servers/${id}`));
+  const found = serverOf(server);
+  return found === null || found.status === "DELETED" ? null : found;
+}
+
+/** The server that was made by this word, whoever lost the answer. */
+async function find({ session }: At, name: string, mark: string): Promise<NovaServer | null> {
+  const like = encodeURIComponent(`^${name.replaceAll(/[^\w-]/g, ".")}$`);
+  for (let marker = ""; ; ) {
+    const body = objectOf(await ask(session, `/servers/detail?name=${like}${marker}`));
+    const page = Array.isArray(body.servers) ? (body.servers as readonly JsonObject[]) : [];
+    const own = page.find(({ metadata }) => objectOf(metadata)[MARK] === mark);
+    if (own !== undefined) return serverOf(own);
+    const last = page.at(-1)?.id;
+    if (last === undefined || body.servers_links === undefined) return null;
+    marker = `&marker=${String(last)}`;
+  }
+}
+
+/** Waits until Nova is done with it. */
+async function still(at: At, id: string): Promise<NovaServer | null> {
+  for (let tries = 0; tries < MOST; tries += 1) {
+    const now = await read(at, id);
+    if (now === null || (now.task === null && now.status !== "BUILD")) return now;
+    if (now.status === "ERROR") return now;
+    await pause(tries);
+  }
+  throw new MigrationError("N2I-E210", `${at.session.url} comes to no end with server ${id}`);
+}
+
+/** Extra specs of a flavor by its id; null: there is none. */
+async function flavor({ session }: At, id: string): Promise<JsonObject | null> {
+  const body = await ask(session, `/flavors/${encodeURIComponent(id)}`);
+  return body === null ? null : objectOf(objectOf(objectOf(body).flavor).extra_specs);
+}
+
+/** Asks for a server that was not asked for by this word before; resolves to it, or to why not. */
+async function create(at: At, asked: ServerAsked, mark: string): Promise<NovaServer | string> {
+  const found = () => find(at, asked.name, mark);
+  const why = await settled(
+    at.session,
+    `server ${asked.name}`,
+    async () => ((await found()) === null ? "open" : "made"),
+    () => at.tell({ method: "POST", path: "/servers", body: bodyOf(asked, mark) }),
+    ({ status }) => status === 409,
+  );
+  return why ?? (await found()) ?? `Nova does not tell server ${asked.name}`;
+}
+
+/** Nova stops or starts it. */
+async function turn(at: At, id: string, to: Turned): Promise<string | null> {
+  const word = to === "ACTIVE" ? "os-start" : "os-stop";
+  const look = async (): Promise<Stand> => {
+    const now = await still(at, id);
+    if (now === null) return { why: `server ${id} is gone` };
+    if (now.status === to) return "made";
+    if (now.status === "ACTIVE" || now.status === "SHUTOFF") return "open";
+    return { why: `server ${id} is ${now.status}: ${now.fault}` };
+  };
+  const path = `/servers/${id}/action`;
+  const why = await settled(at.session, `${word} of server ${id}`, look, () =>
+    at.tell({ method: "POST", path, body: { [word]: null } }),
+  );
+  if (why !== null) return why;
+  for (let tries = 0; tries < MOST; tries += 1) {
+    const now = await still(at, id);
+    if (now?.status === to) return null;
+    if (now === null || now.status === "ERROR") break;
+    await pause(tries);
+  }
+  return `server ${id} does not become ${to}`;
+}
+
+/** Until it is gone. */
+async function remove(at: At, id: string): Promise<string | null> {
+  const look = async (): Promise<Stand> => {
+    const now = await read(at, id);
+    return now === null || now.task === "deleting" ? "made" : "open";
+  };
+  const why = await settled(at.session, `the end of server ${id}`, look, () =>
+    at.tell({ method: "DELETE", path: `/servers/${id}` }),
+  );
+  if (why !== null) return why;
+  for (let tries = 0; tries < MOST; tries += 1) {
+    const now = await read(at, id);
+    if (now === null) return null;
+    if (now.status === "ERROR" && now.task === null && tries > FEW)
+      return `Nova cannot delete server ${id}: ${now.fault}`;
+    await pause(tries);
+  }
+  return `Nova does not delete server ${id}`;
+}
+
+/** Looks at Nova's work: about a quarter of an hour in all. */
+const MOST = 450;
+/** Looks after which an ERROR is no longer the one that was. */
+const FEW = 10;
+
+function bodyOf(asked: ServerAsked, mark: string): JsonObject {
+  const { name, description, zone, flavor, image, ports, metadata, node } = asked;
+  return {
+    server: {
+      ...{ name, flavorRef: flavor, metadata: { ...metadata, [MARK]: mark } },
+      ...(description !== null && { description }),
+      ...(zone !== null && { availability_zone: zone }),
+      ...(image !== null && { imageRef: image }),
+      networks: ports.length === 0 ? "none" : ports.map((port) => ({ port })),
+      hypervisor_hostname: node,
+    },
+  };
+}
+
+function serverOf(body: Json): NovaServer | null {
+  if (!isObject(body) || typeof body.id !== "string") return null;
+  const word = (field: string): string | null => {
+    const value = body[field];
+    return typeof value === "string" && value !== "" ? value : null;
+  };
+  return {
+    ...{ id: body.id, status: word("status") ?? "UNKNOWN", task: word("OS-EXT-STS:task_state") },
+    node: word("OS-EXT-SRV-ATTR:hypervisor_hostname"),
+    fault: String(objectOf(body.fault).message ?? "no reason given"),
+  };
+}

@@ -1,0 +1,330 @@
+import { customClass } from "../core/flavors/flavors.ts";
+import type { FakeHardware } from "../edge/ironic-rest/fake-hardware.ts";
+import { inFlight } from "../edge/ironic-rest/pool.ts";
+import type { NetworkService } from "../edge/neutron/ports.ts";
+import type { Offers } from "../edge/nova-rest/offers.ts";
+import type { NovaServer, NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
+import { pause } from "../edge/openstack/passing.ts";
+import type { Clock } from "../engine/part.ts";
+import { imageOf, notAsBefore, notFake } from "../model/fake-hardware.ts";
+import type { JsonObject } from "../model/json.ts";
+import { MANAGE, type ManageAsked, type RecordKeeper, type SeenServer } from "../model/manage.ts";
+import type { ManagePart, ManagePosition } from "./manage.ts";
+import {
+  type Act,
+  bindsOf,
+  holdOf,
+  type ManageChange,
+  type PlainStep,
+  recordOf,
+} from "./manage-acts.ts";
+
+/** What a server of Nova is made with, on a machine that runs already. */
+export interface NovaHands {
+  readonly keeper: Pick<RecordKeeper, "hold" | "release">;
+  readonly hardware: FakeHardware;
+  readonly servers: Pick<NovaServers, "read" | "find" | "still" | "create" | "turn" | "remove">;
+  readonly offers: Pick<Offers, "of">;
+  /** Where a port is named that Neutron has. */
+  readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
+  readonly look: (change: ManageChange) => Promise<SeenServer>;
+  /** Everything that stands against a machine that nothing was begun for. */
+  readonly objections: (
+    seen: SeenServer,
+    server: string,
+    twice: ReadonlySet<string>,
+  ) => Promise<readonly string[]>;
+  /** Ids of Neutron's ports that are to be its server's. */
+  readonly portsOf: (seen: SeenServer) => readonly string[];
+  readonly askedOf: (
+    asked: ManageAsked,
+    at: { readonly id: string; readonly before: JsonObject; readonly ports: readonly string[] },
+  ) => ServerAsked;
+  /** Milliseconds for which a machine is looked at afterwards. */
+  readonly watch: number;
+  readonly clock: Clock;
+}
+
+/** Looked at together. */
+export const SIZE = 32;
+
+/** Why a machine is in maintenance while it gets its server, or loses it. */
+export function heldFor(server: string): string {
+  return `nova2ironic gives it a server of Nova: ${server}`;
+}
+
+/**
+ * Gives machines a server of Nova while they stand on fake hardware: Nova deploys, and nothing is deployed. What
+ * is said to a conductor about a machine is said while nothing of it can reach the machine.
+ *
+ * @source Ironic's guide, Adoption with Nova
+ */
+export function novaPart(
+  hands: NovaHands,
+  most: number,
+  twice: ReadonlySet<string> = new Set(),
+): ManagePart {
+  return {
+    ...{ name: MANAGE, size: SIZE },
+    inspect: (changes) => inFlight(changes, most, (change) => whereIs(hands, change, twice)),
+    async perform(change, position, begin) {
+      const { id, server, asked } = change;
+      const { seen } = position;
+      if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+      const acts: Act[] = [...change.acts];
+      const at: Run = {
+        ...{ hands, id, server, asked, acts, seen },
+        before: holdOf(change)?.node ?? {},
+        begin: async (act) => {
+          acts.push(act);
+          await begin({ ...act });
+        },
+      };
+      const from = marked(change, seen) ? firstOf(change.acts) : 0;
+      for (const step of THERE.slice(from)) {
+        const why = await step.make(at);
+        if (why !== null) return leftAt(await hands.look({ ...change, acts }), why);
+      }
+      return { ...position, seen: await hands.look({ ...change, acts }), is: "after" };
+    },
+  };
+}
+
+interface Run {
+  readonly hands: NovaHands;
+  readonly id: string;
+  readonly server: string;
+  readonly asked: ManageAsked;
+  readonly seen: SeenServer;
+  /** What of the node is replaced, as it was. */
+  before: JsonObject;
+  /** Done so far. */
+  readonly acts: readonly Act[];
+  readonly begin: (act: Act) => Promise<void>;
+}
+
+interface Step {
+  /** Under which the journal has it. */
+  readonly step: Act["step"];
+  /** Makes it, or makes it again: null, or why not. */
+  readonly make: (at: Run) => Promise<string | null>;
+}
+
+/** The way there. Each step is safe to be made again. */
+const THERE: readonly Step[] = [
+  { step: "hold", make: hold },
+  { step: "bind", make: bind },
+  plain("fake", ({ hands: { hardware }, id, server }) => hardware.fake(id, heldFor(server))),
+  plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted")),
+  plain("off", async ({ hands: { hardware }, id, server }) => {
+    const why = await hardware.power(id, "power off");
+    return why ?? hardware.release(id, heldFor(server));
+  }),
+  plain("record", async (at) => (await offered(at)) ?? create(at)),
+  plain("power", turn),
+  plain("swap", swap),
+  plain("release", release),
+];
+
+function plain(step: PlainStep, make: Step["make"]): Step {
+  return {
+    step,
+    make: async (at) => {
+      await at.begin({ step });
+      return make(at);
+    },
+  };
+}
+
+/** The step to go on with: the last that was begun. */
+function firstOf(acts: readonly Act[]): number {
+  const last = acts.findLast(({ step }) => step !== "made")?.step;
+  return Math.max(
+    0,
+    THERE.findIndex(({ step }) => step === last),
+  );
+}
+
+async function hold(at: Run): Promise<string | null> {
+  const { hands, id, server, asked, acts, seen } = at;
+  const image = imageOf(await hands.hardware.read(id));
+  const known = marked({ acts, server }, seen);
+  if (!known) {
+    at.before = image;
+    await at.begin({ step: "hold", server, name: asked.name, node: image });
+  }
+  const held = await hands.keeper.hold(id, server);
+  if ("why" in held) return held.why;
+  const why = await hands.hardware.hold(id, heldFor(server));
+  if (why !== null) return why;
+  // What changed since it was looked at.
+  const other = notAsBefore(at.before, await hands.hardware.read(id));
+  return other.length === 0 ? null : `it changed meanwhile: ${other.join(", ")}`;
+}
+
+/** Of its ports what Nova writes over is kept; Nova takes none that has a device. */
+async function bind({ hands, seen, begin }: Run): Promise<string | null> {
+  for (const id of hands.portsOf(seen)) {
+    const network = await hands.network();
+    const port = await network.whole(id);
+    if (port === null) return `port ${id} is not in Neutron`;
+    const device_id = String(port.device_id ?? "");
+    const device_owner = String(port.device_owner ?? "");
+    const names = ["binding:host_id", "binding:profile", "dns_name"].filter((one) => one in port);
+    const more = Object.fromEntries(names.map((one) => [one, port[one] ?? null]));
+    await begin({ step: "bind", port: id, device_id, device_owner, more });
+    if (device_id === "") continue;
+    const why = await network.restore(id, { device_id: "", device_owner: "" });
+    if (why !== null) return why;
+  }
+  return null;
+}
+
+/** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
+const MOST_LOOKS = 450;
+
+/** Waits until Nova gives it to tenants: its resource tracker sets it apart as long as it was in use. */
+async function offered({ hands, id, seen, server, asked }: Run): Promise<string | null> {
+  if ((await hands.servers.find(asked.name, server)) !== null) return null;
+  const inventory = customClass(seen.node?.resource_class ?? "");
+  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
+    const offer = await hands.offers.of(id, inventory);
+    if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
+    await pause(tries);
+  }
+  return "Nova does not offer it: its resource tracker keeps it reserved; see that nova-compute runs";
+}
+
+async function create(at: Run): Promise<string | null> {
+  const { hands, id, server, asked, acts } = at;
+  const ports = bindsOf({ acts }).map(({ port }) => port);
+  const made = await hands.servers.create(
+    hands.askedOf(asked, { id, before: at.before, ports }),
+    server,
+  );
+  if (typeof made === "string") return made;
+  await at.begin({ step: "made", uuid: made.id });
+  const now = await hands.servers.still(made.id);
+  if (now === null) return `server ${made.id} is gone`;
+  if (now.status === "ERROR") return `Nova cannot make it a server: ${now.fault}`;
+  const { instance_uuid } = await hands.hardware.read(id);
+  return instance_uuid === made.id
+    ? null
+    : `server ${made.id} is not on it: instance_uuid is ${String(instance_uuid)}`;
+}
+
+/** What Nova calls a server whose machine is so. */
+function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
+  return before.power_state === "power on" ? "ACTIVE" : "SHUTOFF";
+}
+
+/**
+ * Lets Nova stop its server, and start it again where its machine is on, all on fake hardware. A fake deploy
+ * leaves the machine off in everybody's book, and Nova's power sync would stop the server some time later: once
+ * Nova has started it, what a sync found before is behind it.
+ */
+async function turn({ hands, id, acts, server, before }: Run): Promise<string | null> {
+  const real = notFake(await hands.hardware.read(id));
+  if (real.length > 0) return `it is not on fake hardware: ${real.join(", ")}`;
+  const uuid = recordOf({ acts, server });
+  const stopped = await hands.servers.turn(uuid, "SHUTOFF");
+  if (stopped !== null) return stopped;
+  if (statusFor(before) === "ACTIVE") {
+    const started = await hands.servers.turn(uuid, "ACTIVE");
+    if (started !== null) return started;
+  }
+  return hands.hardware.power(id, String(before.power_state));
+}
+
+async function swap({ hands, id, server, acts, before }: Run): Promise<string | null> {
+  const { hardware } = hands;
+  const reason = heldFor(server);
+  const held = await hardware.hold(id, reason);
+  if (held !== null) return held;
+  const uuid = recordOf({ acts, server });
+  const now = await hardware.read(id);
+  const book = await hands.servers.read(uuid);
+  if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
+  if (!isStill(book, statusFor(before)))
+    return `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;
+  if (now.power_state !== before.power_state)
+    return `power_state is ${String(now.power_state)}, and was ${String(before.power_state)}`;
+  const why = await hardware.swap(id, before, { reason, exact: false });
+  if (why === null) return null;
+  return staysFake(hands, id, reason, why);
+}
+
+function isStill(server: NovaServer | null, status: string): boolean {
+  return server !== null && server.status === status && server.task === null;
+}
+
+/** What cannot be given back whole stays where nothing can act on its machine. */
+export async function staysFake(
+  { hardware }: NovaHands,
+  id: string,
+  reason: string,
+  why: string,
+): Promise<string> {
+  const still = await hardware.fake(id, reason);
+  return `${why}; ${still === null ? "it stays on fake hardware, in maintenance" : `it stays in maintenance: ${still}`}`;
+}
+
+async function release(at: Run): Promise<string | null> {
+  const { hands, id, server, acts, before } = at;
+  for (const { port, more } of bindsOf({ acts })) {
+    const why = await (await hands.network()).restore(port, more ?? {});
+    if (why !== null) return why;
+  }
+  const kept =
+    (await hands.hardware.release(id, heldFor(server))) ??
+    (await hands.keeper.release(id, server, traitsIn(before)));
+  if (kept !== null) return kept;
+  for (const end = hands.clock.now() + hands.watch; hands.clock.now() < end; ) {
+    const other = notAsBefore(before, await hands.hardware.read(id));
+    if (other.length > 0) return `it has changed: ${other.join(", ")}`;
+    await hands.clock.sleep(LOOK_MS);
+  }
+  return null;
+}
+
+const LOOK_MS = 1000;
+
+export function traitsIn({ instance_info: info }: JsonObject) {
+  return (info as JsonObject | undefined)?.traits; // as `imageOf` keeps it
+}
+
+async function whereIs(
+  hands: NovaHands,
+  change: ManageChange,
+  twice: ReadonlySet<string>,
+): Promise<ManagePosition> {
+  const { server } = change;
+  const seen = await hands.look(change);
+  if (seen.node === null) return leftAt(seen, "Ironic has no such node", "gone");
+  if (marked(change, seen)) return { is: "before", seen, ...NONE };
+  const uuid = recordOf(change);
+  if (uuid !== server && seen.node.instance_uuid === uuid) return { is: "after", seen, ...NONE };
+  const against = await hands.objections(seen, server, twice);
+  if (against.length === 0) return { is: "before", seen, ...NONE };
+  const hindrances = against.map(() => "state" as const);
+  return { is: "other", seen, why: against, hindrances };
+}
+
+export const NONE = { why: [], hindrances: [] } as const;
+
+export function leftAt(
+  seen: SeenServer,
+  why: string,
+  is: "state" | "gone" = "state",
+): ManagePosition {
+  return { is: "other", seen, why: [why], hindrances: [is] };
+}
+
+/** Whether it was begun, and nobody else has it: its mark is ours. */
+export function marked(
+  { acts, server }: Pick<ManageChange, "acts" | "server">,
+  { node }: SeenServer,
+): boolean {
+  const held = acts.some(({ step }) => step === "hold");
+  return held && Object.values(node?.extra ?? {}).includes(server);
+}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MARK, objections } from "../core/adoptable/criteria.ts";
+import { imageFor, novaObjections } from "../core/adoptable/nova.ts";
+import { customClass } from "../core/flavors/flavors.ts";
+import { createAllocations } from "../edge/ironic-rest/allocation.ts";
+import { readBehind } from "../edge/ironic-rest/conductors.ts";
+import { checkSwap, createFakeHardware } from "../edge/ironic-rest/fake-hardware.ts";
+import { readRunning } from "../edge/ironic-rest/running.ts";
+import { type Offers, openOffers } from "../edge/nova-rest/offers.ts";
+import { type NovaServer, type NovaServers, openServers } from "../edge/nova-rest/servers.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { SeenServer, ServerWishes } from "../model/manage.ts";
+import type { Conductor } from "../model/service.ts";
+import { bindsOf, holdOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
+import type { NovaHands } from "../parts/manage-nova.ts";
+import type { Keep } from "./databases.ts";
+import { failpoint } from "./failpoint.ts";
+import { kept, type ManagePlace } from "./manage-place.ts";
+import { networkOf } from "./record-keeper.ts";
+import { waitingFor } from "./waiting.ts";
+
+/**
+ * Opens Nova and Placement beside Ironic and Neutron.
+ *
+ * @throws MigrationError N2I-E106, N2I-E209 where one of them is too old, N2I-E210 to N2I-E212
+ */
+export async function novaHands(
+  place: ManagePlace,
+  keep: Keep,
+  asked: ServerWishes,
+): Promise<NovaHands> {
+  const { service, cloud, limit } = place;
+  checkSwap(service);
+  const servers = await waitingFor("logging in and asking Nova what it is", () =>
+    openServers(cloud, limit, failpoint),
+  );
+  kept(keep, servers.close);
+  const offers = await waitingFor("logging in at Placement", () => openOffers(cloud, limit));
+  kept(keep, offers.close);
+  const hardware = createFakeHardware(service, failpoint);
+  let behind: Promise<readonly Conductor[]> | undefined;
+  const conductors = () => {
+    behind ??= readBehind(service).then((all) => all.conductors);
+    return behind;
+  };
+  const opened: Opened = {
+    ...{ place, asked, servers, offers, hardware, conductors },
+    network: networkOf(place),
+  };
+  return {
+    keeper: createAllocations(service, MARK, failpoint),
+    ...{ hardware, servers, offers, network: opened.network },
+    portsOf: (seen) => portsOf(asked, seen),
+    look: (change) => lookAt(opened, change),
+    objections: (seen, server, twice) => against(opened, seen, server, twice),
+    askedOf: ({ name, description, availability_zone: zone, metadata }, { id, before, ports }) => ({
+      ...{ name, description, zone, metadata, ports, node: id, flavor: asked.flavor },
+      image: imageFor({ node: before, asked }),
+    }),
+    watch: asked.watch * 1000,
+    clock: { now: Date.now, sleep },
+  };
+}
+
+interface Opened extends Pick<NovaHands, "network" | "hardware"> {
+  readonly place: ManagePlace;
+  readonly asked: ServerWishes;
+  readonly servers: NovaServers;
+  readonly offers: Offers;
+  readonly conductors: () => Promise<readonly Conductor[]>;
+}
+
+function portsOf({ ports: given }: ServerWishes, { node, ports }: SeenServer): readonly string[] {
+  if (given !== null) return given;
+  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+  return vifs.filter((vif) => ports?.has(vif) === true);
+}
+
+async function lookAt(
+  { place: { service, network }, asked, servers }: Opened,
+  change: ManageChange,
+): Promise<SeenServer> {
+  const { id } = change;
+  const node = await readRunning(service, id);
+  const found = await serverOf(servers, change);
+  const record = found && {
+    ...{ uuid: found.id, name: holdOf(change)?.name ?? null, last_error: null },
+    ...{ created_at: null, updated_at: null },
+    // Nova tells an operator alone which machine it is on; Ironic tells whose the machine is.
+    node_uuid: node?.instance_uuid === found.id ? id : null,
+    state: /^(ACTIVE|SHUTOFF)$/.test(found.status) ? "active" : found.status,
+  };
+  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+  const named = bindsOf(change).map(({ port }) => port);
+  const ids = new Set([...vifs, ...named, ...(asked.ports ?? [])]);
+  if (ids.size === 0) return { node, record, ports: new Map() };
+  const known = named.length > 0 ? await networkOf({ network })() : await network();
+  return { node, record, ports: known === null ? null : await known.ports(ids) };
+}
+
+async function serverOf(servers: NovaServers, change: ManageChange): Promise<NovaServer | null> {
+  const uuid = recordOf(change);
+  if (uuid !== change.server) return servers.read(uuid);
+  if (!change.acts.some(({ step }) => step === "record")) return null;
+  return servers.find(holdOf(change)?.name ?? "", change.server);
+}
+
+async function against(
+  { place, asked, servers, offers, hardware, conductors, network }: Opened,
+  seen: SeenServer,
+  server: string,
+  known: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const { node, ports } = seen;
+  if (node === null) return ["Ironic has no such node"];
+  const vifs = node.nics.flatMap(({ vif }) => vif ?? []);
+  const twice = new Set(vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif)));
+  const simple = objections(node, { ports, twice }, server).map(({ why }) => why);
+  if (simple.length > 0) return simple;
+  const whole = await hardware.read(node.uuid);
+  const offer = await offers.of(node.uuid, customClass(node.resource_class ?? ""));
+  const own = new Map<string, JsonObject | null>();
+  for (const port of portsOf(asked, seen)) own.set(port, await (await network()).whole(port));
+  return novaObjections({
+    ...{ node: whole, asked, offered: offer !== null, ports: own },
+    addresses: node.nics.flatMap(({ address }) => address ?? []),
+    hasVolumes: await hardware.hasVolumes(node.uuid),
+    specs: await servers.flavor(asked.flavor),
+    hasImage: await hasImage(place, imageFor({ node: whole, asked })),
+    ...{ conductors: await conductors(), project: servers.project },
+  });
+}
+
+async function hasImage({ images }: ManagePlace, image: string | null): Promise<boolean | null> {
+  const glance = image === null ? null : await images();
+  return glance === null ? null : (await glance.find(image ?? "")) !== null;
+}

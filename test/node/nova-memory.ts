@@ -1,0 +1,245 @@
+import type { TestContext } from "node:test";
+import { FAKE } from "../../src/model/fake-hardware.ts";
+import { type Json, type JsonObject, objectOf } from "../../src/model/json.ts";
+import { type FaultyService, faultyService, type Says } from "../support/faulty-service.ts";
+import { macOf, uuidOf } from "./in-memory.ts";
+
+type Body = Record<string, Json>;
+
+/** One machine that runs, as Ironic 2023.1, Nova 26, Placement and Neutron 21 tell of it; without a login. */
+export interface NovaInMemory extends Pick<FaultyService, "calls" | "use" | "url"> {
+  readonly node: Body;
+  readonly port: Body;
+  readonly servers: Map<string, Body>;
+  readonly rules: Rules;
+  /** What would have reached the machine, or switched it, had it been there. */
+  readonly heard: readonly string[];
+  /** What all of it is, for a comparison. */
+  readonly dump: () => string;
+}
+
+/** How it is not as it should be. */
+interface Rules {
+  /** Interface that stays as it is whatever is written. */
+  keeps?: string;
+  /** Uuid of a server of somebody else, to whom Nova gives the machine first. */
+  rival?: string;
+}
+
+const NODE = uuidOf(1, 1);
+const VIF = uuidOf(3, 1);
+const IMAGE = uuidOf(5, 1);
+
+const KINDS = [
+  ...["bios", "boot", "console", "deploy", "inspect", "management", "network", "power", "raid"],
+  ...["rescue", "storage", "vendor"],
+];
+
+const REAL: JsonObject = {
+  ...{ driver: "ipmi", bios_interface: "no-bios", boot_interface: "ipxe" },
+  ...{ console_interface: "no-console", deploy_interface: "direct" },
+  ...{ inspect_interface: "no-inspect", management_interface: "ipmitool" },
+  ...{ network_interface: "flat", power_interface: "ipmitool", raid_interface: "no-raid" },
+  ...{ rescue_interface: "no-rescue", storage_interface: "noop", vendor_interface: "ipmitool" },
+};
+
+/** @source facts/systems-measured.md C2+; nova 26 and ironic 21.4 */
+export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
+  const node: Body = {
+    ...{ uuid: NODE, name: "n-1", provision_state: "active", power_state: "power on", ...REAL },
+    ...{ instance_uuid: null, allocation_uuid: null, resource_class: "gold", maintenance: false },
+    ...{ maintenance_reason: null, retired: false, last_error: null, reservation: null },
+    ...{ automated_clean: null, target_power_state: null, protected: false, conductor_group: "" },
+    ...{ properties: {}, driver_internal_info: {}, extra: { rack: 1 }, fault: null },
+    instance_info: { image_source: IMAGE, root_gb: 10, capabilities: { boot_option: "local" } },
+  };
+  const port: Body = {
+    ...{ id: VIF, mac_address: macOf(1), device_id: NODE, device_owner: "baremetal:none" },
+    ...{ "binding:host_id": NODE, "binding:profile": {}, project_id: "p", revision_number: 1 },
+    dns_name: "",
+  };
+  const heard: string[] = [];
+  const rules: Rules = {};
+  const held: Held = {
+    ...{ node, port, rules, servers: new Map<string, Body>() },
+    heard: (what) => heard.push(what),
+  };
+  const { url, calls, use } = await faultyService(t, {
+    most: 82,
+    answer: (call, sent) => {
+      const said = answerTo(held, call, sent);
+      // A conductor that looks now: it switches the machine to what its row says.
+      if (node.driver !== FAKE && node.maintenance !== true && node.power_state !== "power on")
+        heard.push(`power sync after ${call}`);
+      return said;
+    },
+  });
+  const dump = (): string =>
+    JSON.stringify([node, port, [...held.servers.values()]], (key, value: unknown) =>
+      key === "revision_number" ? 0 : value,
+    );
+  return { url, calls, use, node, port, rules, servers: held.servers, heard, dump };
+}
+
+interface Held {
+  readonly node: Body;
+  readonly port: Body;
+  readonly servers: Map<string, Body>;
+  readonly rules: Rules;
+  readonly heard: (what: string) => void;
+}
+
+function answerTo(held: Held, call: string, sent: Json): Says {
+  const [method = "", path = ""] = call.split(" ");
+  const url = new URL(path, "http://cloud");
+  const { node, port } = held;
+  const what = `${method} ${url.pathname}`;
+  if (what.includes("/v2.0/ports")) return neutron(port, what, sent);
+  if (what.includes("/servers")) return nova(held, what, sent);
+  switch (what) {
+    case "GET /v1/":
+      return says(200, { id: "v1" });
+    case "GET /v1/nodes":
+      return says(200, { nodes: [node] });
+    case "GET /v1/ports":
+      return says(200, {
+        ports: [
+          { uuid: uuidOf(2, 1), node_uuid: NODE, address: macOf(1), extra: { vif_port_id: VIF } },
+        ],
+      });
+    case "GET /v1/portgroups":
+      return says(200, { portgroups: [] });
+    case "GET /v1/drivers":
+      return says(200, { drivers: [{ name: FAKE, hosts: ["c"] }] });
+    case "GET /v1/conductors":
+      return says(200, {
+        conductors: [{ hostname: "c", conductor_group: "", alive: true, drivers: [FAKE, "ipmi"] }],
+      });
+    case "GET /v1/volume/connectors":
+    case "GET /v1/volume/targets":
+      return says(200, { connectors: [], targets: [] });
+    case "GET /flavors/gold":
+      return says(200, { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } });
+    case `GET /resource_providers/${NODE}/inventories`: {
+      const free = node.provision_state === "available" && node.maintenance !== true;
+      return says(200, { inventories: { CUSTOM_GOLD: { total: 1, reserved: free ? 0 : 1 } } });
+    }
+    default:
+      return ironic(held, `${method} ${url.pathname.replace(`/v1/nodes/${NODE}`, "")}`, sent);
+  }
+}
+
+function ironic({ node, rules, heard }: Held, what: string, sent: Json): Says {
+  const isReal = node.driver !== FAKE;
+  const { target, reason = null } = objectOf(sent);
+  if (/states/.test(what) && isReal) heard(`${what} ${String(target)}`);
+  switch (what) {
+    case "GET ":
+      return says(200, node);
+    case "PATCH ":
+      return patch(node, rules, Array.isArray(sent) ? (sent as readonly JsonObject[]) : []);
+    case "PUT /maintenance":
+      Object.assign(node, { maintenance: true, maintenance_reason: reason });
+      return says(202, {});
+    case "DELETE /maintenance":
+      Object.assign(node, { maintenance: false, maintenance_reason: null });
+      return says(202, {});
+    case "PUT /states/power":
+      node.power_state = target ?? null;
+      return says(202, {});
+    case "PUT /states/provision":
+      return provision(node, String(target));
+    default:
+      return says(404, { error_message: "no such thing" });
+  }
+}
+
+function patch(node: Body, { keeps = "" }: Rules, operations: readonly JsonObject[]): Says {
+  const kept = node[keeps];
+  const sets = (path: string) => operations.find((one) => one.path === path)?.value;
+  const driver = sets("/driver");
+  const touches = operations.some(({ path }) => /^\/driver$|_interface$/.test(String(path)));
+  if (touches && node.provision_state === "active" && node.maintenance !== true)
+    return says(409, { error_message: "it is active, and not in maintenance" });
+  if (driver === FAKE)
+    for (const kind of KINDS)
+      node[`${kind}_interface`] = /network|storage/.test(kind) ? "flat" : "fake";
+  for (const { op, path, value } of operations) {
+    const [, field = "", key] = String(path).split("/");
+    if (key === undefined) node[field] = op === "remove" ? null : (value ?? null);
+    else {
+      const { [key]: _gone, ...others } = objectOf(node[field]);
+      node[field] = op === "remove" ? others : { ...others, [key]: value ?? null };
+    }
+  }
+  if (kept !== undefined) node[keeps] = kept;
+  return says(200, node);
+}
+
+const VERBS: { readonly [verb: string]: readonly [from: RegExp, to: string] } = {
+  deleted: [/^active$/, "available"],
+  manage: [/^available$/, "manageable"],
+  adopt: [/^manageable$/, "active"],
+};
+
+function provision(node: Body, verb: string): Says {
+  const [from, to] = VERBS[verb] ?? [/(?!)/, ""];
+  if (!from.test(String(node.provision_state)))
+    return says(400, { error_message: `${verb} of ${String(node.provision_state)}` });
+  node.provision_state = to;
+  if (verb === "deleted") Object.assign(node, { instance_info: {}, instance_uuid: null });
+  return says(202, {});
+}
+
+function nova({ node, port, servers, rules, heard }: Held, what: string, sent: Json): Says {
+  const [, , id = "", action] = what.split(" ")[1]?.split("/") ?? [];
+  const server = servers.get(id);
+  const isReal = node.driver !== FAKE;
+  if (what === "GET /servers" || what === "GET /servers/detail")
+    return says(200, { servers: [...servers.values()] });
+  if (what === "POST /servers")
+    return boot({ node, port, servers, rules }, objectOf(objectOf(sent).server));
+  if (server === undefined) return says(404, { itemNotFound: { message: "no such server" } });
+  if (what.startsWith("GET")) return says(200, { server });
+  if (isReal) heard(what);
+  if (action === "action") {
+    const on = "os-start" in objectOf(sent);
+    server.status = on ? "ACTIVE" : "SHUTOFF";
+    node.power_state = on ? "power on" : "power off";
+    return says(202, {});
+  }
+  servers.delete(id);
+  Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
+  node.power_state = "power off";
+  Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
+  return { status: 204, text: "" };
+}
+
+function boot({ node, port, servers, rules }: Omit<Held, "heard">, asked: JsonObject): Says {
+  const free = node.provision_state === "available" && node.maintenance !== true;
+  if (!free || port.device_id !== "") return says(400, { badRequest: { message: "in use" } });
+  const id = uuidOf(8, servers.size + 1);
+  servers.set(id, {
+    ...{ id, name: asked.name ?? "", metadata: asked.metadata ?? {}, status: "ACTIVE" },
+    "OS-EXT-STS:task_state": null,
+  });
+  if (rules.rival !== undefined) {
+    Object.assign(servers.get(id) ?? {}, { status: "ERROR", fault: { message: "No valid host" } });
+    Object.assign(node, { provision_state: "active", instance_uuid: rules.rival });
+    return says(202, { server: { id } });
+  }
+  Object.assign(node, { provision_state: "active", instance_uuid: id, power_state: "power off" });
+  node.instance_info = { display_name: asked.name ?? "", image_source: asked.imageRef ?? null };
+  Object.assign(port, { device_id: id, device_owner: "compute:nova", "binding:host_id": "" });
+  return says(202, { server: { id } });
+}
+
+function neutron(port: Body, what: string, sent: Json): Says {
+  if (what === "GET /v2.0/ports") return says(200, { ports: [port] });
+  if (what.startsWith("PUT")) Object.assign(port, objectOf(objectOf(sent).port));
+  return says(200, { port });
+}
+
+function says(status: number, body: unknown): Says {
+  return { status, text: JSON.stringify(body) };
+}

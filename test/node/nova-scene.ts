@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { registerImages } from "../../grenade/lib/base.ts";
+import { enroll } from "../../grenade/lib/enroll.ts";
+import { registerNetwork } from "../../grenade/lib/network.ts";
+import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts";
+import { until } from "../../grenade/lib/wait.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
+import { needs } from "../lab/index.ts";
+import { type Compute, computeOf } from "../nova/two-computes.ts";
+
+type Body = { readonly [field: string]: unknown };
+
+/** A machine that runs, active in Ironic, and that no Nova knows a server of. */
+export interface Running {
+  readonly uuid: string;
+  /** Of Neutron, bound to its node. */
+  readonly port: string;
+  readonly on: () => boolean;
+}
+
+/** A real cloud with one nova-compute, whose machines run since before there was a Nova. */
+export interface NovaScene {
+  readonly stack: Stack;
+  readonly compute: Compute;
+  readonly machines: readonly Running[];
+  /** The command line's words and environment for it. */
+  readonly words: readonly string[];
+  readonly env: { readonly [name: string]: string };
+  readonly folder: string;
+  /** What BMCs were told that switches a machine or what it boots, since they run. */
+  readonly told: () => readonly string[];
+}
+
+const MACHINES = 2;
+/** Seconds between two looks of Nova, and of Ironic, at power. */
+const NOVA_SYNC = 5;
+const IRONIC_SYNC = 3;
+
+/** Starts it for this test alone; null after the test was told to skip itself. */
+export async function novaScene(t: TestContext): Promise<NovaScene | null> {
+  if ((await needs("mysql", t)) === null) return null;
+  const ends: (() => Promise<void> | void)[] = [];
+  t.after(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+  const stack = await startStack(
+    { machines: MACHINES, engine: "mysql", period: IRONIC_SYNC },
+    (line) => t.diagnostic(line),
+  );
+  ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
+  const images = await registerImages(stack);
+  const network = await registerNetwork(stack.asks);
+  await stack.ironic.wake();
+  const { ironic, sim, secrets } = stack;
+  const own = { ironic, sim, secrets, resource_class: "bm", images: images.new };
+  const order = await enroll(stack, own);
+  const machines: Running[] = [];
+  for (const [at, uuid] of order.entries()) {
+    const port = await adopted(stack, { at, uuid, image: images.disk, network });
+    machines.push({ uuid, port, on: () => sim.power(at) });
+  }
+  await until("Ironic sees that all machines are on", 60, async () => {
+    const { nodes } = (await stack.asks<{ nodes: readonly Body[] }>(
+      ...(["ironic", "GET", "/nodes?fields=uuid,power_state,provision_state,last_error"] as const),
+    )) ?? { nodes: [] };
+    const runs = ({ power_state, provision_state }: Body): boolean =>
+      power_state === "power on" && provision_state === "active";
+    return nodes.length === MACHINES && nodes.every(runs) ? null : JSON.stringify(nodes);
+  });
+  const compute = computeOf(stack, "bm-1", NOVA_SYNC);
+  ends.push(compute.stop);
+  await compute.start();
+  await until("Placement has every machine", 90, async () => {
+    const all = await Promise.all(machines.map(({ uuid }) => inventory(stack, uuid)));
+    const mapped = await stack.db(NOVA_DATABASES.api)("host_mappings").where({ host: "bm-1" });
+    return mapped.length === 1 && all.every((one) => one !== null) ? null : JSON.stringify(all);
+  });
+  const heard = sim.commands().length;
+  return {
+    ...{ stack, compute, machines, folder: privateFolder(t) },
+    words: ["--ironic-url", ironic.url],
+    env: {
+      ...stack.cloud.env,
+      OS_COMPUTE_ENDPOINT_OVERRIDE: `${stack.nova.url}/v2.1`,
+      OS_PLACEMENT_ENDPOINT_OVERRIDE: stack.placement,
+      OS_NETWORK_ENDPOINT_OVERRIDE: stack.neutron.url,
+      OS_IMAGE_ENDPOINT_OVERRIDE: `http://127.0.0.1:${stack.cloud.ports.glance}`,
+    },
+    told: () => sim.commands().slice(heard),
+  };
+}
+
+/** An adopted machine that runs: its port is bound as Ironic binds one, and its node's by device_id. */
+async function adopted(
+  { asks, ironic, db }: Stack,
+  {
+    at,
+    uuid,
+    image,
+    network,
+  }: {
+    readonly at: number;
+    readonly uuid: string;
+    readonly image: string;
+    readonly network: string;
+  },
+): Promise<string> {
+  const mac_address = `52:54:00:00:01:${at.toString(16).padStart(2, "0")}`;
+  const port = {
+    ...{ network_id: network, mac_address, device_id: uuid, device_owner: "baremetal:none" },
+    ...{ "binding:vnic_type": "baremetal", "binding:host_id": uuid },
+  };
+  const made = await asks<{ readonly port: { readonly id: string } }>(
+    ...(["neutron", "POST", "/ports", { port }] as const),
+  );
+  const vif = made?.port.id ?? "";
+  const nics = await asks<{ readonly ports: readonly { readonly uuid: string }[] }>(
+    ...(["ironic", "GET", `/ports?node_uuid=${uuid}`] as const),
+  );
+  const card = nics?.ports[0]?.uuid ?? "";
+  const extra = [{ op: "add", path: "/extra/vif_port_id", value: vif }];
+  await told({ asks }, "PATCH", `/ports/${card}`, extra);
+  await told({ asks }, "PATCH", `/nodes/${uuid}`, [
+    { op: "add", path: "/name", value: `n-${at}` },
+    { op: "add", path: "/extra/rack", value: at },
+    {
+      op: "add",
+      path: "/instance_info",
+      value: { image_source: image, root_gb: 10, capabilities: { boot_option: "local" }, own: "x" },
+    },
+  ]);
+  const nodes = db(ironic.database)("nodes").where({ uuid });
+  for (const [target, state] of [
+    ["manage", "manageable"],
+    ["adopt", "active"],
+  ]) {
+    await told({ asks }, "PUT", `/nodes/${uuid}/states/provision`, { target });
+    await until(`machine ${at} is ${state}`, 60, async () => {
+      const row = await nodes.clone().first("provision_state", "last_error", "reservation");
+      return row.provision_state === state && row.reservation === null ? null : JSON.stringify(row);
+    });
+  }
+  // Ironic switches off what somebody else switched on.
+  await told({ asks }, "PUT", `/nodes/${uuid}/states/power`, { target: "power on" });
+  return vif;
+}
+
+/** Tells Ironic something of a node, once no conductor looks at it. */
+async function told(
+  { asks }: Pick<Stack, "asks">,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<void> {
+  await until(`Ironic takes ${method} ${path}`, 60, async () => {
+    try {
+      await asks("ironic", method, path, body);
+      return null;
+    } catch (cause) {
+      const why = String(cause);
+      if (/ 409 .*locked/.test(why)) return why;
+      throw cause;
+    }
+  });
+}
+
+export async function inventory({ asks }: Stack, uuid: string): Promise<Body | null> {
+  const found = await asks<{ readonly inventories: { readonly CUSTOM_BM?: Body } }>(
+    ...(["placement", "GET", `/resource_providers/${uuid}/inventories`] as const),
+  );
+  return found?.inventories.CUSTOM_BM ?? null;
+}
+
+export async function nodeOf({ stack }: NovaScene, { uuid }: Running): Promise<Body> {
+  const found = await stack.asks<Body>("ironic", "GET", `/nodes/${uuid}`);
+  assert.ok(found !== null);
+  return found;
+}
+
+/** What of a node says what acts on its machine: its driver and every interface. */
+export function hardwareOf(node: Body): Body {
+  return Object.fromEntries(
+    Object.entries(node).filter(([name]) => /^driver$|_interface$/.test(name)),
+  );
+}
+
+/** Everything that a server touches, as services tell it; without their own counts and clocks. */
+export async function dumps({ stack }: NovaScene): Promise<string> {
+  const { asks } = stack;
+  const all = [
+    await asks("ironic", "GET", "/nodes?detail=true"),
+    await asks("ironic", "GET", "/ports?detail=true"),
+    await asks("ironic", "GET", "/allocations"),
+    await asks("neutron", "GET", "/ports"),
+    await asks("nova", "GET", "/servers/detail?all_tenants=1"),
+  ];
+  const placed = stack.db("placement")("allocations").select("consumer_id", "used");
+  const passing = new Set([
+    ...["updated_at", "revision_number", "provision_updated_at", "inspection_finished_at"],
+    ...["driver_internal_info", "last_error", "reservation", "status"],
+  ]);
+  return JSON.stringify(
+    [...all, await placed],
+    (key, value: unknown) => (passing.has(key) ? 0 : value),
+    1,
+  );
+}

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { until } from "../../grenade/lib/wait.ts";
+import { runs, start } from "../hostile/cli.ts";
+import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
+import {
+  dumps,
+  hardwareOf,
+  inventory,
+  type NovaScene,
+  nodeOf,
+  novaScene,
+  type Running,
+} from "./nova-scene.ts";
+
+test("a machine that runs gets a server of a real Nova, and no BMC hears of it", async (t) => {
+  const at = await novaScene(t);
+  if (at === null) return;
+  const before = await dumps(at);
+  const [machine, other] = at.machines as [Running, Running];
+  const step = async (name: string, does: () => Promise<void>): Promise<void> => {
+    await t.test(name, does);
+  };
+  await step("it is ACTIVE in Nova, and as before in Ironic", () => managed(at, machine));
+  await step("no power sync switches it off", () => keepsRunning(at, machine));
+  await step("Nova's stop and start reach the BMC", () => switched(at, machine));
+  const told = at.told();
+  await step("taken away again, everything is as it was, and no BMC hears of it", async () => {
+    await runs(0, ["rollback", ...place(at, "one"), "--all", "--yes"], { env: at.env });
+    await same(at, before);
+    assert.deepEqual(at.told(), told);
+  });
+  await step("killed while it is on fake hardware, it is taken back", async () => {
+    await killed(at, other, before);
+    assert.deepEqual(at.told(), told);
+  });
+});
+
+const place = ({ words, folder }: NovaScene, run: string): readonly string[] => [
+  ...["--run", join(folder, run)],
+  ...words,
+];
+
+const asked = (at: NovaScene, run: string, name: string): readonly string[] => [
+  ...["node", "manage", name, `web-${name}`, ...place(at, run)],
+  ...["--nova", "--flavor", "bm", "--watch", "3"],
+];
+
+async function managed(at: NovaScene, machine: Running): Promise<void> {
+  const before = await nodeOf(at, machine);
+  const { out } = await runs(0, [...asked(at, "one", "n-0"), "-f", "json"], { env: at.env });
+  const [row] = JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
+  const server = String(row?.Server);
+  const told = await at.stack.asks<{ readonly server: { readonly [field: string]: unknown } }>(
+    ...(["nova", "GET", `/servers/${server}`] as const),
+  );
+  assert.equal(told?.server.status, "ACTIVE");
+  assert.equal(told?.server["OS-EXT-STS:power_state"], 1);
+  const instance = await at.stack
+    .db(NOVA_DATABASES.cell)("instances")
+    .where({ uuid: server })
+    .first("node", "host", "vm_state");
+  assert.deepEqual(
+    { ...instance },
+    { node: machine.uuid, host: at.compute.host, vm_state: "active" },
+  );
+  const placed = await at.stack.asks<{ readonly allocations: object }>(
+    ...(["placement", "GET", `/allocations/${server}`] as const),
+  );
+  assert.deepEqual(Object.keys(placed?.allocations ?? {}), [machine.uuid]);
+  const node = await nodeOf(at, machine);
+  assert.deepEqual(hardwareOf(node), hardwareOf(before));
+  assert.deepEqual(
+    [node.provision_state, node.instance_uuid, node.maintenance, node.power_state, node.extra],
+    ["active", server, false, "power on", before.extra],
+  );
+  assert.equal(node.automated_clean, before.automated_clean);
+  const info = node.instance_info as { readonly [key: string]: unknown };
+  assert.deepEqual({ ...info, ...(before.instance_info as object) }, info);
+  const port = await at.stack.asks<{ readonly port: { readonly [field: string]: unknown } }>(
+    ...(["neutron", "GET", `/ports/${machine.port}`] as const),
+  );
+  assert.deepEqual([port?.port.device_id, port?.port["binding:host_id"]], [server, machine.uuid]);
+  assert.ok(machine.on());
+  assert.deepEqual(at.told(), []);
+  await runs(0, ["verify", ...place(at, "one")], { env: at.env });
+}
+
+/** Looks of a nova-compute at the power of its machines. */
+const looks = ({ compute }: NovaScene): number =>
+  compute.log().split("Running periodic task ComputeManager._sync_power_states").length - 1;
+
+async function keepsRunning(at: NovaScene, machine: Running): Promise<void> {
+  const since = looks(at);
+  await until("Nova looks at power three times", 60, async () => {
+    const seen = looks(at) - since;
+    return seen > 3 ? null : `${seen} times`;
+  });
+  assert.ok(machine.on());
+  assert.deepEqual(at.told(), []);
+}
+
+/** Compares with the beginning, once Nova's resource tracker has set machines apart again. */
+async function same(at: NovaScene, before: string): Promise<void> {
+  await until("Nova keeps all machines to itself again", 60, async () => {
+    const all = await Promise.all(at.machines.map(({ uuid }) => inventory(at.stack, uuid)));
+    return all.every((one) => one?.reserved === 1) ? null : JSON.stringify(all);
+  });
+  assert.equal(await dumps(at), before);
+}
+
+async function killed(at: NovaScene, machine: Running, before: string): Promise<void> {
+  // Mark, maintenance, port, fake hardware, deleted: it is free, and its server not asked for.
+  const env = { ...at.env, NOVA2IRONIC_FAILPOINT: "rest.after:4:kill" };
+  const ran = await start(asked(at, "killed", "n-1"), { env }).ended;
+  assert.equal(ran.status, 128, ran.err);
+  const { driver, maintenance, provision_state } = await nodeOf(at, machine);
+  assert.deepEqual([driver, maintenance], ["fake-hardware", true], String(provision_state));
+  await runs(0, ["rollback", ...place(at, "killed"), "--all", "--yes"], { env: at.env });
+  await same(at, before);
+}
+
+async function switched(at: NovaScene, machine: Running): Promise<void> {
+  const { instance_uuid: server } = await nodeOf(at, machine);
+  for (const [word, on, vm_state] of [
+    ["os-stop", false, "stopped"],
+    ["os-start", true, "active"],
+  ] as const) {
+    await at.stack.asks("nova", "POST", `/servers/${String(server)}/action`, { [word]: null });
+    await until(`${word} is done`, 60, async () => {
+      const now = await at.stack
+        .db(NOVA_DATABASES.cell)("instances")
+        .where({ uuid: server })
+        .first("vm_state", "task_state");
+      const done = now.vm_state === vm_state && now.task_state === null && machine.on() === on;
+      return done ? null : JSON.stringify({ ...now, on: machine.on() });
+    });
+  }
+  const told = at.told();
+  assert.match(String(told[0]), /^0 shutdown/);
+  assert.ok(told.includes("0 power 1"), told.join());
+}

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { FAKE_PATCH, notAsBefore, notFake, swapPatch } from "../../model/fake-hardware.ts";
 import { MigrationError } from "../../model/error.ts";
+import { FAKE_PATCH, notAsBefore, notFake, swapPatch } from "../../model/fake-hardware.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import { pause } from "../openstack/passing.ts";
 import { type Stand, settled } from "../openstack/settled.ts";

@@ -1,18 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { createReadStream, createWriteStream, existsSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { takeLock } from "../../../src/edge/disk/lock-file.ts";
+import { MigrationError } from "../../../src/model/error.ts";
 import { install, locate, SERVERS } from "../binaries.ts";
 import type { Owner } from "../folder.ts";
 import type { Server } from "../server.ts";
@@ -75,31 +68,15 @@ const PACE_MS = 100;
 
 /** Waits until no other process works under this lock; one that died holds it no longer. */
 async function oneAtATime<T>(lock: string, work: () => Promise<T>): Promise<T> {
-  for (; !took(lock); await sleep(PACE_MS)) if (!isHeld(lock)) rmSync(lock, { force: true });
-  try {
-    return await work();
-  } finally {
-    rmSync(lock, { force: true });
+  const release = await takeLock(lock, "make a schema").catch((cause: unknown) => {
+    if (cause instanceof MigrationError && cause.code === "N2I-E302") return null;
+    throw cause;
+  });
+  if (release === null) {
+    await sleep(PACE_MS);
+    return oneAtATime(lock, work);
   }
-}
-
-function took(lock: string): boolean {
-  try {
-    writeFileSync(lock, String(process.pid), { flag: "wx" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isHeld(lock: string): boolean {
-  try {
-    // A file that is still empty is held: 0 is our own process group.
-    process.kill(Number(readFileSync(lock, "utf8")), 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT";
-  }
+  return work().finally(release);
 }
 
 /** How each engine's own clients write databases, and bring them back. */

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { FAKE } from "../../model/fake-hardware.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import type { ServerWishes } from "../../model/manage.ts";
@@ -52,10 +51,12 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
       ? "its network_interface is neutron, and Nova unbinds its ports for a while: give --accept-network-cut"
       : null,
   // Ironic masks them, or they would stand in the journal.
-  ({ node: { instance_info: info = null } }) =>
-    isDeepStrictEqual(masked(info), info) && !JSON.stringify(info).includes(`"${MASKED}"`)
+  ({ node: { instance_info: info = null } }) => {
+    const text = JSON.stringify(info);
+    return text === JSON.stringify(masked(info)) && !text.includes(`"${MASKED}"`)
       ? null
-      : "its instance_info has secrets, which could not be given back",
+      : "its instance_info has secrets, which could not be given back";
+  },
   ({ node, specs, asked }) => {
     if (specs === null) return `Nova has no flavor ${asked.flavor}`;
     const wanted = `resources:${customClass(String(node.resource_class))}`;

@@ -13,6 +13,7 @@ import { nextCommand } from "./next.ts";
 import { isDecision, leftBehind, nextOf, nextStepOf } from "./pipeline.ts";
 import type { RunFiles } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
+import { switchesOver, switchState } from "./switchover-run.ts";
 import { isWindowClosed } from "./window-file.ts";
 
 /** The one next step of a run, in words. */
@@ -34,6 +35,7 @@ export async function advice(path: string): Promise<Advice> {
   const run = await openRun(path, { create: false });
   if (await movesHosts(run)) return moveAdvice(run);
   if (await managesNodes(run)) return manageAdvice(run);
+  if (await switchesOver(run)) return switchAdvice(run);
   const { files } = await filesOf(run, { run: path });
   const step = nextStepOf(files);
   const closed = await isWindowClosed(run);
@@ -69,6 +71,13 @@ async function manageAdvice(run: RunFolder): Promise<Advice> {
   const { fields, next, changed } = await managedState(run.path);
   const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
   return { next, why: `${fields.managed}; ${fields.open}`, takes: "not known", undo };
+}
+
+/** What comes next in a run that switches a machine over. */
+async function switchAdvice(run: RunFolder): Promise<Advice> {
+  const { fields, next, changed } = await switchState(run.path);
+  const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
+  return { next, why: `${fields.source}: ${fields.state}`, takes: "not known", undo };
 }
 
 function whyOf(step: NextStep, stage: RunStage): string {

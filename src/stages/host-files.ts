@@ -8,6 +8,7 @@ import type { JsonObject } from "../model/json.ts";
 import { HOST_PARTS } from "../parts/host-move.ts";
 import { LEGACY } from "../parts/legacy-move.ts";
 import { managesNodes } from "./manage-run.ts";
+import { switchesOver } from "./switchover-run.ts";
 
 /** A plan that moves machines between compute hosts. */
 export interface MovePlan {
@@ -61,6 +62,10 @@ export async function checkCarries(run: RunFolder): Promise<void> {
   if (await managesNodes(run))
     throw new MigrationError("N2I-E315", `${run.path} gives machines their server record`, {
       fix: "With this run work node manage, node unmanage, status, verify and rollback; give extract a --run of its own.",
+    });
+  if (await switchesOver(run))
+    throw new MigrationError("N2I-E315", `${run.path} switches a machine over`, {
+      fix: "With this run work node switchover, status, verify and rollback; give extract a --run of its own.",
     });
   if (await movesHosts(run))
     throw new MigrationError("N2I-E315", `${run.path} moves machines between compute hosts`, {

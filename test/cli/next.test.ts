@@ -62,6 +62,8 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
       "need",
       "identical",
     ],
+    ...["destination", "soft-timeout", "proof-interval", "proof-timeout", "fence-command"],
+    ...["source-confirmed-off", "keep-names", "keep-source", "leave-nova"],
   ],
   // What let another command do something dangerous is no word for a rollback.
   rollback: [

@@ -174,7 +174,7 @@ test("each page with commands is one whose commands are run", () => {
       "hand-over",
     ],
     // On a Nova of later days: test/hosts/manual.test.ts; in memory: test/node/manual.test.ts.
-    ...["dead-host", "managing", "spares"],
+    ...["dead-host", "managing", "spares", "switchover"],
     // On a real Ironic: test/ironic/manual.test.ts.
     ...["rest", "runbook"],
   ];

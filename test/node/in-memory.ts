@@ -29,8 +29,15 @@ export interface InMemory extends Pick<FaultyService, "calls" | "use"> {
 /** Things of a page. @source ironic: [api]max_limit */
 const PAGE = 1000;
 
-/** @param most its highest microversion */
-export async function inMemory(t: Pick<TestContext, "after">, most = 82): Promise<InMemory> {
+/**
+ * @param most its highest microversion
+ * @param also what answers before all else; null: as usual
+ */
+export async function inMemory(
+  t: Pick<TestContext, "after">,
+  most = 82,
+  also: (held: Kept, call: string, sent: Json) => Says | null = () => null,
+): Promise<InMemory> {
   const held = {
     nodes: new Map<string, Body>(),
     ports: new Map<string, Body>(),
@@ -43,7 +50,8 @@ export async function inMemory(t: Pick<TestContext, "after">, most = 82): Promis
   };
   const { url, calls, use } = await faultyService(t, {
     most,
-    answer: (call, sent, headers) => answerTo(held, call, sent, headers["if-match"]),
+    answer: (call, sent, headers) =>
+      also(held, call, sent) ?? answerTo(held, call, sent, headers["if-match"]),
   });
   return {
     ...held,
@@ -61,7 +69,7 @@ export async function inMemory(t: Pick<TestContext, "after">, most = 82): Promis
   };
 }
 
-type Kept = Pick<InMemory, (typeof KINDS)[number] | "network" | "images">;
+export type Kept = Pick<InMemory, (typeof KINDS)[number] | "network" | "images">;
 
 /** @source facts/ironic.md 4; facts/systems.md C2, and measured on Ironic 21.4 and Neutron 21 */
 function answerTo(held: Kept, call: string, sent: Json, match: string | undefined): Says {
@@ -139,7 +147,9 @@ function listOf(kind: string, all: readonly Body[], url: URL): Says {
 
 /** @returns whether there was what it is about */
 function patched(node: Body, { op, path, value }: { readonly [key: string]: Json }): boolean {
-  const [, field = "", key] = String(path).split("/");
+  const [, field = "", key] = String(path)
+    .split("/")
+    .map((one) => one.replaceAll("~1", "/").replaceAll("~0", "~"));
   const under = node[field];
   if (key === undefined) node[field] = value ?? null;
   else if (!isObject(under) || (op === "remove" && !(key in under))) return false;
@@ -157,7 +167,7 @@ function allocate(held: Kept, { uuid, name = null, node, resource_class, extra =
     return refuses(409, `An allocation with name ${String(name)} already exists.`);
   if (held.allocations.has(String(uuid)))
     return refuses(409, `An allocation with UUID ${String(uuid)} already exists.`);
-  if (to.instance_uuid !== null)
+  if (to.instance_uuid !== null && to.instance_uuid !== uuid)
     return refuses(
       409,
       `Node ${String(node)} is associated with instance ${String(to.instance_uuid)}.`,
@@ -222,12 +232,12 @@ function glance(images: Kept["images"], id: string, url: URL): Says {
   return one === undefined ? says(404, {}) : says(200, one);
 }
 
-function says(status: number, body: unknown): Says {
+export function says(status: number, body: unknown): Says {
   return { status, text: JSON.stringify(body) };
 }
 
 /** An error as Ironic words it: JSON in JSON. */
-function refuses(status: number, faultstring: string): Says {
+export function refuses(status: number, faultstring: string): Says {
   return says(status, { error_message: JSON.stringify({ faultcode: "Client", faultstring }) });
 }
 

@@ -17,6 +17,7 @@ const WORK: { readonly [action in NodeArgs["action"]]: (args: NodeArgs) => Promi
   list: (args) => LISTS[listOf(args)](),
   manage: async () => (await import("./manage.ts")).manageCommand,
   unmanage: async () => (await import("./manage.ts")).unmanageCommand,
+  switchover: async () => (await import("./switchover.ts")).switchoverCommand,
 };
 
 export async function nodeCommand(args: NodeArgs): Promise<void> {

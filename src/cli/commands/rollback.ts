@@ -7,6 +7,8 @@ import { previewLegacyBack, rollbackLegacy } from "../../stages/legacy-back.ts";
 import { previewUnmanage, rollbackManaged } from "../../stages/manage-back.ts";
 import { managesNodes } from "../../stages/manage-run.ts";
 import { previewRollback, rollback } from "../../stages/rollback.ts";
+import { previewSwitchBack, rollbackSwitchover } from "../../stages/switchover-back.ts";
+import { switchesOver } from "../../stages/switchover-run.ts";
 import { HOSTS_BACK } from "../options/host-actions.ts";
 import { NOVA_BM } from "../options/host-leases.ts";
 import type { RollbackArgs } from "../options/rollback.ts";
@@ -27,6 +29,7 @@ async function otherKind(run: RunFolder) {
     return { preview: previewHostsBack, back: rollbackHosts };
   }
   notOption("rollback of this run", "nova-bm-db");
+  if (await switchesOver(run)) return { preview: previewSwitchBack, back: rollbackSwitchover };
   if (await managesNodes(run)) return { preview: previewUnmanage, back: rollbackManaged };
   return null;
 }

@@ -3,6 +3,7 @@ import { movesHosts } from "../../stages/host-files.ts";
 import { hostState } from "../../stages/host-status.ts";
 import { managedState, managesNodes } from "../../stages/manage-run.ts";
 import { runState } from "../../stages/run-state.ts";
+import { switchesOver, switchState } from "../../stages/switchover-run.ts";
 import type { StatusArgs } from "../options/status.ts";
 import { printObject } from "../print/out.ts";
 import { say } from "./shared.ts";
@@ -13,7 +14,9 @@ export async function statusCommand(args: StatusArgs): Promise<void> {
     ? { ...(await hostState(run)), left: [] }
     : (await managesNodes(run))
       ? await managedState(args.run)
-      : await runState(run, args);
+      : (await switchesOver(run))
+        ? await switchState(args.run)
+        : await runState(run, args);
   await printObject(fields, args);
   for (const line of [`Next: ${next}`, ...left]) say(args, line);
 }

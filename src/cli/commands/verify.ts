@@ -10,6 +10,8 @@ import { movesHosts } from "../../stages/host-files.ts";
 import { type HostVerifyWords, verifyHosts } from "../../stages/host-verify.ts";
 import { verifyManaged } from "../../stages/manage-back.ts";
 import { managesNodes } from "../../stages/manage-run.ts";
+import { verifySwitched } from "../../stages/switchover-back.ts";
+import { switchesOver } from "../../stages/switchover-run.ts";
 import { verifyRun } from "../../stages/verify.ts";
 import { verifyTakeover } from "../../stages/verify-takeover.ts";
 import { HOST_ACTIONS } from "../options/host-actions.ts";
@@ -25,7 +27,8 @@ export async function verifyCommand(args: VerifyArgs): Promise<void> {
     return verifyHostsCommand(args);
   }
   notOption("verify of this run", "nova-bm-db");
-  if (await managesNodes(run)) return verifyManagedCommand(args);
+  if (await managesNodes(run)) return verifyOther(args, verifyManaged);
+  if (await switchesOver(run)) return verifyOther(args, verifySwitched);
   checkOptions(args);
   const { texts, equal } = args.takeover ? await takenOver(args) : await compared(args);
   for (const text of texts) note(args, text);
@@ -39,9 +42,9 @@ export async function verifyHostsCommand(args: Voice & FormatOptions & HostVerif
   if (counts.wrong > 0) exitWith(EXIT_STATUS.differs.status);
 }
 
-/** The same of a run that gives machines their server record. */
-async function verifyManagedCommand(args: VerifyArgs): Promise<void> {
-  const counts = await verifyManaged(args, sinkOf({ ...args, every: EVERY.verify(args) }));
+/** The same of a run that gives machines their server record, or switches one over. */
+async function verifyOther(args: VerifyArgs, verify: typeof verifyManaged): Promise<void> {
+  const counts = await verify(args, sinkOf({ ...args, every: EVERY.verify(args) }));
   note(args, hostVerifiedText(counts));
   if (counts.wrong > 0) exitWith(EXIT_STATUS.differs.status);
 }

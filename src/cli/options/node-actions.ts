@@ -13,6 +13,7 @@ interface NodeAction {
 const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout");
 
 const RUN = meaning("run", "The run's folder: the way back; all but list want it");
+const ARG = { requiresArg: true };
 const PACE = { "in-flight": number("Machines under way at once (4)", { requiresArg: true }) };
 const NOVA = {
   nova: flag("A server of Nova rather than an allocation of Ironic"),
@@ -68,5 +69,26 @@ export const NODE_ACTIONS = {
     describe: "take the record that this run made away; the machine stays active, and on",
     needs: ["run", "machine"],
     options: { ...RUN, ...PACE, ...IRONIC, ...common("yes"), ...listOptionsWithoutAll },
+  },
+  switchover: {
+    describe:
+      "let the instance of a machine that boots from volumes go on on a spare; DST or the first spare that fits",
+    needs: ["run", "machine"],
+    options: {
+      ...RUN,
+      destination: word("The spare, by uuid or name; as the second node"),
+      "dry-run": flag("Only show the steps, and every difference of hardware"),
+      "soft-timeout": number("Seconds for the source's system to shut down (600)", ARG),
+      "proof-interval": number("Seconds between two reads that prove it is off (65)", ARG),
+      "proof-timeout": number("Seconds for that proof, from the first hard power off (300)", ARG),
+      "fence-command": word("A program that ends with 0 once the source, its argument, is off"),
+      "source-confirmed-off": flag("Somebody saw that the source is off, though its BMC is dead"),
+      "keep-names": flag("Both nodes keep their names"),
+      "keep-source": flag("The source stays active, in maintenance, with its boot files"),
+      identical: word("A document in place of mappings/identical.json"),
+      "leave-nova": flag("The instance is Nova's: show the commands for its rows at the end"),
+      ...IRONIC,
+      ...listOptionsWithoutAll,
+    },
   },
 } as const satisfies { readonly [action: string]: NodeAction };

@@ -19,13 +19,17 @@ const ACTIONS = Object.keys(NODE_ACTIONS);
 
 const MACHINE: Positional = [
   "machine",
-  { type: "string", describe: "of manage and unmanage: uuid or name of the node" },
+  { type: "string", describe: "of all but list: uuid or name of the node" },
 ];
-const NAME: Positional = ["name", { type: "string", describe: "of manage: its server's name" }];
+const NAME: Positional = [
+  "name",
+  { type: "string", describe: "of manage: its server's name; of switchover: the destination" },
+];
 
 export const nodeOptions: Declared = {
   command: "node <action> [machine] [name]",
-  describe: "Give machines that run already their server record; list spares",
+  describe:
+    "Give machines that run already their server record; list spares; let an instance go on on one",
   positional: [
     ["action", { type: "string", choices: ACTIONS, describe: ACTIONS.join(", ") }],
     MACHINE,
@@ -40,6 +44,7 @@ export const nodeOptions: Declared = {
     "$0 node manage n-1 web-1 --run s1 --os-cloud lab",
     "$0 node manage --from machines.csv --run s2 --os-cloud lab --dry-run",
     "$0 node unmanage n-1 --run s1 --os-cloud lab",
+    "$0 node switchover n-1 s-1 --run o1 --os-cloud lab --dry-run",
   ],
 };
 

@@ -1,10 +1,8 @@
 import { isObject, type JsonObject } from "../../model/json.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
-import type { SwitchFault, WholeNode } from "../../model/switchover.ts";
+import { SWITCH_MARK } from "../../model/switching.ts";
+import type { SwitchFault, VolumeConnector, WholeNode } from "../../model/switchover.ts";
 import { capabilitiesOf } from "./identical.ts";
-
-/** In `extra` of both nodes of a switchover: its id. */
-const MARK = "nova2ironic_switchover";
 
 /** Connectors that are made of hardware: they stay where they are. The others say who an instance is. */
 const OF_HARDWARE: ReadonlySet<string> = new Set(["wwpn", "wwnn", "mac"]);
@@ -43,8 +41,8 @@ const BUSY: readonly Criterion[] = [
 const MARKED: Criterion = [
   "N2I-E381",
   ({ told: { extra } }) => {
-    const mark = isObject(extra) ? extra[MARK] : null;
-    return typeof mark === "string" ? `it is in switchover ${mark}: extra.${MARK}` : null;
+    const mark = isObject(extra) ? extra[SWITCH_MARK] : null;
+    return typeof mark === "string" ? `it is in switchover ${mark}: extra.${SWITCH_MARK}` : null;
   },
 ];
 
@@ -163,6 +161,11 @@ function kindOf({ targets }: WholeNode) {
 
 function propertiesOf({ told: { properties } }: WholeNode): JsonObject {
   return isObject(properties) ? properties : {};
+}
+
+/** Connectors that go with the instance. */
+export function movingConnectors({ connectors }: WholeNode): readonly VolumeConnector[] {
+  return connectors.filter(({ type }) => !OF_HARDWARE.has(type));
 }
 
 /** Types of the connectors that stay with a node: its place is taken by one that has as many. */

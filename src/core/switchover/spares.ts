@@ -74,7 +74,7 @@ function keyOf(node: WholeNode, doc: IdenticalDoc, fields: "always" | "all"): st
 }
 
 /** Each thing in which a spare is not what a machine is. */
-function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc): readonly string[] {
+export function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc): readonly string[] {
   const [wanted, has] = [stayingConnectors(machine), stayingConnectors(spare)].map((types) =>
     types.join(" "),
   );

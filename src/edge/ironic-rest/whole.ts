@@ -2,7 +2,7 @@ import { MigrationError } from "../../model/error.ts";
 import { type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { VolumeConnector, VolumeTarget, WholeNode } from "../../model/switchover.ts";
 import { pages } from "./look.ts";
-import { nodeIn } from "./running.ts";
+import { nodeIn, readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
 
 /** Minors that brought what is asked. @source facts/ironic.md 4.1 */
@@ -62,21 +62,38 @@ export async function* wholeNodes(
     "nodes",
     `&detail=true&provision_state=${provision_state}`,
   ))
-    yield page.map((body) => {
-      const { uuid, name, told } = nodeIn(service, body);
-      const {
-        ports = [],
-        portgroups = [],
-        connectors = [],
-        targets = [],
-      } = hanging.get(uuid) ?? {};
-      return {
-        ...{ uuid, name, told, portgroups },
-        ports: ports.map((port) => ({ ...port, in_portgroup: isText(port.portgroup_uuid) })),
-        connectors: connectors.map(connectorOf),
-        targets: targets.map(targetOf),
-      };
-    });
+    yield page.map((body) => wholeOf(nodeIn(service, body), hanging));
+}
+
+/**
+ * One node with what hangs on it.
+ *
+ * @param ident its uuid, or its name
+ * @returns null where there is no such node
+ * @throws MigrationError N2I-E210 to N2I-E212
+ */
+export async function wholeNode(
+  service: RestService,
+  hanging: ReadonlyMap<string, Hanging>,
+  ident: string,
+): Promise<WholeNode | null> {
+  const running = await readRunning(service, ident, []);
+  if (running === null) return null;
+  const body = await service.ask(`/v1/nodes/${running.uuid}`);
+  return body === null ? null : wholeOf(nodeIn(service, body as Json), hanging); // it was read from JSON
+}
+
+function wholeOf(
+  { uuid, name, told }: ReturnType<typeof nodeIn>,
+  hanging: ReadonlyMap<string, Hanging>,
+): WholeNode {
+  const { ports = [], portgroups = [], connectors = [], targets = [] } = hanging.get(uuid) ?? {};
+  return {
+    ...{ uuid, name, told, portgroups },
+    ports: ports.map((port) => ({ ...port, in_portgroup: isText(port.portgroup_uuid) })),
+    connectors: connectors.map(connectorOf),
+    targets: targets.map(targetOf),
+  };
 }
 
 function connectorOf({ uuid, type, connector_id }: JsonObject): VolumeConnector {

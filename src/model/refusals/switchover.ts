@@ -1,9 +1,11 @@
 import { ending } from "../exit-status.ts";
 
+const failed = ending("failed");
+const halfway = ending("halfway");
 const locked = ending("locked");
 const refused = ending("refused");
 
-/** Why the instance of one node is not moved to another. */
+/** Why the instance of one node is not moved to another, or not whole. */
 export const SWITCHOVER = {
   "N2I-E380": locked(
     "a node of the switchover is locked, or on its way to another state",
@@ -29,5 +31,40 @@ export const SWITCHOVER = {
     "the destination is no spare",
     "It is in use, kept out of service, or has volumes of its own.",
     "Name another node; node list --spares lists those that fit.",
+  ),
+  "N2I-E385": refused(
+    "the instance of the source is a server of Nova",
+    "Nova would go on managing it on the old node, and stop it on the new one.",
+    "Stop whatever acts on it, give --leave-nova, and change Nova's rows by the commands that are printed.",
+  ),
+  "N2I-E386": refused(
+    "the destination is not identical hardware",
+    "An instance that finds other hardware may not boot, or not find its network.",
+    "Name another node; node list --spares lists those that fit. --identical FILE says what is compared.",
+  ),
+  "N2I-E387": refused(
+    "there is no suitable destination",
+    "No node in manageable or enroll is free and identical to the source.",
+    "Enrol a spare; node list --spares --all says what the nearest one lacks.",
+  ),
+  "N2I-E388": halfway(
+    "the source is not known to be off",
+    "A machine that runs on while another has its volumes destroys them. Nothing was moved.",
+    "Pull its power, then run the same command with --source-confirmed-off; or give --fence-command, or rollback.",
+  ),
+  "N2I-E389": failed(
+    "the switchover failed, and everything is as it was",
+    "A step was refused before the destination was deployed; what was done before it was taken back.",
+    "Settle what is named, then run the same command again.",
+  ),
+  "N2I-E390": halfway(
+    "the switchover stopped after the destination was deployed",
+    "From there on it only goes forward: the destination may run with the volumes.",
+    "Settle what is named, then run the same command again; status says how far it came.",
+  ),
+  "N2I-E391": refused(
+    "there is no way back for this switchover",
+    "The destination was deployed, and may run with the volumes of the source.",
+    "Run node switchover again to end it; a second switchover brings the instance back.",
   ),
 };

@@ -102,7 +102,7 @@ const HARDWARE: Section = {
   enabled_power_interfaces: "fake,ipmitool",
   enabled_raid_interfaces: "fake,no-raid",
   enabled_rescue_interfaces: "fake,no-rescue",
-  enabled_storage_interfaces: "fake,noop",
+  enabled_storage_interfaces: "external,fake,noop",
   enabled_vendor_interfaces: "fake,ipmitool,no-vendor",
   default_network_interface: "noop",
 };

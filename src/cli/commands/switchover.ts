@@ -1,0 +1,44 @@
+import { MigrationError } from "../../model/error.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
+import type { FormatOptions } from "../../report/format.ts";
+import { differencesView, stepsView } from "../../report/switchover.ts";
+import { nextCommand } from "../../stages/next.ts";
+import { type SwitchWords, switchOver } from "../../stages/switchover.ts";
+import { printView } from "../print/out.ts";
+import { exitWith, note, say, sinkOf, type Voice } from "./shared.ts";
+
+interface SwitchoverArgs
+  extends Voice,
+    Omit<FormatOptions, "allRows">,
+    Omit<SwitchWords, "source"> {
+  readonly machine?: string;
+  /** The second node on the command line: the destination. */
+  readonly name?: string;
+}
+
+export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
+  const { machine = "", name, dryRun } = args;
+  if (name !== undefined && args.destination !== undefined && name !== args.destination)
+    throw new MigrationError(
+      "N2I-E100",
+      `node switchover is given two destinations, ${name} and ${args.destination}`,
+    );
+  const destination = args.destination ?? name;
+  const words: SwitchWords = {
+    ...args,
+    source: machine,
+    ...(destination !== undefined && { destination }),
+  };
+  const shows = {
+    steps: (rows: Parameters<typeof stepsView>[0]) => printView(stepsView(rows), args),
+    async differences(rows: Parameters<typeof differencesView>[0]) {
+      if (rows.length > 0) await printView(differencesView(rows), args);
+    },
+  };
+  const ended = await switchOver(words, shows, sinkOf(args));
+  if (!ended) {
+    note(args, "Stopped: run the same command again to go on, or rollback.");
+    exitWith(EXIT_STATUS.interrupted.status);
+  }
+  if (!dryRun && ended) say(args, `Next: ${nextCommand("verify", args)}`);
+}

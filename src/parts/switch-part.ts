@@ -1,0 +1,128 @@
+import type { SwitchCalls, SwitchWrite } from "../edge/ironic-rest/switch-calls.ts";
+import type { Position, WindowPart } from "../engine/window-part.ts";
+import type { JsonObject } from "../model/json.ts";
+import type {
+  Fenced,
+  Switchover,
+  SwitchSide,
+  SwitchStepName,
+  SwitchTimes,
+} from "../model/switching.ts";
+
+/** What every step of a switchover sees. */
+export interface SwitchAt {
+  readonly calls: SwitchCalls;
+  readonly plan: Switchover;
+  readonly times: SwitchTimes;
+  /** Milliseconds. */
+  readonly now: () => number;
+  /** What the journal keeps of a step, oldest first: what it found, before it changed anything. */
+  readonly keptOf: (step: SwitchStepName) => readonly JsonObject[];
+  /** Set once somebody but the BMC says that the source is off. */
+  readonly fenced: () => Fenced | null;
+}
+
+/** The source of a switchover, by the uuid of its node: each step is about it. */
+interface SwitchChange {
+  readonly id: string;
+}
+
+export interface SwitchPosition extends Position {
+  /** What stands against it, or is left. */
+  readonly why: readonly string[];
+  /** Calls that are to be made now, in their order. */
+  readonly todo: readonly SwitchWrite[];
+  /** What the journal keeps right before them. */
+  readonly image?: JsonObject;
+  /** Hears that they are made now: a look alone asks for nothing. */
+  readonly acting?: () => void;
+  /** Somebody else has the node. */
+  readonly taken?: SwitchSide;
+  /** The source is not known to be off. */
+  readonly unproven?: true;
+}
+
+/** A step of a switchover: what is to be done next, and how it is taken back. It writes nothing itself. */
+export interface SwitchStep {
+  /** Names it in the journal. */
+  readonly name: SwitchStepName;
+  /**
+   * @param image what it was before, once that is known
+   * @param kept all that the journal keeps of it, oldest first
+   */
+  readonly look: (image: JsonObject | null, kept: readonly JsonObject[]) => Promise<SwitchPosition>;
+  /** Null: there is no way back from here. */
+  readonly lookBack: ((image: JsonObject) => Promise<SwitchPosition>) | null;
+}
+
+type SwitchPart = WindowPart<SwitchChange, SwitchPosition>;
+
+export const WAITS: SwitchPosition = { is: "partway", why: [], todo: [] };
+export const REACHED: SwitchPosition = { is: "after", why: [], todo: [] };
+
+export function stays(...why: readonly string[]): SwitchPosition {
+  return { is: "other", why, todo: [] };
+}
+
+/** @param image what the journal is to keep: what it was before, first of all */
+export function next(
+  todo: readonly SwitchWrite[],
+  image?: JsonObject,
+  acting?: () => void,
+): SwitchPosition {
+  const more = { ...(image !== undefined && { image }), ...(acting !== undefined && { acting }) };
+  return { is: "before", why: [], todo, ...more };
+}
+
+/** A step forward: calls are made in their order, then it is looked at again. */
+export function switchPart({ calls, keptOf }: SwitchAt, step: SwitchStep): SwitchPart {
+  const look = (): Promise<SwitchPosition> => {
+    const kept = keptOf(step.name);
+    return step.look(kept[0] ?? null, kept);
+  };
+  return {
+    ...{ name: step.name, size: 1, overdue },
+    inspect: async () => [await look()],
+    async perform(_change, { todo, image, acting }, begin) {
+      await begin(image ?? keptOf(step.name)[0] ?? {});
+      acting?.();
+      for (const write of todo) {
+        const why = await calls.make(write);
+        if (why !== null && write.mayRefuse !== true) return stays(why);
+      }
+      return afterCalls(await look());
+    },
+  };
+}
+
+/** The same step taken back: what somebody else changed since is left, and told. */
+export function switchBackPart(
+  { calls }: SwitchAt,
+  { name, lookBack }: SwitchStep,
+  image: JsonObject,
+): SwitchPart {
+  if (lookBack === null) throw new Error(`${name} has no way back`);
+  return {
+    ...{ name, size: 1, overdue },
+    inspect: async () => [await lookBack(image)],
+    async perform(_change, { todo, why: left }, begin) {
+      await begin();
+      const why = [...left];
+      for (const write of todo) {
+        const one = await calls.make(write);
+        if (one !== null) why.push(one);
+      }
+      if (why.length > 0) return stays(...new Set(why));
+      return afterCalls(await lookBack(image));
+    },
+  };
+}
+
+/** What has more calls to make is looked at again before each. */
+function afterCalls(reached: SwitchPosition): SwitchPosition {
+  return reached.is === "before" ? { ...reached, is: "partway" } : reached;
+}
+
+function overdue({ id }: SwitchChange, { why }: SwitchPosition): SwitchPosition {
+  return stays(`it takes too long for node ${id}${why.length > 0 ? `: ${why.join("; ")}` : ""}`);
+}

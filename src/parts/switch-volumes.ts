@@ -1,0 +1,118 @@
+import type { SwitchWrite, VolumeKind } from "../edge/ironic-rest/switch-calls.ts";
+import type { Stand } from "../edge/openstack/settled.ts";
+import type { SwitchSide } from "../model/switching.ts";
+import {
+  next,
+  REACHED,
+  type SwitchAt,
+  type SwitchPosition,
+  type SwitchStep,
+  stays,
+} from "./switch-part.ts";
+import { isFenced } from "./switch-power.ts";
+
+/** The destination must not have a volume without the initiator it is exported to. */
+const FORTH: readonly VolumeKind[] = ["connectors", "targets"];
+
+/** Moves connectors, then targets, by `node_uuid` alone: Ironic masks their secrets, and keeps them so. */
+export function volumesStep(at: SwitchAt): SwitchStep {
+  const { calls, plan } = at;
+  return {
+    name: "switchover-volumes",
+    async look(image) {
+      const node = await calls.node(plan.source);
+      if (node.power_state === "power on" && !isFenced(at))
+        return stays(`node ${plan.source} is on again`);
+      const known: readonly string[] = plan.targets;
+      const more = (await calls.volumesOf("targets", plan.source)).filter(
+        (uuid) => !known.includes(uuid),
+      );
+      if (more.length > 0)
+        return stays(`node ${plan.source} has another volume target since: ${more.join(", ")}`);
+      const seen = await moves(at, FORTH, "source", "destination");
+      const { connectors, targets } = plan;
+      return seen.is === "before" ? { ...seen, image: image ?? { connectors, targets } } : seen;
+    },
+    lookBack: () => moves(at, FORTH.toReversed(), "destination", "source"),
+  };
+}
+
+async function moves(
+  { calls, plan }: SwitchAt,
+  kinds: readonly VolumeKind[],
+  from: SwitchSide,
+  to: SwitchSide,
+): Promise<SwitchPosition> {
+  const todo: SwitchWrite[] = [];
+  const others: string[] = [];
+  for (const kind of kinds)
+    for (const uuid of kind === "connectors" ? plan.connectors : plan.targets) {
+      const owner = await calls.ownerOf(kind, uuid);
+      if (owner === plan[to]) continue;
+      const name = `volume ${kind === "connectors" ? "connector" : "target"} ${uuid}`;
+      if (owner === null) others.push(`${name} is gone`);
+      else if (owner !== plan[from]) others.push(`${name} is of node ${owner}`);
+      else
+        todo.push({
+          what: `PATCH of ${name}`,
+          async look(): Promise<Stand> {
+            return (await calls.ownerOf(kind, uuid)) === plan[to] ? "made" : "open";
+          },
+          ...{ method: "PATCH", path: `/v1/volume/${kind}/${uuid}` },
+          body: [{ op: "replace", path: "/node_uuid", value: plan[to] }],
+        });
+    }
+  return either(todo, others, to === "source");
+}
+
+/** @param isBack what can be taken back is, whatever else is left */
+function either(
+  todo: readonly SwitchWrite[],
+  others: readonly string[],
+  isBack: boolean,
+): SwitchPosition {
+  if (others.length > 0 && (!isBack || todo.length === 0)) return stays(...others);
+  return todo.length === 0 ? REACHED : { ...next(todo), why: others };
+}
+
+/** Moves Neutron's ports in their order: each gets the MAC of a card of the destination, and keeps its addresses. */
+export function vifsStep(at: SwitchAt): SwitchStep {
+  const { calls, plan } = at;
+  const attached = async (node: string, vif: string): Promise<boolean> =>
+    (await calls.vifs(node)).includes(vif);
+  const detach = (node: string, vif: string): SwitchWrite => ({
+    what: `detaching VIF ${vif} of node ${node}`,
+    look: async () => ((await attached(node, vif)) ? "open" : "made"),
+    ...{ method: "DELETE", path: `/v1/nodes/${node}/vifs/${vif}` },
+  });
+  const attach = (node: string, vif: string): SwitchWrite => ({
+    what: `attaching VIF ${vif} to node ${node}`,
+    look: async () => ((await attached(node, vif)) ? "made" : "open"),
+    ...{ method: "POST", path: `/v1/nodes/${node}/vifs`, body: { id: vif } },
+  });
+  const moved = async (
+    vifs: readonly string[],
+    from: string,
+    to: string,
+  ): Promise<SwitchPosition> => {
+    const [left, there] = [await calls.vifs(from), await calls.vifs(to)];
+    const todo = vifs.flatMap((vif) => [
+      ...(left.includes(vif) ? [detach(from, vif)] : []),
+      ...(there.includes(vif) ? [] : [attach(to, vif)]),
+    ]);
+    return todo.length === 0 ? REACHED : next(todo);
+  };
+  return {
+    name: "switchover-vifs",
+    async look(image) {
+      const kept = image ?? { vifs: await calls.vifs(plan.source) };
+      const seen = await moved(vifsIn(kept), plan.source, plan.destination);
+      return seen.is === "before" ? { ...seen, image: kept } : seen;
+    },
+    lookBack: (image) => moved(vifsIn(image), plan.destination, plan.source),
+  };
+}
+
+function vifsIn({ vifs }: { readonly [key: string]: unknown }): readonly string[] {
+  return Array.isArray(vifs) ? vifs.map(String) : [];
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import { movingConnectors, sourceFaults, spareFaults } from "../core/switchover/capable.ts";
+import { differences } from "../core/switchover/identical.ts";
+import { gatherSpares, nodeName, unlike } from "../core/switchover/spares.ts";
+import type { RestService } from "../edge/ironic-rest/service.ts";
+import { readHanging, wholeNode, wholeNodes } from "../edge/ironic-rest/whole.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Switchover } from "../model/switching.ts";
+import type {
+  HardwareDifference,
+  IdenticalDoc,
+  SwitchFault,
+  WholeNode,
+} from "../model/switchover.ts";
+
+/** What a switchover is told of its nodes. */
+export interface SwitchAsked {
+  /** Uuid or name. */
+  readonly source: string;
+  /** The same; absent: one is chosen. */
+  readonly destination?: string;
+  readonly keepNames: boolean;
+  readonly keepSource: boolean;
+  /** Nova is left as it is. */
+  readonly leaveNova: boolean;
+}
+
+interface Decided {
+  readonly plan: Switchover;
+  readonly source: WholeNode;
+  readonly destination: WholeNode;
+}
+
+/**
+ * Checks both nodes, and chooses a spare where none is named. Nothing is written.
+ *
+ * @param show hears of every difference of hardware before a destination is refused for it
+ * @param now milliseconds
+ * @throws MigrationError N2I-E306, N2I-E380 to N2I-E388
+ */
+export async function decide(
+  service: RestService,
+  doc: IdenticalDoc,
+  asked: SwitchAsked,
+  show: (differences: readonly HardwareDifference[]) => Promise<void>,
+  now: number,
+): Promise<Decided> {
+  const hanging = await readHanging(service);
+  const nodeOf = async (ident: string): Promise<WholeNode> => {
+    const node = await wholeNode(service, hanging, ident);
+    if (node !== null) return node;
+    throw new MigrationError("N2I-E306", `Ironic has no node ${JSON.stringify(ident)}`);
+  };
+  const source = await nodeOf(asked.source);
+  refuse(source, sourceFaults(source));
+  const instance_uuid = instanceOf(source, asked);
+  let destination: WholeNode;
+  if (asked.destination === undefined) destination = await chosen(service, hanging, source, doc);
+  else {
+    destination = await nodeOf(asked.destination);
+    if (destination.uuid === source.uuid)
+      throw new MigrationError("N2I-E384", `${nodeName(source)} is the source itself`);
+    refuse(destination, spareFaults(destination));
+    await show(differences(source, destination, doc));
+    const whys = unlike(source, destination, doc);
+    if (whys.length > 0)
+      throw new MigrationError(
+        "N2I-E386",
+        `${nodeName(destination)} is not identical to ${nodeName(source)}: ${whys.join("; ")}`,
+      );
+  }
+  const stamp = new Date(now).toISOString().replaceAll(/\D/g, "").slice(0, STAMP);
+  const { keepNames, keepSource } = asked;
+  const plan: Switchover = {
+    ...{ id: randomUUID(), source: source.uuid, destination: destination.uuid, instance_uuid },
+    ...{ source_name: source.name, destination_name: destination.name },
+    connectors: movingConnectors(source).map(({ uuid }) => uuid),
+    targets: source.targets.map(({ uuid }) => uuid),
+    failed_name: keepNames || source.name === null ? null : `${source.name}-failed-${stamp}`,
+    keep_source: keepSource,
+  };
+  return { plan, source, destination };
+}
+
+/** Year to second. */
+const STAMP = 14;
+
+/** @throws MigrationError with the code of the first fault, and every fault */
+function refuse(node: WholeNode, faults: readonly SwitchFault[]): void {
+  const [first] = faults;
+  if (first === undefined) return;
+  const whys = faults.map(({ why }) => why).join("; ");
+  throw new MigrationError(first.code, `${nodeName(node)}: ${whys}`);
+}
+
+/** @throws MigrationError N2I-E382, N2I-E383, N2I-E385 */
+function instanceOf(source: WholeNode, { leaveNova }: SwitchAsked): string {
+  const { instance_uuid, allocation_uuid, storage_interface } = source.told;
+  const name = nodeName(source);
+  if (storage_interface === "cinder")
+    throw new MigrationError(
+      "N2I-E382",
+      `${name}: its storage_interface is cinder, which attaches volumes itself; it is not in this release`,
+    );
+  if (typeof instance_uuid !== "string" || instance_uuid === "")
+    throw new MigrationError("N2I-E383", `${name}: it has no instance`);
+  if (allocation_uuid !== instance_uuid && !leaveNova)
+    throw new MigrationError(
+      "N2I-E385",
+      `${name}: instance ${instance_uuid} has no allocation of Ironic, so it is a server of Nova`,
+    );
+  return instance_uuid;
+}
+
+/** @throws MigrationError N2I-E387 */
+async function chosen(
+  service: RestService,
+  hanging: Parameters<typeof wholeNodes>[1],
+  source: WholeNode,
+  doc: IdenticalDoc,
+): Promise<WholeNode> {
+  const gathered = gatherSpares(doc);
+  gathered.machine(source);
+  for (const state of ["manageable", "enroll"])
+    for await (const page of wholeNodes(service, hanging, state)) page.forEach(gathered.spare);
+  const [own] = gathered.classes();
+  const [first] = own?.candidates ?? [];
+  if (first !== undefined) return first;
+  const near = own?.nearest ?? null;
+  throw new MigrationError(
+    "N2I-E387",
+    `no suitable destination for ${nodeName(source)}${near === null ? "" : `; the nearest is ${nodeName(near.spare)}: ${near.why}`}`,
+  );
+}

@@ -1,0 +1,71 @@
+import type { JsonObject } from "../model/json.ts";
+import { objectOf } from "../model/json.ts";
+import { SWITCH_MARK } from "../model/switching.ts";
+import type { SwitchAt } from "../parts/switch-part.ts";
+import { isFenced, reasonFor } from "../parts/switch-power.ts";
+
+/** One thing a switchover should have made true. */
+interface SwitchFact {
+  readonly what: string;
+  /** Null where it is so. */
+  readonly why: string | null;
+}
+
+/** What should be so once a switchover came to its end, and whether it is. */
+export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
+  const { calls, plan, keptOf } = at;
+  const [source, destination] = [await calls.node(plan.source), await calls.node(plan.destination)];
+  const volumes: SwitchFact[] = [];
+  for (const kind of ["connectors", "targets"] as const)
+    for (const uuid of plan[kind]) {
+      const owner = await calls.ownerOf(kind, uuid);
+      const why =
+        owner === plan.destination ? null : `it is of node ${owner ?? "none: it is gone"}`;
+      volumes.push({ what: `volume ${kind.slice(0, -1)} ${uuid}`, why });
+    }
+  const vifs = keptOf("switchover-vifs")[0]?.vifs;
+  const attached = await calls.vifs(plan.destination);
+  const missing = (Array.isArray(vifs) ? vifs.map(String) : []).filter(
+    (vif) => !attached.includes(vif),
+  );
+  const invalid = await calls.invalid(plan.destination);
+  const facts: readonly SwitchFact[] = [
+    {
+      what: `destination ${plan.destination}`,
+      why: unlike(destination, {
+        ...{ provision_state: "active", power_state: "power on" },
+        instance_uuid: plan.instance_uuid,
+      }),
+    },
+    { what: `validation of ${plan.destination}`, why: invalid.join("; ") || null },
+    {
+      what: `source ${plan.source}`,
+      why: unlike(source, {
+        ...{ instance_uuid: null, maintenance: true, maintenance_reason: reasonFor(plan) },
+        ...(!isFenced(at) && { power_state: "power off" }),
+        ...(plan.keep_source && { provision_state: "active" }),
+        ...(!plan.keep_source && !isFenced(at) && { provision_state: "available" }),
+      }),
+    },
+    ...volumes,
+    {
+      what: `VIFs of ${plan.destination}`,
+      why: missing.length > 0 ? `without ${missing.join(", ")}` : null,
+    },
+    ...[source, destination].map((node) => ({
+      what: `mark of ${String(node.uuid)}`,
+      why: objectOf(node.extra)[SWITCH_MARK] === undefined ? null : "it is there still",
+    })),
+  ];
+  return facts;
+}
+
+/** Every field that is otherwise than it should be; null where there is none. */
+function unlike(node: JsonObject, wanted: JsonObject): string | null {
+  const whys = Object.entries(wanted).flatMap(([name, value]) =>
+    (node[name] ?? null) === value
+      ? []
+      : [`${name} is ${String(node[name] ?? null)}, expected ${String(value)}`],
+  );
+  return whys.length === 0 ? null : whys.join("; ");
+}

@@ -1,0 +1,145 @@
+import type { RestService } from "../edge/ironic-rest/service.ts";
+import { switchCalls } from "../edge/ironic-rest/switch-calls.ts";
+import { type WindowSession, windowBack, windowForward } from "../engine/window.ts";
+import { ONE_BY_ONE } from "../engine/window-part.ts";
+import type { Left } from "../model/change.ts";
+import type { Entry } from "../model/journal.ts";
+import { once } from "../model/streams.ts";
+import {
+  type Fenced,
+  SWITCH_STATES,
+  type Switchover,
+  type SwitchTimes,
+} from "../model/switching.ts";
+import {
+  type SwitchAt,
+  type SwitchPosition,
+  type SwitchStep,
+  switchBackPart,
+  switchPart,
+} from "../parts/switch-part.ts";
+import { switchSteps } from "../parts/switch-steps.ts";
+import { failpoint } from "./failpoint.ts";
+import { keptIn, switchedIn } from "./switchover-run.ts";
+
+/** Milliseconds for a step, besides what it waits for a system to shut down. */
+const LONGEST = 3_600_000;
+
+/** Seconds, where nothing else is said. */
+export const USUAL = { soft: 600, interval: 65, proof: 300 } as const;
+
+/** How a switchover sees the world. @param entries of its journal, as they are then */
+export function switchAt(
+  service: RestService,
+  plan: Switchover,
+  entries: () => readonly Entry[],
+  more: Partial<Pick<SwitchAt, "times" | "now" | "fenced">> = {},
+): SwitchAt {
+  return {
+    ...{ calls: switchCalls(service, failpoint), plan, now: Date.now, fenced: () => null },
+    times: millisecondsOf(USUAL),
+    ...more,
+    keptOf: (step) => keptIn(entries(), step, plan),
+  };
+}
+
+export function millisecondsOf({ soft, interval, proof }: SwitchTimes): SwitchTimes {
+  return { soft: soft * 1000, interval: interval * 1000, proof: proof * 1000 };
+}
+
+/** How a walk forward ended: null at its last step, else the step at which it did not go on. */
+export type Halted = {
+  readonly step: SwitchStep;
+  /** Null where somebody asked to stop. */
+  readonly position: SwitchPosition | null;
+} | null;
+
+/**
+ * Takes one switchover forward, step by step, each journalled before it is made. A step that ended is not made
+ * again; that the source is off is proved again as long as its volumes may still move.
+ *
+ * @param prove what else says that the source is off, once its BMC does not; null: nothing
+ * @throws MigrationError N2I-E301 where something broke
+ */
+export async function walkForward(
+  at: SwitchAt,
+  session: WindowSession,
+  reached: (state: string) => void,
+  prove: () => Promise<Fenced | null>,
+): Promise<Halted> {
+  let fenced = at.fenced();
+  const own = { ...at, fenced: () => fenced };
+  for (const step of switchSteps(own)) {
+    if (isBehind(step, session)) continue;
+    let position = await legOf(own, step, session);
+    if (position?.unproven === true) {
+      fenced = await prove();
+      if (fenced !== null) position = await legOf(own, step, session);
+    }
+    if (position?.is !== "after") return { step, position };
+    if (own.keptOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
+  }
+  return null;
+}
+
+function isBehind({ name }: SwitchStep, { journal }: WindowSession): boolean {
+  const begun = switchedIn(journal.entries())?.begun;
+  const isProof = name === "switchover-power" && begun?.has("switchover-deploy") !== true;
+  return begun?.get(name)?.open === false && !isProof;
+}
+
+/** @returns null where somebody asked to stop */
+async function legOf(
+  at: SwitchAt,
+  step: SwitchStep,
+  session: WindowSession,
+): Promise<SwitchPosition | null> {
+  if (session.stopping()) return null;
+  let last: SwitchPosition | null = null;
+  const pace = { ...ONE_BY_ONE, deadline: LONGEST + at.times.soft + at.times.proof };
+  const leg = { part: switchPart(at, step), command: "node switchover", pace };
+  const { broke } = await windowForward(
+    { ...leg, changes: () => once([{ id: at.plan.source }]) },
+    session,
+    ({ position }) => {
+      last = position;
+    },
+  );
+  if (broke !== null) throw broke;
+  return last;
+}
+
+/**
+ * Takes back what was begun, the newest step first. Where something is left, the nodes stay marked, and the
+ * rest is taken back all the same.
+ *
+ * @returns whether it came to its end
+ */
+export async function walkBack(
+  at: SwitchAt,
+  session: WindowSession,
+  leave: (left: readonly Left[]) => void,
+): Promise<boolean> {
+  let isWhole = true;
+  for (const step of switchSteps(at).toReversed()) {
+    const begun = switchedIn(session.journal.entries())?.begun.get(step.name);
+    const [image] = begun?.observed ?? [];
+    if (image === undefined || step.lookBack === null) continue;
+    if (step.name === "switchover-hold" && !isWhole) continue;
+    if (session.stopping()) return false;
+    const pace = { ...ONE_BY_ONE, deadline: LONGEST };
+    const leg = { part: switchBackPart(at, step, image), command: "rollback", pace };
+    const { broke, stopped } = await windowBack(
+      { ...leg, changes: () => once([{ id: at.plan.source }]) },
+      session,
+      ({ position: { is, why } }) => {
+        if (is === "after") return;
+        isWhole = false;
+        leave(why.map((one) => ({ id: `node:${at.plan.source}`, why: one })));
+      },
+    );
+    if (broke !== null) throw broke;
+    if (stopped) return false;
+  }
+  return true;
+}

@@ -1,0 +1,285 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import { openRun, type RunFolder } from "../../src/edge/disk/run-folder.ts";
+import { openService, type RestService } from "../../src/edge/ironic-rest/service.ts";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { cloudOf } from "../../src/edge/openstack/settings.ts";
+import type { WindowSession } from "../../src/engine/window.ts";
+import type { Left } from "../../src/model/change.ts";
+import { type Fenced, SWITCH_MARK, type Switchover } from "../../src/model/switching.ts";
+import { loadMappings } from "../../src/stages/documents.ts";
+import { switchedIn } from "../../src/stages/switchover-run.ts";
+import { faultsOf } from "../../src/stages/switchover-verify.ts";
+import { type Halted, switchAt, walkBack, walkForward } from "../../src/stages/switchover-walk.ts";
+import { during } from "../engine/on-journal.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { uuidOf } from "./in-memory.ts";
+import {
+  addPair,
+  SOURCE,
+  SPARE,
+  type Switchable,
+  switchable,
+  switchedDump,
+} from "./switch-memory.ts";
+
+const LIMIT = 5000;
+
+const PLAN: Switchover = {
+  ...{ id: uuidOf(7, 1), source: SOURCE, destination: SPARE, instance_uuid: uuidOf(9, 1) },
+  ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed", keep_source: false },
+  connectors: [uuidOf(6, 1)],
+  targets: [uuidOf(5, 1), uuidOf(5, 2)],
+};
+
+interface Scene {
+  readonly cloud: Switchable;
+  readonly service: RestService;
+  readonly run: RunFolder;
+}
+
+async function scene(t: TestContext): Promise<Scene> {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const cloud = await switchable(t);
+  addPair(cloud);
+  const { releases, rest } = await loadMappings();
+  const place = cloudOf(new Map([["endpoint", cloud.ironic]]), "OS_*");
+  const service = await openService(place, releases, rest, undefined, LIMIT);
+  t.after(service.session.close);
+  return { cloud, service, run: await openRun(privateFolder(t), { create: true }) };
+}
+
+interface Way {
+  readonly plan?: Switchover;
+  /** Entries of the journal until it dies. */
+  readonly lines?: number;
+  readonly fence?: Fenced;
+}
+
+/** A second passes whenever somebody looks. */
+function clock(): () => number {
+  let now = 0;
+  return () => (now += 1000);
+}
+
+/** Lines of the journal before the spare is deployed: a beginning and an end for each step. */
+const CLAIMED = 18;
+
+const times = { soft: 600_000, interval: 5000, proof: 20_000 };
+
+async function forward({ service, run }: Scene, { plan = PLAN, lines, fence }: Way = {}) {
+  let halted: Halted = null;
+  const states: string[] = [];
+  await during(
+    run,
+    async (session) => {
+      const at = atOf(service, plan, session);
+      const fenced = async (): Promise<Fenced | null> => Promise.resolve(fence ?? null);
+      halted = await walkForward(at, session, (state) => states.push(state), fenced);
+    },
+    lines,
+  );
+  return { halted: halted as Halted, states };
+}
+
+function atOf(service: RestService, plan: Switchover, session: WindowSession) {
+  return switchAt(service, plan, session.journal.entries, { times, now: clock() });
+}
+
+async function back({ service, run }: Scene, lines?: number): Promise<readonly string[]> {
+  const left: Left[] = [];
+  await during(
+    run,
+    async (session) => {
+      const plan = switchedIn(session.journal.entries())?.plan;
+      if (plan === undefined) return;
+      await walkBack(atOf(service, plan, session), session, (some) => left.push(...some));
+    },
+    lines,
+  );
+  return left.map(({ why }) => why);
+}
+
+async function faults({ service, run }: Scene): Promise<readonly string[]> {
+  const { entries } = await readJournal(run);
+  const at = switchAt(service, PLAN, () => entries);
+  return (await faultsOf(at)).flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
+}
+
+test("an instance goes on on a spare: one soft off, one power on, and nothing of it is left on the source", async (t) => {
+  const at = await scene(t);
+  const { halted, states } = await forward(at);
+  assert.equal(halted, null);
+  assert.deepEqual(states, [
+    ...["CHECKED", "DST_MANAGEABLE", "SRC_OFF", "SRC_MAINT", "UNLINKED", "VOLUMES", "VIFS"],
+    ...["DST_INFO", "DST_CLAIMED", "DST_ACTIVE", "ALLOCATION", "SRC_CLEARED", "DONE"],
+  ]);
+  assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1 on"]);
+  assert.deepEqual(await faults(at), []);
+  const [source, spare] = [at.cloud.nodes.get(SOURCE), at.cloud.nodes.get(SPARE)];
+  assert.deepEqual(
+    [source?.name, source?.automated_clean, source?.instance_info],
+    ["n-1-failed", null, {}],
+  );
+  assert.deepEqual(
+    [spare?.name, spare?.automated_clean, spare?.description, spare?.extra],
+    ["n-1", null, "a shop", { rack: 7, own: true, "a/b~": 1 }],
+  );
+  assert.deepEqual(spare?.instance_info, { display_name: "web" });
+  assert.deepEqual(at.cloud.attached.get(SPARE), [uuidOf(3, 1), uuidOf(3, 2)]);
+  assert.deepEqual([...at.cloud.files], [[SPARE, [uuidOf(5, 1), uuidOf(5, 2)]]]);
+  const allocation = at.cloud.allocations.get(uuidOf(9, 1));
+  assert.deepEqual(
+    [allocation?.node_uuid, allocation?.name, allocation?.extra],
+    [SPARE, "web", { who: "me" }],
+  );
+});
+
+test("the source is off before it is in maintenance, and connectors move before targets", async (t) => {
+  const at = await scene(t);
+  await forward(at);
+  const writes = at.cloud.calls
+    .filter((call) => !call.startsWith("GET"))
+    .map((call) =>
+      call
+        .replace(SOURCE, "SRC")
+        .replace(SPARE, "DST")
+        .replaceAll(/\/[0-9a-f-]{36}/g, ""),
+    );
+  assert.deepEqual(writes, [
+    ...["PATCH /v1/nodes/SRC", "PATCH /v1/nodes/DST", "PUT /v1/nodes/DST/states/provision"],
+    ...["PUT /v1/nodes/SRC/states/power", "PUT /v1/nodes/SRC/maintenance", "PATCH /v1/nodes/SRC"],
+    ...["PATCH /v1/volume/connectors", "PATCH /v1/volume/targets", "PATCH /v1/volume/targets"],
+    ...["DELETE /v1/nodes/SRC/vifs", "POST /v1/nodes/DST/vifs"],
+    ...["DELETE /v1/nodes/SRC/vifs", "POST /v1/nodes/DST/vifs"],
+    ...["PATCH /v1/nodes/SRC", "PATCH /v1/nodes/DST", "PATCH /v1/nodes/DST"],
+    ...["PUT /v1/nodes/DST/states/provision", "PUT /v1/nodes/DST/states/provision"],
+    ...["POST /v1/allocations", "PATCH /v1/nodes/DST"],
+    ...["PATCH /v1/nodes/SRC", "PUT /v1/nodes/SRC/states/provision"],
+    ...["PATCH /v1/nodes/DST", "PATCH /v1/nodes/SRC"],
+  ]);
+});
+
+test("a death at any line of the journal is gone on from by the same command", async (t) => {
+  const whole = await scene(t);
+  await forward(whole);
+  const end = switchedDump(whole.cloud);
+  const lines = (await readJournal(whole.run)).entries.length - 1;
+  for (let died = 0; died < lines; died += 1) {
+    const at = await scene(t);
+    await forward(at, { lines: died });
+    const { halted } = await forward(at);
+    assert.equal(halted, null, `died after ${died} lines`);
+    assert.deepEqual(await faults(at), [], `died after ${died} lines`);
+    assert.equal(switchedDump(at.cloud), end, `died after ${died} lines`);
+    assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1 on"], `died after ${died} lines`);
+  }
+});
+
+test("a death at any line before the spare is deployed is rolled back, and everything is as it was", async (t) => {
+  const whole = await scene(t);
+  const before = switchedDump(whole.cloud);
+  await forward(whole);
+  const { entries } = await readJournal(whole.run);
+  const deployed = entries.findIndex(
+    (entry) => entry.do === "start" && entry.part === "switchover-deploy",
+  );
+  assert.equal(deployed, CLAIMED + 1, "and the first line opens it");
+  for (let died = 0; died < deployed; died += 1) {
+    const at = await scene(t);
+    await forward(at, { lines: died });
+    assert.deepEqual(await back(at), [], `died after ${died} lines`);
+    assert.equal(switchedDump(at.cloud), before, `died after ${died} lines`);
+    assert.equal(switchedIn((await readJournal(at.run)).entries), null);
+  }
+});
+
+test("a rollback that dies at any line is ended by the next, and the switchover can begin anew", async (t) => {
+  const first = await scene(t);
+  const before = switchedDump(first.cloud);
+  const until = { lines: CLAIMED };
+  await forward(first, until);
+  const there = (await readJournal(first.run)).entries.length;
+  await back(first);
+  const lines = (await readJournal(first.run)).entries.length - there;
+  assert.ok(lines > 10, String(lines));
+  for (let died = 0; died < lines; died += 1) {
+    const at = await scene(t);
+    await forward(at, until);
+    await back(at, died);
+    assert.deepEqual(await back(at), []);
+    assert.equal(switchedDump(at.cloud), before, `died after ${died} lines`);
+  }
+  assert.equal((await forward(first)).halted, null);
+  assert.deepEqual(await faults(first), []);
+});
+
+test("a BMC that is dead moves nothing until somebody else says that the source is off", async (t) => {
+  const at = await scene(t);
+  const machine = at.cloud.machines.get(SOURCE);
+  assert.ok(machine !== undefined);
+  machine.dead = true;
+  const { halted } = await forward(at);
+  assert.equal(halted?.position?.unproven, true);
+  assert.match(halted.position.why.join(), /power_state is power on, last_error Failed to change/);
+  assert.equal(at.cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE);
+  assert.equal(at.cloud.nodes.get(SOURCE)?.maintenance, false);
+  // Meanwhile Ironic gives up, as it does by itself.
+  Object.assign(at.cloud.nodes.get(SOURCE) ?? {}, {
+    ...{ power_state: null, maintenance: true, maintenance_reason: "it does not answer" },
+    fault: "power failure",
+  });
+  const fence = { proof: "--source-confirmed-off", by: "somebody" };
+  assert.equal((await forward(at, { fence })).halted, null);
+  const source = at.cloud.nodes.get(SOURCE);
+  assert.deepEqual(
+    [source?.provision_state, source?.fault, source?.maintenance, source?.automated_clean],
+    ["error", null, true, null],
+  );
+  assert.equal(at.cloud.files.has(SOURCE), false);
+  assert.deepEqual(await faults(at), []);
+  const { entries } = await readJournal(at.run);
+  assert.match(JSON.stringify(entries), /"proof":"--source-confirmed-off","by":"somebody"/);
+});
+
+test("a machine that cannot or does not shut down softly is powered off", async (t) => {
+  for (const [what, told] of [
+    [{ soft: false }, ["n-1 off", "n-1 on"]],
+    [{ obeys: false }, ["n-1 off", "n-1 on"]],
+  ] as const) {
+    const at = await scene(t);
+    Object.assign(at.cloud.machines.get(SOURCE) ?? {}, what);
+    assert.equal((await forward(at)).halted, null, JSON.stringify(what));
+    assert.deepEqual(at.cloud.told, told);
+  }
+});
+
+test("what somebody changed since is left and told, and the source stays off without its volumes", async (t) => {
+  const at = await scene(t);
+  await forward(at, { lines: CLAIMED });
+  const spare = at.cloud.nodes.get(SPARE);
+  assert.ok(spare !== undefined && at.cloud.targets.get(uuidOf(5, 2))?.node_uuid === SPARE);
+  Object.assign(spare, { description: "mine now" });
+  Object.assign(at.cloud.targets.get(uuidOf(5, 2)) ?? {}, { node_uuid: uuidOf(1, 99) });
+  assert.deepEqual(await back(at), [
+    `description of node ${SPARE} was changed by somebody else`,
+    `volume target ${uuidOf(5, 2)} is of node ${uuidOf(1, 99)}`,
+    `node ${SOURCE} is not powered on: not all of its volumes are back`,
+  ]);
+  assert.equal(spare.description, "mine now");
+  assert.equal(at.cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE, "what can be is back");
+  assert.equal(at.cloud.machines.get(SOURCE)?.on, false);
+  assert.notEqual((spare.extra as { readonly [key: string]: unknown })[SWITCH_MARK], undefined);
+});
+
+test("a source that is kept stays active in maintenance", async (t) => {
+  const at = await scene(t);
+  assert.equal((await forward(at, { plan: { ...PLAN, keep_source: true } })).halted, null);
+  const source = at.cloud.nodes.get(SOURCE);
+  assert.deepEqual(
+    [source?.provision_state, source?.maintenance, source?.instance_uuid, source?.extra],
+    ["active", true, null, { "a/b~": 1, rack: 7 }],
+  );
+});

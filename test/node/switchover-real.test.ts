@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { run, runs, start } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
+import { needsTools } from "../lab/bmc/tools.ts";
+import { needs } from "../lab/index.ts";
+import { apiOf } from "../lab/ironic/api.ts";
+import type { IronicServer } from "../lab/ironic/start.ts";
+import { withIronic } from "../lab/ironic/with-ironic.ts";
+import { macOf, uuidOf } from "./in-memory.ts";
+
+const PASSWORD = "of-the-lab";
+const CANARY = "chap-canary-7d21";
+/** By place in the farm: the first can be made silent. */
+const [DYING, SERVING, SPARE, OTHER] = [0, 1, 2, 3] as const;
+const ALL = [DYING, SERVING, SPARE, OTHER];
+
+interface Scene {
+  readonly ironic: IronicServer;
+  readonly sim: IpmiSim;
+  readonly folder: string;
+}
+
+test("instances of a real Ironic go on on spares, are given back, and go on though a BMC is dead", async (t) => {
+  const at = await scene(t);
+  if (at === null) return;
+  await t.test(
+    "one goes on: a soft off, a boot device, a power on, and no file names its volume twice",
+    () => switched(at),
+  );
+  await t.test("one that dies amid its volumes is rolled back", () => takenBack(at));
+  await t.test("a dead BMC moves nothing until somebody saw the machine off", () => dead(at));
+});
+
+async function scene(t: TestContext): Promise<Scene | null> {
+  const tools = await needsTools(t, "ipmi_sim", "ipmitool");
+  const server = tools === null ? null : await needs("mysql", t);
+  if (tools === null || server === null) return null;
+  const bmcs = ALL.map(() => ({ power: false, password: PASSWORD }));
+  const sim = await startIpmiSim(tools.ipmi_sim, bmcs, { firstApart: true });
+  t.after(sim.stop);
+  const ironic = await withIronic(t, "mysql");
+  if (ironic === null) return null;
+  const at = { ironic, sim, folder: privateFolder(t) };
+  for (const one of ALL) await enrolled(at, one);
+  await Promise.all([DYING, SERVING].map((one) => deployed(at, one)));
+  return at;
+}
+
+type Body = { readonly [field: string]: unknown };
+
+async function told(at: Scene, method: string, path: string, body?: unknown): Promise<Body> {
+  for (let waited = 0; ; waited += PACE_MS) {
+    const answer = await apiOf(at.ironic)(method, path, body);
+    if (answer.status < 300) return (answer.body ?? {}) as Body;
+    // A conductor that looks at its power holds it for a moment.
+    assert.ok(answer.status === 409 && waited < PATIENCE_MS, JSON.stringify(answer));
+    await sleep(PACE_MS);
+  }
+}
+
+const PACE_MS = 250;
+const PATIENCE_MS = 180_000;
+
+const node = (at: Scene, one: number): Promise<Body> =>
+  told(at, "GET", `/v1/nodes/${uuidOf(1, one)}`);
+
+async function until(at: Scene, one: number, wanted: Body): Promise<void> {
+  for (let waited = 0; ; waited += PACE_MS) {
+    const now = await node(at, one);
+    if (Object.entries(wanted).every(([name, value]) => now[name] === value)) return;
+    assert.ok(waited < PATIENCE_MS, `${JSON.stringify(wanted)}: ${JSON.stringify(now)}`);
+    await sleep(PACE_MS);
+  }
+}
+
+async function enrolled(at: Scene, one: number): Promise<void> {
+  const spares = one === SPARE || one === OTHER;
+  await told(at, "POST", "/v1/nodes", {
+    ...{ uuid: uuidOf(1, one), name: `n-${one}`, driver: "ipmi" },
+    // Pairs: a source and the spare that is like it.
+    resource_class: one === SERVING || one === SPARE ? "gold" : "silver",
+    ...{ boot_interface: "ipxe", deploy_interface: "direct", storage_interface: "external" },
+    properties: { cpus: 4, memory_mb: 8192, capabilities: "iscsi_boot:True" },
+    driver_info: {
+      ipmi_address: at.sim.addresses[one],
+      ipmi_username: "admin",
+      ipmi_password: PASSWORD,
+      // Asked for by validation; nobody fetches them where no image is written.
+      deploy_kernel: "http://127.0.0.1:9/kernel",
+      deploy_ramdisk: "http://127.0.0.1:9/ramdisk",
+    },
+    ...(!spares && { description: "a shop" }),
+  });
+  await told(at, "POST", "/v1/ports", { node_uuid: uuidOf(1, one), address: macOf(one + 1) });
+}
+
+async function deployed(at: Scene, one: number): Promise<void> {
+  const uuid = uuidOf(1, one);
+  const goes = (target: string) =>
+    told(at, "PUT", `/v1/nodes/${uuid}/states/provision`, { target });
+  await goes("manage");
+  await until(at, one, {
+    provision_state: "manageable",
+    power_state: "power off",
+    reservation: null,
+  });
+  const path = `/v1/nodes/${uuid}`;
+  await told(at, "PATCH", path, [{ op: "add", path: "/automated_clean", value: false }]);
+  const iqn = { type: "iqn", connector_id: `iqn.2026-01.org.example:n-${one}` };
+  await told(at, "POST", "/v1/volume/connectors", {
+    uuid: uuidOf(6, one),
+    node_uuid: uuid,
+    ...iqn,
+  });
+  await told(at, "POST", "/v1/volume/targets", {
+    ...{ uuid: uuidOf(5, one), node_uuid: uuid, volume_type: "iscsi", boot_index: 0 },
+    volume_id: uuidOf(4, one),
+    properties: {
+      ...{ target_iqn: `iqn.2026-01.org.example:v-${one}`, target_portal: "127.0.0.1:3260" },
+      ...{ target_lun: 1, auth_method: "CHAP", auth_username: "u", auth_password: CANARY },
+    },
+  });
+  await goes("provide");
+  await until(at, one, { provision_state: "available", reservation: null });
+  await goes("active");
+  await until(at, one, { provision_state: "active", power_state: "power on", reservation: null });
+  await told(at, "PATCH", path, [{ op: "add", path: "/automated_clean", value: null }]);
+  const record = { uuid: uuidOf(9, one), name: `web-${one}`, node: uuid };
+  const resource_class = one === SERVING ? "gold" : "silver";
+  await told(at, "POST", "/v1/allocations", { ...record, resource_class });
+}
+
+const words = (at: Scene, folder: string): readonly string[] => [
+  ...["--run", join(at.folder, folder), "--ironic-url", at.ironic.url, "--proof-interval", "1"],
+];
+
+/** Files under a folder in which a text stands. */
+function filesWith(folder: string, text: string): readonly string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    // A link by each MAC leads to the node's own.
+    const is = lstatSync(path);
+    if (is.isSymbolicLink()) return [];
+    if (is.isDirectory()) return filesWith(path, text);
+    return readFileSync(path, "utf8").includes(text) ? [path] : [];
+  });
+}
+
+function bootFiles({ ironic: { tftp } }: Scene, one: number): readonly string[] {
+  const found = [tftp, join(dirname(tftp), "http")].flatMap((folder) =>
+    filesWith(folder, `v-${one}`),
+  );
+  return [...new Set(found.map((path) => /[0-9a-f-]{36}/.exec(path)?.[0] ?? path))];
+}
+
+async function owner(at: Scene, one: number): Promise<unknown> {
+  return (await told(at, "GET", `/v1/volume/targets/${uuidOf(5, one)}`)).node_uuid;
+}
+
+async function switched(at: Scene): Promise<void> {
+  const before = at.sim.commands().length;
+  assert.deepEqual(bootFiles(at, SERVING), [uuidOf(1, SERVING)]);
+  const dry = await runs(0, ["node", "switchover", "n-1", ...words(at, "dry"), "--dry-run"]);
+  assert.match(dry.out, /SRC_OFF/);
+  assert.equal(existsSync(join(at.folder, "dry")), false);
+  assert.equal(at.sim.commands().length, before);
+  const ran = await runs(0, ["node", "switchover", "n-1", ...words(at, "one")]);
+  const commands = at.sim.commands().slice(before);
+  const of = (one: number) => commands.filter((line) => line.startsWith(`${one} `));
+  assert.equal(of(SERVING).length, 1, commands.join());
+  assert.match(of(SERVING)[0] ?? "", /shutdown/);
+  assert.equal(of(SPARE).length, 2, commands.join());
+  assert.match(of(SPARE).join(), /boot pxe,.*power 1/);
+  assert.equal(commands.length, 3, commands.join());
+  const [source, spare] = [await node(at, SERVING), await node(at, SPARE)];
+  assert.deepEqual(
+    [
+      source.provision_state,
+      source.maintenance,
+      source.power_state,
+      source.instance_uuid,
+      source.extra,
+    ],
+    ["available", true, "power off", null, {}],
+  );
+  assert.deepEqual(
+    [spare.provision_state, spare.power_state, spare.instance_uuid, spare.name, spare.description],
+    ["active", "power on", uuidOf(9, SERVING), "n-1", "a shop"],
+  );
+  assert.equal(spare.allocation_uuid, uuidOf(9, SERVING));
+  assert.deepEqual(bootFiles(at, SERVING), [uuidOf(1, SPARE)], "one machine alone boots from it");
+  const verified = await runs(0, ["verify", ...words(at, "one").slice(0, 4)]);
+  const status = await runs(0, ["status", ...words(at, "one").slice(0, 2)]);
+  assert.match(status.out, /DONE/);
+  const shown = await runs(0, ["show", join(at.folder, "one", "journal.jsonl")]);
+  const said = [dry, ran, verified, status, shown].map(({ out, err }) => out + err).join("");
+  assert.doesNotMatch(said, new RegExp(CANARY));
+  assert.deepEqual(filesWith(at.folder, CANARY), []);
+}
+
+/** Calls that change something, up to the one that moves the target. */
+const TARGET = 8;
+
+async function takenBack(at: Scene): Promise<void> {
+  const own = words(at, "back");
+  const env = { NOVA2IRONIC_FAILPOINT: `rest.after:${TARGET}:kill` };
+  const died = await start(["node", "switchover", "n-0", ...own], { env }).ended;
+  assert.equal(died.status, 128, died.err);
+  assert.equal(await owner(at, DYING), uuidOf(1, OTHER));
+  await runs(0, ["rollback", ...own.slice(0, 4), "--all", "--yes"]);
+  const source = await node(at, DYING);
+  assert.equal(await owner(at, DYING), uuidOf(1, DYING));
+  assert.deepEqual(
+    [source.instance_uuid, source.allocation_uuid, source.power_state, source.maintenance],
+    [uuidOf(9, DYING), uuidOf(9, DYING), "power on", false],
+  );
+  assert.deepEqual([source.extra, (await node(at, OTHER)).extra], [{}, {}]);
+  assert.equal(at.sim.power(DYING), true);
+}
+
+async function dead(at: Scene): Promise<void> {
+  at.sim.silence(true);
+  const own = [...words(at, "dead"), "--proof-timeout", "1"];
+  const waits = await run(["node", "switchover", "n-0", "n-3", ...own]);
+  assert.equal(waits.status, 5, waits.err);
+  assert.match(waits.err, /N2I-E388[\s\S]*WAIT_FENCE/);
+  assert.equal(await owner(at, DYING), uuidOf(1, DYING));
+  assert.equal((await node(at, DYING)).instance_uuid, uuidOf(9, DYING));
+  await runs(0, ["node", "switchover", "n-0", ...own, "--source-confirmed-off"]);
+  assert.equal(await owner(at, DYING), uuidOf(1, OTHER));
+  assert.deepEqual(bootFiles(at, DYING), [uuidOf(1, OTHER)]);
+  const [source, spare] = [await node(at, DYING), await node(at, OTHER)];
+  assert.deepEqual([source.maintenance, source.instance_uuid], [true, null]);
+  assert.deepEqual([spare.provision_state, spare.power_state], ["active", "power on"]);
+  at.sim.silence(false);
+}

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { blocks, commands, page, readmeUnder } from "../support/manual.ts";
+import { uuidOf } from "./in-memory.ts";
+import { addPair, SECRET, SOURCE, SPARE, switchable, switchedDump } from "./switch-memory.ts";
+
+async function scene(t: TestContext) {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const cloud = await switchable(t);
+  addPair(cloud);
+  const folder = privateFolder(t);
+  const clouds = join(folder, "clouds.yaml");
+  const lab = { auth_type: "none", baremetal_endpoint_override: cloud.ironic };
+  writeFileSync(clouds, JSON.stringify({ clouds: { lab } }));
+  const how = { env: { OS_CLIENT_CONFIG_FILE: clouds } };
+  const path = join(folder, "o1");
+  const own = ["--run", path, "--os-cloud", "lab", "--proof-interval", "0"];
+  const here = (word: string): string => (word === "o1" ? path : word);
+  const says = async (words: readonly string[]): Promise<string> => {
+    const { out, err } = await runs(0, words.map(here), how);
+    return out + err;
+  };
+  return { cloud, how, own, path, says, before: switchedDump(cloud) };
+}
+
+test("the manual's and README's commands of a switchover do what they say, and no secret of a volume is told", async (t) => {
+  const { cloud, path, says, before } = await scene(t);
+  const told: string[] = [];
+  for (const words of [
+    ...commands(readmeUnder("When a machine fails")),
+    ...commands(page("switchover")),
+  ])
+    told.push(await says(words));
+  assert.match(told[1] ?? "", /SRC_OFF +\|[\s\S]*Nothing was changed, and there is no run/);
+  assert.equal(switchedDump(cloud), before);
+  assert.equal(existsSync(path), false);
+  const lines = blocks(page("switchover"), "sh").flatMap((block) => block.trim().split("\n"));
+  const [act = [], status = [], verify = []] = lines.map((line) => line.split(" ").slice(1));
+  // What it waits for in a machine room takes its time.
+  const ran = await says([...act, "--proof-interval", "0"]);
+  assert.match(ran, /Switchover: instance \S+ of n-1 runs on s-1/);
+  assert.match(ran, /Next: nova2ironic verify/);
+  told.push(ran, await says(status), await says(verify));
+  assert.match(told.at(-2) ?? "", /DONE/);
+  told.push(await says(["show", join(path, "journal.jsonl")]));
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+  const again = await says([...act, "--proof-interval", "0"]);
+  assert.match(again, /Switchover: instance/);
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"], "and nothing is done twice");
+  const back = await run(["rollback", "--run", path, "--all", "--yes"]);
+  assertRefusal({ ...back, out: "" }, 4, "N2I-E391", /s-1 was deployed/);
+  const files = readdirSync(path).map((name) => readFileSync(join(path, name), "utf8"));
+  assert.doesNotMatch([...told, ...files].join(""), new RegExp(SECRET));
+});
+
+test("what a check refuses changes nothing", async (t) => {
+  const { cloud, how, own, path, before } = await scene(t);
+  const [source, spare] = [cloud.nodes.get(SOURCE) ?? {}, cloud.nodes.get(SPARE) ?? {}];
+  const kept = structuredClone([source, spare]);
+  for (const [words, change, status, code, why] of [
+    [["n-1", "n-1"], {}, 4, "N2I-E384", /the source itself/],
+    [["n-9"], {}, 64, "N2I-E306", /no node "n-9"/],
+    [["n-1", "s-1", "--destination", "x"], {}, 64, "N2I-E100", /two destinations/],
+    [["n-1", "--soft-timeout=-1"], {}, 64, "N2I-E100", /--soft-timeout takes a number/],
+    [
+      ["n-1"],
+      { source: { storage_interface: "noop" } },
+      4,
+      "N2I-E382",
+      /noop, not cinder or external/,
+    ],
+    [["n-1"], { source: { storage_interface: "cinder" } }, 4, "N2I-E382", /not in this release/],
+    [["n-1"], { source: { allocation_uuid: null } }, 4, "N2I-E385", /a server of Nova/],
+    [["n-1"], { source: { reservation: "h" } }, 11, "N2I-E380", /locked by host h/],
+    [["n-1", "s-1"], { spare: { resource_class: "x" } }, 4, "N2I-E386", /resource_class: /],
+    [["n-1"], { spare: { resource_class: "x" } }, 4, "N2I-E387", /nearest is s-1: resource_class/],
+    [["n-1"], { spare: { retired: true } }, 4, "N2I-E387", /no suitable destination/],
+  ] as const) {
+    const { source: of = {}, spare: and = {} } = change as { source?: object; spare?: object };
+    Object.assign(source, of);
+    Object.assign(spare, and);
+    cloud.calls.length = 0;
+    const ran = await run(["node", "switchover", ...words, ...own], how);
+    assertRefusal({ ...ran, out: "" }, status, code, why);
+    assert.deepEqual(
+      cloud.calls.filter((call) => !call.startsWith("GET")),
+      [],
+    );
+    Object.assign(source, kept[0]);
+    Object.assign(spare, kept[1]);
+  }
+  assert.equal(switchedDump(cloud), before);
+  const differs = await run(["node", "switchover", "n-1", "s-1", ...own, "--dry-run"], how);
+  assert.equal(differs.status, 0, differs.err);
+  assert.equal(existsSync(join(path, "journal.jsonl")), false);
+});
+
+test("a step that is refused before the spare is deployed is taken back, with those before it", async (t) => {
+  const { cloud, how, own, before } = await scene(t);
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
+  cloud.use((call) =>
+    call === `PATCH /v1/volume/targets/${uuidOf(5, 2)}`
+      ? { done: false, says: { status: 400, text } }
+      : null,
+  );
+  const ran = await run(["node", "switchover", "n-1", ...own], how);
+  cloud.use(() => null);
+  assert.equal(ran.status, 1, ran.err);
+  assert.match(ran.err, /N2I-E389 .*not today/);
+  assert.equal(switchedDump(cloud), before);
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+});

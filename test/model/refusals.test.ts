@@ -9,7 +9,7 @@ const MAY: { readonly [name in ExitName]?: readonly string[] | "any" } = {
   refused: "any",
   denied: "any",
   usage: "any",
-  halfway: ["N2I-E301", "N2I-E217", "N2I-E363"],
+  halfway: ["N2I-E301", "N2I-E217", "N2I-E363", "N2I-E388", "N2I-E390"],
   locked: ["N2I-E302", "N2I-E318", "N2I-E362", "N2I-E380", "N2I-E381"],
   bug: ["N2I-E900"],
 };

@@ -270,7 +270,7 @@ async function serve(
   if (!back && computes.some(({ after }) => after?.deleted !== 0))
     await begin({ move: moveJson(move), computes: computes as readonly object[] as Json });
   // It was guarded: where Nova changed that since, the comparison is lost, and nothing is written.
-  const served = tenant === null ? [] : [servedStep(way, tenant)];
+  const served = tenant === null ? [] : [servedStep(way, tenant, now.node)];
   const steps = [...computes, ...served];
   if (steps.length > 0) await write(hands.nova, steps);
 }

@@ -279,6 +279,6 @@ test("a machine whose host died in a deploy ends in error, with its instance, an
   assert.equal((await nova("instances").first()).vm_state, "error");
   const { left } = await does(cloud, "one", { back: true });
   assert.deepEqual(left, []);
-  assert.equal((await cloud.rows()).machines[0], "1 A 2 deploying - | A - 0");
+  assert.equal((await cloud.rows()).machines[0], "1 A 2 deploying - | A spawning 0");
   assert.equal((await nova("instances").first()).vm_state, "building");
 });

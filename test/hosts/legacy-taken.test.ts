@@ -88,6 +88,39 @@ test("a machine that was guarded and not claimed is let go once its host has its
   assert.equal(await cloud.dump(), before);
 });
 
+/** Its first machine, in a deploy of which it is the host that dies, and its taker over it. */
+async function diesInDeploy(cloud: LegacyCloud): Promise<string> {
+  const { bm, nova } = cloud;
+  await bm("bm_nodes").where({ id: 1 }).update({ task_state: "building" });
+  await nova("instances").update({ vm_state: "building", task_state: "spawning" });
+  const before = await cloud.dump();
+  const [move, ends] = [moveOf(1), { before: "building", after: "error" }];
+  assert.ok(move.tenant);
+  const tenant = { ...move.tenant, ...ends, task_state: "spawning" };
+  const death = { moves: [{ ...move, ...ends, tenant }], dies: { point: "legacy.guarded", at: 1 } };
+  await assert.rejects(does(cloud, "one", death), /legacy\.guarded/);
+  assert.equal((await cloud.rows()).machines[0], "1 A 0 building - | A migrating 1");
+  await bm("bm_service_leases").update({ fenced_by: null });
+  return before;
+}
+
+test("an instance of a deploy that was guarded and not claimed is let go as Nova had it", async (t) => {
+  const cloud = await fenced(t, 1);
+  const before = await diesInDeploy(cloud);
+  await takes(cloud, "one", "A", "B", { ids: [] });
+  await cloud.bm("bm_service_leases").update({ fenced_by: "B" });
+  assert.equal(await cloud.dump(), before);
+});
+
+test("an instance whose deploy its host gave up as it started is let go so", async (t) => {
+  const cloud = await fenced(t, 1);
+  await diesInDeploy(cloud);
+  await cloud.nova("instances").update({ vm_state: "error", task_state: null });
+  await takes(cloud, "one", "A", "B", { ids: [] });
+  assert.equal((await cloud.rows()).machines[0], "1 A 0 building - | A - 0");
+  assert.equal((await cloud.nova("instances").first()).vm_state, "error");
+});
+
 test("ports are told of once more where the agent died before it could", async (t) => {
   const cloud = await fenced(t, 1);
   await cloud.bm("bm_nodes").update({ deploy_key: "KEY" });

@@ -156,18 +156,29 @@ export function guardStep(way: LegacyWay, tenant: LegacyTenant): NovaStep {
 
 const GUARDED = { task_state: MIGRATING, locked: true };
 
-/** Its instance served by the goal, its guard taken away. */
-export function servedStep(way: LegacyWay, tenant: LegacyTenant): NovaStep {
+/**
+ * Its instance served by the goal, its guard taken away. Back at its old host Nova goes on with what it was doing, unless
+ * a nova-compute that started there gave that up; at a new one it is lost.
+ */
+export function servedStep(
+  way: LegacyWay,
+  tenant: LegacyTenant,
+  node: LegacyNode | null,
+): NovaStep {
   const { move, goal } = way;
-  const locked = move.tenant?.locked === true;
-  const { before = null, after = null } = move.tenant ?? {};
+  const { locked = false, before = null, after = null } = move.tenant ?? {};
+  const back = goal === move.from && move.from !== move.to;
+  // No move has written the state of an instance whose machine was never claimed.
+  const isGivenUp = back && node?.service_epoch === move.epoch && tenant.vm_state !== before;
+  const task_state = back && !isGivenUp ? (move.tenant?.task_state ?? null) : null;
   const ends = goal === move.to ? after : before;
-  const state = before === after ? [{}, {}] : [{ vm_state: tenant.vm_state }, { vm_state: ends }];
+  const state =
+    before === after || isGivenUp ? [{}, {}] : [{ vm_state: tenant.vm_state }, { vm_state: ends }];
   return tenantStep(
     way,
     tenant,
     { host: tenant.host, ...GUARDED, ...state[0] },
-    { host: goal, task_state: null, locked, ...state[1] },
+    { host: goal, task_state, locked, ...state[1] },
   );
 }
 

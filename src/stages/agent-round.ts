@@ -30,9 +30,13 @@ export interface Taking {
   /** Host -> its aggregates; null where nobody knows. */
   readonly aggregates: () => Promise<ReadonlyMap<string, readonly number[]> | null>;
   /** Goes on with machines of this host that are half way, if there are any. */
-  readonly goOn: () => Promise<Taken>;
-  /** Moves machines of a fenced host here. @throws MigrationError `locked` while another works on it */
-  readonly take: (dead: Lease, nodes: readonly string[]) => Promise<Taken>;
+  readonly goOn: (signal: AbortSignal) => Promise<Taken>;
+  /**
+   * Moves machines of a fenced host here, until it is aborted.
+   *
+   * @throws MigrationError `locked` while another works on it
+   */
+  readonly take: (dead: Lease, nodes: readonly string[], signal: AbortSignal) => Promise<Taken>;
 }
 
 /** What kept machines from coming here; who takes them says at once how many came. */
@@ -85,7 +89,7 @@ type Round = "all" | "left" | "others";
  * @throws MigrationError where a database does not answer, or the site's fence fails
  */
 export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
-  const { parts, watch, told, ended, leaves } = around;
+  const { parts, watch, told, ended, signal, leaves } = around;
   const { leases, host } = parts;
   const from = lease.host;
   // Nothing of it is lost: it is left alone.
@@ -103,7 +107,9 @@ export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
     const some = mine.slice(0, PASS);
     if (some.length === 0) break;
     for (const node of some) seen.add(node);
-    const done = await patiently(ended, () => withoutRefusal(around, from, parts.take(now, some)));
+    const done = await patiently(ended, () =>
+      withoutRefusal(around, from, parts.take(now, some, signal)),
+    );
     if (done === null) return "others";
     if (done.left.length > 0) leaves();
     for (const { id, why } of done.left) told.left(`${id} of ${from} was left: ${why}.`);

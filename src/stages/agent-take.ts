@@ -17,7 +17,9 @@ interface Taker {
   readonly look: (services: readonly ComputeHost[]) => Promise<boolean>;
   /** Waits for what it has begun. */
   readonly settle: () => Promise<void>;
-  /** Takes nothing more, and waits for what it has begun. */
+  /** Takes nothing more from now on: a machine that is under way comes to its end, and the site's fence is killed. */
+  readonly stop: (why: MigrationError) => void;
+  /** The same, and waits for what it has begun. */
   readonly end: () => Promise<void>;
 }
 
@@ -36,9 +38,8 @@ export function createTaker(parts: Taking): Taker {
   const work = createWork();
   const hosts = createSilent(watch, clock);
   const { settled, unleased } = hosts;
-  let rests = false;
-  /** Whether settled hosts are looked at next. */
-  let rechecks = false;
+  /** Whether the next interval is others', and whether settled hosts are looked at then. */
+  let [rests, rechecks] = [false, false];
 
   async function takeAll(dead: readonly Lease[]): Promise<void> {
     for (const lease of dead) {
@@ -59,7 +60,7 @@ export function createTaker(parts: Taking): Taker {
 
   async function goOn(): Promise<void> {
     try {
-      const done = await patiently(ended, parts.goOn);
+      const done = await patiently(ended, () => parts.goOn(signal));
       if (done === null) return;
       if (done.left.length > 0) leaves();
       for (const { id, why } of done.left) around.told.left(`${id} was left: ${why}.`);
@@ -99,9 +100,10 @@ export function createTaker(parts: Taking): Taker {
       return true;
     },
     settle: work.settle,
+    stop: (why) => ending.abort(why),
     async end() {
       // A site's fence may take ten minutes: whoever ends the agent does not wait for it.
-      ending.abort();
+      ending.abort(new MigrationError("N2I-E301", `the agent of ${parts.host} ends`));
       await work.settle();
     },
   };

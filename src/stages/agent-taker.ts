@@ -53,7 +53,7 @@ export async function openTaker(
   const inDeath = (
     name: string,
     create: boolean,
-    take: Pick<Parameters<typeof takeMachines>[2], "from" | "nodes">,
+    take: Pick<Parameters<typeof takeMachines>[2], "from" | "nodes" | "signal">,
   ) =>
     inRun(join(run, name), "host agent", { create }, async (folder) => {
       await rememberGiven(folder, "host", asked);
@@ -66,14 +66,14 @@ export async function openTaker(
         ? null
         : (from, signal) => askFence({ fenceCommand, from, run }, signal, { say }),
     aggregates: async () => (await place.world()).aggregates,
-    async goOn() {
+    async goOn(signal) {
       const half = await halfWay(leases, host);
       const taken: Taken[] = [];
       for (const name of await readdir(run)) {
         const from = deadIn(name);
         if (from === null) continue;
         if (half.length === 0 && !(await isOpen(join(run, name)))) continue;
-        taken.push(await refusedAs(name, inDeath(name, false, { from, nodes: [] })));
+        taken.push(await refusedAs(name, inDeath(name, false, { from, nodes: [], signal })));
       }
       const left = taken.flatMap((one) => one.left);
       const said = new Set(left.map(({ id }) => id));
@@ -87,8 +87,8 @@ export async function openTaker(
       }
       return { left };
     },
-    take: ({ host: from, epoch }, nodes) =>
-      inDeath(`${encodeURIComponent(from)}-${epoch}`, true, { from, nodes }),
+    take: ({ host: from, epoch }, nodes, signal) =>
+      inDeath(`${encodeURIComponent(from)}-${epoch}`, true, { from, nodes, signal }),
   });
 }
 

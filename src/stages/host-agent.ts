@@ -96,10 +96,7 @@ async function passed(
 
 /** Tells the site that this host is fenced. @throws MigrationError N2I-E363 always */
 async function fenced({ host, onFenced }: AgentAsked, say: (text: string) => void): Promise<never> {
-  const why = new MigrationError(
-    "N2I-E363",
-    `${host} was fenced: another host has its machines, or takes them now`,
-  );
+  const why = fencedError(host);
   if (onFenced === undefined) throw why;
   const program = {
     name: "--on-fenced",
@@ -122,6 +119,13 @@ async function fenced({ host, onFenced }: AgentAsked, say: (text: string) => voi
   );
   say(`--on-fenced ${onFenced}: ${ended}.`);
   throw why;
+}
+
+function fencedError(host: string): MigrationError {
+  return new MigrationError(
+    "N2I-E363",
+    `${host} was fenced: another host has its machines, or takes them now`,
+  );
 }
 
 /** Milliseconds that the site's own program may take. */
@@ -159,9 +163,8 @@ export function withAgent<T>(
       ? await openTaker(asked, { leases, services, keep, say, clock })
       : null;
     const publish = tree === undefined ? null : bootRecords({ leases, nova, tree, host, say });
-    let seen: number | null = null;
+    let [seen, told]: [number | null, boolean | null] = [null, null];
     let lease: Awaited<ReturnType<typeof beginLease>> = null;
-    let told: boolean | null = null;
     const tell = (reports: boolean): void => {
       if (told !== reports)
         say(
@@ -178,31 +181,35 @@ export function withAgent<T>(
         ? lease !== null
         : now.fenced_by !== null || (lease !== null && lease.epoch !== now.epoch);
     };
+    async function beat(): Promise<Beat> {
+      const all = await services(taker === null ? host : undefined);
+      const count = all.find((one) => one.host === host)?.report_count ?? null;
+      const first = seen === null;
+      if (first && count === null)
+        throw new MigrationError("N2I-E107", `Nova has no nova-compute on a host ${host}`);
+      const grew = seen !== null && count !== null && count > seen;
+      seen = count ?? seen;
+      if (!grew) {
+        // One look says nothing yet.
+        if (!first) tell(false);
+        return (await isFenced()) ? "fenced" : "waiting";
+      }
+      if (lease === null) lease = await beginLease(leases, place);
+      else if (!(await renewLease(leases, lease))) return "fenced";
+      if (lease === null) return "fenced";
+      tell(true);
+      // A look for dead hosts and a publication are a statement each: one an interval.
+      if (taker === null || !(await taker.look(all))) await publish?.();
+      return "beat";
+    }
     const passes: OpenedAgent = {
       async pass() {
-        const all = await services(taker === null ? host : undefined);
-        const count = all.find((one) => one.host === host)?.report_count ?? null;
-        const first = seen === null;
-        if (first && count === null)
-          throw new MigrationError("N2I-E107", `Nova has no nova-compute on a host ${host}`);
-        const grew = seen !== null && count !== null && count > seen;
-        seen = count ?? seen;
-        if (!grew) {
-          // One look says nothing yet.
-          if (!first) tell(false);
-          return (await isFenced()) ? "fenced" : "waiting";
-        }
-        if (lease === null) lease = await beginLease(leases, place);
-        else if (!(await renewLease(leases, lease))) return "fenced";
-        if (lease === null) return "fenced";
-        tell(true);
-        // A look for dead hosts and a publication are a statement each: one an interval.
-        if (taker === null || !(await taker.look(all))) await publish?.();
-        return "beat";
+        const came = await beat();
+        // Before anything else: a fenced host powers no other off.
+        if (came === "fenced") taker?.stop(fencedError(host));
+        return came;
       },
-      settle: async () => {
-        await taker?.settle();
-      },
+      settle: async () => taker?.settle(),
     };
     try {
       return await work(passes);

@@ -97,6 +97,8 @@ export interface Claiming {
   readonly silent?: number;
   /** The host whose agent claims them. */
   readonly agent?: string;
+  /** No machine is begun once it is aborted; its reason is a MigrationError. */
+  readonly signal?: AbortSignal | undefined;
   /** Hears of each that came to its new host, before its end is written down: who dies between tells it again. */
   readonly came?: (move: LegacyMove) => Promise<void>;
 }
@@ -112,7 +114,7 @@ export async function withLegacy<T>(
   run: RunFolder,
   place: LegacyPlace,
   plans: readonly Pick<MovePlan, "manifest">[],
-  { hosts, silent, agent, came = NOBODY }: Claiming,
+  { hosts, silent, agent, signal, came = NOBODY }: Claiming,
   work: (legacy: LegacySession) => Promise<T>,
 ): Promise<T> {
   for (const { manifest } of plans) {
@@ -127,7 +129,7 @@ export async function withLegacy<T>(
       await session.begin("nova", place.identity);
       await session.begin("nova_bm", place.source);
       const target = createNovaTarget(place.database, place.identity, failpoint);
-      const hands = handsOf(place, target, { owner, hosts: locks, silent, came });
+      const hands = handsOf(place, target, { owner, hosts: locks, silent, signal, came });
       return work({ session, hands, target });
     });
   } finally {
@@ -139,13 +141,14 @@ interface Handy {
   readonly owner: Awaited<ReturnType<typeof ownerOf>>;
   readonly hosts: Locks;
   readonly silent: number | undefined;
+  readonly signal: AbortSignal | undefined;
   readonly came: LegacyHands["came"];
 }
 
 function handsOf(
   place: LegacyPlace,
   nova: NovaTarget,
-  { owner, hosts, silent, came }: Handy,
+  { owner, hosts, silent, signal, came }: Handy,
 ): LegacyHands {
   const { leases } = place;
   const quiet = silent === undefined ? {} : { silent };
@@ -156,6 +159,7 @@ function handsOf(
     release: (seen, state) => releaseNode(leases, seen, state),
     at: () => new Date().toISOString().slice(0, 19).replace("T", " "),
     async holding({ uuid, tenant }, work) {
+      signal?.throwIfAborted();
       const instance = tenant === null ? [] : [{ kind: "instance" as const, uuid: tenant.uuid }];
       const wanted = [{ kind: "node" as const, uuid }, ...instance];
       const own = await heldFor(place, owner, wanted).catch((cause: unknown) => {

@@ -5,7 +5,8 @@ import { begunIn } from "../engine/begun.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
-import type { LegacyMove } from "../model/legacy-move.ts";
+import { type LegacyMove, type LegacyNode, MIGRATING } from "../model/legacy-move.ts";
+import { listed, NAMED } from "../model/text.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-move.ts";
 import type { Taken } from "./agent-round.ts";
 import { openMovePlan } from "./host-files.ts";
@@ -14,6 +15,7 @@ import { moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
 import { makeLegacy } from "./legacy-plan.ts";
 import { tellPorts } from "./legacy-ports.ts";
+import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
 /** Machines of a host whose lease is fenced, and who takes them. */
@@ -24,6 +26,8 @@ interface TakeAsked {
   readonly nodes: readonly string[];
   /** Seconds without a report after which a nova-compute is down. */
   readonly down: number;
+  /** No machine is begun once it is aborted. */
+  readonly signal?: AbortSignal;
 }
 
 /** Its host is fenced by its lease. */
@@ -44,7 +48,7 @@ interface TakenHere extends Taken {
 export async function takeMachines(
   run: RunFolder,
   place: LegacyPlace,
-  { from, to, nodes, down }: TakeAsked,
+  { from, to, nodes, down, signal }: TakeAsked,
   { say }: Pick<Sink, "say">,
 ): Promise<TakenHere> {
   const [lease] = await readLeases(place.leases, from);
@@ -54,7 +58,7 @@ export async function takeMachines(
   const ids = [...nodes, ...open.map(({ id }) => id)];
   // An agent lives for months: what nova-computes made meanwhile is read anew for each few machines.
   const now = { ...place, look: await place.lookAt(ids) };
-  const taking = { run, place: now, from, to, silent: lease.ttl, say };
+  const taking = { run, place: now, from, to, silent: lease.ttl, signal, say };
   const gone = await goOn(taking, open);
   const asked = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...gone.unclaimed]);
   const rest = [...asked].filter((uuid) => !gone.done.has(uuid));
@@ -72,9 +76,12 @@ export async function takeMachines(
   const told: Left[] = [];
   for await (const batch of plan.lines())
     for (const { uuid, verdict, findings, legacy } of batch) {
+      const whys = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
+      // Nobody reads the plan of an agent: a lock that it takes away is said.
+      if (verdict === "move" && findings.some(({ code }) => code === "N2I-D290"))
+        say(`machine:${uuid}: ${whys.join("; ")}.`);
       // One that ends in error went, and has to be told all the same.
       if (verdict !== "blocked" && legacy?.after === legacy?.before) continue;
-      const whys = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
       told.push({ id: `machine:${uuid}`, why: whys.join("; ") });
     }
   const none = { made: 0, found: 0, left: [], locked: 0, stopped: false };
@@ -82,7 +89,12 @@ export async function takeMachines(
     made.manifest.counts.verdicts.move === 0
       ? none
       : await counting(taking, `of ${from} over`, ({ came }) =>
-          performLegacy(run, now, plan, quietly(say), { silent: lease.ttl, agent: to, came }),
+          performLegacy(run, now, plan, quietly(say), {
+            silent: lease.ttl,
+            agent: to,
+            signal,
+            came,
+          }),
         );
   return {
     moved: gone.done.size + moved.made + moved.found,
@@ -98,6 +110,7 @@ interface Taking {
   readonly to: string;
   /** Milliseconds. */
   readonly silent: number;
+  readonly signal: AbortSignal | undefined;
   readonly say: (text: string) => void;
 }
 
@@ -139,14 +152,18 @@ async function counting<T>(
  * looked at anew, as the host may live by now.
  */
 async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
-  const { run, place, from, to, silent, say } = taking;
+  const { run, place, from, to, silent, signal, say } = taking;
   const none: readonly Left[] = [];
   const nothing = { done: new Set<string>(), left: none, stopped: false };
   if (open.length === 0) return { ...nothing, unclaimed: [] };
   const now = await place.look(open.map(({ move }) => move));
-  const isLeft = (at: number): boolean => now[at]?.node?.service_host === from;
-  const unclaimed = open.filter((_machine, at) => isLeft(at)).map(({ id }) => id.toLowerCase());
-  const machines = open.filter((_machine, at) => !isLeft(at));
+  const seen = open.map((machine, at) => ({ machine, node: now[at]?.node ?? null }));
+  const others = seen.filter(({ machine, node }) => isOthers(machine, node));
+  if (others.length > 0) await giveUp(taking, others);
+  const own = seen.filter((one) => !others.includes(one));
+  const isLeft = ({ node }: (typeof own)[number]): boolean => node?.service_host === from;
+  const unclaimed = own.filter(isLeft).map(({ machine }) => machine.id.toLowerCase());
+  const machines = own.filter((one) => !isLeft(one)).map(({ machine }) => machine);
   if (machines.length === 0) return { ...nothing, unclaimed };
   say(`${machines.length} machines are under way since this run was stopped: they go on.`);
   const hosts = machines.flatMap(({ move }) => [move.from, move.to]);
@@ -154,7 +171,7 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
     taking,
     "over that were half way",
     async ({ came, cameBefore }) =>
-      withLegacy(run, place, [], { hosts, silent, agent: to, came }, async (legacy) => {
+      withLegacy(run, place, [], { hosts, silent, agent: to, signal, came }, async (legacy) => {
         await cameBefore(machines.map(({ move }) => move));
         return moveMachines(
           legacy,
@@ -172,13 +189,43 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   };
 }
 
+interface Seen {
+  readonly machine: LegacyMachine;
+  /** Null: gone, or deleted. */
+  readonly node: LegacyNode | null;
+}
+
+/** Whether nothing of a machine that this run began is its own any more. */
+function isOthers({ move }: LegacyMachine, node: LegacyNode | null): boolean {
+  if (node === null) return true;
+  const { service_host: owner, service_epoch: epoch, task_state } = node;
+  if (owner !== move.from && owner !== move.to) return true;
+  // Others had it since: this run's way there, and its way back, change the owner once each.
+  return task_state !== MIGRATING && epoch > move.epoch + (owner === move.to ? 1 : 2);
+}
+
+/** Writes down that this run is done with them, so that no later look, and no way back, waits for what never comes. */
+async function giveUp({ run, place, say }: Taking, others: readonly Seen[]): Promise<void> {
+  await withSession(run, async ({ begin, journal, now }) => {
+    await begin("nova", place.identity);
+    for (const { machine } of others)
+      await journal.append({ do: "returned", part: LEGACY, id: machine.id, at: now() });
+  });
+  const names = others.map(({ machine, node }) =>
+    node === null
+      ? `${machine.id}, which nova_bm has no more`
+      : `${machine.id} of ${node.service_host ?? "no host"}`,
+  );
+  say(`Others have what this run began, and it is done with it: ${listed(names, NAMED, "; ")}.`);
+}
+
 /** Gives machines back that were not claimed, as their host lives again: all there is of it is an instance's guard. */
 async function letGo(
-  { run, place, from, to }: Taking,
+  { run, place, from, to, signal }: Taking,
   unclaimed: ReadonlySet<string>,
 ): Promise<{ readonly left: readonly Left[]; readonly stopped: boolean }> {
   const left: Left[] = [];
-  const how = { hosts: [from, to], agent: to };
+  const how = { hosts: [from, to], agent: to, signal };
   const { stopped } = await withLegacy(run, place, [], how, (legacy) =>
     returnMachines(
       legacy,

@@ -34,6 +34,28 @@ test("an agent that ends does not wait for the site's fence, which ends with it"
   assert.deepEqual(await made.lease("A"), [4, null]);
 });
 
+test("an agent whose own host is fenced meanwhile fences no other, before it ends", async (t) => {
+  const made = await cloud("sqlite", t, { machines: 2 });
+  if (made === null) return;
+  const { folder, said, bm } = made;
+  const [program, pid] = [join(folder, "fence"), join(folder, "pid")];
+  writeFileSync(program, `#!/bin/sh\necho $$ >${pid}.new\nmv ${pid}.new ${pid}\nexec sleep 9999\n`);
+  chmodSync(program, 0o700);
+  await made.agents(
+    ["B"],
+    async (_tick, look) => {
+      await looks(made, look, async () => existsSync(pid));
+      const ran = Number(readFileSync(pid, "utf8"));
+      await bm("bm_service_leases").where({ host: "B" }).update({ fenced_by: "C", epoch: 9 });
+      await look();
+      await until(made, async () => !existsSync(`/proc/${ran}/exe`));
+      await until(made, async () => said.some((line) => line.includes("was stopped")));
+    },
+    { fenceCommand: program },
+  );
+  assert.deepEqual(await made.lease("A"), [4, null]);
+});
+
 /** A machine of the cloud whose taker dies over it, in the run of A's death. */
 async function dies({ at, folder, bm }: Cloud, id: number): Promise<void> {
   await bm("bm_service_leases").where({ host: "A" }).update({ fenced_by: "B", epoch: 5 });

@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import { MigrationError } from "../../src/model/error.ts";
+import { stillMoved } from "../../src/stages/legacy-back.ts";
 import { withLegacy } from "../../src/stages/legacy-moves.ts";
-import { takeMachines } from "../../src/stages/legacy-take.ts";
+import { openIn, takeMachines } from "../../src/stages/legacy-take.ts";
 import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
 import { does, takes } from "./legacy-does.ts";
 
@@ -41,8 +44,11 @@ test("who takes a machine takes the lock away of one who died, also where the ol
   await dies(cloud, "one", "legacy.guarded");
   await nova("instances").update({ task_state: null });
   assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A - 1");
-  const { moved, left } = await takes(cloud, "two", "A", "C", { ids: [1], ...trees(cloud) });
+  const said: string[] = [];
+  const more = { ids: [1], ...trees(cloud), say: (text: string) => said.push(text) };
+  const { moved, left } = await takes(cloud, "two", "A", "C", more);
   assert.equal(moved, 1, JSON.stringify(left));
+  assert.match(said.join("\n"), /^machine:a0+-\S+: N2I-D290 instance b0+-.*locked_by is NULL\.$/m);
   assert.equal((await cloud.rows()).machines[0], "1 C 1 active - | C - 0");
 });
 
@@ -121,6 +127,33 @@ test("an instance whose deploy its host gave up as it started is let go so", asy
   assert.equal((await cloud.nova("instances").first()).vm_state, "error");
 });
 
+test("a machine that another host took, or that is gone, is said once, and its run is done with it", async (t) => {
+  const cloud = await fenced(t, 1);
+  const { bm } = cloud;
+  for (const [name, epoch, row] of [
+    ["one", 2, { service_host: "C" }],
+    ["two", 4, { service_host: "B" }],
+    ["three", 1, { deleted: true }],
+  ] as const) {
+    await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A", service_epoch: 0 });
+    await bm("bm_nodes").where({ id: 1 }).update({ task_state: "active", prev_task_state: null });
+    await cloud.nova("instances").update({ host: "A", task_state: null, locked: false });
+    await dies(cloud, name, "legacy.claimed");
+    const taken = { service_epoch: epoch, task_state: "active", prev_task_state: null, ...row };
+    await bm("bm_nodes").where({ id: 1 }).update(taken);
+    const said: string[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      const more = { ids: [], say: (text: string) => said.push(text) };
+      const done = await takes(cloud, name, "A", "B", more);
+      assert.deepEqual(done, { moved: 0, left: [], stopped: false }, name);
+    }
+    assert.equal(said.length, 1, said.join("\n"));
+    assert.match(said.join(), /^Others have what this run began, and it is done with it: a0+-/);
+    const { entries } = await readJournal(await cloud.runOf(name));
+    assert.deepEqual([openIn(entries), stillMoved(entries)], [[], []]);
+  }
+});
+
 test("ports are told of once more where the agent died before it could", async (t) => {
   const cloud = await fenced(t, 1);
   await cloud.bm("bm_nodes").update({ deploy_key: "KEY" });
@@ -137,6 +170,22 @@ test("ports are told of once more where the agent died before it could", async (
   const again: string[] = [];
   await takes(cloud, "one", "A", "B", { ids: [], say: (text) => again.push(text) });
   assert.deepEqual(again, []);
+});
+
+test("who is stopped begins no machine more", async (t) => {
+  const cloud = await fenced(t, 2);
+  const stopped = new AbortController();
+  const why = new MigrationError("N2I-E363", "B was fenced");
+  const asked = { from: "A", to: "B", nodes: [moveOf(2).uuid], down: 60, signal: stopped.signal };
+  const before = await cloud.dump();
+  stopped.abort(why);
+  await cloud.withPlace(async (place) =>
+    assert.rejects(
+      takeMachines(await cloud.runOf("one"), place, asked, { say: () => undefined }),
+      why,
+    ),
+  );
+  assert.equal(await cloud.dump(), before);
 });
 
 test("what came is said though what follows is refused", async (t) => {

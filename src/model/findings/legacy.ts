@@ -44,6 +44,6 @@ export const LEGACY_MOVES = {
   ),
   "N2I-D290": note(
     "the instance is locked, and nobody locked it",
-    "Nova names whoever locks an instance. A move that died leaves one locked by nobody, and this move ends with it unlocked. One that was locked before Havana is such a one as well: lock it again afterwards.",
+    "Nova names whoever locks an instance. A move that died leaves one locked by nobody, and this move ends with it unlocked. Where it is to stay locked, lock it again afterwards.",
   ),
 };

@@ -20,6 +20,23 @@ export function notFake(node: JsonObject): readonly string[] {
   ];
 }
 
+/** The same for a node whose server is deleted by Nova, or by Ironic: nothing is cleaned either. */
+export function unsafe(node: JsonObject): readonly string[] {
+  const cleans = node.automated_clean === false ? [] : ["automated_clean is not false"];
+  return [...notFake(node), ...cleans];
+}
+
+/** Why Nova may not be given it; null: it is free, and whatever is deployed on it reaches no machine. */
+export function notFree(node: JsonObject): string | null {
+  const { provision_state: state, instance_uuid: instance = null } = node;
+  const why = [
+    ...unsafe(node),
+    ...(state === "available" ? [] : [`it is ${String(state)}`]),
+    ...(instance === null ? [] : [`it has instance ${String(instance)}`]),
+  ];
+  return why.length === 0 ? null : `it is not free on fake hardware: ${why.join(", ")}`;
+}
+
 /** `boot_interface` and all its like, as this service has them. */
 function interfacesOf(node: JsonObject): readonly (readonly [string, Json])[] {
   return Object.entries(node).filter(([name]) => name.endsWith("_interface"));

@@ -1,5 +1,6 @@
 import { fields } from "../edge/disk/journal.ts";
 import type { Begun } from "../engine/begun.ts";
+import { MigrationError } from "../model/error.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import { MANAGE, type ManageAsked, type PortDevice } from "../model/manage.ts";
 
@@ -71,8 +72,11 @@ export function actsOf(
         };
       case "made":
         return { step, uuid: text("uuid") };
-      default:
-        return { step: PLAIN.find((plain) => plain === step) ?? "release" };
+      default: {
+        const plain = PLAIN.find((one) => one === step);
+        if (plain !== undefined) return { step: plain };
+        throw new MigrationError("N2I-E112", `${place}: no step is called ${JSON.stringify(step)}`);
+      }
     }
   });
   const held = acts.findLast((act) => act.step === "hold");

@@ -1,4 +1,4 @@
-import type { FakeHardware } from "../edge/ironic-rest/fake-hardware.ts";
+import { type FakeHardware, infoChanged } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import type { NovaServer } from "../edge/nova-rest/servers.ts";
 import { FAKE, notAsBefore } from "../model/fake-hardware.ts";
@@ -7,13 +7,13 @@ import { MANAGE } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
 import { type Act, bindsOf, holdOf, type ManageChange, recordOf } from "./manage-acts.ts";
 import {
+  fakeAgain,
   heldFor,
   leftAt,
   marked,
   NONE,
   type NovaHands,
   SIZE,
-  staysFake,
   traitsIn,
 } from "./manage-nova.ts";
 
@@ -60,10 +60,33 @@ async function back(hands: NovaHands, change: ManageChange): Promise<string | nu
     if (why !== null) return why;
   }
   const stays = await portsBack(hands, change);
-  const why =
-    (await hardware.release(id, reason)) ??
-    (await hands.keeper.release(id, server, traitsIn(before)));
+  const released = await hardware.release(id, reason, (now) =>
+    wasFaked ? notBack(before, now) : null,
+  );
+  if (released !== null && wasFaked) return staysFake(hands, id, reason, released);
+  const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
   return why ?? (stays.length === 0 ? null : stays.join("; "));
+}
+
+/** Why a node is not as it was before it had a server; null: it is. */
+function notBack(before: JsonObject, now: JsonObject): string | null {
+  const other = [...notAsBefore(before, now), ...infoChanged(before, now)];
+  return nobodyOn(now) ?? (other.length === 0 ? null : other.join(", "));
+}
+
+/** Why a machine is not one that runs without a server; null: it is. */
+function nobodyOn({ provision_state: state, instance_uuid: instance = null }: JsonObject) {
+  if (state !== "active") return `it is ${String(state)}, not active`;
+  return instance === null ? null : `it has instance ${String(instance)}`;
+}
+
+async function staysFake(
+  hands: NovaHands,
+  id: string,
+  reason: string,
+  why: string,
+): Promise<string> {
+  return `${await fakeAgain(hands, id, reason, why)}, in maintenance`;
 }
 
 /** From wherever it is, without its server, on fake hardware, and from there as it was. */
@@ -92,9 +115,13 @@ async function faked(
     (isInUse ? await hardware.fake(id, reason) : null) ??
     (own === null ? null : await servers.remove(own.id)) ??
     (isInUse ? await active(hardware, id, before) : null) ??
-    (isInUse || isFake ? await hardware.power(id, String(before.power_state)) : null);
+    (isInUse || isFake ? await powered(hardware, id, before) : null);
   if (why !== null) return why;
-  const other = await hardware.swap(id, before, { reason, exact: true });
+  const may = async (now: JsonObject): Promise<string | null> => {
+    const late = await ownServer(hands, acts, server);
+    return late === null ? nobodyOn(now) : `server ${late.id} is there still`;
+  };
+  const other = await hardware.swap(id, before, { reason, exact: true, may });
   return other === null ? null : staysFake(hands, id, reason, other);
 }
 
@@ -106,7 +133,7 @@ async function ownServer(
   const uuid = recordOf({ acts, server });
   if (uuid !== server) return servers.read(uuid);
   if (!acts.some(({ step }) => step === "record")) return null;
-  return servers.find(holdOf({ acts })?.name ?? "", server);
+  return servers.find(server);
 }
 
 /** Why a machine is not to be touched by its way back; null: nothing stands against it. */
@@ -126,6 +153,16 @@ function objectionsBack(
   return other.length === 0
     ? null
     : `it has changed since: ${other.join(", ")}; change it back first`;
+}
+
+/** As on or off as it was, in Ironic's book; said only where it is not. */
+async function powered(
+  hardware: FakeHardware,
+  id: string,
+  { power_state: was = null }: JsonObject,
+): Promise<string | null> {
+  const { power_state: is = null, target_power_state: goal = null } = await hardware.read(id);
+  return is === was && goal === null ? null : hardware.power(id, String(was));
 }
 
 /** Active again, on fake hardware: what was deleted there is adopted there. */
@@ -157,12 +194,9 @@ async function portsBack(
   const stays: string[] = [];
   for (const { port, device_id, device_owner, more } of bindsOf({ acts })) {
     const neutron = await network();
-    const now = await neutron.whole(port);
-    if (now === null) continue;
-    const device = String(now.device_id ?? "");
-    const why = ["", own, device_id].includes(device)
-      ? await neutron.restore(port, { device_id, device_owner, ...more })
-      : `port ${port} belongs to ${String(now.device_owner) || "device"} ${device} now`;
+    if ((await neutron.whole(port)) === null) continue;
+    const was = { device_id, device_owner, ...more };
+    const why = await neutron.restore(port, was, ["", own, device_id]);
     if (why !== null) stays.push(why);
   }
   return stays;

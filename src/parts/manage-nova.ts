@@ -1,12 +1,14 @@
+import { hasSecrets } from "../core/adoptable/nova.ts";
 import { customClass } from "../core/flavors/flavors.ts";
-import type { FakeHardware } from "../edge/ironic-rest/fake-hardware.ts";
+import { type FakeHardware, infoChanged } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import type { NetworkService } from "../edge/neutron/ports.ts";
 import type { Offers } from "../edge/nova-rest/offers.ts";
 import type { NovaServer, NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import type { Clock } from "../engine/part.ts";
-import { imageOf, notAsBefore, notFake } from "../model/fake-hardware.ts";
+import { MigrationError } from "../model/error.ts";
+import { imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import { MANAGE, type ManageAsked, type RecordKeeper, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
@@ -73,7 +75,7 @@ export function novaPart(
       if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
       const acts: Act[] = [...change.acts];
       const at: Run = {
-        ...{ hands, id, server, asked, acts, seen },
+        ...{ hands, id, server, asked, acts, seen, twice },
         before: holdOf(change)?.node ?? {},
         begin: async (act) => {
           acts.push(act);
@@ -82,7 +84,7 @@ export function novaPart(
       };
       const from = marked(change, seen) ? firstOf(change.acts) : 0;
       for (const step of THERE.slice(from)) {
-        const why = await step.make(at);
+        const why = await madeOrHeld(at, step);
         if (why !== null) return leftAt(await hands.look({ ...change, acts }), why);
       }
       return { ...position, seen: await hands.look({ ...change, acts }), is: "after" };
@@ -96,6 +98,8 @@ interface Run {
   readonly server: string;
   readonly asked: ManageAsked;
   readonly seen: SeenServer;
+  /** Neutron ports that more than one machine names. */
+  readonly twice: ReadonlySet<string>;
   /** What of the node is replaced, as it was. */
   before: JsonObject;
   /** Done so far. */
@@ -115,11 +119,8 @@ const THERE: readonly Step[] = [
   { step: "hold", make: hold },
   { step: "bind", make: bind },
   plain("fake", ({ hands: { hardware }, id, server }) => hardware.fake(id, heldFor(server))),
-  plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted")),
-  plain("off", async ({ hands: { hardware }, id, server }) => {
-    const why = await hardware.power(id, "power off");
-    return why ?? hardware.release(id, heldFor(server));
-  }),
+  plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted", nobodys)),
+  plain("off", ({ hands: { hardware }, id }) => hardware.power(id, "power off")),
   plain("record", async (at) => (await offered(at)) ?? create(at)),
   plain("power", turn),
   plain("swap", swap),
@@ -136,6 +137,40 @@ function plain(step: PlainStep, make: Step["make"]): Step {
   };
 }
 
+/** What is deleted is nobody's record. */
+function nobodys({ instance_uuid: instance = null, allocation_uuid: own = null }: JsonObject) {
+  const record = instance ?? own;
+  return record === null ? null : `it has instance ${String(record)}, which this run did not make`;
+}
+
+/**
+ * What ends on the way, by a refusal or an error, once the node was exchanged, ends in maintenance: on fake
+ * hardware Nova would give it to anybody, and nothing is to act on it before somebody looked.
+ */
+async function madeOrHeld(at: Run, step: Step): Promise<string | null> {
+  try {
+    const why = await step.make(at);
+    const held = why === null ? null : await heldAfter(at);
+    return held === null ? why : `${why}; ${held}`;
+  } catch (cause) {
+    const held = await heldAfter(at);
+    if (held === null || !(cause instanceof MigrationError)) throw cause;
+    const { code, message, why, fix } = cause;
+    throw new MigrationError(code, `${message}; ${held}`, { cause, why, fix });
+  }
+}
+
+async function heldAfter({ hands, id, server, acts }: Run): Promise<string | null> {
+  if (!acts.some(({ step }) => step === "fake")) return null;
+  try {
+    const why = await hands.hardware.hold(id, heldFor(server));
+    return why === null ? "it is held in maintenance" : `it is not held, ${why}`;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return `it is not held, put it in maintenance: ${why}`;
+  }
+}
+
 /** The step to go on with: the last that was begun. */
 function firstOf(acts: readonly Act[]): number {
   const last = acts.findLast(({ step }) => step !== "made")?.step;
@@ -146,10 +181,12 @@ function firstOf(acts: readonly Act[]): number {
 }
 
 async function hold(at: Run): Promise<string | null> {
-  const { hands, id, server, asked, acts, seen } = at;
+  const { hands, id, server, asked, acts, seen, twice } = at;
   const image = imageOf(await hands.hardware.read(id));
   const known = marked({ acts, server }, seen);
   if (!known) {
+    const secret = hasSecrets(image);
+    if (secret !== null) return secret;
     at.before = image;
     await at.begin({ step: "hold", server, name: asked.name, node: image });
   }
@@ -158,8 +195,18 @@ async function hold(at: Run): Promise<string | null> {
   const why = await hands.hardware.hold(id, heldFor(server));
   if (why !== null) return why;
   // What changed since it was looked at.
-  const other = notAsBefore(at.before, await hands.hardware.read(id));
-  return other.length === 0 ? null : `it changed meanwhile: ${other.join(", ")}`;
+  const now = await hands.hardware.read(id);
+  const other = [...notAsBefore(at.before, now), ...infoChanged(at.before, now)];
+  if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
+  const fresh = await hands.look({ id, server, asked, acts });
+  const against = await hands.objections(inService(fresh), server, twice);
+  return against.length === 0 ? null : `it changed meanwhile: ${against.join("; ")}`;
+}
+
+/** As it is judged: our own maintenance stands against nothing. */
+function inService(seen: SeenServer): SeenServer {
+  const { node } = seen;
+  return { ...seen, node: node && { ...node, maintenance: false, maintenance_reason: null } };
 }
 
 /** Of its ports what Nova writes over is kept; Nova takes none that has a device. */
@@ -174,7 +221,8 @@ async function bind({ hands, seen, begin }: Run): Promise<string | null> {
     const more = Object.fromEntries(names.map((one) => [one, port[one] ?? null]));
     await begin({ step: "bind", port: id, device_id, device_owner, more });
     if (device_id === "") continue;
-    const why = await network.restore(id, { device_id: "", device_owner: "" });
+    const free = { device_id: "", device_owner: "" };
+    const why = await network.restore(id, free, [device_id, ""]);
     if (why !== null) return why;
   }
   return null;
@@ -183,9 +231,14 @@ async function bind({ hands, seen, begin }: Run): Promise<string | null> {
 /** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
 const MOST_LOOKS = 450;
 
-/** Waits until Nova gives it to tenants: its resource tracker sets it apart as long as it was in use. */
-async function offered({ hands, id, seen, server, asked }: Run): Promise<string | null> {
-  if ((await hands.servers.find(asked.name, server)) !== null) return null;
+/**
+ * Ends its maintenance, on fake hardware, and waits until Nova gives it to tenants: its resource tracker sets it
+ * apart as long as it was in use.
+ */
+async function offered({ hands, id, seen, server }: Run): Promise<string | null> {
+  if ((await hands.servers.find(server)) !== null) return null;
+  const why = await hands.hardware.release(id, heldFor(server), notFree);
+  if (why !== null) return why;
   const inventory = customClass(seen.node?.resource_class ?? "");
   for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
     const offer = await hands.offers.of(id, inventory);
@@ -201,6 +254,7 @@ async function create(at: Run): Promise<string | null> {
   const made = await hands.servers.create(
     hands.askedOf(asked, { id, before: at.before, ports }),
     server,
+    async () => notFree(await hands.hardware.read(id)),
   );
   if (typeof made === "string") return made;
   await at.begin({ step: "made", uuid: made.id });
@@ -224,67 +278,79 @@ function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
  * Nova has started it, what a sync found before is behind it.
  */
 async function turn({ hands, id, acts, server, before }: Run): Promise<string | null> {
-  const real = notFake(await hands.hardware.read(id));
-  if (real.length > 0) return `it is not on fake hardware: ${real.join(", ")}`;
   const uuid = recordOf({ acts, server });
-  const stopped = await hands.servers.turn(uuid, "SHUTOFF");
+  const may = async (): Promise<string | null> => {
+    const real = unsafe(await hands.hardware.read(id));
+    return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
+  };
+  const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
   if (stopped !== null) return stopped;
   if (statusFor(before) === "ACTIVE") {
-    const started = await hands.servers.turn(uuid, "ACTIVE");
+    const started = await hands.servers.turn(uuid, "ACTIVE", may);
     if (started !== null) return started;
   }
   return hands.hardware.power(id, String(before.power_state));
 }
 
-async function swap({ hands, id, server, acts, before }: Run): Promise<string | null> {
+async function swap(at: Run): Promise<string | null> {
+  const { hands, id, server, before } = at;
   const { hardware } = hands;
   const reason = heldFor(server);
   const held = await hardware.hold(id, reason);
   if (held !== null) return held;
+  const may = (now: JsonObject) => notOurs(at, now);
+  const why = await hardware.swap(id, before, { reason, exact: false, may });
+  return why === null ? null : fakeAgain(hands, id, reason, why);
+}
+
+/** Why a node is not one whose server is ours and stands as its machine does; null: it is. */
+async function notOurs({ hands, server, acts, before }: Run, now: JsonObject) {
   const uuid = recordOf({ acts, server });
-  const now = await hardware.read(id);
-  const book = await hands.servers.read(uuid);
   if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
-  if (!isStill(book, statusFor(before)))
-    return `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;
   if (now.power_state !== before.power_state)
     return `power_state is ${String(now.power_state)}, and was ${String(before.power_state)}`;
-  const why = await hardware.swap(id, before, { reason, exact: false });
-  if (why === null) return null;
-  return staysFake(hands, id, reason, why);
+  const book = await hands.servers.read(uuid);
+  return isStill(book, statusFor(before))
+    ? null
+    : `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;
 }
 
 function isStill(server: NovaServer | null, status: string): boolean {
   return server !== null && server.status === status && server.task === null;
 }
 
-/** What cannot be given back whole stays where nothing can act on its machine. */
-export async function staysFake(
+/** What cannot be given back whole stays, held, where nothing can act on its machine. */
+export async function fakeAgain(
   { hardware }: NovaHands,
   id: string,
   reason: string,
   why: string,
 ): Promise<string> {
   const still = await hardware.fake(id, reason);
-  return `${why}; ${still === null ? "it stays on fake hardware, in maintenance" : `it stays in maintenance: ${still}`}`;
+  return `${why}; ${still ?? "it stays on fake hardware"}`;
 }
 
+/** Its mark goes last: until then it is gone on with, or taken back. */
 async function release(at: Run): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
+  const reason = heldFor(server);
   for (const { port, more } of bindsOf({ acts })) {
-    const why = await (await hands.network()).restore(port, more ?? {});
+    const network = await hands.network();
+    const why = await network.restore(port, more ?? {}, [recordOf({ acts, server })]);
     if (why !== null) return why;
   }
-  const kept =
-    (await hands.hardware.release(id, heldFor(server))) ??
-    (await hands.keeper.release(id, server, traitsIn(before)));
-  if (kept !== null) return kept;
+  const may = async (now: JsonObject): Promise<string | null> => {
+    const other = notAsBefore(before, now);
+    return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
+  };
+  const why = await hands.hardware.release(id, reason, may);
+  if (why !== null) return fakeAgain(hands, id, reason, why);
   for (const end = hands.clock.now() + hands.watch; hands.clock.now() < end; ) {
     const other = notAsBefore(before, await hands.hardware.read(id));
     if (other.length > 0) return `it has changed: ${other.join(", ")}`;
     await hands.clock.sleep(LOOK_MS);
   }
-  return null;
+  return hands.keeper.release(id, server, traitsIn(before));
 }
 
 const LOOK_MS = 1000;
@@ -320,11 +386,12 @@ export function leftAt(
   return { is: "other", seen, why: [why], hindrances: [is] };
 }
 
-/** Whether it was begun, and nobody else has it: its mark is ours. */
+/** Whether it was begun, and nobody else has it: its mark is ours, or its maintenance. */
 export function marked(
   { acts, server }: Pick<ManageChange, "acts" | "server">,
   { node }: SeenServer,
 ): boolean {
   const held = acts.some(({ step }) => step === "hold");
-  return held && Object.values(node?.extra ?? {}).includes(server);
+  const ours = [...Object.values(node?.extra ?? {}), node?.maintenance_reason];
+  return held && (ours.includes(server) || ours.includes(heldFor(server)));
 }

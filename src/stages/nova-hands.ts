@@ -102,7 +102,7 @@ async function serverOf(servers: NovaServers, change: ManageChange): Promise<Nov
   const uuid = recordOf(change);
   if (uuid !== change.server) return servers.read(uuid);
   if (!change.acts.some(({ step }) => step === "record")) return null;
-  return servers.find(holdOf(change)?.name ?? "", change.server);
+  return servers.find(change.server);
 }
 
 async function against(

@@ -216,7 +216,7 @@ test("what is not given back whole stays on fake hardware, in maintenance, until
     if (call.startsWith("POST /servers")) at.cloud.rules.keeps = "power_interface";
     return null;
   });
-  const stays = /power_interface is fake.*it stays on fake hardware, in maintenance/;
+  const stays = /power_interface is fake.*it stays on fake hardware[,;].* in maintenance/;
   await during(run, async (session) => {
     assert.match((await forward(at, session)).join(), stays);
     assert.match((await back(at, session)).join(), stays);

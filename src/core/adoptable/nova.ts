@@ -50,13 +50,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
     node.network_interface === "neutron" && !asked.cut
       ? "its network_interface is neutron, and Nova unbinds its ports for a while: give --accept-network-cut"
       : null,
-  // Ironic masks them, or they would stand in the journal.
-  ({ node: { instance_info: info = null } }) => {
-    const text = JSON.stringify(info);
-    return text === JSON.stringify(masked(info)) && !text.includes(`"${MASKED}"`)
-      ? null
-      : "its instance_info has secrets, which could not be given back";
-  },
+  ({ node }) => hasSecrets(node),
   ({ node, specs, asked }) => {
     if (specs === null) return `Nova has no flavor ${asked.flavor}`;
     const wanted = `resources:${customClass(String(node.resource_class))}`;
@@ -83,6 +77,14 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
     return null;
   },
 ];
+
+/** Why its image may not be kept; null: it may. Ironic masks secrets, or they would stand in the journal. */
+export function hasSecrets({ instance_info: info = null }: JsonObject): string | null {
+  const text = JSON.stringify(info);
+  return text === JSON.stringify(masked(info)) && !text.includes(`"${MASKED}"`)
+    ? null
+    : "its instance_info has secrets, which could not be given back";
+}
 
 /** Everything that stands against making a server of it. */
 export function novaObjections(of: NovaNode): readonly string[] {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { MigrationError } from "../../model/error.ts";
-import { FAKE_PATCH, notAsBefore, notFake, swapPatch } from "../../model/fake-hardware.ts";
+import { FAKE_PATCH, notAsBefore, swapPatch, unsafe } from "../../model/fake-hardware.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import { pause } from "../openstack/passing.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
@@ -54,9 +54,9 @@ export function createFakeHardware(
     read: (node: string) => read(at, node),
     hasVolumes: (node: string) => hasVolumes(at, node),
     hold: (node: string, reason: string) => hold(at, node, reason),
-    release: (node: string, reason: string) => release(at, node, reason),
+    release: (node: string, reason: string, may: May) => release(at, node, reason, may),
     fake: (node: string, reason: string) => fake(at, node, reason),
-    bring: (node: string, verb: keyof typeof VERBS) => bring(at, node, verb),
+    bring: (node: string, verb: keyof typeof VERBS, may?: May) => bring(at, node, verb, may),
     power: (node: string, to: string) => power(at, node, to),
     inform: (node: string, before: JsonObject) => inform(at, node, before),
     swap: (node: string, before: JsonObject, how: Swap) => swap(at, node, before, how),
@@ -68,8 +68,12 @@ interface At {
   readonly tell: RestService["tell"];
 }
 
+/** Looked at right before a call: why it may not be made. */
+export type May = (now: JsonObject) => string | null | Promise<string | null>;
+
 interface Swap {
   readonly reason: string;
+  readonly may: May;
   /** What came to `instance_info` since goes. */
   readonly exact: boolean;
 }
@@ -95,21 +99,25 @@ interface Wanted {
   readonly what: string;
   /** How it stands once it is made. */
   readonly is: (now: JsonObject) => boolean;
+  /** Why it may not even count as made. */
+  readonly must?: (now: JsonObject) => string | null;
   /** Why it may not be changed. */
-  readonly may?: (now: JsonObject) => string | null;
+  readonly may?: May;
 }
 
 function make(
   at: At,
   node: string,
-  { what, is, may = () => null }: Wanted,
+  { what, is, must = () => null, may = () => null }: Wanted,
   call: (now: JsonObject) => ReturnType<RestService["tell"]>,
 ): Promise<string | null> {
   let now: JsonObject = {};
   const look = async (): Promise<Stand> => {
     now = await read(at, node);
+    const never = must(now);
+    if (never !== null) return { why: never };
     if (is(now)) return "made";
-    const why = may(now);
+    const why = await may(now);
     return why === null ? "open" : { why };
   };
   return settled(at.service.session, `${what} of node ${node}`, look, () => call(now));
@@ -144,8 +152,9 @@ function hold(at: At, node: string, reason: string): Promise<string | null> {
 }
 
 /** Of our own maintenance alone. */
-function release(at: At, node: string, reason: string): Promise<string | null> {
-  const wanted = { what: "the end of maintenance", is: (now: JsonObject) => !isHeld(now, reason) };
+function release(at: At, node: string, reason: string, may: May): Promise<string | null> {
+  const is = (now: JsonObject): boolean => !isHeld(now, reason);
+  const wanted: Wanted = { what: "the end of maintenance", is, may };
   return make(at, node, wanted, () => at.tell("DELETE", `${pathOf(node)}/maintenance`));
 }
 
@@ -159,25 +168,25 @@ async function fake(at: At, node: string, reason: string): Promise<string | null
   const path = `${pathOf(node)}?reset_interfaces=true`;
   const why = await make(at, node, wanted, () => at.tell("PATCH", path, FAKE_PATCH));
   if (why !== null) return why;
-  const real = unsafe(await read(at, node));
-  return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
-}
-
-function unsafe(now: JsonObject): readonly string[] {
-  const cleans = now.automated_clean === false ? [] : ["automated_clean is not false"];
-  return [...notFake(now), ...cleans];
+  return harmless(await read(at, node));
 }
 
 /** Brings a node on fake hardware to the end of a verb. */
-async function bring(at: At, node: string, verb: keyof typeof VERBS): Promise<string | null> {
+async function bring(
+  at: At,
+  node: string,
+  verb: keyof typeof VERBS,
+  more: May = () => null,
+): Promise<string | null> {
   const { from, to } = VERBS[verb];
   const isOn = (state: unknown): boolean => MOVING.has(String(state));
   const wanted: Wanted = {
     what: verb,
+    must: harmless,
     is: ({ provision_state: state }) => state === to || isOn(state),
     may: (now) => {
       const state = String(now.provision_state);
-      return harmless(now) ?? (from.test(state) ? null : `it is ${state}`);
+      return from.test(state) ? more(now) : `it is ${state}`;
     },
   };
   const path = `${pathOf(node)}/states/provision`;
@@ -194,8 +203,8 @@ async function bring(at: At, node: string, verb: keyof typeof VERBS): Promise<st
 async function power(at: At, node: string, to: string): Promise<string | null> {
   const wanted: Wanted = {
     what: "the power state",
+    must: harmless,
     is: ({ power_state: is, target_power_state: goal }) => is === to || goal === to,
-    may: harmless,
   };
   const path = `${pathOf(node)}/states/power`;
   const why = await make(at, node, wanted, () => at.tell("PUT", path, { target: to }));
@@ -209,8 +218,8 @@ async function power(at: At, node: string, to: string): Promise<string | null> {
 function inform(at: At, node: string, { instance_info: value = {} }: JsonObject) {
   const wanted: Wanted = {
     what: "instance_info",
+    must: harmless,
     is: ({ instance_info: is }) => isDeepStrictEqual(is, value),
-    may: harmless,
   };
   const patch = [{ op: "add", path: "/instance_info", value }];
   return make(at, node, wanted, () => at.tell("PATCH", pathOf(node), patch));
@@ -221,12 +230,12 @@ async function swap(
   at: At,
   node: string,
   before: JsonObject,
-  { reason, exact }: Swap,
+  { reason, exact, may }: Swap,
 ): Promise<string | null> {
   const wanted: Wanted = {
     what: "the change back",
     is: (now) => swapped(before, now, exact).length === 0,
-    may: (now) => heldBy(now, reason),
+    may: (now) => heldBy(now, reason) ?? may(now),
   };
   const why = await make(at, node, wanted, (now) =>
     at.tell("PATCH", pathOf(node), swapPatch(before, now, exact)),
@@ -237,9 +246,14 @@ async function swap(
 }
 
 function swapped(before: JsonObject, now: JsonObject, exact: boolean): readonly string[] {
-  const other = notAsBefore(before, now);
-  const same = !exact || isDeepStrictEqual(now.instance_info, before.instance_info);
-  return same ? other : [...other, "instance_info is not as it was"];
+  return [...notAsBefore(before, now), ...(exact ? infoChanged(before, now) : [])];
+}
+
+/** Whether `instance_info` is not as it was. */
+export function infoChanged(before: JsonObject, now: JsonObject): readonly string[] {
+  return isDeepStrictEqual(now.instance_info ?? null, before.instance_info ?? null)
+    ? []
+    : ["instance_info is not as it was"];
 }
 
 function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {
@@ -251,6 +265,6 @@ function heldBy(now: JsonObject, reason: string): string | null {
 }
 
 function harmless(now: JsonObject): string | null {
-  const real = notFake(now);
-  return real.length === 0 ? null : `it is not on fake hardware: ${real.join(", ")}`;
+  const real = unsafe(now);
+  return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
 }

@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject, objectOf } from "../../model/json
 import type { NotWritten, PortDevice } from "../../model/manage.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { NETWORK } from "../openstack/kinds.ts";
-import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
+import { type Answer, ask, openSession, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
 
 /** Neutron, as far as ports go. */
@@ -26,11 +26,15 @@ export interface NetworkService {
   /** A port as Neutron tells it whole; null: there is none. @throws MigrationError N2I-E210 to N2I-E212 */
   readonly whole: (port: string) => Promise<JsonObject | null>;
   /**
-   * Writes these fields of a port as they were.
+   * Writes these fields of a port as they were, only while one of these devices has it.
    *
    * @returns null, or why it is refused
    */
-  readonly restore: (port: string, fields: JsonObject) => Promise<string | null>;
+  readonly restore: (
+    port: string,
+    fields: JsonObject,
+    devices: readonly string[],
+  ) => Promise<string | null>;
   readonly close: () => void;
 }
 
@@ -47,7 +51,7 @@ export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkS
     ports: (ids) => readPorts(session, ids),
     bind: (port, from, to) => bind(session, port, from, to),
     whole: (port) => whole(session, port),
-    restore: (port, fields) => restore(session, port, fields),
+    restore: (port, fields, devices) => restore(session, port, fields, devices),
     close: session.close,
   };
 }
@@ -61,8 +65,9 @@ async function restore(
   session: ServiceSession,
   id: string,
   fields: JsonObject,
+  devices: readonly string[],
 ): Promise<string | null> {
-  const path = `/v2.0/ports/${encodeURIComponent(id)}`;
+  let revision: unknown;
   return settled(
     session,
     `PUT of port ${id}`,
@@ -71,10 +76,32 @@ async function restore(
       if (now === null) return { why: `port ${id} is not in Neutron` };
       const isAs = ([name, value]: readonly [string, Json]): boolean =>
         JSON.stringify(now[name] ?? null) === JSON.stringify(value);
+      const device = String(now.device_id ?? "");
+      if (!devices.includes(device))
+        return {
+          why: `port ${id} belongs to ${String(now.device_owner) || "device"} ${device || "nobody"} now`,
+        };
+      revision = now.revision_number;
       return Object.entries(fields).every(isAs) ? "made" : "open";
     },
-    () => session.call({ method: "PUT", path, body: { port: fields } }),
+    () => put(session, id, fields, revision),
   );
+}
+
+/** One PUT, which Neutron itself refuses where somebody else wrote since the look. */
+async function put(
+  session: ServiceSession,
+  id: string,
+  port: JsonObject,
+  revision: unknown,
+): Promise<Answer> {
+  const answer = await session.call({
+    ...{ method: "PUT", path: `/v2.0/ports/${encodeURIComponent(id)}`, body: { port } },
+    ...(typeof revision === "number" && {
+      fields: { "If-Match": `revision_number=${revision}` },
+    }),
+  });
+  return answer.status === 412 ? { ...answer, status: 409 } : answer;
 }
 
 const FIELDS = ["id", "mac_address", "device_id", "device_owner"]
@@ -135,16 +162,9 @@ async function bind(
     const { device_owner: owner, device_id: device } = now;
     return { why: `port ${id} belongs to ${owner || "device"} ${device || "nobody"}` };
   };
-  const why = await settled(session, `PUT of port ${id}`, look, async () => {
-    const answer = await session.call({
-      ...{ method: "PUT", path, body: { port: { device_id, device_owner } } },
-      // Neutron itself refuses it where somebody else wrote since.
-      ...(typeof revision === "number" && {
-        fields: { "If-Match": `revision_number=${revision}` },
-      }),
-    });
-    return answer.status === 412 ? { ...answer, status: 409 } : answer;
-  });
+  const why = await settled(session, `PUT of port ${id}`, look, () =>
+    put(session, id, { device_id, device_owner }, revision),
+  );
   return why === null ? null : { why, taken };
 }
 

@@ -72,11 +72,11 @@ export async function openServers(
     project: session.project,
     close: session.close,
     read: (id: string) => read(at, id),
-    find: (name: string, mark: string) => find(at, name, mark),
+    find: (mark: string) => find(at, mark),
     still: (id: string) => still(at, id),
     flavor: (id: string) => flavor(at, id),
-    create: (asked: ServerAsked, mark: string) => create(at, asked, mark),
-    turn: (id: string, to: Turned) => turn(at, id, to),
+    create: (asked: ServerAsked, mark: string, may: May) => create(at, asked, mark, may),
+    turn: (id: string, to: Turned, may: May) => turn(at, id, to, may),
     remove: (id: string) => remove(at, id),
   };
 }
@@ -88,23 +88,25 @@ interface At {
 
 type Turned = "ACTIVE" | "SHUTOFF";
 
+/** Asked right before each try of a call that a machine could hear: why it may not be made. */
+type May = () => Promise<string | null>;
+
 async function read({ session }: At, id: string): Promise<NovaServer | null> {
   const { server = null } = objectOf(await ask(session, `/servers/${id}`));
   const found = serverOf(server);
   return found === null || found.status === "DELETED" ? null : found;
 }
 
-/** The server that was made by this word, whoever lost the answer. */
-async function find({ session }: At, name: string, mark: string): Promise<NovaServer | null> {
-  const like = encodeURIComponent(`^${name.replaceAll(/[^\w-]/g, ".")}$`);
+/** The server that was made by this word, whoever lost the answer, and whatever it is called by now. */
+async function find({ session }: At, mark: string): Promise<NovaServer | null> {
   for (let marker = ""; ; ) {
-    const body = objectOf(await ask(session, `/servers/detail?name=${like}${marker}`));
+    const body = objectOf(await ask(session, `/servers/detail${marker}`));
     const page = Array.isArray(body.servers) ? (body.servers as readonly JsonObject[]) : [];
     const own = page.find(({ metadata }) => objectOf(metadata)[MARK] === mark);
     if (own !== undefined) return serverOf(own);
     const last = page.at(-1)?.id;
     if (last === undefined || body.servers_links === undefined) return null;
-    marker = `&marker=${String(last)}`;
+    marker = `?marker=${String(last)}`;
   }
 }
 
@@ -126,26 +128,35 @@ async function flavor({ session }: At, id: string): Promise<JsonObject | null> {
 }
 
 /** Asks for a server that was not asked for by this word before; resolves to it, or to why not. */
-async function create(at: At, asked: ServerAsked, mark: string): Promise<NovaServer | string> {
-  const found = () => find(at, asked.name, mark);
+async function create(
+  at: At,
+  asked: ServerAsked,
+  mark: string,
+  may: May,
+): Promise<NovaServer | string> {
+  const found = () => find(at, mark);
   const why = await settled(
     at.session,
     `server ${asked.name}`,
-    async () => ((await found()) === null ? "open" : "made"),
+    async () => ((await found()) === null ? standOf(await may()) : "made"),
     () => at.tell({ method: "POST", path: "/servers", body: bodyOf(asked, mark) }),
     ({ status }) => status === 409,
   );
   return why ?? (await found()) ?? `Nova does not tell server ${asked.name}`;
 }
 
+function standOf(why: string | null): Stand {
+  return why === null ? "open" : { why };
+}
+
 /** Nova stops or starts it. */
-async function turn(at: At, id: string, to: Turned): Promise<string | null> {
+async function turn(at: At, id: string, to: Turned, may: May): Promise<string | null> {
   const word = to === "ACTIVE" ? "os-start" : "os-stop";
   const look = async (): Promise<Stand> => {
     const now = await still(at, id);
     if (now === null) return { why: `server ${id} is gone` };
     if (now.status === to) return "made";
-    if (now.status === "ACTIVE" || now.status === "SHUTOFF") return "open";
+    if (now.status === "ACTIVE" || now.status === "SHUTOFF") return standOf(await may());
     return { why: `server ${id} is ${now.status}: ${now.fault}` };
   };
   const path = `/servers/${id}/action`;

@@ -1,98 +1,10 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
-import { openRun, type RunFolder } from "../../src/edge/disk/run-folder.ts";
-import { openService } from "../../src/edge/ironic-rest/service.ts";
-import { openNetwork } from "../../src/edge/neutron/ports.ts";
-import { pauseShorter } from "../../src/edge/openstack/passing.ts";
-import { cloudOf } from "../../src/edge/openstack/settings.ts";
-import { type WindowSession, windowBack, windowForward } from "../../src/engine/window.ts";
-import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
-import { once } from "../../src/model/streams.ts";
-import type { ManageChange } from "../../src/parts/manage-acts.ts";
-import { type NovaHands, novaPart } from "../../src/parts/manage-nova.ts";
-import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
-import type { Keep } from "../../src/stages/databases.ts";
-import { loadMappings } from "../../src/stages/documents.ts";
-import { changeBack, managedIn } from "../../src/stages/manage-run.ts";
-import { novaHands } from "../../src/stages/nova-hands.ts";
+import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
-import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "./in-memory.ts";
-import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
-
-const ID = uuidOf(1, 1);
-const OWN = uuidOf(7, 1);
-const LIMIT = 5000;
-
-interface Scene {
-  readonly cloud: NovaInMemory;
-  readonly hands: NovaHands;
-  readonly run: () => Promise<RunFolder>;
-}
-
-async function scene(t: TestContext): Promise<Scene> {
-  pauseShorter(0);
-  t.after(() => pauseShorter(1));
-  const cloud = await novaInMemory(t);
-  const { releases, rest } = await loadMappings();
-  const names = ["endpoint", "network", "compute", "placement", "image"].map(
-    (name) => [name === "endpoint" ? name : `${name}_endpoint_override`, cloud.url] as const,
-  );
-  const place = cloudOf(new Map(names), "OS_*");
-  const service = await openService(place, releases, rest, undefined, LIMIT);
-  const network = await openNetwork(place, LIMIT);
-  t.after(service.session.close);
-  t.after(network.close);
-  const asked = { flavor: "gold", image: null, ports: null, cut: false, watch: 0 };
-  const own = {
-    service,
-    cloud: place,
-    limit: LIMIT,
-    network: () => Promise.resolve(network),
-    images: () => Promise.resolve(null),
-  };
-  const hands = await novaHands(own, closedAfter(t), asked);
-  return { cloud, hands, run: () => openRun(privateFolder(t), { create: true }) };
-}
-
-function closedAfter(t: TestContext): Keep {
-  return (one) => {
-    t.after(() => one.close());
-    return one;
-  };
-}
-
-/** As the command does: with what the journal says of it, or anew. */
-async function forward({ hands }: Scene, session: WindowSession): Promise<readonly string[]> {
-  const asked = {
-    ...{ node: ID, name: "web-1", description: null, availability_zone: null, metadata: {} },
-  };
-  const known = managedIn(session.journal.entries()).get(ID)?.change;
-  const change: ManageChange =
-    known === undefined ? { id: ID, server: OWN, acts: [], asked } : { ...known, asked };
-  const leg = { part: novaPart(hands, 1), command: "manage", pace: ONE_BY_ONE };
-  const why: string[] = [];
-  const { broke } = await windowForward(
-    { ...leg, changes: () => once([change]) },
-    session,
-    ({ position }) => why.push(...position.why),
-  );
-  if (broke !== null) throw broke.cause ?? broke;
-  return why;
-}
-
-async function back({ hands }: Scene, session: WindowSession): Promise<readonly string[]> {
-  const leg = { part: novaBackPart(hands, 1), command: "rollback", pace: ONE_BY_ONE };
-  const why: string[] = [];
-  const { broke } = await windowBack(
-    { ...leg, changes: (ours) => once([...ours].map(([id, one]) => changeBack(id, one).change)) },
-    session,
-    ({ position }) => why.push(...position.why),
-  );
-  if (broke !== null) throw broke.cause ?? broke;
-  return why;
-}
+import { back, forward, ID, scene } from "./nova-ways.ts";
 
 /** Lines of a way there: ten steps, the server's own uuid, and the end. */
 const THERE = 11;

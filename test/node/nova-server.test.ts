@@ -52,11 +52,15 @@ async function managed(at: NovaScene, machine: Running): Promise<void> {
   const { out } = await runs(0, [...asked(at, "one", "n-0"), "-f", "json"], { env: at.env });
   const [row] = JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
   const server = String(row?.Server);
-  const told = await at.stack.asks<{ readonly server: { readonly [field: string]: unknown } }>(
-    ...(["nova", "GET", `/servers/${server}`] as const),
-  );
-  assert.equal(told?.server.status, "ACTIVE");
-  assert.equal(told?.server["OS-EXT-STS:power_state"], 1);
+  // A sync writes what nova-compute's cache of nodes says, and looks at the node before it stops anything.
+  await until("Nova's cache of nodes says that it is on", 60, async () => {
+    const told = await at.stack.asks<{ readonly server: { readonly [field: string]: unknown } }>(
+      ...(["nova", "GET", `/servers/${server}`] as const),
+    );
+    assert.equal(told?.server.status, "ACTIVE");
+    const power = told?.server["OS-EXT-STS:power_state"];
+    return power === 1 ? null : `power_state ${String(power)}`;
+  });
   const instance = await at.stack
     .db(NOVA_DATABASES.cell)("instances")
     .where({ uuid: server })

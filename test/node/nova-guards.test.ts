@@ -1,0 +1,277 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import type { JsonObject } from "../../src/model/json.ts";
+import { actsOf } from "../../src/parts/manage-acts.ts";
+import { during } from "../engine/on-journal.ts";
+import { uuidOf } from "./in-memory.ts";
+import type { NovaInMemory } from "./nova-memory.ts";
+import { back, forward, ID, OWN, scene } from "./nova-ways.ts";
+
+type Change = (call: string, cloud: NovaInMemory) => void;
+
+/** What somebody does to a machine once these calls were heard, one after the other. */
+function after(calls: readonly RegExp[], does: (cloud: NovaInMemory) => void): Change {
+  const open = [...calls];
+  return (call, cloud) => {
+    if (open[0]?.test(call) === true && open.length > 0) {
+      open.shift();
+      if (open.length === 0) does(cloud);
+    }
+  };
+}
+
+const RIVAL = uuidOf(9, 9);
+const set =
+  (fields: JsonObject) =>
+  ({ node }: NovaInMemory): void => {
+    Object.assign(node, fields);
+  };
+const HOLD = /^PUT .*maintenance$/;
+const FREED = /^PUT .*provision$/;
+const RELEASED = /^DELETE .*maintenance$/;
+const OFFER = /inventories$/;
+const NODE = /^GET .*nodes\/[^/?]*$/;
+const ASKED = /^POST \/servers$/;
+const TURNED = /action$/;
+const PORT = /^PUT .*ports/;
+const ADOPT = FREED;
+
+/** What somebody does on the way there, why it ends, and a call that is not made from then on. */
+const MEANWHILE: readonly (readonly [string, Change, RegExp, never: RegExp])[] = [
+  [
+    "its real driver is back while Nova is waited for",
+    after([FREED, OFFER], set({ driver: "ipmi" })),
+    /not free on fake hardware: driver is ipmi/,
+    ASKED,
+  ],
+  [
+    "its cleaning is on again while Nova is waited for",
+    after([FREED, OFFER], set({ automated_clean: null })),
+    /not free on fake hardware: automated_clean/,
+    ASKED,
+  ],
+  [
+    "another has it while Nova is waited for",
+    after([FREED, OFFER], set({ instance_uuid: RIVAL })),
+    /not free on fake hardware: it has instance/,
+    ASKED,
+  ],
+  [
+    "its real driver is back, and it is off, once it is free",
+    after([FREED, NODE], set({ driver: "ipmi", power_state: "power off" })),
+    /not harmless on fake hardware: driver is ipmi/,
+    RELEASED,
+  ],
+  [
+    "another has it once it is held",
+    after([HOLD, NODE], set({ instance_uuid: RIVAL })),
+    /changed meanwhile: it has instance/,
+    FREED,
+  ],
+  [
+    "it has an allocation once it is held",
+    after([HOLD, NODE], set({ allocation_uuid: RIVAL })),
+    /changed meanwhile: it has allocation/,
+    FREED,
+  ],
+  [
+    "it is protected once it is held",
+    after([HOLD, NODE], set({ protected: true })),
+    /changed meanwhile: it is protected/,
+    FREED,
+  ],
+  [
+    "it is rescued once it is held",
+    after([HOLD, NODE], set({ provision_state: "rescue" })),
+    /changed meanwhile: it is rescue/,
+    FREED,
+  ],
+  [
+    "its instance_info is other once it is held",
+    after([HOLD, NODE], set({ instance_info: {} })),
+    /changed meanwhile: instance_info/,
+    FREED,
+  ],
+  [
+    "another has it once it is on fake hardware",
+    after([/reset_interfaces/], set({ instance_uuid: RIVAL })),
+    /it has instance .*which this run did not make/,
+    FREED,
+  ],
+  [
+    "its real driver is back while Nova stops its server",
+    after([TURNED, /servers/], set({ driver: "ipmi" })),
+    /not harmless on fake hardware: driver is ipmi/,
+    TURNED,
+  ],
+  [
+    "it is off right before its maintenance ends",
+    after([TURNED, PORT], set({ power_state: "power off" })),
+    /power_state is power off.*it stays on fake hardware; it is held/,
+    RELEASED,
+  ],
+  [
+    "another has it right before its maintenance ends",
+    after([TURNED, PORT], set({ instance_uuid: RIVAL })),
+    /instance_uuid is .*it stays on fake hardware; it is held/,
+    RELEASED,
+  ],
+  [
+    "its server is stopped right before its maintenance ends",
+    after([TURNED, PORT], ({ servers }) => {
+      for (const server of servers.values()) server.status = "SHUTOFF";
+    }),
+    /is SHUTOFF.*it stays on fake hardware; it is held/,
+    RELEASED,
+  ],
+  [
+    "its port is another's before it is given back",
+    after([TURNED, TURNED], ({ port }) => {
+      Object.assign(port, { device_id: RIVAL });
+    }),
+    /port .* belongs to compute:nova .* now; it is held/,
+    PORT,
+  ],
+];
+
+for (const [what, change, why, never] of MEANWHILE)
+  test(`somebody changes it on the way there, and it is held: ${what}`, async (t) => {
+    const at = await scene(t);
+    let changed: number | null = null;
+    const before = () => JSON.stringify([at.cloud.node, at.cloud.port, [...at.cloud.servers]]);
+    at.cloud.use((call) => {
+      const was = before();
+      change(call, at.cloud);
+      if (was !== before()) changed ??= at.cloud.calls.length;
+      return null;
+    });
+    await during(await at.run(), async (session) => {
+      assert.match((await forward(at, session)).join(), why);
+    });
+    assert.equal(at.cloud.node.maintenance, true);
+    assert.notEqual(changed, null);
+    const since = at.cloud.calls.slice(changed ?? 0);
+    assert.deepEqual(
+      since.filter((call) => never.test(call)),
+      [],
+    );
+  });
+
+test("no try of asking for a server is made again once its real driver is back", async (t) => {
+  const at = await scene(t);
+  at.cloud.use((call) => {
+    if (!ASKED.test(call)) return null;
+    at.cloud.node.driver = "ipmi";
+    return { done: false, says: { status: 503, text: "{}" } };
+  });
+  await during(await at.run(), async (session) => {
+    assert.match((await forward(at, session)).join(), /driver is ipmi; it is held in maintenance/);
+  });
+  assert.equal(at.cloud.calls.filter((call) => ASKED.test(call)).length, 1);
+  assert.equal(at.cloud.node.maintenance, true);
+});
+
+test("what fails on fake hardware is held there, also where nobody answers, and is gone on from", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  for (const fails of [ASKED, TURNED]) {
+    at.cloud.use((call) => (fails.test(call) ? { done: false, says: null } : null));
+    await during(run, async (session) => {
+      await assert.rejects(forward(at, session), /N2I-E210|it is held in maintenance/);
+    });
+    assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  }
+  at.cloud.use(() => null);
+  await during(run, async (session) => {
+    assert.deepEqual(await forward(at, session), []);
+  });
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["ipmi", false]);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("what changes while it is watched keeps its mark, and is held", async (t) => {
+  const { hands, ...at } = await scene(t);
+  let now = 0;
+  const clock = { now: () => now++, sleep: () => Promise.resolve() };
+  at.cloud.use((call) => {
+    if (RELEASED.test(call) && at.cloud.node.driver === "ipmi")
+      at.cloud.node.boot_interface = "pxe";
+    return null;
+  });
+  await during(await at.run(), async (session) => {
+    const watched = { ...at, hands: { ...hands, watch: 9, clock } };
+    assert.match((await forward(watched, session)).join(), /boot_interface is pxe.*it is held/);
+  });
+  assert.ok(Object.values(at.cloud.node.extra ?? {}).includes(OWN));
+  assert.equal(at.cloud.node.maintenance, true);
+});
+
+test("secrets that come between the look and the first step are not journalled", async (t) => {
+  const at = await scene(t);
+  at.cloud.use((call) => {
+    if (/volume\/targets/.test(call)) at.cloud.node.instance_info = { configdrive: "s3cret" };
+    return null;
+  });
+  const run = await at.run();
+  await during(run, async (session) => {
+    assert.match((await forward(at, session)).join(), /secrets/);
+  });
+  assert.ok(!JSON.stringify((await readJournal(run)).entries).includes("s3cret"));
+});
+
+test("a server that was called otherwise before its uuid was known is taken away too", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), 6);
+  const [server] = at.cloud.servers.values();
+  assert.ok(server !== undefined);
+  server.name = "mine";
+  at.cloud.use((call) => {
+    const name = /[?&]name=([^&]*)/.exec(call)?.[1];
+    const like = new RegExp(decodeURIComponent(name ?? ""));
+    return like.test("mine")
+      ? null
+      : { done: false, says: { status: 200, text: '{"servers":[]}' } };
+  });
+  await during(run, async (session) => {
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+for (const [what, change, why] of [
+  [
+    "it is off",
+    after([ADOPT, PORT], set({ power_state: "power off" })),
+    /power_state is power off/,
+  ],
+  ["another has it", after([ADOPT, PORT], set({ instance_uuid: RIVAL })), /it has instance/],
+  [
+    "another has it on fake hardware",
+    after([ADOPT, ADOPT, NODE], set({ instance_uuid: RIVAL })),
+    /it has instance/,
+  ],
+] as const)
+  test(`somebody changes it at the end of its way back, and it is held: ${what}`, async (t) => {
+    const at = await scene(t);
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    at.cloud.use((call) => {
+      change(call, at.cloud);
+      return null;
+    });
+    await during(run, async (session) => {
+      assert.match((await back(at, session)).join(), why);
+    });
+    const { driver, maintenance } = at.cloud.node;
+    assert.deepEqual([driver, maintenance], ["fake-hardware", true]);
+    assert.deepEqual(at.cloud.heard, []);
+  });
+
+test("a step of the journal that this tool does not know is no step", () => {
+  const observed = [{ step: "hold", server: OWN, name: "web-1" }, { step: "later" }];
+  assert.throws(() => actsOf(ID, { observed } as never), { code: "N2I-E112" });
+});

@@ -27,7 +27,6 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [node({ protected: true }), /it is protected/],
   [node({ driver: FAKE }), /no machine is behind it/],
   [node({ power_state: null }), /does not know whether it is on/],
-  [node({ target_power_state: "power off" }), /it is being switched: target_power_state is power off/],
   [node({ fault: "power failure" }), /fault: power failure/],
   [node({ conductor_group: "west" }), /not enabled on the conductors of its group/],
   [

@@ -35,8 +35,6 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
     node.power_state === "power on" || node.power_state === "power off"
       ? null
       : `Ironic does not know whether it is on: power_state is ${String(node.power_state ?? "null")}`,
-  ({ node: { target_power_state: goal = null } }) =>
-    goal === null ? null : `it is being switched: target_power_state is ${String(goal)}`,
   ({ node }) =>
     typeof node.fault === "string" && node.fault !== "" ? `it has a fault: ${node.fault}` : null,
   ({ node, conductors }) => {

@@ -45,6 +45,8 @@ export interface Switchover {
   readonly failed_name: string | null;
   /** The source stays active, in maintenance. */
   readonly keep_source: boolean;
+  /** Nova's rows are an operator's: their statements are shown at the end. */
+  readonly leave_nova: boolean;
 }
 
 /** The two nodes of a switchover. */

@@ -1,13 +1,15 @@
 import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
+import { areVolumesOf, isBusy, isFenced, offGuard, powerWrite, unkept } from "./switch-guard.ts";
 import { next, REACHED, type SwitchAt, type SwitchStep, stays, WAITS } from "./switch-part.ts";
-import { isBusy, isFenced, powerWrite, provisionWrite, reasonFor } from "./switch-power.ts";
+import { provisionWrite } from "./switch-power.ts";
 
 /** Deploys the destination without an image: Ironic writes its boot files and powers it on, and no disk. */
 export function deployStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;
   const tried = new Set<string>();
+  const guard = offGuard(at);
   return {
     name: "switchover-deploy",
     async look(image) {
@@ -26,11 +28,19 @@ export function deployStep(at: SwitchAt): SwitchStep {
       const call = CALLS[state];
       if (call === undefined || tried.has(call))
         return stays(`node ${id} is ${state}, ${String(power_state)}: ${String(last_error)}`);
+      if (!(await areVolumesOf(at, "destination")))
+        return stays(`not all volumes that it boots from are of node ${id}`);
+      // From `active` on the machine is on.
+      const stopped = call === "provide" ? null : await guard.look(kept);
+      if (stopped !== null) return stopped;
       const write =
         call === "power on"
           ? powerWrite(at, id, { target: call })
           : provisionWrite(at, id, call, [state]);
-      return next([write], kept, () => tried.add(call));
+      return next([write], kept, () => {
+        tried.add(call);
+        guard.again();
+      });
     },
     lookBack: null,
   };
@@ -67,8 +77,8 @@ export function clearStep(at: SwitchAt): SwitchStep {
       // A BMC that is dead lets the tear-down fail once the files are gone.
       const isOver = state === "error" && (told || image !== null);
       if (isOver && isFenced(at)) return REACHED;
-      if (node.maintenance !== true || node.maintenance_reason !== reasonFor(plan))
-        return stays(`node ${id} is not in the maintenance of this switchover any more`);
+      const why = unkept(at, node);
+      if (why !== null) return stays(why);
       if (told) return stays(`node ${id} is ${state}: ${String(last_error)}`);
       const left = await calls.volumesOf("targets", id);
       if (left.length > 0) return stays(`node ${id} has volume targets: ${left.join(", ")}`);

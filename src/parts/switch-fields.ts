@@ -7,6 +7,7 @@ import {
   type Switchover,
   type SwitchSide,
 } from "../model/switching.ts";
+import { areVolumesOf } from "./switch-guard.ts";
 import {
   next,
   REACHED,
@@ -14,12 +15,15 @@ import {
   type SwitchPosition,
   type SwitchStep,
   stays,
+  WAITS,
 } from "./switch-part.ts";
 
 /** Marks both nodes, so that a second switchover of either sees the first. */
 export function holdStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   const changes = SIDES.map((side) => marked(side, undefined, plan.id));
+  const pause = SETTLES * (1 + Math.random());
+  let since: number | null = null;
   return {
     name: "switchover-hold",
     async look() {
@@ -31,11 +35,22 @@ export function holdStep(at: SwitchAt): SwitchStep {
             taken: side,
           };
       }
-      return forward(at, changes, { ...plan });
+      const seen = await forward(at, changes, { ...plan });
+      if (seen.is !== "after") return seen;
+      // Ironic has no compare-and-swap: who marked last is seen by a look some time later.
+      since ??= at.now();
+      return at.now() - since < pause ? WAITS : seen;
     },
-    lookBack: () => back(at, changes),
+    async lookBack() {
+      // What is another's by now is no more ours to take off.
+      const { todo } = await compared(at, changes, "before");
+      return todo.length === 0 ? REACHED : next(todo);
+    },
   };
 }
+
+/** Milliseconds, at least, after which both marks are read again. */
+const SETTLES = 1000;
 
 const SIDES: readonly SwitchSide[] = ["source", "destination"];
 
@@ -62,6 +77,8 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
       });
     },
     async lookBack(image) {
+      if (!(await areVolumesOf(at, "source")))
+        return stays(`node ${plan.source} has no instance again: not all of its volumes are back`);
       if (image.allocation === undefined) return back(at, changes);
       return allocated(at, "source", image);
     },

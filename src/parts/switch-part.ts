@@ -20,6 +20,8 @@ export interface SwitchAt {
   readonly keptOf: (step: SwitchStepName) => readonly JsonObject[];
   /** Set once somebody but the BMC says that the source is off. */
   readonly fenced: () => Fenced | null;
+  /** Whether that was asked for in this process, because the BMC did not answer: a journal is no proof. */
+  readonly fence: { counts: boolean };
 }
 
 /** The source of a switchover, by the uuid of its node: each step is about it. */
@@ -105,8 +107,9 @@ export function switchBackPart(
   return {
     ...{ name, size: 1, overdue },
     inspect: async () => [await lookBack(image)],
-    async perform(_change, { todo, why: left }, begin) {
+    async perform(_change, { todo, why: left, acting }, begin) {
       await begin();
+      acting?.();
       const why = [...left];
       for (const write of todo) {
         const one = await calls.make(write);

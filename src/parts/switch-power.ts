@@ -3,6 +3,15 @@ import type { Stand } from "../edge/openstack/settled.ts";
 import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
 import {
+  areVolumesOf,
+  isBusy,
+  isLive,
+  isOff,
+  powerWrite,
+  reasonFor,
+  unmarked,
+} from "./switch-guard.ts";
+import {
   next,
   REACHED,
   type SwitchAt,
@@ -11,37 +20,6 @@ import {
   stays,
   WAITS,
 } from "./switch-part.ts";
-
-/** States in which a conductor is on its way to another. */
-const PASSING: ReadonlySet<unknown> = new Set([
-  ...["verifying", "cleaning", "clean wait", "deploying", "wait call-back", "deleting"],
-]);
-
-/** A conductor works on it. What failed keeps its target_provision_state: that says nothing. */
-export function isBusy({ reservation, target_power_state, provision_state }: JsonObject): boolean {
-  const has = (one: unknown): boolean => typeof one === "string" && one !== "";
-  return has(reservation) || has(target_power_state) || PASSING.has(provision_state);
-}
-
-/** @param body of the PUT; `target` says to which state */
-export function powerWrite(
-  { calls }: SwitchAt,
-  node: string,
-  body: { readonly target: string; readonly timeout?: number },
-): SwitchWrite {
-  let told = false;
-  return {
-    what: `${body.target} of node ${node}`,
-    async look(): Promise<Stand> {
-      const { target_power_state } = await calls.node(node);
-      // Of a call whose answer was lost.
-      const isTaken = told && typeof target_power_state === "string";
-      told = true;
-      return isTaken ? "made" : "open";
-    },
-    ...{ method: "PUT", path: `/v1/nodes/${node}/states/power`, body },
-  };
-}
 
 /** @param from the state in which it is made */
 export function provisionWrite(
@@ -79,104 +57,121 @@ export function destinationStep(at: SwitchAt): SwitchStep {
         power_state: power_state ?? null,
       };
       if (isBusy(node)) return WAITS;
+      const foreign = await unmarked(at, ["destination"]);
+      if (foreign !== null) return { ...stays(foreign), taken: "destination" };
       if (provision_state === "enroll")
         return once("manage", provisionWrite(at, id, "manage", ["enroll"]), kept, last_error);
       if (provision_state !== "manageable")
-        return stays(`node ${id} is ${String(provision_state)}, expected manageable`);
+        return {
+          ...stays(`node ${id} is ${String(provision_state)}, expected manageable`),
+          taken: "destination",
+        };
       if (power_state === "power off") return REACHED;
       return once("off", powerWrite(at, id, { target: "power off" }), kept, last_error);
     },
     // An enrolled one stays manageable: there is no way from there to enroll.
-    lookBack: (image) => poweredAgain(at, id, image),
+    lookBack: poweredAgain(at, id),
   };
 }
 
-/** On again where it was on. */
-async function poweredAgain(
-  at: SwitchAt,
-  id: string,
-  { power_state }: JsonObject,
-): Promise<SwitchPosition> {
-  const node = await at.calls.node(id);
-  if (power_state !== "power on" || node.power_state === "power on") return REACHED;
-  if (isBusy(node)) return WAITS;
-  return next([powerWrite(at, id, { target: "power on" })]);
+/** On again where it was on, by one try: never while a volume is another's, nor where its BMC was not believed. */
+function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<SwitchPosition> {
+  let isTried = false;
+  return async ({ power_state }) => {
+    if (power_state !== "power on") return REACHED;
+    if (!(await areVolumesOf(at, "source")))
+      return stays(`node ${id} is not powered on: not all volumes of the source are back`);
+    const node = await at.calls.node(id);
+    if (node.power_state === "power on") return REACHED;
+    if (isBusy(node)) return WAITS;
+    const wasFenced =
+      id === at.plan.source &&
+      at.keptOf("switchover-power").some(({ proof }) => proof !== undefined);
+    if (wasFenced || isTried) {
+      const why = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
+      return stays(`node ${id} was on before; power it on by hand: ${why}`);
+    }
+    const foreign = await unmarked(at);
+    if (foreign !== null) return stays(foreign);
+    return next([powerWrite(at, id, { target: "power on" })], undefined, () => {
+      isTried = true;
+    });
+  };
 }
 
+/** What the source was asked for: the last is the second look of the proof. */
+type Asked = "soft power off" | "power off" | "power off again";
+
 /**
- * Shuts the source down, softly first, and proves that it is off: power_state says so in two reads, some time apart,
- * without an error, after a call of ours that reached its BMC. A BMC that is dead answers such a call with 202 too.
+ * Shuts the source down, softly first, and proves that it is off: after a call of ours power_state says so without an
+ * error, and again, some time later, after a call that made Ironic ask its BMC. A BMC that is dead answers such calls
+ * with 202 too. What somebody else says of it counts for the process that heard it, and once the BMC did not answer.
  *
  * @source facts/systems-measured.md B2+
  */
 export function sourceOffStep(at: SwitchAt): SwitchStep {
-  const { calls, plan, times, now } = at;
+  const { calls, plan, times, now, fence } = at;
   const id = plan.source;
   /** What this process asked for last, since when it is hard, and since when it is seen off. */
-  let asked: "soft power off" | "power off" | null = null;
+  let asked: Asked | null = null;
   let hardSince: number | null = null;
   let offSince: number | null = null;
-  const ask = (target: "soft power off" | "power off", image: JsonObject): SwitchPosition => {
+  const ask = (wanted: Asked, image: JsonObject): SwitchPosition => {
     const timeout = Math.max(1, Math.round(times.soft / 1000));
-    const body = target === "power off" ? { target } : { target, timeout };
+    const isSoft = wanted === "soft power off";
+    const body = isSoft ? { target: wanted, timeout } : { target: "power off" };
     // A driver that cannot do it says 400: a hard power off follows.
-    const kept = { ...image, asked: target };
-    return next([{ ...powerWrite(at, id, body), mayRefuse: true }], kept, () => {
-      asked = target;
-      offSince = null;
-      if (target === "power off") hardSince ??= now();
+    const write = { ...powerWrite(at, id, body), ...(isSoft && { mayRefuse: true as const }) };
+    return next([write], { ...image, asked: wanted }, () => {
+      asked = wanted;
+      if (wanted !== "power off again") offSince = null;
+      if (wanted === "power off") hardSince ??= now();
     });
   };
+  /** Once a volume may be another's no system is waited for. */
+  const mustBeHard = (node: JsonObject, kept: readonly JsonObject[]): boolean =>
+    isOff(node) ||
+    kept.some((one) => one.asked === "power off") ||
+    at.keptOf("switchover-volumes").length > 0;
   return {
     name: "switchover-power",
     async look(image, kept) {
-      if (isFenced(at)) return REACHED;
+      if (fence.counts) return REACHED;
       const node = await calls.node(id);
       const { power_state, last_error, driver_internal_info } = node;
       const { last_power_state_change = null } = objectOf(driver_internal_info);
       const found = image ?? { power_state: power_state ?? null, last_power_state_change };
       if (isBusy(node)) return WAITS;
-      const isOff = power_state === "power off";
-      const wasAsked = (target: string) => kept.some((one) => one.asked === target);
-      if (asked === null)
+      if (asked === null) {
+        const foreign = await unmarked(at);
+        if (foreign !== null) return stays(foreign);
         // A BMC that is asked for what is so already is asked all the same, and told nothing.
-        return ask(isOff || wasAsked("power off") ? "power off" : "soft power off", found);
+        return ask(mustBeHard(node, kept) ? "power off" : "soft power off", found);
+      }
       const isOurs =
         found.power_state !== "power on" ||
         last_power_state_change === null ||
         last_power_state_change !== found.last_power_state_change;
-      if (isOff && (last_error ?? null) === null && isOurs) {
+      if (isOff(node) && isOurs) {
+        if (asked === "power off again" && offSince !== null) return REACHED;
         offSince ??= now();
-        return now() - offSince >= times.interval ? REACHED : WAITS;
+        return now() - offSince >= times.interval ? ask("power off again", found) : WAITS;
       }
       offSince = null;
       if (asked === "soft power off") return ask("power off", found);
       const by = at.fenced();
-      if (by !== null) return next([], { ...found, ...by });
-      if (now() - (hardSince ?? now()) < times.proof) return ask("power off", found);
+      // A BMC that answers outranks whoever says that it is off.
+      if (by !== null && !isLive(node))
+        return next([], { ...found, ...by }, () => {
+          fence.counts = true;
+        });
+      hardSince ??= now();
+      if (now() - hardSince < times.proof) return ask("power off", found);
       const says = `power_state is ${String(power_state ?? null)}, last_error ${String(last_error ?? null)}`;
       return { ...stays(`node ${id} is not known to be off: ${says}`), unproven: true };
     },
-    async lookBack(image) {
-      for (const kind of ["targets", "connectors"] as const)
-        for (const uuid of plan[kind])
-          if ((await calls.ownerOf(kind, uuid)) !== id)
-            return stays(`node ${id} is not powered on: not all of its volumes are back`);
-      return poweredAgain(at, id, image);
-    },
+    lookBack: poweredAgain(at, id),
   };
-}
-
-/** Whether somebody but its BMC said that the source is off. */
-export function isFenced({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
-  return keptOf("switchover-power").some(({ proof }) => proof !== undefined);
-}
-
-const REASON = "nova2ironic switchover";
-
-/** The reason of the maintenance in which a source is left. */
-export function reasonFor({ id, destination }: SwitchAt["plan"]): string {
-  return `${REASON} ${id} to ${destination}`;
 }
 
 /** Puts the source into maintenance, so that no conductor makes it boot again. */
@@ -204,6 +199,8 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
       return next([...(fault === null ? [] : [end]), put(isOurs, { reason })], kept);
     },
     async lookBack(image) {
+      if (!(await areVolumesOf(at, "source")))
+        return stays(`node ${id} stays in maintenance: not all of its volumes are back`);
       const { maintenance, maintenance_reason = null } = await calls.node(id);
       const was = image.maintenance === true;
       if (

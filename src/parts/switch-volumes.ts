@@ -1,6 +1,7 @@
 import type { SwitchWrite, VolumeKind } from "../edge/ironic-rest/switch-calls.ts";
 import type { Stand } from "../edge/openstack/settled.ts";
 import type { SwitchSide } from "../model/switching.ts";
+import { isLive, offGuard, unkept, unmarked } from "./switch-guard.ts";
 import {
   next,
   REACHED,
@@ -9,7 +10,6 @@ import {
   type SwitchStep,
   stays,
 } from "./switch-part.ts";
-import { isFenced } from "./switch-power.ts";
 
 /** The destination must not have a volume without the initiator it is exported to. */
 const FORTH: readonly VolumeKind[] = ["connectors", "targets"];
@@ -17,23 +17,38 @@ const FORTH: readonly VolumeKind[] = ["connectors", "targets"];
 /** Moves connectors, then targets, by `node_uuid` alone: Ironic masks their secrets, and keeps them so. */
 export function volumesStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
+  const guard = offGuard(at);
+  const ready = async (): Promise<string | null> => {
+    const source = await calls.node(plan.source);
+    if (isLive(source)) return `node ${plan.source} is on again`;
+    return unkept(at, source) ?? (await unmarked(at));
+  };
   return {
     name: "switchover-volumes",
     async look(image) {
-      const node = await calls.node(plan.source);
-      if (node.power_state === "power on" && !isFenced(at))
-        return stays(`node ${plan.source} is on again`);
       const known: readonly string[] = plan.targets;
       const more = (await calls.volumesOf("targets", plan.source)).filter(
         (uuid) => !known.includes(uuid),
       );
       if (more.length > 0)
         return stays(`node ${plan.source} has another volume target since: ${more.join(", ")}`);
-      const seen = await moves(at, FORTH, "source", "destination");
+      const seen = await moves(at, FORTH, "source", "destination", ready);
+      if (seen.is !== "before") return seen;
       const { connectors, targets } = plan;
-      return seen.is === "before" ? { ...seen, image: image ?? { connectors, targets } } : seen;
+      const kept = image ?? { connectors, targets };
+      return (await guard.look(kept)) ?? { ...seen, image: kept };
     },
-    lookBack: () => moves(at, FORTH.toReversed(), "destination", "source"),
+    async lookBack() {
+      const seen = await moves(at, FORTH.toReversed(), "destination", "source");
+      if (seen.is !== "before") return seen;
+      const { power_state } = await calls.node(plan.source);
+      // Ironic takes no volume for a machine that it does not believe to be off.
+      if (power_state !== "power off")
+        return stays(
+          `volumes cannot go back while Ironic does not have node ${plan.source} 'power off': it is ${String(power_state ?? null)}`,
+        );
+      return seen;
+    },
   };
 }
 
@@ -42,6 +57,7 @@ async function moves(
   kinds: readonly VolumeKind[],
   from: SwitchSide,
   to: SwitchSide,
+  ready: () => Promise<string | null> = () => Promise.resolve(null),
 ): Promise<SwitchPosition> {
   const todo: SwitchWrite[] = [];
   const others: string[] = [];
@@ -56,7 +72,9 @@ async function moves(
         todo.push({
           what: `PATCH of ${name}`,
           async look(): Promise<Stand> {
-            return (await calls.ownerOf(kind, uuid)) === plan[to] ? "made" : "open";
+            if ((await calls.ownerOf(kind, uuid)) === plan[to]) return "made";
+            const why = await ready();
+            return why === null ? "open" : { why };
           },
           ...{ method: "PATCH", path: `/v1/volume/${kind}/${uuid}` },
           body: [{ op: "replace", path: "/node_uuid", value: plan[to] }],

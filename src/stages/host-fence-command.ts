@@ -10,6 +10,8 @@ interface FenceWords {
   readonly run: string;
   readonly from: string;
   readonly fenceCommand?: string;
+  /** Its environment, besides HOME, NOVA2IRONIC_RUN and NOVA2IRONIC_HOST. */
+  readonly env?: { readonly [name: string]: string };
 }
 
 /** Journal's name of it. */
@@ -42,14 +44,14 @@ export async function runFence(
 
 /** Runs it. @throws MigrationError N2I-E316 unless it ends with 0 */
 export async function askFence(
-  { fenceCommand, from, run }: FenceWords,
+  { fenceCommand, from, run, env }: FenceWords,
   signal: AbortSignal,
   { say }: Pick<Sink, "say">,
 ): Promise<void> {
   if (fenceCommand === undefined) return;
   say(`Fence command for ${from}: started.`);
   const { HOME = "/" } = surroundings().env;
-  const environment = { HOME, NOVA2IRONIC_RUN: run, NOVA2IRONIC_HOST: from };
+  const environment = { HOME, NOVA2IRONIC_RUN: run, NOVA2IRONIC_HOST: from, ...env };
   const fix = `chmod u+x ${fenceCommand}, and begin it with #! and its interpreter.`;
   const ran = await runProgram(
     { name: "--fence-command", program: fenceCommand, args: [from], environment, fix },

@@ -77,7 +77,7 @@ export async function decide(
     connectors: movingConnectors(source).map(({ uuid }) => uuid),
     targets: source.targets.map(({ uuid }) => uuid),
     failed_name: keepNames || source.name === null ? null : `${source.name}-failed-${stamp}`,
-    keep_source: keepSource,
+    ...{ keep_source: keepSource, leave_nova: asked.leaveNova },
   };
   return { plan, source, destination };
 }

@@ -84,7 +84,7 @@ function planIn(line: JsonObject): Switchover {
     ...{ source_name: orNone("source_name"), destination_name: orNone("destination_name") },
     ...{ instance_uuid: text("instance_uuid"), failed_name: orNone("failed_name") },
     ...{ connectors: texts("connectors"), targets: texts("targets") },
-    keep_source: line.keep_source === true,
+    ...{ keep_source: line.keep_source === true, leave_nova: line.leave_nova === true },
   };
 }
 
@@ -146,6 +146,7 @@ export async function switchState(path: string) {
   };
 }
 
-function named(uuid: string, name: string | null): string {
+/** A node in words: its uuid first, since names change hands. */
+export function named(uuid: string, name: string | null): string {
   return name === null ? uuid : `${uuid} (${name})`;
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
 import { SWITCH_MARK } from "../model/switching.ts";
+import { isFenced, reasonFor } from "../parts/switch-guard.ts";
 import type { SwitchAt } from "../parts/switch-part.ts";
-import { isFenced, reasonFor } from "../parts/switch-power.ts";
 
 /** One thing a switchover should have made true. */
 interface SwitchFact {

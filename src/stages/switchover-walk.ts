@@ -37,7 +37,7 @@ export function switchAt(
 ): SwitchAt {
   return {
     ...{ calls: switchCalls(service, failpoint), plan, now: Date.now, fenced: () => null },
-    times: millisecondsOf(USUAL),
+    ...{ times: millisecondsOf(USUAL), fence: { counts: false } },
     ...more,
     keptOf: (step) => keptIn(entries(), step, plan),
   };
@@ -56,7 +56,7 @@ export type Halted = {
 
 /**
  * Takes one switchover forward, step by step, each journalled before it is made. A step that ended is not made
- * again; that the source is off is proved again as long as its volumes may still move.
+ * again; that the source is off is proved again until the spare runs.
  *
  * @param prove what else says that the source is off, once its BMC does not; null: nothing
  * @throws MigrationError N2I-E301 where something broke
@@ -72,9 +72,11 @@ export async function walkForward(
   for (const step of switchSteps(own)) {
     if (isBehind(step, session)) continue;
     let position = await legOf(own, step, session);
-    if (position?.unproven === true) {
+    if (position?.unproven === true && step.name === PROOF) {
       fenced = await prove();
-      if (fenced !== null) position = await legOf(own, step, session);
+      // The BMC is asked anew: whoever fenced it may have brought it back to life.
+      const anew = switchSteps(own).find(({ name }) => name === PROOF) ?? step;
+      if (fenced !== null) position = await legOf(own, anew, session);
     }
     if (position?.is !== "after") return { step, position };
     if (own.keptOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
@@ -82,9 +84,11 @@ export async function walkForward(
   return null;
 }
 
+const PROOF = "switchover-power";
+
 function isBehind({ name }: SwitchStep, { journal }: WindowSession): boolean {
   const begun = switchedIn(journal.entries())?.begun;
-  const isProof = name === "switchover-power" && begun?.has("switchover-deploy") !== true;
+  const isProof = name === PROOF && begun?.get("switchover-deploy")?.open !== false;
   return begun?.get(name)?.open === false && !isProof;
 }
 

@@ -18,11 +18,12 @@ import { loadIdentical } from "./documents.ts";
 import { rememberGiven } from "./given-file.ts";
 import { askFence } from "./host-fence-command.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
+import { nextCommand } from "./next.ts";
 import { inRun } from "./run.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { decide, type SwitchAsked } from "./switchover-plan.ts";
-import { checkSwitches, checkSwitchPlace, isPastReturn, switchedIn } from "./switchover-run.ts";
+import { checkSwitches, checkSwitchPlace, isPastReturn, named, switchedIn } from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
 import {
   type Halted,
@@ -150,6 +151,7 @@ async function perform(words: SwitchWords, first: Switchover, acting: Acting): P
   const { run, place, session, sink, shows } = acting;
   await session.begin(SWITCHOVER, { address: place.service.identity.address });
   await rememberGiven(run, "node", words, true);
+  const isOver = switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
   let plan = first;
   for (let tries = 1; ; tries += 1) {
     const at = switchAt(place.service, plan, session.journal.entries, {
@@ -163,26 +165,56 @@ async function perform(words: SwitchWords, first: Switchover, acting: Acting): P
         words.sourceConfirmedOff ? { proof: "--source-confirmed-off", by: session.by } : null,
     });
     const name = plan.source_name ?? plan.source;
-    const prove = (): Promise<Fenced | null> => fencedBy(words, name, session, sink);
-    const halted = await walkForward(at, session, (state) => sink.say(`${name}: ${state}`), prove);
-    if (halted === null) return ended(at, words, sink);
+    const prove = (): Promise<Fenced | null> => fencedBy(words, at, session, sink);
+    const say = (state: string) => sink.say(`${name}: ${state}`);
+    const halted = await begunBy(at, session, () => walkForward(at, session, say, prove));
+    if (halted === null) return begunBy(at, session, () => ended(at, sink, isOver));
     if (halted.position === null) return false;
     const isLost = halted.position.taken === "destination" && words.destination === undefined;
-    await failed(at, halted, acting, isLost && tries < SPARES);
+    if (!(await failed(at, halted, acting, isLost && tries < SPARES))) return false;
     plan = (await decided(words, place, shows)).plan;
   }
+}
+
+/** Once the nodes are marked, whatever breaks leaves them so. @throws MigrationError N2I-E301, N2I-E390 */
+async function begunBy<T>(
+  at: SwitchAt,
+  { journal }: RunSession,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const switched = switchedIn(journal.entries());
+    if (!(cause instanceof MigrationError) || switched === null) throw cause;
+    if (cause.code === "N2I-E390") throw cause;
+    const isPast = isPastReturn(switched);
+    if (cause.code === "N2I-E301" && !isPast) throw cause;
+    const text = `node switchover stopped: ${cause.code} ${cause.message}${isPast ? keptOff(at) : ""}`;
+    throw new MigrationError(isPast ? "N2I-E390" : "N2I-E301", text, { cause });
+  }
+}
+
+/** What is to be said of a source until its boot files are gone. */
+function keptOff({ plan, keptOf }: SwitchAt): string {
+  return keptOf("switchover-clear").length > 0
+    ? ""
+    : `; keep the source (${plan.source}) off: its boot file still has these volumes`;
 }
 
 /** What the site's own fence says, once the BMC does not. */
 async function fencedBy(
   { fenceCommand, run }: SwitchWords,
-  from: string,
+  { calls, plan }: SwitchAt,
   { signal, by }: Pick<RunSession, "signal" | "by">,
   sink: Told,
 ): Promise<Fenced | null> {
   if (fenceCommand === undefined) return null;
+  const { name } = await calls.node(plan.source);
   try {
-    await askFence({ fenceCommand, from, run }, signal, sink);
+    // A name may be the spare's by then; a uuid stays.
+    const env = { NOVA2IRONIC_NODE_NAME: typeof name === "string" ? name : "" };
+    await askFence({ fenceCommand, from: plan.source, run, env }, signal, sink);
   } catch (cause) {
     if (!(cause instanceof MigrationError) || cause.code !== "N2I-E316") throw cause;
     sink.note(cause.message);
@@ -195,46 +227,61 @@ async function fencedBy(
  * Ends what did not go on: before the spare is deployed it is taken back.
  *
  * @param isLost the spare is another's now: the next one is tried
+ * @returns false where somebody asked to stop meanwhile
  * @throws MigrationError N2I-E301, N2I-E381, N2I-E388 to N2I-E390
  */
 async function failed(
   at: SwitchAt,
   { step, position }: NonNullable<Halted>,
-  { session, sink }: Acting,
+  { run, session, sink }: Acting,
   isLost: boolean,
-): Promise<void> {
+): Promise<boolean> {
   const { why = [], unproven, taken } = position ?? {};
   const text = why.join("; ");
-  if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}`);
+  if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${farOf(at)}`);
   const switched = switchedIn(session.journal.entries());
   if (switched !== null && isPastReturn(switched))
-    throw new MigrationError("N2I-E390", `${step.name}: ${text}`);
+    throw new MigrationError("N2I-E390", `${step.name}: ${text}${keptOff(at)}`);
   const left: Left[] = [];
-  const isBack = await walkBack(at, session, (some) => left.push(...some));
-  if (left.length > 0 || !isBack)
+  const isBack = await begunBy(at, session, () =>
+    walkBack(at, session, (some) => left.push(...some)),
+  );
+  if (left.length > 0)
     throw new MigrationError(
       "N2I-E301",
-      `node switchover stopped: ${text}; not taken back: ${left.map((one) => one.why).join("; ") || "the rest"}`,
+      `node switchover stopped: ${text}; not taken back: ${left.map((one) => one.why).join("; ")}`,
+      { fix: `Settle what is named, then: ${nextCommand("rollback", { run: run.path, all: true })}` },
     );
-  if (isLost) return sink.note(`${text}: the next spare is tried`);
-  throw new MigrationError(taken === undefined ? "N2I-E389" : "N2I-E381", text);
+  if (!isBack) return false;
+  if (!isLost) throw new MigrationError(taken === undefined ? "N2I-E389" : "N2I-E381", text);
+  sink.note(`${text}: the next spare is tried`);
+  return true;
+}
+
+/** How far the volumes went, by the journal. */
+function farOf({ plan, keptOf }: SwitchAt): string {
+  return keptOf("switchover-volumes").length > 0
+    ? `its volumes are, or may be, of node ${plan.destination} already: nobody may power the source on`
+    : "nothing was moved";
 }
 
 /** @throws MigrationError N2I-E390 where what came of it is not as it should be */
-async function ended(at: SwitchAt, words: SwitchWords, sink: Told): Promise<boolean> {
+async function ended(at: SwitchAt, sink: Told, isOver: boolean): Promise<boolean> {
   const { plan } = at;
-  const faults = (await faultsOf(at)).flatMap(({ what, why }) =>
-    why === null ? [] : [`${what}: ${why}`],
-  );
+  // What became of it since is verify's to say.
+  const facts = isOver ? [] : await faultsOf(at);
+  const faults = facts.flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
   if (faults.length > 0) throw new MigrationError("N2I-E390", faults.join("; "));
-  const [from, to] = [plan.source_name ?? plan.source, plan.destination_name ?? plan.destination];
-  sink.result(
-    `Switchover: instance ${plan.instance_uuid} of ${from} runs on ${to} (${plan.destination}).`,
-  );
+  // Names were swapped by now: the source's is the destination's.
+  const [from, to] = [
+    named(plan.source, plan.failed_name ?? plan.source_name),
+    named(plan.destination, plan.failed_name === null ? plan.destination_name : plan.source_name),
+  ];
+  sink.result(`Switchover: instance ${plan.instance_uuid} of ${from} runs on ${to}.`);
   if (plan.keep_source)
     sink.note(
-      `${from} (${plan.source}) is active still, in maintenance. Its boot file, ${plan.source}/config under http_root, has the secrets of volumes that are another's now: keep it off.`,
+      `Node ${from} is active still, in maintenance. Its boot file, ${plan.source}/config under http_root, has the secrets of volumes that are another's now: keep it off.`,
     );
-  if (words.leaveNova) for (const line of novaCommands(plan)) sink.result(line);
+  if (plan.leave_nova) for (const line of novaCommands(plan)) sink.result(line);
   return true;
 }

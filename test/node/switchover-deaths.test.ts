@@ -28,7 +28,8 @@ const LIMIT = 5000;
 
 const PLAN: Switchover = {
   ...{ id: uuidOf(7, 1), source: SOURCE, destination: SPARE, instance_uuid: uuidOf(9, 1) },
-  ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed", keep_source: false },
+  ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed" },
+  ...{ keep_source: false, leave_nova: false },
   connectors: [uuidOf(6, 1)],
   targets: [uuidOf(5, 1), uuidOf(5, 2)],
 };

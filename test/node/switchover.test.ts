@@ -44,7 +44,7 @@ test("the manual's and README's commands of a switchover do what they say, and n
   const [act = [], status = [], verify = []] = lines.map((line) => line.split(" ").slice(1));
   // What it waits for in a machine room takes its time.
   const ran = await says([...act, "--proof-interval", "0"]);
-  assert.match(ran, /Switchover: instance \S+ of n-1 runs on s-1/);
+  assert.match(ran, /Switchover: instance \S+ of \S+-000000000001 \(n-1-failed-\d{14}\) runs on \S+ \(n-1\)\./);
   assert.match(ran, /Next: nova2ironic verify/);
   told.push(ran, await says(status), await says(verify));
   assert.match(told.at(-2) ?? "", /DONE/);

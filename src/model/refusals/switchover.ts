@@ -49,7 +49,7 @@ export const SWITCHOVER = {
   ),
   "N2I-E388": halfway(
     "the source is not known to be off",
-    "A machine that runs on while another has its volumes destroys them. Nothing was moved.",
+    "A machine that runs on while another has its volumes destroys them.",
     "Pull its power, then run the same command with --source-confirmed-off; or give --fence-command, or rollback.",
   ),
   "N2I-E389": failed(

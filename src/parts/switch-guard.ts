@@ -1,0 +1,118 @@
+import type { SwitchWrite } from "../edge/ironic-rest/switch-calls.ts";
+import type { Stand } from "../edge/openstack/settled.ts";
+import { type JsonObject, objectOf } from "../model/json.ts";
+import { SWITCH_MARK, type SwitchSide } from "../model/switching.ts";
+import { next, type SwitchAt, type SwitchPosition, stays, WAITS } from "./switch-part.ts";
+
+/** States in which a conductor is on its way to another. */
+const PASSING: ReadonlySet<unknown> = new Set([
+  ...["verifying", "cleaning", "clean wait", "deploying", "wait call-back", "deleting"],
+]);
+
+/** A conductor works on it. What failed keeps its target_provision_state: that says nothing. */
+export function isBusy({ reservation, target_power_state, provision_state }: JsonObject): boolean {
+  const has = (one: unknown): boolean => typeof one === "string" && one !== "";
+  return has(reservation) || has(target_power_state) || PASSING.has(provision_state);
+}
+
+/** Its BMC says that it is on; a BMC that is dead leaves an error, or null. */
+export function isLive({ power_state, last_error }: JsonObject): boolean {
+  return power_state === "power on" && (last_error ?? null) === null;
+}
+
+/** Its BMC says that it is off. */
+export function isOff({ power_state, last_error }: JsonObject): boolean {
+  return power_state === "power off" && (last_error ?? null) === null;
+}
+
+/** @param body of the PUT; `target` says to which state */
+export function powerWrite(
+  { calls }: SwitchAt,
+  node: string,
+  body: { readonly target: string; readonly timeout?: number },
+): SwitchWrite {
+  let told = false;
+  return {
+    what: `${body.target} of node ${node}`,
+    async look(): Promise<Stand> {
+      const { target_power_state } = await calls.node(node);
+      // Of a call whose answer was lost.
+      const isTaken = told && typeof target_power_state === "string";
+      told = true;
+      return isTaken ? "made" : "open";
+    },
+    ...{ method: "PUT", path: `/v1/nodes/${node}/states/power`, body },
+  };
+}
+
+const REASON = "nova2ironic switchover";
+
+/** The reason of the maintenance in which a source is left. */
+export function reasonFor({ id, destination }: SwitchAt["plan"]): string {
+  return `${REASON} ${id} to ${destination}`;
+}
+
+/** Whether somebody but its BMC said that the source is off, when that was proved last. */
+export function isFenced({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
+  return keptOf("switchover-power").at(-1)?.proof !== undefined;
+}
+
+/** Why the nodes are not this switchover's any more; null where both have its mark. */
+export async function unmarked(
+  { calls, plan }: SwitchAt,
+  sides: readonly SwitchSide[] = ["source", "destination"],
+): Promise<string | null> {
+  for (const side of sides) {
+    const found = objectOf((await calls.node(plan[side])).extra)[SWITCH_MARK];
+    if (found !== plan.id)
+      return `node ${plan[side]} is not marked by this switchover any more: extra.${SWITCH_MARK}`;
+  }
+  return null;
+}
+
+/** Why the source is not left alone any more; null where it is. */
+export function unkept({ plan }: SwitchAt, source: JsonObject): string | null {
+  return source.maintenance === true && source.maintenance_reason === reasonFor(plan)
+    ? null
+    : `node ${plan.source} is not in the maintenance of this switchover any more`;
+}
+
+/** Whether each volume that moves is of one of the two nodes. */
+export async function areVolumesOf({ calls, plan }: SwitchAt, side: SwitchSide): Promise<boolean> {
+  for (const kind of ["targets", "connectors"] as const)
+    for (const uuid of plan[kind])
+      if ((await calls.ownerOf(kind, uuid)) !== plan[side]) return false;
+  return true;
+}
+
+/**
+ * Asks the source's BMC once more, right before what must not happen while the machine is on: in maintenance Ironic
+ * does not look by itself, and `power off` of a machine that is off only asks.
+ *
+ * @returns of `look`: null where it is off now. `again` forgets that
+ */
+export function offGuard(at: SwitchAt) {
+  const { calls, plan, fence } = at;
+  const id = plan.source;
+  let isAsked = false;
+  const unproven = (why: string): SwitchPosition => ({ ...stays(why), unproven: true });
+  return {
+    async look(image: JsonObject): Promise<SwitchPosition | null> {
+      const node = await calls.node(id);
+      if (isBusy(node)) return WAITS;
+      const why = unkept(at, node) ?? (await unmarked(at));
+      if (why !== null) return stays(why);
+      if (isLive(node)) return unproven(`node ${id} is on again`);
+      if (!isAsked)
+        return next([powerWrite(at, id, { target: "power off" })], image, () => {
+          isAsked = true;
+        });
+      if (isOff(node) || fence.counts) return null;
+      const says = `power_state is ${String(node.power_state ?? null)}, last_error ${String(node.last_error ?? null)}`;
+      return unproven(`node ${id} is not known to be off: ${says}`);
+    },
+    again(): void {
+      isAsked = false;
+    },
+  };
+}

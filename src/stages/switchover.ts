@@ -23,7 +23,13 @@ import { inRun } from "./run.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { decide, type SwitchAsked } from "./switchover-plan.ts";
-import { checkSwitches, checkSwitchPlace, isPastReturn, named, switchedIn } from "./switchover-run.ts";
+import {
+  checkSwitches,
+  checkSwitchPlace,
+  isPastReturn,
+  named,
+  switchedIn,
+} from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
 import {
   type Halted,
@@ -151,7 +157,8 @@ async function perform(words: SwitchWords, first: Switchover, acting: Acting): P
   const { run, place, session, sink, shows } = acting;
   await session.begin(SWITCHOVER, { address: place.service.identity.address });
   await rememberGiven(run, "node", words, true);
-  const isOver = switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
+  const isOver =
+    switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
   let plan = first;
   for (let tries = 1; ; tries += 1) {
     const at = switchAt(place.service, plan, session.journal.entries, {
@@ -250,7 +257,9 @@ async function failed(
     throw new MigrationError(
       "N2I-E301",
       `node switchover stopped: ${text}; not taken back: ${left.map((one) => one.why).join("; ")}`,
-      { fix: `Settle what is named, then: ${nextCommand("rollback", { run: run.path, all: true })}` },
+      {
+        fix: `Settle what is named, then: ${nextCommand("rollback", { run: run.path, all: true })}`,
+      },
     );
   if (!isBack) return false;
   if (!isLost) throw new MigrationError(taken === undefined ? "N2I-E389" : "N2I-E381", text);

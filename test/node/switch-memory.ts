@@ -12,6 +12,8 @@ export interface Machine {
   soft: boolean;
   /** Its operating system does so. */
   obeys: boolean;
+  /** Its BMC says that it did what it was told, and the machine stays on. */
+  stuck?: true;
 }
 
 /** An Ironic in memory whose machines can be switched, deployed and cleared. */
@@ -147,6 +149,7 @@ function powered(held: Held, node: Body, { target }: JsonObject): Says {
   const done = (): void => {
     Object.assign(node, { reservation: null, target_power_state: null });
     const on = target === "power on";
+    if (machine.stuck && !on) return;
     if (machine.dead || (target === "soft power off" && !machine.obeys)) {
       node.last_error = `Failed to change power state to '${String(target)}'`;
       return;
@@ -154,6 +157,7 @@ function powered(held: Held, node: Body, { target }: JsonObject): Says {
     node.power_state = on ? "power on" : "power off";
     if (machine.on === on) return;
     machine.on = on;
+    if (on) booted(held, uuid);
     held.told.push(
       `${String(node.name)} ${target === "soft power off" ? "soft" : on ? "on" : "off"}`,
     );
@@ -161,6 +165,14 @@ function powered(held: Held, node: Body, { target }: JsonObject): Says {
   };
   held.next.set(uuid, [() => undefined, done]);
   return { status: 202, text: "" };
+}
+
+/** What a machine that goes on mounts: nothing that another which is on has. */
+function booted({ files, machines, told }: Held, uuid: string): void {
+  for (const [other, volumes] of files)
+    if (other !== uuid && machines.get(other)?.on === true)
+      for (const one of volumes)
+        if (files.get(uuid)?.includes(one) === true) told.push(`${one} is mounted twice`);
 }
 
 const GOES: { readonly [target: string]: readonly [from: readonly string[], through: string] } = {
@@ -194,6 +206,7 @@ function provisioned(held: Held, node: Body, target: string): Says {
       );
       if (!machine.on) held.told.push(`${String(node.name)} on`);
       machine.on = true;
+      booted(held, uuid);
       Object.assign(node, { power_state: "power on", provision_state: "active" });
     },
     deleted() {

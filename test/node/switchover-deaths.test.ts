@@ -1,113 +1,11 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
-import { openRun, type RunFolder } from "../../src/edge/disk/run-folder.ts";
-import { openService, type RestService } from "../../src/edge/ironic-rest/service.ts";
-import { pauseShorter } from "../../src/edge/openstack/passing.ts";
-import { cloudOf } from "../../src/edge/openstack/settings.ts";
-import type { WindowSession } from "../../src/engine/window.ts";
-import type { Left } from "../../src/model/change.ts";
-import { type Fenced, SWITCH_MARK, type Switchover } from "../../src/model/switching.ts";
-import { loadMappings } from "../../src/stages/documents.ts";
+import { SWITCH_MARK } from "../../src/model/switching.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
-import { faultsOf } from "../../src/stages/switchover-verify.ts";
-import { type Halted, switchAt, walkBack, walkForward } from "../../src/stages/switchover-walk.ts";
-import { during } from "../engine/on-journal.ts";
-import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "./in-memory.ts";
-import {
-  addPair,
-  SOURCE,
-  SPARE,
-  type Switchable,
-  switchable,
-  switchedDump,
-} from "./switch-memory.ts";
-
-const LIMIT = 5000;
-
-const PLAN: Switchover = {
-  ...{ id: uuidOf(7, 1), source: SOURCE, destination: SPARE, instance_uuid: uuidOf(9, 1) },
-  ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed" },
-  ...{ keep_source: false, leave_nova: false },
-  connectors: [uuidOf(6, 1)],
-  targets: [uuidOf(5, 1), uuidOf(5, 2)],
-};
-
-interface Scene {
-  readonly cloud: Switchable;
-  readonly service: RestService;
-  readonly run: RunFolder;
-}
-
-async function scene(t: TestContext): Promise<Scene> {
-  pauseShorter(0);
-  t.after(() => pauseShorter(1));
-  const cloud = await switchable(t);
-  addPair(cloud);
-  const { releases, rest } = await loadMappings();
-  const place = cloudOf(new Map([["endpoint", cloud.ironic]]), "OS_*");
-  const service = await openService(place, releases, rest, undefined, LIMIT);
-  t.after(service.session.close);
-  return { cloud, service, run: await openRun(privateFolder(t), { create: true }) };
-}
-
-interface Way {
-  readonly plan?: Switchover;
-  /** Entries of the journal until it dies. */
-  readonly lines?: number;
-  readonly fence?: Fenced;
-}
-
-/** A second passes whenever somebody looks. */
-function clock(): () => number {
-  let now = 0;
-  return () => (now += 1000);
-}
-
-/** Lines of the journal before the spare is deployed: a beginning and an end for each step. */
-const CLAIMED = 18;
-
-const times = { soft: 600_000, interval: 5000, proof: 20_000 };
-
-async function forward({ service, run }: Scene, { plan = PLAN, lines, fence }: Way = {}) {
-  let halted: Halted = null;
-  const states: string[] = [];
-  await during(
-    run,
-    async (session) => {
-      const at = atOf(service, plan, session);
-      const fenced = async (): Promise<Fenced | null> => Promise.resolve(fence ?? null);
-      halted = await walkForward(at, session, (state) => states.push(state), fenced);
-    },
-    lines,
-  );
-  return { halted: halted as Halted, states };
-}
-
-function atOf(service: RestService, plan: Switchover, session: WindowSession) {
-  return switchAt(service, plan, session.journal.entries, { times, now: clock() });
-}
-
-async function back({ service, run }: Scene, lines?: number): Promise<readonly string[]> {
-  const left: Left[] = [];
-  await during(
-    run,
-    async (session) => {
-      const plan = switchedIn(session.journal.entries())?.plan;
-      if (plan === undefined) return;
-      await walkBack(atOf(service, plan, session), session, (some) => left.push(...some));
-    },
-    lines,
-  );
-  return left.map(({ why }) => why);
-}
-
-async function faults({ service, run }: Scene): Promise<readonly string[]> {
-  const { entries } = await readJournal(run);
-  const at = switchAt(service, PLAN, () => entries);
-  return (await faultsOf(at)).flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
-}
+import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
+import { back, CLAIMED, faults, forward, PLAN, SAID, scene } from "./switch-scene.ts";
 
 test("an instance goes on on a spare: one soft off, one power on, and nothing of it is left on the source", async (t) => {
   const at = await scene(t);
@@ -151,12 +49,15 @@ test("the source is off before it is in maintenance, and connectors move before 
     );
   assert.deepEqual(writes, [
     ...["PATCH /v1/nodes/SRC", "PATCH /v1/nodes/DST", "PUT /v1/nodes/DST/states/provision"],
-    ...["PUT /v1/nodes/SRC/states/power", "PUT /v1/nodes/SRC/maintenance", "PATCH /v1/nodes/SRC"],
+    // Asked twice for the proof, and again before each step that depends on it.
+    ...["PUT /v1/nodes/SRC/states/power", "PUT /v1/nodes/SRC/states/power"],
+    ...["PUT /v1/nodes/SRC/maintenance", "PATCH /v1/nodes/SRC", "PUT /v1/nodes/SRC/states/power"],
     ...["PATCH /v1/volume/connectors", "PATCH /v1/volume/targets", "PATCH /v1/volume/targets"],
     ...["DELETE /v1/nodes/SRC/vifs", "POST /v1/nodes/DST/vifs"],
     ...["DELETE /v1/nodes/SRC/vifs", "POST /v1/nodes/DST/vifs"],
     ...["PATCH /v1/nodes/SRC", "PATCH /v1/nodes/DST", "PATCH /v1/nodes/DST"],
-    ...["PUT /v1/nodes/DST/states/provision", "PUT /v1/nodes/DST/states/provision"],
+    ...["PUT /v1/nodes/DST/states/provision", "PUT /v1/nodes/SRC/states/power"],
+    "PUT /v1/nodes/DST/states/provision",
     ...["POST /v1/allocations", "PATCH /v1/nodes/DST"],
     ...["PATCH /v1/nodes/SRC", "PUT /v1/nodes/SRC/states/provision"],
     ...["PATCH /v1/nodes/DST", "PATCH /v1/nodes/SRC"],
@@ -232,8 +133,8 @@ test("a BMC that is dead moves nothing until somebody else says that the source 
     ...{ power_state: null, maintenance: true, maintenance_reason: "it does not answer" },
     fault: "power failure",
   });
-  const fence = { proof: "--source-confirmed-off", by: "somebody" };
-  assert.equal((await forward(at, { fence })).halted, null);
+  machine.on = false;
+  assert.equal((await forward(at, { fence: SAID })).halted, null);
   const source = at.cloud.nodes.get(SOURCE);
   assert.deepEqual(
     [source?.provision_state, source?.fault, source?.maintenance, source?.automated_clean],
@@ -267,7 +168,9 @@ test("what somebody changed since is left and told, and the source stays off wit
   assert.deepEqual(await back(at), [
     `description of node ${SPARE} was changed by somebody else`,
     `volume target ${uuidOf(5, 2)} is of node ${uuidOf(1, 99)}`,
-    `node ${SOURCE} is not powered on: not all of its volumes are back`,
+    `node ${SOURCE} has no instance again: not all of its volumes are back`,
+    `node ${SOURCE} stays in maintenance: not all of its volumes are back`,
+    `node ${SOURCE} is not powered on: not all volumes of the source are back`,
   ]);
   assert.equal(spare.description, "mine now");
   assert.equal(at.cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE, "what can be is back");

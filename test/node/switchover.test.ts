@@ -44,7 +44,10 @@ test("the manual's and README's commands of a switchover do what they say, and n
   const [act = [], status = [], verify = []] = lines.map((line) => line.split(" ").slice(1));
   // What it waits for in a machine room takes its time.
   const ran = await says([...act, "--proof-interval", "0"]);
-  assert.match(ran, /Switchover: instance \S+ of \S+-000000000001 \(n-1-failed-\d{14}\) runs on \S+ \(n-1\)\./);
+  assert.match(
+    ran,
+    /Switchover: instance \S+ of \S+-000000000001 \(n-1-failed-\d{14}\) runs on \S+ \(n-1\)\./,
+  );
   assert.match(ran, /Next: nova2ironic verify/);
   told.push(ran, await says(status), await says(verify));
   assert.match(told.at(-2) ?? "", /DONE/);
@@ -115,4 +118,56 @@ test("a step that is refused before the spare is deployed is taken back, with th
   assert.match(ran.err, /N2I-E389 .*not today/);
   assert.equal(switchedDump(cloud), before);
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+});
+
+test("what breaks once the nodes are marked leaves the switchover halfway", async (t) => {
+  const { cloud, how, own } = await scene(t);
+  cloud.use((call) =>
+    call === `GET /v1/nodes/${SOURCE}/vifs`
+      ? { done: false, says: { status: 200, text: "[]" } }
+      : null,
+  );
+  const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
+  assert.equal(ran.status, 5, ran.err);
+  assert.match(ran.err, /N2I-E301 .*node switchover stopped.*N2I-E212/);
+  cloud.use(() => null);
+  assert.equal((await run(["node", "switchover", "n-1", "s-1", ...own], how)).status, 0);
+});
+
+test("a spare that another switchover marked last is left to it, and the next one is taken", async (t) => {
+  const { cloud, how, own } = await scene(t);
+  const [first, next] = [cloud.nodes.get(SPARE) ?? {}, uuidOf(1, 12)];
+  cloud.nodes.set(next, { ...structuredClone(first), uuid: next, name: "s-2" });
+  cloud.machines.set(next, { on: false, dead: false, soft: true, obeys: true });
+  cloud.ports.set(uuidOf(2, 9), {
+    ...structuredClone(cloud.ports.get(uuidOf(2, 1)) ?? {}),
+    ...{ uuid: uuidOf(2, 9), node_uuid: next, address: "52:54:00:00:00:09" },
+  });
+  let marked = false;
+  cloud.use((call) => {
+    if (marked && call === `GET /v1/nodes/${SPARE}`)
+      first.extra = { own: true, nova2ironic_switchover: "another's" };
+    marked ||= call === `PATCH /v1/nodes/${SPARE}`;
+    return null;
+  });
+  const ran = await run(["node", "switchover", "n-1", ...own], how);
+  assert.equal(ran.status, 0, ran.err);
+  assert.match(ran.err, /in switchover another's: .* the next spare is tried/);
+  assert.match(ran.out + ran.err, new RegExp(`runs on ${next} \\(n-1\\)`));
+  assert.deepEqual(first.extra, { own: true, nova2ironic_switchover: "another's" });
+});
+
+test("the site's fence is given the source's uuid, and is asked only where its BMC is dead", async (t) => {
+  const { cloud, how, own, path } = await scene(t);
+  const [fence, heard] = [`${path}-fence`, `${path}-heard`];
+  writeFileSync(fence, `#!/bin/sh\necho "$1 $NOVA2IRONIC_NODE_NAME" >>${heard}\n`, { mode: 0o700 });
+  Object.assign(cloud.machines.get(SOURCE) ?? {}, { dead: true, on: false });
+  const words = ["--proof-timeout", "0", "--fence-command", fence, "--leave-nova"];
+  const ran = await run(["node", "switchover", "n-1", ...own, ...words], how);
+  assert.equal(ran.status, 0, ran.err);
+  assert.equal(readFileSync(heard, "utf8"), `${SOURCE} n-1\n`);
+  // A finished one is not compared again, and still prints what it owes.
+  const again = await run(["node", "switchover", "n-1", ...own], how);
+  assert.equal(again.status, 0, again.err);
+  assert.match(again.out, /UPDATE instances/);
 });

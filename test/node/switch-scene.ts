@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import { openRun, type RunFolder } from "../../src/edge/disk/run-folder.ts";
+import { openService, type RestService } from "../../src/edge/ironic-rest/service.ts";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { cloudOf } from "../../src/edge/openstack/settings.ts";
+import type { WindowSession } from "../../src/engine/window.ts";
+import type { Left } from "../../src/model/change.ts";
+import {
+  type Fenced,
+  SWITCH_MARK,
+  type Switchover,
+  type SwitchStepName,
+} from "../../src/model/switching.ts";
+import { loadMappings } from "../../src/stages/documents.ts";
+import { switchedIn } from "../../src/stages/switchover-run.ts";
+import { faultsOf } from "../../src/stages/switchover-verify.ts";
+import { type Halted, switchAt, walkBack, walkForward } from "../../src/stages/switchover-walk.ts";
+import { during } from "../engine/on-journal.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { refuses, uuidOf } from "./in-memory.ts";
+import {
+  addPair,
+  type Machine,
+  SOURCE,
+  SPARE,
+  type Switchable,
+  switchable,
+  switchedDump,
+} from "./switch-memory.ts";
+
+const LIMIT = 5000;
+
+export const PLAN: Switchover = {
+  ...{ id: uuidOf(7, 1), source: SOURCE, destination: SPARE, instance_uuid: uuidOf(9, 1) },
+  ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed" },
+  ...{ keep_source: false, leave_nova: false },
+  connectors: [uuidOf(6, 1)],
+  targets: [uuidOf(5, 1), uuidOf(5, 2)],
+};
+
+export interface Scene {
+  readonly cloud: Switchable;
+  readonly service: RestService;
+  readonly run: RunFolder;
+}
+
+export async function scene(t: TestContext): Promise<Scene> {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const cloud = await switchable(t);
+  addPair(cloud);
+  const { releases, rest } = await loadMappings();
+  const place = cloudOf(new Map([["endpoint", cloud.ironic]]), "OS_*");
+  const service = await openService(place, releases, rest, undefined, LIMIT);
+  t.after(service.session.close);
+  return { cloud, service, run: await openRun(privateFolder(t), { create: true }) };
+}
+
+interface Way {
+  readonly plan?: Switchover;
+  /** Entries of the journal until it dies. */
+  readonly lines?: number;
+  /** It dies when this step is about to begin. */
+  readonly until?: SwitchStepName;
+  readonly fence?: Fenced;
+}
+
+/** A second passes whenever somebody looks. */
+function clock(): () => number {
+  let now = 0;
+  return () => (now += 1000);
+}
+
+/** Lines of the journal before the spare is deployed: a beginning and an end for each step. */
+export const CLAIMED = 19;
+
+export const SAID: Fenced = { proof: "--source-confirmed-off", by: "somebody" };
+
+const times = { soft: 600_000, interval: 5000, proof: 20_000 };
+
+export async function forward(
+  { service, run }: Scene,
+  { plan = PLAN, lines, until, fence }: Way = {},
+) {
+  let halted: Halted = null;
+  const states: string[] = [];
+  await during(
+    run,
+    async (given) => {
+      const append: typeof given.journal.append = (entry) =>
+        entry.do === "start" && entry.part === until
+          ? Promise.reject(new Error("died"))
+          : given.journal.append(entry);
+      const session = { ...given, journal: { ...given.journal, append } };
+      const at = atOf(service, plan, session);
+      const fenced = async (): Promise<Fenced | null> => Promise.resolve(fence ?? null);
+      halted = await walkForward(at, session, (state) => states.push(state), fenced);
+    },
+    lines,
+  );
+  return { halted: halted as Halted, states };
+}
+
+function atOf(service: RestService, plan: Switchover, session: WindowSession) {
+  return switchAt(service, plan, session.journal.entries, { times, now: clock() });
+}
+
+export async function back({ service, run }: Scene, lines?: number): Promise<readonly string[]> {
+  const left: Left[] = [];
+  await during(
+    run,
+    async (session) => {
+      const plan = switchedIn(session.journal.entries())?.plan;
+      if (plan === undefined) return;
+      await walkBack(atOf(service, plan, session), session, (some) => left.push(...some));
+    },
+    lines,
+  );
+  return left.map(({ why }) => why);
+}
+
+export async function faults({ service, run }: Scene): Promise<readonly string[]> {
+  const { entries } = await readJournal(run);
+  const at = switchAt(service, PLAN, () => entries);
+  return (await faultsOf(at)).flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
+}

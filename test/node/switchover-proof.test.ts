@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { refuses, uuidOf } from "./in-memory.ts";
+import { type Machine, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
+import { back, forward, SAID, type Scene, scene } from "./switch-scene.ts";
+
+/** A source whose BMC is dead and whose power somebody pulled. */
+function pulled({ cloud }: Scene): Machine {
+  const machine = cloud.machines.get(SOURCE);
+  assert.ok(machine !== undefined);
+  return Object.assign(machine, { dead: true, on: false });
+}
+
+const ownerOf = ({ cloud }: Scene): unknown => cloud.targets.get(uuidOf(5, 1))?.node_uuid;
+
+test("that somebody saw the source off counts for his command alone: the next asks its BMC again", async (t) => {
+  const at = await scene(t);
+  const machine = pulled(at);
+  await forward(at, { fence: SAID, until: "switchover-volumes" });
+  const { halted } = await forward(at);
+  assert.equal(halted?.position?.unproven, true, "and wants the word again");
+  assert.equal(ownerOf(at), SOURCE);
+  // Somebody repairs it overnight, and it starts.
+  Object.assign(machine, { dead: false, on: true });
+  assert.equal((await forward(at)).halted, null);
+  assert.deepEqual(at.cloud.told, ["n-1 off", "n-1 on"]);
+});
+
+test("a BMC that says on without an error outranks whoever saw the source off", async (t) => {
+  const at = await scene(t);
+  const machine = at.cloud.machines.get(SOURCE);
+  Object.assign(machine ?? {}, { soft: false, stuck: true });
+  const { halted } = await forward(at, { fence: SAID });
+  assert.equal(halted?.position?.unproven, true);
+  assert.equal(halted.step.name, "switchover-power");
+  assert.equal(ownerOf(at), SOURCE);
+});
+
+/** Calls that bring the spare to another state: manage, provide, active. */
+const PROVISION = `PUT /v1/nodes/${SPARE}/states/provision`;
+
+/** One that got as far as `provide`. */
+async function provided(t: TestContext): Promise<Scene> {
+  const at = await scene(t);
+  let calls = 0;
+  at.cloud.use((call) => {
+    if (call === PROVISION) calls += 1;
+    return call === PROVISION && calls === 3
+      ? { done: false, says: refuses(400, "not today") }
+      : null;
+  });
+  const { halted } = await forward(at);
+  assert.match(halted?.position?.why.join() ?? "", /not today/);
+  assert.equal(at.cloud.nodes.get(SPARE)?.provision_state, "available");
+  at.cloud.use(() => null);
+  return at;
+}
+
+test("a source that is on again before the spare is made active is powered off, and proved so", async (t) => {
+  const at = await provided(t);
+  const machine = at.cloud.machines.get(SOURCE);
+  // In maintenance Ironic does not see it.
+  Object.assign(machine ?? {}, { on: true });
+  assert.equal((await forward(at)).halted, null);
+  assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1-failed off", "n-1 on"]);
+});
+
+test("no spare is made active while the source is not known to be off, or a volume is not the spare's", async (t) => {
+  const at = await provided(t);
+  const machine = at.cloud.machines.get(SOURCE);
+  Object.assign(machine ?? {}, { on: true, dead: true });
+  assert.equal((await forward(at)).halted?.position?.unproven, true);
+  Object.assign(machine ?? {}, { dead: false });
+  Object.assign(at.cloud.targets.get(uuidOf(5, 2)) ?? {}, { node_uuid: SOURCE });
+  const { halted } = await forward(at);
+  assert.match(halted?.position?.why.join() ?? "", /^not all volumes that it boots from are of/);
+  assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1-failed off"]);
+});
+
+test("a source that is switched on amid the same command is off before volumes move, and before active", async (t) => {
+  for (const [call, told] of [
+    [`PUT /v1/nodes/${SOURCE}/maintenance`, ["n-1 soft", "n-1 off", "n-1 on"]],
+    [`POST /v1/nodes/${SPARE}/vifs`, ["n-1 soft", "n-1-failed off", "n-1 on"]],
+  ] as const) {
+    const at = await scene(t);
+    at.cloud.use((made) => {
+      if (made === call) Object.assign(at.cloud.machines.get(SOURCE) ?? {}, { on: true });
+      return null;
+    });
+    assert.equal((await forward(at)).halted, null);
+    assert.deepEqual(at.cloud.told, told);
+  }
+});
+
+test("a rollback whose volumes cannot go back gives a fenced source nothing back, and never powers it on", async (t) => {
+  const at = await scene(t);
+  const before = switchedDump(at.cloud);
+  const machine = pulled(at);
+  at.cloud.use((call) =>
+    call === `DELETE /v1/nodes/${SOURCE}/vifs/${uuidOf(3, 1)}`
+      ? { done: false, says: refuses(400, "not now") }
+      : null,
+  );
+  assert.match((await forward(at, { fence: SAID })).halted?.position?.why.join() ?? "", /not now/);
+  at.cloud.use(() => null);
+  assert.deepEqual(await back(at), [
+    `volumes cannot go back while Ironic does not have node ${SOURCE} 'power off': it is power on`,
+    `node ${SOURCE} has no instance again: not all of its volumes are back`,
+    `node ${SOURCE} stays in maintenance: not all of its volumes are back`,
+    `node ${SOURCE} is not powered on: not all volumes of the source are back`,
+  ]);
+  const source = at.cloud.nodes.get(SOURCE);
+  assert.deepEqual([source?.maintenance, source?.instance_uuid], [true, null]);
+  assert.equal(ownerOf(at), SPARE);
+  // Its BMC is repaired.
+  machine.dead = false;
+  Object.assign(source ?? {}, { power_state: "power off", last_error: null });
+  assert.deepEqual(await back(at), [
+    `node ${SOURCE} was on before; power it on by hand: its power was cut by hand`,
+  ]);
+  assert.deepEqual(at.cloud.told, []);
+  machine.on = true;
+  Object.assign(source ?? {}, { power_state: "power on" });
+  assert.deepEqual(await back(at), []);
+  assert.equal(switchedDump(at.cloud), before);
+});
+
+test("a rollback tries once to power a source on whose BMC died", async (t) => {
+  const at = await scene(t);
+  await forward(at, { until: "switchover-volumes" });
+  const machine = at.cloud.machines.get(SOURCE);
+  Object.assign(machine ?? {}, { dead: true });
+  at.cloud.calls.length = 0;
+  assert.deepEqual(await back(at), [
+    `node ${SOURCE} was on before; power it on by hand: Failed to change power state to 'power on'`,
+  ]);
+  const tried = at.cloud.calls.filter((call) => call === `PUT /v1/nodes/${SOURCE}/states/power`);
+  assert.equal(tried.length, 1);
+});
+
+test("nothing is done to nodes that lost their mark, or whose maintenance is another's", async (t) => {
+  for (const [change, why] of [
+    [{ extra: {} }, /is not marked by this switchover any more/],
+    [{ maintenance_reason: "mine" }, /is not in the maintenance of this switchover any more/],
+  ] as const) {
+    const at = await scene(t);
+    await forward(at, { until: "switchover-volumes" });
+    Object.assign(at.cloud.nodes.get(SOURCE) ?? {}, change);
+    assert.match((await forward(at)).halted?.position?.why.join() ?? "", why);
+    assert.equal(ownerOf(at), SOURCE);
+  }
+});

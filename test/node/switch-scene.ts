@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../../src/edge/disk/run-folder.ts";
@@ -7,28 +6,15 @@ import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { cloudOf } from "../../src/edge/openstack/settings.ts";
 import type { WindowSession } from "../../src/engine/window.ts";
 import type { Left } from "../../src/model/change.ts";
-import {
-  type Fenced,
-  SWITCH_MARK,
-  type Switchover,
-  type SwitchStepName,
-} from "../../src/model/switching.ts";
+import type { Fenced, Switchover, SwitchStepName } from "../../src/model/switching.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { faultsOf } from "../../src/stages/switchover-verify.ts";
 import { type Halted, switchAt, walkBack, walkForward } from "../../src/stages/switchover-walk.ts";
 import { during } from "../engine/on-journal.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { refuses, uuidOf } from "./in-memory.ts";
-import {
-  addPair,
-  type Machine,
-  SOURCE,
-  SPARE,
-  type Switchable,
-  switchable,
-  switchedDump,
-} from "./switch-memory.ts";
+import { uuidOf } from "./in-memory.ts";
+import { addPair, SOURCE, SPARE, type Switchable, switchable } from "./switch-memory.ts";
 
 const LIMIT = 5000;
 

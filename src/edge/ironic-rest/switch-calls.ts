@@ -1,7 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
-import { listed, tellsOf } from "./look.ts";
+import { tellsOf } from "./look.ts";
 import type { RestService } from "./service.ts";
 
 /** A change by one call, which is looked at before each try. */
@@ -54,6 +54,12 @@ export function switchCalls(
     if (!isObject(body) || !tellsOf(body, uuid)) throw strange(path);
     return body;
   }
+  /** What is no list is not an empty one: a volume or a VIF would stay behind untold. */
+  async function whole(path: string, name: string): Promise<readonly Json[]> {
+    const body = await service.ask(path);
+    if (!isObject(body) || !Array.isArray(body[name])) throw strange(path);
+    return body[name];
+  }
   return {
     async node(uuid) {
       const body = await one(`/v1/nodes/${uuid}`, uuid);
@@ -67,10 +73,10 @@ export function switchCalls(
     },
     async volumesOf(kind, node) {
       const path = `/v1/volume/${kind}?node=${node}&fields=uuid`;
-      return listed(await service.ask(path), kind).map((body) => wordIn(body, "uuid"));
+      return (await whole(path, kind)).map((body) => wordIn(body, "uuid"));
     },
     async vifs(node) {
-      const all = listed(await service.ask(`/v1/nodes/${node}/vifs`), "vifs");
+      const all = await whole(`/v1/nodes/${node}/vifs`, "vifs");
       return all.map((body) => wordIn(body, "id"));
     },
     allocation: (uuid) => one(`/v1/allocations/${uuid}`, uuid),

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
+import { field, patchOf } from "./switch-fields.ts";
 import { areVolumesOf, isBusy, isFenced, offGuard, powerWrite, unkept } from "./switch-guard.ts";
 import { next, REACHED, type SwitchAt, type SwitchStep, stays, WAITS } from "./switch-part.ts";
 import { provisionWrite } from "./switch-power.ts";
@@ -80,19 +81,15 @@ export function clearStep(at: SwitchAt): SwitchStep {
       const why = unkept(at, node);
       if (why !== null) return stays(why);
       if (told) return stays(`node ${id} is ${state}: ${String(last_error)}`);
+      // Afterwards nobody can look at what the instance had.
+      const faults = await calls.invalid(plan.destination);
+      if (faults.length > 0)
+        return stays(`node ${plan.destination} does not validate: ${faults.join("; ")}`);
       const left = await calls.volumesOf("targets", id);
       if (left.length > 0) return stays(`node ${id} has volume targets: ${left.join(", ")}`);
       if (automated_clean !== false)
         return next(
-          [
-            {
-              what: `PATCH of node ${id}`,
-              look: async () =>
-                (await calls.node(id)).automated_clean === false ? "made" : "open",
-              ...{ method: "PATCH", path: `/v1/nodes/${id}` },
-              body: [{ op: "add", path: "/automated_clean", value: false }],
-            },
-          ],
+          [patchOf(at, "source", [field("source", ["automated_clean"], automated_clean, false)])],
           kept,
         );
       return next([provisionWrite(at, id, "deleted", [state])], kept, () => {

@@ -234,7 +234,7 @@ export function releaseStep(at: SwitchAt): SwitchStep {
   };
 }
 
-function field(
+export function field(
   side: SwitchSide,
   path: NodeField["path"],
   before: Json | undefined,
@@ -294,7 +294,8 @@ async function compared(
 /** Ironic 21.4 answers 500 to its removal. */
 const NULLED = "automated_clean";
 
-function patchOf(
+/** One PATCH of one node; removing a field is adding null where Ironic wants it so. */
+export function patchOf(
   { calls, plan }: SwitchAt,
   side: SwitchSide,
   changes: readonly NodeField[],

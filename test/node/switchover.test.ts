@@ -120,6 +120,22 @@ test("a step that is refused before the spare is deployed is taken back, with th
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
 });
 
+test("a spare that does not validate is said before the source is cleared", async (t) => {
+  const { cloud, how, own } = await scene(t);
+  const text = JSON.stringify({ boot: { result: false, reason: "no iPXE file" } });
+  cloud.use((call) =>
+    call === `GET /v1/nodes/${SPARE}/validate`
+      ? { done: false, says: { status: 200, text } }
+      : null,
+  );
+  const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
+  assert.equal(ran.status, 5, ran.err);
+  assert.match(ran.err, /N2I-E390 .*does not validate: .*no iPXE file/s);
+  assert.equal(cloud.nodes.get(SOURCE)?.provision_state, "active");
+  cloud.use(() => null);
+  assert.equal((await run(["node", "switchover", "n-1", "s-1", ...own], how)).status, 0);
+});
+
 test("what breaks once the nodes are marked leaves the switchover halfway", async (t) => {
   const { cloud, how, own } = await scene(t);
   cloud.use((call) =>

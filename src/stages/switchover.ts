@@ -64,7 +64,7 @@ interface SwitchShows {
 type Told = Pick<Sink, "say" | "note" | "result">;
 
 /**
- * Lets the instance of one machine go on on a spare: its volumes, VIFs and name move there. The same words go on
+ * Lets the instance of one machine continue on a spare: its volumes, VIFs and name move there. The same words go on
  * where it was stopped. What is refused before the spare is deployed is taken back at once.
  *
  * @returns whether it came to its end; false where somebody asked to stop

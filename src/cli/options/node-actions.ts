@@ -72,7 +72,7 @@ export const NODE_ACTIONS = {
   },
   switchover: {
     describe:
-      "let the instance of a machine that boots from volumes go on on a spare; DST or the first spare that fits",
+      "let the instance of a machine that boots from volumes continue on a spare; DST or the first spare that fits",
     needs: ["run", "machine"],
     options: {
       ...RUN,

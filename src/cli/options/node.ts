@@ -29,7 +29,7 @@ const NAME: Positional = [
 export const nodeOptions: Declared = {
   command: "node <action> [machine] [name]",
   describe:
-    "Give machines that run already their server record; list spares; let an instance go on on one",
+    "Give machines that run already their server record; list spares; let an instance continue on one",
   positional: [
     ["action", { type: "string", choices: ACTIONS, describe: ACTIONS.join(", ") }],
     MACHINE,

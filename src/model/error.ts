@@ -46,3 +46,10 @@ export function systemCode(cause: unknown): string | null {
     ? cause.code
     : null;
 }
+
+/** `no such file or directory (ENOENT)`: the system's words without call and path. */
+export function systemWords(cause: unknown): string {
+  if (!(cause instanceof Error)) return "unknown failure";
+  const [, code, what] = /^([A-Z0-9]+): (.*?), /.exec(cause.message) ?? [];
+  return what === undefined ? "the name is not one a file can have" : `${what} (${code})`;
+}

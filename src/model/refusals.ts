@@ -32,8 +32,8 @@ export const REFUSALS = {
     "Use mysql://user@host/db, postgresql://user@host/db or sqlite:////absolute/path.",
   ),
   "N2I-E103": usage(
-    "a mapping or site document is malformed",
-    "A rule that is not understood would lose or invent data.",
+    "a document is malformed",
+    "What is not understood in a mapping, a site document or a list would lose or invent data.",
     "Correct each fault listed with its path, then run the command again.",
   ),
   "N2I-E104": usage(

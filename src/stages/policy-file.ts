@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type AskedRule, defaultPolicy, type Policy, readPolicy } from "../core/policy/read.ts";
-import { MigrationError, systemCode } from "../model/error.ts";
+import { MigrationError, systemWords } from "../model/error.ts";
 
 /** The policy of what is served, which may be read again. */
 export interface PolicyInForce {
@@ -40,7 +40,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new MigrationError("N2I-E109", `${file} cannot be read: ${systemCode(cause) ?? cause}`, {
+    throw new MigrationError("N2I-E109", `${file} cannot be read: ${systemWords(cause)}`, {
       cause,
     });
   }

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { MigrationError, systemCode } from "../model/error.ts";
+import { MigrationError, systemWords } from "../model/error.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -15,7 +15,10 @@ const LIMIT = 16 * 1024 * 1024;
  */
 export function readDocument(file: string, { trusted = false } = {}): string {
   const refuse = (why: string, cause?: unknown): MigrationError =>
-    new MigrationError("N2I-E103", `${file} cannot be read: ${why}`, { cause });
+    new MigrationError("N2I-E103", `${file} cannot be read: ${why}`, {
+      cause,
+      fix: "Give a file that you can read.",
+    });
   try {
     // O_NONBLOCK: to open a pipe would wait for its writer.
     const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -35,7 +38,7 @@ export function readDocument(file: string, { trusted = false } = {}): string {
       closeSync(handle);
     }
   } catch (cause) {
-    throw cause instanceof MigrationError ? cause : refuse(systemCode(cause) ?? "no name", cause);
+    throw cause instanceof MigrationError ? cause : refuse(systemWords(cause), cause);
   }
 }
 

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, systemWords } from "../../model/error.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
 
 /**
@@ -36,13 +36,6 @@ export async function readSmallFile(
       await file.close();
     }
   } catch (cause) {
-    throw cause instanceof MigrationError ? cause : refuse(words(cause), cause);
+    throw cause instanceof MigrationError ? cause : refuse(systemWords(cause), cause);
   }
-}
-
-/** `no such file or directory (ENOENT)`: the system's words without call and path. */
-function words(cause: unknown): string {
-  if (!(cause instanceof Error)) return "unknown failure";
-  const [, code, what] = /^([A-Z0-9]+): (.*?), /.exec(cause.message) ?? [];
-  return what === undefined ? "the name is not one a file can have" : `${what} (${code})`;
 }

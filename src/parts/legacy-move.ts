@@ -170,7 +170,7 @@ async function drive(
     const node = await claimed(hands, way, first);
     if (node === null) {
       await unguard(hands, way, first);
-      return { is: "other", why: `bm_nodes.id=${move.id} is another's by now` };
+      return { is: "other", why: lostClaim(move, goal) };
     }
     await between("legacy.claimed");
     if (!back && move.boots) await build(hands, move, begin);
@@ -187,6 +187,10 @@ async function drive(
       return { is: "other", why: `${cause.message}: it is half way; run the same command again` };
     throw cause;
   }
+}
+
+function lostClaim({ id }: LegacyMove, goal: string): string {
+  return `bm_nodes.id=${id} was not claimed: it is another's by now, its host lives, or ${goal} is fenced`;
 }
 
 /** Why its boot files cannot be made, before anything of it is changed. */

@@ -3,7 +3,7 @@ import { isLive, judgeLeases, shareOf, takersOf } from "../core/hosts/takers.ts"
 import type { Database } from "../edge/database/open.ts";
 import { isUnanswered } from "../edge/database/statement.ts";
 import { fenceLease, readLeases } from "../edge/leases/leases.ts";
-import { holdLocks } from "../edge/leases/locks.ts";
+import { keepLocks } from "../edge/leases/locks.ts";
 import { nodesOf } from "../edge/leases/nodes.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
@@ -59,7 +59,7 @@ export interface Around {
 
 /** Machines of a pass. @source systems.md A4: periodic_max_workers of Ironic */
 const PASS = 8;
-/** Milliseconds that the lock of a host lasts while it is fenced; renewed thrice in that time. */
+/** Milliseconds that the lock of a host lasts while it is fenced. */
 const LOCK = 30_000;
 /** Milliseconds until a lock that another holds is tried again; more with each time. */
 const PACE = 100;
@@ -157,12 +157,9 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
   const { parts, ended, signal } = around;
   const { leases, host, say } = parts;
   const holding = { owner: `agent of ${host}`, ttl: LOCK };
-  const lock = () => holdLocks(leases, [{ kind: "host", name: from }], holding);
+  const lock = () => keepLocks(leases, [{ kind: "host", name: from }], holding);
   const locks = await patiently(ended, lock);
   if (locks === null) return false;
-  const renewing = setInterval(() => {
-    locks.renew().catch(() => null); // it is renewed once more before it counts
-  }, LOCK / 3);
   try {
     // The lock was waited for, and the site's fence may take minutes.
     const before = await lookAgain(around, from);
@@ -175,7 +172,6 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
     say(`${from} is dead: fenced by ${host}.`);
     return true;
   } finally {
-    clearInterval(renewing);
     await locks.release();
   }
 }

@@ -4,7 +4,7 @@ import type { Database } from "../edge/database/open.ts";
 import { read } from "../edge/database/read.ts";
 import { text } from "../edge/database/rows.ts";
 import { isUnanswered } from "../edge/database/statement.ts";
-import { readJournal } from "../edge/disk/journal.ts";
+import { journalMark, readJournal } from "../edge/disk/journal.ts";
 import { openRun } from "../edge/disk/run-folder.ts";
 import { takenLocks } from "../edge/leases/locks.ts";
 import { MigrationError, orNull } from "../model/error.ts";
@@ -57,8 +57,9 @@ export async function openTaker(
   ) =>
     inRun(join(run, name), "host agent", { create }, async (folder) => {
       await rememberGiven(folder, "host", asked);
-      return takeMachines(folder, place, { ...take, to: host, down }, { say });
+      return takeMachines(folder, place, { ...take, to: host, agent: host, down }, { say });
     });
+  const openDeaths = deathsIn(run);
   return createTaker({
     ...{ leases, services, host, ttl: ttl * 1000, down, say, clock },
     fence:
@@ -67,14 +68,9 @@ export async function openTaker(
         : (from, signal) => askFence({ fenceCommand, from, run }, signal, { say }),
     aggregates: async () => (await place.world()).aggregates,
     async goOn(signal) {
-      const half = await halfWay(leases, host);
       const taken: Taken[] = [];
-      for (const name of await readdir(run)) {
-        const from = deadIn(name);
-        if (from === null) continue;
-        if (half.length === 0 && !(await isOpen(join(run, name)))) continue;
+      for (const [name, from] of await openDeaths())
         taken.push(await refusedAs(name, inDeath(name, false, { from, nodes: [], signal })));
-      }
       const left = taken.flatMap((one) => one.left);
       const said = new Set(left.map(({ id }) => id));
       const others = (await halfWay(leases, host)).filter((uuid) => !said.has(`machine:${uuid}`));
@@ -98,10 +94,32 @@ async function halfWay(leases: Database, host: string): Promise<readonly string[
   return (await read(leases, { uuid: text }, mine, [host])).flatMap(({ uuid }) => uuid ?? []);
 }
 
-/** Whether a run left something open: a machine that it did not claim may have a guard of it. */
+/** Finds runs of deaths that left something open; one that did not is read again only once it was written. */
+function deathsIn(run: string) {
+  const ended = new Map<string, string>();
+  return async (): Promise<ReadonlyMap<string, string>> => {
+    const open = new Map<string, string>();
+    for (const entry of await readdir(run, { withFileTypes: true })) {
+      const { name } = entry;
+      const from = entry.isDirectory() ? deadIn(name) : null;
+      if (from === null) continue;
+      const path = join(run, name);
+      const mark = await journalMark(path);
+      if (mark !== null && ended.get(name) === mark) continue;
+      if (await isOpen(path)) open.set(name, from);
+      else if (mark !== null) ended.set(name, mark);
+    }
+    return open;
+  };
+}
+
+/**
+ * Whether a run left something open: a machine that it did not claim may have a guard of it. What cannot be read may
+ * have; whoever goes on with it says why.
+ */
 async function isOpen(path: string): Promise<boolean> {
   const journal = await orNull(openRun(path, { create: false }).then(readJournal));
-  return journal !== null && openIn(journal.entries).length > 0;
+  return journal === null || openIn(journal.entries).length > 0;
 }
 
 /** The host whose death a folder is of; null for any other. */

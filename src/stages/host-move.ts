@@ -44,7 +44,10 @@ export function moveHosts(words: HostMoveWords, sink: Sink): Promise<HostMoved> 
 export async function checkMove(run: RunFolder, plan: MovePlan): Promise<void> {
   // Nobody has watched its host, nor said that it is down.
   const { mode, nova_bm } = plan.manifest;
-  const by = nova_bm === undefined ? "Go on with host takeover" : "Its agent goes on with it";
+  const by =
+    nova_bm === undefined
+      ? "Go on with host takeover"
+      : "Its agent, or host takeover, goes on with it";
   if (mode !== "move")
     throw new MigrationError("N2I-E315", `${run.path} takes over a dead host`, {
       fix: `${by}, or make a plan of its own with host plan.`,

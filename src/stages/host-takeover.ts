@@ -6,6 +6,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { busyInstances } from "../edge/nova-write/machines.ts";
 import { MigrationError } from "../model/error.ts";
 import { plansOf } from "../model/journal.ts";
+import type { HostBeat } from "../model/nova-plan.ts";
 import { HOST_PARTS } from "../parts/host-move.ts";
 import { closing } from "./databases.ts";
 import { rememberGiven } from "./given-file.ts";
@@ -70,7 +71,9 @@ export function takeOver(
       await checkMovable(plan);
       await checkWindow(run, "host takeover");
       await rememberGiven(run, "host", words, true);
-      await askDown(words, plan, place, sink);
+      const { verdicts } = plan.manifest.counts;
+      const machines = { machines: verdicts.move, to: plan.manifest.to.join(", ") };
+      await askDown(words, machines, place, sink);
       const { from } = words;
       const moved = await performMoves(run, place, plan, sink, {
         async begun(session) {
@@ -93,7 +96,7 @@ export function takeOver(
 }
 
 /** @throws MigrationError N2I-E100 */
-function checkWords({ purgeQueue: purge, rabbitUrl, settle = 0 }: TakeoverWords): void {
+export function checkWords({ purgeQueue: purge, rabbitUrl, settle = 0 }: TakeoverWords): void {
   if (purge && rabbitUrl === undefined)
     throw new MigrationError("N2I-E100", "--purge-queue needs --rabbit-url");
   if (!(settle >= 0)) throw new MigrationError("N2I-E100", "--settle is 0 or more seconds");
@@ -167,17 +170,28 @@ async function newPlan(
   const watched = await watchHost(place, words.from, await downTime(words), sink);
   await settle(place, words, sink);
   const made = await makeMoves(run, place, "takeover", words, sink);
-  // The fence goes by what was watched, and not by a report that came after it.
-  for (const { id, host, report_count, last_seen_up } of made.manifest.from)
-    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
-      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
+  checkWatched(made.manifest, watched);
   await show(made);
   return openMovePlan(made.path);
 }
 
+/**
+ * A fence goes by what was watched, and not by a report that came after it.
+ *
+ * @throws MigrationError N2I-E316
+ */
+export function checkWatched(
+  { from }: Pick<MovePlan["manifest"], "from">,
+  watched: HostBeat | undefined,
+): void {
+  for (const { id, host, report_count, last_seen_up } of from)
+    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
+      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
+}
+
 /** Requests that are under way may end though their host is dead: in the API, the scheduler or a conductor. */
-async function settle(
-  { database }: HostPlace,
+export async function settle(
+  { database }: Pick<HostPlace, "database">,
   { from, settle: seconds = 0 }: TakeoverWords,
   { say }: Sink,
 ): Promise<void> {
@@ -192,14 +206,14 @@ async function settle(
 }
 
 /** Somebody besides Nova's own row says that the host is down: a person, or the site's fence. */
-async function askDown(
+export async function askDown(
   { from, confirmedDown, fenceCommand, yes = false }: TakeoverWords,
-  { manifest: { counts, to } }: MovePlan,
-  { database }: HostPlace,
-  { confirm }: Sink,
+  { machines, to }: { readonly machines: number; readonly to: string },
+  { database }: Pick<HostPlace, "database">,
+  { confirm }: Pick<Sink, "confirm">,
 ): Promise<void> {
   if (confirmedDown) return;
-  const what = `Move ${counts.verdicts.move} machines to ${to.join(", ")} in ${database.shown}?`;
+  const what = `Move ${machines} machines to ${to} in ${database.shown}?`;
   if (fenceCommand !== undefined) return confirm(what);
   if (yes)
     throw new MigrationError("N2I-E303", `--yes does not say that ${from} is down`, {

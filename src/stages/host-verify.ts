@@ -19,9 +19,9 @@ import { fencesOf } from "./host-owned.ts";
 import { type BrokerWords, openBrokerOf, queueFault, queueOf } from "./host-queue.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { type HostPlace, openHostPlace } from "./host-world.ts";
+import { hasLifted } from "./legacy-journal.ts";
 import { leftHosts, ranSinceFenced } from "./legacy-left.ts";
 import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-place.ts";
-import { hasLifted } from "./legacy-readmit.ts";
 import { judgeLegacy } from "./legacy-verify.ts";
 import type { Sink } from "./sink.ts";
 

@@ -9,6 +9,8 @@ import type { UndoPreview } from "../model/preview.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-move.ts";
 import { closing } from "./databases.ts";
 import { presentMoves } from "./host-files.ts";
+import { liftByHand } from "./legacy-fence.ts";
+import { takenByHand } from "./legacy-journal.ts";
 import { returnMachines, withLegacy } from "./legacy-moves.ts";
 import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-place.ts";
 import { checkScope } from "./named.ts";
@@ -57,7 +59,10 @@ export async function rollbackLegacy(
             ),
           (done) => `${done.back} machines given back`,
         );
-        sink.result(`Rollback: ${back} machines given back, ${left} left.`);
+        const whole = words.all && left === 0 && !stopped;
+        const lifted = whole ? await liftByHand(legacy.session, place) : 0;
+        const fences = lifted === 0 ? "" : `, ${lifted} fences lifted`;
+        sink.result(`Rollback: ${back} machines given back, ${left} left${fences}.`);
         return !stopped;
       });
     });
@@ -67,7 +72,7 @@ export async function rollbackLegacy(
 /** Shows what the same words would take back; writes nothing. */
 export async function previewLegacyBack(words: LegacyBackWords, sink: Sink): Promise<void> {
   const shown = await inRun(words.run, "rollback", { create: false }, (run) =>
-    withBack(words, true, run, sink, async (place, machines) => {
+    withBack(words, true, run, sink, async (place, machines, fences) => {
       const counts = { restore: 0, leave: 0 };
       const rows = async function* (): AsyncGenerator<UndoPreview> {
         const now = await place.look(machines.map(({ move }) => move));
@@ -81,6 +86,13 @@ export async function previewLegacyBack(words: LegacyBackWords, sink: Sink): Pro
           counts[action] += 1;
           yield { action, resource: "machine", uuid: id, bm_node_id: move.id, why };
         }
+        const why = counts.leave === 0 ? null : "machines of that host stay";
+        for (const [host, marks] of fences)
+          if (marks.length > 0)
+            yield {
+              ...{ action: why === null ? "restore" : "leave", resource: "bm_service_leases", why },
+              ...{ uuid: host, bm_node_id: null },
+            };
       };
       await sink.list("undos", rows());
       sink.result(`Rollback would give ${counts.restore} machines back and leave ${counts.leave}.`);
@@ -100,21 +112,27 @@ async function withBack<T>(
   readOnly: boolean,
   run: RunFolder,
   sink: Sink,
-  work: (place: LegacyPlace, machines: readonly LegacyMachine[]) => Promise<T>,
+  work: (
+    place: LegacyPlace,
+    machines: readonly LegacyMachine[],
+    fences: ReturnType<typeof takenByHand>,
+  ) => Promise<T>,
 ): Promise<T | null> {
   const { all, node = [] } = words;
   checkScope(all, node);
-  const moved = stillMoved((await readJournal(run)).entries);
+  const { entries } = await readJournal(run);
+  const moved = stillMoved(entries);
   const names = new Set(node.map((uuid) => uuid.toLowerCase()));
   const machines = moved.filter(({ id }) => all || names.has(id.toLowerCase()));
   for (const { id } of machines) names.delete(id.toLowerCase());
   if (names.size > 0)
     throw new MigrationError("N2I-E306", `${[...names].join(", ")} was never moved by this run`);
-  if (machines.length === 0) {
+  const fences = all ? takenByHand(entries) : new Map();
+  if (machines.length === 0 && fences.size === 0) {
     sink.result("Rollback: this run has changed nothing.");
     return null;
   }
   return closing(async (keep) =>
-    work(await openLegacyOf(run, words, keep, { readOnly }, sink.say), machines),
+    work(await openLegacyOf(run, words, keep, { readOnly }, sink.say), machines, fences),
   );
 }

@@ -68,7 +68,7 @@ function checkLegacy({ manifest }: MovePlan, { path }: RunFolder): void {
 
 type Moved = Awaited<ReturnType<typeof moveMachines>>;
 
-function legacyMoved({ manifest }: MovePlan, fenced: number, moved: Moved): HostMoved {
+export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: Moved): HostMoved {
   const { made, found, left, stopped } = moved;
   return {
     ...({ unit: "machines", fenced, rows: made, found, left, stopped } as const),

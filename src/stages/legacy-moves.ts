@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { type RunFolder, readNote, writeNote } from "../edge/disk/run-folder.ts";
-import { holdLocks } from "../edge/leases/locks.ts";
+import { keepLocks } from "../edge/leases/locks.ts";
 import { claimNode, releaseNode } from "../edge/leases/nodes.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import type { Begun } from "../engine/begun.ts";
@@ -28,9 +28,9 @@ import { checkSource, type LegacyPlace, servicesOf } from "./legacy-place.ts";
 import { checkNova } from "./nova-place.ts";
 import { type RunSession, withSession } from "./session.ts";
 
-/** Milliseconds a lock lasts: longer than the longest step between two renewals. */
+/** Milliseconds a lock lasts that nobody renews any more. */
 const TTL = 60_000;
-/** Milliseconds after which locks are renewed before the next step. */
+/** Milliseconds after which a step is preceded by a look whether its locks are ours. */
 const RENEW = TTL / 6;
 
 interface Locks {
@@ -50,27 +50,38 @@ const OWNER = "owner.json";
  */
 async function ownerOf(run: RunFolder, agent: string | undefined) {
   const note = await readNote(run, OWNER);
-  const folder = await folderMark(run);
-  const isOwn = isObject(note) && note.folder === folder;
-  const known = isOwn && typeof note.id === "string" && isUuid(note.id) ? note.id : null;
+  const marks = await folderMarks(run);
+  const said = isObject(note) ? note : {};
+  const isOwn =
+    said.folder === marks.folder && (said.born ?? marks.born) === (marks.born ?? said.born);
+  const known = isOwn && typeof said.id === "string" && isUuid(said.id) ? said.id : null;
   const id = known ?? randomUUID();
-  if (known === null) await writeNote(run, OWNER, { id, folder });
+  if (known === null || said.born !== marks.born) await writeNote(run, OWNER, { id, ...marks });
   const who = agent === undefined ? `nova2ironic on ${hostname()}` : `agent of ${agent}`;
   return { owner: `${who}, run ${id}`.slice(-255), again: `run ${id}` };
 }
 
-/** Tells a folder from its copies, here and on other hosts. */
-async function folderMark({ path }: RunFolder): Promise<string> {
-  return `${hostname()} ${(await stat(path, { bigint: true })).ino}`;
+/**
+ * Tells a folder from its copies: its inode is another's on the next disk, or after it was removed; hosts are told by
+ * more than their names, which images share.
+ */
+async function folderMarks({ path }: RunFolder) {
+  const { dev, ino, birthtimeNs, ctimeNs } = await stat(path, { bigint: true });
+  const machine = await readFile("/etc/machine-id", "utf8").catch(() => "");
+  return {
+    folder: [hostname(), machine.trim(), dev, ino].join(" "),
+    // Where a disk does not keep it, the time of the last change stands in its place.
+    born: birthtimeNs === 0n || birthtimeNs === ctimeNs ? null : String(birthtimeNs),
+  };
 }
 
-/** Locks that are renewed in time, before each step. */
+/** Locks that are renewed by themselves, and looked at before each step. */
 async function heldFor(
   { leases }: LegacyPlace,
   owner: Awaited<ReturnType<typeof ownerOf>>,
-  resources: Parameters<typeof holdLocks>[1],
+  resources: Parameters<typeof keepLocks>[1],
 ): Promise<Locks> {
-  const held = await holdLocks(leases, resources, { ...owner, ttl: TTL });
+  const held = await keepLocks(leases, resources, { ...owner, ttl: TTL });
   let since = performance.now();
   return {
     async renew() {
@@ -94,9 +105,9 @@ export interface Claiming {
   /** Hosts that are locked for the time of it. */
   readonly hosts: readonly string[];
   /** Milliseconds without a heartbeat that a machine must have when it is taken over. */
-  readonly silent?: number;
+  readonly silent?: number | undefined;
   /** The host whose agent claims them. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** No machine is begun once it is aborted; its reason is a MigrationError. */
   readonly signal?: AbortSignal | undefined;
   /** Hears of each that came to its new host, before its end is written down: who dies between tells it again. */
@@ -129,7 +140,7 @@ export async function withLegacy<T>(
       await session.begin("nova", place.identity);
       await session.begin("nova_bm", place.source);
       const target = createNovaTarget(place.database, place.identity, failpoint);
-      const hands = handsOf(place, target, { owner, hosts: locks, silent, signal, came });
+      const hands = handsOf(place, target, { owner, hosts: locks, silent, agent, signal, came });
       return work({ session, hands, target });
     });
   } finally {
@@ -141,6 +152,7 @@ interface Handy {
   readonly owner: Awaited<ReturnType<typeof ownerOf>>;
   readonly hosts: Locks;
   readonly silent: number | undefined;
+  readonly agent: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly came: LegacyHands["came"];
 }
@@ -148,14 +160,15 @@ interface Handy {
 function handsOf(
   place: LegacyPlace,
   nova: NovaTarget,
-  { owner, hosts, silent, signal, came }: Handy,
+  { owner, hosts, silent, agent, signal, came }: Handy,
 ): LegacyHands {
   const { leases } = place;
   const quiet = silent === undefined ? {} : { silent };
   return {
     ...{ nova, came, look: place.look, services: servicesOf(place), files: place.boots.files },
     removeFiles: (root, steps) => removeBoot(root, steps, failpoint),
-    claim: (seen, to, prev) => claimNode(leases, seen, { to, prev, ...quiet }),
+    claim: (seen, to, prev) =>
+      claimNode(leases, seen, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),
     release: (seen, state) => releaseNode(leases, seen, state),
     at: () => new Date().toISOString().slice(0, 19).replace("T", " "),
     async holding({ uuid, tenant }, work) {

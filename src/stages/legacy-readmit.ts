@@ -4,14 +4,13 @@ import { liftFence, readLeases } from "../edge/leases/leases.ts";
 import { nodesOf, takenNodes } from "../edge/leases/nodes.ts";
 import { instancesOn } from "../edge/nova-write/legacy.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
 import { MIGRATING } from "../model/legacy-move.ts";
 import { listed, NAMED } from "../model/text.ts";
-import { LEGACY } from "../parts/legacy-move.ts";
 import { closing } from "./databases.ts";
 import { presentMoves } from "./host-files.ts";
 import { openBrokerOf } from "./host-queue.ts";
 import { mayComeBack, type ReadmitWords } from "./host-readmit.ts";
+import { hasLifted, isLifting, LIFTED } from "./legacy-journal.ts";
 import { isAbout } from "./legacy-left.ts";
 import { withLegacy } from "./legacy-moves.ts";
 import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-place.ts";
@@ -23,8 +22,8 @@ import { checkWindow } from "./window-file.ts";
 /**
  * Lifts the fence of a host's lease in nova_bm; machines that were taken stay where they are.
  *
- * @returns milliseconds that its lease lasts from now, in which its agent is to begin; null where it is not
- *   fenced any more
+ * @returns milliseconds that its lease lasts from now, in which its agent is to begin, none without a lease; null
+ *   where it is not fenced any more
  * @throws MigrationError N2I-E319 while its queue is not known to be empty, a machine of it is half way, an
  *   instance names it whose machine another host has, or its nova-compute runs
  */
@@ -45,12 +44,9 @@ export function readmitLegacy(
     return closing(async (keep) => {
       const place = await openLegacyOf(run, words, keep, { readOnly: false }, sink.say);
       const [lease] = await readLeases(place.leases, host);
-      if (lease === undefined)
-        throw new MigrationError("N2I-E319", `nova_bm has no lease of ${host}`, {
-          fix: "List the hosts with: nova2ironic host list",
-        });
+      if (lease === undefined && hasLifted(host, entries)) return null;
       const locked = { hosts: [host] };
-      if (lease.fenced_by === null) {
+      if (lease?.fenced_by === null) {
         if (!isLifting(host, entries)) return null;
         // It was lifted, and who did it died before that was written down.
         await withLegacy(run, place, plans, locked, ({ session }) => endLifting(session, host));
@@ -59,41 +55,23 @@ export function readmitLegacy(
       const broker = await openBrokerOf(words, keep);
       const held = () => heldBy(place, host);
       const check = await mayComeBack(place, plans, words, sink, { broker, held });
-      await sink.confirm(`Lift the fence of ${host}'s lease in ${place.leases.shown}?`);
+      await sink.confirm(
+        lease === undefined
+          ? `Let ${host} come back? No lease of it is kept in ${place.leases.shown}.`
+          : `Lift the fence of ${host}'s lease in ${place.leases.shown}?`,
+      );
       await withLegacy(run, place, plans, locked, async ({ session }) => {
         // Another may have worked on it until the lock was had.
         await check();
         await lifting(session, host, async () => {
-          if (!(await liftFence(place.leases, lease)))
+          if (lease !== undefined && !(await liftFence(place.leases, lease)))
             throw new MigrationError("N2I-E300", `the lease of ${host} was changed meanwhile`);
         });
       });
-      return lease.ttl;
+      return lease?.ttl ?? 0;
     });
   });
 }
-
-/** Whether this run let a host have its lease again, and took nothing since. */
-export function hasLifted(host: string, entries: readonly Entry[]): boolean {
-  return lastOf(host, entries)?.do === "end";
-}
-
-/** Whether it began to, and nothing says that it ended. */
-function isLifting(host: string, entries: readonly Entry[]): boolean {
-  return lastOf(host, entries)?.do === "start";
-}
-
-/** The last entry of a host's way back, unless a machine was begun since. */
-function lastOf(host: string, entries: readonly Entry[]): Entry | undefined {
-  const isIts = (entry: Entry): boolean =>
-    "id" in entry && entry.part === LIFTED && entry.id === host;
-  const at = entries.findLastIndex(isIts);
-  const moved = entries.findLastIndex((entry) => entry.do === "start" && entry.part === LEGACY);
-  return at > moved ? entries[at] : undefined;
-}
-
-/** Journal's name of hosts whose lease is not fenced any more. */
-const LIFTED = "host-lease";
 
 async function lifting(session: RunSession, id: string, act: () => Promise<void>): Promise<void> {
   const { journal, now, by } = session;

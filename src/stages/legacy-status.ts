@@ -3,6 +3,7 @@ import { begunIn } from "../engine/begun.ts";
 import type { Entry } from "../model/journal.ts";
 import { LEGACY } from "../parts/legacy-move.ts";
 import type { MovePlan } from "./host-files.ts";
+import { hasLifted, takenByHand } from "./legacy-journal.ts";
 import { nextCommand } from "./next.ts";
 
 /** What is true of a run that moves machines of nova-baremetal, by its files alone, and what comes next. */
@@ -19,7 +20,7 @@ export function legacyState(
     fields: {
       plan: `${mode} from ${names} to ${to.join(", ")}: ${counts.verdicts.move} machines to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${sha256.slice(0, 12)}`,
       move: `${begun.size - open} machines are moved, ${open} are under way`,
-      fence: "none of this run",
+      fence: fencedText(entries),
     },
     next: nextOf(run, manifest, entries, begun.size - open),
     /** Machines that a rollback gives back. */
@@ -27,9 +28,18 @@ export function legacyState(
   };
 }
 
+function fencedText(entries: readonly Entry[]): string {
+  const hosts = [...takenByHand(entries)].filter(
+    ([host, marks]) => marks.length > 0 && !hasLifted(host, entries),
+  );
+  return hosts.length === 0
+    ? "none of this run"
+    : `the lease of ${hosts.map(([host]) => host).join(", ")} is fenced by this run`;
+}
+
 function nextOf(
   run: RunFolder,
-  { mode, to, counts, nova_bm }: MovePlan["manifest"],
+  { mode, from, to, counts, nova_bm }: MovePlan["manifest"],
   entries: readonly Entry[],
   done: number,
 ): string {
@@ -42,7 +52,9 @@ function nextOf(
   if (done >= counts.verdicts.move && done > 0) return nextCommand("verify", given);
   if (counts.verdicts.move === 0)
     return `nothing can be moved; nova2ironic show ${run.path}/plan says why`;
-  return mode === "move"
-    ? nextCommand("host", given, {}, "move")
+  if (mode === "move") return nextCommand("host", given, {}, "move");
+  const where = { from: from[0]?.host, to: to.join(",") };
+  return takenByHand(entries).size > 0
+    ? nextCommand("host", given, where, "takeover")
     : `the agent of ${to.join(", ")} goes on with it`;
 }

@@ -1,3 +1,4 @@
+import { isOthers } from "../core/hosts/legacy-way.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { readLeases } from "../edge/leases/leases.ts";
@@ -5,7 +6,7 @@ import { begunIn } from "../engine/begun.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
-import { type LegacyMove, type LegacyNode, MIGRATING } from "../model/legacy-move.ts";
+import type { LegacyMove, LegacyNode } from "../model/legacy-move.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-move.ts";
 import type { Taken } from "./agent-round.ts";
@@ -22,6 +23,8 @@ import type { Sink } from "./sink.ts";
 interface TakeAsked {
   readonly from: string;
   readonly to: string;
+  /** The host whose agent takes them; absent where a person does. */
+  readonly agent?: string;
   /** bm_nodes.uuid. */
   readonly nodes: readonly string[];
   /** Seconds without a report after which a nova-compute is down. */
@@ -48,23 +51,22 @@ interface TakenHere extends Taken {
 export async function takeMachines(
   run: RunFolder,
   place: LegacyPlace,
-  { from, to, nodes, down, signal }: TakeAsked,
+  { from, to, agent, nodes, down, signal }: TakeAsked,
   { say }: Pick<Sink, "say">,
 ): Promise<TakenHere> {
   const [lease] = await readLeases(place.leases, from);
-  const unfenced = new MigrationError("N2I-E316", `the lease of ${from} is not fenced`);
-  if (lease === undefined) throw unfenced;
+  const unfenced = lease === undefined ? unleased(from) : notFenced(from);
   const open = openIn((await readJournal(run)).entries);
   const ids = [...nodes, ...open.map(({ id }) => id)];
   // An agent lives for months: what nova-computes made meanwhile is read anew for each few machines.
   const now = { ...place, look: await place.lookAt(ids) };
-  const taking = { run, place: now, from, to, silent: lease.ttl, signal, say };
+  const taking = { run, place: now, from, to, agent, silent: lease?.ttl, signal, say };
   const gone = await goOn(taking, open);
   const asked = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...gone.unclaimed]);
   const rest = [...asked].filter((uuid) => !gone.done.has(uuid));
   if (rest.length === 0 || gone.stopped)
     return { moved: gone.done.size, left: gone.left, stopped: gone.stopped };
-  if (lease.fenced_by === null) {
+  if (lease === undefined || lease.fenced_by === null) {
     if (nodes.length > 0) throw unfenced;
     const given = await letGo(taking, new Set(gone.unclaimed));
     const left = [...gone.left, ...given.left];
@@ -91,7 +93,7 @@ export async function takeMachines(
       : await counting(taking, `of ${from} over`, ({ came }) =>
           performLegacy(run, now, plan, quietly(say), {
             silent: lease.ttl,
-            agent: to,
+            ...(agent !== undefined && { agent }),
             signal,
             came,
           }),
@@ -103,13 +105,25 @@ export async function takeMachines(
   };
 }
 
+function notFenced(host: string): MigrationError {
+  return new MigrationError("N2I-E316", `the lease of ${host} is not fenced`);
+}
+
+/** Somebody removed it: what was claimed goes on without it, and nothing more is claimed. */
+function unleased(host: string): MigrationError {
+  return new MigrationError("N2I-E316", `nova_bm has no lease of ${host} any more`, {
+    fix: `Start the agent of ${host} once, if it lives; or take it over by hand: nova2ironic host takeover --nova-bm-db NOVA_BM --from ${host}`,
+  });
+}
+
 interface Taking {
   readonly run: RunFolder;
   readonly place: LegacyPlace;
   readonly from: string;
   readonly to: string;
+  readonly agent: string | undefined;
   /** Milliseconds. */
-  readonly silent: number;
+  readonly silent: number | undefined;
   readonly signal: AbortSignal | undefined;
   readonly say: (text: string) => void;
 }
@@ -152,13 +166,13 @@ async function counting<T>(
  * looked at anew, as the host may live by now.
  */
 async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
-  const { run, place, from, to, silent, signal, say } = taking;
+  const { run, place, from, agent, silent, signal, say } = taking;
   const none: readonly Left[] = [];
   const nothing = { done: new Set<string>(), left: none, stopped: false };
   if (open.length === 0) return { ...nothing, unclaimed: [] };
   const now = await place.look(open.map(({ move }) => move));
   const seen = open.map((machine, at) => ({ machine, node: now[at]?.node ?? null }));
-  const others = seen.filter(({ machine, node }) => isOthers(machine, node));
+  const others = seen.filter(({ machine, node }) => isOthers(machine.move, node));
   if (others.length > 0) await giveUp(taking, others);
   const own = seen.filter((one) => !others.includes(one));
   const isLeft = ({ node }: (typeof own)[number]): boolean => node?.service_host === from;
@@ -171,7 +185,7 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
     taking,
     "over that were half way",
     async ({ came, cameBefore }) =>
-      withLegacy(run, place, [], { hosts, silent, agent: to, signal, came }, async (legacy) => {
+      withLegacy(run, place, [], { hosts, silent, agent, signal, came }, async (legacy) => {
         await cameBefore(machines.map(({ move }) => move));
         return moveMachines(
           legacy,
@@ -195,15 +209,6 @@ interface Seen {
   readonly node: LegacyNode | null;
 }
 
-/** Whether nothing of a machine that this run began is its own any more. */
-function isOthers({ move }: LegacyMachine, node: LegacyNode | null): boolean {
-  if (node === null) return true;
-  const { service_host: owner, service_epoch: epoch, task_state } = node;
-  if (owner !== move.from && owner !== move.to) return true;
-  // Others had it since: this run's way there, and its way back, change the owner once each.
-  return task_state !== MIGRATING && epoch > move.epoch + (owner === move.to ? 1 : 2);
-}
-
 /** Writes down that this run is done with them, so that no later look, and no way back, waits for what never comes. */
 async function giveUp({ run, place, say }: Taking, others: readonly Seen[]): Promise<void> {
   await withSession(run, async ({ begin, journal, now }) => {
@@ -221,11 +226,11 @@ async function giveUp({ run, place, say }: Taking, others: readonly Seen[]): Pro
 
 /** Gives machines back that were not claimed, as their host lives again: all there is of it is an instance's guard. */
 async function letGo(
-  { run, place, from, to, signal }: Taking,
+  { run, place, from, to, agent, signal }: Taking,
   unclaimed: ReadonlySet<string>,
 ): Promise<{ readonly left: readonly Left[]; readonly stopped: boolean }> {
   const left: Left[] = [];
-  const how = { hosts: [from, to], agent: to, signal };
+  const how = { hosts: [from, to], agent, signal };
   const { stopped } = await withLegacy(run, place, [], how, (legacy) =>
     returnMachines(
       legacy,

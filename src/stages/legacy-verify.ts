@@ -1,9 +1,10 @@
-import { standing, wayThere } from "../core/hosts/legacy-way.ts";
+import { same } from "../core/hosts/keeps.ts";
+import { isOthers, type LegacyNow, standing, wayThere } from "../core/hosts/legacy-way.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { holderText, type LockState, takenLocks } from "../edge/leases/locks.ts";
 import type { RowVerdict } from "../model/artefact.ts";
-import type { LegacyMove } from "../model/legacy-move.ts";
+import { type LegacyMove, MIGRATING } from "../model/legacy-move.ts";
 import type { MovePlan } from "./host-files.ts";
 import { stillMoved } from "./legacy-back.ts";
 import { machinesOf } from "./legacy-moves.ts";
@@ -19,10 +20,15 @@ export async function* judgeLegacy(
   plan: MovePlan,
 ): AsyncGenerator<RowVerdict> {
   const { entries } = await readJournal(run);
+  const begun = stillMoved(entries);
+  const own = new Set(begun.map(({ move }) => move.uuid));
+  /** Of a host that died others take what they are first at; whoever was asked for a move wants it where it was to be. */
+  const isGivenUp = (move: LegacyMove, { node }: LegacyNow): boolean =>
+    plan.manifest.mode === "takeover" && !own.has(move.uuid) && isOthers(move, node);
   const moves = new Map<string, LegacyMove>();
   for await (const some of machinesOf(plan)) for (const { id, move } of some) moves.set(id, move);
   // What each was before, its first start says.
-  for (const { id, move } of stillMoved(entries)) moves.set(id, move);
+  for (const { id, move } of begun) moves.set(id, move);
   const all = [...moves.values()];
   for (let at = 0; at < all.length; at += PAGE) {
     const some = all.slice(at, at + PAGE);
@@ -31,21 +37,29 @@ export async function* judgeLegacy(
     for (const [index, move] of some.entries()) {
       const seen = now[index];
       const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
-      if (seen !== undefined) yield* judgeMachine(move, seen, lock);
+      if (seen === undefined) continue;
+      if (isGivenUp(move, seen)) yield* judgeOthers(move, seen);
+      else yield* judgeMachine(move, seen, lock);
     }
   }
 }
 
-function* judgeMachine(
-  move: LegacyMove,
-  now: Parameters<typeof standing>[1],
-  lock: LockState | undefined,
-): Generator<RowVerdict> {
-  const { id, uuid, to, tenant: was } = move;
-  const row = (resource: string, reason: string | null): RowVerdict => ({
+type Judged = (resource: string, reason: string | null) => RowVerdict;
+
+function rowOf({ id, uuid }: LegacyMove): Judged {
+  return (resource, reason) => ({
     ...{ resource, uuid, bm_node_id: id, differs: [], reason },
     state: reason === null ? "validated" : "mismatched",
   });
+}
+
+function* judgeMachine(
+  move: LegacyMove,
+  now: LegacyNow,
+  lock: LockState | undefined,
+): Generator<RowVerdict> {
+  const { id, to } = move;
+  const row = rowOf(move);
   const stands = standing(wayThere(move), now);
   const owner = now.node?.service_host ?? null;
   const why =
@@ -54,18 +68,35 @@ function* judgeMachine(
       : `service_host is ${owner}, and was to be ${to}; its task_state ${now.node?.task_state}`;
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
   yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
-  const names = now.node?.instance_uuid ?? null;
-  if (was !== null && names !== null) {
-    const { tenant } = now;
+  yield* judgeNova(move, now, to);
+}
+
+/** A machine that others have, or that is gone: once it stands still, Nova is to say of it what nova_bm does. */
+function* judgeOthers(move: LegacyMove, now: LegacyNow): Generator<RowVerdict> {
+  yield rowOf(move)(`bm_nodes:${move.id}`, null);
+  const owner = now.node?.service_host ?? null;
+  if (owner !== null && now.node?.task_state !== MIGRATING) yield* judgeNova(move, now, owner);
+}
+
+/** Whether Nova says that the machine's owner serves it. */
+function* judgeNova(
+  move: LegacyMove,
+  { node, tenant, computes }: LegacyNow,
+  to: string,
+): Generator<RowVerdict> {
+  const { tenant: was } = move;
+  const row = rowOf(move);
+  const names = node?.instance_uuid ?? null;
+  if (was !== null && names !== null && same(names, was.uuid)) {
     const gone = tenant === null ? "not in Nova" : tenant.deleted ? "deleted in Nova" : null;
     if (gone !== null)
       yield row(`instances:${was.id}`, `orphaned: bm_nodes names ${names}, which is ${gone}`);
     else yield row(`instances:${was.id}`, hostFault(tenant?.host ?? null, to));
   }
-  const [first, ...more] = now.computes;
+  const [first, ...more] = computes;
   if (more.length > 0) {
-    const owners = now.computes.map((one) => one.owner).join(", ");
-    yield row("compute_nodes", `${now.computes.length} live rows: ${owners}`);
+    const owners = computes.map((one) => one.owner).join(", ");
+    yield row("compute_nodes", `${computes.length} live rows: ${owners}`);
   } else if (first === undefined)
     yield row("compute_nodes", `no live row; nova-compute of ${to} makes one at its next pass`);
   else yield row(`compute_nodes:${first.id}`, hostFault(first.owner, to));

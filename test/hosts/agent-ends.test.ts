@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
@@ -102,4 +102,16 @@ test("an agent says whose move has a machine that is half way to its host", asyn
   const tells = () => Promise.resolve(said.some((line) => line.includes("was left:")));
   await made.agents(["B"], (tick) => looks(made, tick, tells));
   assert.match(said.join("\n"), /it is half way, by nova2ironic on X, run 7\.$/m);
+});
+
+test("an agent says of a run whose journal is damaged that it cannot go on with it", async (t) => {
+  const made = await cloud("sqlite", t, { machines: 1 });
+  if (made === null) return;
+  const { folder, said } = made;
+  const death = join(folder, "run-B", "X-3");
+  mkdirSync(death, { recursive: true, mode: 0o700 });
+  chmodSync(join(folder, "run-B"), 0o700);
+  writeFileSync(join(death, "journal.jsonl"), '{"do":"start"}\nhalf', { mode: 0o600 });
+  const tells = () => Promise.resolve(said.some((line) => line.includes("run:X-3 was left: ")));
+  await made.agents(["B"], (tick) => looks(made, tick, tells));
 });

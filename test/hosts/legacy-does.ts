@@ -31,51 +31,59 @@ interface Doing {
   readonly moves?: readonly LegacyMove[];
   readonly back?: boolean;
   readonly dies?: Dying;
+  /** The host whose agent it is. */
+  readonly agent?: string;
 }
 
 /** Moves machines, or gives them back, in a run of this name; a death leaves its locks where they are. */
 export async function does(
   { withPlace, runOf }: Pick<LegacyCloud, "withPlace" | "runOf">,
   name: string,
-  { ids = [1, 2, 3], to = "B", moves, back = false, dies }: Doing = {},
+  { ids = [1, 2, 3], to = "B", moves, back = false, dies, agent }: Doing = {},
 ) {
   let passed = 0;
   return withPlace(async (place) =>
-    withLegacy(await runOf(name), place, [], { hosts: ["A", to] }, async (legacy) => {
-      const { hands } = legacy;
-      const dying: typeof hands = {
-        ...hands,
-        holding: (move, work) =>
-          hands.holding(move, (between) =>
-            work(async (point) => {
-              if (point === dies?.point && ++passed === dies.at) {
-                if (dies.meets === undefined) throw new Death(point);
-                await dies.meets();
-              }
-              await between(point);
-            }),
-          ),
-      };
-      const own = { ...legacy, hands: dying };
-      const left: string[] = [];
-      if (!back) {
-        const moved = await moveMachines(
+    withLegacy(
+      await runOf(name),
+      place,
+      [],
+      { hosts: ["A", to], ...(agent && { agent }) },
+      async (legacy) => {
+        const { hands } = legacy;
+        const dying: typeof hands = {
+          ...hands,
+          holding: (move, work) =>
+            hands.holding(move, (between) =>
+              work(async (point) => {
+                if (point === dies?.point && ++passed === dies.at) {
+                  if (dies.meets === undefined) throw new Death(point);
+                  await dies.meets();
+                }
+                await between(point);
+              }),
+            ),
+        };
+        const own = { ...legacy, hands: dying };
+        const left: string[] = [];
+        if (!back) {
+          const moved = await moveMachines(
+            own,
+            () => once(moves ?? ids.map((id) => moveOf(id, to))),
+            () => Promise.resolve(),
+            () => undefined,
+          );
+          checkAny(moved);
+          return { done: moved.made, left: moved.left.map(({ why }) => why) };
+        }
+        const { back: done } = await returnMachines(
           own,
-          () => once(moves ?? ids.map((id) => moveOf(id, to))),
-          () => Promise.resolve(),
+          begunMachines,
+          (rows) => left.push(...rows.map(({ why }) => why)),
           () => undefined,
         );
-        checkAny(moved);
-        return { done: moved.made, left: moved.left.map(({ why }) => why) };
-      }
-      const { back: done } = await returnMachines(
-        own,
-        begunMachines,
-        (rows) => left.push(...rows.map(({ why }) => why)),
-        () => undefined,
-      );
-      return { done, left };
-    }),
+        return { done, left };
+      },
+    ),
   );
 }
 
@@ -96,7 +104,8 @@ export function takes(
 ) {
   const nodes = ids.map((id) => moveOf(id).uuid);
   return withPlace(
-    async (place) => takeMachines(await runOf(name), place, { from, to, nodes, down }, { say }),
+    async (place) =>
+      takeMachines(await runOf(name), place, { from, to, agent: to, nodes, down }, { say }),
     more,
   );
 }

@@ -47,7 +47,7 @@ export async function startMariadb(kept: Kept, seed?: string): Promise<Restartab
 }
 
 /** Run by the server before it takes the first connection; each statement is one line. */
-function onlyAccount(user: string, password: string): string {
+export function onlyAccount(user: string, password: string): string {
   return [
     "FLUSH PRIVILEGES;",
     "DELETE FROM mysql.global_priv WHERE User IN ('', 'root', 'mysql', 'nobody');",
@@ -67,7 +67,7 @@ const UNSYNCED = [
   "--skip-sync-frm",
 ];
 
-function options(
+export function options(
   at: {
     readonly data: string;
     readonly socket: string;

@@ -15,8 +15,8 @@ export async function hostReadmitCommand(
   const may = `${compute} may come back: start its nova-compute`;
   if (await movesLegacy(await openRun(args.run, { create: false }))) {
     const lasts = await readmitLegacy(args, sinkOf(args));
-    const within = `and its agent, within ${Math.round((lasts ?? 0) / 1000)} s`;
-    printResult(args, lasts === null ? none : `${may} ${within}.`);
+    const within = lasts === 0 ? "" : ` and its agent, within ${Math.round((lasts ?? 0) / 1000)} s`;
+    printResult(args, lasts === null ? none : `${may}${within}.`);
     return;
   }
   notOption("host readmit of this run", "nova-bm-db");

@@ -79,7 +79,8 @@ export const HOST_ACTIONS = {
     describe: "fence a dead host, and move all its machines",
     needs: ["run", "nova-db", "from", "to"],
     options: {
-      ...{ ...RUN, ...NOVA, ...IRONIC, ...WHERE, ...PLANNING, ...DOWN, ...QUEUE },
+      ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...WHERE, ...PLANNING, ...DOWN, ...QUEUE },
+      ...BOOT,
       "purge-queue": flag("With --rabbit-url: empty compute.HOST; refused while anybody reads it"),
       "fence-command": word("Program that keeps the dead host from coming back; 0 is yes"),
       "confirmed-down": flag(

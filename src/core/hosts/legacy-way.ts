@@ -91,7 +91,18 @@ function keepsLock(way: LegacyWay, now: LegacyNow): boolean {
   const { move, goal } = way;
   if (goal !== move.from || now.node?.service_epoch !== move.epoch) return false;
   const tenant = liveTenant(way, now);
-  return tenant !== null && isLockedByNobody(tenant) && move.tenant?.locked !== true;
+  return tenant !== null && isLockedByNobody(tenant);
+}
+
+/**
+ * Whether nothing of a machine that a run began is the run's own any more: it is gone, or others had it since. This
+ * run's way there, and its way back, change the owner once each.
+ */
+export function isOthers(move: LegacyMove, node: LegacyNode | null): boolean {
+  if (node === null) return true;
+  const { service_host: owner, service_epoch: epoch, task_state } = node;
+  if (owner !== move.from && owner !== move.to) return true;
+  return task_state !== MIGRATING && epoch > move.epoch + (owner === move.to ? 1 : 2);
 }
 
 /**
@@ -150,14 +161,14 @@ function sameUuid(one: string | null, other: string | null): boolean {
 
 /** What keeps Nova's API, and a nova-compute that starts, from the instance meanwhile. @source systems.md A2 H1, H3 */
 export function guardStep(way: LegacyWay, tenant: LegacyTenant): NovaStep {
-  const { task_state, locked } = tenant;
-  return tenantStep(way, tenant, { host: tenant.host, task_state, locked }, GUARDED);
+  const { task_state, locked, locked_by } = tenant;
+  return tenantStep(way, tenant, { host: tenant.host, task_state, locked, locked_by }, GUARDED);
 }
 
 const GUARDED = { task_state: MIGRATING, locked: true };
 
 /**
- * Its instance served by the goal, its guard taken away. Back at its old host Nova goes on with what it was doing, unless
+ * Its instance served by the goal, its guard taken away; a lock that somebody holds, whenever he took it, stays. Back at its old host Nova goes on with what it was doing, unless
  * a nova-compute that started there gave that up; at a new one it is lost.
  */
 export function servedStep(
@@ -166,7 +177,8 @@ export function servedStep(
   node: LegacyNode | null,
 ): NovaStep {
   const { move, goal } = way;
-  const { locked = false, before = null, after = null } = move.tenant ?? {};
+  const { before = null, after = null } = move.tenant ?? {};
+  const { locked_by } = tenant;
   const back = goal === move.from && move.from !== move.to;
   // No move has written the state of an instance whose machine was never claimed.
   const isGivenUp = back && node?.service_epoch === move.epoch && tenant.vm_state !== before;
@@ -177,8 +189,8 @@ export function servedStep(
   return tenantStep(
     way,
     tenant,
-    { host: tenant.host, ...GUARDED, ...state[0] },
-    { host: goal, task_state, locked, ...state[1] },
+    { host: tenant.host, ...GUARDED, locked_by, ...state[0] },
+    { host: goal, task_state, locked: locked_by !== null, locked_by, ...state[1] },
   );
 }
 

@@ -190,6 +190,12 @@ function orMissing(path: string): (cause: unknown) => null {
   };
 }
 
+/** What changes whenever a run's journal is written; null where it has none that can be looked at. */
+export async function journalMark(path: string): Promise<string | null> {
+  const found = await stat(join(path, JOURNAL), { bigint: true }).catch(() => null);
+  return found === null ? null : `${found.ino} ${found.size} ${found.mtimeNs}`;
+}
+
 async function hasBegun({ path }: RunFolder): Promise<boolean> {
   const journal = await stat(join(path, JOURNAL)).catch(orMissing(path));
   return journal !== null && journal.size > 0;

@@ -82,6 +82,39 @@ export async function holdLocks(
   };
 }
 
+/**
+ * The same, renewed by themselves until they are given back: a step may take longer than they last. Whether they
+ * are ours still, `renew` says.
+ */
+export async function keepLocks(
+  database: Database,
+  resources: readonly Lockable[],
+  holding: Holding,
+): Promise<HeldLocks> {
+  const held = await holdLocks(database, resources, holding);
+  let renewing: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    renewing ??= held
+      .renew()
+      .catch(() => undefined) // it is asked once more before it counts
+      .finally(() => {
+        renewing = null;
+      });
+  }, holding.ttl / RENEWALS);
+  timer.unref();
+  return {
+    ...held,
+    async release() {
+      clearInterval(timer);
+      await renewing;
+      await held.release();
+    },
+  };
+}
+
+/** How often a lock is renewed in the time it lasts. */
+const RENEWALS = 6;
+
 function inOrder(resources: readonly Lockable[]): readonly Lockable[] {
   const rank = ({ kind }: Lockable): number => ORDER.indexOf(kind);
   return resources.toSorted(

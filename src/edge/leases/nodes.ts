@@ -77,6 +77,8 @@ interface Claim {
   readonly prev: string | null;
   /** Milliseconds without a heartbeat of its host; absent where nobody has to be dead. */
   readonly silent?: number;
+  /** An agent's host: once its lease is fenced, it claims nothing more. */
+  readonly unfenced?: string;
 }
 
 /**
@@ -88,16 +90,28 @@ interface Claim {
 export async function claimNode(
   database: Database,
   seen: LegacyNode,
-  { to, prev, silent }: Claim,
+  { to, prev, silent, unfenced }: Claim,
 ): Promise<number | null> {
   const { id, service_host, service_epoch, task_state, prev_task_state, instance_uuid } = seen;
   const quiet =
     silent === undefined
       ? ""
       : ` AND (service_heartbeat_ms IS NULL OR service_heartbeat_ms < ${clockOf(database.engine)} - ${silent})`;
+  const kept =
+    unfenced === undefined
+      ? ""
+      : " AND NOT EXISTS (SELECT 1 FROM bm_service_leases WHERE host = ? AND fenced_by IS NOT NULL)";
   const [where, values] = comparing({ service_host, task_state, prev_task_state, instance_uuid });
-  const sql = `UPDATE bm_nodes SET service_host = ?, service_epoch = service_epoch + 1, prev_task_state = ?, task_state = ? WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}${quiet}`;
-  const bound = [to, prev, MIGRATING, id, service_epoch, ...values];
+  const sql = `UPDATE bm_nodes SET service_host = ?, service_epoch = service_epoch + 1, prev_task_state = ?, task_state = ? WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}${quiet}${kept}`;
+  const bound = [
+    to,
+    prev,
+    MIGRATING,
+    id,
+    service_epoch,
+    ...values,
+    ...(unfenced ? [unfenced] : []),
+  ];
   const epoch = service_epoch + 1;
   const done = { service_host: to, service_epoch: epoch, task_state: MIGRATING };
   return (await changed(database, "claiming a machine", sql, bound, { ...seen, ...done }))

@@ -87,7 +87,7 @@ export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {
 }
 
 const NUMBERS: ReadonlySet<string> = new Set([
-  ...["id", "service_id", "aggregate_id", "instance_type_id", "flavor_id"],
+  ...["id", "service_id", "aggregate_id", "instance_type_id", "flavor_id", "compute_id"],
 ]);
 const BOOLEANS: ReadonlySet<string> = new Set(["disabled", "forced_down", "locked"]);
 

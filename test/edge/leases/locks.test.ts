@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../../src/edge/database/open.ts";
 import {
   acquireLock,
   heldLocks,
   holdLocks,
+  keepLocks,
   releaseLock,
   renewLock,
 } from "../../../src/edge/leases/locks.ts";
@@ -107,3 +109,15 @@ for (const engine of ENGINES) {
     assert.deepEqual(left, ["host:a"], "another's is left");
   });
 }
+
+test("locks are renewed by themselves while one step takes longer than they last", async (t) => {
+  const place = await leased("sqlite", t);
+  assert.ok(place);
+  const { database } = place;
+  const kept = await keepLocks(database, [A, NODE], { owner: "B", ttl: 600 });
+  for (const end = performance.now() + 1800; performance.now() < end; await sleep(100))
+    assert.equal(await acquireLock(database, "host:a", { owner: "C", ttl: TTL }), null);
+  await kept.renew();
+  await kept.release();
+  assert.ok(await acquireLock(database, "host:a", { owner: "C", ttl: TTL }));
+});

@@ -1,0 +1,42 @@
+import { begunIn } from "../engine/begun.ts";
+import type { Entry } from "../model/journal.ts";
+import { begunMachines, LEGACY } from "../parts/legacy-move.ts";
+
+/** Journal's name of hosts that a person said are dead, with the fence of their lease where they have one. */
+export const FENCED = "host-lease-fence";
+
+/** Journal's name of hosts whose lease is not fenced any more. */
+export const LIFTED = "host-lease";
+
+/** Hosts that a person took over in this run, and did not give back: host -> how its lease says that it is ours. */
+export function takenByHand(entries: readonly Entry[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    [...begunIn(entries, FENCED)].map(([host, { observed }]) => [
+      host,
+      observed.flatMap(({ mark }) => (typeof mark === "string" ? [mark] : [])),
+    ]),
+  );
+}
+
+/** Whether this run let a host have its lease again, and took nothing since. */
+export function hasLifted(host: string, entries: readonly Entry[]): boolean {
+  return lastOf(host, entries)?.do === "end";
+}
+
+/** Whether it began to, and nothing says that it ended. */
+export function isLifting(host: string, entries: readonly Entry[]): boolean {
+  return lastOf(host, entries)?.do === "start";
+}
+
+/** The last entry of a host's way back, unless a machine of it was begun since, and is not given back. */
+function lastOf(host: string, entries: readonly Entry[]): Entry | undefined {
+  const isIts = (entry: Entry): boolean =>
+    "id" in entry && entry.part === LIFTED && entry.id === host;
+  const at = entries.findLastIndex(isIts);
+  const own = begunMachines(begunIn(entries, LEGACY)).filter(({ move }) => move.from === host);
+  const ids = new Set(own.map(({ id }) => id));
+  const moved = entries.findLastIndex(
+    (entry) => entry.do === "start" && entry.part === LEGACY && ids.has(entry.id),
+  );
+  return at > moved ? entries[at] : undefined;
+}

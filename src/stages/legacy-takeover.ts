@@ -1,0 +1,148 @@
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { readLeases } from "../edge/leases/leases.ts";
+import { MigrationError } from "../model/error.ts";
+import { closing } from "./databases.ts";
+import { rememberGiven } from "./given-file.ts";
+import { downTime } from "./host-down.ts";
+import { runFence } from "./host-fence-command.ts";
+import { type MovePlan, openMovePlan } from "./host-files.ts";
+import { checkMovable } from "./host-move.ts";
+import type { HostMoved } from "./host-moves.ts";
+import { hostsIn, type PlannedMoves } from "./host-plan.ts";
+import { checkUnread, openBrokerOf, purgeQueue, queueOf, tellQueue } from "./host-queue.ts";
+import { askDown, checkWatched, checkWords, settle, type TakeoverWords } from "./host-takeover.ts";
+import { watchHost } from "./host-watch.ts";
+import { fenceByHand } from "./legacy-fence.ts";
+import { legacyMoved, performLegacy } from "./legacy-move.ts";
+import { checkAny, withLegacy } from "./legacy-moves.ts";
+import {
+  type LegacyPlace,
+  type LegacyPlaces,
+  legacyWords,
+  openLegacyPlace,
+} from "./legacy-place.ts";
+import { makeLegacy } from "./legacy-plan.ts";
+import { tellPorts } from "./legacy-ports.ts";
+import { openIn, takeMachines } from "./legacy-take.ts";
+import { inRun } from "./run.ts";
+import type { Sink } from "./sink.ts";
+import { checkWindow } from "./window-file.ts";
+
+interface LegacyTakeoverWords extends TakeoverWords, LegacyPlaces {}
+
+/** A takeover's own, in which a host's lease is its fence. */
+const MODE = { mode: "takeover", fences: false } as const;
+
+/**
+ * Takes over the machines of a dead host of nova-baremetal to this one, as its agent would: watches it for as long as Nova
+ * takes to call it down, fences its lease where it has one, then moves its machines. The same words go on.
+ *
+ * @param show is given the plan before anybody is asked
+ * @returns null where nothing was done
+ * @throws MigrationError N2I-E316 when the host is alive, N2I-E100 for more than one destination
+ */
+export function takeOverLegacy(
+  words: LegacyTakeoverWords,
+  sink: Sink,
+  show: (made: PlannedMoves) => Promise<void>,
+): Promise<HostMoved | null> {
+  checkWords(words);
+  const { from } = words;
+  const [to = "", ...more] = hostsIn(words);
+  if (more.length > 0)
+    throw new MigrationError("N2I-E100", "--to names one host: this one, whose --tftp-root it is", {
+      fix: "Take some of its machines over by host plan and host move on each of the others.",
+    });
+  return inRun(words.run, "host takeover", { create: true }, (run) =>
+    closing(async (keep) => {
+      const given = { ...words, ...(await legacyWords(run, words)) };
+      const place = await openLegacyPlace(given, keep, { readOnly: words.plan }, sink.say);
+      const broker = await openBrokerOf(words, keep);
+      const down = await downTime(words);
+      const watched = await watchHost(place, from, down, sink);
+      await settle(place, words, sink);
+      await checkWindow(run, "host takeover");
+      const before = words.plan ? 0 : await goOn(run, place, words, { to, down, sink });
+      const made = await makeLegacy(run, place, MODE, words, sink);
+      checkWatched(made.manifest, watched);
+      await show(made);
+      if (words.plan) return null;
+      const plan = await openMovePlan(made.path);
+      // What went on was all there was.
+      if (before > 0 && plan.manifest.counts.machines === 0) return wentOn(plan, before);
+      await checkMovable(plan);
+      await rememberGiven(run, "host", given, true);
+      await askDown(words, { machines: plan.manifest.counts.verdicts.move, to }, place, sink);
+      const acting = { hosts: [from] };
+      const fenced = await withLegacy(run, place, [plan], acting, async ({ session }) => {
+        if (broker !== null) {
+          await checkUnread(broker, from);
+          await tellQueue(broker, from, sink.result);
+        }
+        await runFence(words, plan.sha256, session, sink);
+        return fenceByHand(session, place, from);
+      });
+      const [lease] = await readLeases(place.leases, from);
+      const ports = tellPorts(place, sink.result);
+      const moved = await performLegacy(run, place, plan, sink, {
+        silent: lease?.ttl,
+        came: (move) => ports.of([move]),
+      });
+      checkAny(moved);
+      const blocked = plan.manifest.counts.verdicts.blocked;
+      if (broker !== null && words.purgeQueue && !moved.stopped) {
+        // Requests to machines that stay may be among them.
+        if (moved.left.length + blocked > 0)
+          sink.result(`${queueOf(from)} was not emptied: machines stayed.`);
+        else
+          await withLegacy(run, place, [plan], acting, ({ session }) =>
+            purgeQueue(broker, from, session, sink),
+          );
+      }
+      return legacyMoved(plan, fenced, { ...moved, made: moved.made + before });
+    }),
+  );
+}
+
+interface GoingOn {
+  readonly to: string;
+  readonly down: number;
+  readonly sink: Sink;
+}
+
+/**
+ * Ends what this run left half way. What it did not claim is planned anew.
+ *
+ * @returns how many machines came
+ * @throws MigrationError N2I-E100 where it was begun to another host: its boot files are made there
+ */
+async function goOn(
+  run: RunFolder,
+  place: LegacyPlace,
+  words: LegacyTakeoverWords,
+  { to, down, sink }: GoingOn,
+): Promise<number> {
+  const open = openIn((await readJournal(run)).entries);
+  if (open.length === 0) return 0;
+  const others = open.find(({ move }) => move.to !== to || move.from !== words.from);
+  if (others !== undefined)
+    throw new MigrationError(
+      "N2I-E100",
+      `this takeover was begun with --from ${others.move.from} --to ${others.move.to}`,
+      {
+        fix: `Give the same again, or take back first what was done: nova2ironic rollback --run ${run.path} --all`,
+      },
+    );
+  await askDown(words, { machines: open.length, to }, place, sink);
+  const asked = { from: words.from, to, nodes: [], down };
+  const { moved, left, stopped } = await takeMachines(run, place, asked, sink);
+  const whys = left.map(({ id, why }) => `${id}: ${why}`);
+  if (stopped) throw new MigrationError("N2I-E301", "stopped while it went on");
+  for (const why of whys) sink.say(`${why}.`);
+  return moved;
+}
+
+function wentOn(plan: MovePlan, made: number): HostMoved {
+  return legacyMoved(plan, 0, { made, found: 0, left: [], locked: 0, stopped: false });
+}

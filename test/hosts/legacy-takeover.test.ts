@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { ENGINES } from "../edge/leases/place.ts";
+import { run, start } from "../hostile/cli.ts";
+import { AHEAD, ago } from "./cloud.ts";
+import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
+
+const LEASE = { host: "A", epoch: 3, heartbeat_ms: 1, ttl_ms: 60_000, takes: true };
+const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
+
+/** What tells that A is down, and where its machines boot from. */
+function words({ folder }: LegacyCloud, ...machines: readonly number[]): readonly string[] {
+  const [own, old] = [join(folder, "own"), join(folder, "old")];
+  const roots: string[] = [];
+  mkdirSync(own, { recursive: true });
+  for (const id of machines) {
+    const instance = String(moveOf(id).tenant?.uuid);
+    mkdirSync(join(old, instance), { recursive: true });
+    for (const image of ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"])
+      writeFileSync(join(old, instance, image), image);
+    roots.push("--root-uuid", `${moveOf(id).uuid}=${ROOT}`);
+  }
+  return [
+    ...["host", "takeover", "--from", "A", "--to", "B", "--service-down-time", "0.1"],
+    ...["--tftp-root", own, "--tftp-from", `A=${old}`, ...roots],
+  ];
+}
+
+async function dead(t: TestContext, more: Parameters<typeof legacyCloud>[1] = {}) {
+  const cloud = await legacyCloud(t, { machines: 2, ...more });
+  if (cloud !== null) await cloud.bm("bm_nodes").update({ deploy_key: "KEY" });
+  return cloud;
+}
+
+const DOWN = ["--confirmed-down", "--yes"];
+
+for (const engine of ENGINES)
+  test(`on ${engine}, a dead host's machines come by hand under a fenced lease, and go back with it`, async (t) => {
+    const cloud = await dead(t, { engine });
+    if (cloud === null) return;
+    const { bm, host, places, folder } = cloud;
+    await bm("bm_service_leases").insert(LEASE);
+    const before = await cloud.rows();
+    const lease = async () => {
+      const row = await bm("bm_service_leases").first();
+      return [Number(row.epoch), row.fenced_by];
+    };
+    const ran = await host(...words(cloud, 1), ...DOWN);
+    assert.equal(ran.status, 0, ran.out + ran.err);
+    assert.match(ran.out, /Host move: 1 hosts fenced, 2 machines moved, 0 so already\./);
+    assert.match(ran.out, /^openstack port set --host B .* c0.*-0+1$/m);
+    const { machines } = await cloud.rows();
+    assert.deepEqual(machines.slice(0, 2), ["1 B 1 active - | B - 0", "2 B 1 - - |"]);
+    const instance = String(moveOf(1).tenant?.uuid);
+    assert.match(readFileSync(join(folder, "own", instance, "config"), "utf8"), /boot/);
+    const [epoch, by] = await lease();
+    assert.equal(epoch, 4);
+    assert.match(String(by), /^nova2ironic by hand, [0-9a-f-]{36}$/);
+    const status = await host("status");
+    assert.match(status.out, /the lease of A is fenced by this run/);
+    assert.match(status.err, /^Next: nova2ironic verify /m);
+    const verified = await host("verify", ...places.slice(0, 2), "--queue-purged");
+    assert.equal(verified.status, 0, verified.out + verified.err);
+    const shown = await host("rollback", "--all", "--plan", "-f", "json");
+    assert.match(shown.out, /bm_service_leases/);
+    const back = await host("rollback", "--all", "--yes");
+    assert.match(back.out, /2 machines given back, 0 left, 1 fences lifted/, back.err);
+    assert.deepEqual(await lease(), [4, null]);
+    const now = (await cloud.rows()).machines.map((line) => line.replace(/ 2 /, " 0 "));
+    assert.deepEqual(now, before.machines);
+  });
+
+test("a fence by hand is lifted by a rollback only where no machine stayed, and by a readmit", async (t) => {
+  const cloud = await dead(t);
+  assert.ok(cloud);
+  const { bm, host } = cloud;
+  await bm("bm_service_leases").insert(LEASE);
+  assert.equal((await host(...words(cloud, 1), ...DOWN)).status, 0);
+  await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 9 });
+  const back = await host("rollback", "--all", "--yes");
+  assert.match(back.out, /1 machines given back, 1 left\./);
+  const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;
+  assert.notEqual(await fenced(), null);
+  const readmitted = await host("host", "readmit", "A", "--yes", "--queue-purged");
+  assert.match(readmitted.out, /A may come back: start its nova-compute and its agent/);
+  assert.equal(await fenced(), null);
+  assert.match((await host("status")).out, /none of this run/);
+});
+
+test("a host without a lease is taken over by its silence, and comes back without one", async (t) => {
+  const cloud = await dead(t);
+  assert.ok(cloud);
+  const { host, bm, places } = cloud;
+  const ran = await host(...words(cloud, 1), ...DOWN);
+  assert.equal(ran.status, 0, ran.out + ran.err);
+  assert.match(ran.out, /Host move: 2 machines moved/);
+  assert.deepEqual(await bm("bm_service_leases"), []);
+  const queue = await host("host", "readmit", "A", "--yes");
+  assert.match(queue.err, /N2I-E319 whether compute\.A is empty is not known/);
+  const back = await host("host", "readmit", "A", "--yes", "--queue-purged");
+  assert.match(back.out, /^A may come back: start its nova-compute\.$/m, back.err);
+  assert.equal((await host("verify", ...places.slice(0, 2))).status, 0);
+});
+
+test("nothing is written for a host that lives by its report or its lease, or that nobody says is down", async (t) => {
+  const cloud = await dead(t);
+  assert.ok(cloud);
+  const { bm, nova, host } = cloud;
+  await bm("bm_service_leases").insert(LEASE);
+  const before = await cloud.dump();
+  const refused = async (why: RegExp, status: number, ...said: readonly string[]) => {
+    const ran = await host(...words(cloud, 1), ...said);
+    assert.match(ran.err, why);
+    assert.equal(ran.status, status, ran.err);
+  };
+  await refused(/N2I-E303 --yes does not say that A is down/, 4, "--yes");
+  await refused(/N2I-E100 --to names one host/, 64, ...DOWN, "--to", "C");
+  const program = join(cloud.folder, "fence");
+  writeFileSync(program, "#!/bin/sh\nexit 1\n");
+  chmodSync(program, 0o700);
+  await refused(/N2I-E316 --fence-command ended with 1/, 4, "--yes", "--fence-command", program);
+  assert.equal(await cloud.dump(), before);
+  await bm("bm_service_leases").update({ heartbeat_ms: Date.now() + 1e6 });
+  await refused(/N2I-E317 .*renewed its lease/, 4, ...DOWN);
+  await bm("bm_service_leases").update({ heartbeat_ms: 1 });
+  await nova("services")
+    .where({ host: "A" })
+    .update({ updated_at: ago(-AHEAD) });
+  await refused(/N2I-E317 it reported/, 4, ...DOWN);
+  await nova("services")
+    .where({ host: "A" })
+    .update({ updated_at: ago(600) });
+  const shown = await host(...words(cloud, 1), "--plan");
+  assert.equal(shown.status, 0, shown.err);
+});
+
+for (const point of ["legacy.guarded", "legacy.claimed", "legacy.served"])
+  test(`a takeover by hand that is killed at ${point} goes on by the same words`, async (t) => {
+    const cloud = await dead(t);
+    assert.ok(cloud);
+    const { bm, folder, places, host } = cloud;
+    await bm("bm_service_leases").insert(LEASE);
+    const said = [...words(cloud, 1), ...DOWN];
+    const own = ["--run", join(folder, "runs", "h1")];
+    const env = { NOVA2IRONIC_FAILPOINT: `${point}:1:kill` };
+    const { err } = await start([...said, ...own, ...places], { env }).ended;
+    assert.notEqual((await bm("bm_service_leases").first()).fenced_by, null, err);
+    const next = (await host("status")).err;
+    assert.match(next, /^Next: nova2ironic host takeover .*--from A --to B/m);
+    // What it was given of databases, its run keeps.
+    const again = await run([...said.filter((one) => !places.includes(one)), ...own]);
+    assert.equal(again.status, 0, again.out + again.err);
+    const { machines } = await cloud.rows();
+    assert.deepEqual(machines.slice(0, 2), ["1 B 1 active - | B - 0", "2 B 1 - - |"]);
+    assert.equal(Number((await bm("bm_service_leases").first()).epoch), 4, "fenced once");
+  });

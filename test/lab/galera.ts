@@ -1,0 +1,96 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { binaries } from "./binaries.ts";
+import { freePort, startDaemon } from "./daemon.ts";
+import { owner, privateFile, privateFolder } from "./folder.ts";
+import { onlyAccount, options } from "./mariadb.ts";
+import { newPassword, type Server } from "./server.ts";
+import { ready } from "./start.ts";
+import { programOf } from "./unpack.ts";
+
+interface Cluster {
+  readonly nodes: readonly Server[];
+  readonly stop: () => Promise<void>;
+}
+
+/** What all nodes of a cluster are started with. */
+interface Common {
+  readonly server: string;
+  readonly init: string;
+  readonly provider: string;
+  /** Of the script that copies the first node's state. */
+  readonly scripts: string;
+  readonly password: string;
+}
+
+/**
+ * A Galera cluster of our own on loopback. Its provider, and the script that copies a node's state, are Debian's, unpacked
+ * and not installed: their package would start a server. Null where they cannot be had.
+ */
+export async function startGalera(size: number): Promise<Cluster | null> {
+  const found = binaries("mysql");
+  const packages = mkdtempSync(join(tmpdir(), "n2i-galera-"));
+  chmodSync(packages, 0o755); // the servers' user reads it
+  const nodes: Server[] = [];
+  const stop = async (): Promise<void> => {
+    for (const node of nodes.splice(0).toReversed()) await node.stop();
+    rmSync(packages, { recursive: true, force: true });
+  };
+  const script = programOf("wsrep_sst_rsync", "mariadb-server", packages);
+  if (found === null || script === null) {
+    await stop();
+    return null;
+  }
+  const scripts = dirname(script.path);
+  const provider = join(scripts, "..", "lib", "galera", "libgalera_smm.so");
+  const common = { ...found, provider, scripts, password: newPassword() };
+  let first: number | null = null;
+  try {
+    while (nodes.length < size) {
+      const { node, group } = await startNode(common, first);
+      nodes.push(node);
+      first ??= group;
+    }
+  } catch (cause) {
+    await stop();
+    throw cause;
+  }
+  return { nodes, stop };
+}
+
+/** @param first the port at which the cluster talks; null: this is its first node */
+async function startNode(
+  { server, init, provider, scripts, password }: Common,
+  first: number | null,
+): Promise<{ readonly node: Server; readonly group: number }> {
+  const user = owner("mysql");
+  const [port, group, incremental, state] = [
+    ...[await freePort(), await freePort(), await freePort(), await freePort()],
+  ] as const;
+  const folder = privateFolder("n2i-galera-", user, "in memory");
+  const [data, socket] = [join(folder, "data"), join(folder, "socket")];
+  const accounts = join(folder, "accounts.sql");
+  privateFile(accounts, onlyAccount("lab", password), user);
+  const plain = options({ data, socket, port, accounts }, "in memory").filter(
+    // The others get what the first one has, accounts too.
+    (word) => first === null || !word.startsWith("--init-file="),
+  );
+  const talks = `gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${incremental};gcache.size=16M`;
+  const wsrep = [
+    ...["--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON"],
+    ...[`--wsrep-provider=${provider}`, `--wsrep-provider-options=${talks}`],
+    ...["--wsrep-cluster-name=lab", "--wsrep-node-address=127.0.0.1", "--wsrep-sst-method=rsync"],
+    `--wsrep-sst-receive-address=127.0.0.1:${state}`,
+    `--wsrep-cluster-address=gcomm://${first === null ? "" : `127.0.0.1:${first}`}`,
+  ];
+  const make = ["--no-defaults", `--datadir=${data}`, "--skip-test-db", "--skip-name-resolve"];
+  const path = `PATH=${scripts}:/usr/sbin:/usr/bin:/bin`;
+  const daemon = startDaemon(
+    first === null ? [init, ...make] : ["mkdir", data],
+    ["env", path, server, ...plain, ...wsrep],
+    { folder, signal: "TERM", owner: user },
+  );
+  const at = { engine: "mysql", host: "127.0.0.1", port, socket, user: "lab", password } as const;
+  return { node: await ready(at, daemon), group };
+}

@@ -14,15 +14,19 @@ export const SWITCH_MARK = "nova2ironic_switchover";
 export const SWITCH_STATES = {
   "switchover-hold": "CHECKED",
   "switchover-destination": "DST_MANAGEABLE",
+  "switchover-nova-hold": "NOVA_HELD",
   "switchover-power": "SRC_OFF",
   "switchover-maintenance": "SRC_MAINT",
   "switchover-unlink": "UNLINKED",
   "switchover-volumes": "VOLUMES",
   "switchover-vifs": "VIFS",
   "switchover-fields": "DST_INFO",
+  "switchover-nova-rows": "NOVA_MOVED",
   "switchover-claim": "DST_CLAIMED",
   "switchover-deploy": "DST_ACTIVE",
   "switchover-allocation": "ALLOCATION",
+  "switchover-placement": "PLACEMENT",
+  "switchover-nova-free": "NOVA_FREED",
   "switchover-clear": "SRC_CLEARED",
   "switchover-release": "DONE",
 } as const;
@@ -47,6 +51,31 @@ export interface Switchover {
   readonly keep_source: boolean;
   /** Nova's rows are an operator's: their statements are shown at the end. */
   readonly leave_nova: boolean;
+  /** Its row in Nova, which is changed; null where none is. */
+  readonly server: SwitchedServer | null;
+}
+
+/** Where Nova has a server. */
+export interface ServerPlace {
+  /** `compute_nodes.hypervisor_hostname`: a node's uuid. */
+  readonly node: string;
+  /** Of the nova-compute that has that. */
+  readonly host: string;
+  /** `compute_nodes.id`; absent where instances do not name it. */
+  readonly compute_id?: number | null;
+}
+
+/** A row of Nova's instances, and where it goes. */
+export interface SwitchedServer {
+  /** `instances.id`. */
+  readonly id: number;
+  readonly uuid: string;
+  readonly from: ServerPlace;
+  readonly to: ServerPlace;
+  /** Nova has it stopped, and switches its machine off once it looks. */
+  readonly stopped: boolean;
+  /** Its allocation in Placement is moved too. */
+  readonly placement: boolean;
 }
 
 /** The two nodes of a switchover. */

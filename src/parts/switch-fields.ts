@@ -35,7 +35,7 @@ export function holdStep(at: SwitchAt): SwitchStep {
             taken: side,
           };
       }
-      const seen = await forward(at, changes, { ...plan });
+      const seen = await forward(at, changes, imageOf(plan));
       if (seen.is !== "after") return seen;
       // Ironic has no compare-and-swap: who marked last is seen by a look some time later.
       since ??= at.now();
@@ -47,6 +47,13 @@ export function holdStep(at: SwitchAt): SwitchStep {
       return todo.length === 0 ? REACHED : next(todo);
     },
   };
+}
+
+/** As the journal keeps it. */
+function imageOf(plan: Switchover): JsonObject {
+  const { server } = plan;
+  const { from, to } = server ?? {};
+  return { ...plan, server: server && { ...server, from: { ...from }, to: { ...to } } };
 }
 
 /** Milliseconds, at least, after which both marks are read again. */

@@ -1,6 +1,8 @@
 import type { SwitchCalls, SwitchWrite } from "../edge/ironic-rest/switch-calls.ts";
+import type { ServerAllocations } from "../edge/nova-rest/allocations.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import type { JsonObject } from "../model/json.ts";
+import type { NovaStep, RowState } from "../model/nova-plan.ts";
 import type {
   Fenced,
   Switchover,
@@ -13,6 +15,8 @@ import type {
 export interface SwitchAt {
   readonly calls: SwitchCalls;
   readonly plan: Switchover;
+  /** Null where none of its rows is changed. */
+  readonly nova: SwitchNova | null;
   readonly times: SwitchTimes;
   /** Milliseconds. */
   readonly now: () => number;
@@ -24,6 +28,23 @@ export interface SwitchAt {
   readonly fence: { counts: boolean };
 }
 
+/** What a switchover asks of Nova's database and of Placement, and how it changes things there. */
+export interface SwitchNova {
+  readonly inspect: (change: NovaStep) => Promise<RowState>;
+  /** @returns null, or why it is not as it was */
+  readonly change: (change: NovaStep) => Promise<string | null>;
+  /** Null where Placement is left alone. */
+  readonly placement: ServerAllocations | null;
+}
+
+/** A change elsewhere than in Ironic. @returns null, or why it is refused */
+interface OtherWrite {
+  readonly make: () => Promise<string | null>;
+  readonly mayRefuse?: true;
+}
+
+type Write = SwitchWrite | OtherWrite;
+
 /** The source of a switchover, by the uuid of its node: each step is about it. */
 interface SwitchChange {
   readonly id: string;
@@ -33,7 +54,7 @@ export interface SwitchPosition extends Position {
   /** What stands against it, or is left. */
   readonly why: readonly string[];
   /** Calls that are to be made now, in their order. */
-  readonly todo: readonly SwitchWrite[];
+  readonly todo: readonly Write[];
   /** What the journal keeps right before them. */
   readonly image?: JsonObject;
   /** Hears that they are made now: a look alone asks for nothing. */
@@ -68,7 +89,7 @@ export function stays(...why: readonly string[]): SwitchPosition {
 
 /** @param image what the journal is to keep: what it was before, first of all */
 export function next(
-  todo: readonly SwitchWrite[],
+  todo: readonly Write[],
   image?: JsonObject,
   acting?: () => void,
 ): SwitchPosition {
@@ -89,7 +110,7 @@ export function switchPart({ calls, keptOf }: SwitchAt, step: SwitchStep): Switc
       await begin(image ?? keptOf(step.name)[0] ?? {});
       acting?.();
       for (const write of todo) {
-        const why = await calls.make(write);
+        const why = await made(calls, write);
         if (why !== null && write.mayRefuse !== true) return stays(why);
       }
       return afterCalls(await look());
@@ -112,13 +133,17 @@ export function switchBackPart(
       acting?.();
       const why = [...left];
       for (const write of todo) {
-        const one = await calls.make(write);
+        const one = await made(calls, write);
         if (one !== null) why.push(one);
       }
       if (why.length > 0) return stays(...new Set(why));
       return afterCalls(await lookBack(image));
     },
   };
+}
+
+function made(calls: SwitchCalls, write: Write): Promise<string | null> {
+  return "make" in write ? write.make() : calls.make(write);
 }
 
 /** What has more calls to make is looked at again before each. */

@@ -114,11 +114,14 @@ export function vifsStep(at: SwitchAt): SwitchStep {
     to: string,
   ): Promise<SwitchPosition> => {
     const [left, there] = [await calls.vifs(from), await calls.vifs(to)];
+    const missing = vifs.findIndex((vif) => !there.includes(vif));
+    // Which card a VIF gets goes by their order: those behind the first that lacks are attached again.
+    const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => there.includes(vif));
     const todo = vifs.flatMap((vif) => [
       ...(left.includes(vif) ? [detach(from, vif)] : []),
-      ...(there.includes(vif) ? [] : [attach(to, vif)]),
+      ...(there.includes(vif) && !again.includes(vif) ? [] : [attach(to, vif)]),
     ]);
-    return todo.length === 0 ? REACHED : next(todo);
+    return todo.length === 0 ? REACHED : next([...again.map((vif) => detach(to, vif)), ...todo]);
   };
   return {
     name: "switchover-vifs",

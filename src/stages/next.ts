@@ -85,7 +85,10 @@ export const KEPT = {
     ...["os-cacert", "insecure", "api-timeout", "rabbit-url", "nova-conf", "tftp-root"],
     ...["tftp-from", "root-uuid"],
   ],
-  node: ["ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout", "in-flight"],
+  node: [
+    ...["ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout", "in-flight"],
+    ...["nova-db", "placement"],
+  ],
   // No word that let apply do something dangerous is passed on to it.
   rollback: [...TARGET, ...NOVA, "node", "in-flight", "lock-wait", "watch", "key-file"],
 } as const satisfies { readonly [command: string]: readonly string[] };

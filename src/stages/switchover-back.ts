@@ -11,6 +11,7 @@ import { openManagePlace } from "./manage-place.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
+import { reopenSwitchNova } from "./switchover-nova.ts";
 import {
   checkSwitchPlace,
   isPastReturn,
@@ -23,6 +24,7 @@ import { switchAt, walkBack } from "./switchover-walk.ts";
 
 interface BackWords extends RestOptions {
   readonly run: string;
+  readonly novaDb?: string;
   /** A run has one switchover: it is meant with or without this word. */
   readonly all: boolean;
   readonly node?: readonly string[];
@@ -33,7 +35,7 @@ interface BackWords extends RestOptions {
  *
  * @param leave hears of what somebody changed since: it stays as it is
  * @returns whether it came to its end; null where nothing was begun
- * @throws MigrationError N2I-E305, N2I-E391 once the destination was deployed
+ * @throws MigrationError N2I-E305, N2I-E391 once the destination's deploy was begun
  */
 export function rollbackSwitchover(
   words: BackWords,
@@ -50,9 +52,13 @@ export function rollbackSwitchover(
       }
       checkBack(words, switched);
       const { plan } = switched;
-      const { service } = await openManagePlace(words, keep, sink.say);
+      const place = await openManagePlace(words, keep, sink.say);
+      const { service } = place;
       const { address } = service.identity;
       checkSwitchPlace(entries, address);
+      // Placement is asked for nothing before there is no way back.
+      const how = { readOnly: false, placement: false };
+      const nova = await reopenSwitchNova(plan, words, place, keep, how);
       await sink.confirm(
         `Give ${nameIn(plan)} its volumes and instance back at ${address}, and power it on where it was on?`,
       );
@@ -60,7 +66,8 @@ export function rollbackSwitchover(
         run,
         async (session) => {
           await session.begin(SWITCHOVER, { address });
-          const at = switchAt(service, plan, session.journal.entries, { now: session.clock.now });
+          const more = { now: session.clock.now, nova };
+          const at = switchAt(service, plan, session.journal.entries, more);
           const left: Left[] = [];
           const isWhole = await walkBack(at, session, (some) => left.push(...some));
           leave(left);
@@ -91,7 +98,7 @@ function checkBack({ node = [] }: BackWords, switched: Switched): void {
   if (isPastReturn(switched))
     throw new MigrationError(
       "N2I-E391",
-      `node ${plan.destination_name ?? plan.destination} was deployed with the volumes of ${nameIn(plan)}`,
+      `the deploy of node ${plan.destination_name ?? plan.destination} with the volumes of ${nameIn(plan)} was begun`,
     );
 }
 
@@ -103,9 +110,12 @@ export function previewSwitchBack(words: BackWords, sink: Sink): Promise<void> {
       if (switched === null) return;
       checkBack(words, switched);
       const { plan, begun } = switched;
-      const { service } = await openManagePlace(words, keep, sink.say);
+      const place = await openManagePlace(words, keep, sink.say);
+      const { service } = place;
       checkSwitchPlace(entries, service.identity.address);
-      const at = switchAt(service, plan, () => entries);
+      const how = { readOnly: true, placement: false };
+      const nova = await reopenSwitchNova(plan, words, place, keep, how);
+      const at = switchAt(service, plan, () => entries, { nova });
       for (const { name, lookBack } of switchSteps(at).toReversed()) {
         const [image] = begun.get(name)?.observed ?? [];
         if (image === undefined || lookBack === null) continue;
@@ -125,7 +135,11 @@ export function previewSwitchBack(words: BackWords, sink: Sink): Promise<void> {
  * @throws MigrationError N2I-E326 where the run did not switch one over
  */
 export function verifySwitched(
-  words: RestOptions & { readonly run: string; readonly allRows?: boolean },
+  words: RestOptions & {
+    readonly run: string;
+    readonly allRows?: boolean;
+    readonly novaDb?: string;
+  },
   sink: Sink,
 ): Promise<{ readonly validated: number; readonly wrong: number }> {
   return closing(async (keep) => {
@@ -133,9 +147,12 @@ export function verifySwitched(
     if (switched === null)
       throw new MigrationError("N2I-E326", `${words.run} did not switch a machine over`);
     const { plan, begun } = switched;
-    const { service } = await openManagePlace(words, keep, sink.say);
+    const place = await openManagePlace(words, keep, sink.say);
+    const { service } = place;
     checkSwitchPlace(entries, service.identity.address);
-    const facts = await faultsOf(switchAt(service, plan, () => entries));
+    const how = { readOnly: true, placement: true };
+    const nova = await reopenSwitchNova(plan, words, place, keep, how);
+    const facts = await faultsOf(switchAt(service, plan, () => entries, { nova }));
     const isOver = begun.get("switchover-release")?.open === false;
     const end = isOver ? null : "the switchover did not come to its end";
     const rows = [...facts, { what: "switchover", why: end }].map(

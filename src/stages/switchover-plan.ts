@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { movingConnectors, sourceFaults, spareFaults } from "../core/switchover/capable.ts";
 import { differences } from "../core/switchover/identical.ts";
-import { gatherSpares, nodeName, unlike } from "../core/switchover/spares.ts";
+import { gatherSpares, likelySpares, nodeName, unlike } from "../core/switchover/spares.ts";
 import type { RestService } from "../edge/ironic-rest/service.ts";
-import { readHanging, wholeNode, wholeNodes } from "../edge/ironic-rest/whole.ts";
+import { wholeNode, wholeNodes } from "../edge/ironic-rest/whole.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Switchover } from "../model/switching.ts";
 import type {
@@ -12,6 +12,7 @@ import type {
   SwitchFault,
   WholeNode,
 } from "../model/switchover.ts";
+import type { OpenNova } from "./switchover-nova.ts";
 
 /** What a switchover is told of its nodes. */
 export interface SwitchAsked {
@@ -21,8 +22,12 @@ export interface SwitchAsked {
   readonly destination?: string;
   readonly keepNames: boolean;
   readonly keepSource: boolean;
+  /** A node whose storage_interface is cinder too, which nobody tried. */
+  readonly storageCinderUntested?: boolean;
   /** Nova is left as it is. */
   readonly leaveNova: boolean;
+  /** Where its rows are changed; null: nobody said where they are. */
+  readonly nova?: Pick<OpenNova, "serverOf"> | null;
 }
 
 interface Decided {
@@ -45,9 +50,8 @@ export async function decide(
   show: (differences: readonly HardwareDifference[]) => Promise<void>,
   now: number,
 ): Promise<Decided> {
-  const hanging = await readHanging(service);
   const nodeOf = async (ident: string): Promise<WholeNode> => {
-    const node = await wholeNode(service, hanging, ident);
+    const node = await wholeNode(service, ident);
     if (node !== null) return node;
     throw new MigrationError("N2I-E306", `Ironic has no node ${JSON.stringify(ident)}`);
   };
@@ -55,7 +59,7 @@ export async function decide(
   refuse(source, sourceFaults(source));
   const instance_uuid = instanceOf(source, asked);
   let destination: WholeNode;
-  if (asked.destination === undefined) destination = await chosen(service, hanging, source, doc);
+  if (asked.destination === undefined) destination = await chosen(service, source, doc);
   else {
     destination = await nodeOf(asked.destination);
     if (destination.uuid === source.uuid)
@@ -71,8 +75,11 @@ export async function decide(
   }
   const stamp = new Date(now).toISOString().replaceAll(/\D/g, "").slice(0, STAMP);
   const { keepNames, keepSource } = asked;
+  const between = { source: source.uuid, destination: destination.uuid, instance_uuid };
+  const isIronics = source.told.allocation_uuid === instance_uuid;
+  const server = (await asked.nova?.serverOf(between, isIronics)) ?? null;
   const plan: Switchover = {
-    ...{ id: randomUUID(), source: source.uuid, destination: destination.uuid, instance_uuid },
+    ...{ id: randomUUID(), ...between, server },
     ...{ source_name: source.name, destination_name: destination.name },
     connectors: movingConnectors(source).map(({ uuid }) => uuid),
     targets: source.targets.map(({ uuid }) => uuid),
@@ -94,17 +101,18 @@ function refuse(node: WholeNode, faults: readonly SwitchFault[]): void {
 }
 
 /** @throws MigrationError N2I-E382, N2I-E383, N2I-E385 */
-function instanceOf(source: WholeNode, { leaveNova }: SwitchAsked): string {
+function instanceOf(source: WholeNode, asked: SwitchAsked): string {
   const { instance_uuid, allocation_uuid, storage_interface } = source.told;
+  const { leaveNova, nova = null, storageCinderUntested = false } = asked;
   const name = nodeName(source);
-  if (storage_interface === "cinder")
+  if (storage_interface === "cinder" && !storageCinderUntested)
     throw new MigrationError(
       "N2I-E382",
-      `${name}: its storage_interface is cinder, which attaches volumes itself; it is not in this release`,
+      `${name}: its storage_interface is cinder, which attaches volumes itself, and was not tried with a real Cinder; --storage-cinder-untested does it all the same`,
     );
   if (typeof instance_uuid !== "string" || instance_uuid === "")
     throw new MigrationError("N2I-E383", `${name}: it has no instance`);
-  if (allocation_uuid !== instance_uuid && !leaveNova)
+  if (allocation_uuid !== instance_uuid && !leaveNova && nova === null)
     throw new MigrationError(
       "N2I-E385",
       `${name}: instance ${instance_uuid} has no allocation of Ironic, so it is a server of Nova`,
@@ -112,23 +120,31 @@ function instanceOf(source: WholeNode, { leaveNova }: SwitchAsked): string {
   return instance_uuid;
 }
 
-/** @throws MigrationError N2I-E387 */
+/**
+ * The first spare that fits. What hangs on a node is asked for of those alone that fit without it.
+ *
+ * @throws MigrationError N2I-E387
+ */
 async function chosen(
   service: RestService,
-  hanging: Parameters<typeof wholeNodes>[1],
   source: WholeNode,
   doc: IdenticalDoc,
 ): Promise<WholeNode> {
+  const nodes: WholeNode[] = [];
+  for (const state of ["manageable", "enroll"])
+    for await (const page of wholeNodes(service, new Map(), state)) nodes.push(...page);
+  const { likely, nearest } = likelySpares(source, nodes, doc);
   const gathered = gatherSpares(doc);
   gathered.machine(source);
-  for (const state of ["manageable", "enroll"])
-    for await (const page of wholeNodes(service, hanging, state)) page.forEach(gathered.spare);
-  const [own] = gathered.classes();
-  const [first] = own?.candidates ?? [];
-  if (first !== undefined) return first;
-  const near = own?.nearest ?? null;
+  for (const { uuid } of likely) {
+    const whole = await wholeNode(service, uuid);
+    if (whole !== null) gathered.spare(whole);
+    const [fits] = gathered.classes()[0]?.candidates ?? [];
+    if (fits !== undefined) return fits;
+  }
+  const near = likely.length > 0 ? gathered.classes()[0]?.nearest : nearest;
   throw new MigrationError(
     "N2I-E387",
-    `no suitable destination for ${nodeName(source)}${near === null ? "" : `; the nearest is ${nodeName(near.spare)}: ${near.why}`}`,
+    `no suitable destination for ${nodeName(source)}${near ? `; the nearest is ${nodeName(near.spare)}: ${near.why}` : ""}`,
   );
 }

@@ -4,10 +4,12 @@ import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
-import type { JsonObject } from "../model/json.ts";
+import { isObject, type JsonObject } from "../model/json.ts";
 import {
+  type ServerPlace,
   SWITCH_STATES,
   SWITCHOVER,
+  type SwitchedServer,
   type Switchover,
   type SwitchStepName,
 } from "../model/switching.ts";
@@ -85,7 +87,25 @@ function planIn(line: JsonObject): Switchover {
     ...{ instance_uuid: text("instance_uuid"), failed_name: orNone("failed_name") },
     ...{ connectors: texts("connectors"), targets: texts("targets") },
     ...{ keep_source: line.keep_source === true, leave_nova: line.leave_nova === true },
+    // Runs of earlier versions changed none.
+    server: isObject(line.server) ? serverOf(line.server) : null,
   };
+}
+
+function serverOf(told: JsonObject): SwitchedServer {
+  const { text, number, object } = fields(told, "journal, server");
+  const { placement, stopped } = told;
+  const [from, to] = [placeIn(object("from")), placeIn(object("to"))];
+  const flags = { placement: placement === true, stopped: stopped === true };
+  return { id: number("id"), uuid: text("uuid"), from, to, ...flags };
+}
+
+function placeIn(told: JsonObject): ServerPlace {
+  const { text } = fields(told, "journal, server");
+  const { compute_id } = told;
+  const place = { node: text("node"), host: text("host") };
+  if (compute_id === undefined) return place;
+  return { ...place, compute_id: typeof compute_id === "number" ? compute_id : null };
 }
 
 /** What a journal keeps of a step, oldest first. */

@@ -1,3 +1,4 @@
+import { serverSteps } from "../core/switchover/server.ts";
 import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
 import { SWITCH_MARK } from "../model/switching.ts";
@@ -52,12 +53,25 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
       what: `VIFs of ${plan.destination}`,
       why: missing.length > 0 ? `without ${missing.join(", ")}` : null,
     },
+    ...(await serverFacts(at)),
     ...[source, destination].map((node) => ({
       what: `mark of ${String(node.uuid)}`,
       why: objectOf(node.extra)[SWITCH_MARK] === undefined ? null : "it is there still",
     })),
   ];
   return facts;
+}
+
+/** Of Nova's row and Placement's allocation, where they were changed. */
+async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFact[]> {
+  const { server, source, destination } = plan;
+  if (server === null || nova === null) return [];
+  const { is, why } = await nova.inspect(serverSteps(server).free);
+  const row = { what: `server ${server.uuid}`, why: is === "after" ? null : why || "task_state" };
+  if (nova.placement === null) return [row];
+  const stand = await nova.placement.stand(server.uuid, source, destination);
+  const placed = stand === "made" ? null : stand === "open" ? `it is on ${source}` : stand.why;
+  return [row, { what: `allocation of ${server.uuid}`, why: placed }];
 }
 
 /** Every field that is otherwise than it should be; null where there is none. */

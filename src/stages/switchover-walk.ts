@@ -33,11 +33,11 @@ export function switchAt(
   service: RestService,
   plan: Switchover,
   entries: () => readonly Entry[],
-  more: Partial<Pick<SwitchAt, "times" | "now" | "fenced">> = {},
+  more: Partial<Pick<SwitchAt, "times" | "now" | "fenced" | "nova">> = {},
 ): SwitchAt {
   return {
     ...{ calls: switchCalls(service, failpoint), plan, now: Date.now, fenced: () => null },
-    ...{ times: millisecondsOf(USUAL), fence: { counts: false } },
+    ...{ times: millisecondsOf(USUAL), fence: { counts: false }, nova: null },
     ...more,
     keptOf: (step) => keptIn(entries(), step, plan),
   };

@@ -22,6 +22,12 @@ import { nextCommand } from "./next.ts";
 import { inRun } from "./run.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
+import {
+  type NovaWords,
+  type OpenNova,
+  openSwitchNova,
+  reopenSwitchNova,
+} from "./switchover-nova.ts";
 import { decide, type SwitchAsked } from "./switchover-plan.ts";
 import {
   checkSwitches,
@@ -41,7 +47,7 @@ import {
 } from "./switchover-walk.ts";
 
 /** What `node switchover` is told. Times are seconds. */
-export interface SwitchWords extends SwitchAsked, RestOptions {
+export interface SwitchWords extends Omit<SwitchAsked, "nova">, RestOptions, NovaWords {
   readonly run: string;
   readonly dryRun: boolean;
   readonly softTimeout?: number;
@@ -81,10 +87,14 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
       checkSwitchPlace(entries, place.service.identity.address);
       const known = switchedIn(entries)?.plan;
       if (known !== undefined) checkSame(known, words);
-      const first = known ?? (await decided(words, place, shows)).plan;
+      const nova = await (known === undefined
+        ? openSwitchNova(words, place, keep, { readOnly: false })
+        : reopenSwitchNova(known, words, place, keep, { readOnly: false, placement: true }));
+      const first = known ?? (await decided(words, { ...place, nova }, shows)).plan;
       return withSession(
         run,
-        (session) => perform(words, first, { run, place, session, sink, shows }),
+        (session) =>
+          perform(words, first, { run, place: { ...place, nova }, session, sink, shows }),
         {
           afterWindow: true,
         },
@@ -94,12 +104,14 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
 }
 
 /** @throws MigrationError N2I-E100 */
-function checkWords({ fenceCommand, sourceConfirmedOff }: SwitchWords): void {
+function checkWords(words: SwitchWords): void {
+  const { fenceCommand, sourceConfirmedOff, leaveNova, novaDb, placement = false } = words;
+  const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
   if (fenceCommand !== undefined && sourceConfirmedOff)
-    throw new MigrationError(
-      "N2I-E100",
-      "--fence-command and --source-confirmed-off exclude each other",
-    );
+    throw refuse("--fence-command and --source-confirmed-off exclude each other");
+  if (leaveNova && novaDb !== undefined)
+    throw refuse("--nova-db and --leave-nova exclude each other");
+  if (placement && novaDb === undefined) throw refuse("--placement wants --nova-db");
 }
 
 /** @throws MigrationError N2I-E100 where a run that began is given other nodes */
@@ -117,11 +129,16 @@ function checkSame(plan: Switchover, { source, destination }: SwitchWords): void
   );
 }
 
-async function decided(words: SwitchWords, { service }: ManagePlace, shows: SwitchShows) {
+/** Ironic, and Nova where its rows are changed. */
+interface Place extends ManagePlace {
+  readonly nova: OpenNova | null;
+}
+
+async function decided(words: SwitchWords, { service, nova }: Place, shows: SwitchShows) {
   return decide(
     service,
     await loadIdentical(words.identical),
-    words,
+    { ...words, nova },
     shows.differences,
     Date.now(),
   );
@@ -134,7 +151,8 @@ async function preview(
   sink: Told,
 ): Promise<boolean> {
   const place = await openManagePlace(words, keep, sink.say);
-  const { plan, source, destination } = await decided(words, place, shows);
+  const nova = await openSwitchNova(words, place, keep, { readOnly: true });
+  const { plan, source, destination } = await decided(words, { ...place, nova }, shows);
   await shows.steps(stepRows(plan, source, destination));
   sink.note(
     `${nodeName(destination)} is identical to ${nodeName(source)}. Nothing was changed, and there is no run.`,
@@ -144,7 +162,7 @@ async function preview(
 
 interface Acting {
   readonly run: RunFolder;
-  readonly place: ManagePlace;
+  readonly place: Place;
   readonly session: RunSession;
   readonly sink: Told;
   readonly shows: SwitchShows;
@@ -168,6 +186,7 @@ async function perform(words: SwitchWords, first: Switchover, acting: Acting): P
         proof: words.proofTimeout ?? USUAL.proof,
       }),
       now: session.clock.now,
+      nova: place.nova,
       fenced: () =>
         words.sourceConfirmedOff ? { proof: "--source-confirmed-off", by: session.by } : null,
     });
@@ -292,5 +311,9 @@ async function ended(at: SwitchAt, sink: Told, isOver: boolean): Promise<boolean
       `Node ${from} is active still, in maintenance. Its boot file, ${plan.source}/config under http_root, has the secrets of volumes that are another's now: keep it off.`,
     );
   if (plan.leave_nova) for (const line of novaCommands(plan)) sink.result(line);
+  if (plan.server?.stopped === true)
+    sink.note(
+      `Nova has server ${plan.server.uuid} stopped, and switches its machine off once it looks: openstack server start ${plan.server.uuid}`,
+    );
   return true;
 }

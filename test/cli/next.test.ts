@@ -63,7 +63,13 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
       "identical",
     ],
     ...["destination", "soft-timeout", "proof-interval", "proof-timeout", "fence-command"],
-    ...["source-confirmed-off", "keep-names", "keep-source", "leave-nova"],
+    ...[
+      "source-confirmed-off",
+      "keep-names",
+      "keep-source",
+      "storage-cinder-untested",
+      "leave-nova",
+    ],
   ],
   // What let another command do something dangerous is no word for a rollback.
   rollback: [

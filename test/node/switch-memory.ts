@@ -270,18 +270,22 @@ export function addPair(cloud: Switchable): void {
     });
 }
 
-/** What of all of it a rollback gives back: an enrolled spare stays manageable. */
+/** What of all of it a rollback gives back: an enrolled spare stays manageable, and its power known. */
 export function switchedDump(cloud: Switchable): string {
   const { nodes, connectors, targets, allocations, attached, machines, files } = cloud;
   const all = [nodes, connectors, targets, allocations, machines].map((kept) =>
     [...kept].toSorted(([one], [other]) => (one < other ? -1 : 1)),
   );
-  const given = new Set(["provision_state", "driver_internal_info", "last_error", "power_state"]);
-  const states = isObject(cloud.nodes.get(SOURCE)) ? cloud.nodes.get(SOURCE) : {};
+  const given = new Set(["driver_internal_info", "last_error"]);
+  const same = new Map<unknown, string>([
+    ["enroll", "manageable"],
+    [null, "power off"],
+  ]);
   return JSON.stringify(
-    [all, [...attached], [...files], states?.provision_state, states?.power_state],
+    [all, [...attached], [...files]],
     function (this: unknown, key, value: unknown) {
-      return given.has(key) ? 0 : sorted(value);
+      const state = key === "provision_state" || key === "power_state";
+      return given.has(key) ? 0 : state ? (same.get(value) ?? value) : sorted(value);
     },
     1,
   );

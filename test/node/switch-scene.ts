@@ -7,6 +7,7 @@ import { cloudOf } from "../../src/edge/openstack/settings.ts";
 import type { WindowSession } from "../../src/engine/window.ts";
 import type { Left } from "../../src/model/change.ts";
 import type { Fenced, Switchover, SwitchStepName } from "../../src/model/switching.ts";
+import type { SwitchNova } from "../../src/parts/switch-part.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { faultsOf } from "../../src/stages/switchover-verify.ts";
@@ -21,12 +22,13 @@ const LIMIT = 5000;
 export const PLAN: Switchover = {
   ...{ id: uuidOf(7, 1), source: SOURCE, destination: SPARE, instance_uuid: uuidOf(9, 1) },
   ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed" },
-  ...{ keep_source: false, leave_nova: false },
+  ...{ keep_source: false, leave_nova: false, server: null },
   connectors: [uuidOf(6, 1)],
   targets: [uuidOf(5, 1), uuidOf(5, 2)],
 };
 
 export interface Scene {
+  readonly nova?: SwitchNova;
   readonly cloud: Switchable;
   readonly service: RestService;
   readonly run: RunFolder;
@@ -67,7 +69,7 @@ export const SAID: Fenced = { proof: "--source-confirmed-off", by: "somebody" };
 const times = { soft: 600_000, interval: 5000, proof: 20_000 };
 
 export async function forward(
-  { service, run }: Scene,
+  { service, run, nova }: Scene,
   { plan = PLAN, lines, until, fence }: Way = {},
 ) {
   let halted: Halted = null;
@@ -80,7 +82,7 @@ export async function forward(
           ? Promise.reject(new Error("died"))
           : given.journal.append(entry);
       const session = { ...given, journal: { ...given.journal, append } };
-      const at = atOf(service, plan, session);
+      const at = atOf({ service, nova }, plan, session);
       const fenced = async (): Promise<Fenced | null> => Promise.resolve(fence ?? null);
       halted = await walkForward(at, session, (state) => states.push(state), fenced);
     },
@@ -89,26 +91,37 @@ export async function forward(
   return { halted: halted as Halted, states };
 }
 
-function atOf(service: RestService, plan: Switchover, session: WindowSession) {
-  return switchAt(service, plan, session.journal.entries, { times, now: clock() });
+function atOf(
+  {
+    service,
+    nova = null,
+  }: { readonly service: RestService; readonly nova?: SwitchNova | null | undefined },
+  plan: Switchover,
+  session: WindowSession,
+) {
+  return switchAt(service, plan, session.journal.entries, { times, now: clock(), nova });
 }
 
-export async function back({ service, run }: Scene, lines?: number): Promise<readonly string[]> {
+export async function back(
+  { service, run, nova }: Scene,
+  lines?: number,
+): Promise<readonly string[]> {
   const left: Left[] = [];
   await during(
     run,
     async (session) => {
       const plan = switchedIn(session.journal.entries())?.plan;
       if (plan === undefined) return;
-      await walkBack(atOf(service, plan, session), session, (some) => left.push(...some));
+      await walkBack(atOf({ service, nova }, plan, session), session, (some) => left.push(...some));
     },
     lines,
   );
   return left.map(({ why }) => why);
 }
 
-export async function faults({ service, run }: Scene): Promise<readonly string[]> {
+export async function faults({ service, run, nova }: Scene): Promise<readonly string[]> {
   const { entries } = await readJournal(run);
-  const at = switchAt(service, PLAN, () => entries);
+  const plan = switchedIn(entries)?.plan ?? PLAN;
+  const at = switchAt(service, plan, () => entries, { nova: nova ?? null });
   return (await faultsOf(at)).flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
 }

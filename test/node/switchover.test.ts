@@ -57,7 +57,7 @@ test("the manual's and README's commands of a switchover do what they say, and n
   assert.match(again, /Switchover: instance/);
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"], "and nothing is done twice");
   const back = await run(["rollback", "--run", path, "--all", "--yes"]);
-  assertRefusal({ ...back, out: "" }, 4, "N2I-E391", /s-1 was deployed/);
+  assertRefusal({ ...back, out: "" }, 4, "N2I-E391", /the deploy of node s-1 .* was begun/);
   const files = readdirSync(path).map((name) => readFileSync(join(path, name), "utf8"));
   assert.doesNotMatch([...told, ...files].join(""), new RegExp(SECRET));
 });
@@ -78,7 +78,27 @@ test("what a check refuses changes nothing", async (t) => {
       "N2I-E382",
       /noop, not cinder or external/,
     ],
-    [["n-1"], { source: { storage_interface: "cinder" } }, 4, "N2I-E382", /not in this release/],
+    [
+      ["n-1"],
+      { source: { storage_interface: "cinder" } },
+      4,
+      "N2I-E382",
+      /--storage-cinder-untested/,
+    ],
+    [
+      ["n-1", "--storage-cinder-untested"],
+      { source: { storage_interface: "cinder", protected: true } },
+      ...[4, "N2I-E383" as const, /n-1: it is protected/],
+    ],
+    [["n-1"], { source: { provision_state: "rescue" } }, 4, "N2I-E383", /it is rescue, not active/],
+    [["n-1"], { source: { provision_state: "deploying" } }, 4, "N2I-E383", /it is deploying/],
+    [
+      ["n-1"],
+      { source: { properties: { cpus: 4, memory_mb: 8192 } } },
+      ...[4, "N2I-E382" as const, /it lacks the capability iscsi_boot/],
+    ],
+    [["n-1", "s-1"], { spare: { reservation: "h" } }, 11, "N2I-E380", /locked by host h/],
+    [["n-1", "s-1"], { spare: { maintenance: true } }, 4, "N2I-E384", /it is in maintenance/],
     [["n-1"], { source: { allocation_uuid: null } }, 4, "N2I-E385", /a server of Nova/],
     [["n-1"], { source: { reservation: "h" } }, 11, "N2I-E380", /locked by host h/],
     [["n-1", "s-1"], { spare: { resource_class: "x" } }, 4, "N2I-E386", /resource_class: /],
@@ -102,6 +122,22 @@ test("what a check refuses changes nothing", async (t) => {
   const differs = await run(["node", "switchover", "n-1", "s-1", ...own, "--dry-run"], how);
   assert.equal(differs.status, 0, differs.err);
   assert.equal(existsSync(join(path, "journal.jsonl")), false);
+});
+
+test("what hangs on nodes is asked of the two alone, and of a spare that may fit", async (t) => {
+  const { cloud, how, own } = await scene(t);
+  const other = uuidOf(1, 12);
+  const like = structuredClone(cloud.nodes.get(SPARE) ?? {});
+  cloud.nodes.set(other, { ...like, uuid: other, name: "a-other", resource_class: "x" });
+  cloud.calls.length = 0;
+  for (const named of [[], ["s-1"]])
+    await runs(0, ["node", "switchover", "n-1", ...named, ...own, "--dry-run"], how);
+  const asked = cloud.calls.filter((call) =>
+    /^GET \/v1\/(volume\/)?(ports|portgroups|connectors|targets)\?/.test(call),
+  );
+  const nodes = asked.flatMap((query) => /&node=([^&]*)/.exec(query)?.[1] ?? []);
+  assert.equal(nodes.length, asked.length, "each is of one node");
+  assert.deepEqual([...new Set(nodes)].toSorted(), [SOURCE, SPARE]);
 });
 
 test("a step that is refused before the spare is deployed is taken back, with those before it", async (t) => {

@@ -56,7 +56,14 @@ const SOURCE: readonly Criterion[] = [
         ? null
         : `its storage_interface is ${String(storage_interface)}, not cinder or external`,
   ],
-  ["N2I-E382", ({ targets }) => (targets.some(isRoot) ? null : "no volume has boot_index 0")],
+  [
+    "N2I-E382",
+    ({ targets }) => {
+      const roots = targets.filter(isRoot).length;
+      if (roots === 1) return null;
+      return roots === 0 ? "no volume has boot_index 0" : `${roots} volumes have boot_index 0`;
+    },
+  ],
   [
     "N2I-E382",
     ({ targets }) => {

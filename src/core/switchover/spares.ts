@@ -53,7 +53,8 @@ export function gatherSpares(doc: IdenticalDoc): Gathering {
         const candidates = (alike.get(keyOf(example, doc, "always")) ?? []).filter(
           (spare) => unlike(example, spare, doc).length === 0,
         );
-        const nearest = candidates.length > 0 ? null : nearestOf(example, ordered, doc);
+        const nearest =
+          candidates.length > 0 ? null : nearestOf(ordered, (spare) => unlike(example, spare, doc));
         return { example, machines: count, candidates, nearest };
       });
     },
@@ -83,6 +84,30 @@ export function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc):
   return [...differences(machine, spare, doc).map(differenceText), ...connectors];
 }
 
+/**
+ * The spares that could take a machine's place, in the order in which they are taken, as far as nodes alone say;
+ * and of all the one that differs least.
+ *
+ * @param nodes without what hangs on them
+ */
+export function likelySpares(
+  machine: WholeNode,
+  nodes: readonly WholeNode[],
+  doc: IdenticalDoc,
+): { readonly likely: readonly WholeNode[]; readonly nearest: SpareClass["nearest"] } {
+  // Ports and portgroups are lists of their own.
+  const own = { fields: doc.fields.filter(({ as }) => as !== "list") };
+  const usable = nodes
+    .filter((node) => spareFaults(node).every(({ code }) => code === PASSING))
+    .toSorted(inOrder);
+  const whysOf = (node: WholeNode): readonly string[] =>
+    differences(machine, node, own).map(differenceText);
+  return {
+    likely: usable.filter((node) => whysOf(node).length === 0),
+    nearest: nearestOf(usable, whysOf),
+  };
+}
+
 /** Which of two spares is taken first: the manageable one, then by name, then by uuid. */
 function inOrder(one: WholeNode, other: WholeNode): number {
   const rank = ({ told }: WholeNode): number => (told.provision_state === "manageable" ? 0 : 1);
@@ -98,13 +123,12 @@ function byText(one: string, other: string): number {
 }
 
 function nearestOf(
-  machine: WholeNode,
   ordered: readonly WholeNode[],
-  doc: IdenticalDoc,
+  whysOf: (spare: WholeNode) => readonly string[],
 ): SpareClass["nearest"] {
   let nearest: { readonly spare: WholeNode; readonly whys: readonly string[] } | null = null;
   for (const spare of ordered) {
-    const whys = unlike(machine, spare, doc);
+    const whys = whysOf(spare);
     if (nearest === null || whys.length < nearest.whys.length) nearest = { spare, whys };
   }
   return nearest === null ? null : { spare: nearest.spare, why: nearest.whys.join("; ") };

@@ -9,9 +9,7 @@ export function stepRows(
   destination: WholeNode,
 ): readonly SwitchStepRow[] {
   const [from, to] = [source.name ?? source.uuid, destination.name ?? destination.uuid];
-  const row = (step: string, call: string, before: string, after: string): SwitchStepRow => ({
-    ...{ step, call, before, after },
-  });
+  const nova = serverRows(plan, from, to);
   const volumes = `${plan.connectors.length} connectors, ${plan.targets.length} targets`;
   return [
     row("CHECKED", "PATCH both nodes: extra.nova2ironic_switchover", "not marked", plan.id),
@@ -21,6 +19,7 @@ export function stepRows(
       stateOf(destination),
       "manageable, power off",
     ),
+    ...nova.hold,
     row(
       "SRC_OFF",
       `PUT soft power off of ${from}; power off where that fails`,
@@ -42,6 +41,7 @@ export function stepRows(
       `${from}, ${to}`,
       plan.failed_name === null ? "names stay" : `${plan.failed_name}, ${from}`,
     ),
+    ...nova.rows,
     row(
       "DST_CLAIMED",
       `PATCH ${to}: automated_clean, instance_uuid`,
@@ -57,6 +57,7 @@ export function stepRows(
     ...(typeof source.told.allocation_uuid === "string"
       ? [row("ALLOCATION", `POST allocation of ${to}`, from, to)]
       : []),
+    ...nova.free,
     plan.keep_source
       ? row("SRC_CLEARED", "none: --keep-source", "active", "active, in maintenance")
       : row(
@@ -67,6 +68,26 @@ export function stepRows(
         ),
     row("DONE", "PATCH both nodes: automated_clean as it was", plan.id, "not marked"),
   ];
+}
+
+function row(step: string, call: string, before: string, after: string): SwitchStepRow {
+  return { step, call, before, after };
+}
+
+/** What is done in Nova and Placement; nothing where its rows are left alone. */
+function serverRows({ server }: Switchover, from: string, to: string) {
+  if (server === null) return { hold: [], rows: [], free: [] };
+  const update = (columns: string): string => `UPDATE instances id ${server.id}: ${columns}`;
+  const [is, will] = [server.from, server.to].map((place) => Object.values(place).join(", "));
+  const placed = row("PLACEMENT", `PUT allocations of ${server.uuid}`, from, to);
+  return {
+    hold: [row("NOVA_HELD", update("task_state"), "NULL", "migrating")],
+    rows: [row("NOVA_MOVED", update(Object.keys(server.to).join(", ")), is ?? "", will ?? "")],
+    free: [
+      ...(server.placement ? [placed] : []),
+      row("NOVA_FREED", update("task_state"), "migrating", "NULL"),
+    ],
+  };
 }
 
 function stateOf({ told: { provision_state, power_state } }: WholeNode): string {

@@ -20,11 +20,15 @@ const HANGS = {
 type Hanging = { [kind in keyof typeof HANGS]: JsonObject[] };
 
 /**
- * What hangs on all nodes, by their uuid, in four listings whatever their number.
+ * What hangs on nodes, by their uuid, in four listings whatever their number.
  *
+ * @param node uuid of the one that is meant; all without it
  * @throws MigrationError N2I-E209 where the service is too old, N2I-E210 to N2I-E212
  */
-export async function readHanging(service: RestService): Promise<ReadonlyMap<string, Hanging>> {
+export async function readHanging(
+  service: RestService,
+  node?: string,
+): Promise<ReadonlyMap<string, Hanging>> {
   const { minor, identity, session } = service;
   if (minor < AUTOMATED_CLEAN)
     throw new MigrationError(
@@ -33,14 +37,15 @@ export async function readHanging(service: RestService): Promise<ReadonlyMap<str
       { fix: "Upgrade Ironic first." },
     );
   const of = new Map<string, Hanging>();
+  const own = node === undefined ? "" : `&node=${node}`;
   for (const [kind, what] of Object.entries(HANGS)) {
     const [collection = "", named = ""] = what.split("?");
     const fields = kind === "ports" && minor >= SMARTNIC ? `${named},is_smartnic` : named;
-    for await (const page of pages(service, collection, `&fields=uuid,node_uuid,${fields}`))
+    for await (const page of pages(service, collection, `&fields=uuid,node_uuid,${fields}${own}`))
       for (const body of page.map(objectOf)) {
-        const node = String(body.node_uuid);
-        const known = of.get(node) ?? { ports: [], portgroups: [], connectors: [], targets: [] };
-        of.set(node, known);
+        const owner = String(body.node_uuid);
+        const known = of.get(owner) ?? { ports: [], portgroups: [], connectors: [], targets: [] };
+        of.set(owner, known);
         known[kind as keyof Hanging].push(body); // its keys are those of HANGS
       }
   }
@@ -72,13 +77,10 @@ export async function* wholeNodes(
  * @returns null where there is no such node
  * @throws MigrationError N2I-E210 to N2I-E212
  */
-export async function wholeNode(
-  service: RestService,
-  hanging: ReadonlyMap<string, Hanging>,
-  ident: string,
-): Promise<WholeNode | null> {
+export async function wholeNode(service: RestService, ident: string): Promise<WholeNode | null> {
   const running = await readRunning(service, ident, []);
   if (running === null) return null;
+  const hanging = await readHanging(service, running.uuid);
   const body = await service.ask(`/v1/nodes/${running.uuid}`);
   return body === null ? null : wholeOf(nodeIn(service, body as Json), hanging); // it was read from JSON
 }

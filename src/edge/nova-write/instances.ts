@@ -1,8 +1,9 @@
 import type { InstanceRow } from "../../model/nova-rows.ts";
 import { deletedNumber } from "../database/deleted.ts";
+import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { read } from "../database/read.ts";
-import { number, type Runner, spellings, string, text } from "../database/rows.ts";
+import { integer, number, type Runner, spellings, string, text } from "../database/rows.ts";
 
 /** Instances by their uuid, lower case; deleted ones too. */
 type InstancesOf = (uuids: readonly (string | null)[]) => Promise<ReadonlyMap<string, InstanceRow>>;
@@ -19,4 +20,19 @@ export function openInstances(database: Database, on: Runner = database.knex): I
     const rows = await read(database, INSTANCE, from, spellings(uuids), on);
     return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
   };
+}
+
+/**
+ * Which compute node an instance names by its id.
+ *
+ * @returns undefined where Nova has no such column, which came with 28.0.0
+ */
+export async function computeIdOf(
+  database: Database,
+  instance: string,
+): Promise<number | null | undefined> {
+  if (!(await columnNames(database, "instances")).includes("compute_id")) return undefined;
+  const from = "instances WHERE deleted = 0 AND uuid = ?";
+  const [row] = await read(database, { compute_id: integer }, from, [instance]);
+  return row?.compute_id ?? null;
 }

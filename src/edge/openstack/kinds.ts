@@ -35,12 +35,12 @@ export const COMPUTE: ServiceKind = {
   fix: "Give compute_endpoint_override in clouds.yaml, or OS_COMPUTE_ENDPOINT_OVERRIDE.",
 };
 
-/** Inventories are what they were since the first microversion. */
+/** Inventories are what they were since the first microversion, which is what is spoken without a pin. */
 export const PLACEMENT: ServiceKind = {
   name: "placement",
   types: new Set(["placement"]),
   version: /(?!)/,
-  pin: () => ({}),
+  pin: (microversion) => ({ "OpenStack-API-Version": `placement ${microversion}` }),
   said: "placement",
   fix: "Give placement_endpoint_override in clouds.yaml, or OS_PLACEMENT_ENDPOINT_OVERRIDE.",
 };

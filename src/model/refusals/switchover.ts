@@ -35,7 +35,7 @@ export const SWITCHOVER = {
   "N2I-E385": refused(
     "the instance of the source is a server of Nova",
     "Nova would go on managing it on the old node, and stop it on the new one.",
-    "Stop whatever acts on it, give --leave-nova, and change Nova's rows by the commands that are printed.",
+    "Give --nova-db. Or stop whatever acts on it, give --leave-nova, and change Nova's rows by the commands that are printed.",
   ),
   "N2I-E386": refused(
     "the destination is not identical hardware",
@@ -58,13 +58,18 @@ export const SWITCHOVER = {
     "Settle what is named, then run the same command again.",
   ),
   "N2I-E390": halfway(
-    "the switchover stopped after the destination was deployed",
+    "the switchover stopped once the destination's deploy was begun",
     "From there on it only goes forward: the destination may run with the volumes.",
     "Settle what is named, then run the same command again; status says how far it came.",
   ),
   "N2I-E391": refused(
     "there is no way back for this switchover",
-    "The destination was deployed, and may run with the volumes of the source.",
+    "The destination's deploy was begun: it may run with the volumes of the source.",
     "Run node switchover again to end it; a second switchover brings the instance back.",
+  ),
+  "N2I-E392": refused(
+    "Nova's rows are not such that the server can go on in another node",
+    "Nova works on it, names other nodes, or does not know the destination; its row would be wrong afterwards.",
+    "Settle what is named; a nova-compute takes a new node up within a minute. Then run the same command again.",
   ),
 };

@@ -32,6 +32,10 @@ const SOURCES: readonly (readonly [WholeNode, string, string])[] = [
   ],
   [{ ...MACHINE, targets: [] }, "N2I-E382", "no volume has boot_index 0"],
   [
+    { ...MACHINE, targets: [TARGET, TARGET] },
+    ...(["N2I-E382", "2 volumes have boot_index 0"] as const),
+  ],
+  [
     { ...MACHINE, targets: [{ ...TARGET, boot_index: 1 }] },
     ...(["N2I-E382", "no volume has boot_index 0"] as const),
   ],

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import { isPastReturn, switchedIn } from "../../src/stages/switchover-run.ts";
+import { refuses, uuidOf } from "./in-memory.ts";
+import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
+import { back, faults, forward, PLAN, scene } from "./switch-scene.ts";
+
+/** The first call that has no way back is the second that brings the spare to another state. */
+const PROVISION = `PUT /v1/nodes/${SPARE}/states/provision`;
+
+/** Calls up to the deploy, each by its number among those that are alike. */
+function callsBefore(calls: readonly string[]): readonly (readonly [call: string, nth: number])[] {
+  const seen = new Map<string, number>();
+  const all = calls.map((call) => {
+    const nth = (seen.get(call) ?? 0) + 1;
+    seen.set(call, nth);
+    return [call, nth] as const;
+  });
+  const deploy = all.findIndex(([call, nth]) => call === PROVISION && nth === 2);
+  return all.slice(0, deploy);
+}
+
+test("a service that fails from any call before the deploy on leaves what a rollback gives back whole", async (t) => {
+  const whole = await scene(t);
+  const before = switchedDump(whole.cloud);
+  whole.cloud.calls.length = 0;
+  await forward(whole);
+  const calls = callsBefore(whole.cloud.calls);
+  // Of questions that are put again and again, the first and the last.
+  const last = new Map(calls);
+  const chosen = calls.filter(
+    ([call, nth]) => !call.startsWith("GET") || nth === 1 || nth === last.get(call),
+  );
+  assert.ok(chosen.length > 25, String(chosen.length));
+  for (const [call, nth] of chosen)
+    for (const done of call.startsWith("GET") ? [false] : [false, true]) {
+      const at = await scene(t);
+      let heard = 0;
+      at.cloud.use((made) => {
+        if (made === call) heard += 1;
+        return made === call && heard >= nth ? { done, says: refuses(500, "broken") } : null;
+      });
+      const what = `${call}, ${nth}, ${done ? "done" : "not done"}`;
+      // What breaks ends the process that acts.
+      await forward(at).catch(() => undefined);
+      assert.ok(heard >= nth, what);
+      at.cloud.use(() => null);
+      const switched = switchedIn((await readJournal(at.run)).entries);
+      // What was done all the same may have gone on past the deploy: then it ends.
+      if (done && (switched === null || isPastReturn(switched))) {
+        assert.equal((await forward(at)).halted, null, what);
+        assert.deepEqual(await faults(at), [], what);
+        continue;
+      }
+      assert.deepEqual(await back(at), [], what);
+      assert.equal(switchedDump(at.cloud), before, what);
+      assert.equal(switchedIn((await readJournal(at.run)).entries), null, what);
+    }
+});
+
+test("a service that fails once at any call that changes something is asked again, and nothing is done twice", async (t) => {
+  const whole = await scene(t);
+  await forward(whole);
+  const end = switchedDump(whole.cloud);
+  const writes = whole.cloud.calls.filter((call) => !call.startsWith("GET")).length;
+  for (let k = 1; k <= writes; k += 1)
+    for (const done of [false, true]) {
+      const at = await scene(t);
+      let heard = 0;
+      at.cloud.use((made) => {
+        if (!made.startsWith("GET")) heard += 1;
+        return !made.startsWith("GET") && heard === k
+          ? { done, says: refuses(500, "broken") }
+          : null;
+      });
+      const what = `call ${k}, ${done ? "done" : "not done"}`;
+      assert.equal((await forward(at)).halted, null, what);
+      assert.deepEqual(await faults(at), [], what);
+      assert.equal(switchedDump(at.cloud), end, what);
+      assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1 on"], what);
+    }
+});
+
+test("a spare whose power nobody knows is powered off before anything is moved to it", async (t) => {
+  const at = await scene(t);
+  Object.assign(at.cloud.nodes.get(SPARE) ?? {}, {
+    ...{ provision_state: "manageable", power_state: null },
+  });
+  assert.equal((await forward(at)).halted, null);
+  const { calls } = at.cloud;
+  const off = calls.indexOf(`PUT /v1/nodes/${SPARE}/states/power`);
+  const moved = calls.findIndex((call) => call.startsWith("PATCH /v1/volume/"));
+  assert.ok(off >= 0 && off < moved, `${off} ${moved}`);
+});
+
+test("of two switchovers that want one spare, one has it, and the other gives everything back", async (t) => {
+  const at = await scene(t);
+  const first = { ...PLAN, id: uuidOf(7, 2) };
+  await forward(at, { plan: first, until: "switchover-power" });
+  const before = switchedDump(at.cloud);
+  const other = { ...at, run: (await scene(t)).run };
+  const { halted } = await forward(other);
+  assert.match(halted?.position?.why.join() ?? "", new RegExp(`is in switchover ${first.id}`));
+  await back(other);
+  assert.equal(switchedDump(at.cloud), before);
+  assert.equal((await forward(at, { plan: first })).halted, null);
+  assert.equal(at.cloud.nodes.get(SPARE)?.instance_uuid, PLAN.instance_uuid);
+  assert.equal(at.cloud.nodes.get(SOURCE)?.instance_uuid, null);
+});

@@ -8,8 +8,13 @@ import { checkMappings } from "../.build/src/stages/documents.js";
 const OUT = ".build/bundle";
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** Commands that open nothing but the run's folder, and all others: one file for each would be cut into dozens. */
-const READING = ["./status.ts", "./show.ts", "./explain.ts"];
+/** Commands that open nothing but the run's folder, lists of machines that run, and all others: one file each would be dozens. */
+const GROUPS = {
+  reading: ["./status.ts", "./show.ts", "./explain.ts"],
+  listing: ["./node.ts", "./adoptable.ts"],
+};
+const groupOf = (file) =>
+  Object.keys(GROUPS).find((group) => GROUPS[group].includes(file)) ?? "acting";
 const LOAD = "src/cli/commands/load.ts";
 const commands = [...readFileSync(LOAD, "utf8").matchAll(/import\("([^"]+)"\)/g)].map(
   ([, file]) => file,
@@ -19,12 +24,12 @@ const together = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^\.\/[\w-]+\.ts$/ }, ({ kind, importer, path }) =>
       kind === "dynamic-import" && importer.endsWith(LOAD)
-        ? { path: READING.includes(path) ? "reading" : "acting", namespace: "commands" }
+        ? { path: groupOf(path), namespace: "commands" }
         : undefined,
     );
     onLoad({ filter: /./, namespace: "commands" }, ({ path }) => ({
       contents: commands
-        .filter((file) => READING.includes(file) === (path === "reading"))
+        .filter((file) => groupOf(file) === path)
         .map((file) => `export * from "${file}";`)
         .join("\n"),
       resolveDir: dirname(resolve(LOAD)),

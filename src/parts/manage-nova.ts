@@ -1,6 +1,6 @@
 import { hasSecrets } from "../core/adoptable/nova.ts";
 import { customClass } from "../core/flavors/flavors.ts";
-import { type FakeHardware, infoChanged } from "../edge/ironic-rest/fake-hardware.ts";
+import { type FakeHardware, infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import type { NetworkService } from "../edge/neutron/ports.ts";
 import type { Offers } from "../edge/nova-rest/offers.ts";
@@ -340,7 +340,7 @@ async function release(at: Run): Promise<string | null> {
     if (why !== null) return why;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
-    const other = notAsBefore(before, now);
+    const other = [...notAsBefore(before, now), ...infoLost(before, now)];
     return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
   };
   const why = await hands.hardware.release(id, reason, may);

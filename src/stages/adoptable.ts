@@ -27,13 +27,15 @@ export function listAdoptable(
 ): Promise<void> {
   return closing(async (keep) => {
     const { service, network } = await openManagePlace(words, keep, say);
-    const { of, vifs, twice } = await readNics(service);
+    const cards = readNics(service);
+    const listing = runningNodes(service, async () => (await cards).of, words);
+    const { vifs, twice } = await cards;
     const neutron = vifs.size === 0 ? null : await network();
     const ports = neutron === null ? null : await neutron.ports(vifs);
     const beside: Beside = { ports, twice };
     const troubled = createSeveral();
     async function* rows(): AsyncGenerator<AdoptableRow> {
-      for await (const page of runningNodes(service, of, words))
+      for await (const page of listing)
         for (const node of page) {
           const row = { node, whyNot: whyNot(node, beside) };
           if (row.whyNot.length > 0 && !words.all) continue;

@@ -47,16 +47,9 @@ export async function openAdapter(
   entries: readonly Entry[],
   asked: ServerWishes | "allocation" | null,
 ): Promise<Adapter> {
-  const began = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
-  const known = began?.do === "target" ? String(began.target.adapter) : null;
+  const known = adapterIn(entries);
   const wanted = asked === null ? known : asked === "allocation" ? asked : "nova";
-  if (known !== null && wanted !== known)
-    throw new MigrationError(
-      "N2I-E100",
-      known === "nova"
-        ? "this run makes servers of Nova: give --nova and --flavor"
-        : "this run makes allocations of Ironic: give --nova a --run of its own",
-    );
+  if (wanted !== null) checkAdapter(entries, wanted);
   if (wanted !== "nova") return allocationAdapter(allocationKeeper(place));
   const hands = await novaHands(
     place,
@@ -69,6 +62,23 @@ export async function openAdapter(
     back: (most) => novaBackPart(hands, most),
     look: hands.look,
   };
+}
+
+function adapterIn(entries: readonly Entry[]): string | null {
+  const began = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
+  return began?.do === "target" ? String(began.target.adapter) : null;
+}
+
+/** @throws MigrationError N2I-E100 where the run began with another: its way back knows no records but those */
+export function checkAdapter(entries: readonly Entry[], wanted: string): void {
+  const known = adapterIn(entries);
+  if (known === null || wanted === known) return;
+  throw new MigrationError(
+    "N2I-E100",
+    known === "nova"
+      ? "this run makes servers of Nova: give --nova and --flavor, or a --run of its own"
+      : "this run makes allocations of Ironic: give --nova a --run of its own",
+  );
 }
 
 /** Of a way back, which asks for nothing. */

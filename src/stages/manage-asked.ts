@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { zoneFault } from "../core/adoptable/nova.ts";
 import { repeatedFaults, requestFaults } from "../core/adoptable/request.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import { readRunning } from "../edge/ironic-rest/running.ts";
@@ -47,7 +48,7 @@ export function inFlightFaults(most: number): readonly string[] {
 export async function changesOf(
   all: readonly ManageAsked[],
   { service }: ManagePlace,
-  { inFlight: most }: ManageWords,
+  { inFlight: most, nova }: ManageWords,
   entries: readonly Entry[],
 ): Promise<readonly ManageChange[]> {
   const nodes = await inFlight(
@@ -66,6 +67,10 @@ export async function changesOf(
   const twice = uuids.filter((uuid) => known.size === known.add(uuid).size);
   if (twice.length > 0)
     throw new MigrationError("N2I-E100", `node ${listed(twice, NAMED)} is named more than once`);
+  const zones = all.flatMap(({ availability_zone: zone }, at) =>
+    nova === undefined ? [] : (zoneFault(zone, uuids[at] ?? "") ?? []),
+  );
+  if (zones.length > 0) throw new MigrationError("N2I-E100", listed(zones, MOST_TOLD, "; "));
   const begun = managedIn(entries);
   return all.map((asked, at) => {
     const id = uuids[at] ?? "";

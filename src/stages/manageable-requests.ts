@@ -108,11 +108,12 @@ function callersService(
 }
 
 async function listReply({ parts, service }: Asking, shape: Shape): Promise<Reply> {
-  const { of, vifs, twice } = await readNics(service);
+  const cards = readNics(service);
+  const pages = runningNodes(service, async () => (await cards).of, { all: false });
+  const { vifs, twice } = await cards;
   const neutron = vifs.size === 0 ? null : await parts.place.network();
   const beside: Beside = { ports: neutron === null ? null : await neutron.ports(vifs), twice };
   const { url } = service.session;
-  const pages = runningNodes(service, of, { all: false });
   // What is refused with the first page has a status still.
   let page = await pages.next();
   const name = shape === "first" ? "adoptable_nodes" : "manageable_servers";

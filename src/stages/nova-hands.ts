@@ -40,8 +40,13 @@ export async function novaHands(
   const hardware = createFakeHardware(service, failpoint);
   let behind: Promise<readonly Conductor[]> | undefined;
   const conductors = () => {
-    behind ??= readBehind(service).then((all) => all.conductors);
-    return behind;
+    const asked = behind ?? readBehind(service).then((all) => all.conductors);
+    behind = asked;
+    // What failed of one machine is asked again of the next.
+    asked.catch(() => {
+      behind = undefined;
+    });
+    return asked;
   };
   const opened: Opened = {
     ...{ place, asked, servers, offers, hardware, conductors },
@@ -125,6 +130,7 @@ async function against(
     ...{ node: whole, asked, offered: offer !== null, ports: own },
     addresses: node.nics.flatMap(({ address }) => address ?? []),
     hasVolumes: await hardware.hasVolumes(node.uuid),
+    unseen: await hardware.unseen(whole),
     specs: await servers.flavor(asked.flavor),
     hasImage: await hasImage(place, imageFor({ node: whole, asked })),
     ...{ conductors: await conductors(), project: servers.project },

@@ -10,7 +10,7 @@ import { MANAGE } from "../model/manage.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing } from "./databases.ts";
 import { checkPlace, type ManageEvent } from "./manage.ts";
-import { type Adapter, allocationAdapter } from "./manage-adapter.ts";
+import { type Adapter, allocationAdapter, checkAdapter } from "./manage-adapter.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { checkManages } from "./manage-run.ts";
 import { manageableAnswer } from "./manageable-requests.ts";
@@ -52,6 +52,7 @@ export function serveManageable(asked: ManageableAsked, told: ManageableTold): P
       const { address } = place.service.identity;
       checkAsked({ ...asked, ironicUrl: address, novaCompat: false });
       checkPlace(entries, address);
+      checkAdapter(entries, "allocation");
       const policy = openPolicy(asked.policyFile, Object.values(MANAGEABLE_RULES));
       const service = {
         stopping:

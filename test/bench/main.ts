@@ -7,6 +7,7 @@ import { benchAdopt } from "./adopt.ts";
 import { benchAgents } from "./agents.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchHosts } from "./hosts.ts";
+import { benchManage } from "./manage.ts";
 import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
@@ -26,6 +27,7 @@ Without a word: the road at 10,000 and 100,000 machines on MariaDB, PostgreSQL a
   power     10,000 BMCs, against ipmitool and ipmipower
   adopt     adoption over REST, against a bare loop of the same calls
   serve     what the proxy costs
+  manage    machines that run already: their list against curl, their records against a bare loop
   page      the report's page, in a browser
   hosts     machines of one compute host to another, against two statements by hand
   agents    from the death of a compute host of nova-baremetal to each of its machines owned; four minutes
@@ -56,6 +58,7 @@ const PARTS = {
   power: () => benchPower(write),
   adopt: ({ sizes }: Asked) => benchAdopt(sizes[0] ?? 200, write),
   serve: () => benchServe(write),
+  manage: () => benchManage(write),
   page: ({ sizes }: Asked) => benchPage(sizes, write),
   hosts: ({ sizes }: Asked) => benchHosts(sizes, write),
   agents: () => benchAgents(write),

@@ -2,6 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { openJournal } from "../../src/edge/disk/journal.ts";
+import { openRun } from "../../src/edge/disk/run-folder.ts";
+import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
+import { MANAGE } from "../../src/model/manage.ts";
 import { assertRefusal, run, start } from "../hostile/cli.ts";
 import { addCard, dumped, uuidOf } from "./in-memory.ts";
 import { DOWN, scene, writes } from "./scene.ts";
@@ -134,3 +138,16 @@ interface Event {
   readonly name: string;
   readonly why?: string;
 }
+
+test("a run of servers of Nova is none for the service, which would take them for allocations", async (t) => {
+  const { cloud, folder } = await scene(t);
+  const own = await openRun(join(folder, "other"), { create: true });
+  const target = { adapter: "nova", address: cloud.ironic };
+  const journal = await openJournal(own);
+  await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: "a test" });
+  await journal.append({ do: "target", system: MANAGE, target, at: "2026-01-01T00:00:00Z" });
+  await journal.close();
+  const words = ["serve", "manageable", "--run", own.path, "--auth", "none", "--listen"];
+  const served = await run([...words, "127.0.0.1:0", ...cloud.words], cloud.how);
+  assertRefusal(served, 64, "N2I-E100", /this run makes servers of Nova/);
+});

@@ -180,7 +180,7 @@ test("what the command line says wrong is told before anything is opened", async
     [["n", "web", "--in-flight", "0"], /--in-flight takes a whole number/],
     [["n"], /wants a node and a name, or --from FILE/],
     [["n", "web", "--nova"], /--nova wants --flavor/],
-    [["n", "web", "--flavor", "bm"], /--flavor: of servers of Nova, which --nova asks for/],
+    [["n", "web", "--flavor", "bm"], /--flavor wants --nova: it is for a server of Nova's/],
     [["n", "web", "--no-preserve-ports"], /ports of Neutron are never deleted/],
     [["n", "web", "--adoptable"], /node manage has no option --adoptable/],
   ] as const)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { novaObjections } from "../../src/core/adoptable/nova.ts";
+import { novaObjections, zoneFault } from "../../src/core/adoptable/nova.ts";
 import { FAKE, notFake } from "../../src/model/fake-hardware.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 
@@ -15,7 +15,7 @@ const ASKED = { flavor: "bm", image: null, ports: null, cut: false, watch: 0 };
 const PORT = { device_id: "", project_id: "p", mac_address: macOf(1) };
 const FIT: Of = {
   ...{ node: NODE, asked: ASKED, hasVolumes: false, offered: true, hasImage: true, project: "p" },
-  specs: { "resources:CUSTOM_GOLD": "1" },
+  ...{ specs: { "resources:CUSTOM_GOLD": "1" }, unseen: [] },
   conductors: [{ hostname: "c", group: "", alive: true, drivers: [FAKE, "ipmi"] }],
   ...{ addresses: [macOf(1)], ports: new Map([["v", PORT]]) },
 };
@@ -27,6 +27,8 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [node({ protected: true }), /it is protected/],
   [node({ driver: FAKE }), /no machine is behind it/],
   [node({ power_state: null }), /does not know whether it is on/],
+  [node({ target_power_state: "power off" }), /target_power_state is power off/],
+  [{ ...FIT, unseen: ["firmware_interface"] }, /cannot be given back: firmware_interface/],
   [node({ fault: "power failure" }), /fault: power failure/],
   [node({ conductor_group: "west" }), /not enabled on the conductors of its group/],
   [
@@ -81,4 +83,13 @@ test("only a driver and interfaces that do nothing are fake hardware", () => {
     ]);
   assert.deepEqual(notFake({ ...fake, driver: "ipmi" }), ["driver is ipmi"]);
   assert.deepEqual(notFake({ driver: FAKE }), ["it tells no interfaces"]);
+});
+
+test("a zone may name the machine, and no other", () => {
+  const id = NODE.uuid;
+  for (const fit of [null, "nova", `nova:bm-1:${id}`, `nova:bm-1:${id.toUpperCase()}`])
+    assert.equal(zoneFault(fit, id), null);
+  assert.match(zoneFault(`nova:bm-1:${uuidOf(1, 2)}`, id) ?? "", /names another node than/);
+  for (const wrong of [`nova::${id}`, "nova:bm-1", `a:b:${id}:c`])
+    assert.match(zoneFault(wrong, id) ?? "", /neither ZONE nor ZONE:HOST:NODE/);
 });

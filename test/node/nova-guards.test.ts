@@ -275,3 +275,14 @@ test("a step of the journal that this tool does not know is no step", () => {
   const observed = [{ step: "hold", server: OWN, name: "web-1" }, { step: "later" }];
   assert.throws(() => actsOf(ID, { observed } as never), { code: "N2I-E112" });
 });
+
+test("a zone that names a machine is the one place that names it", async (t) => {
+  const at = await scene(t);
+  const { servers } = at.hands;
+  Object.assign(at.cloud.node, { provision_state: "available" });
+  Object.assign(at.cloud.port, { device_id: "" });
+  const asked = { name: "web-1", description: null, flavor: "gold", image: null, ports: [] };
+  const words = { ...asked, metadata: {}, node: ID, zone: `nova:bm-1:${ID}` };
+  const made = await servers.create(words, OWN, () => Promise.resolve(null));
+  assert.equal(typeof made, "object", String(made));
+});

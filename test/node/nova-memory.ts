@@ -218,6 +218,9 @@ function nova({ node, port, servers, rules, heard }: Held, what: string, sent: J
 function boot({ node, port, servers, rules }: Omit<Held, "heard">, asked: JsonObject): Says {
   const free = node.provision_state === "available" && node.maintenance !== true;
   if (!free || port.device_id !== "") return says(400, { badRequest: { message: "in use" } });
+  const { availability_zone: zone = "", hypervisor_hostname: pinned } = asked;
+  if (String(zone).includes(":") === (pinned !== undefined))
+    return says(400, { badRequest: { message: "a machine is named once" } });
   const id = uuidOf(8, servers.size + 1);
   servers.set(id, {
     ...{ id, name: asked.name ?? "", metadata: asked.metadata ?? {}, status: "ACTIVE" },

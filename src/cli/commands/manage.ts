@@ -102,7 +102,7 @@ function novaOf({
   if (!nova && said.length > 0)
     throw new MigrationError(
       "N2I-E100",
-      `${said.map(([name]) => `--${name}`).join(", ")}: of servers of Nova, which --nova asks for`,
+      `${said.map(([name]) => `--${name}`).join(", ")} wants --nova: it is for a server of Nova's`,
     );
   if (!nova) return null;
   if (flavor === undefined) throw new MigrationError("N2I-E100", "--nova wants --flavor");

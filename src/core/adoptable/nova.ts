@@ -12,6 +12,8 @@ interface NovaNode {
   readonly node: JsonObject;
   readonly asked: ServerWishes;
   readonly hasVolumes: boolean;
+  /** Interfaces that Ironic tells in a newer microversion alone. */
+  readonly unseen: readonly string[];
   /** Whether a nova-compute has it. */
   readonly offered: boolean;
   /** Extra specs of the flavor; null: there is no such flavor. */
@@ -35,6 +37,14 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
     node.power_state === "power on" || node.power_state === "power off"
       ? null
       : `Ironic does not know whether it is on: power_state is ${String(node.power_state ?? "null")}`,
+  ({ node }) =>
+    (node.target_power_state ?? null) === null
+      ? null
+      : `its power is being changed: target_power_state is ${String(node.target_power_state)}`,
+  ({ unseen }) =>
+    unseen.length === 0
+      ? null
+      : `this Ironic is newer than what is known here, and would reset what cannot be given back: ${unseen.join(", ")}`,
   ({ node }) =>
     typeof node.fault === "string" && node.fault !== "" ? `it has a fault: ${node.fault}` : null,
   ({ node, conductors }) => {
@@ -89,6 +99,18 @@ export function hasSecrets({ instance_info: info = null }: JsonObject): string |
 /** Everything that stands against making a server of it. */
 export function novaObjections(of: NovaNode): readonly string[] {
   return CRITERIA.flatMap((fails) => fails(of) ?? []);
+}
+
+/** Why a zone that names a machine too, as `ZONE:HOST:NODE`, does not name this one; null: nothing is wrong. */
+export function zoneFault(zone: string | null, node: string): string | null {
+  if (zone?.includes(":") !== true) return null;
+  const parts = zone.split(":");
+  const [, host = "", named = ""] = parts;
+  if (parts.length !== 3 || host === "")
+    return `availability_zone ${zone} is neither ZONE nor ZONE:HOST:NODE`;
+  return named.toLowerCase() === node
+    ? null
+    : `availability_zone ${zone} names another node than ${node}`;
 }
 
 /** The image its server is said to be made of; null: nobody says. */

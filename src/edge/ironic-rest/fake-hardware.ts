@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { MigrationError } from "../../model/error.ts";
 import { FAKE_PATCH, notAsBefore, swapPatch, unsafe } from "../../model/fake-hardware.ts";
-import { isObject, type JsonObject } from "../../model/json.ts";
+import { isObject, type JsonObject, objectOf } from "../../model/json.ts";
+import { minorOf } from "../../model/rest.ts";
 import { pause } from "../openstack/passing.ts";
+import { ask } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
 import { listed, tellsOf } from "./look.ts";
 import type { RestService } from "./service.ts";
@@ -53,6 +55,7 @@ export function createFakeHardware(
   return {
     read: (node: string) => read(at, node),
     hasVolumes: (node: string) => hasVolumes(at, node),
+    unseen: (known: JsonObject) => unseen(at, known),
     hold: (node: string, reason: string) => hold(at, node, reason),
     release: (node: string, reason: string, may: May) => release(at, node, reason, may),
     fake: (node: string, reason: string) => fake(at, node, reason),
@@ -93,6 +96,16 @@ async function hasVolumes({ service }: At, node: string): Promise<boolean> {
   for (const kind of ["connectors", "targets"])
     if (listed(await service.ask(`/v1/volume/${kind}?node=${node}`), kind).length > 0) return true;
   return false;
+}
+
+/** Interfaces that a node has by the newest word of a service that is newer than what is known here. */
+async function unseen({ service }: At, known: JsonObject): Promise<readonly string[]> {
+  const { identity, minor, session } = service;
+  if (minorOf(identity.version) <= minor) return [];
+  const whole = await ask(session.at(identity.version), pathOf(String(known.uuid)));
+  return Object.keys(objectOf(whole)).filter(
+    (name) => name.endsWith("_interface") && !(name in known),
+  );
 }
 
 interface Wanted {
@@ -246,7 +259,7 @@ async function swap(
 }
 
 function swapped(before: JsonObject, now: JsonObject, exact: boolean): readonly string[] {
-  return [...notAsBefore(before, now), ...(exact ? infoChanged(before, now) : [])];
+  return [...notAsBefore(before, now), ...(exact ? infoChanged : infoLost)(before, now)];
 }
 
 /** Whether `instance_info` is not as it was. */
@@ -254,6 +267,14 @@ export function infoChanged(before: JsonObject, now: JsonObject): readonly strin
   return isDeepStrictEqual(now.instance_info ?? null, before.instance_info ?? null)
     ? []
     : ["instance_info is not as it was"];
+}
+
+/** What stood in `instance_info` and does not any more, or otherwise; what came to it since may stay. */
+export function infoLost(before: JsonObject, now: JsonObject): readonly string[] {
+  const is = objectOf(now.instance_info);
+  return Object.entries(objectOf(before.instance_info)).flatMap(([key, value]) =>
+    isDeepStrictEqual(is[key], value) ? [] : [`instance_info.${key} is not as it was`],
+  );
 }
 
 function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {

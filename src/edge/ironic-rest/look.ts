@@ -83,31 +83,47 @@ export async function listAll({ service, rows }: Link): Promise<Current> {
 const PAGE = 1000;
 
 /**
- * Every member of a collection, page by page; an operator's smaller max_limit is followed.
+ * Every member of a collection, page by page; an operator's smaller max_limit is followed. The first page is asked
+ * for at once, and each other one while the one before it is worked on.
  *
  * @throws MigrationError N2I-E210 to N2I-E212: a list is whole, or there is none
  */
-export async function* pages(
+export function pages(
   service: RestService,
   collection: string,
   query = "",
+  size = PAGE,
 ): AsyncGenerator<readonly Json[]> {
   const name = collection
     .split("/")
     .find((part) => /^(nodes|ports|portgroups|connectors|targets|conductors)$/.test(part));
-  for (let marker = ""; ; ) {
-    const body = await service.ask(`/v1/${collection}?limit=${PAGE}${query}${marker}`);
-    // Its marker was deleted meanwhile: the rest of the list is not known.
-    if (body === null)
-      throw new MigrationError(
-        "N2I-E212",
-        `${service.session.url} ends the list of ${collection} with 404: something in it was deleted meanwhile`,
-        { fix: "Run the same command again." },
-      );
-    const page = listed(body, name ?? collection);
-    if (page.length > 0) yield page;
-    const last = page.at(-1);
-    if (!isObject(body) || body.next === undefined || !isObject(last)) return;
-    marker = `&marker=${String(last.uuid)}`;
+  const asked = (marker: string): Promise<unknown> => {
+    const page = pageOf(service, collection, `limit=${size}${query}${marker}`);
+    // Whoever wants no more hears of no fault of it.
+    page.catch(() => undefined);
+    return page;
+  };
+  const first = asked("");
+  async function* followed(): AsyncGenerator<readonly Json[]> {
+    for (let next: Promise<unknown> | null = first; next !== null; ) {
+      const body: unknown = await next;
+      const page = listed(body, name ?? collection);
+      const last = page.at(-1);
+      const goesOn = isObject(body) && body.next !== undefined && isObject(last);
+      next = goesOn ? asked(`&marker=${String(last.uuid)}`) : null;
+      if (page.length > 0) yield page;
+    }
   }
+  return followed();
+}
+
+async function pageOf(service: RestService, collection: string, query: string): Promise<unknown> {
+  const body = await service.ask(`/v1/${collection}?${query}`);
+  if (body !== null) return body;
+  // Its marker was deleted meanwhile: the rest of the list is not known.
+  throw new MigrationError(
+    "N2I-E212",
+    `${service.session.url} ends the list of ${collection} with 404: something in it was deleted meanwhile`,
+    { fix: "Run the same command again." },
+  );
 }

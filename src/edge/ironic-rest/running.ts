@@ -54,24 +54,35 @@ const FIELDS: { readonly [is in Nic["is"]]: string } = {
 /** What Ironic chooses of its nodes, so that no other has to be sent. */
 const CHOSEN = "&provision_state=active&associated=false&maintenance=false";
 
+/** Nodes a page: one in every detail takes as much as ten cards, and two pages are held at a time. */
+const NODES_A_PAGE = 250;
+
 /**
- * Nodes page by page: those that can be adoptable by what Ironic can choose, or all.
+ * Nodes page by page: those that can be adoptable by what Ironic can choose, or all. The first page is asked for at
+ * once, so that it comes while others are waited for.
  *
- * @param nics by node; each is forgotten once its node came
+ * @param nics by node, asked for once a page came; each is forgotten once its node came
  * @throws MigrationError N2I-E210 to N2I-E212
  */
-export async function* runningNodes(
+export function runningNodes(
   service: RestService,
-  nics: KnownNics["of"],
+  nics: () => Promise<KnownNics["of"]>,
   { all }: { readonly all: boolean },
 ): AsyncGenerator<readonly RunningNode[]> {
-  for await (const page of pages(service, "nodes", `&detail=true${all ? "" : CHOSEN}`))
-    yield page.map((body) => {
-      const { uuid } = objectOf(body);
-      const own = nics.get(String(uuid)) ?? [];
-      nics.delete(String(uuid));
-      return nodeOf(service, body, own);
-    });
+  const query = `&detail=true${all ? "" : CHOSEN}`;
+  const listing = pages(service, "nodes", query, NODES_A_PAGE);
+  async function* nodes(): AsyncGenerator<readonly RunningNode[]> {
+    for await (const page of listing) {
+      const known = await nics();
+      yield page.map((body) => {
+        const { uuid } = objectOf(body);
+        const own = known.get(String(uuid)) ?? [];
+        known.delete(String(uuid));
+        return nodeOf(service, body, own);
+      });
+    }
+  }
+  return nodes();
 }
 
 /**

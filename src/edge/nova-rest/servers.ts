@@ -207,7 +207,8 @@ function bodyOf(asked: ServerAsked, mark: string): JsonObject {
       ...(zone !== null && { availability_zone: zone }),
       ...(image !== null && { imageRef: image }),
       networks: ports.length === 0 ? "none" : ports.map((port) => ({ port })),
-      hypervisor_hostname: node,
+      // Nova refuses a machine that is named twice.
+      ...(zone?.includes(":") !== true && { hypervisor_hostname: node }),
     },
   };
 }

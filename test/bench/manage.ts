@@ -1,0 +1,301 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, createServer, request, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Knex } from "knex";
+import type { JsonObject } from "../../src/model/json.ts";
+import { connect } from "../lab/connect.ts";
+import { apiOf } from "../lab/ironic/api.ts";
+import { copyNodes } from "../lab/ironic/rows.ts";
+import { startIronic } from "../lab/ironic/start.ts";
+import { startMariadb } from "../lab/mariadb.ts";
+import { listening } from "../support/listening.ts";
+import { command } from "./command.ts";
+
+/** Times of curl's listings, seconds of the processor, MiB, and of the rate of a bare loop. */
+const LIMITS = { list: 1.2, cpu: 0.4, rss: 120, rate: 0.9 } as const;
+const NODES = 2000;
+const CARDS = 2;
+const LARGEST = 50_000;
+const TURNS = 5;
+const PAGE = 1000;
+const MANAGED = 60;
+const ROUNDS = 2;
+const PARALLEL = [4, 8, 16];
+const IN_FLIGHT = 8;
+
+type Write = (text: string) => void;
+interface Ends {
+  readonly after: (end: unknown) => void;
+}
+
+/** The list of machines that run already, and their records: against curl, and a bare loop of the POST. */
+export async function benchManage(write: Write): Promise<void> {
+  write("\nnode list --adoptable, node manage\n");
+  const ends: (() => unknown)[] = [];
+  const t: Ends = { after: (end) => void ends.push(end as () => unknown) };
+  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-manage-"));
+  try {
+    await real(t, folder, write);
+  } finally {
+    for (const end of ends.toReversed()) await end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function real(t: Ends, folder: string, write: Write): Promise<void> {
+  const server = await startMariadb("on disk");
+  t.after(server.stop);
+  const ironic = await startIronic(server);
+  if (ironic === null) return write("  there is no Ironic 2023.1 here\n");
+  t.after(ironic.stop);
+  const db = connect({ ...server, database: ironic.database });
+  t.after(() => db.destroy());
+  const properties = { cpus: 8, memory_mb: 4096, local_gb: 40, cpu_arch: "x86_64" };
+  const asked = { driver: "fake-hardware", resource_class: "gold", properties };
+  await apiOf(ironic)("POST", "/v1/nodes", asked);
+  await copyNodes(db, NODES - 1);
+  await db("nodes").update({ provision_state: "active", power_state: "power on" });
+  const vifs = await addCards(db);
+  const neutron = await standInNeutron(t, vifs);
+  process.env.OS_NETWORK_ENDPOINT_OVERRIDE = neutron;
+  const at = ["--ironic-url", ironic.url];
+  const urls = await listings(ironic.url, neutron);
+  const [bare, ours, cpu]: [number[], number[], number[]] = [[], [], []];
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    bare.push(await curled(urls));
+    const ran = await command(folder, ["node", "list", "--adoptable", ...at, "-f", "csv"]);
+    ours.push(ran.seconds);
+    cpu.push(ran.cpu ?? Number.NaN);
+  }
+  write(
+    `  ${NODES} nodes, ${NODES * CARDS} cards: curl ${middle(bare).toFixed(2)} s for ${urls.length} pages, the list ${middle(ours).toFixed(2)} s\n`,
+  );
+  judge(write, "times of curl's listings:", middle(ours) / middle(bare), LIMITS.list);
+  judge(write, "CPU seconds of a list:", middle(cpu), LIMITS.cpu);
+  await many(t, folder, ironic.url, write);
+  await managed(db, folder, ironic.url, write);
+}
+
+/** What as many nodes as the largest fleet has cost, in front of pages of what a real one tells. */
+async function many(t: Ends, folder: string, from: string, write: Write): Promise<void> {
+  const read = async (path: string): Promise<JsonObject> =>
+    JSON.parse(await said("GET", `${from}${path}`)) as JsonObject;
+  const [node] = (await read("/v1/nodes?limit=1&detail=true")).nodes as readonly JsonObject[];
+  const ironic = await standInIronic(t, JSON.stringify(node), String(node?.uuid));
+  const words = ["node", "list", "--adoptable", "--ironic-url", ironic, "-f", "csv"];
+  const { rss, cpu, seconds } = await command(folder, words);
+  write(
+    `  ${LARGEST} nodes: ${cpu?.toFixed(2)} s of the processor, ${seconds.toFixed(1)} s in all\n`,
+  );
+  judge(write, `MiB at most with ${LARGEST} nodes:`, rss ?? Number.NaN, LIMITS.rss);
+}
+
+/** Records of a fleet on fake hardware, without ports of tenants, against one POST each. */
+async function managed(db: Knex, folder: string, url: string, write: Write): Promise<void> {
+  await db("ports").delete();
+  await db("nodes")
+    .whereNotIn("id", db.select("id").from(db("nodes").orderBy("id").limit(MANAGED).as("kept")))
+    .delete();
+  const uuids = (await db("nodes").select("uuid").orderBy("id")).map(({ uuid }) => String(uuid));
+  const free = async (): Promise<void> => {
+    await db("nodes").update({
+      instance_uuid: null,
+      allocation_id: null,
+      instance_info: "{}",
+      extra: "{}",
+    });
+    await db("allocations").delete();
+  };
+  const file = join(folder, "machines.csv");
+  writeFileSync(file, ["node,name", ...uuids.map((uuid, at) => `${uuid},m-${at}`)].join("\n"));
+  const rates = new Map(PARALLEL.map((parallel) => [parallel, [] as number[]]));
+  const ours: number[] = [];
+  for (let turn = 0; turn < ROUNDS; turn += 1) {
+    for (const [parallel, own] of rates) {
+      own.push(MANAGED / (await timed(() => posted(url, uuids, parallel))));
+      await free();
+    }
+    const words = ["node", "manage", "--from", file, "--run", join(folder, `run-${turn}`)];
+    const ran = await command(folder, [
+      ...words,
+      "--ironic-url",
+      url,
+      "--in-flight",
+      String(IN_FLIGHT),
+    ]);
+    ours.push(MANAGED / ran.seconds);
+    await free();
+  }
+  const best = Math.max(...[...rates.values()].map(middle));
+  write(
+    `  ${MANAGED} machines: ${best.toFixed(1)} POSTs a second, manage ${middle(ours).toFixed(1)} machines\n`,
+  );
+  const ratio = middle(ours) / best;
+  write(
+    `  ${ratio >= LIMITS.rate ? "held  " : "MISSED"} of the bare loop's rate: ${ratio.toFixed(2)}, limit ${LIMITS.rate}\n`,
+  );
+}
+
+/** One POST a machine, and nothing else. */
+async function posted(url: string, uuids: readonly string[], parallel: number): Promise<void> {
+  const waiting = [...uuids];
+  const worker = async (): Promise<void> => {
+    for (let node = waiting.shift(); node !== undefined; node = waiting.shift()) {
+      const uuid = randomUUID();
+      const body = { node, resource_class: "gold", uuid, name: `a-${uuid}` };
+      await said("POST", `${url}/v1/allocations`, body);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, worker));
+}
+
+/** Two cards a node, each with the port of a tenant; rows as Ironic's API makes them. */
+async function addCards(db: Knex): Promise<readonly (readonly [id: string, mac: string])[]> {
+  const nodes = await db("nodes").select("id").orderBy("id");
+  const cards = nodes.flatMap(({ id }, at) =>
+    Array.from({ length: CARDS }, (_, one) => {
+      const mac = macOf(at * CARDS + one);
+      const vif = randomUUID();
+      return { id: Number(id), mac, vif };
+    }),
+  );
+  const rows = cards.map(({ id, mac, vif }) => ({
+    ...{ uuid: randomUUID(), node_id: id, address: mac, pxe_enabled: true },
+    ...{ extra: "{}", internal_info: JSON.stringify({ tenant_vif_port_id: vif }) },
+    ...{ created_at: new Date(), is_smartnic: false, version: "1.10" },
+  }));
+  await db.batchInsert("ports", rows, 250);
+  return cards.map(({ vif, mac }) => [vif, mac]);
+}
+
+/** Neutron's ports, page by page; what a page is was made before. */
+async function standInNeutron(
+  t: Ends,
+  ports: readonly (readonly [id: string, mac: string])[],
+): Promise<string> {
+  const all = ports.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const pages = Array.from({ length: Math.ceil(all.length / PAGE) }, (_, at) => {
+    const some = all.slice(at * PAGE, (at + 1) * PAGE);
+    const told = some.map(([id, mac_address]) => ({
+      id,
+      mac_address,
+      device_id: "",
+      device_owner: "",
+    }));
+    const next = [{ rel: "next", href: "http://neutron/" }];
+    const links = (at + 1) * PAGE < all.length ? { ports_links: next } : {};
+    return { last: some.at(-1)?.[0], text: JSON.stringify({ ports: told, ...links }) };
+  });
+  return serve(t, (path, answer) => {
+    const marker = new URL(path, "http://neutron").searchParams.get("marker");
+    const at = marker === null ? 0 : pages.findIndex(({ last }) => last === marker) + 1;
+    answer.end(pages[at]?.text ?? '{"ports":[]}');
+  });
+}
+
+/** An Ironic whose every node is as this one, without cards. */
+function standInIronic(t: Ends, text: string, uuid: string): Promise<string> {
+  return serve(t, (path, answer) => {
+    const url = new URL(path, "http://ironic");
+    if (!url.pathname.startsWith("/v1/nodes")) return answer.end('{"ports":[],"portgroups":[]}');
+    const from = Number(url.searchParams.get("marker")?.slice(-12) ?? 0);
+    const most = Math.min(PAGE, Number(url.searchParams.get("limit") ?? PAGE));
+    const own = (at: number): string => `c0ffee00-0000-4000-8000-${String(at).padStart(12, "0")}`;
+    const nodes = Array.from({ length: most }, (_, at) =>
+      text.replaceAll(uuid, own(from + at + 1)),
+    );
+    const next = from + most < LARGEST ? ',"next":"more"' : "";
+    return answer.end(`{"nodes":[${nodes.join()}]${next}}`);
+  });
+}
+
+async function serve(
+  t: Ends,
+  give: (path: string, answer: ServerResponse) => unknown,
+): Promise<string> {
+  const server = createServer((asked, answer) => {
+    answer.setHeader("X-OpenStack-Ironic-API-Minimum-Version", "1.1");
+    answer.setHeader("X-OpenStack-Ironic-API-Maximum-Version", "1.82");
+    const version = asked.headers["x-openstack-ironic-api-version"];
+    if (version !== undefined) answer.setHeader("X-OpenStack-Ironic-API-Version", version);
+    give(asked.url ?? "/", answer);
+  });
+  return listening(t, server);
+}
+
+/** The pages that the list asks for, as it asks. */
+async function listings(ironic: string, neutron: string): Promise<readonly string[]> {
+  const nics = "fields=node_uuid,uuid,address,internal_info,extra";
+  const first = [
+    ["ports", `${ironic}/v1/ports?limit=${PAGE}&${nics}`],
+    ["portgroups", `${ironic}/v1/portgroups?limit=${PAGE}&${nics},mode`],
+    ["ports", `${neutron}/v2.0/ports?limit=${PAGE}`],
+    [
+      "nodes",
+      `${ironic}/v1/nodes?limit=${PAGE}&detail=true&provision_state=active&associated=false&maintenance=false`,
+    ],
+  ] as const;
+  const all: string[] = [];
+  for (const [name, url] of first)
+    for (let at: string | null = url; at !== null; ) {
+      all.push(at);
+      const body = JSON.parse(await said("GET", at)) as JsonObject;
+      const last = (body[name] as readonly JsonObject[]).at(-1); // its own form
+      const more = body.next !== undefined || body.ports_links !== undefined;
+      at = more ? `${url}&marker=${String(last?.uuid ?? last?.id)}` : null;
+    }
+  return all;
+}
+
+/** Seconds of one curl for all of them. */
+function curled(urls: readonly string[]): Promise<number> {
+  const version = [
+    "-H",
+    `X-OpenStack-Ironic-API-Version: ${HEADERS["X-OpenStack-Ironic-API-Version"]}`,
+  ];
+  const words = urls.flatMap((url) => ["-o", "/dev/null", url]);
+  return timed(() => promisify(execFile)("curl", ["-sSf", ...version, ...words]));
+}
+
+const HEADERS = { "X-OpenStack-Ironic-API-Version": "1.82", "Content-Type": "application/json" };
+const KEPT = new Agent({ keepAlive: true });
+
+function said(method: string, url: string, body?: unknown): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method, agent: KEPT, headers: HEADERS }, (answer) => {
+      let all = "";
+      answer.setEncoding("utf8").on("data", (more: string) => {
+        all += more;
+      });
+      answer
+        .on("error", reject)
+        .on("end", () =>
+          (answer.statusCode ?? 500) < 300 ? resolve(all) : reject(new Error(`${url}: ${all}`)),
+        );
+    });
+    asked.on("error", reject).end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+function judge(write: Write, what: string, value: number, limit: number): void {
+  write(`  ${value <= limit ? "held  " : "MISSED"} ${what} ${value.toFixed(2)}, limit ${limit}\n`);
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return (performance.now() - began) / 1000;
+}
+
+function middle(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function macOf(at: number): string {
+  const hex = at.toString(16).padStart(6, "0");
+  return `52:54:00:${hex.slice(0, 2)}:${hex.slice(2, 4)}:${hex.slice(4)}`;
+}

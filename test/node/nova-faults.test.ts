@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { during } from "../engine/on-journal.ts";
+import type { Fault } from "../support/faulty-service.ts";
+import { uuidOf } from "./in-memory.ts";
+import { back, forward, type Scene, scene } from "./nova-ways.ts";
+import { BROKEN, LOST, REFUSED } from "./scene.ts";
+
+const FAILED: Fault = { done: false, says: { status: 500, text: '{"error_message":"a fault"}' } };
+
+/** Of a way there, at the least: whoever makes fewer does not come to its end. */
+const [CALLS, WRITES] = [70, 14];
+
+/** Fails the `nth` call, once; of questions an answer that is lost is as good as none. */
+function failAt({ cloud }: Scene, nth: number, fault: Fault): () => boolean {
+  let calls = 0;
+  cloud.use((call) => {
+    if (fault === LOST && call.startsWith("GET ")) return null;
+    calls += 1;
+    return calls === nth ? fault : null;
+  });
+  return () => calls >= nth;
+}
+
+/** What passes is one fault to who asks, broken or failed: each call meets one of them. */
+const PASSING = (nth: number): Fault => (nth % 2 === 0 ? BROKEN : FAILED);
+
+for (const [what, faultOf] of Object.entries({
+  "its answer is lost": () => LOST,
+  "once, by a cut or a 500": PASSING,
+  "it is refused": () => REFUSED,
+}))
+  test(`any call that fails leaves a machine as it was, or with its server: ${what}`, async (t) => {
+    const at = await scene(t);
+    const before = at.cloud.dump();
+    let most = 0;
+    for (let nth = 1, came = true; came; nth += 1) {
+      most = nth;
+      const run = await at.run();
+      const hasCome = failAt(at, nth, faultOf(nth));
+      const why: string[] = [];
+      await during(run, async (session) => {
+        await forward(at, session).then(
+          (all) => why.push(...all),
+          (cause: unknown) => why.push(String(cause)),
+        );
+      });
+      came = hasCome();
+      const called = `${String(nth)}: ${String(at.cloud.calls.at(-1))}: ${why.join()}`;
+      at.cloud.use(() => null);
+      const { node, servers } = at.cloud;
+      if (why.length === 0)
+        assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", false, 1], called);
+      else assert.ok(node.driver === "ipmi" || node.maintenance === true, called);
+      await during(run, async (session) => {
+        assert.deepEqual(await back(at, session), [], called);
+      });
+      assert.equal(at.cloud.dump(), before, called);
+    }
+    t.diagnostic(`${most - 1} calls`);
+    assert.ok(most > (faultOf(1) === LOST ? WRITES : CALLS), `${most - 1} calls`);
+    assert.deepEqual(at.cloud.heard, []);
+  });
+
+test("any call of its way back that fails is made up for by the next, and the machine hears nothing", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  for (let nth = 1, came = true; came; nth += 1) {
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    const hasCome = failAt(at, nth, PASSING(nth));
+    await during(run, async (session) => {
+      await back(at, session).catch(() => undefined);
+    });
+    came = hasCome();
+    at.cloud.use(() => null);
+    const { node } = at.cloud;
+    assert.ok(node.driver === "ipmi" || node.maintenance === true, String(nth));
+    await during(run, async (session) => {
+      assert.deepEqual(await back(at, session), [], String(nth));
+    });
+    assert.equal(at.cloud.dump(), before, String(nth));
+  }
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("what stood in instance_info and is lost in the exchange keeps its machine on fake hardware", async (t) => {
+  const at = await scene(t);
+  let swaps = false;
+  at.cloud.use((call) => {
+    // Somebody clears it as soon as the change back was heard.
+    if (swaps) at.cloud.node.instance_info = { image_source: uuidOf(5, 1) };
+    swaps = call.startsWith("PATCH") && !call.includes("reset") && at.cloud.servers.size > 0;
+    return null;
+  });
+  await during(await at.run(), async (session) => {
+    assert.match((await forward(at, session)).join(), /instance_info.root_gb is not as it was/);
+  });
+  assert.equal(at.cloud.node.maintenance, true);
+});

@@ -19,14 +19,15 @@ import { tempest } from "./tempest.ts";
 import { needTempest } from "./tempest-run.ts";
 import { clock, type Timing } from "./timing.ts";
 
-const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--db SERVER] [--machines N] [--hold] [--quiet]
+const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all [--without PHASE,...]] [--db SERVER] [--machines N] [--hold] [--quiet]
 
   --by        rows (into Ironic's database), rename (rows, with another host and a staged hand-over),
               rest (Ironic's API)
   --phase     forward: over, and then what tenants do; back: over, and back from four moments;
               faults: each on the way over or back; plugin: forward by the scripts of devstack/upgrade/;
               tempest: forward, then Tempest there and on a fresh Ironic
-  --all       every way forward, back and faults, on one cloud
+  --all       every way forward, back, faults and plugin on one cloud, then Tempest on another
+  --without   with --all: none of these phases
   --db        mariadb (the default) or postgresql: where every service and nova_bm have their databases
   --machines  machines of the deployment (60)
   --quiet     nothing but the result
@@ -47,6 +48,9 @@ const PHASES: {
   tempest,
 };
 
+/** What runs keep. */
+const HOME = join(process.cwd(), "runs", "grenade");
+
 /** One way through one phase, on the cloud that all of them share. */
 interface Rehearsal {
   readonly by: By;
@@ -59,7 +63,15 @@ const ALL: readonly Rehearsal[] = [
   { by: "rest", phase: "forward" },
   { by: "rows", phase: "back" },
   { by: "rename", phase: "faults" },
+  { by: "rows", phase: "plugin" },
+  { by: "rows", phase: "tempest" },
 ];
+
+/** Tempest needs few machines for long; elsewhere what a service sees late is waited for. Seconds. */
+const CLOUDS = [
+  { cloud: "cloud with tenants", folder: "base", period: 10, has: not(isTempest) },
+  { cloud: "cloud for Tempest", folder: "base-tempest", period: 60, has: isTempest },
+] as const;
 
 const ENGINES: { readonly [db: string]: ServerEngine | undefined } = {
   mariadb: "mysql",
@@ -72,6 +84,7 @@ async function main(): Promise<number> {
       by: { type: "string", default: "rows" },
       phase: { type: "string", default: "forward" },
       all: { type: "boolean", default: false },
+      without: { type: "string" },
       db: { type: "string", default: "mariadb" },
       machines: { type: "string", default: "60" },
       hold: { type: "boolean", default: false },
@@ -79,43 +92,65 @@ async function main(): Promise<number> {
       help: { type: "boolean", default: false },
     },
   });
-  const asked = values.all ? ALL : combined(values.by.split(","), values.phase.split(","));
+  const asked = values.all
+    ? without(values.without?.split(",") ?? [])
+    : combined(values.by.split(","), values.phase.split(","));
   const engine = ENGINES[values.db];
   if (values.help || asked === null || engine === undefined) {
     process.stderr.write(USAGE);
     return values.help ? 0 : 64;
   }
   // Before anything runs, as all that is installed.
-  if (asked.some(({ phase }) => phase === "tempest")) needTempest();
+  if (asked.some(isTempest)) needTempest();
   endOnSignals();
-  const machines = Number(values.machines);
-  const home = join(process.cwd(), "runs", "grenade");
   const timing = clock({ quiet: values.quiet });
-  const base = await timing.of("cloud with tenants", () =>
-    deploy(fresh(join(home, "base")), { machines, engine, period: periodOf(asked) }, timing.tell),
-  );
   const judged: Judged[] = [];
-  for (const one of asked) {
-    const name = `${one.by} ${one.phase}${engine === "postgresql" ? " on PostgreSQL" : ""}`;
-    const folder = fresh(join(home, name.replaceAll(" ", "-")));
-    const { seen, verdicts } = await timing.of(name, () =>
-      rehearse(base, one, folder, timing.tell),
+  let what: readonly string[] = [];
+  for (const { cloud, folder, period, has } of CLOUDS) {
+    const here = asked.filter(has);
+    if (here.length === 0) continue;
+    const options = { machines: Number(values.machines), engine, period };
+    const base = await timing.of(cloud, () =>
+      deploy(fresh(join(HOME, folder)), options, timing.tell),
     );
-    judged.push({ name, folder, verdicts, ...memoryOf(seen) });
-    const red = verdicts.filter(({ result }) => result !== "holds");
-    timing.tell(`${name}: ${verdicts.length - red.length} of ${verdicts.length} claims hold`);
-    for (const { name: claim, result } of red) timing.tell(`${result}: ${claim}`);
+    for (const one of here) {
+      const name = `${one.by} ${one.phase}${engine === "postgresql" ? " on PostgreSQL" : ""}`;
+      judged.push(await timing.of(name, () => judgedOf(base, one, name, timing.tell)));
+    }
+    if (values.hold) await hold(HOME, timing.tell);
+    what = await about(base.stack);
+    await timing.of(`${cloud} ended`, base.stop);
+    await timing.of("schemas kept for the next run", () => keepSchemas(engine));
   }
-  if (values.hold) await hold(home, timing.tell);
-  const what = await about(base.stack);
-  await timing.of("the end", base.stop);
-  await timing.of("schemas kept for the next run", () => keepSchemas(engine));
-  return report(home, judged, timing.phases(), what);
+  return report(HOME, judged, timing.phases(), what);
 }
 
-/** Tempest needs few machines for long; elsewhere what a service sees late is waited for. */
-function periodOf(asked: readonly Rehearsal[]): number {
-  return asked.some(({ phase }) => phase === "tempest") ? 60 : 10;
+function isTempest({ phase }: Rehearsal): boolean {
+  return phase === "tempest";
+}
+
+function not<T>(is: (one: T) => boolean): (one: T) => boolean {
+  return (one) => !is(one);
+}
+
+/** Everything but these phases; null where one of them is none. */
+function without(phases: readonly string[]): readonly Rehearsal[] | null {
+  if (!phases.every(isPhase)) return null;
+  return ALL.filter(({ phase }) => !phases.includes(phase));
+}
+
+async function judgedOf(
+  base: Base,
+  one: Rehearsal,
+  name: string,
+  tell: Timing["tell"],
+): Promise<Judged> {
+  const folder = fresh(join(HOME, name.replaceAll(" ", "-")));
+  const { seen, verdicts } = await rehearse(base, one, folder, tell);
+  const red = verdicts.filter(({ result }) => result !== "holds");
+  tell(`${name}: ${verdicts.length - red.length} of ${verdicts.length} claims hold`);
+  for (const { name: claim, result } of red) tell(`${result}: ${claim}`);
+  return { name, folder, verdicts, ...memoryOf(seen) };
 }
 
 function fresh(folder: string): string {

@@ -204,7 +204,11 @@ export function renderObject(
   }
 }
 
-async function* each<T>(items: AsyncIterable<T> | Iterable<T>): AsyncIterable<T> {
+function each<T>(items: AsyncIterable<T> | Iterable<T>): AsyncIterable<T> {
+  return Symbol.asyncIterator in items ? items : oneByOne(items);
+}
+
+async function* oneByOne<T>(items: Iterable<T>): AsyncIterable<T> {
   yield* items;
 }
 
@@ -219,9 +223,9 @@ function select(
   { column = [], sortColumn = [] }: FormatOptions,
 ): { readonly columns: readonly string[]; readonly rows: AsyncIterable<readonly Json[]> } {
   const keys = positions(columns, sortColumn);
-  const shown = column.length === 0 ? columns.keys() : positions(columns, column);
-  const chosen = [...shown];
   const sorted = keys.length === 0 ? rows : sortedBy(keys, rows);
+  if (column.length === 0) return { columns, rows: sorted };
+  const chosen = positions(columns, column);
   return { columns: chosen.map((at) => columns[at] ?? ""), rows: pick(chosen, sorted) };
 }
 

@@ -64,18 +64,20 @@ async function real(t: Ends, folder: string, write: Write): Promise<void> {
   process.env.OS_NETWORK_ENDPOINT_OVERRIDE = neutron;
   const at = ["--ironic-url", ironic.url];
   const urls = await listings(ironic.url, neutron);
-  const [bare, ours, cpu]: [number[], number[], number[]] = [[], [], []];
+  const [bare, ours, cpu, node]: [number[], number[], number[], number[]] = [[], [], [], []];
   for (let turn = 0; turn < TURNS; turn += 1) {
     bare.push(await curled(urls));
     const ran = await command(folder, ["node", "list", "--adoptable", ...at, "-f", "csv"]);
     ours.push(ran.seconds);
     cpu.push(ran.cpu ?? Number.NaN);
+    node.push((await command(folder, ["--version"])).cpu ?? Number.NaN);
   }
   write(
     `  ${NODES} nodes, ${NODES * CARDS} cards: curl ${middle(bare).toFixed(2)} s for ${urls.length} pages, the list ${middle(ours).toFixed(2)} s\n`,
   );
   judge(write, "times of curl's listings:", middle(ours) / middle(bare), LIMITS.list);
   judge(write, "CPU seconds of a list:", middle(cpu), LIMITS.cpu);
+  write(`  of it, a start of Node that prints its version: ${middle(node).toFixed(2)}\n`);
   await many(t, folder, ironic.url, write);
   await managed(db, folder, ironic.url, write);
 }

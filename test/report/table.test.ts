@@ -113,11 +113,12 @@ test("one object prints in every form", async () => {
   await assert.rejects(shown("json", object, { column: ["x"] }), { code: "N2I-E100" });
 });
 
-test("csv, value, json and yaml write each row before they ask for the next", async () => {
+test("csv, value, json and yaml write each row before they wait for the next", async () => {
   for (const format of ["csv", "value", "json", "yaml"] as const) {
     const { out, text } = collector();
     async function* rows(): AsyncIterable<readonly string[]> {
       yield ["first-row"];
+      await new Promise((resolve) => setTimeout(resolve, 1));
       assert.match(text(), /first-row/, format);
       yield ["second-row"];
     }

@@ -9,7 +9,8 @@ import { io } from "../io.ts";
 const BROKEN_PIPE_STATUS = 141;
 
 /**
- * Writes the chunks in order and waits whenever the reader is slower than we are.
+ * Writes the chunks in order and waits whenever the reader is slower than we are. Chunks that are there already go
+ * together: a call of the system for each line costs more than the line.
  *
  * @throws MigrationError N2I-E120 when the stream breaks; a closed pipe is `endOnBrokenPipe`'s
  */
@@ -26,14 +27,27 @@ export async function writeAll(
     if (broken !== undefined || out.destroyed)
       throw new MigrationError("N2I-E120", "the output cannot be written", { cause: broken });
   };
+  let held = "";
+  let isFull = false;
+  const flush = (): void => {
+    if (held !== "" && !out.destroyed) isFull = !out.write(held);
+    held = "";
+  };
   try {
     for await (const chunk of chunks) {
-      if (!out.write(chunk)) await drained(out);
+      // Comes round as soon as whoever gives the chunks has to wait.
+      if (held === "") setImmediate(flush);
+      held += chunk;
+      if (held.length >= out.writableHighWaterMark) flush();
+      if (isFull) await drained(out);
+      isFull = false;
       check();
     }
-    if (out.writableLength > 0) await drained(out);
+    flush();
+    await drained(out);
     check();
   } finally {
+    flush();
     out.off("error", onError);
   }
 }

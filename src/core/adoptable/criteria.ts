@@ -64,6 +64,8 @@ const CRITERIA: { readonly [name: string]: Criterion } = {
   ],
 };
 
+const ALL = Object.entries(CRITERIA);
+
 /** Every criterion that a node fails, in words; none: it can be managed. */
 export function whyNot(
   node: RunningNode,
@@ -80,7 +82,7 @@ export function objections(
   own: string | null = null,
 ): readonly Objection[] {
   const found = new Map<string, Objection>();
-  for (const [name, fails] of Object.entries(CRITERIA))
+  for (const [name, fails] of ALL)
     for (const why of fails(node, beside, own))
       if (why !== null) found.set(why, { why, is: name === "unmarked" ? "taken" : "state" });
   for (const { vif } of node.nics) {

@@ -51,14 +51,22 @@ const LONGEST = 2 ** 31 - 1;
  * @throws MigrationError N2I-E220, from a request, when its answer is too long; N2I-E106 when a certificate file cannot be read, or holds none
  */
 export function openHttp(settings: Tls, limit: number): Http {
-  const agents = {
-    "http:": new PlainAgent({ keepAlive: true }),
-    "https:": new TlsAgent({ keepAlive: true, ...certificates(settings) }),
+  const own = certificates(settings);
+  const made = new Map<string, PlainAgent | TlsAgent>();
+  // Each once it is wanted: a context of TLS takes longer than a call without.
+  const agents = (protocol: string): PlainAgent => {
+    const agent =
+      made.get(protocol) ??
+      (protocol === "https:"
+        ? new TlsAgent({ keepAlive: true, ...own })
+        : new PlainAgent({ keepAlive: true }));
+    made.set(protocol, agent);
+    return agent;
   };
   return {
     send: (asked) => send(asked, agents, Math.min(limit, LONGEST)),
     close() {
-      for (const agent of Object.values(agents)) agent.destroy();
+      for (const agent of made.values()) agent.destroy();
     },
   };
 }
@@ -74,6 +82,7 @@ function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
 /** Read here already: what TLS makes of a wrong file would fail the first call. */
 function usable(otherwise: string, part: AgentOptions): void {
   const { ca } = part;
+  if (Object.keys(part).length === 0) return;
   try {
     if (Buffer.isBuffer(ca) && !ca.includes("-----BEGIN")) throw new Error("no PEM");
     createSecureContext(part);
@@ -96,7 +105,7 @@ function pem(path: string): Buffer {
 
 async function send(
   { method, url, headers, body }: HttpCall,
-  agents: { readonly "http:": PlainAgent; readonly "https:": TlsAgent },
+  agents: (protocol: string) => PlainAgent,
   limit: number,
 ): Promise<Answered | Unanswered> {
   const at = new URL(url);
@@ -118,8 +127,8 @@ async function send(
   const timer = setTimeout(() => late.abort(), limit);
   const { signal } = late;
   const request = isTls
-    ? tls(at, { ...options, signal, agent: agents["https:"] })
-    : plain(at, { ...options, signal, agent: agents["http:"] });
+    ? tls(at, { ...options, signal, agent: agents(at.protocol) })
+    : plain(at, { ...options, signal, agent: agents(at.protocol) });
   let response: IncomingMessage | undefined;
   try {
     response = await responseTo(request, text);

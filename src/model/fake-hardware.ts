@@ -42,22 +42,36 @@ function interfacesOf(node: JsonObject): readonly (readonly [string, Json])[] {
   return Object.entries(node).filter(([name]) => name.endsWith("_interface"));
 }
 
+/**
+ * What else is lost while it gets its server, where this Ironic has it: who is protected is not deleted, and a lessee
+ * that Ironic chose goes with what he leased.
+ *
+ * @source ironic 21.4: conductor/manager.py, _do_node_tear_down
+ */
+const LOST = ["protected", "protected_reason", "lessee"];
+
 /** What of a node is replaced while it gets its server, as it was. */
 export function imageOf(node: JsonObject): JsonObject {
   const fields = ["driver", "automated_clean", "power_state", "instance_info"];
   return {
     ...Object.fromEntries(fields.map((name) => [name, node[name] ?? null])),
+    ...Object.fromEntries(
+      LOST.filter((name) => name in node).map((name) => [name, node[name] ?? null]),
+    ),
     ...Object.fromEntries(interfacesOf(node)),
   };
 }
 
 /** Makes a node do nothing: what the conductors' defaults may make real is named. */
-export const FAKE_PATCH: readonly Json[] = [
-  add("driver", FAKE),
-  add("network_interface", "noop"),
-  add("storage_interface", "noop"),
-  add("automated_clean", false),
-];
+export function fakePatch(now: JsonObject): readonly Json[] {
+  return [
+    add("driver", FAKE),
+    add("network_interface", "noop"),
+    add("storage_interface", "noop"),
+    add("automated_clean", false),
+    ...(now.protected === true ? [add("protected", false)] : []),
+  ];
+}
 
 /**
  * Gives a node its driver and each interface back, and what stood in `instance_info`.
@@ -72,6 +86,9 @@ export function swapPatch(before: JsonObject, now: JsonObject, exact: boolean): 
     add("driver", before.driver ?? null),
     ...interfacesOf(before).map(([name, value]) => add(name, value)),
     add("automated_clean", before.automated_clean ?? null),
+    ...LOST.filter((name) => name in before && (now[name] ?? null) !== before[name]).map((name) =>
+      add(name, before[name] ?? null),
+    ),
     ...(exact
       ? [add("instance_info", was)]
       : Object.entries(was)
@@ -80,10 +97,14 @@ export function swapPatch(before: JsonObject, now: JsonObject, exact: boolean): 
   ];
 }
 
-/** What of driver, interfaces and power is not as it was. */
+/** What of driver, interfaces, power and protection is not as it was. */
 export function notAsBefore(before: JsonObject, now: JsonObject): readonly string[] {
   const names = ["driver", "automated_clean", "power_state"];
-  return [...names, ...interfacesOf(before).map(([name]) => name)].flatMap((name) => {
+  const known = [
+    ...LOST.filter((name) => name in before),
+    ...interfacesOf(before).map(([name]) => name),
+  ];
+  return [...names, ...known].flatMap((name) => {
     const [was, is] = [before[name] ?? null, now[name] ?? null];
     return was === is ? [] : [`${name} is ${String(is)}, and was ${String(was)}`];
   });

@@ -32,6 +32,8 @@ export type Act =
       readonly port: string;
       /** What else Nova writes of it, as it was. */
       readonly more?: JsonObject;
+      /** Whether Neutron had bound it: an unbound port carries nothing. */
+      readonly bound?: boolean;
     } & PortDevice)
   /** Nova's server, by its own uuid. */
   | { readonly step: "made"; readonly uuid: string }
@@ -69,6 +71,7 @@ export function actsOf(
           ...{ step, port: text("port") },
           ...{ device_id: text("device_id"), device_owner: text("device_owner") },
           ...(isObject(one.more) && { more: one.more }),
+          ...(one.bound === true && { bound: true }),
         };
       case "made":
         return { step, uuid: text("uuid") };

@@ -1,7 +1,7 @@
-import { type FakeHardware, infoChanged } from "../edge/ironic-rest/fake-hardware.ts";
+import { type FakeHardware, infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import type { NovaServer } from "../edge/nova-rest/servers.ts";
-import { FAKE, notAsBefore } from "../model/fake-hardware.ts";
+import { FAKE, notAsBefore, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import { MANAGE } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
@@ -13,9 +13,11 @@ import {
   marked,
   NONE,
   type NovaHands,
+  nobodys,
   SIZE,
   traitsIn,
 } from "./manage-nova.ts";
+import { portsBack } from "./manage-nova-ports.ts";
 
 /** Takes servers of Nova away again, on fake hardware: their machines run on, active as before. */
 export function novaBackPart(hands: NovaHands, most: number): ManagePart {
@@ -44,8 +46,14 @@ async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePos
     record !== null ||
     marked(change, seen) ||
     node.maintenance_reason === heldFor(server) ||
-    bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change));
+    bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change)) ||
+    (await standsFake(hands, change));
   return { is: open ? "before" : "after", seen, ...NONE };
+}
+
+/** Whether it is still as only this run made it, whoever took its mark off. */
+async function standsFake({ hardware }: NovaHands, { id, acts }: ManageChange): Promise<boolean> {
+  return acts.some(({ step }) => step === "fake") && (await hardware.read(id)).driver === FAKE;
 }
 
 async function back(hands: NovaHands, change: ManageChange): Promise<string | null> {
@@ -92,15 +100,16 @@ async function staysFake(
 /** From wherever it is, without its server, on fake hardware, and from there as it was. */
 async function faked(
   hands: NovaHands,
-  { id, server, acts }: ManageChange,
+  change: ManageChange,
   before: JsonObject,
 ): Promise<string | null> {
-  const { hardware, servers } = hands;
+  const { id, server, acts } = change;
+  const { hardware } = hands;
   const reason = heldFor(server);
   const now = await hardware.read(id);
   const own = await ownServer(hands, acts, server);
   const isFake = now.driver === FAKE;
-  const against = objectionsBack(now, { before, own: own?.id ?? null, isFake });
+  const against = objectionsBack(now, { before, own, change });
   if (against !== null) {
     if (!isFake) return against;
     const held = await hardware.hold(id, reason);
@@ -113,10 +122,10 @@ async function faked(
   const isInUse = own !== null || now.provision_state !== "active";
   const why =
     (isInUse ? await hardware.fake(id, reason) : null) ??
-    (own === null ? null : await servers.remove(own.id)) ??
+    (await serversGone(hands, change, own)) ??
     (isInUse ? await active(hardware, id, before) : null) ??
     (isInUse || isFake ? await powered(hardware, id, before) : null);
-  if (why !== null) return why;
+  if (why !== null) return isInUse || isFake ? `${why}; ${LEAVE}` : why;
   const may = async (now: JsonObject): Promise<string | null> => {
     const late = await ownServer(hands, acts, server);
     return late === null ? nobodyOn(now) : `server ${late.id} is there still`;
@@ -124,6 +133,32 @@ async function faked(
   const other = await hardware.swap(id, before, { reason, exact: true, may });
   return other === null ? null : staysFake(hands, id, reason, other);
 }
+
+/** What Nova was told may be done days later, once a nova-compute runs again. */
+const LEAVE =
+  "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
+
+/** Ends its server, and whatever a POST that came late made by the same word. */
+async function serversGone(
+  { hardware, servers }: NovaHands,
+  { id, server, acts }: ManageChange,
+  own: NovaServer | null,
+): Promise<string | null> {
+  const may = async (): Promise<string | null> => {
+    const real = unsafe(await hardware.read(id));
+    return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
+  };
+  let next = own;
+  for (let tries = 0; next !== null && tries < MOST_SERVERS; tries += 1) {
+    const why = await servers.remove(next.id, may);
+    if (why !== null) return why;
+    next = acts.some(({ step }) => step === "record") ? await servers.find(server) : null;
+  }
+  return next === null ? null : `server ${next.id} is there still`;
+}
+
+/** Tries of one POST, and one that came late. */
+const MOST_SERVERS = 20;
 
 async function ownServer(
   { servers }: NovaHands,
@@ -142,14 +177,39 @@ function objectionsBack(
   {
     before,
     own,
-    isFake,
-  }: { readonly before: JsonObject; readonly own: string | null; readonly isFake: boolean },
+    change,
+  }: {
+    readonly before: JsonObject;
+    readonly own: NovaServer | null;
+    readonly change: ManageChange;
+  },
 ): string | null {
   const instance = now.instance_uuid ?? null;
-  if (instance !== null && instance !== own)
-    return `it has instance ${String(instance)}, which this run did not make`;
-  if (now.protected === true) return "it is protected: unprotect it first";
-  const other = isFake ? [] : notAsBefore(before, now);
+  if (instance !== null && instance !== own?.id)
+    return instance === recordOf(change)
+      ? `it has instance ${String(instance)} still, and this login finds no such server in Nova: give the login it was made with; where it is deleted, start nova-compute, which ends it`
+      : `it has instance ${String(instance)}, which this run did not make`;
+  if (own?.locked === true) return `server ${own.id} is locked: unlock it first`;
+  return now.driver === FAKE ? null : realObjections(now, before, own, change);
+}
+
+/** The same of one whose driver can reach it: what is at work with it is not to be torn from it. */
+function realObjections(
+  now: JsonObject,
+  before: JsonObject,
+  own: NovaServer | null,
+  { acts }: ManageChange,
+): string | null {
+  if (own !== null && own.task !== null)
+    return `Nova is at work with server ${own.id}, ${own.task}: run rollback again after it`;
+  const state = String(now.provision_state);
+  // Once it had its hardware back, nobody but its user's word brought it to another state.
+  const isFinished = acts.some(({ step }) => step === "swap");
+  if (!(isFinished ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state))
+    return `it is ${state}, and was left active`;
+  if (!("protected" in before) && now.protected === true)
+    return "it is protected: unprotect it first";
+  const other = [...notAsBefore(before, now), ...(own === null ? [] : infoLost(before, now))];
   return other.length === 0
     ? null
     : `it has changed since: ${other.join(", ")}; change it back first`;
@@ -176,28 +236,11 @@ async function active(
   const freed =
     state === "manageable" || state === "adopt failed" || state === "adopting"
       ? null
-      : await hardware.bring(id, "deleted");
+      : await hardware.bring(id, "deleted", nobodys);
   return (
     freed ??
     (await hardware.inform(id, before)) ??
     (state === "manageable" || state === "adopting" ? null : await hardware.bring(id, "manage")) ??
     (await hardware.bring(id, "adopt"))
   );
-}
-
-/** Gives ports back what they were, as far as nobody else has them; says whose the others are. */
-async function portsBack(
-  { network }: NovaHands,
-  { acts, server }: ManageChange,
-): Promise<readonly string[]> {
-  const own = recordOf({ acts, server });
-  const stays: string[] = [];
-  for (const { port, device_id, device_owner, more } of bindsOf({ acts })) {
-    const neutron = await network();
-    if ((await neutron.whole(port)) === null) continue;
-    const was = { device_id, device_owner, ...more };
-    const why = await neutron.restore(port, was, ["", own, device_id]);
-    if (why !== null) stays.push(why);
-  }
-  return stays;
 }

@@ -8,7 +8,7 @@ import type { NovaServer, NovaServers, ServerAsked } from "../edge/nova-rest/ser
 import { pause } from "../edge/openstack/passing.ts";
 import type { Clock } from "../engine/part.ts";
 import { MigrationError } from "../model/error.ts";
-import { imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
+import { FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import { MANAGE, type ManageAsked, type RecordKeeper, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
@@ -20,6 +20,7 @@ import {
   type PlainStep,
   recordOf,
 } from "./manage-acts.ts";
+import { portRestored, portsFreed } from "./manage-nova-ports.ts";
 
 /** What a server of Nova is made with, on a machine that runs already. */
 export interface NovaHands {
@@ -82,7 +83,7 @@ export function novaPart(
           await begin({ ...act });
         },
       };
-      const from = marked(change, seen) ? firstOf(change.acts) : 0;
+      const from = marked(change, seen) || isOurs(change, seen) ? firstOf(change.acts) : 0;
       for (const step of THERE.slice(from)) {
         const why = await madeOrHeld(at, step);
         if (why !== null) return leftAt(await hands.look({ ...change, acts }), why);
@@ -138,7 +139,10 @@ function plain(step: PlainStep, make: Step["make"]): Step {
 }
 
 /** What is deleted is nobody's record. */
-function nobodys({ instance_uuid: instance = null, allocation_uuid: own = null }: JsonObject) {
+export function nobodys({
+  instance_uuid: instance = null,
+  allocation_uuid: own = null,
+}: JsonObject) {
   const record = instance ?? own;
   return record === null ? null : `it has instance ${String(record)}, which this run did not make`;
 }
@@ -209,23 +213,8 @@ function inService(seen: SeenServer): SeenServer {
   return { ...seen, node: node && { ...node, maintenance: false, maintenance_reason: null } };
 }
 
-/** Of its ports what Nova writes over is kept; Nova takes none that has a device. */
 async function bind({ hands, seen, begin }: Run): Promise<string | null> {
-  for (const id of hands.portsOf(seen)) {
-    const network = await hands.network();
-    const port = await network.whole(id);
-    if (port === null) return `port ${id} is not in Neutron`;
-    const device_id = String(port.device_id ?? "");
-    const device_owner = String(port.device_owner ?? "");
-    const names = ["binding:host_id", "binding:profile", "dns_name"].filter((one) => one in port);
-    const more = Object.fromEntries(names.map((one) => [one, port[one] ?? null]));
-    await begin({ step: "bind", port: id, device_id, device_owner, more });
-    if (device_id === "") continue;
-    const free = { device_id: "", device_owner: "" };
-    const why = await network.restore(id, free, [device_id, ""]);
-    if (why !== null) return why;
-  }
-  return null;
+  return portsFreed(hands, hands.portsOf(seen), begin);
 }
 
 /** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
@@ -307,6 +296,7 @@ async function swap(at: Run): Promise<string | null> {
 async function notOurs({ hands, server, acts, before }: Run, now: JsonObject) {
   const uuid = recordOf({ acts, server });
   if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
+  if (now.provision_state !== "active") return `it is ${String(now.provision_state)}, not active`;
   if (now.power_state !== before.power_state)
     return `power_state is ${String(now.power_state)}, and was ${String(before.power_state)}`;
   const book = await hands.servers.read(uuid);
@@ -334,9 +324,9 @@ export async function fakeAgain(
 async function release(at: Run): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
   const reason = heldFor(server);
-  for (const { port, more } of bindsOf({ acts })) {
-    const network = await hands.network();
-    const why = await network.restore(port, more ?? {}, [recordOf({ acts, server })]);
+  for (const bind of bindsOf({ acts })) {
+    const own = [recordOf({ acts, server })];
+    const why = await portRestored(hands, bind, bind.more ?? {}, own);
     if (why !== null) return why;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
@@ -368,8 +358,11 @@ async function whereIs(
   const seen = await hands.look(change);
   if (seen.node === null) return leftAt(seen, "Ironic has no such node", "gone");
   if (marked(change, seen)) return { is: "before", seen, ...NONE };
-  const uuid = recordOf(change);
-  if (uuid !== server && seen.node.instance_uuid === uuid) return { is: "after", seen, ...NONE };
+  if (isOurs(change, seen)) {
+    // Whoever took its mark off did not give it its hardware back.
+    const { driver } = await hands.hardware.read(change.id);
+    return { is: driver === FAKE ? "before" : "after", seen, ...NONE };
+  }
   const against = await hands.objections(seen, server, twice);
   if (against.length === 0) return { is: "before", seen, ...NONE };
   const hindrances = against.map(() => "state" as const);
@@ -384,6 +377,12 @@ export function leftAt(
   is: "state" | "gone" = "state",
 ): ManagePosition {
   return { is: "other", seen, why: [why], hindrances: [is] };
+}
+
+/** Whether its instance is the server that was made of it. */
+function isOurs(change: ManageChange, { node }: SeenServer): boolean {
+  const uuid = recordOf(change);
+  return uuid !== change.server && node?.instance_uuid === uuid;
 }
 
 /** Whether it was begun, and nobody else has it: its mark is ours, or its maintenance. */

@@ -24,7 +24,7 @@ const node = (more: object): Of => ({ ...FIT, node: { ...NODE, ...more } });
 const port = (more: object): Of => ({ ...FIT, ports: new Map([["v", { ...PORT, ...more }]]) });
 
 const CASES: readonly (readonly [Of, RegExp])[] = [
-  [node({ protected: true }), /it is protected/],
+  [node({ console_enabled: true }), /its console is on/],
   [node({ driver: FAKE }), /no machine is behind it/],
   [node({ power_state: null }), /does not know whether it is on/],
   [node({ target_power_state: "power off" }), /target_power_state is power off/],

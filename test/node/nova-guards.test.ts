@@ -78,7 +78,7 @@ const MEANWHILE: readonly (readonly [string, Change, RegExp, never: RegExp])[] =
   [
     "it is protected once it is held",
     after([HOLD, NODE], set({ protected: true })),
-    /changed meanwhile: it is protected/,
+    /changed meanwhile: protected is true, and was false/,
     FREED,
   ],
   [

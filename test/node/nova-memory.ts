@@ -24,6 +24,10 @@ interface Rules {
   keeps?: string;
   /** Uuid of a server of somebody else, to whom Nova gives the machine first. */
   rival?: string;
+  /** Neutron binds no port any more. */
+  unbound?: true;
+  /** Nova keeps what was deleted for a while. */
+  softly?: true;
 }
 
 const NODE = uuidOf(1, 1);
@@ -50,13 +54,14 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
     ...{ instance_uuid: null, allocation_uuid: null, resource_class: "gold", maintenance: false },
     ...{ maintenance_reason: null, retired: false, last_error: null, reservation: null },
     ...{ automated_clean: null, target_power_state: null, protected: false, conductor_group: "" },
+    ...{ protected_reason: null, lessee: null, console_enabled: false },
     ...{ properties: {}, driver_internal_info: {}, extra: { rack: 1 }, fault: null },
     instance_info: { image_source: IMAGE, root_gb: 10, capabilities: { boot_option: "local" } },
   };
   const port: Body = {
     ...{ id: VIF, mac_address: macOf(1), device_id: NODE, device_owner: "baremetal:none" },
     ...{ "binding:host_id": NODE, "binding:profile": {}, project_id: "p", revision_number: 1 },
-    dns_name: "",
+    ...{ "binding:vif_type": "other", dns_name: "" },
   };
   const heard: string[] = [];
   const rules: Rules = {};
@@ -94,7 +99,7 @@ function answerTo(held: Held, call: string, sent: Json): Says {
   const url = new URL(path, "http://cloud");
   const { node, port } = held;
   const what = `${method} ${url.pathname}`;
-  if (what.includes("/v2.0/ports")) return neutron(port, what, sent);
+  if (what.includes("/v2.0/ports")) return neutron(port, held.rules, what, sent);
   if (what.includes("/servers")) return nova(held, what, sent);
   switch (what) {
     case "GET /v1/":
@@ -173,6 +178,7 @@ function patch(node: Body, { keeps = "" }: Rules, operations: readonly JsonObjec
     }
   }
   if (kept !== undefined) node[keeps] = kept;
+  if (node.protected === false) node.protected_reason = null;
   return says(200, node);
 }
 
@@ -186,8 +192,11 @@ function provision(node: Body, verb: string): Says {
   const [from, to] = VERBS[verb] ?? [/(?!)/, ""];
   if (!from.test(String(node.provision_state)))
     return says(400, { error_message: `${verb} of ${String(node.provision_state)}` });
+  if (verb === "deleted" && node.protected === true)
+    return says(403, { error_message: "it is protected" });
   node.provision_state = to;
-  if (verb === "deleted") Object.assign(node, { instance_info: {}, instance_uuid: null });
+  if (verb === "deleted")
+    Object.assign(node, { instance_info: {}, instance_uuid: null, lessee: null });
   return says(202, {});
 }
 
@@ -202,16 +211,22 @@ function nova({ node, port, servers, rules, heard }: Held, what: string, sent: J
   if (server === undefined) return says(404, { itemNotFound: { message: "no such server" } });
   if (what.startsWith("GET")) return says(200, { server });
   if (isReal) heard(what);
-  if (action === "action") {
+  if (action === "action" && !("forceDelete" in objectOf(sent))) {
     const on = "os-start" in objectOf(sent);
     server.status = on ? "ACTIVE" : "SHUTOFF";
     node.power_state = on ? "power on" : "power off";
     return says(202, {});
   }
+  if (rules.softly === true && action === undefined) {
+    server.status = "SOFT_DELETED";
+    return { status: 204, text: "" };
+  }
   servers.delete(id);
+  // What never came to a machine has none to leave.
+  if (node.instance_uuid !== id) return { status: 204, text: "" };
   Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
-  node.power_state = "power off";
-  Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
+  Object.assign(node, { power_state: "power off", lessee: null });
+  Object.assign(port, { device_id: "", device_owner: "", ...UNBOUND });
   return { status: 204, text: "" };
 }
 
@@ -233,13 +248,18 @@ function boot({ node, port, servers, rules }: Omit<Held, "heard">, asked: JsonOb
   }
   Object.assign(node, { provision_state: "active", instance_uuid: id, power_state: "power off" });
   node.instance_info = { display_name: asked.name ?? "", image_source: asked.imageRef ?? null };
-  Object.assign(port, { device_id: id, device_owner: "compute:nova", "binding:host_id": "" });
+  Object.assign(port, { device_id: id, device_owner: "compute:nova", ...UNBOUND });
   return says(202, { server: { id } });
 }
 
-function neutron(port: Body, what: string, sent: Json): Says {
+const UNBOUND = { "binding:host_id": "", "binding:vif_type": "unbound" };
+
+function neutron(port: Body, { unbound }: Rules, what: string, sent: Json): Says {
   if (what === "GET /v2.0/ports") return says(200, { ports: [port] });
-  if (what.startsWith("PUT")) Object.assign(port, objectOf(objectOf(sent).port));
+  const written = what.startsWith("PUT") ? objectOf(objectOf(sent).port) : {};
+  Object.assign(port, written);
+  if (written["binding:host_id"] !== undefined)
+    port["binding:vif_type"] = unbound === true ? "binding_failed" : "other";
   return says(200, { port });
 }
 

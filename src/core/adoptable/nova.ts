@@ -31,7 +31,10 @@ interface NovaNode {
 
 /** Why no server can be made of it without a risk; null where this does not stand against it. */
 const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
-  ({ node }) => (node.protected === true ? "it is protected: unprotect it first" : null),
+  ({ node }) =>
+    node.console_enabled === true
+      ? "its console is on, and Ironic exchanges no driver then: disable it first"
+      : null,
   ({ node }) => (node.driver === FAKE ? `its driver is ${FAKE}: no machine is behind it` : null),
   ({ node }) =>
     node.power_state === "power on" || node.power_state === "power off"

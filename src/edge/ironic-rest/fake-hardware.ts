@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { MigrationError } from "../../model/error.ts";
-import { FAKE_PATCH, notAsBefore, swapPatch, unsafe } from "../../model/fake-hardware.ts";
+import { fakePatch, notAsBefore, swapPatch, unsafe } from "../../model/fake-hardware.ts";
 import { isObject, type JsonObject, objectOf } from "../../model/json.ts";
 import { minorOf } from "../../model/rest.ts";
 import { pause } from "../openstack/passing.ts";
@@ -179,7 +179,7 @@ async function fake(at: At, node: string, reason: string): Promise<string | null
     may: (now) => heldBy(now, reason),
   };
   const path = `${pathOf(node)}?reset_interfaces=true`;
-  const why = await make(at, node, wanted, () => at.tell("PATCH", path, FAKE_PATCH));
+  const why = await make(at, node, wanted, (now) => at.tell("PATCH", path, fakePatch(now)));
   if (why !== null) return why;
   return harmless(await read(at, node));
 }

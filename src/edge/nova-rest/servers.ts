@@ -16,6 +16,8 @@ export interface NovaServer {
   /** Uuid of its node, where one was chosen and this login may see it. */
   readonly node: string | null;
   readonly fault: string;
+  /** Nova changes and deletes it for an administrator alone. */
+  readonly locked: boolean;
 }
 
 /** What a server is made with. */
@@ -77,7 +79,7 @@ export async function openServers(
     flavor: (id: string) => flavor(at, id),
     create: (asked: ServerAsked, mark: string, may: May) => create(at, asked, mark, may),
     turn: (id: string, to: Turned, may: May) => turn(at, id, to, may),
-    remove: (id: string) => remove(at, id),
+    remove: (id: string, may: May) => remove(at, id, may),
   };
 }
 
@@ -173,19 +175,38 @@ async function turn(at: At, id: string, to: Turned, may: May): Promise<string | 
   return `server ${id} does not become ${to}`;
 }
 
-/** Until it is gone. */
-async function remove(at: At, id: string): Promise<string | null> {
+/** Until it is gone, whether Nova deletes at once or keeps what was deleted for a while. */
+async function remove(at: At, id: string, may: May): Promise<string | null> {
+  const path = `/servers/${id}`;
+  const why = await ended(at, id, { method: "DELETE", path }, may);
+  if (why !== KEPT) return why;
+  // At the end of that while nova-compute would tear its node down, whatever that is by then.
+  const force = { method: "POST", path: `${path}/action`, body: { forceDelete: null } } as const;
+  return ended(at, id, force, may);
+}
+
+/** @source nova: vm_states.SOFT_DELETED, by [DEFAULT]reclaim_instance_interval */
+const KEPT = "SOFT_DELETED";
+
+async function ended(
+  at: At,
+  id: string,
+  words: Parameters<ServiceSession["call"]>[0],
+  may: May,
+): Promise<string | null> {
+  const isKept = (now: NovaServer): boolean => now.status === KEPT && now.task === null;
   const look = async (): Promise<Stand> => {
     const now = await read(at, id);
-    return now === null || now.task === "deleting" ? "made" : "open";
+    const isUnderWay = now === null || now.task?.endsWith("deleting") === true;
+    if (isUnderWay || (words.method === "DELETE" && isKept(now))) return "made";
+    return standOf(await may());
   };
-  const why = await settled(at.session, `the end of server ${id}`, look, () =>
-    at.tell({ method: "DELETE", path: `/servers/${id}` }),
-  );
+  const why = await settled(at.session, `the end of server ${id}`, look, () => at.tell(words));
   if (why !== null) return why;
   for (let tries = 0; tries < MOST; tries += 1) {
     const now = await read(at, id);
     if (now === null) return null;
+    if (words.method === "DELETE" && isKept(now)) return KEPT;
     if (now.status === "ERROR" && now.task === null && tries > FEW)
       return `Nova cannot delete server ${id}: ${now.fault}`;
     await pause(tries);
@@ -223,5 +244,6 @@ function serverOf(body: Json): NovaServer | null {
     ...{ id: body.id, status: word("status") ?? "UNKNOWN", task: word("OS-EXT-STS:task_state") },
     node: word("OS-EXT-SRV-ATTR:hypervisor_hostname"),
     fault: String(objectOf(body.fault).message ?? "no reason given"),
+    locked: body.locked === true,
   };
 }

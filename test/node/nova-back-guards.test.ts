@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Json, JsonObject } from "../../src/model/json.ts";
+import { during } from "../engine/on-journal.ts";
+import { uuidOf } from "./in-memory.ts";
+import type { NovaInMemory } from "./nova-memory.ts";
+import { back, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
+import { BROKEN } from "./scene.ts";
+
+/** Lines of a way there until its server is made, and until its hardware is to be exchanged back. */
+const [MADE, TURNED] = [7, 8];
+
+const isWrite = (call: string): boolean => !call.startsWith("GET ");
+const server = ({ servers }: NovaInMemory): Record<string, Json> => {
+  const [one] = servers.values();
+  assert.ok(one !== undefined);
+  return one;
+};
+
+test("its server is not deleted once its real driver is back, at no try", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  let faked = false;
+  at.cloud.use((call) => {
+    faked ||= call.includes("reset_interfaces");
+    // Between the look at its hardware and the word to Nova.
+    if (faked && call.startsWith("GET /servers/")) at.cloud.node.driver = "ipmi";
+    return null;
+  });
+  await during(run, async (session) => {
+    assert.match((await back(at, session)).join(), /not harmless on fake hardware: driver is ipmi/);
+  });
+  assert.ok(faked);
+  assert.equal(at.cloud.servers.size, 1);
+  assert.equal(at.cloud.node.maintenance, true);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+/** What is going on with a machine that has its server, and why it is not taken from it. */
+const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[] = [
+  [
+    "Nova works with its server",
+    (cloud) => Object.assign(server(cloud), { "OS-EXT-STS:task_state": "rebuilding" }),
+    /Nova is at work with server .*, rebuilding: run rollback again after it/,
+  ],
+  [
+    "its server is locked",
+    (cloud) => Object.assign(server(cloud), { locked: true }),
+    /server .* is locked: unlock it first/,
+  ],
+  [
+    "it is being deployed anew",
+    ({ node }) => Object.assign(node, { provision_state: "wait call-back" }),
+    /it is wait call-back, and was left active/,
+  ],
+  [
+    "it is rescued",
+    ({ node }) => Object.assign(node, { provision_state: "rescue" }),
+    /it is rescue, and was left active/,
+  ],
+  [
+    "it was deployed anew, with another image",
+    ({ node }) => Object.assign(node, { instance_info: { image_source: uuidOf(5, 2) } }),
+    /instance_info.image_source is not as it was/,
+  ],
+  [
+    "Nova lost its server, and it is torn down",
+    ({ node, servers }) => {
+      servers.clear();
+      Object.assign(node, { provision_state: "available", instance_uuid: null });
+      node.extra = { rack: 1, nova2ironic_manage: OWN };
+    },
+    /it is available, and was left active/,
+  ],
+  [
+    "this login does not see its server",
+    ({ servers }) => servers.clear(),
+    /this login finds no such server in Nova/,
+  ],
+];
+
+for (const [what, does, why] of BUSY)
+  test(`a machine with its server is left alone on its way back: ${what}`, async (t) => {
+    const at = await scene(t);
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    does(at.cloud);
+    const before = at.cloud.dump();
+    // One that nobody finds is open by its port alone.
+    at.cloud.port.device_id = String(at.cloud.node.instance_uuid ?? at.cloud.port.device_id);
+    const since = at.cloud.calls.length;
+    await during(run, async (session) => {
+      assert.match((await back(at, session)).join(), why);
+    });
+    assert.deepEqual(at.cloud.calls.slice(since).filter(isWrite), []);
+    assert.equal(at.cloud.dump(), before);
+  });
+
+/** A run that died on fake hardware, and somebody who takes everything off that says so. */
+async function forgotten(t: Parameters<typeof scene>[0]): Promise<readonly [Scene, string]> {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), TURNED);
+  const taken: JsonObject = { extra: { rack: 1 }, maintenance: false, maintenance_reason: null };
+  Object.assign(at.cloud.node, taken);
+  assert.equal(at.cloud.node.driver, "fake-hardware");
+  return [{ ...at, run: () => Promise.resolve(run) }, before];
+}
+
+test("what stands on fake hardware is not done, whoever took its mark off", async (t) => {
+  const [at, before] = await forgotten(t);
+  await during(await at.run(), async (session) => {
+    assert.deepEqual(await forward(at, session), []);
+    assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["ipmi", false]);
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("what stands on fake hardware without its server is taken back, whoever took its mark off", async (t) => {
+  const [at, before] = await forgotten(t);
+  at.cloud.servers.clear();
+  Object.assign(at.cloud.node, { provision_state: "available", instance_uuid: null });
+  Object.assign(at.cloud.port, { device_id: "" });
+  await during(await at.run(), async (session) => {
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a server that Nova deletes only later is ended now, or it would end the machine", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  at.cloud.rules.softly = true;
+  await during(run, async (session) => {
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a second server by the same word, of a call that came late, goes too", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), MADE);
+  const { metadata = null } = server(at.cloud);
+  at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
+  await during(run, async (session) => {
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+});
+
+test("a server that cannot be deleted keeps its machine on fake hardware, and it is said what not to do", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  at.cloud.use((call) => (call.startsWith("DELETE /servers") ? BROKEN : null));
+  await during(run, async (session) => {
+    await assert.rejects(back(at, session), { code: "N2I-E210" });
+  });
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  const refused = { done: false, says: { status: 400, text: '{"e":{"message":"not today"}}' } };
+  at.cloud.use((call) => (call.startsWith("DELETE /servers") ? refused : null));
+  await during(run, async (session) => {
+    assert.match(
+      (await back(at, session)).join(),
+      /leave its driver alone until rollback has ended/,
+    );
+  });
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a port that Neutron does not bind again is told, on both ways", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  at.cloud.rules.unbound = true;
+  const why = /Neutron does not bind port .* again: binding:vif_type is binding_failed/;
+  await during(run, async (session) => {
+    assert.match((await forward(at, session)).join(), why);
+    assert.equal(at.cloud.node.maintenance, true);
+    assert.match((await back(at, session)).join(), why);
+  });
+  delete at.cloud.rules.unbound;
+});
+
+test("a machine that is protected, and leased, is so again", async (t) => {
+  const at = await scene(t);
+  const own = { protected: true, protected_reason: "a bank", lessee: "p" };
+  Object.assign(at.cloud.node, own);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  const has = (): JsonObject => {
+    const { protected: is = null, protected_reason = null, lessee = null } = at.cloud.node;
+    return { protected: is, protected_reason, lessee };
+  };
+  await during(run, async (session) => {
+    assert.deepEqual(await forward(at, session), []);
+    assert.deepEqual(has(), own);
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+  assert.equal(at.cloud.node.uuid, ID);
+});

@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json.ts";
+import { type Json, type JsonObject, objectOf } from "./json.ts";
 
 /** A network card of a node, or a bond of several. */
 export interface Nic {
@@ -10,6 +10,42 @@ export interface Nic {
   readonly vif: string | null;
   /** Of a bond: `active-backup`; null for a port. */
   readonly mode: string | null;
+}
+
+/** What is known of the cards of all nodes. */
+export interface KnownNics {
+  /** By the uuid of their node. */
+  readonly of: Map<string, Nic[]>;
+  /** Neutron ports that nics name, each once, and those that more than one names. */
+  readonly vifs: Set<string>;
+  readonly twice: Set<string>;
+}
+
+export function noNics(): KnownNics {
+  return { of: new Map(), vifs: new Set(), twice: new Set() };
+}
+
+/** Puts a card to the others of its node. */
+export function addNic({ of, vifs, twice }: KnownNics, node: string, nic: Nic): void {
+  const others = of.get(node);
+  if (others === undefined) of.set(node, [nic]);
+  else others.push(nic);
+  if (nic.vif === null) return;
+  if (vifs.has(nic.vif)) twice.add(nic.vif);
+  vifs.add(nic.vif);
+}
+
+/**
+ * The tenant's Neutron port of a card: the first is written by an attach, the second by hand.
+ *
+ * @source ironic: common/network.py
+ */
+export function vifOf(internal_info: Json | undefined, extra: Json | undefined): string | null {
+  const named = (info: Json | undefined, key: string): string | null => {
+    const value = objectOf(info)[key];
+    return typeof value === "string" && value !== "" ? value : null;
+  };
+  return named(internal_info, "tenant_vif_port_id") ?? named(extra, "vif_port_id");
 }
 
 /** A node of Ironic as those who give it a server record look at it. Fields are named as Ironic names them. */

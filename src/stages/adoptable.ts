@@ -1,14 +1,18 @@
 import { type Beside, whyNot } from "../core/adoptable/criteria.ts";
+import { openRunning } from "../edge/ironic-db/running.ts";
 import { readNics, runningNodes } from "../edge/ironic-rest/running.ts";
-import type { AdoptableRow } from "../model/adoptable.ts";
+import type { AdoptableRow, KnownNics, RunningNode } from "../model/adoptable.ts";
+import { MigrationError } from "../model/error.ts";
 import { createSeveral, listed, NAMED } from "../model/text.ts";
 import type { RestOptions } from "./cloud.ts";
-import { closing } from "./databases.ts";
-import { openManagePlace } from "./manage-place.ts";
+import { closing, type Keep, openRole } from "./databases.ts";
+import { besideIronic, cloudAsked, type ManagePlace, openManagePlace } from "./manage-place.ts";
 import type { Sink } from "./sink.ts";
 
 /** What a list of adoptable machines is told. */
 export interface AdoptableWords extends RestOptions {
+  /** In place of Ironic's API; a login is for Neutron alone then. */
+  readonly ironicDb?: string;
   /** Those that are left out too, each with why. */
   readonly all: boolean;
 }
@@ -26,9 +30,7 @@ export function listAdoptable(
   show: (rows: AsyncIterable<AdoptableRow>) => Promise<void>,
 ): Promise<void> {
   return closing(async (keep) => {
-    const { service, network } = await openManagePlace(words, keep, say);
-    const cards = readNics(service);
-    const listing = runningNodes(service, async () => (await cards).of, words);
+    const { cards, listing, network } = await sourceOf(words, keep, say);
     const { vifs, twice } = await cards;
     const neutron = vifs.size === 0 ? null : await network();
     const ports = neutron === null ? null : await neutron.ports(vifs);
@@ -50,4 +52,43 @@ export function listAdoptable(
         `Ironic keeps a last error of ${troubled.length} of them: ${listed(troubled, NAMED)}. Look at it before you manage them.`,
       );
   });
+}
+
+/** Where machines are read: nodes page by page, their cards before. */
+interface Source {
+  readonly cards: Promise<KnownNics>;
+  readonly listing: AsyncIterable<readonly RunningNode[]>;
+  readonly network: ManagePlace["network"];
+}
+
+async function sourceOf(
+  words: AdoptableWords,
+  keep: Keep,
+  say: (text: string) => void,
+): Promise<Source> {
+  if (words.ironicDb !== undefined) return rowsOf(words, words.ironicDb, keep, say);
+  const { service, network } = await openManagePlace(words, keep, say);
+  const cards = readNics(service);
+  const listing = runningNodes(service, async () => (await cards).of, words);
+  return { cards, listing, network };
+}
+
+/** @throws MigrationError N2I-E100 to N2I-E102, N2I-E200 to N2I-E204 */
+async function rowsOf(
+  words: AdoptableWords,
+  ironicDb: string,
+  keep: Keep,
+  say: (text: string) => void,
+): Promise<Source> {
+  if (words.ironicUrl !== undefined)
+    throw new MigrationError("N2I-E100", "--ironic-db and --ironic-url are two places: give one");
+  const { cloud, limit } = cloudAsked(words, say);
+  const { network } = besideIronic(cloud, limit, keep);
+  const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
+  const rows = await openRunning(database);
+  const cards = rows.nics();
+  async function* listing(): AsyncGenerator<readonly RunningNode[]> {
+    yield* rows.nodes((await cards).of, words);
+  }
+  return { cards, listing: listing(), network };
 }

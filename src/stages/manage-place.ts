@@ -35,17 +35,35 @@ export async function openManagePlace(
   warn: (text: string) => void,
   lasts = false,
 ): Promise<ManagePlace> {
+  const { cloud, limit } = cloudAsked(options, warn);
+  const { releases, rest } = await loadMappings();
+  const service = await waitingFor("logging in and asking Ironic what it is", () =>
+    openService(cloud, releases, rest, undefined, limit),
+  );
+  kept(keep, service.session.close);
+  return { ...{ service, cloud, limit }, ...besideIronic(cloud, limit, keep, lasts) };
+}
+
+/** The cloud that the options name, and milliseconds a call to it may take. @throws MigrationError N2I-E100, N2I-E106 */
+export function cloudAsked(
+  options: RestOptions,
+  warn: (text: string) => void,
+): Pick<ManagePlace, "cloud" | "limit"> {
   const { apiTimeout = LIMIT } = options;
   if (apiTimeout <= 0) throw new MigrationError("N2I-E100", "--api-timeout takes more than 0");
   const cloud = cloudFor(options);
   if (cloud.tls.insecure)
     warn(`Warning: ${cloud.from} says insecure: certificates are not checked`);
-  const { releases, rest } = await loadMappings();
-  const limit = apiTimeout * 1000;
-  const service = await waitingFor("logging in and asking Ironic what it is", () =>
-    openService(cloud, releases, rest, undefined, limit),
-  );
-  kept(keep, service.session.close);
+  return { cloud, limit: apiTimeout * 1000 };
+}
+
+/** Neutron and Glance, once somebody asks for them. @param limit milliseconds a call may take */
+export function besideIronic(
+  cloud: Cloud,
+  limit: number,
+  keep: Keep,
+  lasts = false,
+): Pick<ManagePlace, "network" | "images"> {
   const lazily = <T extends Closable>(what: string, open: () => Promise<T>) =>
     openedOnce(
       () => waitingFor(what, open),
@@ -53,7 +71,6 @@ export async function openManagePlace(
       (one) => kept(keep, one.close),
     );
   return {
-    ...{ service, cloud, limit },
     network: lazily("logging in at Neutron", () => openNetwork(cloud, limit)),
     images: lazily("logging in at Glance", () => openImages(cloud, limit)),
   };

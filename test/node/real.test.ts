@@ -226,6 +226,17 @@ async function listed(at: RealScene): Promise<void> {
       "",
     ],
   );
+  // Its own database says the same.
+  const { mariadb } = await lab();
+  assert.ok(mariadb !== null);
+  const { user, password, host, port } = mariadb;
+  const env = {
+    ...at.env,
+    IRONIC_ROWS: `mysql://${user}:${password}@${host}:${port}/${at.ironic.database}`,
+  };
+  const rowsWords = ["node", "list", "--adoptable", "--ironic-db", "env:IRONIC_ROWS", "-f", "json"];
+  const read = await runs(0, [...rowsWords, "--all"], { env });
+  assert.deepEqual(rows(read.out), rows(all.out));
 }
 
 async function managed(at: RealScene): Promise<void> {

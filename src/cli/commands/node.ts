@@ -41,7 +41,7 @@ function checkAction({ action, ...args }: NodeArgs): void {
 }
 
 /** @throws MigrationError N2I-E100 */
-function listOf({ machine, need, identical, ...args }: NodeArgs): keyof typeof LISTS {
+function listOf({ machine, need, identical, ironicDb, ...args }: NodeArgs): keyof typeof LISTS {
   const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
   if (machine !== undefined) throw refuse("node list takes no node");
   const [list, other] = (["adoptable", "spares"] as const).filter((name) => args[name] === true);
@@ -49,5 +49,7 @@ function listOf({ machine, need, identical, ...args }: NodeArgs): keyof typeof L
     throw refuse("node list wants --adoptable or --spares, one of them");
   if (list !== "spares" && (need !== undefined || identical !== undefined))
     throw refuse("--need and --identical are of node list --spares");
+  if (list === "spares" && ironicDb !== undefined)
+    throw refuse("--ironic-db is of node list --adoptable");
   return list;
 }

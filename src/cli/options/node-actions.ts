@@ -34,6 +34,7 @@ const LATER = {
 export const ADOPTABLE = {
   adoptable: flag("Machines that are active, free, of a resource class, and in service"),
   all: flag("The others too, each with why not; of spares: the nearest that does not fit"),
+  ...meaning("ironic-db", "With --adoptable: Ironic's database, in place of its API"),
   ...IRONIC,
   ...listOptionsWithoutAll,
 };

@@ -13,6 +13,7 @@ export interface NodeArgs extends Voice, FormatOptions {
   readonly spares?: boolean;
   readonly need?: number;
   readonly identical?: string;
+  readonly ironicDb?: string;
 }
 
 const ACTIONS = Object.keys(NODE_ACTIONS);

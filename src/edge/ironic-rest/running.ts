@@ -1,4 +1,11 @@
-import type { Nic, RunningNode } from "../../model/adoptable.ts";
+import {
+  addNic,
+  type KnownNics,
+  type Nic,
+  noNics,
+  type RunningNode,
+  vifOf,
+} from "../../model/adoptable.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import { isUuid } from "../../model/uuid.ts";
@@ -9,15 +16,6 @@ import type { RestService } from "./service.ts";
 const RESOURCE_CLASS = 21;
 const PORTGROUPS = 26;
 
-/** What is known of the cards of all nodes. */
-interface KnownNics {
-  /** By the uuid of their node. */
-  readonly of: Map<string, Nic[]>;
-  /** Neutron ports that nics name, each once, and those that more than one names. */
-  readonly vifs: ReadonlySet<string>;
-  readonly twice: ReadonlySet<string>;
-}
-
 /**
  * The cards of all nodes in two listings, whatever their number.
  *
@@ -25,24 +23,13 @@ interface KnownNics {
  */
 export async function readNics(service: RestService): Promise<KnownNics> {
   checkClasses(service);
-  const of = new Map<string, Nic[]>();
-  const vifs = new Set<string>();
-  const twice = new Set<string>();
+  const known = noNics();
   for (const is of KINDS) {
     if (is === "portgroup" && service.minor < PORTGROUPS) continue;
     for await (const page of pages(service, `${is}s`, `&fields=node_uuid,${FIELDS[is]}`))
-      for (const body of page) {
-        const nic = nicOf(is, body);
-        const node = String(objectOf(body).node_uuid);
-        const others = of.get(node);
-        if (others === undefined) of.set(node, [nic]);
-        else others.push(nic);
-        if (nic.vif === null) continue;
-        if (vifs.has(nic.vif)) twice.add(nic.vif);
-        vifs.add(nic.vif);
-      }
+      for (const body of page) addNic(known, String(objectOf(body).node_uuid), nicOf(is, body));
   }
-  return { of, vifs, twice };
+  return known;
 }
 
 const KINDS = ["port", "portgroup"] as const;
@@ -164,11 +151,9 @@ function nodeOf(service: RestService, body: Json, nics: readonly Nic[]): Running
   };
 }
 
-/** @source ironic: common/network.py; the first is written by an attach, the second by hand */
 function nicOf(is: Nic["is"], body: Json): Nic {
   const { uuid, address, internal_info, extra, mode } = objectOf(body);
-  const vif =
-    wordOf(objectOf(internal_info).tenant_vif_port_id) ?? wordOf(objectOf(extra).vif_port_id);
+  const vif = vifOf(internal_info, extra);
   return { is, uuid: String(uuid), address: wordOf(address), vif, mode: wordOf(mode) };
 }
 

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Knex } from "knex";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { connect } from "../lab/connect.ts";
+import { addCard, addRunning, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
+
+async function onFile(file: string, work: (db: Knex) => Promise<unknown>): Promise<void> {
+  const nowhere = { host: "", port: 0, user: "", password: "" };
+  const db = connect({ ...nowhere, engine: "sqlite", database: file });
+  await work(db);
+  await db.destroy();
+}
+
+const list = ["node", "list", "--adoptable", "-f", "json"] as const;
+
+/** What an Ironic in memory tells, as rows of its database; a release before Stein has fewer columns. */
+async function rowsOf(t: TestContext, cloud: InMemory, isOld = false): Promise<string> {
+  const file = join(privateFolder(t), "ironic.sqlite");
+  const text = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
+  await onFile(file, async (db) => {
+    const more = isOld ? "" : ", allocation_id INTEGER, retired BOOLEAN";
+    await db.raw(
+      `CREATE TABLE nodes (id INTEGER PRIMARY KEY, uuid TEXT, name TEXT, power_state TEXT, provision_state TEXT, instance_uuid TEXT, resource_class TEXT, maintenance BOOLEAN, maintenance_reason TEXT, last_error TEXT, created_at TEXT, properties TEXT, instance_info TEXT, extra TEXT${more})`,
+    );
+    const card =
+      "id INTEGER PRIMARY KEY, uuid TEXT, address TEXT, node_id INTEGER, internal_info TEXT, extra TEXT";
+    await db.raw(`CREATE TABLE ports (${card})`);
+    if (!isOld) {
+      await db.raw(`CREATE TABLE portgroups (${card}, mode TEXT)`);
+      await db.raw("CREATE TABLE allocations (id INTEGER PRIMARY KEY, uuid TEXT)");
+      await db("allocations").insert({ id: 7, uuid: uuidOf(6, 7) });
+    }
+    const ids = new Map<unknown, number>();
+    for (const [at, node] of [...cloud.nodes.values()].entries()) {
+      const { uuid, name, power_state, provision_state, instance_uuid, resource_class } = node;
+      const { maintenance, maintenance_reason, last_error, allocation_uuid, retired } = node;
+      ids.set(uuid, at + 1);
+      await db("nodes").insert({
+        ...{ id: at + 1, uuid, name, power_state, provision_state, instance_uuid, resource_class },
+        ...{ maintenance, maintenance_reason, last_error, created_at: "2026-01-01 00:00:00" },
+        ...{ properties: text(node.properties), instance_info: text(node.instance_info) },
+        extra: text(node.extra),
+        ...(!isOld && { retired, allocation_id: allocation_uuid === null ? null : 7 }),
+      });
+    }
+    for (const kind of isOld ? (["ports"] as const) : (["ports", "portgroups"] as const))
+      for (const { uuid, address, node_uuid, internal_info, extra, mode } of cloud[kind].values())
+        await db(kind).insert({
+          ...{ uuid, address, node_id: ids.get(node_uuid), ...(kind === "portgroups" && { mode }) },
+          ...{ internal_info: text(internal_info), extra: text(extra) },
+        });
+  });
+  return `sqlite:///${file}`;
+}
+
+async function nodes(t: TestContext): Promise<InMemory> {
+  const cloud = await inMemory(t);
+  addRunning(cloud, 1, { instance_info: { image_source: "http://u:s3cret@i/x" } });
+  addRunning(cloud, 2, { instance_uuid: uuidOf(9, 2) });
+  addRunning(cloud, 3, { resource_class: null, retired: true });
+  addRunning(cloud, 4, { provision_state: "available", power_state: null });
+  addRunning(cloud, 5, { maintenance: true, maintenance_reason: "a fan" });
+  addRunning(cloud, 6, { last_error: "a BMC was slow" });
+  addRunning(cloud, 7, { allocation_uuid: uuidOf(6, 7) });
+  addRunning(cloud, 8, { extra: { nova2ironic_manage: uuidOf(7, 8) } });
+  addCard(cloud, uuidOf(1, 6), 66, { extra: { vif_port_id: uuidOf(3, 1) } });
+  cloud.portgroups.set(uuidOf(4, 6), {
+    ...{ uuid: uuidOf(4, 6), node_uuid: uuidOf(1, 6), address: null, mode: "802.3ad" },
+    ...{ internal_info: {}, extra: {} },
+  });
+  return cloud;
+}
+
+test("Ironic's database lists what its API lists, and why not of the others", async (t) => {
+  const cloud = await nodes(t);
+  const rows = ["--ironic-db", await rowsOf(t, cloud)];
+  for (const words of [list, [...list, "--all"]]) {
+    const asked = await runs(0, [...words, ...cloud.words], cloud.how);
+    const read = await runs(0, [...words, ...rows], cloud.how);
+    assert.deepEqual(JSON.parse(read.out), JSON.parse(asked.out));
+    assert.equal(read.err, asked.err);
+    assert.ok(!read.out.includes("s3cret"));
+  }
+  const { out } = await runs(0, [...list, "--all", ...rows]);
+  assert.match(out, /cannot be looked up: nothing says where Neutron is/);
+  assert.deepEqual(
+    cloud.calls.filter((call) => !call.startsWith("GET ")),
+    [],
+  );
+});
+
+test("a database of a release before allocations and bonds is listed too", async (t) => {
+  const cloud = await nodes(t);
+  const rows = ["--ironic-db", await rowsOf(t, cloud, true)];
+  const { out } = await runs(0, [...list, "--all", ...rows], cloud.how);
+  const all = JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
+  assert.equal(all.length, cloud.nodes.size);
+  assert.equal(all[6]?.["Why not"], "");
+});
+
+test("what is no database of Ironic, and what is said twice, is refused", async (t) => {
+  const cloud = await nodes(t);
+  const rows = await rowsOf(t, cloud);
+  const file = join(privateFolder(t), "other.sqlite");
+  await onFile(file, (db) => db.raw("CREATE TABLE nodes (id INTEGER, uuid TEXT)"));
+  const at = (url: string) => [...list, "--ironic-db", url];
+  assertRefusal(await run(at(`sqlite:///${file}`)), 4, "N2I-E202", /has no ports/);
+  await onFile(file, (db) => db.raw("CREATE TABLE ports (id INTEGER, uuid TEXT)"));
+  assertRefusal(await run(at(`sqlite:///${file}`)), 4, "N2I-E204", /no resource classes/);
+  assertRefusal(await run([...at(rows), ...cloud.words]), 64, "N2I-E100", /give one/);
+  const spares = ["node", "list", "--spares", "--ironic-db", rows];
+  assertRefusal(await run(spares), 64, "N2I-E100", /of node list --adoptable/);
+});

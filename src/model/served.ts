@@ -63,3 +63,14 @@ export function faultReply(status: number, message: string, fields: Reply["field
     fields,
   );
 }
+
+/** An error as Ironic words it: JSON in JSON. @source facts/systems.md B2 */
+export function ironicFault(
+  status: number,
+  faultstring: string,
+  fields: Reply["fields"] = {},
+): Reply {
+  const faultcode = status < 500 ? "Client" : "Server";
+  const said = JSON.stringify({ faultcode, faultstring, debuginfo: null });
+  return jsonReply(status, { error_message: said }, fields);
+}

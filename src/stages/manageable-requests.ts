@@ -13,7 +13,6 @@ import {
 import { schemaFaults } from "../core/mapping/faults.ts";
 import { createAjv } from "../core/mapping/schemas.ts";
 import { readAllocation } from "../edge/ironic-rest/allocation.ts";
-import { ironicFor } from "../edge/ironic-rest/for-caller.ts";
 import { readNics, readRunning, runningNodes } from "../edge/ironic-rest/running.ts";
 import type { RestService } from "../edge/ironic-rest/service.ts";
 import type { Http } from "../edge/openstack/http.ts";
@@ -23,7 +22,14 @@ import type { RunningNode } from "../model/adoptable.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import { isObject, objectOf, parsedJson } from "../model/json.ts";
 import type { ManageAsked } from "../model/manage.ts";
-import { type AskedFor, jsonReply, type Reply, type TokenOwner } from "../model/served.ts";
+import {
+  type AskedFor,
+  ironicFault as fault,
+  jsonReply,
+  type Reply,
+  type TokenOwner,
+} from "../model/served.ts";
+import { callersService } from "./callers-service.ts";
 import { type ManageEvent, manageOne, takeBack } from "./manage.ts";
 import type { Adapter } from "./manage-adapter.ts";
 import type { ManagePlace } from "./manage-place.ts";
@@ -64,7 +70,10 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
     if (wanted.do === "nowhere") return fault(404, "The resource could not be found.");
     const { owner } = who.known;
     if (!parts.allows(wanted.do, owner)) return fault(403, deniedText(wanted.do));
-    const at: Asking = { parts, owner, asked, service: callersService(parts, asked, who.token) };
+    const at: Asking = {
+      ...{ parts, owner, asked },
+      service: callersService(parts.http, parts.place.service, asked, who.token),
+    };
     try {
       switch (wanted.do) {
         case "list":
@@ -78,32 +87,6 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
       if (!(error instanceof MigrationError)) throw error;
       return fault(error.code === "N2I-E211" ? 403 : 503, error.message);
     }
-  };
-}
-
-/** Ironic asked in the caller's name, as a service that is read. */
-function callersService(
-  { http, place: { service } }: ManageableParts,
-  { globalId, upstream }: AskedFor,
-  token: string | null,
-): RestService {
-  const { url } = service.session;
-  const calling = (): void => {
-    upstream.calls += 1;
-  };
-  const ironic = ironicFor(http, url, { token, id: globalId, calling });
-  return {
-    ...service,
-    async ask(path) {
-      const { status, body, fault: why } = await ironic.ask(path, service.minor);
-      if (status === 200 && body !== null) return body;
-      if (status === 404) return null;
-      const denied = status === 401 || status === 403;
-      throw new MigrationError(
-        denied ? "N2I-E211" : "N2I-E210",
-        denied ? `Ironic refuses this token: ${why}` : `Ironic does not answer: ${why}`,
-      );
-    },
   };
 }
 
@@ -337,11 +320,4 @@ function faultIn({ body }: Reply): string {
   const { error_message } = objectOf(parsedJson(typeof body === "string" ? body : ""));
   const { faultstring } = objectOf(parsedJson(String(error_message)));
   return typeof faultstring === "string" ? faultstring : "";
-}
-
-/** An error as this API words it. @source facts/systems.md C1 */
-function fault(status: number, faultstring: string): Reply {
-  const faultcode = status < 500 ? "Client" : "Server";
-  const said = JSON.stringify({ faultcode, faultstring, debuginfo: null });
-  return jsonReply(status, { error_message: said });
 }

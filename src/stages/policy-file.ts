@@ -11,17 +11,22 @@ export interface PolicyInForce {
 }
 
 /**
- * @param file Nova's; without one its own rules count
+ * @param file of policies; without one the service's own rules count
  * @param asked what the service asks for
+ * @param own whose rules count without a file
  * @throws MigrationError N2I-E109
  */
-export function openPolicy(file: string | undefined, asked: readonly AskedRule[]): PolicyInForce {
+export function openPolicy(
+  file: string | undefined,
+  asked: readonly AskedRule[],
+  own = "Nova's",
+): PolicyInForce {
   const read = (): Policy =>
     file === undefined ? defaultPolicy(asked) : readPolicy(textOf(file), file, asked);
   let current = read();
   return {
     current: () => current,
-    inWords: () => (file === undefined ? "policy Nova's own (role:admin)" : `policy ${file}`),
+    inWords: () => (file === undefined ? `policy ${own} own (role:admin)` : `policy ${file}`),
     reload() {
       if (file === undefined) return "There is no policy file to read again.";
       try {

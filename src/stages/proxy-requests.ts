@@ -82,10 +82,15 @@ function sightOf({ token, known }: Known, sights: Sights): Sight {
   };
 }
 
-/** Who asks, as Keystone knows him; an answer where it does not. */
+/**
+ * Who asks, as Keystone knows him; an answer where it does not.
+ *
+ * @param fault words an error as the service does
+ */
 export async function whose(
   proxy: Pick<ProxyParts, "tokens" | "keystone">,
   asked: AskedFor,
+  fault = faultReply,
 ): Promise<Known | Reply> {
   if (proxy.tokens === null) return { token: null, known: NOBODY };
   const token = asked.fields["x-auth-token"];
@@ -94,10 +99,10 @@ export async function whose(
     asked.upstream.calls += 1;
   });
   if (found.is === "known") return { token, known: found.token };
-  if (found.is === "unanswered") return faultReply(503, unanswered("Keystone", found.why));
+  if (found.is === "unanswered") return fault(503, unanswered("Keystone", found.why));
   return found.status === 401
     ? unauthorized(proxy.keystone)
-    : faultReply(403, found.why || "Keystone refuses it.");
+    : fault(403, found.why || "Keystone refuses it.");
 }
 
 async function asking(

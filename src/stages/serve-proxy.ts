@@ -181,11 +181,12 @@ export function checkAsked(asked: ProxyAsked): void {
   if (apiTimeout <= 0) throw refuse("--api-timeout takes seconds, more than 0");
 }
 
-/** Listens where it was told, with this behind it. */
+/** Listens where it was told, with this behind it. @param fault words errors of the listener's own */
 export function bound(
   asked: Omit<ProxyAsked, "novaCompat">,
   route: ServedRoute,
   served: (request: Served) => void,
+  fault = faultReply,
 ): Promise<Listener> {
   const { tlsCert: cert, tlsKey: key, maxConnections } = asked;
   return listen({
@@ -193,8 +194,7 @@ export function bound(
     tls: cert === undefined || key === undefined ? null : { cert, key },
     maxConnections,
     routes: [route],
-    fault: faultReply,
-    served,
+    ...{ fault, served },
   });
 }
 

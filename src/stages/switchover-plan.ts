@@ -1,9 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { movingConnectors, sourceFaults, spareFaults } from "../core/switchover/capable.ts";
+import {
+  type ConnectorPolicy,
+  isLocked,
+  movingConnectors,
+  sourceFaults,
+  spareFaults,
+} from "../core/switchover/capable.ts";
 import { differences } from "../core/switchover/identical.ts";
 import { gatherSpares, likelySpares, nodeName, unlike } from "../core/switchover/spares.ts";
 import type { RestService } from "../edge/ironic-rest/service.ts";
-import { wholeNode, wholeNodes } from "../edge/ironic-rest/whole.ts";
+import { volumesElsewhere, wholeNode, wholeNodes } from "../edge/ironic-rest/whole.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Switchover } from "../model/switching.ts";
 import type {
@@ -28,6 +34,12 @@ export interface SwitchAsked {
   readonly leaveNova: boolean;
   /** Where its rows are changed; null: nobody said where they are. */
   readonly nova?: Pick<OpenNova, "serverOf"> | null;
+  /** What becomes of connectors of hardware; absent: they stay. */
+  readonly connectorPolicy?: ConnectorPolicy;
+  /** Uuids of nodes that other switchovers of this process have. */
+  readonly taken?: ReadonlySet<string>;
+  /** Who sees every node, where the one who asks may not. */
+  readonly everywhere?: RestService;
 }
 
 interface Decided {
@@ -50,27 +62,31 @@ export async function decide(
   show: (differences: readonly HardwareDifference[]) => Promise<void>,
   now: number,
 ): Promise<Decided> {
-  const nodeOf = async (ident: string): Promise<WholeNode> => {
-    const node = await wholeNode(service, ident);
-    if (node !== null) return node;
-    throw new MigrationError("N2I-E306", `Ironic has no node ${JSON.stringify(ident)}`);
-  };
-  const source = await nodeOf(asked.source);
-  refuse(source, sourceFaults(source));
+  const { connectorPolicy: policy = "keep", taken = new Set(), everywhere = service } = asked;
+  const source = await wholeNode(service, asked.source);
+  if (source === null)
+    throw new MigrationError("N2I-E306", `Ironic has no node ${JSON.stringify(asked.source)}`);
+  const named =
+    asked.destination === undefined ? null : await destinationOf(service, asked.destination);
+  if (named?.uuid === source.uuid)
+    throw new MigrationError("N2I-E384", `${nodeName(source)} is the source itself`);
+  const own = [...takenFaults(source, taken), ...sourceFaults(source)];
+  const its = named === null ? [] : [...takenFaults(named, taken), ...spareFaults(named, policy)];
+  // What passes by itself is told first, of both.
+  refuse(source, own.filter(isLocked));
+  if (named !== null) refuse(named, its.filter(isLocked));
+  refuse(source, own);
   const instance_uuid = instanceOf(source, asked);
-  let destination: WholeNode;
-  if (asked.destination === undefined) destination = await chosen(service, source, doc);
-  else {
-    destination = await nodeOf(asked.destination);
-    if (destination.uuid === source.uuid)
-      throw new MigrationError("N2I-E384", `${nodeName(source)} is the source itself`);
-    refuse(destination, spareFaults(destination));
-    await show(differences(source, destination, doc));
-    const whys = unlike(source, destination, doc);
+  refuse(source, await sharedFaults(everywhere, source));
+  const destination = named ?? (await chosen(service, source, doc, { policy, taken }));
+  if (named !== null) {
+    refuse(named, its);
+    await show(differences(source, named, doc));
+    const whys = unlike(source, named, doc, policy);
     if (whys.length > 0)
       throw new MigrationError(
         "N2I-E386",
-        `${nodeName(destination)} is not identical to ${nodeName(source)}: ${whys.join("; ")}`,
+        `${nodeName(named)} is not identical to ${nodeName(source)}: ${whys.join("; ")}`,
       );
   }
   const stamp = new Date(now).toISOString().replaceAll(/\D/g, "").slice(0, STAMP);
@@ -81,12 +97,35 @@ export async function decide(
   const plan: Switchover = {
     ...{ id: randomUUID(), ...between, server },
     ...{ source_name: source.name, destination_name: destination.name },
-    connectors: movingConnectors(source).map(({ uuid }) => uuid),
+    connectors: movingConnectors(source, policy).map(({ uuid }) => uuid),
     targets: source.targets.map(({ uuid }) => uuid),
     failed_name: keepNames || source.name === null ? null : `${source.name}-failed-${stamp}`,
     ...{ keep_source: keepSource, leave_nova: asked.leaveNova },
   };
   return { plan, source, destination };
+}
+
+/** @throws MigrationError N2I-E384 where there is none: what is named is no spare */
+async function destinationOf(service: RestService, ident: string): Promise<WholeNode> {
+  const node = await wholeNode(service, ident);
+  if (node !== null) return node;
+  throw new MigrationError("N2I-E384", `Ironic has no node ${JSON.stringify(ident)}`);
+}
+
+function takenFaults({ uuid }: WholeNode, taken: ReadonlySet<string>): readonly SwitchFault[] {
+  return taken.has(uuid) ? [{ code: "N2I-E381", why: "another switchover has it" }] : [];
+}
+
+/** A volume that other nodes have too would be mounted by them as well. */
+async function sharedFaults(
+  service: RestService,
+  source: WholeNode,
+): Promise<readonly SwitchFault[]> {
+  const others = await volumesElsewhere(service, source);
+  return others.map(({ volume_id, node }) => ({
+    code: "N2I-E382",
+    why: `its volume ${volume_id} is of node ${node} too`,
+  }));
 }
 
 /** Year to second. */
@@ -129,12 +168,14 @@ async function chosen(
   service: RestService,
   source: WholeNode,
   doc: IdenticalDoc,
+  { policy, taken }: { readonly policy: ConnectorPolicy; readonly taken: ReadonlySet<string> },
 ): Promise<WholeNode> {
   const nodes: WholeNode[] = [];
   for (const state of ["manageable", "enroll"])
-    for await (const page of wholeNodes(service, new Map(), state)) nodes.push(...page);
+    for await (const page of wholeNodes(service, new Map(), state))
+      nodes.push(...page.filter(({ uuid }) => !taken.has(uuid)));
   const { likely, nearest } = likelySpares(source, nodes, doc);
-  const gathered = gatherSpares(doc);
+  const gathered = gatherSpares(doc, policy);
   gathered.machine(source);
   for (const { uuid } of likely) {
     const whole = await wholeNode(service, uuid);

@@ -123,7 +123,10 @@ export function isPastReturn({ begun }: Switched): boolean {
 }
 
 /** The state it reached, and what it is at. */
-function stateOf({ begun }: Switched): { readonly state: string; readonly at: string | null } {
+export function stateOf({ begun }: Switched): {
+  readonly state: string;
+  readonly at: string | null;
+} {
   const open = STEP_NAMES.filter((name) => begun.get(name)?.open === true);
   const ended = STEP_NAMES.filter((name) => begun.get(name)?.open === false).at(-1);
   const [at] = open;

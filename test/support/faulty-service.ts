@@ -37,7 +37,7 @@ export interface FaultyService {
   /** Calls as they came: `GET /v1/nodes?limit=1000`. */
   readonly calls: string[];
   /** Asked for every call; null lets it pass. */
-  readonly use: (fault: (call: string) => Fault | null) => void;
+  readonly use: (fault: (call: string, headers: IncomingHttpHeaders) => Fault | null) => void;
 }
 
 /** Serves one on loopback until the test ends, with faults at calls of choice. */
@@ -46,13 +46,13 @@ export async function faultyService(
   { most, answer, kept = () => true }: Service,
 ): Promise<FaultyService> {
   const calls: string[] = [];
-  let choose: (call: string) => Fault | null = () => null;
+  let choose: Parameters<FaultyService["use"]>[0] = () => null;
   const server = createServer(async (asked, answered) => {
     const chunks: Buffer[] = [];
     for await (const chunk of asked) chunks.push(chunk as Buffer); // no encoding is set
     const call = `${asked.method} ${asked.url}`;
     if (kept(call)) calls.push(call);
-    const { done = true, says, between, before, after } = choose(call) ?? {};
+    const { done = true, says, between, before, after } = choose(call, asked.headers) ?? {};
     const sent = parsedJson(Buffer.concat(chunks).toString());
     if (before !== undefined) await sleep(before, null, { ref: false });
     const own = done ? answer(call, sent, asked.headers) : null;

@@ -22,7 +22,14 @@ import { finishOptions } from "../options/finish.ts";
 import { handoverOptions } from "../options/handover.ts";
 import { hostOptions } from "../options/host.ts";
 import { nextOptions } from "../options/next.ts";
-import { adoptableOptions, manageOptions, nodeOptions, unmanageOptions } from "../options/node.ts";
+import {
+  adoptableOptions,
+  manageOptions,
+  type NodeArgs,
+  nodeOptions,
+  nodeSwitchoverOptions,
+  unmanageOptions,
+} from "../options/node.ts";
 import { planOptions } from "../options/plan.ts";
 import { powerOptions } from "../options/power.ts";
 import { rehearseOptions } from "../options/rehearse.ts";
@@ -56,6 +63,13 @@ async function formerly(): ReturnType<Command["work"]> {
     aside(`Notice: ${FORMER} is called handover now; the old name still works.`);
     await run(args);
   };
+}
+
+/** Its first form names two nodes, and `--spares` lists what could be the second. */
+async function switching(): ReturnType<Command["work"]> {
+  const { nodeCommand } = await import("./node.ts");
+  return (args: NodeArgs) =>
+    nodeCommand({ ...args, action: args.spares === true ? "list" : "switchover" });
 }
 
 async function walking(): ReturnType<Command["work"]> {
@@ -130,6 +144,7 @@ const COMMANDS: readonly Command[] = [
   },
   { options: manageOptions, work: async () => (await import("./manage.ts")).manageCommand },
   { options: unmanageOptions, work: async () => (await import("./manage.ts")).unmanageCommand },
+  { options: nodeSwitchoverOptions, work: switching },
   { options: serveOptions, work: async () => (await import("./serve.ts")).serveCommand },
   { options: supportOptions, work: async () => (await import("./support.ts")).supportCommand },
   { options: explainOptions, work: async () => (await import("./explain.ts")).explainCommand },

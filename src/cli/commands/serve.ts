@@ -5,15 +5,20 @@ import { checksJson, checksTable, checksTotal } from "../../report/checks.ts";
 import { checkProxy } from "../../stages/proxy-check.ts";
 import { serveManageable } from "../../stages/serve-manageable.ts";
 import { serveProxy } from "../../stages/serve-proxy.ts";
+import { type ServeSwitchAsked, serveSwitchover } from "../../stages/serve-switchover.ts";
 import { io } from "../io.ts";
-import type { ServeArgs } from "../options/serve.ts";
+import { OF_SERVICE, type ServeArgs } from "../options/serve.ts";
 import { createEvents } from "../print/events.ts";
+import { notOption } from "./said.ts";
 import { exitWith, note, painted } from "./shared.ts";
 
 const TITLE = "Proxy Check Results";
 
 export async function serveCommand(args: ServeArgs): Promise<void> {
+  for (const [service, own] of Object.entries(OF_SERVICE))
+    if (service !== args.service) for (const name of own) notOption(`serve ${args.service}`, name);
   if (args.service === "manageable") return manageableCommand(args);
+  if (args.service === "switchover") return switchoverCommand(args as ServeSwitchArgs);
   const asked = { ...args, listen: args.listen ?? "127.0.0.1:8785" };
   if (args.check) return checkCommand(asked);
   await serveProxy(asked, {
@@ -22,16 +27,26 @@ export async function serveCommand(args: ServeArgs): Promise<void> {
   });
 }
 
-/** @throws MigrationError N2I-E100 for what is of the proxy alone */
-async function manageableCommand(args: ServeArgs): Promise<void> {
-  const { check, novaCompat, fromCatalog, region } = args;
-  if (check)
-    throw new MigrationError("N2I-E100", "serve manageable has no --check in this release");
-  if (novaCompat || fromCatalog || region !== undefined)
+type ServeSwitchArgs = ServeArgs &
+  Omit<ServeSwitchAsked, "listen" | "state"> & {
+    readonly state?: string;
+  };
+
+/** @throws MigrationError N2I-E100 */
+async function switchoverCommand(args: ServeSwitchArgs): Promise<void> {
+  const { state, run, listen = "127.0.0.1:6386" } = args;
+  if (run !== undefined)
+    throw new MigrationError("N2I-E100", "serve switchover has no option --run");
+  if (state === undefined)
     throw new MigrationError(
       "N2I-E100",
-      "--nova-compat, --from-catalog and --region are of serve proxy",
+      "serve switchover wants --state: what is accepted is written down there",
     );
+  const asked = { ...args, listen, state };
+  await serveSwitchover(asked, { say: (text) => note(args, text), served: requestLines(args) });
+}
+
+async function manageableCommand(args: ServeArgs): Promise<void> {
   const emit = createEvents(io().stderr, Date.now);
   await serveManageable(
     { ...args, listen: args.listen ?? "127.0.0.1:6388" },

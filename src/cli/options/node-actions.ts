@@ -39,6 +39,24 @@ export const ADOPTABLE = {
   ...listOptionsWithoutAll,
 };
 
+/** How a switchover is done, whoever asks for it. */
+export const SWITCHING = {
+  "soft-timeout": number("Seconds for the source's system to shut down (600)", ARG),
+  "proof-interval": number("Seconds between two reads that prove it is off (65)", ARG),
+  "proof-timeout": number("Seconds for that proof, from the first hard power off (300)", ARG),
+  "fence-command": word("A program that ends with 0 once the source, its argument, is off"),
+  "keep-names": flag("Both nodes keep their names"),
+  "keep-source": flag("The source stays active, in maintenance, with its boot files"),
+  "connector-policy": word("Volume connectors of types wwpn, wwnn and mac: keep, or move (keep)", {
+    choices: ["keep", "move"],
+  }),
+  "storage-cinder-untested": flag("Nodes with storage_interface cinder too; nobody tried it"),
+  identical: word("A document in place of mappings/identical.json"),
+  ...meaning("nova-db", "The instance is Nova's: change its row here"),
+  placement: flag("With --nova-db: move its allocation in Placement too"),
+  "leave-nova": flag("The instance is Nova's: show the commands for its rows at the end"),
+};
+
 /** Every word of `node`, in the order help tells them. */
 export const NODE_ACTIONS = {
   list: {
@@ -74,23 +92,15 @@ export const NODE_ACTIONS = {
   switchover: {
     describe:
       "let the instance of a machine that boots from volumes continue on a spare; DST or the first spare that fits",
-    needs: ["run", "machine"],
+    // Of --endpoint nothing stays here.
+    needs: ["machine"],
     options: {
       ...RUN,
       destination: word("The spare, by uuid or name; as the second node"),
       "dry-run": flag("Only show the steps, and every difference of hardware"),
-      "soft-timeout": number("Seconds for the source's system to shut down (600)", ARG),
-      "proof-interval": number("Seconds between two reads that prove it is off (65)", ARG),
-      "proof-timeout": number("Seconds for that proof, from the first hard power off (300)", ARG),
-      "fence-command": word("A program that ends with 0 once the source, its argument, is off"),
       "source-confirmed-off": flag("Somebody saw that the source is off, though its BMC is dead"),
-      "keep-names": flag("Both nodes keep their names"),
-      "keep-source": flag("The source stays active, in maintenance, with its boot files"),
-      "storage-cinder-untested": flag("Nodes with storage_interface cinder too; nobody tried it"),
-      identical: word("A document in place of mappings/identical.json"),
-      ...meaning("nova-db", "The instance is Nova's: change its row here"),
-      placement: flag("With --nova-db: move its allocation in Placement too"),
-      "leave-nova": flag("The instance is Nova's: show the commands for its rows at the end"),
+      endpoint: word("URL of serve switchover: ask it, and end once it has accepted"),
+      ...SWITCHING,
       ...IRONIC,
       ...listOptionsWithoutAll,
     },

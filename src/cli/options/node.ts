@@ -49,6 +49,13 @@ export const nodeOptions: Declared = {
   ],
 };
 
+/** A switchover as the specification called it, and its list of spares. */
+export const nodeSwitchoverOptions: Declared = {
+  command: "node-switchover [machine] [name]",
+  describe: false,
+  positional: [MACHINE, NAME],
+  options: optionsOf({ list: NODE_ACTIONS.list, switchover: NODE_ACTIONS.switchover }),
+};
 /** The same by names of their own, which help does not list. */
 export const adoptableOptions: Declared = {
   command: "adoptable",

@@ -1,12 +1,20 @@
 import type { ProxyAsked } from "../../stages/serve-proxy.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
+import { SWITCHING } from "./node-actions.ts";
 
 export interface ServeArgs extends Voice, Omit<ProxyAsked, "listen"> {
-  readonly service: "proxy" | "manageable";
+  readonly service: "proxy" | "manageable" | "switchover";
   readonly check: boolean;
   readonly listen?: string;
 }
+
+/** Options of one service alone, by it. */
+export const OF_SERVICE = {
+  proxy: ["nova-compat", "from-catalog", "interface", "region", "check"],
+  manageable: [],
+  switchover: ["state", ...Object.keys(SWITCHING)],
+} as const satisfies { readonly [service in ServeArgs["service"]]: readonly string[] };
 
 /** One that always has a value. */
 function seconds(describe: string, usual: number) {
@@ -16,16 +24,22 @@ function seconds(describe: string, usual: number) {
 export const serveOptions: Declared = {
   command: "serve <service>",
   describe:
-    "Serve Nova's read-only os-baremetal-nodes API, or machines that can be managed, over Ironic",
+    "Serve Nova's read-only os-baremetal-nodes API, machines that can be managed, or switchovers, over Ironic",
   serves: true,
   positional: [
     [
       "service",
-      { type: "string", choices: ["proxy", "manageable"], describe: "proxy, manageable" },
+      {
+        type: "string",
+        choices: Object.keys(OF_SERVICE),
+        describe: Object.keys(OF_SERVICE).join(", "),
+      },
     ],
   ],
   options: {
-    listen: word("HOST:PORT to listen on (127.0.0.1:8785; of manageable 127.0.0.1:6388)"),
+    listen: word(
+      "HOST:PORT to listen on (127.0.0.1:8785; of manageable 127.0.0.1:6388, of switchover 127.0.0.1:6386)",
+    ),
     "keystone-url": word("URL of Keystone, which says whose a token is"),
     "ironic-url": word("URL of the bare metal service"),
     "from-catalog": flag("Look that URL up in the catalog of each caller's token"),
@@ -36,7 +50,9 @@ export const serveOptions: Declared = {
     "tls-cert": word("Serve TLS with this certificate (PEM)"),
     "tls-key": word("and its key"),
     "os-cacert": word("File of authorities of Keystone and Ironic (PEM)"),
-    "policy-file": word("Nova's policy.yaml or policy.json; SIGHUP reads it again"),
+    "policy-file": word(
+      "Nova's policy.yaml or policy.json, of switchover Ironic's; SIGHUP reads it again",
+    ),
     "nova-compat": flag("Refuse what writes with Nova's 400 rather than 404"),
     run: word(
       "Folder of a run: its plan knows machines by bm_nodes.id too; of manageable: the way back",
@@ -47,12 +63,15 @@ export const serveOptions: Declared = {
     auth: word("none: ask for no token, for a lab's Ironic without Keystone", {
       ...{ choices: ["keystone", "none"], default: "keystone" },
     }),
-    check: flag("Open everything, ask Keystone and Ironic once, print a table, and end"),
+    state: word("Of switchover: folder with a run for each that was accepted"),
+    ...SWITCHING,
+    check: flag("Of proxy: open everything, ask Keystone and Ironic once, print a table, and end"),
   },
   epilogue:
-    "proxy has no login of its own and writes nothing; manageable writes by the login of OS_*. Exit status of --check: 0 success, 1 warnings, 2 failures",
+    "proxy has no login of its own and writes nothing; manageable and switchover write by the login of OS_*. Exit status of --check: 0 success, 1 warnings, 2 failures",
   examples: [
     "$0 serve manageable --run s1 --keystone-url https://keystone:5000",
+    "$0 serve switchover --state /var/lib/n2i --keystone-url https://keystone:5000",
     "$0 serve proxy --keystone-url https://keystone:5000 --ironic-url https://ironic:6385",
     "$0 serve proxy --keystone-url https://keystone:5000 --from-catalog --policy-file /etc/nova/policy.yaml --check",
   ],

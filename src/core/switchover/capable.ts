@@ -4,8 +4,15 @@ import { SWITCH_MARK } from "../../model/switching.ts";
 import type { SwitchFault, VolumeConnector, WholeNode } from "../../model/switchover.ts";
 import { capabilitiesOf } from "./identical.ts";
 
-/** Connectors that are made of hardware: they stay where they are. The others say who an instance is. */
+/** Connectors that are made of hardware. The others say who an instance is. */
 const OF_HARDWARE: ReadonlySet<string> = new Set(["wwpn", "wwnn", "mac"]);
+
+/** Whether connectors of hardware stay where they are, or move with the others: those of virtual adapters do. */
+export type ConnectorPolicy = "keep" | "move";
+
+function stays({ type }: VolumeConnector, policy: ConnectorPolicy): boolean {
+  return policy === "keep" && OF_HARDWARE.has(type);
+}
 
 /**
  * What a boot from a volume of each kind needs of its node.
@@ -26,8 +33,11 @@ type Criterion = readonly [RefusalCode, (node: WholeNode) => string | null];
 const BUSY: readonly Criterion[] = [
   [
     "N2I-E380",
-    ({ told: { reservation } }) =>
-      typeof reservation === "string" ? `it is locked by host ${reservation}` : null,
+    // In Ironic's own words: its clients know them.
+    ({ uuid, told: { reservation } }) =>
+      typeof reservation === "string"
+        ? `Node ${uuid} is locked by host ${reservation}, please retry after the current operation is completed.`
+        : null,
   ],
   [
     "N2I-E380",
@@ -120,14 +130,13 @@ const DESTINATION: readonly Criterion[] = [
     "N2I-E384",
     ({ targets }) => (targets.length > 0 ? `it has ${targets.length} volume targets` : null),
   ],
-  [
-    "N2I-E384",
-    ({ connectors }) => {
-      const own = connectors.find(({ type }) => !OF_HARDWARE.has(type));
-      return own === undefined ? null : `it has a volume connector of type ${own.type} already`;
-    },
-  ],
 ];
+
+function ownConnector({ connectors }: WholeNode, policy: ConnectorPolicy): readonly SwitchFault[] {
+  const own = connectors.find((one) => !stays(one, policy));
+  if (own === undefined) return [];
+  return [{ code: "N2I-E384", why: `it has a volume connector of type ${own.type} already` }];
+}
 
 /** What stands against moving a node's instance elsewhere, in the order in which it is answered; nothing: it can be moved. */
 export function sourceFaults(node: WholeNode): readonly SwitchFault[] {
@@ -135,8 +144,11 @@ export function sourceFaults(node: WholeNode): readonly SwitchFault[] {
 }
 
 /** What stands against a node as a spare, whoever is to go on in it. */
-export function spareFaults(node: WholeNode): readonly SwitchFault[] {
-  return faults(DESTINATION, node);
+export function spareFaults(
+  node: WholeNode,
+  policy: ConnectorPolicy = "keep",
+): readonly SwitchFault[] {
+  return [...faults(DESTINATION, node), ...ownConnector(node, policy)];
 }
 
 function faults(criteria: readonly Criterion[], node: WholeNode): readonly SwitchFault[] {
@@ -144,6 +156,11 @@ function faults(criteria: readonly Criterion[], node: WholeNode): readonly Switc
     const why = fails(node);
     return why === null ? [] : [{ code, why }];
   });
+}
+
+/** A lock, or another switchover, passes by itself: who meets one may ask again. */
+export function isLocked({ code }: SwitchFault): boolean {
+  return code === "N2I-E380" || code === "N2I-E381";
 }
 
 function stateOtherThan(...states: readonly string[]): Criterion[1] {
@@ -171,14 +188,20 @@ function propertiesOf({ told: { properties } }: WholeNode): JsonObject {
 }
 
 /** Connectors that go with the instance. */
-export function movingConnectors({ connectors }: WholeNode): readonly VolumeConnector[] {
-  return connectors.filter(({ type }) => !OF_HARDWARE.has(type));
+export function movingConnectors(
+  { connectors }: WholeNode,
+  policy: ConnectorPolicy,
+): readonly VolumeConnector[] {
+  return connectors.filter((one) => !stays(one, policy));
 }
 
 /** Types of the connectors that stay with a node: its place is taken by one that has as many. */
-export function stayingConnectors({ connectors }: WholeNode): readonly string[] {
+export function stayingConnectors(
+  { connectors }: WholeNode,
+  policy: ConnectorPolicy = "keep",
+): readonly string[] {
   return connectors
+    .filter((one) => stays(one, policy))
     .map(({ type }) => type)
-    .filter((type) => OF_HARDWARE.has(type))
     .toSorted();
 }

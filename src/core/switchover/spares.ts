@@ -1,6 +1,12 @@
 import type { IdenticalDoc, SpareClass, WholeNode } from "../../model/switchover.ts";
 import { createSeveral, type Several } from "../../model/text.ts";
-import { bootsFromVolume, sourceFaults, spareFaults, stayingConnectors } from "./capable.ts";
+import {
+  bootsFromVolume,
+  type ConnectorPolicy,
+  sourceFaults,
+  spareFaults,
+  stayingConnectors,
+} from "./capable.ts";
 import { differences, differenceText, hardwareKey } from "./identical.ts";
 
 /** A lock passes by itself: a node that a conductor looks at right now is a spare all the same. */
@@ -21,7 +27,7 @@ interface Gathering {
   readonly unusable: Several;
 }
 
-export function gatherSpares(doc: IdenticalDoc): Gathering {
+export function gatherSpares(doc: IdenticalDoc, policy: ConnectorPolicy = "keep"): Gathering {
   const machines = new Map<string, { readonly example: WholeNode; count: number }>();
   const spares: WholeNode[] = [];
   const [incapable, unusable] = [createSeveral(), createSeveral()];
@@ -30,13 +36,13 @@ export function gatherSpares(doc: IdenticalDoc): Gathering {
       if (!bootsFromVolume(node)) return;
       const whys = sourceFaults(node).filter(({ code }) => code === INCAPABLE);
       if (whys.length > 0) return incapable.add(nodeText(node, whys));
-      const key = keyOf(node, doc, "all");
+      const key = keyOf(node, doc, "all", policy);
       const known = machines.get(key);
       if (known === undefined) machines.set(key, { example: node, count: 1 });
       else known.count += 1;
     },
     spare(node) {
-      const whys = spareFaults(node).filter(({ code }) => code !== PASSING);
+      const whys = spareFaults(node, policy).filter(({ code }) => code !== PASSING);
       if (whys.length > 0) unusable.add(nodeText(node, whys));
       else spares.push(node);
     },
@@ -44,17 +50,19 @@ export function gatherSpares(doc: IdenticalDoc): Gathering {
       const ordered = spares.toSorted(inOrder);
       const alike = new Map<string, WholeNode[]>();
       for (const spare of ordered) {
-        const key = keyOf(spare, doc, "always");
+        const key = keyOf(spare, doc, "always", policy);
         const others = alike.get(key);
         if (others === undefined) alike.set(key, [spare]);
         else others.push(spare);
       }
       return [...machines.values()].map(({ example, count }) => {
-        const candidates = (alike.get(keyOf(example, doc, "always")) ?? []).filter(
-          (spare) => unlike(example, spare, doc).length === 0,
+        const candidates = (alike.get(keyOf(example, doc, "always", policy)) ?? []).filter(
+          (spare) => unlike(example, spare, doc, policy).length === 0,
         );
         const nearest =
-          candidates.length > 0 ? null : nearestOf(ordered, (spare) => unlike(example, spare, doc));
+          candidates.length > 0
+            ? null
+            : nearestOf(ordered, (spare) => unlike(example, spare, doc, policy));
         return { example, machines: count, candidates, nearest };
       });
     },
@@ -70,15 +78,23 @@ function nodeText(node: WholeNode, faults: readonly { readonly why: string }[]):
   return `${nodeName(node)} (${faults.map(({ why }) => why).join("; ")})`;
 }
 
-function keyOf(node: WholeNode, doc: IdenticalDoc, fields: "always" | "all"): string {
-  return `${hardwareKey(node, doc, fields)} ${stayingConnectors(node).join(" ")}`;
+function keyOf(
+  node: WholeNode,
+  doc: IdenticalDoc,
+  fields: "always" | "all",
+  policy: ConnectorPolicy,
+): string {
+  return `${hardwareKey(node, doc, fields)} ${stayingConnectors(node, policy).join(" ")}`;
 }
 
 /** Each thing in which a spare is not what a machine is. */
-export function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc): readonly string[] {
-  const [wanted, has] = [stayingConnectors(machine), stayingConnectors(spare)].map((types) =>
-    types.join(" "),
-  );
+export function unlike(
+  machine: WholeNode,
+  spare: WholeNode,
+  doc: IdenticalDoc,
+  policy: ConnectorPolicy = "keep",
+): readonly string[] {
+  const [wanted, has] = [machine, spare].map((node) => stayingConnectors(node, policy).join(" "));
   const connectors =
     wanted === has ? [] : [`volume connectors that stay: ${wanted || "none"} != ${has || "none"}`];
   return [...differences(machine, spare, doc).map(differenceText), ...connectors];

@@ -19,6 +19,16 @@ const HANGS = {
 
 type Hanging = { [kind in keyof typeof HANGS]: JsonObject[] };
 
+/** @throws MigrationError N2I-E209 where the service is too old for a switchover */
+export function checkSwitches({ minor, identity, session }: RestService): void {
+  if (minor >= AUTOMATED_CLEAN) return;
+  throw new MigrationError(
+    "N2I-E209",
+    `${session.url} speaks microversions up to ${identity.version}, and a switchover needs 1.${AUTOMATED_CLEAN} of Stein or later`,
+    { fix: "Upgrade Ironic first." },
+  );
+}
+
 /**
  * What hangs on nodes, by their uuid, in four listings whatever their number.
  *
@@ -29,18 +39,12 @@ export async function readHanging(
   service: RestService,
   node?: string,
 ): Promise<ReadonlyMap<string, Hanging>> {
-  const { minor, identity, session } = service;
-  if (minor < AUTOMATED_CLEAN)
-    throw new MigrationError(
-      "N2I-E209",
-      `${session.url} speaks microversions up to ${identity.version}, and a switchover needs 1.${AUTOMATED_CLEAN} of Stein or later`,
-      { fix: "Upgrade Ironic first." },
-    );
+  checkSwitches(service);
   const of = new Map<string, Hanging>();
   const own = node === undefined ? "" : `&node=${node}`;
   for (const [kind, what] of Object.entries(HANGS)) {
     const [collection = "", named = ""] = what.split("?");
-    const fields = kind === "ports" && minor >= SMARTNIC ? `${named},is_smartnic` : named;
+    const fields = kind === "ports" && service.minor >= SMARTNIC ? `${named},is_smartnic` : named;
     for await (const page of pages(service, collection, `&fields=uuid,node_uuid,${fields}${own}`))
       for (const body of page.map(objectOf)) {
         const owner = String(body.node_uuid);
@@ -83,6 +87,24 @@ export async function wholeNode(service: RestService, ident: string): Promise<Wh
   const hanging = await readHanging(service, running.uuid);
   const body = await service.ask(`/v1/nodes/${running.uuid}`);
   return body === null ? null : wholeOf(nodeIn(service, body as Json), hanging); // it was read from JSON
+}
+
+/**
+ * Volumes of a node that other nodes have too, by all targets of the service: Ironic finds none by its volume.
+ *
+ * @throws MigrationError N2I-E210 to N2I-E212
+ */
+export async function volumesElsewhere(
+  service: RestService,
+  { uuid, targets }: WholeNode,
+): Promise<readonly { readonly volume_id: string; readonly node: string }[]> {
+  const own = new Set(targets.map(({ volume_id }) => volume_id));
+  const found: { readonly volume_id: string; readonly node: string }[] = [];
+  for await (const page of pages(service, "volume/targets", "&fields=uuid,node_uuid,volume_id"))
+    for (const { volume_id, node_uuid } of page.map(objectOf))
+      if (node_uuid !== uuid && own.has(String(volume_id)))
+        found.push({ volume_id: String(volume_id), node: String(node_uuid) });
+  return found;
 }
 
 function wholeOf(

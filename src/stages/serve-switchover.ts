@@ -1,0 +1,155 @@
+import { allows } from "../core/policy/allows.ts";
+import { SWITCH_RULE, SWITCHED } from "../core/switchover/served.ts";
+import { lockRun, openRun } from "../edge/disk/run-folder.ts";
+import type { Served } from "../edge/http/serving.ts";
+import { checkSwitches } from "../edge/ironic-rest/whole.ts";
+import { openHttp } from "../edge/openstack/http.ts";
+import { serviceUrl } from "../edge/openstack/session.ts";
+import { openTokens } from "../edge/openstack/tokens.ts";
+import { MigrationError } from "../model/error.ts";
+import { ironicFault } from "../model/served.ts";
+import type { Switchover } from "../model/switching.ts";
+import { closing, type Keep } from "./databases.ts";
+import { loadIdentical } from "./documents.ts";
+import { openManagePlace } from "./manage-place.ts";
+import { openPolicy, type PolicyInForce } from "./policy-file.ts";
+import { ranges } from "./proxy-ironic.ts";
+import { bound, checkAsked, KEYSTONE, type ProxyAsked } from "./serve-proxy.ts";
+import { surroundings } from "./surroundings.ts";
+import { openSwitchings, type SwitchingsAt } from "./switchings.ts";
+import { checkWords, type SwitchWords } from "./switchover.ts";
+import { openSwitchNova } from "./switchover-nova.ts";
+import type { SwitchPlace } from "./switchover-perform.ts";
+import { decide } from "./switchover-plan.ts";
+import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
+import type { Accepted } from "./switchover-state.ts";
+
+/** What of a switchover is the same for all that are asked for here. */
+type Common = Omit<SwitchWords, "run" | "source" | "destination" | "dryRun" | "sourceConfirmedOff">;
+
+/** What `serve switchover` is told. */
+export interface ServeSwitchAsked extends Omit<ProxyAsked, "novaCompat" | "run">, Common {
+  /** Folder with a run for each that was accepted. */
+  readonly state: string;
+  readonly apiTimeout: number;
+}
+
+interface ServeSwitchTold {
+  readonly say: (text: string) => void;
+  readonly served: (request: Served) => void;
+  /** Resolves when it is to end; without it, whoever asks to stop ends it. */
+  readonly until?: (url: string) => Promise<void>;
+  /** Milliseconds until a service that did not answer is asked again. */
+  readonly pause?: number;
+}
+
+const PAUSE_MS = 30_000;
+
+const STOPPING =
+  "Ending: nothing more is accepted, and each switchover ends its step. Start it again with the same --state: it goes on.";
+
+/**
+ * Serves `PUT /v1/nodes/{ident}/switchover` until somebody asks to stop. What is accepted is a run of its own under
+ * --state; what an earlier process left open there is gone on with first.
+ *
+ * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E112, N2I-E113, N2I-E116 to N2I-E118, N2I-E302
+ */
+export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold): Promise<void> {
+  checkWords(asked);
+  return closing(async (keep) => {
+    const state = await openRun(asked.state, { create: true });
+    const lock = await lockRun(state, "serve switchover");
+    const policy = openPolicy(asked.policyFile, [SWITCH_RULE], "Ironic's");
+    const interrupt = surroundings().onInterrupt({
+      stopping: STOPPING,
+      reload: () => told.say(policy.reload()),
+    });
+    try {
+      const place = await placeOf(asked, keep, told.say);
+      await listening({ ...asked, state: state.path }, told, { place, policy, interrupt });
+    } finally {
+      interrupt.end();
+      await lock.release();
+    }
+  });
+}
+
+async function placeOf(
+  asked: ServeSwitchAsked,
+  keep: Keep,
+  say: (text: string) => void,
+): Promise<SwitchPlace> {
+  const place = await openManagePlace(asked, keep, say, true);
+  checkSwitches(place.service);
+  checkAsked({ ...asked, ironicUrl: place.service.identity.address, novaCompat: false });
+  return { ...place, nova: await openSwitchNova(asked, place, keep, { readOnly: false }) };
+}
+
+interface Opened {
+  readonly place: SwitchPlace;
+  readonly policy: PolicyInForce;
+  readonly interrupt: ReturnType<ReturnType<typeof surroundings>["onInterrupt"]>;
+}
+
+async function listening(
+  asked: ServeSwitchAsked,
+  told: ServeSwitchTold,
+  { place, policy, interrupt }: Opened,
+): Promise<void> {
+  const { state } = asked;
+  const { url } = place.service.session;
+  const http = openHttp(place.cloud.tls, place.limit);
+  const keystone =
+    asked.auth === "none" ? "" : serviceUrl(asked.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
+  const tokens = openTokens({
+    ...{ http, url: keystone, catalog: null, believed: asked.tokenCache, now: Date.now },
+  });
+  let isEnding = false;
+  const stopping = (): boolean => isEnding || interrupt.stopping();
+  try {
+    const doc = await loadIdentical(asked.identical);
+    const known = { http, keystone, place, doc, state, stopping, ranges: ranges(http) };
+    const switchings = await openSwitchings(workOf(asked, told, known));
+    const parts: SwitchParts = {
+      ...{ ...known, switchings, common: asked, say: told.say },
+      tokens: asked.auth === "none" ? null : tokens,
+      allows: (who) => allows(policy.current(), SWITCH_RULE, who),
+    };
+    try {
+      const route = { path: SWITCHED, answer: switchAnswer(parts) };
+      const listener = await bound(asked, route, told.served, ironicFault);
+      told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.inWords()}`);
+      if (told.until !== undefined) await told.until(listener.url);
+      else if (!stopping())
+        await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
+      isEnding = true;
+      await listener.end();
+    } finally {
+      isEnding = true;
+      await switchings.ended();
+    }
+  } finally {
+    http.close();
+  }
+}
+
+function workOf(
+  asked: ServeSwitchAsked,
+  { say, pause = PAUSE_MS }: ServeSwitchTold,
+  { place, doc, state, stopping }: Pick<SwitchParts, "place" | "doc" | "state" | "stopping">,
+): SwitchingsAt {
+  return {
+    ...{ state, place, words: asked, say, stopping, pause },
+    /** By the process's own login: whoever asked is gone. */
+    async again({ source, target: destination, instance, id }: Accepted): Promise<Switchover> {
+      const now = { ...asked, source, destination, nova: place.nova };
+      const { plan } = await decide(place.service, doc, now, () => Promise.resolve(), Date.now());
+      if (plan.instance_uuid !== instance)
+        throw new MigrationError(
+          "N2I-E383",
+          `node ${source} has instance ${plan.instance_uuid}, and had ${instance} when its switchover was accepted`,
+        );
+      return { ...plan, id };
+    },
+  };
+}

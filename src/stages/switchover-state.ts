@@ -1,0 +1,153 @@
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { ShownSwitchover } from "../core/switchover/served.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import { openRun, type RunFolder, readNote, writeNote } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Entry } from "../model/journal.ts";
+import { type Json, type JsonObject, objectOf } from "../model/json.ts";
+import type { Switchover } from "../model/switching.ts";
+import { isUuid } from "../model/uuid.ts";
+import { stateOf, switchedIn } from "./switchover-run.ts";
+
+/** What was accepted over HTTP, and for whom. */
+const NOTE = "switchover.json";
+const FORMAT = "nova2ironic/switchover@1";
+/** Why nothing works on it any more, though it is not at its end. */
+const OUTCOME = "outcome.json";
+
+/** A switchover that was answered with 202, and the run that it has of its own. */
+export interface Accepted {
+  readonly run: RunFolder;
+  readonly id: string;
+  /** Uuids of nodes, and of the instance. */
+  readonly source: string;
+  readonly target: string;
+  readonly instance: string;
+  /** ISO 8601, UTC. */
+  readonly created_at: string;
+}
+
+/** Who asked for it, as Keystone knows him. */
+interface Asker {
+  readonly user_id: string;
+  readonly project_id: string | null;
+  /** `req-UUID`. */
+  readonly request: string;
+}
+
+/**
+ * Writes a switchover down before it is answered: a folder of its own, which is the run that any command takes.
+ *
+ * @param state the folder of all of them
+ * @throws MigrationError N2I-E110, N2I-E120
+ */
+export async function writeAccepted(
+  state: string,
+  plan: Switchover,
+  asked_by: Asker,
+  created_at: string,
+): Promise<Accepted> {
+  const run = await openRun(join(state, plan.id), { create: true });
+  const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // it is of texts and lists
+  const sha256 = digestOf(decided);
+  await writeNote(run, NOTE, {
+    ...{ format: FORMAT, created_at, asked_by: { ...asked_by }, decided, sha256 },
+  });
+  const { id, source, destination: target, instance_uuid: instance } = plan;
+  return { run, id, source, target, instance, created_at };
+}
+
+function digestOf(decided: Json): string {
+  return createHash("sha256").update(JSON.stringify(decided)).digest("hex");
+}
+
+/**
+ * Every switchover that was accepted there, the oldest first.
+ *
+ * @throws MigrationError N2I-E110, N2I-E113 for one that is not as it was written
+ */
+export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
+  const found: Accepted[] = [];
+  for (const name of (await readdir(state)).filter(isUuid)) {
+    const run = await openRun(join(state, name), { create: false });
+    const note = objectOf(await readNote(run, NOTE));
+    // Its process died before it was written, and so before it was answered.
+    if (Object.keys(note).length === 0 && (await readJournal(run)).entries.length === 0) continue;
+    const decided = objectOf(note.decided);
+    const { id, source, destination, instance_uuid } = decided;
+    if (note.format !== FORMAT || note.sha256 !== digestOf(decided) || id !== name)
+      throw new MigrationError("N2I-E113", `${join(run.path, NOTE)} is not as it was written`, {
+        fix: `Look at the run's journal, end it with node switchover or rollback, and move ${run.path} away.`,
+      });
+    const created_at = String(note.created_at);
+    const [target, instance] = [String(destination), String(instance_uuid)];
+    found.push({ run, id: name, source: String(source), target, instance, created_at });
+  }
+  return found.toSorted((one, other) => (one.created_at < other.created_at ? -1 : 1));
+}
+
+/** How a switchover ended that nothing works on any more. */
+interface Outcome {
+  readonly state: "WAIT_FENCE" | "FAILED";
+  readonly error: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
+export async function writeOutcome({ run }: Accepted, outcome: Outcome | null): Promise<void> {
+  await writeNote(run, OUTCOME, outcome === null ? null : { ...outcome });
+}
+
+async function outcomeOf({ run }: Accepted): Promise<Outcome | null> {
+  const { state, error, at } = objectOf(await readNote(run, OUTCOME));
+  if (state !== "WAIT_FENCE" && state !== "FAILED") return null;
+  return { state, error: String(error), at: String(at) };
+}
+
+/** Whether there is something left to do, by its files. @throws MigrationError N2I-E112 */
+export async function isOpen(accepted: Accepted): Promise<boolean> {
+  const { entries } = await readJournal(accepted.run);
+  const switched = switchedIn(entries);
+  if (switched !== null) return !isDone(stateOf(switched));
+  return !wasBegun(entries) && (await outcomeOf(accepted)) === null;
+}
+
+function isDone({ state, at }: ReturnType<typeof stateOf>): boolean {
+  return state === "DONE" && at === null;
+}
+
+function wasBegun(entries: readonly Entry[]): boolean {
+  return entries.some((entry) => entry.do === "start");
+}
+
+/**
+ * A switchover as its files have it, whoever worked on it last.
+ *
+ * @param working what stands against it for now, where this process works on it: null, nothing; absent: it does not
+ */
+export async function shownOf(
+  accepted: Accepted,
+  working?: { readonly error: string | null },
+): Promise<ShownSwitchover> {
+  const { entries } = await readJournal(accepted.run);
+  const outcome = working === undefined ? await outcomeOf(accepted) : null;
+  const { id, source, target, created_at } = accepted;
+  const times = entries.flatMap((entry) => ("at" in entry ? [entry.at] : []));
+  const updated_at = [created_at, ...times, ...(outcome === null ? [] : [outcome.at])]
+    .toSorted()
+    .at(-1);
+  const common = { id, source, target, created_at, updated_at: updated_at ?? created_at };
+  const error = outcome?.error ?? working?.error ?? null;
+  const switched = switchedIn(entries);
+  if (switched === null) {
+    const back = wasBegun(entries) ? "ROLLED_BACK" : null;
+    return { ...common, state: back ?? outcome?.state ?? "CHECKED", step: null, error };
+  }
+  const reached = stateOf(switched);
+  if (isDone(reached)) return { ...common, state: "DONE", step: null, error: null };
+  // What is begun first is that nobody else begins.
+  const state = outcome?.state ?? (reached.state === "begun" ? "CHECKED" : reached.state);
+  return { ...common, state, step: reached.at, error };
+}

@@ -1,0 +1,205 @@
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { type ServeSwitchAsked, serveSwitchover } from "../../src/stages/serve-switchover.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { type StandInKeystone, standInKeystone } from "../proxy/stand-ins.ts";
+import { uuidOf } from "./in-memory.ts";
+import {
+  addPair,
+  SOURCE,
+  SPARE,
+  type Switchable,
+  switchable,
+  switchedDump,
+} from "./switch-memory.ts";
+
+export interface SwitchAnswer {
+  readonly status: number;
+  readonly fields: Headers;
+  readonly text: string;
+}
+
+type Shown = { readonly [field: string]: string | null };
+
+export interface ServedScene {
+  readonly cloud: Switchable;
+  readonly keystone: StandInKeystone;
+  readonly state: string;
+  readonly before: string;
+  /** What the service said beside its answers. */
+  readonly said: string[];
+  readonly url: () => string;
+  readonly put: (node: string, body?: unknown, how?: Asked) => Promise<SwitchAnswer>;
+  readonly get: (node: string, how?: Asked) => Promise<SwitchAnswer>;
+  /** Once it is in one of these states. */
+  readonly until: (node: string, ...states: readonly string[]) => Promise<Shown>;
+  /** Ends the service, and starts it again on the same folder. */
+  readonly end: () => Promise<void>;
+  readonly again: () => Promise<void>;
+}
+
+/** How something is asked. */
+export interface Asked {
+  readonly token?: string | null;
+  readonly version?: string | null;
+  readonly type?: string;
+  readonly method?: string;
+}
+
+/** The service in this process, before an Ironic and a Keystone in memory. */
+export async function servedSwitchover(
+  t: TestContext,
+  more: Partial<ServeSwitchAsked> = {},
+): Promise<ServedScene> {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const cloud = await switchable(t);
+  addPair(cloud);
+  const keystone = await standInKeystone(t);
+  keystone.tokens.set("admin", { roles: ["admin"] }).set("member", { roles: ["member"] });
+  const state = join(privateFolder(t), "state");
+  const said: string[] = [];
+  const env = { ...cloud.how.env, ...cloud.login };
+  const open = () =>
+    started(env, said, {
+      ...{ listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", fromCatalog: false },
+      ...{ interface: "public", tokenCache: 60, apiTimeout: 5, state, keepNames: false },
+      ...{ keepSource: false, leaveNova: false, proofInterval: 0, softTimeout: 600 },
+      ...{ keystoneUrl: keystone.url, ironicUrl: cloud.ironic, ...more },
+    });
+  let at = await open();
+  t.after(() => at.end());
+  const ask = (node: string, body: unknown, how: Asked) => asking(at.url, node, body, how);
+  const get: ServedScene["get"] = (node, how = {}) =>
+    ask(node, undefined, { method: "GET", ...how });
+  return {
+    ...{ cloud, keystone, state, said, get, before: switchedDump(cloud) },
+    url: () => at.url,
+    put: (node, body, how = {}) => ask(node, body, how),
+    async until(node, ...states) {
+      for (let waited = 0; ; waited += LOOK_MS) {
+        const { text } = await get(node);
+        const { switchover = {} } = JSON.parse(text) as { readonly switchover?: Shown };
+        if (states.includes(String(switchover.state))) return switchover;
+        if (waited > PATIENCE_MS)
+          throw new Error(`never ${states.join(" or ")}: ${text} ${said.join("\n")}`);
+        await sleep(LOOK_MS);
+      }
+    },
+    end: () => at.end(),
+    async again() {
+      await at.end();
+      at = await open();
+    },
+  };
+}
+
+const LOOK_MS = 20;
+const PATIENCE_MS = 30_000;
+
+async function started(
+  env: { readonly [name: string]: string },
+  said: string[],
+  asked: ServeSwitchAsked,
+) {
+  const before = { ...process.env };
+  Object.assign(process.env, env);
+  let end: () => void = () => undefined;
+  const ending = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let ended: Promise<void> = Promise.resolve();
+  const url = await new Promise<string>((resolve, reject) => {
+    ended = serveSwitchover(asked, {
+      ...{ say: (text) => void said.push(text), served: () => undefined, pause: 1 },
+      until: (at) => {
+        resolve(at);
+        return ending;
+      },
+    });
+    ended.catch(reject);
+  });
+  for (const name of Object.keys(env)) {
+    if (before[name] === undefined) delete process.env[name];
+    else process.env[name] = before[name];
+  }
+  return {
+    url,
+    end: () => {
+      end();
+      return ended;
+    },
+  };
+}
+
+async function asking(
+  url: string,
+  node: string,
+  body: unknown,
+  { token = "admin", version = "1.82", type = "application/json", method = "PUT" }: Asked,
+): Promise<SwitchAnswer> {
+  const path = node.startsWith("/") ? node : `/v1/nodes/${node}/switchover`;
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      ...(token !== null && { "X-Auth-Token": token }),
+      ...(version !== null && { "X-OpenStack-Ironic-API-Version": version }),
+      ...(body !== undefined && { "Content-Type": type }),
+    },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  return { status: answer.status, fields: answer.headers, text: await answer.text() };
+}
+
+/** The sentence of an error, as Ironic wraps it. */
+export function sentence({ text }: SwitchAnswer): string {
+  const { error_message } = JSON.parse(text) as { readonly error_message: string };
+  const told = JSON.parse(error_message) as { readonly [field: string]: string };
+  return told.faultstring ?? told.description ?? "";
+}
+
+/** Another machine like the source, with a volume and an instance of its own. */
+export function addSource(cloud: Switchable, at: number): string {
+  const uuid = uuidOf(1, 20 + at);
+  const like = structuredClone(cloud.nodes.get(SOURCE) ?? {});
+  const instance = uuidOf(9, 20 + at);
+  cloud.nodes.set(uuid, {
+    ...{ ...like, uuid, name: `m-${at}`, instance_uuid: instance, allocation_uuid: instance },
+  });
+  cloud.allocations.set(instance, {
+    ...{ ...structuredClone(cloud.allocations.get(uuidOf(9, 1)) ?? {}), uuid: instance },
+    ...{ name: `web-${at}`, node_uuid: uuid },
+  });
+  cloud.machines.set(uuid, { on: true, dead: false, soft: true, obeys: true });
+  cloud.attached.set(uuid, []);
+  cloud.targets.set(uuidOf(5, 20 + at), {
+    ...structuredClone(cloud.targets.get(uuidOf(5, 1)) ?? {}),
+    ...{ uuid: uuidOf(5, 20 + at), node_uuid: uuid, volume_id: `v-m-${at}` },
+  });
+  cloud.connectors.set(uuidOf(6, 20 + at), {
+    ...structuredClone(cloud.connectors.get(uuidOf(6, 1)) ?? {}),
+    ...{ uuid: uuidOf(6, 20 + at), node_uuid: uuid, connector_id: `iqn.2026:m-${at}` },
+  });
+  cloud.ports.set(uuidOf(2, 20 + at), {
+    ...structuredClone(cloud.ports.get(uuidOf(2, 0)) ?? {}),
+    ...{ uuid: uuidOf(2, 20 + at), node_uuid: uuid, address: `52:54:00:00:01:${20 + at}` },
+  });
+  return uuid;
+}
+
+/** Another spare like the first. */
+export function addSpare(cloud: Switchable, at: number): string {
+  const uuid = uuidOf(1, 60 + at);
+  cloud.nodes.set(uuid, {
+    ...{ ...structuredClone(cloud.nodes.get(SPARE) ?? {}), uuid, name: `t-${at}` },
+  });
+  cloud.machines.set(uuid, { on: false, dead: false, soft: true, obeys: true });
+  cloud.attached.set(uuid, []);
+  cloud.ports.set(uuidOf(2, 60 + at), {
+    ...structuredClone(cloud.ports.get(uuidOf(2, 1)) ?? {}),
+    ...{ uuid: uuidOf(2, 60 + at), node_uuid: uuid, address: `52:54:00:00:02:${10 + at}` },
+  });
+  return uuid;
+}

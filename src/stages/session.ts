@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Journal, openJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import type { Clock } from "../engine/part.ts";
 import type { WindowSession } from "../engine/window.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
 import type { Entry } from "../model/journal.ts";
@@ -34,6 +35,14 @@ export interface RunSession extends WindowSession {
   ) => Promise<void>;
 }
 
+const REAL: Clock = { now: Date.now, sleep };
+let clock = REAL;
+
+/** For tests of what takes minutes: sessions of this process have this clock; null: the real one. */
+export function runBy(given: Clock | null): void {
+  clock = given ?? REAL;
+}
+
 interface SessionHow {
   readonly afterWindow?: boolean;
   readonly service?: ServiceSignals;
@@ -60,7 +69,7 @@ export async function withSession<T>(
   const now = (): string => new Date().toISOString();
   try {
     const done = await work({
-      clock: { now: Date.now, sleep },
+      clock,
       ...{ now, by: whoami(), stopping: () => interrupt?.stopping() === true },
       get signal() {
         interrupt ??= surroundings().onInterrupt(service);

@@ -7,7 +7,7 @@ import { openRun, type RunFolder, readNote, writeNote } from "../edge/disk/run-f
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import { type Json, type JsonObject, objectOf } from "../model/json.ts";
-import type { Switchover } from "../model/switching.ts";
+import { SWITCH_STATES, type Switchover } from "../model/switching.ts";
 import { isUuid } from "../model/uuid.ts";
 import { stateOf, switchedIn } from "./switchover-run.ts";
 
@@ -142,11 +142,16 @@ export async function shownOf(
   const error = outcome?.error ?? working?.error ?? null;
   const switched = switchedIn(entries);
   if (switched === null) {
-    const back = wasBegun(entries) ? "ROLLED_BACK" : null;
+    // Until it is closed, what was taken back may begin anew.
+    const back = wasBegun(entries) && working === undefined ? "ROLLED_BACK" : null;
     return { ...common, state: back ?? outcome?.state ?? "CHECKED", step: null, error };
   }
   const reached = stateOf(switched);
-  if (isDone(reached)) return { ...common, state: "DONE", step: null, error: null };
+  if (isDone(reached))
+    return working === undefined
+      ? { ...common, state: "DONE", step: null, error }
+      : // It is looked at once more.
+        { ...common, state: SWITCH_STATES["switchover-clear"], step: "DONE", error };
   // What is begun first is that nobody else begins.
   const state = outcome?.state ?? (reached.state === "begun" ? "CHECKED" : reached.state);
   return { ...common, state, step: reached.at, error };

@@ -1,4 +1,5 @@
 import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../../src/edge/disk/run-folder.ts";
 import { openService, type RestService } from "../../src/edge/ironic-rest/service.ts";
@@ -9,6 +10,7 @@ import type { Left } from "../../src/model/change.ts";
 import type { Fenced, Switchover, SwitchStepName } from "../../src/model/switching.ts";
 import type { SwitchNova } from "../../src/parts/switch-part.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
+import { runBy } from "../../src/stages/session.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { faultsOf } from "../../src/stages/switchover-verify.ts";
 import { type Halted, switchAt, walkBack, walkForward } from "../../src/stages/switchover-walk.ts";
@@ -59,6 +61,16 @@ interface Way {
 function clock(): () => number {
   let now = 0;
   return () => (now += 1000);
+}
+
+/** The same for every command of this process, until the test ends. */
+export function hurried(t: Pick<TestContext, "after">): void {
+  pauseShorter(0);
+  runBy({ now: clock(), sleep: () => sleep(1) });
+  t.after(() => {
+    pauseShorter(1);
+    runBy(null);
+  });
 }
 
 /** Lines of the journal before the spare is deployed: a beginning and an end for each step. */

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { type ServeSwitchAsked, serveSwitchover } from "../../src/stages/serve-switchover.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { type StandInKeystone, standInKeystone } from "../proxy/stand-ins.ts";
@@ -14,6 +13,7 @@ import {
   switchable,
   switchedDump,
 } from "./switch-memory.ts";
+import { hurried } from "./switch-scene.ts";
 
 export interface SwitchAnswer {
   readonly status: number;
@@ -53,8 +53,7 @@ export async function servedSwitchover(
   t: TestContext,
   more: Partial<ServeSwitchAsked> = {},
 ): Promise<ServedScene> {
-  pauseShorter(0);
-  t.after(() => pauseShorter(1));
+  hurried(t);
   const cloud = await switchable(t);
   addPair(cloud);
   const keystone = await standInKeystone(t);

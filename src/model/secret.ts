@@ -165,3 +165,29 @@ export function strayed(value: Json, isHome: (place: string) => boolean): string
   }
   return null;
 }
+
+const BEGIN = '{"secret":"';
+const OF = '","of":"';
+
+/**
+ * Whether a line of an artefact, as JSON text, says plainly that each secret in it was sealed for a place like
+ * that: a tenth of what `strayed` takes, which has to look where this says no.
+ */
+export function isPlainlyHome(json: string, isHome: (place: string) => boolean): boolean {
+  // An escape could hide a name or a place.
+  if (json.includes("\\u")) return false;
+  for (let at = json.indexOf("secret"); at >= 0; at = json.indexOf("secret", at)) {
+    const begin = at - 2;
+    if (!json.startsWith(BEGIN, begin)) return false;
+    const text = json.indexOf('"', begin + BEGIN.length);
+    const place = text + OF.length;
+    const end = json.indexOf('"', place);
+    // Nothing may follow that could be another place.
+    const closed = json.startsWith("}", end + 1) || json.startsWith(',"empty":true}', end + 1);
+    if (text < 0 || end < 0 || !json.startsWith(OF, text) || !closed) return false;
+    const of = json.slice(place, end);
+    if (of.includes("\\") || !isHome(of.toLowerCase())) return false;
+    at = end;
+  }
+  return true;
+}

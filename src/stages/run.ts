@@ -16,7 +16,7 @@ import type { Json, JsonObject } from "../model/json.ts";
 import type { Machine, SnapshotLine } from "../model/machine.ts";
 import { MACHINES } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { type Seal, strayed, UNBOUND } from "../model/secret.ts";
+import { isPlainlyHome, type Seal, strayed, UNBOUND } from "../model/secret.ts";
 import { checkCarries } from "./host-files.ts";
 import { surroundings } from "./surroundings.ts";
 import { waitingFor } from "./waiting.ts";
@@ -25,10 +25,10 @@ export { PLAN } from "../edge/disk/plan-folder.ts";
 export const SNAPSHOT = "snapshot.jsonl";
 
 export function openSnapshot(path: string) {
-  const check = (line: SnapshotLine, value: { [key: string]: Json }): void => {
+  const check = (line: SnapshotLine, value: { [key: string]: Json }, text: string): void => {
     // snapshot@1 called them so.
     if (value.rivals !== undefined) value.duplicates ??= value.rivals;
-    if (!("orphan" in line)) checkSecrets(value, line.node);
+    if (!("orphan" in line)) checkSecrets(value, text, line.node);
   };
   return waitingFor("reading the snapshot", () =>
     openArtefact<SnapshotHeader, SnapshotLine, SnapshotCounts>(path, "snapshot", check),
@@ -68,8 +68,9 @@ async function planAt(path: string): Promise<OpenPlan> {
 }
 
 /** Refuses a line of `machines.jsonl` with another machine's secret. @throws MigrationError N2I-E115 */
-export function checkHome(line: PlannedMachine, value: JsonObject): void {
-  checkSecrets(value, { ...line, id: line.bm_node_id });
+export function checkHome(line: PlannedMachine, value: JsonObject, text: string): void {
+  const { bm_node_id: id, uuid, service_host } = line;
+  checkSecrets(value, text, { id, uuid, service_host });
 }
 
 /**
@@ -80,13 +81,16 @@ export function checkHome(line: PlannedMachine, value: JsonObject): void {
  */
 function checkSecrets(
   line: Json,
+  text: string,
   { id, uuid, service_host }: Pick<Machine["node"], "id" | "uuid" | "service_host">,
 ): void {
+  const own = uuid?.toLowerCase() ?? "";
   const isHome = (place: string): boolean =>
-    place === (uuid ?? "").toLowerCase() ||
+    place === own ||
     place === `bm_nodes:${id}` ||
     place === `host:${service_host ?? ""}`.toLowerCase() ||
     place === "host:*";
+  if (isPlainlyHome(text, isHome)) return;
   const other = strayed(line, isHome);
   if (other === null) return;
   if (other === UNBOUND)

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isSecretName, mayHoldSecret, sealed, unsealed } from "../../src/model/secret.ts";
+import {
+  isPlainlyHome,
+  isSecretName,
+  mayHoldSecret,
+  sealed,
+  strayed,
+  unsealed,
+} from "../../src/model/secret.ts";
 import { anyText } from "../support/any-text.ts";
 
 const WORDS = [
@@ -52,4 +59,46 @@ test("what holds no secret is given back as it is, and what holds one is copied"
   );
   const known = { x: { secret: "sealed y", of: "u" }, z: 1 };
   assert.deepEqual(unsealed({ deep: known, same: 1 }, hides), { deep: { x: "y", z: 1 }, same: 1 });
+});
+
+const isHome = (place: string): boolean => place === "home" || place === "host:*";
+const some = fc.constantFrom("home", "HOME", "host:*", "other", "", 'home"', "home\\", "h\u00f6me");
+const secrets = fc.oneof(
+  fc.record({ secret: fc.constantFrom("abc=", "", '"', "\\", ","), of: some }),
+  fc.record({ of: some, secret: fc.constant("abc=") }),
+  fc.record({ secret: fc.constant("abc="), of: some, empty: fc.constant(true) }),
+  fc.record({ secret: fc.constant("abc="), of: some, more: some }),
+  fc.record({ secret: fc.constant("abc="), length: fc.constant(4) }),
+  fc.constantFrom("secret", '{"secret":"a","of":"other"}', '{"secret":"a","of":"home"}', 1, null),
+);
+
+test("text of which it is said that its secrets are at home has none that is not", () => {
+  let plain = 0;
+  fc.assert(
+    fc.property(fc.dictionary(anyText, fc.oneof(secrets, fc.array(secrets))), (line) => {
+      const text = JSON.stringify(line);
+      if (!isPlainlyHome(text, isHome)) return;
+      plain += 1;
+      assert.equal(strayed(JSON.parse(text), isHome), null, text);
+    }),
+    { numRuns: 2000 },
+  );
+  assert.ok(plain > 20, `${plain} were taken for plain`);
+});
+
+test("what a forger might write is not taken for a secret that is at home", () => {
+  const refused = [
+    '{"a":{"secret":"x","of":"other"}}',
+    '{"a":{"secret":"x","of":"home","of":"other"}}',
+    '{"a":{"of":"other","secret":"x"}}',
+    '{"a":{"secret" :"x","of":"other"}}',
+    '{"a":{"secr\\u0065t":"x","of":"other"}}',
+    '{"a":{"secret":"x","\\u006ff":"other"}}',
+    '{"a":{"secret":"x","of":"home","empty":true,"of":"other"}}',
+    '{"a":{"secret":"x","length":1}}',
+  ];
+  for (const text of refused) assert.ok(!isPlainlyHome(text, isHome), text);
+  assert.ok(isPlainlyHome('{"a":[{"secret":"x","of":"Home"}],"b":1}', isHome));
+  assert.ok(isPlainlyHome('{"a":{"secret":"","of":"host:*","empty":true}}', isHome));
+  assert.ok(isPlainlyHome('{"a":1}', isHome));
 });

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../model/json.ts";
 import type { Instance, Machine } from "../../model/machine.ts";
 import { type Desired, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 
@@ -35,13 +36,17 @@ export function gather() {
   const classes = new Set<string | null>();
   const images = new Set<string>();
   const copies = new Map<string, Copies>();
+  let last: Column;
   return {
     ...{ advertised, hosts, flavors, classes, images, copies },
     add({ node, nova }: Machine, line: PlannedMachine): void {
       if (node.service_host !== null) hosts.add(node.service_host);
       const row = nodeOf(line.records);
       if (row === undefined) return;
-      for (const key of capabilities(row.properties)) advertised.add(key);
+      const able = member(row.properties, "capabilities");
+      // Machines of one host have the same.
+      if (able !== last) for (const key of capabilities(able)) advertised.add(key);
+      last = able;
       for (const id of deployImages(row.driver_info)) images.add(id);
       const resourceClass = typeof row.resource_class === "string" ? row.resource_class : null;
       classes.add(resourceClass);
@@ -80,8 +85,7 @@ function member(column: Column, key: string): Column {
 }
 
 /** The keys of `k:v,k2:v2`. */
-function capabilities(properties: Column): readonly string[] {
-  const text = member(properties, "capabilities");
+function capabilities(text: Column): readonly string[] {
   return typeof text === "string"
     ? text.split(",").map((pair) => pair.slice(0, Math.max(0, pair.indexOf(":"))))
     : [];
@@ -89,8 +93,13 @@ function capabilities(properties: Column): readonly string[] {
 
 /** Their names differ by release; each ends so. */
 function deployImages(driverInfo: Column): readonly string[] {
-  if (typeof driverInfo !== "object" || driverInfo === null) return [];
-  return Object.entries(driverInfo).flatMap(([key, value]) =>
-    /deploy_(kernel|ramdisk)$/.test(key) && typeof value === "string" ? [value] : [],
-  );
+  if (typeof driverInfo !== "object" || driverInfo === null || Array.isArray(driverInfo)) return [];
+  const images: string[] = [];
+  const fields = driverInfo as JsonObject;
+  for (const key in fields) {
+    if (!key.endsWith("deploy_kernel") && !key.endsWith("deploy_ramdisk")) continue;
+    const value = fields[key];
+    if (typeof value === "string") images.push(value);
+  }
+  return images;
 }

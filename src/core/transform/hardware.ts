@@ -28,14 +28,11 @@ export function inspectHardware(
   const { driver: name } = row;
   if (typeof name !== "string") return [];
   const driver = hardware.drivers.get(name);
-  if (driver !== undefined) {
-    // Of what the driver's own rules insist on N2I-D400 tells.
-    const insisted = rules.filter(({ missing }) => missing !== undefined).map(({ to }) => to);
+  if (driver !== undefined)
     return [
       ...strangeInterfaces(row, name, driver, target.release, where),
-      ...lacking(row, driver, hardware, new Set(insisted), where),
+      ...lacking(row, driver, hardware, rules, where),
     ];
-  }
   const releases = hardware.elsewhere.get(name);
   const info = objectOf(row.driver_info);
   const able = [...hardware.drivers].filter(
@@ -61,18 +58,67 @@ function strangeInterfaces(
   release: string,
   where: string,
 ): readonly Finding[] {
-  return Object.entries(row).flatMap(([column, value]) => {
-    if (!column.endsWith(INTERFACE) || typeof value !== "string") return [];
+  const findings: Finding[] = [];
+  for (const column in row) {
+    const value = row[column];
+    if (typeof value !== "string" || !column.endsWith(INTERFACE)) continue;
     const kind = column.slice(0, -INTERFACE.length);
-    const tell = (why: string) => [finding("N2I-D412", `${where} ${column}`, why)];
-    if (interfaces === null)
-      return BESIDE_CLASSIC.has(kind)
-        ? []
-        : tell(`${value} is set; ${name} is a classic driver and has its own`);
-    const have = interfaces.get(kind) ?? [];
-    return have.includes(value)
-      ? []
-      : tell(`${name} of ${release} has no ${value}; it has ${have.join(", ") || "none"}`);
+    const tell = (why: string) => findings.push(finding("N2I-D412", `${where} ${column}`, why));
+    const have = interfaces?.get(kind) ?? [];
+    if (interfaces === null) {
+      if (!BESIDE_CLASSIC.has(kind))
+        tell(`${value} is set; ${name} is a classic driver and has its own`);
+    } else if (!have.includes(value))
+      tell(`${name} of ${release} has no ${value}; it has ${have.join(", ") || "none"}`);
+  }
+  return findings;
+}
+
+/** What is needed of driver_info, and by which interface or driver. */
+interface Asked {
+  readonly by: string;
+  /** Any of them will do. */
+  readonly choices: readonly ReleaseNeeds[];
+}
+
+/** What was found out of a driver, by its rules and the names of the interfaces: the same for most machines. */
+const known = new WeakMap<Driver, WeakMap<DriverRow["rules"], Map<string, readonly Asked[]>>>();
+
+function askedOf(
+  row: Row,
+  driver: Driver,
+  hardware: ReleaseHardware,
+  rules: DriverRow["rules"],
+): readonly Asked[] {
+  const key = [row.driver, ...SPEAKING.map((kind) => row[`${kind}${INTERFACE}`])].join();
+  const byRules =
+    known.get(driver) ?? new WeakMap<DriverRow["rules"], Map<string, readonly Asked[]>>();
+  const byKey = byRules.get(rules) ?? new Map<string, readonly Asked[]>();
+  const found = byKey.get(key) ?? askedAnew(row, driver, hardware, rules);
+  known.set(driver, byRules.set(rules, byKey.set(key, found)));
+  return found;
+}
+
+function askedAnew(
+  row: Row,
+  driver: Driver,
+  hardware: ReleaseHardware,
+  rules: DriverRow["rules"],
+): readonly Asked[] {
+  // Of what the driver's own rules insist on N2I-D400 tells.
+  const insisted = new Set(rules.flatMap(({ missing, to }) => (missing === undefined ? [] : [to])));
+  return SPEAKING.map((kind) => {
+    const chosen = row[`${kind}${INTERFACE}`];
+    const named = driver.interfaces !== null && typeof chosen === "string";
+    const { by, choices } = named
+      ? { by: `${kind} interface ${chosen}`, choices: [hardware.needs.get(chosen) ?? NOTHING] }
+      : // Without a name it will be the first that is enabled: any that has what it needs will do.
+        { by: String(row.driver), choices: choicesOf(driver, kind, hardware) };
+    const left = choices.map(({ required, login }) => ({
+      required: required.filter((key) => !insisted.has(`driver_info.${key}`)),
+      login,
+    }));
+    return { by, choices: left };
   });
 }
 
@@ -80,30 +126,20 @@ function lacking(
   row: Row,
   driver: Driver,
   hardware: ReleaseHardware,
-  insisted: ReadonlySet<string>,
+  rules: DriverRow["rules"],
   where: string,
 ): readonly Finding[] {
-  const name = String(row.driver);
-  const isGiven = (key: string): boolean => insisted.has(`driver_info.${key}`);
   const info = objectOf(row.driver_info);
-  const asked = SPEAKING.map((kind) => {
-    const chosen = row[`${kind}${INTERFACE}`];
-    const named = driver.interfaces !== null && typeof chosen === "string";
-    return named
-      ? { by: `${kind} interface ${chosen}`, choices: [hardware.needs.get(chosen) ?? NOTHING] }
-      : // Without a name it will be the first that is enabled: any that has what it needs will do.
-        { by: name, choices: choicesOf(driver, kind, hardware) };
-  });
   const found = new Map<string, Finding>();
-  for (const { by, choices } of asked) {
-    const left = choices.map(({ required, login }) => ({
-      required: required.filter((key) => !isGiven(key)),
-      login,
-    }));
-    const fault = lacks(info, left, by, where);
+  for (const { by, choices } of askedOf(row, driver, hardware, rules)) {
+    const fault = choices.some((one) => has(info, one)) ? null : lacks(info, choices, by, where);
     if (fault !== null) found.set(fault.code + fault.message.replace(by, ""), fault);
   }
   return [...found.values()];
+}
+
+function has(info: JsonObject, { required, login }: ReleaseNeeds): boolean {
+  return required.every((key) => !isEmpty(info[key])) && login.every((key) => !isEmpty(info[key]));
 }
 
 /** Whether driver_info has what a driver needs. */
@@ -113,7 +149,7 @@ function works(driver: Driver, info: JsonObject, hardware: ReleaseHardware): boo
   );
 }
 
-/** What driver_info lacks of everything it could have. */
+/** What driver_info lacks, where it has nothing whole of what it could have. */
 function lacks(
   info: JsonObject,
   choices: readonly ReleaseNeeds[],
@@ -125,8 +161,7 @@ function lacks(
     login: login.filter((key) => isEmpty(info[key])),
   }));
   const [first] = missing;
-  const isWhole = missing.some(({ required, login }) => required.length + login.length === 0);
-  if (first === undefined || isWhole) return null;
+  if (first === undefined) return null;
   const able = missing.find(({ required }) => required.length === 0);
   const place = `${where} driver_info`;
   const none = "and nothing gives it";

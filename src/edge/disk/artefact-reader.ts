@@ -9,8 +9,8 @@ import type { RefusalCode } from "../../model/refusals.ts";
 import { LONGEST_FOOTER, LONGEST_LINE, parseFooter, parseObject } from "./artefact-form.ts";
 import { notRead } from "./failure.ts";
 
-/** Looks at a line before it is given out; it throws what it refuses. */
-type Check<Line> = (line: Line, value: JsonObject) => void;
+/** Looks at a line, and at its text, before it is given out; it throws what it refuses. */
+type Check<Line> = (line: Line, value: JsonObject, text: string) => void;
 
 export interface ArtefactReader<Header, Line, Counts> {
   readonly header: Header;
@@ -90,7 +90,7 @@ async function* linesOf<Line>(
           if (value === null)
             throw refusal("N2I-E112", path, `has a line that is not a JSON object: ${number}`);
           const read = value as Line;
-          check(read, value);
+          check(read, value, line);
           return read;
         });
       }

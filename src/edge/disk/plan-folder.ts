@@ -213,7 +213,7 @@ const KINDS: ReadonlyMap<string, ArtefactKind> = new Map([
 export async function openFileOf<Header = JsonObject, Line = JsonObject>(
   { folder, manifest }: Pick<OpenedPlan, "folder" | "manifest">,
   name: string,
-  check?: (line: Line, value: JsonObject) => void,
+  check?: (line: Line, value: JsonObject, text: string) => void,
 ): Promise<ArtefactReader<Header, Line, JsonObject>> {
   const path = join(folder, `${name}.jsonl`);
   const file = await openArtefact<Header, Line>(path, KINDS.get(name) ?? "nova", check);

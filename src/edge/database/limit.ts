@@ -72,7 +72,15 @@ async function answered<T>(
 
 interface Dialect {
   _driver(): unknown;
-  _query(connection: unknown, statement: unknown): Promise<unknown>;
+  _query(connection: unknown, statement: object): Promise<unknown>;
+}
+
+/** What is said to a server otherwise than by a statement: an option of knex's `raw`, called with the driver's connection. */
+export type Through = (connection: unknown) => Promise<unknown>;
+
+/** A statement as knex compiles it; `response` is what it answers with. */
+interface Statement {
+  readonly options?: { readonly through?: Through };
 }
 
 /** pg's client, as far as a password is sent by it. */
@@ -114,8 +122,13 @@ export function limitedClient(address: DatabaseAddress, patience: Patience): typ
       const driver = super._driver();
       return clear || typeof driver !== "object" || driver === null ? driver : guarded(driver);
     }
-    override _query(connection: unknown, statement: unknown): Promise<unknown> {
-      return answered(super._query(connection, statement), connection, address, patience);
+    override _query(connection: unknown, statement: object): Promise<unknown> {
+      const { through } = (statement as Statement).options ?? {};
+      const work =
+        through === undefined
+          ? super._query(connection, statement)
+          : through(connection).then((response) => Object.assign(statement, { response }));
+      return answered(work, connection, address, patience);
     }
   }
   return Limited as unknown as typeof Knex.Client;

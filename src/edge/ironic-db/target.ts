@@ -5,6 +5,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { Target, Verifier } from "../../model/target.ts";
 import { countRows } from "../database/rows.ts";
 import { lockTarget, writing } from "../database/write.ts";
+import { bulkOf } from "./bulk.ts";
 import { createRows } from "./create.ts";
 import { type Ironic, readCurrent } from "./current.ts";
 import { headOf } from "./open.ts";
@@ -32,6 +33,7 @@ export function createTarget(
 ): Target & { readonly verifier: Verifier } {
   const { database, release } = ironic;
   const { knex } = database;
+  const bulk = bulkOf(database);
   // That of a dead conductor uses it up once, not once a batch.
   const patience = { ms: load.lockWait };
   type Batch = (...given: Parameters<Target["perform"]>) => Promise<Removed>;
@@ -46,7 +48,8 @@ export function createTarget(
       await precondition();
       const creating = steps.filter(({ before }) => before === null);
       const removing = steps.filter(({ after }) => after === null);
-      const made = await createRows(ironic, trx, creating, owned, load.staged);
+      const where = { ironic, trx, inMaintenance: load.staged, bulk };
+      const made = await createRows(where, creating, owned);
       const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing);
       await observed(made);
       await failpoint("commit.before");

@@ -51,6 +51,8 @@ export interface Switchover {
   readonly keep_source: boolean;
   /** Nova's rows are an operator's: their statements are shown at the end. */
   readonly leave_nova: boolean;
+  /** Nobody named the destination: it is not switched off. */
+  readonly picked: boolean;
   /** Its row in Nova, which is changed; null where none is. */
   readonly server: SwitchedServer | null;
 }

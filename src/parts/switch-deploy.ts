@@ -1,7 +1,16 @@
 import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
 import { field, patchOf } from "./switch-fields.ts";
-import { areVolumesOf, isBusy, isFenced, offGuard, powerWrite, unkept } from "./switch-guard.ts";
+import {
+  areVolumesOf,
+  isBusy,
+  isFenced,
+  offGuard,
+  otherInstance,
+  powerWrite,
+  unkept,
+  unmarked,
+} from "./switch-guard.ts";
 import { next, REACHED, type SwitchAt, type SwitchStep, stays, WAITS } from "./switch-part.ts";
 import { provisionWrite } from "./switch-power.ts";
 
@@ -29,6 +38,8 @@ export function deployStep(at: SwitchAt): SwitchStep {
       const call = CALLS[state];
       if (call === undefined || tried.has(call))
         return stays(`node ${id} is ${state}, ${String(power_state)}: ${String(last_error)}`);
+      if (call === "provide" && node.automated_clean !== false)
+        return stays(`node ${id} would be cleaned: its automated_clean is not false`);
       if (!(await areVolumesOf(at, "destination")))
         return stays(`not all volumes that it boots from are of node ${id}`);
       // From `active` on the machine is on.
@@ -78,7 +89,7 @@ export function clearStep(at: SwitchAt): SwitchStep {
       // A BMC that is dead lets the tear-down fail once the files are gone.
       const isOver = state === "error" && (told || image !== null);
       if (isOver && isFenced(at)) return REACHED;
-      const why = unkept(at, node);
+      const why = unkept(at, node) ?? otherInstance(at, node) ?? (await unmarked(at, ["source"]));
       if (why !== null) return stays(why);
       if (told) return stays(`node ${id} is ${state}: ${String(last_error)}`);
       // Afterwards nobody can look at what the instance had.

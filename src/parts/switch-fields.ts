@@ -280,6 +280,11 @@ async function compared(
   const todo: SwitchWrite[] = [];
   const others: string[] = [];
   for (const side of new Set(changes.map((one) => one.side))) {
+    // What nobody can give back is told, and the other node is given back all the same.
+    if (to === "before" && (await at.calls.isGone(at.plan[side]))) {
+      others.push(`node ${at.plan[side]} is gone`);
+      continue;
+    }
     const node = await at.calls.node(at.plan[side]);
     const open = changes.filter(
       (one) => one.side === side && !isSame(valueAt(node, one.path), one[to]),
@@ -312,9 +317,12 @@ export function patchOf(
     what: `PATCH of node ${uuid}`,
     async look() {
       const node = await calls.node(uuid);
-      return changes.every(({ path, after }) => isSame(valueAt(node, path), after))
-        ? "made"
-        : "open";
+      const open = changes.filter(({ path, after }) => !isSame(valueAt(node, path), after));
+      if (open.length === 0) return "made";
+      // A try that met a lock may come after somebody else's change.
+      const other = open.find(({ path, before }) => !isSame(valueAt(node, path), before));
+      if (other === undefined) return "open";
+      return { why: `${other.path.join(".")} of node ${uuid} was changed by somebody else` };
     },
     ...{ method: "PATCH", path: `/v1/nodes/${uuid}` },
     body: changes.map(({ path, after }) => {

@@ -70,6 +70,14 @@ export async function unmarked(
   return null;
 }
 
+/** Why the source is another instance's machine by now; null where it is ours, or nobody's once it was unlinked. */
+export function otherInstance({ plan, keptOf }: SwitchAt, source: JsonObject): string | null {
+  const found = source.instance_uuid ?? null;
+  if (found === plan.instance_uuid) return null;
+  if (found === null && keptOf("switchover-unlink").length > 0) return null;
+  return `node ${plan.source} has instance ${String(found ?? "none")}, expected ${plan.instance_uuid}`;
+}
+
 /** Why the source is not left alone any more; null where it is. */
 export function unkept({ plan }: SwitchAt, source: JsonObject): string | null {
   return source.maintenance === true && source.maintenance_reason === reasonFor(plan)
@@ -100,7 +108,7 @@ export function offGuard(at: SwitchAt) {
     async look(image: JsonObject): Promise<SwitchPosition | null> {
       const node = await calls.node(id);
       if (isBusy(node)) return WAITS;
-      const why = unkept(at, node) ?? (await unmarked(at));
+      const why = unkept(at, node) ?? otherInstance(at, node) ?? (await unmarked(at));
       if (why !== null) return stays(why);
       if (isLive(node)) return unproven(`node ${id} is on again`);
       if (!isAsked)

@@ -7,6 +7,7 @@ import {
   isBusy,
   isLive,
   isOff,
+  otherInstance,
   powerWrite,
   reasonFor,
   unmarked,
@@ -67,6 +68,14 @@ export function destinationStep(at: SwitchAt): SwitchStep {
           taken: "destination",
         };
       if (power_state === "power off") return REACHED;
+      // What nobody named may be somebody's machine, which nobody has taken into Ironic yet.
+      if (plan.picked)
+        return {
+          ...stays(
+            `node ${id} is ${power_state === "power on" ? "on" : "not known to be off"}, and nobody named it`,
+          ),
+          taken: "destination",
+        };
       return once("off", powerWrite(at, id, { target: "power off" }), kept, last_error);
     },
     // An enrolled one stays manageable: there is no way from there to enroll.
@@ -81,6 +90,7 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     if (power_state !== "power on") return REACHED;
     if (!(await areVolumesOf(at, "source")))
       return stays(`node ${id} is not powered on: not all volumes of the source are back`);
+    if (await at.calls.isGone(id)) return stays(`node ${id} is gone`);
     const node = await at.calls.node(id);
     if (node.power_state === "power on") return REACHED;
     if (isBusy(node)) return WAITS;
@@ -91,7 +101,8 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
       const why = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
       return stays(`node ${id} was on before; power it on by hand: ${why}`);
     }
-    const foreign = await unmarked(at);
+    const isAlone = await at.calls.isGone(at.plan.destination);
+    const foreign = await unmarked(at, isAlone ? ["source"] : undefined);
     if (foreign !== null) return stays(foreign);
     return next([powerWrite(at, id, { target: "power on" })], undefined, () => {
       isTried = true;
@@ -143,7 +154,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
       const found = image ?? { power_state: power_state ?? null, last_power_state_change };
       if (isBusy(node)) return WAITS;
       if (asked === null) {
-        const foreign = await unmarked(at);
+        const foreign = otherInstance(at, node) ?? (await unmarked(at));
         if (foreign !== null) return stays(foreign);
         // A BMC that is asked for what is so already is asked all the same, and told nothing.
         return ask(mustBeHard(node, kept) ? "power off" : "soft power off", found);

@@ -113,7 +113,8 @@ export function vifsStep(at: SwitchAt): SwitchStep {
     from: string,
     to: string,
   ): Promise<SwitchPosition> => {
-    const [left, there] = [await calls.vifs(from), await calls.vifs(to)];
+    const left = (await calls.isGone(from)) ? [] : await calls.vifs(from);
+    const there = await calls.vifs(to);
     const missing = vifs.findIndex((vif) => !there.includes(vif));
     // Which card a VIF gets goes by their order: those behind the first that lacks are attached again.
     const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => there.includes(vif));

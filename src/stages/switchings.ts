@@ -34,6 +34,8 @@ export interface Switchings {
   readonly release: (plan: Switchover) => void;
   /** Works on one whose nodes are reserved. */
   readonly begin: (accepted: Accepted, plan: Switchover) => void;
+  /** The switchover that gave a node this name; null: none did. */
+  readonly named: (name: string, node: string) => Accepted | null;
   /** The newest of which a node is the source, else of which it is the target; null: there was none. */
   readonly shown: (node: string) => Promise<ShownSwitchover | null>;
   /** Once every one has come to the end of its step. */
@@ -66,6 +68,7 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
   };
   for (const one of all)
     if (await isOpen(one)) {
+      // Its nodes are kept before anybody can ask for them.
       for (const node of nodesOf(one)) taken.add(node);
       at.say(`${one.source}: going on with switchover ${one.id}`);
       begin(one, null);
@@ -85,6 +88,9 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
       all.push(accepted);
       begin(accepted, plan);
     },
+    named: (name, node) =>
+      all.findLast((one) => one.name === name && one.target === node && one.source !== node) ??
+      null,
     async shown(node) {
       const found =
         all.findLast(({ source }) => source === node) ??

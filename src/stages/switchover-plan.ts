@@ -99,7 +99,8 @@ export async function decide(
     ...{ source_name: source.name, destination_name: destination.name },
     connectors: movingConnectors(source, policy).map(({ uuid }) => uuid),
     targets: source.targets.map(({ uuid }) => uuid),
-    failed_name: keepNames || source.name === null ? null : `${source.name}-failed-${stamp}`,
+    failed_name: keepNames || source.name === null ? null : failedName(source.name, stamp),
+    picked: named === null,
     ...{ keep_source: keepSource, leave_nova: asked.leaveNova },
   };
   return { plan, source, destination };
@@ -126,6 +127,14 @@ async function sharedFaults(
     code: "N2I-E382",
     why: `its volume ${volume_id} is of node ${node} too`,
   }));
+}
+
+/** Characters of a node's name. @source ironic: db/sqlalchemy/models.py */
+const LONGEST = 255;
+
+function failedName(name: string, stamp: string): string {
+  const end = `-failed-${stamp}`;
+  return `${name.slice(0, LONGEST - end.length)}${end}`;
 }
 
 /** Year to second. */
@@ -160,7 +169,17 @@ function instanceOf(source: WholeNode, asked: SwitchAsked): string {
 }
 
 /**
- * The first spare that fits. What hangs on a node is asked for of those alone that fit without it.
+ * Whether nothing is lost where a node is switched off that nobody named: it is off. One in enroll is asked by the
+ * switchover, and one that is on then is left.
+ */
+function mayBePicked({ told: { power_state, provision_state } }: WholeNode): boolean {
+  return (
+    power_state === "power off" || (power_state !== "power on" && provision_state === "enroll")
+  );
+}
+
+/**
+ * The first spare that fits, and is off. What hangs on a node is asked for of those alone that fit without it.
  *
  * @throws MigrationError N2I-E387
  */
@@ -171,9 +190,14 @@ async function chosen(
   { policy, taken }: { readonly policy: ConnectorPolicy; readonly taken: ReadonlySet<string> },
 ): Promise<WholeNode> {
   const nodes: WholeNode[] = [];
+  let on = 0;
   for (const state of ["manageable", "enroll"])
-    for await (const page of wholeNodes(service, new Map(), state))
-      nodes.push(...page.filter(({ uuid }) => !taken.has(uuid)));
+    for await (const page of wholeNodes(service, new Map(), state)) {
+      const free = page.filter(({ uuid }) => !taken.has(uuid));
+      const off = free.filter(mayBePicked);
+      on += free.length - off.length;
+      nodes.push(...off);
+    }
   const { likely, nearest } = likelySpares(source, nodes, doc);
   const gathered = gatherSpares(doc, policy);
   gathered.machine(source);
@@ -184,8 +208,10 @@ async function chosen(
     if (fits !== undefined) return fits;
   }
   const near = likely.length > 0 ? gathered.classes()[0]?.nearest : nearest;
+  const passed =
+    on === 0 ? "" : `; ${on} that are not off were passed over: name one to switch it off`;
   throw new MigrationError(
     "N2I-E387",
-    `no suitable destination for ${nodeName(source)}${near ? `; the nearest is ${nodeName(near.spare)}: ${near.why}` : ""}`,
+    `no suitable destination for ${nodeName(source)}${near ? `; the nearest is ${nodeName(near.spare)}: ${near.why}` : ""}${passed}`,
   );
 }

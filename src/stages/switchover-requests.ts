@@ -1,3 +1,4 @@
+import type { Ident } from "../core/proxy/ident.ts";
 import {
   bodyOf,
   DENIED,
@@ -121,7 +122,7 @@ async function switchReply(at: Asking): Promise<Reply> {
   const { said, ident } = sourceIn(asked.path);
   if (ident === null) return unknown(said, fields);
   if (parts.stopping()) return fault(503, "The service is shutting down.", fields);
-  const plan = await reserved(at, ident.text, wanted.target);
+  const plan = await reserved(at, ident, wanted.target);
   if (plan === null) return unknown(said, fields);
   try {
     const { user_id, project_id } = owner;
@@ -144,7 +145,7 @@ async function switchReply(at: Asking): Promise<Reply> {
 /** @returns null where the caller sees no such source. @throws MigrationError N2I-E380 to N2I-E387, N2I-E392 */
 async function reserved(
   { parts, service }: Asking,
-  source: string,
+  { is, text: source }: Ident,
   target: string | null,
 ): Promise<Switchover | null> {
   const { doc, common, place, switchings } = parts;
@@ -157,6 +158,13 @@ async function reserved(
     const now = { ...asked, taken: new Set(switchings.taken()) };
     try {
       const { plan } = await decide(service, doc, now, () => Promise.resolve(), Date.now());
+      const before = is === "name" ? switchings.named(source, plan.source) : null;
+      // Whoever asks once more, for an answer that was lost, does not mean the machine that has the name now.
+      if (before !== null)
+        throw new MigrationError(
+          "N2I-E381",
+          `${source} is node ${plan.source} since switchover ${before.id} of node ${before.source}: name it by its uuid`,
+        );
       if (switchings.reserve(plan)) return plan;
     } catch (error) {
       if (error instanceof MigrationError && error.code === "N2I-E306") return null;

@@ -87,6 +87,7 @@ function planIn(line: JsonObject): Switchover {
     ...{ instance_uuid: text("instance_uuid"), failed_name: orNone("failed_name") },
     ...{ connectors: texts("connectors"), targets: texts("targets") },
     ...{ keep_source: line.keep_source === true, leave_nova: line.leave_nova === true },
+    picked: line.picked === true,
     // Runs of earlier versions changed none.
     server: isObject(line.server) ? serverOf(line.server) : null,
   };

@@ -25,6 +25,8 @@ export interface Accepted {
   readonly source: string;
   readonly target: string;
   readonly instance: string;
+  /** Of the source, which may be the target's by now. */
+  readonly name: string | null;
   /** ISO 8601, UTC. */
   readonly created_at: string;
 }
@@ -55,8 +57,8 @@ export async function writeAccepted(
   await writeNote(run, NOTE, {
     ...{ format: FORMAT, created_at, asked_by: { ...asked_by }, decided, sha256 },
   });
-  const { id, source, destination: target, instance_uuid: instance } = plan;
-  return { run, id, source, target, instance, created_at };
+  const { id, source, destination: target, instance_uuid: instance, source_name: name } = plan;
+  return { run, id, source, target, instance, name, created_at };
 }
 
 function digestOf(decided: Json): string {
@@ -76,14 +78,16 @@ export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
     // Its process died before it was written, and so before it was answered.
     if (Object.keys(note).length === 0 && (await readJournal(run)).entries.length === 0) continue;
     const decided = objectOf(note.decided);
-    const { id, source, destination, instance_uuid } = decided;
+    const { id, source, destination, instance_uuid, source_name } = decided;
     if (note.format !== FORMAT || note.sha256 !== digestOf(decided) || id !== name)
       throw new MigrationError("N2I-E113", `${join(run.path, NOTE)} is not as it was written`, {
         fix: `Look at the run's journal, end it with node switchover or rollback, and move ${run.path} away.`,
       });
     const created_at = String(note.created_at);
     const [target, instance] = [String(destination), String(instance_uuid)];
-    found.push({ run, id: name, source: String(source), target, instance, created_at });
+    const own = typeof source_name === "string" ? source_name : null;
+    const about = { source: String(source), target, instance, name: own };
+    found.push({ run, id: name, ...about, created_at });
   }
   return found.toSorted((one, other) => (one.created_at < other.created_at ? -1 : 1));
 }
@@ -106,12 +110,17 @@ async function outcomeOf({ run }: Accepted): Promise<Outcome | null> {
   return { state, error: String(error), at: String(at) };
 }
 
-/** Whether there is something left to do, by its files. @throws MigrationError N2I-E112 */
+/**
+ * Whether a process that ended left something to do, by its files. What waits for a person does so still: days later
+ * its source may be repaired, and in use.
+ *
+ * @throws MigrationError N2I-E112
+ */
 export async function isOpen(accepted: Accepted): Promise<boolean> {
+  if ((await outcomeOf(accepted)) !== null) return false;
   const { entries } = await readJournal(accepted.run);
   const switched = switchedIn(entries);
-  if (switched !== null) return !isDone(stateOf(switched));
-  return !wasBegun(entries) && (await outcomeOf(accepted)) === null;
+  return switched === null ? !wasBegun(entries) : !isDone(stateOf(switched));
 }
 
 function isDone({ state, at }: ReturnType<typeof stateOf>): boolean {

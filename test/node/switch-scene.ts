@@ -24,7 +24,7 @@ const LIMIT = 5000;
 export const PLAN: Switchover = {
   ...{ id: uuidOf(7, 1), source: SOURCE, destination: SPARE, instance_uuid: uuidOf(9, 1) },
   ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed" },
-  ...{ keep_source: false, leave_nova: false, server: null },
+  ...{ keep_source: false, leave_nova: false, picked: false, server: null },
   connectors: [uuidOf(6, 1)],
   targets: [uuidOf(5, 1), uuidOf(5, 2)],
 };
@@ -55,6 +55,8 @@ interface Way {
   /** It dies when this step is about to begin. */
   readonly until?: SwitchStepName;
   readonly fence?: Fenced;
+  /** Somebody asks to stop once this step began. */
+  readonly stopAt?: SwitchStepName;
 }
 
 /** A second passes whenever somebody looks. */
@@ -82,18 +84,22 @@ const times = { soft: 600_000, interval: 5000, proof: 20_000 };
 
 export async function forward(
   { service, run, nova }: Scene,
-  { plan = PLAN, lines, until, fence }: Way = {},
+  { plan = PLAN, lines, until, fence, stopAt }: Way = {},
 ) {
   let halted: Halted = null;
   const states: string[] = [];
   await during(
     run,
     async (given) => {
-      const append: typeof given.journal.append = (entry) =>
-        entry.do === "start" && entry.part === until
+      let isAsked = false;
+      const append: typeof given.journal.append = (entry) => {
+        if (entry.do === "start" && entry.part === stopAt) isAsked = true;
+        return entry.do === "start" && entry.part === until
           ? Promise.reject(new Error("died"))
           : given.journal.append(entry);
-      const session = { ...given, journal: { ...given.journal, append } };
+      };
+      const stopping = (): boolean => isAsked;
+      const session = { ...given, stopping, journal: { ...given.journal, append } };
       const at = atOf({ service, nova }, plan, session);
       const fenced = async (): Promise<Fenced | null> => Promise.resolve(fence ?? null);
       halted = await walkForward(at, session, (state) => states.push(state), fenced);

@@ -36,7 +36,7 @@ test("an instance goes on on a spare: one soft off, one power on, and nothing of
   );
 });
 
-test("the source is off before it is in maintenance, and connectors move before targets", async (t) => {
+test("B-10: the source is off before it is in maintenance, and connectors move before targets", async (t) => {
   const at = await scene(t);
   await forward(at);
   const writes = at.cloud.calls
@@ -64,7 +64,7 @@ test("the source is off before it is in maintenance, and connectors move before 
   ]);
 });
 
-test("a death at any line of the journal is gone on from by the same command", async (t) => {
+test("B-14: a death at any line of the journal is gone on from by the same command", async (t) => {
   const whole = await scene(t);
   await forward(whole);
   const end = switchedDump(whole.cloud);
@@ -80,7 +80,7 @@ test("a death at any line of the journal is gone on from by the same command", a
   }
 });
 
-test("a death at any line before the spare is deployed is rolled back, and everything is as it was", async (t) => {
+test("B-14: a death at any line before the spare is deployed is rolled back, and everything is as it was", async (t) => {
   const whole = await scene(t);
   const before = switchedDump(whole.cloud);
   await forward(whole);
@@ -118,7 +118,7 @@ test("a rollback that dies at any line is ended by the next, and the switchover 
   assert.deepEqual(await faults(first), []);
 });
 
-test("a BMC that is dead moves nothing until somebody else says that the source is off", async (t) => {
+test("B-9: a BMC that is dead moves nothing until somebody else says that the source is off", async (t) => {
   const at = await scene(t);
   const machine = at.cloud.machines.get(SOURCE);
   assert.ok(machine !== undefined);
@@ -146,7 +146,7 @@ test("a BMC that is dead moves nothing until somebody else says that the source 
   assert.match(JSON.stringify(entries), /"proof":"--source-confirmed-off","by":"somebody"/);
 });
 
-test("a machine that cannot or does not shut down softly is powered off", async (t) => {
+test("B-8: a machine that cannot or does not shut down softly is powered off", async (t) => {
   for (const [what, told] of [
     [{ soft: false }, ["n-1 off", "n-1 on"]],
     [{ obeys: false }, ["n-1 off", "n-1 on"]],

@@ -21,7 +21,7 @@ function callsBefore(calls: readonly string[]): readonly (readonly [call: string
   return all.slice(0, deploy);
 }
 
-test("a service that fails from any call before the deploy on leaves what a rollback gives back whole", async (t) => {
+test("B-13: a service that fails from any call before the deploy on leaves what a rollback gives back whole", async (t) => {
   const whole = await scene(t);
   const before = switchedDump(whole.cloud);
   whole.cloud.calls.length = 0;
@@ -82,7 +82,7 @@ test("a service that fails once at any call that changes something is asked agai
     }
 });
 
-test("a spare whose power nobody knows is powered off before anything is moved to it", async (t) => {
+test("B-12: a spare whose power nobody knows is powered off before anything is moved to it", async (t) => {
   const at = await scene(t);
   Object.assign(at.cloud.nodes.get(SPARE) ?? {}, {
     ...{ provision_state: "manageable", power_state: null },

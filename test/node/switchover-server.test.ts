@@ -32,7 +32,7 @@ interface Scene {
   readonly folder: string;
 }
 
-test("a server of a real Nova goes on on a spare, and its tenant stops and starts it there", async (t) => {
+test("B-18: a server of a real Nova goes on on a spare, and its tenant stops and starts it there", async (t) => {
   const at = await scene(t);
   if (at === null) return;
   await t.test("taken back before the deploy, Nova has it where it was", () => takenBack(at));

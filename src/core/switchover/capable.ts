@@ -128,6 +128,13 @@ const DESTINATION: readonly Criterion[] = [
   ],
   [
     "N2I-E384",
+    ({ told: { instance_info } }) =>
+      isObject(instance_info) && "image_source" in instance_info
+        ? "its instance_info has an image_source: Ironic would write that image"
+        : null,
+  ],
+  [
+    "N2I-E384",
     ({ targets }) => (targets.length > 0 ? `it has ${targets.length} volume targets` : null),
   ],
 ];

@@ -20,6 +20,7 @@ export interface SwitchWrite {
 export interface SwitchCalls {
   /** @throws MigrationError N2I-E306 where it is gone */
   readonly node: (uuid: string) => Promise<JsonObject>;
+  readonly isGone: (uuid: string) => Promise<boolean>;
   /** Uuid of the node that has a volume connector or target; null where there is no such thing. */
   readonly ownerOf: (kind: VolumeKind, uuid: string) => Promise<string | null>;
   /** Uuids of a node's connectors or targets. */
@@ -67,6 +68,7 @@ export function switchCalls(
         throw new MigrationError("N2I-E306", `Ironic has no node ${uuid} any more`);
       return body;
     },
+    isGone: async (uuid) => (await one(`/v1/nodes/${uuid}`, uuid)) === null,
     async ownerOf(kind, uuid) {
       const body = await one(`/v1/volume/${kind}/${uuid}`, uuid);
       return body === null ? null : String(body.node_uuid);

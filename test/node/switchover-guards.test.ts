@@ -1,0 +1,283 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import { SWITCH_STATES, type SwitchStepName } from "../../src/model/switching.ts";
+import { assertRefusal, run, runs, start } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { refuses, uuidOf } from "./in-memory.ts";
+import { addPair, SOURCE, SPARE, switchable, switchedDump } from "./switch-memory.ts";
+import { back, CLAIMED, faults, forward, hurried, PLAN, scene } from "./switch-scene.ts";
+import { addSpare } from "./switch-served.ts";
+
+const OTHER = uuidOf(9, 77);
+
+test("a source that has another instance by now is neither switched off nor torn down", async (t) => {
+  const off = await scene(t);
+  await forward(off, { until: "switchover-power" });
+  Object.assign(off.cloud.nodes.get(SOURCE) ?? {}, { instance_uuid: OTHER });
+  const { halted } = await forward(off);
+  assert.match(halted?.position?.why.join() ?? "", /has instance 99999999-.*077, expected 9999/);
+  assert.deepEqual(off.cloud.told, []);
+  assert.deepEqual(await back(off), []);
+  assert.equal(off.cloud.nodes.get(SOURCE)?.instance_uuid, OTHER);
+
+  const clear = await scene(t);
+  await forward(clear, { until: "switchover-clear" });
+  Object.assign(clear.cloud.nodes.get(SOURCE) ?? {}, { instance_uuid: OTHER });
+  const stopped = await forward(clear);
+  assert.match(stopped.halted?.position?.why.join() ?? "", /has instance/);
+  assert.equal(clear.cloud.nodes.get(SOURCE)?.provision_state, "active");
+});
+
+test("a source without its instance, or its mark, is not torn down", async (t) => {
+  const at = await scene(t);
+  await forward(at, { until: "switchover-clear" });
+  Object.assign(at.cloud.nodes.get(SOURCE) ?? {}, { extra: {} });
+  const { halted } = await forward(at);
+  assert.match(halted?.position?.why.join() ?? "", /not marked/);
+  assert.equal(at.cloud.nodes.get(SOURCE)?.provision_state, "active");
+});
+
+test("a mark that another switchover set while ours met a lock is not written over", async (t) => {
+  const at = await scene(t);
+  const theirs = { rack: 7, nova2ironic_switchover: "theirs" };
+  let met = false;
+  at.cloud.use((call) => {
+    if (met || call !== `PATCH /v1/nodes/${SOURCE}`) return null;
+    met = true;
+    Object.assign(at.cloud.nodes.get(SOURCE) ?? {}, { extra: theirs });
+    return { done: false, says: refuses(409, "Node is locked by host lab") };
+  });
+  const { halted } = await forward(at);
+  assert.equal(halted?.step.name, "switchover-hold");
+  assert.deepEqual(at.cloud.nodes.get(SOURCE)?.extra, theirs);
+  await back(at);
+  assert.deepEqual(at.cloud.nodes.get(SOURCE)?.extra, theirs);
+  assert.deepEqual(at.cloud.told, []);
+});
+
+test("a spare that somebody would have cleaned is not provided", async (t) => {
+  const at = await scene(t);
+  await forward(at, { until: "switchover-deploy" });
+  Object.assign(at.cloud.nodes.get(SPARE) ?? {}, { automated_clean: null });
+  const { halted } = await forward(at);
+  assert.match(halted?.position?.why.join() ?? "", /would be cleaned/);
+  assert.equal(at.cloud.nodes.get(SPARE)?.provision_state, "manageable");
+  assert.deepEqual(at.cloud.told, ["n-1 soft"]);
+});
+
+test("a destination that is deleted amid it does not keep the source from getting its instance back", async (t) => {
+  const at = await scene(t);
+  const before = structuredClone(at.cloud.nodes.get(SOURCE));
+  await forward(at, { until: "switchover-volumes" });
+  at.cloud.nodes.delete(SPARE);
+  await assert.rejects(forward(at), /no node \S+ any more/);
+  assert.deepEqual(await back(at), []);
+  const { driver_internal_info: _, last_error: __, ...now } = at.cloud.nodes.get(SOURCE) ?? {};
+  const { driver_internal_info: ___, last_error: ____, ...was } = before ?? {};
+  assert.deepEqual(now, was);
+  assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1 on"]);
+});
+
+test("who stops it at any step goes on with the same command", async (t) => {
+  const whole = await scene(t);
+  await forward(whole);
+  const end = switchedDump(whole.cloud);
+  // Two of them do nothing here.
+  const begun = new Set(
+    (await readJournal(whole.run)).entries.flatMap((one) => (one.do === "start" ? [one.part] : [])),
+  );
+  const steps = Object.keys(SWITCH_STATES).filter((name) => begun.has(name));
+  assert.ok(steps.length > 10, steps.join());
+  for (const stopAt of steps as SwitchStepName[]) {
+    const at = await scene(t);
+    const { halted } = await forward(at, { stopAt });
+    if (stopAt !== "switchover-release") assert.equal(halted?.position, null, stopAt);
+    assert.equal((await forward(at)).halted, null, stopAt);
+    assert.deepEqual(await faults(at), [], stopAt);
+    assert.equal(switchedDump(at.cloud), end, stopAt);
+    assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1 on"], stopAt);
+  }
+});
+
+test("a page, another version and a cut line in place of any answer to a change do nothing twice", async (t) => {
+  const whole = await scene(t);
+  await forward(whole);
+  const end = switchedDump(whole.cloud);
+  const writes = whole.cloud.calls.filter((call) => !call.startsWith("GET")).length;
+  const html = { says: { status: 200, text: "<html>hello</html>" }, between: true as const };
+  // Each kind in turns; that a failure is told of each call, done and not, is another test's.
+  const kinds = [
+    { done: false, ...html },
+    { done: true, says: null },
+    { done: true, ...html },
+    { done: false, says: null },
+  ];
+  for (let k = 1; k <= writes; k += 1) {
+    const at = await scene(t);
+    let heard = 0;
+    at.cloud.use((made) => {
+      if (!made.startsWith("GET")) heard += 1;
+      return !made.startsWith("GET") && heard === k ? (kinds[k % kinds.length] ?? null) : null;
+    });
+    assert.equal((await forward(at)).halted, null, `call ${k}`);
+    assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1 on"], `call ${k}`);
+    assert.equal(switchedDump(at.cloud), end, `call ${k}`);
+  }
+});
+
+async function commandScene(t: TestContext) {
+  hurried(t);
+  const cloud = await switchable(t);
+  addPair(cloud);
+  const path = join(privateFolder(t), "o1");
+  const own = ["--run", path, ...cloud.words, "--proof-interval", "0"];
+  return { cloud, how: cloud.how, path, own, before: switchedDump(cloud) };
+}
+
+test("a machine that is on is not switched off as a spare unless somebody names it", async (t) => {
+  const { cloud, how, own } = await commandScene(t);
+  const spare = cloud.nodes.get(SPARE) ?? {};
+  Object.assign(spare, { provision_state: "manageable", power_state: "power on" });
+  Object.assign(cloud.machines.get(SPARE) ?? {}, { on: true });
+  const passed = await run(["node", "switchover", "n-1", ...own], how);
+  assertRefusal({ ...passed, out: "" }, 4, "N2I-E387", /1 that are not off were passed over/);
+  // What is in enroll is asked first.
+  Object.assign(spare, { provision_state: "enroll", power_state: null });
+  const asked = await run(["node", "switchover", "n-1", ...own], how);
+  assertRefusal({ ...asked, out: "" }, 4, "N2I-E387", /no suitable destination/);
+  assert.deepEqual(cloud.told, []);
+  assert.equal(cloud.nodes.get(SOURCE)?.power_state, "power on");
+  await runs(0, ["node", "switchover", "n-1", "s-1", ...own], how);
+  assert.deepEqual(cloud.told, ["s-1 off", "n-1 soft", "n-1 on"]);
+});
+
+test("what is shared, doubled, other hardware or misnamed is refused, and nothing is changed", async (t) => {
+  const { cloud, how, own, before } = await commandScene(t);
+  const third = addSpare(cloud, 1);
+  const shared = uuidOf(5, 9);
+  const root = structuredClone(cloud.targets.get(uuidOf(5, 1)) ?? {});
+  const second = cloud.targets.get(uuidOf(5, 2)) ?? {};
+  const spare = cloud.nodes.get(SPARE) ?? {};
+  const cases: readonly (readonly [() => () => void, readonly string[], string, RegExp])[] = [
+    [
+      () => {
+        cloud.targets.set(shared, { ...root, uuid: shared, node_uuid: third });
+        return () => void cloud.targets.delete(shared);
+      },
+      ["n-1", "s-1"],
+      "N2I-E382",
+      /its volume v-0 is of node \S+ too/,
+    ],
+    [
+      () => {
+        Object.assign(second, { boot_index: 0 });
+        return () => void Object.assign(second, { boot_index: 1 });
+      },
+      ["n-1", "s-1"],
+      "N2I-E382",
+      /2 volumes have boot_index 0/,
+    ],
+    [
+      () => {
+        cloud.portgroups.set(uuidOf(8, 1), {
+          uuid: uuidOf(8, 1),
+          node_uuid: SOURCE,
+          mode: "802.3ad",
+        });
+        return () => cloud.portgroups.clear();
+      },
+      ["n-1", "s-1"],
+      "N2I-E386",
+      /portgroups: /,
+    ],
+    [
+      () => {
+        Object.assign(spare, { instance_info: { image_source: "x" } });
+        return () => void Object.assign(spare, { instance_info: {} });
+      },
+      ["n-1", "s-1"],
+      "N2I-E384",
+      /would write that image/,
+    ],
+    [() => () => undefined, ["n-1", uuidOf(1, 99)], "N2I-E384", /no node/],
+    [
+      () => {
+        Object.assign(spare, { name: uuidOf(1, 98) });
+        return () => void Object.assign(spare, { name: "s-1" });
+      },
+      ["n-1", uuidOf(1, 98)],
+      "N2I-E212",
+      /something else/,
+    ],
+  ];
+  const own9 = switchedDump(cloud);
+  for (const [change, nodes, code, why] of cases) {
+    const undo = change();
+    cloud.calls.length = 0;
+    const { status, err } = await run(["node", "switchover", ...nodes, ...own], how);
+    assert.notEqual(status, 0);
+    assert.match(err, new RegExp(code), err);
+    assert.match(err, why, err);
+    assert.deepEqual(
+      cloud.calls.filter((call) => !call.startsWith("GET")),
+      [],
+    );
+    undo();
+  }
+  assert.equal(switchedDump(cloud), own9);
+  assert.notEqual(own9, before);
+});
+
+test("connectors of hardware stay, or move where the operator says that they are virtual", async (t) => {
+  const { cloud, how, own } = await commandScene(t);
+  const wwpn = uuidOf(6, 5);
+  cloud.connectors.set(wwpn, {
+    uuid: wwpn,
+    node_uuid: SOURCE,
+    type: "wwpn",
+    connector_id: "wwn-1",
+  });
+  const kept = await run(["node", "switchover", "n-1", "s-1", ...own], how);
+  assertRefusal({ ...kept, out: "" }, 4, "N2I-E386", /volume connectors that stay: wwpn != none/);
+  cloud.connectors.set(uuidOf(6, 6), {
+    ...{ uuid: uuidOf(6, 6), node_uuid: SPARE, type: "wwpn", connector_id: "wwn-2" },
+  });
+  const policy = ["--connector-policy", "move"];
+  const both = await run(["node", "switchover", "n-1", "s-1", ...own, ...policy], how);
+  assertRefusal({ ...both, out: "" }, 4, "N2I-E384", /volume connector of type wwpn already/);
+  cloud.connectors.delete(uuidOf(6, 6));
+  await runs(0, ["node", "switchover", "n-1", "s-1", ...own, ...policy], how);
+  assert.equal(cloud.connectors.get(wwpn)?.node_uuid, SPARE);
+});
+
+test("an extra of 3 MB, and a name as long as Ironic takes, are carried over", async (t) => {
+  const { cloud, how, own } = await commandScene(t);
+  const long = "n".repeat(255);
+  const big = { big: "x".repeat(3 * 1024 * 1024) };
+  Object.assign(cloud.nodes.get(SOURCE) ?? {}, { name: long, extra: big });
+  await runs(0, ["node", "switchover", SOURCE, "s-1", ...own], how);
+  const [source, spare] = [cloud.nodes.get(SOURCE), cloud.nodes.get(SPARE)];
+  assert.equal(JSON.stringify(spare?.extra).length > big.big.length, true);
+  assert.deepEqual([spare?.name === long, String(source?.name).length], [true, 255]);
+});
+
+test("Ctrl-C ends the program with 130 at the end of a step, and the same command goes on", async (t) => {
+  const { cloud, own } = await commandScene(t);
+  const clouds = join(privateFolder(t), "clouds.yaml");
+  writeFileSync(clouds, "clouds: {}\n");
+  const words = ["node", "switchover", "n-1", "s-1", ...own];
+  const first = start(words);
+  await first.said("DST_MANAGEABLE");
+  first.signal("SIGINT");
+  const { status, err } = await first.ended;
+  assert.equal(status, 130, err);
+  assert.equal(cloud.nodes.get(SPARE)?.instance_uuid, null);
+  const { status: then } = await start(words).ended;
+  assert.equal(then, 0);
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+  assert.equal(cloud.nodes.get(SPARE)?.instance_uuid, PLAN.instance_uuid);
+  assert.ok(CLAIMED > 0);
+});

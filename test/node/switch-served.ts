@@ -63,9 +63,7 @@ export async function servedSwitchover(
   const env = { ...cloud.how.env, ...cloud.login };
   const open = () =>
     started(env, said, {
-      ...{ listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", fromCatalog: false },
-      ...{ interface: "public", tokenCache: 60, apiTimeout: 5, state, keepNames: false },
-      ...{ keepSource: false, leaveNova: false, proofInterval: 0, softTimeout: 600 },
+      ...{ apiTimeout: 5, state, proofInterval: 0, softTimeout: 600 },
       ...{ keystoneUrl: keystone.url, ironicUrl: cloud.ironic, ...more },
     });
   let at = await open();
@@ -98,11 +96,17 @@ export async function servedSwitchover(
 const LOOK_MS = 20;
 const PATIENCE_MS = 30_000;
 
-async function started(
+/** The service in this process, until `end`. */
+export async function started(
   env: { readonly [name: string]: string },
   said: string[],
-  asked: ServeSwitchAsked,
+  own: Partial<ServeSwitchAsked> & Pick<ServeSwitchAsked, "state" | "ironicUrl">,
 ) {
+  const asked: ServeSwitchAsked = {
+    ...{ listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", fromCatalog: false },
+    ...{ interface: "public", tokenCache: 60, apiTimeout: 60, keepNames: false },
+    ...{ keepSource: false, leaveNova: false, ...own },
+  };
   const before = { ...process.env };
   Object.assign(process.env, env);
   let end: () => void = () => undefined;
@@ -133,7 +137,8 @@ async function started(
   };
 }
 
-async function asking(
+/** @param node of the switchover, or a path */
+export async function asking(
   url: string,
   node: string,
   body: unknown,

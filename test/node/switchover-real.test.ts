@@ -3,15 +3,19 @@ import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Knex } from "knex";
 import { run, runs, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
 import { needsTools } from "../lab/bmc/tools.ts";
+import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
+import { standInKeystone } from "../proxy/stand-ins.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
+import { asking, started } from "./switch-served.ts";
 
 const PASSWORD = "of-the-lab";
 const CANARY = "chap-canary-7d21";
@@ -22,6 +26,7 @@ const ALL = [DYING, SERVING, SPARE, OTHER];
 interface Scene {
   readonly ironic: IronicServer;
   readonly sim: IpmiSim;
+  readonly db: Knex;
   readonly folder: string;
 }
 
@@ -29,8 +34,8 @@ test("instances of a real Ironic go on on spares, are given back, and go on thou
   const at = await scene(t);
   if (at === null) return;
   await t.test(
-    "one goes on: a soft off, a boot device, a power on, and no file names its volume twice",
-    () => switched(at),
+    "B-17, B-1, B-11: one goes on by PUT: a soft off, a boot device, a power on, and no file names its volume twice",
+    (one) => switched(one, at),
   );
   await t.test("one that dies amid its volumes is rolled back", () => takenBack(at));
   await t.test("a dead BMC moves nothing until somebody saw the machine off", () => dead(at));
@@ -43,13 +48,21 @@ async function scene(t: TestContext): Promise<Scene | null> {
   const bmcs = ALL.map(() => ({ power: false, password: PASSWORD }));
   const sim = await startIpmiSim(tools.ipmi_sim, bmcs, { firstApart: true });
   t.after(sim.stop);
-  const ironic = await withIronic(t, "mysql");
+  const ironic = await withIronic(t, "mysql", { more: QUICK });
   if (ironic === null) return null;
-  const at = { ironic, sim, folder: privateFolder(t) };
+  const db = connect({ ...server, database: ironic.database });
+  t.after(() => db.destroy());
+  const at = { ironic, sim, db, folder: privateFolder(t) };
   for (const one of ALL) await enrolled(at, one);
   await Promise.all([DYING, SERVING].map((one) => deployed(at, one)));
   return at;
 }
+
+/** Seconds that Ironic waits for a BMC, and looks at one that switches. */
+const QUICK = {
+  ipmi: { command_retry_timeout: 2, min_command_interval: 1 },
+  conductor: { sync_power_state_interval: 3 },
+} as const;
 
 type Body = { readonly [field: string]: unknown };
 
@@ -162,14 +175,18 @@ async function owner(at: Scene, one: number): Promise<unknown> {
   return (await told(at, "GET", `/v1/volume/targets/${uuidOf(5, one)}`)).node_uuid;
 }
 
-async function switched(at: Scene): Promise<void> {
+async function switched(t: TestContext, at: Scene): Promise<void> {
+  const secrets = () => at.db("volume_targets").select("uuid", "properties").orderBy("uuid");
+  const kept = JSON.stringify(await secrets());
+  assert.match(kept, new RegExp(CANARY));
   const before = at.sim.commands().length;
   assert.deepEqual(bootFiles(at, SERVING), [uuidOf(1, SERVING)]);
   const dry = await runs(0, ["node", "switchover", "n-1", ...words(at, "dry"), "--dry-run"]);
   assert.match(dry.out, /SRC_OFF/);
   assert.equal(existsSync(join(at.folder, "dry")), false);
   assert.equal(at.sim.commands().length, before);
-  const ran = await runs(0, ["node", "switchover", "n-1", ...words(at, "one")]);
+  const { id, log } = await asked(t, at);
+  assert.equal(JSON.stringify(await secrets()), kept, "byte for byte");
   const commands = at.sim.commands().slice(before);
   const of = (one: number) => commands.filter((line) => line.startsWith(`${one} `));
   assert.equal(of(SERVING).length, 1, commands.join());
@@ -194,13 +211,68 @@ async function switched(at: Scene): Promise<void> {
   );
   assert.equal(spare.allocation_uuid, uuidOf(9, SERVING));
   assert.deepEqual(bootFiles(at, SERVING), [uuidOf(1, SPARE)], "one machine alone boots from it");
-  const verified = await runs(0, ["verify", ...words(at, "one").slice(0, 4)]);
-  const status = await runs(0, ["status", ...words(at, "one").slice(0, 2)]);
+  const own = join("one", id);
+  const verified = await runs(0, ["verify", ...words(at, own).slice(0, 4)]);
+  const status = await runs(0, ["status", ...words(at, own).slice(0, 2)]);
   assert.match(status.out, /DONE/);
-  const shown = await runs(0, ["show", join(at.folder, "one", "journal.jsonl")]);
-  const said = [dry, ran, verified, status, shown].map(({ out, err }) => out + err).join("");
-  assert.doesNotMatch(said, new RegExp(CANARY));
+  const shown = await runs(0, ["show", join(at.folder, own, "journal.jsonl")]);
+  const said = [dry, verified, status, shown].map(({ out, err }) => out + err).join("");
+  assert.doesNotMatch(said + log, new RegExp(CANARY));
   assert.deepEqual(filesWith(at.folder, CANARY), []);
+}
+
+/** One switchover over HTTP, and whatever was answered and said of it. */
+async function asked(
+  t: TestContext,
+  at: Scene,
+): Promise<{ readonly id: string; readonly log: string }> {
+  const keystone = await standInKeystone(t);
+  keystone.tokens.set("admin", { roles: ["admin"] });
+  const log: string[] = [];
+  const state = join(at.folder, "one");
+  const { url, end } = await started({}, log, {
+    ...{ state, ironicUrl: at.ironic.url, keystoneUrl: keystone.url, proofInterval: 1 },
+  });
+  await notAcceptable(at, url);
+  const put = await asking(url, "n-1", { target_node: "n-2" }, {});
+  assert.deepEqual([put.status, put.text], [202, ""], put.text);
+  const location = put.fields.get("location") ?? "";
+  for (let waited = 0; ; waited += PACE_MS) {
+    const { text } = await asking(url, location, undefined, { method: "GET" });
+    log.push(text);
+    const { switchover } = JSON.parse(text) as { readonly switchover: Body };
+    if (switchover.state === "DONE") {
+      await end();
+      return { id: String(switchover.id), log: log.join("\n") };
+    }
+    assert.ok(waited < PATIENCE_MS && switchover.error === null, text);
+    await sleep(PACE_MS);
+  }
+}
+
+/** B-6: what is no microversion of Ironic is refused as that Ironic refuses it. */
+async function notAcceptable({ ironic }: Scene, url: string): Promise<void> {
+  for (const version of ["1.999", "2.1", "abc", "1"]) {
+    const path = `/v1/nodes/n-1`;
+    const [own, theirs] = await Promise.all([
+      asking(url, `${path}/switchover`, undefined, { version }),
+      asking(ironic.url, path, undefined, { version, method: "GET", token: null }),
+    ]);
+    assert.deepEqual([own.status, theirs.status], [406, 406], version);
+    const [mine, its] = [own, theirs].map(({ text }) => {
+      const { error_message } = JSON.parse(text) as { readonly error_message: string };
+      return JSON.parse(error_message) as unknown;
+    });
+    assert.deepEqual(mine, its, version);
+    for (const end of ["minimum", "maximum"]) {
+      const name = `x-openstack-ironic-api-${end}-version`;
+      // Ironic tells none of what it could not read.
+      const told = theirs.fields.get(name) ?? (end === "minimum" ? "1.1" : "1.82");
+      assert.equal(own.fields.get(name), told);
+    }
+  }
+  const absent = await asking(url, "n-1", {}, { version: null });
+  assert.equal(absent.status, 406);
 }
 
 /** Calls that change something, up to the one that moves the target; a call that is tried again dies before it. */

@@ -48,8 +48,8 @@ export interface NovaHands {
   readonly clock: Clock;
 }
 
-/** Looked at together. */
-export const SIZE = 32;
+/** Looked at together, and under way at once where nothing else is said: all wait for Nova's resource tracker once. */
+export const SIZE = 50;
 
 /** Why a machine is in maintenance while it gets its server, or loses it. */
 export function heldFor(server: string): string {

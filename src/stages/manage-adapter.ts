@@ -1,4 +1,5 @@
 import { MigrationError } from "../model/error.ts";
+import { FAKE } from "../model/fake-hardware.ts";
 import type { Entry } from "../model/journal.ts";
 import { MANAGE, type RecordKeeper, type SeenServer, type ServerWishes } from "../model/manage.ts";
 import { type ManagePart, managePart, unmanagePart } from "../parts/manage.ts";
@@ -16,6 +17,8 @@ export interface Adapter {
   readonly there: (most: number, twice: ReadonlySet<string>) => ManagePart;
   readonly back: (most: number) => ManagePart;
   readonly look: (change: ManageChange) => Promise<SeenServer>;
+  /** What nothing but its hardware tells of a machine that has its record; null: nothing is wrong. */
+  readonly fault: (change: ManageChange) => Promise<string | null>;
   /** What a record is, for people: `allocation`. */
   readonly record: string;
 }
@@ -26,6 +29,7 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
     ...{ name: "allocation", record: "allocation" },
     there: (most, twice) => managePart(keeper, most, twice),
     back: (most) => unmanagePart(keeper, most),
+    fault: () => Promise.resolve(null),
     look: (change) =>
       keeper.look(
         change.id,
@@ -61,6 +65,10 @@ export async function openAdapter(
     there: (most, twice) => novaPart(hands, most, twice),
     back: (most) => novaBackPart(hands, most),
     look: hands.look,
+    async fault({ id }) {
+      const { driver } = await hands.hardware.read(id);
+      return driver === FAKE ? "it stands on fake hardware: nothing reaches its machine" : null;
+    },
   };
 }
 

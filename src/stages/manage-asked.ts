@@ -23,10 +23,14 @@ export interface ManageWords extends RestOptions {
 }
 
 /** @throws MigrationError N2I-E100 naming every fault, before anything is opened */
-export function checkAsked(all: readonly ManageAsked[], { inFlight: most }: ManageWords): void {
+export function checkAsked(
+  all: readonly ManageAsked[],
+  { inFlight: most, nova }: ManageWords,
+): void {
+  const keeper = nova === undefined ? "allocation" : "nova";
   const faults = [
     ...all.flatMap((asked) =>
-      requestFaults(asked).map((why) => `${asked.node || "a machine"}: ${why}`),
+      requestFaults(asked, keeper).map((why) => `${asked.node || "a machine"}: ${why}`),
     ),
     ...repeatedFaults(all),
     ...inFlightFaults(most),

@@ -210,8 +210,9 @@ export function verifyManaged(
             state: reason === null ? "validated" : "mismatched",
           };
         };
+        const standing = nodeFault(node, server, { open, own: change.server });
         const rows = [
-          row("node", nodeFault(node, server, { open, own: change.server })),
+          row("node", standing ?? (await adapter.fault(change))),
           row(`${adapter.record} ${name}`, recordFault(record, id)),
           ...binds.map((port) =>
             row(`port ${port}`, portFault(ports?.get(port)?.device_id, server)),

@@ -63,7 +63,18 @@ function fromYaml(document: unknown, faults: string[]): readonly ManageAsked[] {
 function fromCsv(text: string, faults: string[]): readonly ManageAsked[] {
   const rows = csvRows(text, faults);
   const [header, ...lines] = rows;
-  const columns = header?.cells.map((cell) => cell.trim()) ?? [];
+  if (header === undefined) {
+    if (faults.length === 0) faults.push("it is empty");
+    return [];
+  }
+  const [only = ""] = header.cells;
+  if (header.cells.length === 1 && /[;\t]/.test(only)) {
+    faults.push(
+      `its cells are parted by ${only.includes(";") ? "semicolons" : "tabs"}, not by commas`,
+    );
+    return [];
+  }
+  const columns = header.cells.map((cell) => cell.trim());
   const known = (column: string): boolean =>
     (MEMBERS as readonly string[]).includes(column) || column.startsWith(METADATA);
   for (const column of ["node", "name"])

@@ -172,7 +172,10 @@ test("what the command line says wrong is told before anything is opened", async
   for (const [words, why] of [
     [["n", ""], /name: 1 to 255/],
     [["n", long], /name: 1 to 255/],
-    [["n", "a\u0007b"], /name: letters, digits/],
+    [["n", "  "], /name: 1 to 255/],
+    [["n", "a\u0007b"], /name: no control characters/],
+    [["n", "we b"], /name: letters, digits/],
+    [["n", "a\u0007b", "--nova", "--flavor", "bm"], /name: no control characters/],
     [["n", uuidOf(1, 1)], /name: must not be a UUID/],
     [["n", "web", "--property", "a/b=c"], /metadata "a\/b": letters/],
     [["n", "web", "--property", "a"], /--property takes KEY=VALUE/],
@@ -181,6 +184,7 @@ test("what the command line says wrong is told before anything is opened", async
     [["n"], /wants a node and a name, or --from FILE/],
     [["n", "web", "--nova"], /--nova wants --flavor/],
     [["n", "web", "--flavor", "bm"], /--flavor wants --nova: it is for a server of Nova's/],
+    [["n", "we b", "--preserve-ports"], /name: letters, digits/],
     [["n", "web", "--no-preserve-ports"], /ports of Neutron are never deleted/],
     [["n", "web", "--adoptable"], /node manage has no option --adoptable/],
   ] as const)
@@ -252,6 +256,9 @@ test("a file is read whole before the first call, and every fault in it is told"
     "N2I-E103",
     /name is not text; machine 2 is not an object/,
   );
+  const semicolons = /its cells are parted by semicolons, not by commas/;
+  await tried("i.csv", "node;name\nn-1;a\n", 64, "N2I-E103", semicolons);
+  await tried("j.csv", "", 64, "N2I-E103", /j.csv: it is empty/);
   const upper = uuidOf(1, 1).toUpperCase();
   await tried(
     "g.csv",

@@ -1,6 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import type { ManageAsked, ServerWishes } from "../../model/manage.ts";
+import { SIZE } from "../../parts/manage-nova.ts";
 import { managedView } from "../../report/adoptable.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { gatherLeft } from "../../report/left.ts";
@@ -38,10 +39,11 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   const { nova: _, ...given } = args;
   const nova = novaOf(args);
   const all = args.from === undefined ? [askedOf(args)] : manyOf(args, args.from);
+  const inFlight = nova === null ? IN_FLIGHT : SIZE;
   const emit = createEvents(io().stderr, Date.now);
   const { rows, stopped, broke, stays } = await manageMachines(
     all,
-    { ...given, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },
+    { ...given, inFlight: args.inFlight ?? inFlight, ...(nova !== null && { nova }) },
     sinkOf(args),
     (event) => {
       if (args.json) emit("item", { ...event });

@@ -14,7 +14,11 @@ const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-ti
 
 const RUN = meaning("run", "The run's folder: the way back; all but list want it");
 const ARG = { requiresArg: true };
-const PACE = { "in-flight": number("Machines under way at once (4)", { requiresArg: true }) };
+const PACE = {
+  "in-flight": number("Machines under way at once (4; 50 for servers of Nova)", {
+    requiresArg: true,
+  }),
+};
 const NOVA = {
   nova: flag("A server of Nova rather than an allocation of Ironic"),
   flavor: word("With --nova: id of the flavor; it asks for the machine's resource class"),
@@ -25,8 +29,9 @@ const NOVA = {
     requiresArg: true,
   }),
 };
-/** What this release refuses, so that nobody believes it done. */
-const LATER = {
+/** What is so always, and what this release refuses, so that nobody believes it done. */
+const PORTS = {
+  "preserve-ports": flag("Ports of Neutron stay when a record goes, as they always do"),
   "no-preserve-ports": flag("Not in this release: ports of Neutron are never deleted"),
 };
 
@@ -81,7 +86,7 @@ export const NODE_ACTIONS = {
       property: words("KEY=VALUE of its record. Repeatable"),
       "availability-zone": word("Of its record"),
       "dry-run": flag("Only show what would be done"),
-      ...{ ...PACE, ...NOVA, ...LATER, ...IRONIC, ...listOptionsWithoutAll },
+      ...{ ...PACE, ...NOVA, ...PORTS, ...IRONIC, ...listOptionsWithoutAll },
     },
   },
   unmanage: {

@@ -9,12 +9,22 @@ const LOGICAL = /^[A-Za-z0-9._~-]+$/;
 
 const KEY = /^[a-zA-Z0-9\-_:. ]{1,255}$/;
 
-/** What is wrong with what is asked for one machine, each by the path of its member. */
-export function requestFaults(asked: ManageAsked): readonly string[] {
+/** Not even a server of Nova is called so. */
+const CONTROL = /\p{Cc}/u;
+
+/**
+ * What is wrong with what is asked for one machine, each by the path of its member.
+ *
+ * @param keeper whose record it is to be: Nova takes any name, Ironic does not
+ */
+export function requestFaults(
+  asked: ManageAsked,
+  keeper: "allocation" | "nova" = "allocation",
+): readonly string[] {
   const { node, name, description, availability_zone, metadata } = asked;
   return [
     ...(node === "" || node.length > MOST ? [`node: 1 to ${MOST} characters`] : []),
-    ...nameFaults(name),
+    ...nameFaults(name, keeper),
     ...((description ?? "").length > MOST ? [`description: at most ${MOST} characters`] : []),
     ...((availability_zone ?? "").length > MOST
       ? [`availability_zone: at most ${MOST} characters`]
@@ -30,8 +40,10 @@ export function requestFaults(asked: ManageAsked): readonly string[] {
   ];
 }
 
-function nameFaults(name: string): readonly string[] {
-  if (name === "" || name.length > MOST) return [`name: 1 to ${MOST} characters`];
+function nameFaults(name: string, keeper: "allocation" | "nova"): readonly string[] {
+  if (name.trim() === "" || name.length > MOST) return [`name: 1 to ${MOST} characters`];
+  if (CONTROL.test(name)) return ["name: no control characters"];
+  if (keeper === "nova") return [];
   if (isUuid(name)) return ["name: must not be a UUID"];
   return LOGICAL.test(name) ? [] : ["name: letters, digits and -._~ alone, as Ironic takes it"];
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Beside, MARK, whyNot } from "../../../src/core/adoptable/criteria.ts";
+import { requestFaults } from "../../../src/core/adoptable/request.ts";
 import type { NetworkPort, Nic, RunningNode } from "../../../src/model/adoptable.ts";
 
 const MAC = "52:54:00:00:00:01";
@@ -58,4 +59,13 @@ test("a port that some device has is that device's, unless it is the node", () =
   assert.deepEqual(whyNot(NODE, held("x")), ["VIF v belongs to baremetal:none x"]);
   const twice = { ...BESIDE, twice: new Set(["v"]) };
   assert.deepEqual(whyNot(NODE, twice), ["VIF v is named by more than one port"]);
+});
+
+test("Nova takes a name that Ironic does not, and neither a control character", () => {
+  const asked = { node: "n", description: null, availability_zone: null, metadata: {} };
+  const called = (name: string) => ({ ...asked, name });
+  assert.deepEqual(requestFaults(called("Web server \u00e9"), "nova"), []);
+  assert.equal(requestFaults(called("Web server"), "allocation").length, 1);
+  for (const name of ["a\nb", "a\u001b[2Jb", " ", "", "x".repeat(256)])
+    assert.equal(requestFaults(called(name), "nova").length, 1, JSON.stringify(name));
 });

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openRun } from "../../src/edge/disk/run-folder.ts";
+import type { NovaServer } from "../../src/edge/nova-rest/servers.ts";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { windowForward } from "../../src/engine/window.ts";
+import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
+import type { RunningNode } from "../../src/model/adoptable.ts";
+import type { Json } from "../../src/model/json.ts";
+import { once } from "../../src/model/streams.ts";
+import { heldFor, type NovaHands, novaPart, SIZE } from "../../src/parts/manage-nova.ts";
+import { during } from "../engine/on-journal.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { uuidOf } from "./in-memory.ts";
+
+type Node = Record<string, Json>;
+
+const REAL = { driver: "ipmi", power_interface: "ipmitool", boot_interface: "ipxe" };
+const FAKED = { driver: "fake-hardware", power_interface: "fake", boot_interface: "fake" };
+
+function node(at: number): Node {
+  return {
+    ...{ uuid: uuidOf(1, at), ...REAL, automated_clean: null, power_state: "power on" },
+    ...{ provision_state: "active", instance_uuid: null, maintenance: false, extra: {} },
+    ...{ maintenance_reason: null, instance_info: {}, resource_class: "gold" },
+  };
+}
+
+interface Tracked {
+  readonly nodes: Map<string, Node>;
+  /** Looks of Nova's resource tracker, each once all that it can hear of wait for it. */
+  looks: number;
+  hands: NovaHands;
+}
+
+/** So many machines, of a Nova whose resource tracker looks once all of them wait. */
+function tracked(count: number): Tracked {
+  const nodes = new Map(
+    Array.from({ length: count }, (_, index) => {
+      const one = node(index + 1);
+      return [String(one.uuid), one] as const;
+    }),
+  );
+  const servers = new Map<string, NovaServer>();
+  const waiting = new Set<string>();
+  const of = (id: string): Node => nodes.get(id) ?? {};
+  const fine = (id: string, fields: Node): Promise<null> => {
+    Object.assign(of(id), fields);
+    return Promise.resolve(null);
+  };
+  const held = (id: string, reason: string | null): Promise<null> =>
+    fine(id, { maintenance: reason !== null, maintenance_reason: reason });
+  const hardware = {
+    read: (id: string) => Promise.resolve({ ...of(id) }),
+    hold: held,
+    release: async (id: string, _reason: string, may: (now: Node) => unknown) =>
+      (await may(of(id))) === null ? held(id, null) : "it may not",
+    fake: (id: string) => fine(id, { ...FAKED, automated_clean: false }),
+    bring: (id: string) => fine(id, { provision_state: "available" }),
+    power: (id: string, power_state: string) => fine(id, { power_state }),
+    swap: async (id: string, before: Node, { may }: { may: (now: Node) => unknown }) =>
+      (await may(of(id))) === null ? fine(id, before) : "it may not",
+  };
+  const made: Tracked = { nodes, looks: 0, hands: {} as NovaHands };
+  const own = {
+    hardware,
+    keeper: {
+      hold: (id: string, server: string) => {
+        of(id).extra = { nova2ironic_manage: server };
+        return Promise.resolve({ now: of(id) });
+      },
+      release: (id: string) => fine(id, { extra: {} }),
+    },
+    servers: {
+      find: (mark: string) => Promise.resolve(servers.get(mark) ?? null),
+      read: (id: string) => Promise.resolve(servers.get(id) ?? null),
+      still: (id: string) => Promise.resolve(servers.get(id) ?? null),
+      create: ({ node: on }: { node: string }, mark: string) => {
+        const id = mark.replace(/^./, "f");
+        const server = { id, status: "ACTIVE", task: null, node: on, fault: "", locked: false };
+        servers.set(mark, server).set(id, server);
+        Object.assign(of(on), { provision_state: "active", instance_uuid: id });
+        return Promise.resolve(server);
+      },
+      turn: (id: string, status: string) => {
+        const server = servers.get(id);
+        if (server !== undefined) servers.set(id, { ...server, status });
+        const power_state = status === "ACTIVE" ? "power on" : "power off";
+        return fine(server?.node ?? "", { power_state });
+      },
+    },
+    offers: {
+      of: (id: string) => {
+        waiting.add(id);
+        if (waiting.size === count && made.looks === 0) made.looks += 1;
+        return Promise.resolve({ total: 1, reserved: made.looks === 0 ? 1 : 0 });
+      },
+    },
+    look: ({ id }: { id: string }) =>
+      Promise.resolve({
+        node: { ...of(id), nics: [] } as unknown as RunningNode, // what a part looks at of it
+        record: null,
+        ports: new Map(),
+      }),
+    objections: () => Promise.resolve([]),
+    portsOf: () => [],
+    askedOf: (_asked: unknown, { id }: { id: string }) => ({ node: id }),
+    ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
+  };
+  made.hands = own as unknown as NovaHands; // as far as the way there goes
+  return made;
+}
+
+test("fifty machines are all on fake hardware before Nova's resource tracker is waited for, once", async (t) => {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const count = 50;
+  const at = tracked(count);
+  const changes = [...at.nodes.keys()].map((id, index) => ({
+    ...{ id, server: uuidOf(7, index + 1), acts: [] },
+    asked: {
+      ...{ node: id, name: `web-${index}`, description: null },
+      ...{ availability_zone: null, metadata: {} },
+    },
+  }));
+  const pace = { ...ONE_BY_ONE, together: SIZE, inFlight: SIZE };
+  const leg = { part: novaPart(at.hands, SIZE), command: "manage", pace };
+  const why: string[] = [];
+  await during(await openRun(privateFolder(t), { create: true }), async (session) => {
+    await windowForward({ ...leg, changes: () => once(changes) }, session, ({ position }) =>
+      why.push(...position.why),
+    );
+  });
+  assert.deepEqual(why, []);
+  assert.equal(at.looks, 1);
+  for (const { driver, maintenance, instance_uuid } of at.nodes.values())
+    assert.deepEqual([driver, maintenance, typeof instance_uuid], ["ipmi", false, "string"]);
+  assert.match(heldFor("x"), /x$/);
+});

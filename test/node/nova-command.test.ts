@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import type { Json } from "../../src/model/json.ts";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
+import { ID } from "./nova-ways.ts";
+
+interface Place {
+  readonly cloud: NovaInMemory;
+  readonly at: readonly string[];
+  readonly how: { readonly env: { readonly [name: string]: string } };
+}
+
+async function place(t: TestContext): Promise<Place> {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const cloud = await novaInMemory(t);
+  const names = ["NETWORK", "COMPUTE", "PLACEMENT"];
+  const env = Object.fromEntries(
+    names.map((name) => [`OS_${name}_ENDPOINT_OVERRIDE`, cloud.url] as const),
+  );
+  const at = ["--run", join(privateFolder(t), "run"), "--ironic-url", cloud.url];
+  return { cloud, at, how: { env } };
+}
+
+const manage = ["node", "manage", ID.toUpperCase(), "Web server 1"] as const;
+const NOVA = ["--nova", "--flavor", "gold", "--watch", "0"] as const;
+
+test("the command makes a server of Nova, tells its two events, compares it and takes it back", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const { out, err } = await runs(0, [...manage, ...NOVA, ...at, "--json", "-f", "json"], how);
+  const [row] = JSON.parse(out) as readonly { readonly [column: string]: Json }[];
+  assert.deepEqual([row?.UUID, row?.Result], [ID, "managed"]);
+  assert.ok(cloud.servers.has(String(row?.Server)));
+  const events = err
+    .split("\n")
+    .flatMap((line) => (line.includes('"manage.') ? [JSON.parse(line) as { event: string }] : []));
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ["manage.start", "manage.end"],
+  );
+  await runs(0, ["verify", ...at], how);
+  const { driver = null } = cloud.node;
+  cloud.node.driver = "fake-hardware";
+  const found = await run(["verify", ...at], how);
+  assert.equal(found.status, 2, found.err);
+  assert.match(found.out, /it stands on fake hardware: nothing reaches its machine/);
+  cloud.node.driver = driver;
+  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+  assert.equal(cloud.dump(), before);
+  assert.deepEqual(cloud.heard, []);
+});
+
+test("a conductor without fake-hardware is refused before any write", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const drivers = JSON.stringify({ drivers: [{ name: "ipmi", hosts: ["c"] }] });
+  const conductor = { hostname: "c", conductor_group: "", alive: true, drivers: ["ipmi"] };
+  const conductors = JSON.stringify({ conductors: [conductor] });
+  cloud.use((call) => {
+    if (call.startsWith("GET /v1/drivers"))
+      return { done: false, says: { status: 200, text: drivers } };
+    if (call.startsWith("GET /v1/conductors"))
+      return { done: false, says: { status: 200, text: conductors } };
+    return null;
+  });
+  const ran = await run([...manage, ...NOVA, ...at], how);
+  assert.equal(ran.status, 4, ran.err);
+  assert.match(ran.err, /N2I-E370 .*hardware type fake-hardware is not enabled/);
+  assert.deepEqual(
+    cloud.calls.filter((call) => !call.startsWith("GET ")),
+    [],
+  );
+  assert.equal(cloud.dump(), before);
+});
+
+test("what the adapter needs and nobody says is named, before any write", async (t) => {
+  const { cloud, at, how } = await place(t);
+  for (const [name, why] of [
+    ["COMPUTE", /nothing says where the compute service is/],
+    ["PLACEMENT", /nothing says where the placement service is/],
+  ] as const) {
+    const env = { ...how.env, [`OS_${name}_ENDPOINT_OVERRIDE`]: "" };
+    assertRefusal(await run([...manage, ...NOVA, ...at], { env }), 64, "N2I-E106", why);
+  }
+  const tin = [...manage, "--nova", "--flavor", "tin", ...at];
+  assert.match((await run(tin, how)).err, /N2I-E370 .*Nova has no flavor tin/);
+  const zone = [...manage, ...NOVA, "--availability-zone", "nova:bm-1", ...at];
+  assertRefusal(await run(zone, how), 64, "N2I-E100", /neither ZONE nor ZONE:HOST:NODE/);
+  assert.deepEqual(
+    cloud.calls.filter((call) => !call.startsWith("GET ")),
+    [],
+  );
+});

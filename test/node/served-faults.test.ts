@@ -22,6 +22,22 @@ test("what somebody else has in between is 409, and Neutron is asked again after
   assert.equal((await ask("POST /v1/manageable_servers", LAST)).status, 201);
 });
 
+test("a node that a conductor keeps locked is 409, and stays as it was", async (t) => {
+  const { ask, cloud, before } = await servedScene(t);
+  const faultstring = `Node ${NODE} is locked by host c, please retry after the current operation is completed.`;
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
+  for (const word of ["PATCH", "POST /v1/allocations"]) {
+    cloud.use((call) =>
+      call.startsWith(word) ? { done: false, says: { status: 409, text } } : null,
+    );
+    const refused = await ask("POST /v1/manageable_servers", LAST);
+    cloud.use(() => null);
+    assert.equal(refused.status, 409, said(refused));
+    assert.match(said(refused), /is locked by host c/);
+    assert.equal(dumped(cloud), before, word);
+  }
+});
+
 test("secrets of addresses are masked in both texts, however deep they stand", async (t) => {
   const { ask, cloud } = await servedScene(t, 1);
   const urls = [

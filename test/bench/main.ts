@@ -14,6 +14,7 @@ import { report, verdicts } from "./report.ts";
 import { type Round, round } from "./round.ts";
 import { benchServe } from "./serve.ts";
 import { benchStart } from "./start.ts";
+import { HEAD } from "./table.ts";
 
 const HELP = `npm run bench -- [PART ...] [ENGINE ...] [MACHINES ...] [nova|bare] [--profile FOLDER]
 
@@ -113,7 +114,9 @@ async function road(
         const done: Round[] = [];
         for (const size of sizes.length > 0 ? sizes : SIZES) {
           const smaller = done.find(({ machines }) => machines * 10 === size) ?? null;
-          const now = await round(server, size, { nova, retire, profile });
+          const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+          tell(`${one.names[0]}, ${size} machines${nova ? " with Nova" : ""}\n${HEAD}`);
+          const now = await round(server, size, { nova, retire, profile }, tell);
           done.push(now);
           write(`${report(now)}${verdicts(now, smaller)}`);
           if (json) process.stdout.write(`${JSON.stringify(now)}\n`);

@@ -2,6 +2,7 @@ import type { Server } from "../lab/server.ts";
 import { type Cost, command } from "./command.ts";
 import { type Peer, peers } from "./peer.ts";
 import { type Step, steps, withGround } from "./road.ts";
+import { lineOf } from "./table.ts";
 
 interface Row extends Cost {
   readonly stage: string;
@@ -35,11 +36,13 @@ interface Asked {
  * engine's own dump-and-restore of the same tables.
  *
  * @param server null: SQLite
+ * @param tell is told what each command took as soon as it has ended: all of them take an hour
  */
 export function round(
   server: Server | null,
   machines: number,
   { nova, retire, profile }: Asked,
+  tell: (line: string) => void,
 ): Promise<Round> {
   return withGround(server, { machines, share: SHARE }, async (ground) => {
     const { engine, folder } = ground;
@@ -49,7 +52,9 @@ export function round(
       const dir = `${profile}/${engine}-${machines}-${stage.replaceAll(" ", "-")}`;
       const flags = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${dir}`];
       const { begun, ended: _, ...cost } = await command(folder, words, { flags, server });
-      rows.push({ stage, ...cost, ...(stage === "load" && begun.verify) });
+      const row = { stage, ...cost, ...(stage === "load" && begun.verify) };
+      rows.push(row);
+      tell(lineOf(row, machines, null));
     };
     for (const step of steps(ground, nova, retire)) {
       // What was loaded is copied before it is taken back.

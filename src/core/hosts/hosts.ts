@@ -105,6 +105,9 @@ interface Moved {
   readonly findings: readonly Finding[];
 }
 
+/** Asked of every machine, nearly always with nothing to say. */
+const NONE: readonly Finding[] = [];
+
 const UNUSED: HostUse = { instances: 0, computes: 0 };
 
 /** What a host loses, and to which others. */
@@ -193,9 +196,10 @@ function unserved(to: string, { services, identity }: NovaWorld): readonly Findi
 
 /** Later Novas tell Ironic the host of its instance; a row that is moved must not name the old one. */
 function rehosted(made: Transformed, to: string | null): Transformed {
+  if (to === null) return made;
   const desired = made.desired.map((record) => {
     const { instance_info: info } = record.row;
-    if (to === null || !isObject(info) || typeof info.nova_host_id !== "string") return record;
+    if (!isObject(info) || typeof info.nova_host_id !== "string") return record;
     return { ...record, row: { ...record.row, instance_info: { ...info, nova_host_id: to } } };
   });
   return { ...made, desired };
@@ -203,9 +207,10 @@ function rehosted(made: Transformed, to: string | null): Transformed {
 
 /** The new host has hypervisors that take no machines. */
 function foreignTo({ node }: Machine, to: string, { foreign }: NovaWorld): readonly Finding[] {
-  const types = foreign.get(to) ?? [];
+  const types = foreign.get(to);
+  if (types === undefined || types.length === 0) return NONE;
   const has = `${show(to)} has compute nodes of ${types.map(show).join(", ")}`;
-  return findingIf(types.length > 0, "N2I-D242", `bm_nodes.id=${node.id}`, has);
+  return [finding("N2I-D242", `bm_nodes.id=${node.id}`, has)];
 }
 
 /** Nova would not start the nova-compute that is to take a tenant over. */
@@ -215,9 +220,9 @@ function unstartable(
   to: string,
   { identity }: NovaWorld,
 ): readonly Finding[] {
-  const refused = typeof instance_uuid === "string" && refusesNewHosts(identity.head);
+  if (typeof instance_uuid !== "string" || !refusesNewHosts(identity.head)) return NONE;
   const none = `no nova-compute service is called ${show(to)}`;
-  return findingIf(refused, "N2I-D244", `bm_nodes.id=${id}`, none);
+  return [finding("N2I-D244", `bm_nodes.id=${id}`, none)];
 }
 
 /**
@@ -229,16 +234,17 @@ function unstartable(
 function guestsBeside({ node }: Machine, { foreign, guests }: NovaWorld): readonly Finding[] {
   const host = node.service_host ?? "";
   const count = guests.get(host) ?? 0;
+  if (count === 0) return NONE;
   const of = (foreign.get(host) ?? []).map(show).join(", ");
   const kept = `${show(host)} is kept, and has ${count} live instances on compute nodes of ${of}`;
-  return findingIf(count > 0, "N2I-D242", `bm_nodes.id=${node.id}`, kept);
+  return [finding("N2I-D242", `bm_nodes.id=${node.id}`, kept)];
 }
 
 function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {
-  if (instance === null) return [];
+  if (instance === null || volumes.length === 0) return NONE;
   const where = `bm_nodes.id=${node.id} instance ${instance.uuid}`;
   const some = `${volumes.length} attached: ${volumes.slice(0, 5).join(", ")}`;
-  return findingIf(volumes.length > 0, "N2I-D220", where, some);
+  return [finding("N2I-D220", where, some)];
 }
 
 /** Columns of the instance that decide what becomes of it. */

@@ -91,11 +91,16 @@ async function choose<C extends Change, L>(
 ): Promise<Chosen<C, L>> {
   const otherwise = (await leg.exclude?.(acting)) ?? NOBODY;
   const owned = ownedIn(ownership, span);
-  const ours = new Set(all.filter(owned).map(({ id }) => id));
-  const strange = all.filter(({ id }) => !ours.has(id));
+  const ours = new Set<string>();
+  const strange: C[] = [];
+  for (const change of all)
+    if (owned(change)) ours.add(change.id);
+    else strange.push(change);
   const waits = (await leg.part.waiting?.(strange, "forward")) ?? NOBODY;
   const goes = ({ id, machine }: C): boolean =>
     !waits.has(id) && (machine === null || !(otherwise.has(machine) || excluded.has(machine)));
+  if (waits.size + otherwise.size + excluded.size === 0)
+    return { changes: all, ours, out: [], excluded: [], waiting: [] };
   return {
     changes: all.filter(goes),
     ours,
@@ -237,6 +242,7 @@ function failedLines<C extends Change, L>(
   { lines }: Batch<L>,
   { failed = [] }: Outcome,
 ): readonly Aside<L>[] {
+  if (failed.length === 0) return [];
   const whys = new Map(failed.map(({ machine, why }) => [machine, why]));
   return lines.flatMap((line) => {
     const why = whys.get(machineOf(line) ?? "");

@@ -136,6 +136,7 @@ export function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
 
 /** Machines of the changes that were left, with one of them. */
 export function staysOf(changes: readonly Change[], left: readonly Left[]): Excluded {
+  if (left.length === 0) return NOBODY;
   const whys = new Map(left.map(({ id, why }) => [id, why]));
   return new Map(
     changes.flatMap(({ id, machine }) => {

@@ -32,11 +32,15 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
       return [...states.values()];
     },
     async perform(steps, hooks) {
-      const machines = machinesOf(steps);
-      const ended = (node: string): boolean => hooks.ended(machines.get(node) ?? node);
+      let machines: ReadonlyMap<string, string> | undefined; // a database asks of none
+      const machineOf = (node: string): string => {
+        machines ??= machinesOf(steps);
+        return machines.get(node) ?? node;
+      };
+      const ended = (node: string): boolean => hooks.ended(machineOf(node));
       const outcome = await target.perform(steps, { ...hooks, ended });
       const failed = outcome.failed?.map(({ machine, why }) => ({
-        ...{ machine: machines.get(machine) ?? machine, why },
+        ...{ machine: machineOf(machine), why },
       }));
       return failed === undefined ? outcome : { ...outcome, failed };
     },

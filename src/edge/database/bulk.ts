@@ -54,7 +54,7 @@ export function fieldOf(value: Cell): string {
 }
 
 /** Characters that go to the server at once: while it works on them the next are made. */
-const CHUNK = 32_768;
+const CHUNK = 65_536;
 
 /** Lines, a chunk at a time. */
 export function* chunksOf(lines: Iterable<string>): Generator<Buffer> {

@@ -1,10 +1,10 @@
 import type { Knex } from "knex";
 import type { Row } from "../../model/machine.ts";
-import { type Became, fieldOf, sendRows } from "../database/bulk.ts";
+import { type Became, sendRows } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
 import { ask, number, text } from "../database/rows.ts";
 import { orBehind } from "../database/sequence.ts";
-import { encode } from "./codec.ts";
+import { fieldWriter } from "./codec.ts";
 import type { Ironic } from "./current.ts";
 import { filled, NODE_ID, type NodeIds, nodeIdOf, type WriteRows } from "./insert.ts";
 
@@ -69,13 +69,14 @@ function textOf(
   ids: NodeIds | null,
 ) {
   const names = filled(rows, release[table === "nodes" ? "node" : "port"]).map(({ name }) => name);
+  const writers = names.map((name) => [name, fieldWriter(name, seal)] as const);
   const idOf = (row: Row, known: NodeIds): number =>
     table === "nodes" ? (known.get(String(row.uuid)) ?? 0) : nodeIdOf(row, known);
   function* lines(): Generator<string> {
     for (const row of rows) {
       let line = ids === null ? null : `${idOf(row, ids)}`;
-      for (const name of names) {
-        const field = fieldOf(encode(name, row[name] ?? null, seal));
+      for (const [name, write] of writers) {
+        const field = write(row[name] ?? null);
         line = line === null ? field : `${line}\t${field}`;
       }
       yield `${line}\n`;

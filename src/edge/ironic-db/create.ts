@@ -25,9 +25,10 @@ async function nodeIds(
 
 /** Rows of a kind that the steps create, in their order. */
 function rowsOf(steps: readonly Step[], resource: Step["resource"]): readonly Row[] {
-  return steps.flatMap((step) =>
-    step.resource === resource && step.after !== null ? [step.after] : [],
-  );
+  const rows: Row[] = [];
+  for (const step of steps)
+    if (step.resource === resource && step.after !== null) rows.push(step.after);
+  return rows;
 }
 
 /** Where a batch of rows goes, and how. */

@@ -5,17 +5,20 @@ import {
   bootsOf,
   IMAGES,
   type ImageName,
+  type KnownImage,
   type LegacyBoot,
   type LegacyChange,
   legacyPaths,
   legacyStage,
   rehomed,
 } from "../core/boot/legacy.ts";
+import type { GlanceImage } from "../edge/glance/images.ts";
 import { ownerIn, perform, type Source, undoStep } from "../edge/tftp/perform.ts";
 import { digestOf, inspect, sweep } from "../edge/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../edge/tftp/tree.ts";
 import type { BootStep } from "../model/boot.ts";
 import { MigrationError } from "../model/error.ts";
+import { differsFrom } from "./glance-image.ts";
 
 /** Trees of the new host, and of hosts that machines leave. */
 export interface LegacyTrees {
@@ -24,6 +27,17 @@ export interface LegacyTrees {
   readonly served: string;
   readonly from: readonly Tree[];
 }
+
+/** An image of Glance in a file, and its SHA-256. */
+export interface FetchedImage {
+  readonly file: string;
+  readonly sha256: string;
+}
+
+/** Where the bytes of an image come from: a copy of an old host's tree, or Glance. */
+type ImageSource =
+  | { readonly file: string; readonly image: GlanceImage | null }
+  | { readonly file: null; readonly image: GlanceImage };
 
 /** What is known of a machine's boot files besides its trees. */
 interface WantedBoot {
@@ -35,6 +49,8 @@ interface WantedBoot {
   readonly root_uuid: string | null;
   /** Its boot file where no tree has one. @returns null where it cannot be made */
   readonly render: (root_uuid: string) => string | null;
+  /** What Glance says of its images, or why it has none; none of those that nobody asked for. */
+  readonly images: ReadonlyMap<ImageName, GlanceImage | string>;
 }
 
 /** What a tree lacks of a machine, or why it cannot have it. */
@@ -42,7 +58,7 @@ export interface LookedBoot {
   readonly root_uuid: string | null;
   readonly changes: readonly LegacyChange[];
   readonly why: string | null;
-  readonly sources: ReadonlyMap<ImageName, string>;
+  readonly sources: ReadonlyMap<ImageName, ImageSource>;
 }
 
 /** Looks at what the new host's tree lacks, and where that comes from; writes nothing. */
@@ -53,7 +69,7 @@ export async function lookAtBoot(
   const { instance, macs, hosts } = wanted;
   const found = hosts.map((host) => treeOf(from, host)).filter((one) => one !== null);
   const olds = [...new Set(found)];
-  const none = { changes: [], sources: new Map<ImageName, string>() };
+  const none = { changes: [], sources: new Map<ImageName, ImageSource>() };
   // A tree that both hosts share has it already.
   const files = [...olds, tree];
   const texts: string[] = [];
@@ -71,12 +87,12 @@ export async function lookAtBoot(
   const made = text === undefined ? wanted.render(root_uuid) : rehomed(text, instance, served);
   if (made === null)
     return { ...none, root_uuid, why: "its boot file can be neither copied nor written anew" };
-  const sources = await sourcesOf(olds, instance);
+  const { known, sources } = await sourcesOf(olds, wanted);
   const boot: LegacyBoot = { instance, macs, served, text: made };
   const seen = await Promise.all(
     legacyPaths(boot).map(async (path) => [path, await seenAt(tree, path)] as const),
   );
-  const staged = legacyStage(boot, new Map(seen), new Set(sources.keys()));
+  const staged = legacyStage(boot, new Map(seen), known);
   return { ...staged, root_uuid, sources };
 }
 
@@ -87,36 +103,87 @@ async function seenAt(tree: Tree, path: string) {
   return content.kind === "text" ? { ...found, text: content.text } : found;
 }
 
-/** Images of the old hosts' trees, where they are there and not empty. */
+/** Images of the old hosts' trees, where they are there and not empty, or else of Glance. */
 async function sourcesOf(
   olds: readonly Tree[],
-  instance: string,
-): Promise<ReadonlyMap<ImageName, string>> {
-  const found = new Map<ImageName, string>();
-  for (const old of olds)
-    for (const image of IMAGES) {
-      const path = `${instance}/${image}`;
-      if (!found.has(image) && (await sizeOf(old, path)))
-        found.set(image, await realpath(join(old.root, path)));
+  { instance, images }: Pick<WantedBoot, "instance" | "images">,
+) {
+  const [known, sources] = [new Map<ImageName, KnownImage>(), new Map<ImageName, ImageSource>()];
+  for (const name of IMAGES) {
+    const said = images.get(name);
+    const image = typeof said === "object" ? said : null;
+    const file = await copyOf(olds, `${instance}/${name}`);
+    const bytes = image?.size ?? null;
+    if (file !== null) {
+      sources.set(name, { file: file.path, image });
+      const other = bytes !== null && file.bytes !== bytes;
+      const lack = other
+        ? `${file.path} has ${file.bytes} bytes, and Glance's image ${image?.id} ${bytes}`
+        : null;
+      known.set(name, { lack, bytes });
+    } else if (image !== null) {
+      sources.set(name, { file: null, image });
+      known.set(name, { lack: null, bytes });
+    } else if (typeof said === "string")
+      known.set(name, { lack: `nothing given has it, and ${said}`, bytes });
+  }
+  return { known, sources };
+}
+
+/** The first of these trees' files of this name. */
+async function copyOf(olds: readonly Tree[], path: string) {
+  for (const old of olds) {
+    const bytes = await sizeOf(old, path);
+    if (bytes) return { path: await realpath(join(old.root, path)), bytes };
+  }
+  return null;
+}
+
+/**
+ * Brings what is to be copied: compares copies with what Glance says of them, and fetches what no tree has.
+ *
+ * @param fetch brings an image of Glance
+ * @returns why a copy is not what it should be; null where all is there
+ */
+export async function bringImages(
+  { changes, sources }: Pick<LookedBoot, "changes" | "sources">,
+  fetch: (image: GlanceImage) => Promise<FetchedImage>,
+): Promise<string | null> {
+  for (const change of changes) {
+    if (change.do !== "copy") continue;
+    const source = sources.get(change.image);
+    if (source === undefined) throw new Error(`${change.path} is to be copied from nowhere`);
+    if (source.file === null) await fetch(source.image);
+    else if (source.image !== null) {
+      const why = await differsFrom(source.file, source.image);
+      if (why !== null) return `${source.file} is not its image: ${why}`;
     }
-  return found;
+  }
+  return null;
+}
+
+interface Building {
+  /** Hears of the steps before the first is made. */
+  readonly begin: (steps: readonly BootStep[]) => Promise<void>;
+  readonly pause: (point: string) => Promise<void>;
+  /** Brings an image of Glance. */
+  readonly fetch: (image: GlanceImage) => Promise<FetchedImage>;
 }
 
 /**
  * Puts there what a tree lacks. Safe to run again: what is there already is not written.
  *
- * @param begin hears of the steps before the first is made
  * @throws MigrationError N2I-E300 where a name is not as it was looked at
  */
 export async function buildBoot(
   { root }: Tree,
-  { changes, sources }: LookedBoot,
-  begin: (steps: readonly BootStep[]) => Promise<void>,
-  pause: (point: string) => Promise<void>,
+  look: LookedBoot,
+  { begin, pause, fetch }: Building,
 ): Promise<void> {
+  const { changes, sources } = look;
   if (changes.length === 0) return;
   const ready: (readonly [BootStep, Source | null])[] = [];
-  for (const change of changes) ready.push(await readyOf(change, sources));
+  for (const change of changes) ready.push(await readyOf(change, sources, fetch));
   await begin(ready.map(([step]) => step));
   const owner = { mode: 0o644, ...(await ownerIn(root)) };
   for (const [step, source] of ready) {
@@ -128,6 +195,7 @@ export async function buildBoot(
 async function readyOf(
   change: LegacyChange,
   sources: LookedBoot["sources"],
+  fetch: Building["fetch"],
 ): Promise<readonly [BootStep, Source | null]> {
   const { path } = change;
   const step = (after: BootStep["after"]): BootStep => ({ path, before: null, after });
@@ -141,8 +209,13 @@ async function readyOf(
       return [step({ kind: "file", sha256 }), { text: change.text }];
     }
     case "copy": {
-      const file = sources.get(change.image);
-      if (file === undefined) throw new Error(`${path} is to be copied from nowhere`);
+      const source = sources.get(change.image);
+      if (source === undefined) throw new Error(`${path} is to be copied from nowhere`);
+      if (source.file === null) {
+        const { file, sha256 } = await fetch(source.image);
+        return [step({ kind: "file", sha256 }), { file }];
+      }
+      const { file } = source;
       const sha256 = await digestOf(file).catch((cause: unknown) => {
         throw new MigrationError("N2I-E410", `cannot read ${file}`, { cause });
       });

@@ -9,49 +9,46 @@ import {
   wayBack,
   wayThere,
 } from "../core/hosts/legacy-way.ts";
-import { fields, malformed } from "../edge/disk/journal.ts";
-import type { Begun } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import type { BootStep } from "../model/boot.ts";
 import { invert } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
-import { isObject, type Json, type JsonObject } from "../model/json.ts";
+import type { Json, JsonObject } from "../model/json.ts";
 import {
   type LegacyMove,
   type LegacyNode,
   type LegacyTenant,
-  type LegacyTenantMove,
   MIGRATING,
 } from "../model/legacy-move.ts";
 import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import type { NovaService } from "../model/nova-rows.ts";
-import { observedOf, stepsOf } from "./boot-steps.ts";
+import type { MovedPort } from "../model/port-place.ts";
+import { observedOf } from "./boot-steps.ts";
+import { LEGACY, type LegacyMachine, moveJson } from "./legacy-begun.ts";
 import type { LookedBoot } from "./legacy-boot.ts";
-
-/** Machines of nova-baremetal that go from one compute host to another, as the journal names them. */
-export const LEGACY = "host-machines";
-
-/** A machine that is to go, or was begun. */
-export interface LegacyMachine {
-  /** Uuid of its node. */
-  readonly id: string;
-  readonly move: LegacyMove;
-  /** Changes of compute nodes that the way there made and that cannot be told from the rows. */
-  readonly computes: readonly NovaStep[];
-  /** Boot files that were made, and the tree they are in; null where none were begun. */
-  readonly files: { readonly root: string; readonly steps: readonly BootStep[] } | null;
-}
 
 /** Boot files of machines, in the tree of the new host. */
 export interface LegacyFiles {
   /** Of the tree. */
   readonly root: string;
   readonly look: (move: LegacyMove) => Promise<LookedBoot>;
+  /** Brings what is to be copied. @returns why it cannot be had */
+  readonly bring: (look: LookedBoot) => Promise<string | null>;
   /** @param begin hears of all steps before the first is made */
   readonly build: (
     look: LookedBoot,
     begin: (steps: readonly BootStep[]) => Promise<void>,
   ) => Promise<void>;
+}
+
+/** Neutron's ports of machines. */
+export interface LegacyPorts {
+  /** Those that are to name its new host, as they are; none where nobody can change them. */
+  readonly look: (move: LegacyMove) => Promise<readonly MovedPort[]>;
+  /** Lets them name it; what Neutron refuses is said, and keeps no machine. */
+  readonly change: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<void>;
+  /** Lets them be as they were. @returns what stays, and why */
+  readonly restore: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<readonly string[]>;
 }
 
 interface LegacyPosition extends Position {
@@ -80,6 +77,7 @@ export interface LegacyHands {
   ) => Promise<LegacyPosition | string>;
   /** Null where no tree of the new host was given. */
   readonly files: LegacyFiles | null;
+  readonly ports: LegacyPorts;
   /** Takes boot files back from the tree the journal names. @returns what stayed, and why */
   readonly removeFiles: (root: string, steps: readonly BootStep[]) => Promise<readonly string[]>;
   /** Hears of a machine that came to its new host, before its end is recorded. */
@@ -112,8 +110,9 @@ function partOf(
         const seen = now[at];
         if (seen === undefined) throw new Error(`nobody looked at ${machine.id}`);
         const position = positionOf(wayOf(machine), seen);
-        // Its rows may be back and its boot files there still: their removal comes last.
-        return position.is === "after" && isBack(wayOf(machine)) && machine.files !== null
+        // Its rows may be back, and its boot files and ports not: they come last.
+        const more = machine.files !== null || machine.ports.length > 0;
+        return position.is === "after" && isBack(wayOf(machine)) && more
           ? { ...position, is: "before" }
           : position;
       });
@@ -175,6 +174,8 @@ async function drive(
     await between("legacy.claimed");
     if (!back && move.boots) await build(hands, move, begin);
     await between("legacy.built");
+    if (!back && move.boots) await rehome(hands, move, begin);
+    await between("legacy.ported");
     await serve(hands, way, machine, { now: await look(), begin });
     await between("legacy.served");
     if (node.task_state === MIGRATING && !(await hands.release(node, way.ends)))
@@ -196,7 +197,16 @@ function lostClaim({ id }: LegacyMove, goal: string): string {
 /** Why its boot files cannot be made, before anything of it is changed. */
 async function bootFault({ files }: LegacyHands, move: LegacyMove): Promise<string | null> {
   if (files === null) return "its boot files are to be made: give --tftp-root";
-  return (await files.look(move)).why;
+  const look = await files.look(move);
+  return look.why ?? files.bring(look);
+}
+
+/** Ports are told of their new host once its files are there, and the journal of what they said before. */
+async function rehome({ ports }: LegacyHands, move: LegacyMove, begin: Begin): Promise<void> {
+  const moved = await ports.look(move);
+  if (moved.length === 0) return;
+  await begin({ move: moveJson(move), ports: moved as readonly object[] as Json });
+  await ports.change(move, moved);
 }
 
 async function build({ files }: LegacyHands, move: LegacyMove, begin: Begin): Promise<void> {
@@ -208,13 +218,14 @@ async function build({ files }: LegacyHands, move: LegacyMove, begin: Begin): Pr
   );
 }
 
-/** The end of its way back: what booted it here is removed. */
+/** The end of its way back: its ports are as they were, and what booted it here is removed. */
 async function ended(
-  { removeFiles }: LegacyHands,
-  { files }: LegacyMachine,
+  { removeFiles, ports }: LegacyHands,
+  { files, move, ports: moved }: LegacyMachine,
   goal: string,
 ): Promise<LegacyPosition> {
-  const left = files === null ? [] : await removeFiles(files.root, files.steps);
+  const still = moved.length === 0 ? [] : await ports.restore(move, moved);
+  const left = [...still, ...(files === null ? [] : await removeFiles(files.root, files.steps))];
   return left.length === 0
     ? { is: "after", why: null }
     : { is: "other", why: `it is ${goal}'s again; ${left.join("; ")}` };
@@ -316,72 +327,4 @@ async function write(nova: LegacyHands["nova"], steps: readonly NovaStep[]): Pro
     precondition: () => Promise.resolve(),
     observed: () => Promise.resolve(),
   });
-}
-
-function moveJson(move: LegacyMove): JsonObject {
-  return { ...move, tenant: move.tenant === null ? null : { ...move.tenant } };
-}
-
-/** Machines that were begun, last first: the journal alone says what each was before. @throws MigrationError N2I-E112 */
-export function begunMachines(ours: ReadonlyMap<string, Begun>): readonly LegacyMachine[] {
-  return [...ours].map(([id, begun]) => machineOf(id, begun)).toReversed();
-}
-
-function machineOf(id: string, { observed }: Begun): LegacyMachine {
-  const place = `journal, move of ${id}`;
-  // The oldest: what a later start saw may be its own doing.
-  const [first] = observed;
-  if (!isObject(first?.move)) throw malformed(place, "move");
-  const computes = observed.findLast((one) => Array.isArray(one.computes))?.computes ?? [];
-  const built = observed.filter((one) => "steps" in one);
-  const tree = built.at(-1)?.tree;
-  if (built.length > 0 && typeof tree !== "string") throw malformed(place, "tree");
-  return {
-    ...{ id, move: parseMove(first.move, place), computes: stepsIn(computes, place) },
-    files:
-      typeof tree === "string"
-        ? { root: tree, steps: stepsOf(id, { observed: built, open: false }) }
-        : null,
-  };
-}
-
-function parseMove(line: JsonObject, place: string): LegacyMove {
-  const { text, number } = fields(line, place);
-  const { tenant } = line;
-  return {
-    ...{ id: number("id"), uuid: text("uuid"), from: text("from"), to: text("to") },
-    ...{ epoch: number("epoch"), begun: line.begun === true },
-    ...{ before: orNone(line, "before", place), after: orNone(line, "after", place) },
-    tenant: isObject(tenant) ? parseTenant(tenant, place) : null,
-    boots: line.boots === true,
-  };
-}
-
-function parseTenant(line: JsonObject, place: string): LegacyTenantMove {
-  const { text, number } = fields(line, `${place} tenant`);
-  return {
-    ...{ id: number("id"), uuid: text("uuid"), node: text("node"), host: text("host") },
-    ...{ locked: line.locked === true, task_state: orNone(line, "task_state", place) },
-    ...{ before: orNone(line, "before", place), after: orNone(line, "after", place) },
-  };
-}
-
-function orNone(line: JsonObject, name: string, place: string): string | null {
-  const value = line[name];
-  if (value === null || typeof value === "string") return value;
-  throw malformed(place, name);
-}
-
-/** Steps on compute nodes alone: the way back of a move writes nothing else of a journal. */
-function stepsIn(value: Json, place: string): readonly NovaStep[] {
-  if (!Array.isArray(value)) throw malformed(place, "computes");
-  const steps = value as readonly Json[];
-  for (const step of steps) {
-    if (!isObject(step) || step.table !== "compute_nodes" || !isObject(step.key))
-      throw malformed(place, "computes");
-    if (!isObject(step.before) || !isObject(step.after)) throw malformed(place, "computes");
-    fields(step.key, place).number("id");
-    fields(step, place).text("id");
-  }
-  return steps as readonly object[] as readonly NovaStep[]; // looked at
 }

@@ -6,7 +6,7 @@ import { MOVES, type MoveManifest, type PlannedMove } from "../model/host-move.t
 import { type Entry, plansOf } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import { HOST_PARTS } from "../parts/host-move.ts";
-import { LEGACY } from "../parts/legacy-move.ts";
+import { LEGACY } from "../parts/legacy-begun.ts";
 import { managesNodes } from "./manage-run.ts";
 import { switchesOver } from "./switchover-run.ts";
 

@@ -30,13 +30,14 @@ export type HostPlace = Awaited<ReturnType<typeof openHostPlace>>;
 /**
  * Opens Nova, and its API's database and Ironic where they are given.
  *
+ * @param asksIronic false where a login is for other services: its machines are none of Ironic's
  * @throws MigrationError N2I-E206 with the GRANTs that are missing, before anything is written, N2I-E202
  *   and N2I-E203 for a database that is another than its option says
  */
 export async function openHostPlace(
   words: HostPlaces,
   keep: Keep,
-  { readOnly }: { readonly readOnly: boolean },
+  { readOnly, asksIronic = true }: { readonly readOnly: boolean; readonly asksIronic?: boolean },
   say: (text: string) => void,
 ) {
   const { novaDb, novaApiDb } = words;
@@ -57,7 +58,7 @@ export async function openHostPlace(
     ...{ database, identity },
     world: () => readMoveWorld(database, identity, api),
     machines: () => openMachines(database),
-    tenants: await openTenantsOf(words, keep, say),
+    tenants: asksIronic ? await openTenantsOf(words, keep, say) : null,
   };
 }
 

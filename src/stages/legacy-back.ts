@@ -6,7 +6,7 @@ import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { UndoPreview } from "../model/preview.ts";
-import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-move.ts";
+import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-begun.ts";
 import { closing } from "./databases.ts";
 import { presentMoves } from "./host-files.ts";
 import { liftByHand } from "./legacy-fence.ts";

@@ -1,23 +1,45 @@
 import { legacyConfig, PXE_APPEND } from "../core/boot/legacy.ts";
 import { readOsloFiles } from "../edge/config/oslo.ts";
+import { tableNames } from "../edge/database/identity.ts";
 import type { Database } from "../edge/database/open.ts";
 import { readBootFacts } from "../edge/leases/boot.ts";
+import { SPECS } from "../edge/nova-write/legacy.ts";
 import { inspect } from "../edge/tftp/safe-fs.ts";
 import { openTrees } from "../edge/tftp/tree.ts";
 import { MigrationError } from "../model/error.ts";
 import { type Finding, finding, findingIf } from "../model/finding.ts";
 import { isUuid } from "../model/uuid.ts";
-import { buildBoot, type LegacyTrees, type LookedBoot, lookAtBoot } from "../parts/legacy-boot.ts";
+import {
+  bringImages,
+  buildBoot,
+  type LegacyTrees,
+  type LookedBoot,
+  lookAtBoot,
+} from "../parts/legacy-boot.ts";
 import type { LegacyFiles } from "../parts/legacy-move.ts";
+import { type RestOptions, saysCloud } from "./cloud.ts";
+import type { Keep } from "./databases.ts";
 import { failpoint } from "./failpoint.ts";
+import { mayRead } from "./host-rights.ts";
+import { type BootImages, openBootImages } from "./legacy-images.ts";
 
 /** What says where boot files go, and where they come from. */
-export interface BootPlaces {
+export interface BootPlaces extends RestOptions {
   readonly tftpRoot?: string;
   readonly tftpFrom?: readonly string[];
   /** `NODE=UUID`. */
   readonly rootUuid?: readonly string[];
   readonly novaConf?: string;
+  /** Address that machines boot from on this host. */
+  readonly myIp?: string;
+}
+
+/** What boot files are read and made with. */
+interface BootAround {
+  readonly leases: Database;
+  readonly nova: Database;
+  readonly keep: Keep;
+  readonly say: (text: string) => void;
 }
 
 /** A machine with a tenant that is to boot. */
@@ -39,12 +61,15 @@ export interface Boots {
   readonly shared: () => Promise<readonly Finding[]>;
   /** Null without --tftp-root. */
   readonly files: LegacyFiles | null;
+  /** Removes what was fetched for machines. */
+  readonly tidy: () => Promise<void>;
+  /** Address that machines boot from on this host, as it was said; null where nobody did. */
+  readonly myIp: string | null;
 }
 
-/** @throws MigrationError N2I-E100, N2I-E410 */
-export async function openBoots(words: BootPlaces, leases: Database): Promise<Boots> {
+/** @throws MigrationError N2I-E100, N2I-E106, N2I-E206, N2I-E410 */
+export async function openBoots(words: BootPlaces, around: BootAround): Promise<Boots> {
   const { tftpRoot, tftpFrom = [], novaConf } = words;
-  const roots = rootsOf(words.rootUuid ?? []);
   const conf = novaConf === undefined ? null : await readOsloFiles(novaConf.split(","), {});
   const said = (key: string): string | null => conf?.get("baremetal", key) || null;
   const [tree] = tftpRoot === undefined ? [] : await openTrees([`*=${tftpRoot}`], "--tftp-root");
@@ -52,28 +77,8 @@ export async function openBoots(words: BootPlaces, leases: Database): Promise<Bo
   const tilera = /tilera/i.test(said("driver") ?? "");
   const trees =
     tree === undefined ? null : { tree, from, served: servedAs(said("tftp_root") ?? tree.root) };
-  const looked = async (
-    machines: readonly BootMachine[],
-    at: LegacyTrees,
-  ): Promise<ReadonlyMap<number, LookedBoot>> => {
-    const facts = await readBootFacts(leases, machines);
-    const all = machines.map(async ({ id, uuid, instance, hosts }) => {
-      const { macs = [], key = null, root_uuid = null } = facts.get(id) ?? {};
-      const look = await lookAtBoot(at, {
-        ...{ instance: instance.toLowerCase(), macs, hosts },
-        root_uuid: roots.get(uuid.toLowerCase()) ?? root_uuid,
-        render: (root) =>
-          key === null
-            ? null
-            : legacyConfig({
-                ...{ instance: instance.toLowerCase(), served: at.served, root_uuid: root },
-                ...{ deployment: id, key, append: said("pxe_append_params") ?? PXE_APPEND },
-              }),
-      });
-      return [id, look] as const;
-    });
-    return new Map(await Promise.all(all));
-  };
+  const images = trees === null ? null : await imagesFor(words, around, said, trees.tree.root);
+  const looked = lookingAt(words, around.leases, said, images);
   return {
     async findings(machines) {
       const looks = trees === null ? null : await looked(machines, trees);
@@ -98,20 +103,82 @@ export async function openBoots(words: BootPlaces, leases: Database): Promise<Bo
       const { kind } = await inspect(tree.root, "pxelinux.0");
       return findingIf(kind === "absent", "N2I-D289", tree.root, "pxelinux.0 is not there");
     },
-    files:
-      trees === null
-        ? null
-        : {
-            root: trees.tree.root,
-            async look({ id, uuid, from: old, tenant }) {
-              const { uuid: instance = "", host = old } = tenant ?? {};
-              const machine = { id, uuid, instance, hosts: [old, host] };
-              const look = (await looked([machine], trees)).get(id);
-              if (look === undefined) throw new Error(`nobody looked at ${uuid}`);
-              return look;
-            },
-            build: (look, begin) => buildBoot(trees.tree, look, begin, failpoint),
-          },
+    files: trees === null ? null : filesIn(trees, looked, images),
+    tidy: async () => images?.tidy(),
+    myIp: words.myIp ?? (conf?.get("DEFAULT", "my_ip") || null),
+  };
+}
+
+/** Glance, where a login to it is said. @throws MigrationError N2I-E206 */
+async function imagesFor(
+  words: BootPlaces,
+  { nova, keep, say }: BootAround,
+  said: Said,
+  root: string,
+): Promise<BootImages | null> {
+  if (!saysCloud(words)) return null;
+  if ((await tableNames(nova)).has(SPECS)) await mayRead(nova, [SPECS]);
+  return openBootImages(words, { nova, said, root, keep, say });
+}
+
+/** What [baremetal] of the host's nova.conf says. */
+type Said = (key: string) => string | null;
+
+/** Looks what the tree lacks of machines, by bm_nodes.id. */
+type Looked = (
+  machines: readonly BootMachine[],
+  at: LegacyTrees,
+) => Promise<ReadonlyMap<number, LookedBoot>>;
+
+function lookingAt(
+  words: BootPlaces,
+  leases: Database,
+  said: Said,
+  images: BootImages | null,
+): Looked {
+  const roots = rootsOf(words.rootUuid ?? []);
+  return async (machines, at) => {
+    const facts = await readBootFacts(leases, machines);
+    const known = await images?.of(machines, facts);
+    const all = machines.map(async ({ id, uuid, instance, hosts }) => {
+      const { macs = [], key = null, root_uuid = null } = facts.get(id) ?? {};
+      const look = await lookAtBoot(at, {
+        ...{ instance: instance.toLowerCase(), macs, hosts, images: known?.get(id) ?? new Map() },
+        root_uuid: roots.get(uuid.toLowerCase()) ?? root_uuid,
+        render: (root) =>
+          key === null
+            ? null
+            : legacyConfig({
+                ...{ instance: instance.toLowerCase(), served: at.served, root_uuid: root },
+                ...{ deployment: id, key, append: said("pxe_append_params") ?? PXE_APPEND },
+              }),
+      });
+      return [id, look] as const;
+    });
+    return new Map(await Promise.all(all));
+  };
+}
+
+function filesIn(trees: LegacyTrees, looked: Looked, images: BootImages | null): LegacyFiles {
+  const fetch: BootImages["fetch"] = (image) => {
+    if (images === null) throw new Error(`nobody asked Glance for ${image.id}`);
+    return images.fetch(image);
+  };
+  return {
+    root: trees.tree.root,
+    async look({ id, uuid, from: old, tenant }) {
+      const { uuid: instance = "", host = old } = tenant ?? {};
+      const machine = { id, uuid, instance, hosts: [old, host] };
+      const look = (await looked([machine], trees)).get(id);
+      if (look === undefined) throw new Error(`nobody looked at ${uuid}`);
+      return look;
+    },
+    bring: (look) =>
+      bringImages(look, fetch).catch((cause: unknown) => {
+        if (cause instanceof MigrationError) return cause.message;
+        throw cause;
+      }),
+    build: (look, begin) => buildBoot(trees.tree, look, { begin, pause: failpoint, fetch }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { begunIn } from "../engine/begun.ts";
 import type { Entry } from "../model/journal.ts";
-import { begunMachines, LEGACY } from "../parts/legacy-move.ts";
+import { begunMachines, LEGACY } from "../parts/legacy-begun.ts";
 
 /** Journal's name of hosts that a person said are dead, with the fence of their lease where they have one. */
 export const FENCED = "host-lease-fence";

@@ -2,7 +2,7 @@ import type { ComputeHost, LeftHost } from "../model/host-move.ts";
 import type { Entry } from "../model/journal.ts";
 import { isObject } from "../model/json.ts";
 import type { Lease } from "../model/leases.ts";
-import { LEGACY } from "../parts/legacy-move.ts";
+import { LEGACY } from "../parts/legacy-begun.ts";
 import type { MovePlan } from "./host-files.ts";
 
 /**

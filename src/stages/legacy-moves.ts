@@ -15,13 +15,9 @@ import type { LegacyMove } from "../model/legacy-move.ts";
 import type { NovaTarget } from "../model/nova-plan.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { isUuid } from "../model/uuid.ts";
+import type { LegacyMachine } from "../parts/legacy-begun.ts";
 import { removeBoot } from "../parts/legacy-boot.ts";
-import {
-  type LegacyHands,
-  type LegacyMachine,
-  legacyBackPart,
-  legacyPart,
-} from "../parts/legacy-move.ts";
+import { type LegacyHands, legacyBackPart, legacyPart } from "../parts/legacy-move.ts";
 import { failpoint } from "./failpoint.ts";
 import type { MovePlan } from "./host-files.ts";
 import { checkSource, type LegacyPlace, servicesOf } from "./legacy-place.ts";
@@ -144,6 +140,7 @@ export async function withLegacy<T>(
       return work({ session, hands, target });
     });
   } finally {
+    await place.boots.tidy();
     await locks.release();
   }
 }
@@ -166,6 +163,7 @@ function handsOf(
   const quiet = silent === undefined ? {} : { silent };
   return {
     ...{ nova, came, look: place.look, services: servicesOf(place), files: place.boots.files },
+    ports: place.ports,
     removeFiles: (root, steps) => removeBoot(root, steps, failpoint),
     claim: (seen, to, prev) =>
       claimNode(leases, seen, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),
@@ -277,7 +275,7 @@ export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly 
   for await (const batch of lines())
     yield batch.flatMap(({ uuid, verdict, legacy }) =>
       verdict === "move" && legacy !== undefined
-        ? [{ id: uuid, move: legacy, computes: [], files: null }]
+        ? [{ id: uuid, move: legacy, computes: [], files: null, ports: [] }]
         : [],
     );
 }

@@ -16,11 +16,13 @@ import type { ServerIdentity } from "../model/artefact.ts";
 import { differences, type Privileges, type Verb } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { LegacyMove } from "../model/legacy-move.ts";
+import type { RestOptions } from "./cloud.ts";
 import { type Keep, openRole } from "./databases.ts";
 import { withEarlier } from "./given-file.ts";
 import { needRights } from "./host-rights.ts";
 import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
 import { type BootPlaces, type Boots, openBoots } from "./legacy-boots.ts";
+import { openPorts, type Ports } from "./legacy-ports.ts";
 
 /** Where everything is that a move of machines of nova-baremetal looks at. */
 export interface LegacyPlaces extends HostPlaces, BootPlaces {
@@ -39,6 +41,7 @@ export interface LegacyPlace extends HostPlace {
   readonly lookAt: (nodes: readonly string[]) => Promise<LegacyPlace["look"]>;
   /** Boot files of this host. */
   readonly boots: Boots;
+  readonly ports: Ports;
   readonly networks: (hosts: readonly string[]) => Promise<readonly string[]>;
 }
 
@@ -57,18 +60,21 @@ export async function openLegacyPlace(
   if (novaBmDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-bm-db");
   const { novaDb, novaApiDb } = words;
   // Machines of nova-baremetal are none of Ironic's.
-  const nova = await openHostPlace(given({ novaDb, novaApiDb }), keep, { readOnly }, say);
+  const how = { readOnly, asksIronic: false };
+  const nova = await openHostPlace(given({ novaDb, novaApiDb }), keep, how, say);
   await needLegacyColumns(nova.database);
   const leases = keep(await openRole("nova-bm-db", novaBmDb, { readOnly, autocommit: !readOnly }));
   await readSchema(leases);
   await needLeases(leases);
   await needRights(leases, rights(readOnly));
   await needRights(nova.database, new Map([["block_device_mapping", SELECT]]));
+  const boots = await openBoots(words, { leases, nova: nova.database, keep, say });
   return {
     ...{ ...nova, leases, source: await identify(leases) },
     look: await looking(nova.database, leases),
     lookAt: (nodes) => looking(nova.database, leases, nodes),
-    boots: await openBoots(words, leases),
+    boots,
+    ports: openPorts(words, { leases, keep, say, myIp: boots.myIp }),
     networks: (hosts) => networkHosts(nova.database, hosts),
   };
 }
@@ -86,13 +92,16 @@ export async function openLegacyOf(
   how: { readonly readOnly: boolean },
   say: (text: string) => void,
 ): Promise<LegacyPlace> {
-  const { novaBmDb, novaDb, novaApiDb } = await legacyWords(run, words);
-  return openLegacyPlace(given({ novaBmDb, novaDb, novaApiDb }), keep, how, say);
+  const { novaBmDb, novaDb, novaApiDb, myIp, ...said } = await legacyWords(run, words);
+  const { osCloud, osCacert, insecure, apiTimeout } = said;
+  const login = { osCloud, osCacert, insecure, apiTimeout };
+  return openLegacyPlace(given({ novaBmDb, novaDb, novaApiDb, myIp, ...login }), keep, how, say);
 }
 
-type Databases = Pick<LegacyPlaces, "novaBmDb" | "novaDb" | "novaApiDb">;
+type Said = Pick<LegacyPlaces, "novaBmDb" | "novaDb" | "novaApiDb" | "myIp" | keyof Login>;
+type Login = Pick<RestOptions, "osCloud" | "osCacert" | "insecure" | "apiTimeout">;
 
-function given(places: { readonly [name in keyof Databases]: string | undefined }): Databases {
+function given(places: { readonly [name in keyof Said]?: Said[name] | undefined }): Said {
   return Object.fromEntries(Object.entries(places).filter(([, place]) => place !== undefined));
 }
 

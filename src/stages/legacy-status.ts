@@ -1,7 +1,7 @@
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Entry } from "../model/journal.ts";
-import { LEGACY } from "../parts/legacy-move.ts";
+import { LEGACY } from "../parts/legacy-begun.ts";
 import type { MovePlan } from "./host-files.ts";
 import { hasLifted, takenByHand } from "./legacy-journal.ts";
 import { nextCommand } from "./next.ts";

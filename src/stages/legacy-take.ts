@@ -8,7 +8,7 @@ import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { LegacyMove, LegacyNode } from "../model/legacy-move.ts";
 import { listed, NAMED } from "../model/text.ts";
-import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-move.ts";
+import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-begun.ts";
 import type { Taken } from "./agent-round.ts";
 import { openMovePlan } from "./host-files.ts";
 import { performLegacy } from "./legacy-move.ts";

@@ -3,12 +3,15 @@ import { isOthers, type LegacyNow, standing, wayThere } from "../core/hosts/lega
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { holderText, type LockState, takenLocks } from "../edge/leases/locks.ts";
+import type { PlacedPort } from "../edge/neutron/place.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import { type LegacyMove, MIGRATING } from "../model/legacy-move.ts";
+import type { PortPlace } from "../model/port-place.ts";
 import type { MovePlan } from "./host-files.ts";
 import { stillMoved } from "./legacy-back.ts";
 import { machinesOf } from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
+import type { Ports } from "./legacy-ports.ts";
 
 /** Machines that are looked at together. */
 const PAGE = 100;
@@ -16,15 +19,15 @@ const PAGE = 100;
 /** Compares both databases with what was to become of each machine of a run. */
 export async function* judgeLegacy(
   run: RunFolder,
-  { look, leases }: LegacyPlace,
+  { look, leases, ports }: LegacyPlace,
   plan: MovePlan,
 ): AsyncGenerator<RowVerdict> {
   const { entries } = await readJournal(run);
   const begun = stillMoved(entries);
-  const own = new Set(begun.map(({ move }) => move.uuid));
+  const held = new Set(begun.map(({ move }) => move.uuid));
   /** Of a host that died others take what they are first at; whoever was asked for a move wants it where it was to be. */
   const isGivenUp = (move: LegacyMove, { node }: LegacyNow): boolean =>
-    plan.manifest.mode === "takeover" && !own.has(move.uuid) && isOthers(move, node);
+    plan.manifest.mode === "takeover" && !held.has(move.uuid) && isOthers(move, node);
   const moves = new Map<string, LegacyMove>();
   for await (const some of machinesOf(plan)) for (const { id, move } of some) moves.set(id, move);
   // What each was before, its first start says.
@@ -33,15 +36,59 @@ export async function* judgeLegacy(
   for (let at = 0; at < all.length; at += PAGE) {
     const some = all.slice(at, at + PAGE);
     const now = await look(some);
+    const own = await judgePorts(ports, some);
     const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
     for (const [index, move] of some.entries()) {
       const seen = now[index];
       const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
       if (seen === undefined) continue;
       if (isGivenUp(move, seen)) yield* judgeOthers(move, seen);
-      else yield* judgeMachine(move, seen, lock);
+      else {
+        yield* judgeMachine(move, seen, lock);
+        yield* own.get(move.id) ?? [];
+      }
     }
   }
+}
+
+/** What Neutron's ports say of who boots each, by bm_nodes.id; nothing without a login. */
+async function judgePorts(
+  ports: Ports,
+  moves: readonly LegacyMove[],
+): Promise<ReadonlyMap<number, readonly RowVerdict[]>> {
+  const own = await ports.of(moves);
+  const all = [...own.values()].flat();
+  const placed = all.length === 0 ? null : await ports.placed(all);
+  if (placed === null) return new Map();
+  const judged = moves.map(async (move) => {
+    const { id, to, tenant } = move;
+    const wanted = await ports.wanted(to);
+    const rows = (own.get(id) ?? []).map((vif) => {
+      const now = placed.get(vif);
+      return rowOf(move)(
+        `port:${vif}`,
+        portFault(now, wanted ?? { host: to, options: null }, tenant),
+      );
+    });
+    return [id, rows] as const;
+  });
+  return new Map(await Promise.all(judged));
+}
+
+function portFault(
+  now: PlacedPort | undefined,
+  { host, options }: Pick<PortPlace, "host"> & { readonly options: PortPlace["options"] | null },
+  tenant: LegacyMove["tenant"],
+): string | null {
+  if (now === undefined) return "it is not in Neutron, or this login does not see its host";
+  if (!same(now.device_id, tenant?.uuid ?? null))
+    return `it belongs to ${now.device_id || "nobody"}`;
+  if (now.host !== host) return `binding:host_id is ${now.host}, and was to be ${host}`;
+  const [name, value] =
+    Object.entries(options ?? {}).find(([name, value]) => now.options[name] !== value) ?? [];
+  return name === undefined
+    ? null
+    : `DHCP option ${name} is ${now.options[name] ?? "not there"}, and was to be ${value}`;
 }
 
 type Judged = (resource: string, reason: string | null) => RowVerdict;

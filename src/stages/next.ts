@@ -83,7 +83,7 @@ export const KEPT = {
   host: [
     ...["nova-bm-db", "nova-db", "nova-api-db", "ironic-db", "ironic-url", "os-cloud"],
     ...["os-cacert", "insecure", "api-timeout", "rabbit-url", "nova-conf", "tftp-root"],
-    ...["tftp-from", "root-uuid"],
+    ...["tftp-from", "root-uuid", "my-ip"],
   ],
   node: [
     ...["ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout", "in-flight"],

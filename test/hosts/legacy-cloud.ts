@@ -23,6 +23,8 @@ interface Wanted {
   /** Machines of A: those with an odd number have a tenant. */
   readonly machines?: number;
   readonly services?: { readonly [host: string]: CaseRow };
+  /** What commands have besides: how they log in. */
+  readonly env?: { readonly [name: string]: string };
 }
 
 /** What both databases say of each machine, and of what else a move must leave alone. */
@@ -52,7 +54,7 @@ export interface LegacyCloud {
 /** nova-baremetal of Juno: A is dead, B and C report; nova_bm is extended. */
 export async function legacyCloud(
   t: TestContext,
-  { engine = "sqlite", machines = 4, services = {} }: Wanted = {},
+  { engine = "sqlite", machines = 4, services = {}, env = {} }: Wanted = {},
 ): Promise<LegacyCloud | null> {
   const made = { bm: await withDatabase(engine, t), nova: await withDatabase(engine, t) };
   if (made.bm === null || made.nova === null) return null;
@@ -120,10 +122,11 @@ export async function legacyCloud(
         const living = nova.db("services").whereNot({ host: "A" });
         await living.update({ updated_at: ago(-AHEAD) });
       }
-      return run([
+      const words = [
         ...[...said, ...(said.includes("--run") ? [] : own)],
         ...(said[0] === "host" ? places : places.slice(2)),
-      ]);
+      ];
+      return run(words, { env });
     },
     rows: () => rowsOf(bm.db, nova.db),
     dump: async () => JSON.stringify([await dumped(bm.db, BM), await dumped(nova.db, NOVA)]),

@@ -1,5 +1,5 @@
 import type { LegacyMove } from "../../src/model/legacy-move.ts";
-import { begunMachines } from "../../src/parts/legacy-move.ts";
+import { begunMachines } from "../../src/parts/legacy-begun.ts";
 import type { BootPlaces } from "../../src/stages/legacy-boots.ts";
 import {
   checkAny,
@@ -21,7 +21,7 @@ interface Dying {
 }
 
 export async function* once(moves: readonly LegacyMove[]) {
-  yield moves.map((move) => ({ id: move.uuid, move, computes: [], files: null }));
+  yield moves.map((move) => ({ id: move.uuid, move, computes: [], files: null, ports: [] }));
 }
 
 interface Doing {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { MigrationError } from "../../src/model/error.ts";
 import type { Entry } from "../../src/model/journal.ts";
-import { LEGACY } from "../../src/parts/legacy-move.ts";
+import { LEGACY } from "../../src/parts/legacy-begun.ts";
 import { hasLifted } from "../../src/stages/legacy-journal.ts";
 import { withLegacy } from "../../src/stages/legacy-moves.ts";
 import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";

@@ -69,7 +69,7 @@ export async function novaScene(t: TestContext): Promise<NovaScene | null> {
       power_state === "power on" && provision_state === "active";
     return nodes.length === MACHINES && nodes.every(runs) ? null : JSON.stringify(nodes);
   });
-  const compute = computeOf(stack, "bm-1", NOVA_SYNC);
+  const compute = computeOf(stack, "bm-1", { sync: NOVA_SYNC });
   ends.push(compute.stop);
   await compute.start();
   await until("Placement has every machine", 90, async () => {

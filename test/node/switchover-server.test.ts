@@ -67,7 +67,7 @@ async function scene(t: TestContext): Promise<Scene | null> {
   const waiting = waitingIn(db(ironic.database));
   const agents = await startAgents(ironic.url, machinesOf(sim, NODES), waiting);
   ends.push(agents.stop);
-  const compute = computeOf(stack, "bm-1", NOVA_SYNC);
+  const compute = computeOf(stack, "bm-1", { sync: NOVA_SYNC });
   ends.push(compute.stop);
   await compute.start();
   await until("Placement has both machines", 90, async () => {

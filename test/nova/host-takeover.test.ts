@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { until } from "../../grenade/lib/wait.ts";
-import { type Ran, run } from "../hostile/cli.ts";
+import { ended, owners, servers, tool } from "./host-tool.ts";
+import { takenOverLegacy } from "./legacy-takeover.ts";
 import {
   asked,
   type Compute,
@@ -13,7 +14,6 @@ import {
   keepLogs,
   looked,
   switched,
-  type Tenant,
   type TwoComputes,
   tracked,
   twoComputes,
@@ -41,63 +41,14 @@ test("two nova-computes of a real cloud, one of which dies", async (t) => {
   await step("a server boots on an idle machine that was moved", () => boots(cloud));
   await step("a host is killed, and its machines taken over", () => killed(cloud));
   await step("a host stands still, and comes back", () => stopped(cloud));
+  await step("a host of nova-baremetal is killed, and its machines taken over", (own) =>
+    takenOverLegacy(cloud, own),
+  );
 });
-
-/** The tool on this cloud, in a run of its own. */
-function tool({ url, stack, folder }: TwoComputes, name: string) {
-  const at = (file: string, text: string): string => {
-    writeFileSync(join(folder, file), text, { mode: 0o600 });
-    return `file:${join(folder, file)}`;
-  };
-  const nova = ["--nova-db", at("nova", url)];
-  const own = ["--run", join(folder, name), ...nova];
-  const rabbit = ["--rabbit-url", at("rabbit", stack.broker.management ?? "")];
-  const down = ["--service-down-time", String(DOWN_SECONDS)];
-  return {
-    rabbit,
-    list: () => run(["host", "list", ...nova, "-f", "json"]),
-    host: (command: string, ...words: readonly string[]) =>
-      run(["host", command, ...own, ...(/^(plan|takeover)$/.test(command) ? down : []), ...words]),
-    verify: () => run(["verify", ...own, ...rabbit]),
-    back: () => run(["rollback", ...own, "--all", "--yes"]),
-  };
-}
-
-function ended(ran: Ran, status: number, ...saying: readonly (RegExp | string)[]): Ran {
-  const all = `${ran.out}${ran.err}`;
-  assert.equal(ran.status, status, all);
-  for (const words of saying)
-    if (typeof words === "string") assert.ok(all.includes(words), `${words}\n${all}`);
-    else assert.match(all, words);
-  return ran;
-}
 
 async function forcedDown({ stack, nova }: TwoComputes, host: string, forced_down: boolean) {
   const { uuid } = await nova("services").where({ host, deleted: 0 }).first("uuid");
   await stack.asks("nova", "PUT", `/os-services/${uuid}`, { forced_down });
-}
-
-async function servers({ nova }: TwoComputes, tenants: readonly Tenant[]) {
-  const rows: readonly { uuid: string; host: string; node: string; launched_on: string }[] =
-    await nova("instances")
-      .whereIn(
-        "uuid",
-        tenants.map(({ server }) => server),
-      )
-      .select("uuid", "host", "node", "launched_on", "task_state", "vm_state");
-  return tenants.map(({ server }) => rows.find(({ uuid }) => uuid === server));
-}
-
-/** Whose the tenants' machines are by both of Nova's tables. */
-async function owners(cloud: TwoComputes, tenants: readonly Tenant[] = cloud.tenants) {
-  const rows = await servers(cloud, tenants);
-  const nodes: readonly { host: string; hypervisor_hostname: string }[] = await cloud
-    .nova("compute_nodes")
-    .where({ deleted: 0 });
-  return tenants.map(({ node }, at) => [
-    rows[at]?.host,
-    nodes.filter(({ hypervisor_hostname }) => hypervisor_hostname === node).map(({ host }) => host),
-  ]);
 }
 
 function all(cloud: TwoComputes, host: string) {

@@ -50,6 +50,9 @@ export interface TwoComputes {
   readonly idle: readonly string[];
   /** What BMCs were told that switches, since this was asked last: `tenant-0 power 0`. */
   readonly told: () => readonly string[];
+  /** What servers boot from and are in, and Glance's ids of what deployed machines of nova-baremetal. */
+  readonly images: { readonly tenant: string; readonly old: readonly [string, string] };
+  readonly network: string;
   /** Boots a server through Nova's scheduler, on this machine. */
   readonly boot: (name: string, node: string) => Promise<Tenant>;
   /** The tool's own user: reads nova, and changes what it says it needs. */
@@ -94,7 +97,7 @@ export async function twoComputes(t: TestContext): Promise<TwoComputes | null> {
   await b.start();
   let heard = sim.commands().length;
   return {
-    ...{ stack, nova: stack.db(NOVA_DATABASES.cell), a, b, tenants, boot, folder },
+    ...{ stack, nova: stack.db(NOVA_DATABASES.cell), a, b, tenants, boot, folder, images, network },
     idle: order.slice(TENANTS),
     told: () => {
       const all = sim.commands();
@@ -110,13 +113,25 @@ function nameOf(tenants: readonly Tenant[], node = ""): string {
   return tenants.find((one) => one.node === node)?.name ?? node;
 }
 
-/** @param sync seconds between two looks at power: a pass that begins before a stop is done stops once more, by Nova's own fault */
-export function computeOf(stack: Stack, host: string, sync = 20): Compute {
+/** Another driver than Ironic's: its files, and what nova.conf says of it. */
+interface Driven {
+  readonly driver?: { readonly [file: string]: string };
+  readonly conf?: { readonly [section: string]: { readonly [key: string]: string } };
+  /** Seconds between two looks at power: a pass that begins before a stop is done stops once more, by Nova's own fault. */
+  readonly sync?: number;
+}
+
+export function computeOf(
+  stack: Stack,
+  host: string,
+  { driver, conf: more = {}, sync = 20 }: Driven = {},
+): Compute {
   let running: ReturnType<typeof startCompute> | null = null;
   const conf = stack.nova.computeConf(host, {
+    ...more,
     DEFAULT: {
       ...{ compute_driver: "ironic.IronicDriver", reserved_host_memory_mb: 0 },
-      ...{ sync_power_state_interval: sync, update_resources_interval: 5 },
+      ...{ sync_power_state_interval: sync, update_resources_interval: 5, ...more.DEFAULT },
     },
   });
   const services = () => stack.db(NOVA_DATABASES.cell)("services").where({ host, deleted: 0 });
@@ -125,7 +140,7 @@ export function computeOf(stack: Stack, host: string, sync = 20): Compute {
     host,
     start: async () => {
       const before = await reports();
-      const started = startCompute(conf, null);
+      const started = startCompute(conf, driver ?? null);
       running = started;
       await until(`${host} reports`, 90, async () => {
         if (!started.running()) throw new Error(`${host} ended by itself:\n${started.log()}`);

@@ -8,10 +8,12 @@ import { type LegacyMoveWords, moveLegacy } from "../../stages/legacy-move.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { STOPPED } from "../../stages/pipeline.ts";
 import type { HostArgs } from "../options/host.ts";
+import { checkMode } from "./host-mode.ts";
 import { exitWith, note, printResult, say, sinkOf } from "./shared.ts";
 
 export async function hostMoveCommand(args: HostArgs & LegacyMoveWords): Promise<void> {
   const legacy = await movesLegacy(await openRun(args.run, { create: false }));
+  checkMode("move", legacy);
   endOfMove(args, await (legacy ? moveLegacy : moveHosts)(args, sinkOf(args)));
 }
 

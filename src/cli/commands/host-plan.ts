@@ -6,12 +6,15 @@ import { nextCommand } from "../../stages/next.ts";
 import type { HostArgs } from "../options/host.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "./every-row.ts";
+import { checkMode } from "./host-mode.ts";
 import { printLines, say, sinkOf } from "./shared.ts";
 
 type PlanArgs = HostArgs & LegacyWords;
 
 export async function hostPlanCommand(args: PlanArgs): Promise<void> {
-  const plan = args.novaBmDb === undefined ? planMoves : planLegacy;
+  const legacy = args.novaBmDb !== undefined;
+  checkMode("plan", legacy);
+  const plan = legacy ? planLegacy : planMoves;
   const made = await plan(args, sinkOf({ ...args, format: "table" }));
   await printMoves(args, made);
   say(

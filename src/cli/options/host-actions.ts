@@ -35,6 +35,7 @@ const BOOT = {
   "tftp-root": word("With --nova-bm-db: TFTP tree of this host, which machines go to"),
   "tftp-from": words("HOST=DIR: a copy of the TFTP tree of the host they leave. Repeatable"),
   "root-uuid": words("NODE=UUID: root filesystem of a machine whose boot file is lost. Repeatable"),
+  "my-ip": word("Address of this host that machines boot from: what Neutron's ports are told"),
 };
 const PURGED = {
   "queue-purged": flag("The operator's word that compute.HOST was emptied by hand"),

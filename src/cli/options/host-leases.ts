@@ -36,6 +36,8 @@ const AGENT: OptionTable = {
   ),
   "tftp-from": words("HOST=DIR: a copy of the TFTP tree of another host. Repeatable"),
   ...DOWN,
+  // For Glance's images and Neutron's ports; OS_* say the rest.
+  ...common("os-cloud", "os-cacert", "insecure", "api-timeout"),
 };
 
 export const AGENT_WORDS: readonly string[] = Object.keys(AGENT);

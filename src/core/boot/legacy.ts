@@ -19,6 +19,14 @@ export interface LegacyBoot {
 
 type Seen = Found & { readonly text?: string };
 
+/** What is known of an image besides the tree that is to have it. */
+export interface KnownImage {
+  /** Why it cannot be had; null where it can. */
+  readonly lack: string | null;
+  /** Bytes that Glance says it has; null where nobody asked. */
+  readonly bytes: number | null;
+}
+
 /** A change that is wanted, before digests are known. */
 export type LegacyChange =
   | { readonly path: string; readonly do: "folder" }
@@ -43,20 +51,20 @@ export function legacyPaths({
  * What nova-baremetal's host lacks to boot a machine: its folder, four images, its boot file, and a link
  * for each MAC, which come last. What is there and is another's is never touched.
  *
- * @param has images that can be copied
+ * @param images what is known of each
  * @source facts/systems.md A5; facts/nova-bm.md 3.5
  */
 export function legacyStage(
   boot: LegacyBoot,
   at: ReadonlyMap<string, Seen>,
-  has: ReadonlySet<ImageName>,
+  images: ReadonlyMap<ImageName, KnownImage>,
 ): { readonly changes: readonly LegacyChange[]; readonly why: string | null } {
   const { instance, macs } = boot;
   const found = (path: string): Seen => at.get(path) ?? { kind: "absent" };
   const parts = [
     folder(instance, found(instance)),
     ...IMAGES.map((image) =>
-      file(`${instance}/${image}`, image, found(`${instance}/${image}`), has),
+      file(`${instance}/${image}`, image, found(`${instance}/${image}`), images),
     ),
     config(boot, found(`${instance}/config`)),
     folder("pxelinux.cfg", found("pxelinux.cfg")),
@@ -75,12 +83,19 @@ function folder(path: string, found: Seen): Part {
   return found.kind === "folder" ? null : `${path} is no folder`;
 }
 
-function file(path: string, image: ImageName, found: Seen, has: ReadonlySet<ImageName>): Part {
-  if (found.kind === "file" && found.bytes > 0) return null;
+function file(
+  path: string,
+  image: ImageName,
+  found: Seen,
+  images: ReadonlyMap<ImageName, KnownImage>,
+): Part {
+  const { lack = "nothing given has it", bytes = null } = images.get(image) ?? {};
+  if (found.kind === "file" && found.bytes > 0)
+    return bytes === null || found.bytes === bytes
+      ? null
+      : `${path} is there with ${found.bytes} bytes, and Glance's image has ${bytes}`;
   if (found.kind !== "absent") return `${path} is there, and is no image`;
-  return has.has(image)
-    ? { path, do: "copy", image }
-    : `${path} is not there, and nothing given has it`;
+  return lack === null ? { path, do: "copy", image } : `${path} is not there: ${lack}`;
 }
 
 function config({ instance, text }: LegacyBoot, found: Seen): Part {

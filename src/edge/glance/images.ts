@@ -2,7 +2,8 @@ import { MigrationError } from "../../model/error.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { IMAGE } from "../openstack/kinds.ts";
-import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
+import { askUntilAnswered, isPassing } from "../openstack/passing.ts";
+import { ask, openSession, refusedCall, type ServiceSession } from "../openstack/session.ts";
 
 /** Formats a deploy image may have: Amazon's names of old, or none. @source facts/systems.md R25 */
 const FORMATS = {
@@ -24,6 +25,18 @@ interface Image {
   readonly id: string;
   readonly status: string;
   readonly disk_format: string;
+  /** Bytes; null where it does not say. */
+  readonly size: number | null;
+  readonly digest: GlanceImage["digest"];
+}
+
+/** An image that is whole, by what its bytes are compared with. */
+export interface GlanceImage {
+  readonly id: string;
+  /** Bytes. */
+  readonly size: number;
+  /** In hexadecimal digits; null where Glance keeps none. */
+  readonly digest: { readonly algorithm: string; readonly value: string } | null;
 }
 
 /**
@@ -78,6 +91,23 @@ export interface ImageService {
    * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
    */
   readonly find: (source: string) => Promise<string | null>;
+  /**
+   * Images by their ids, as they are to be on a disk; of others why there is none: it is not active, or not there.
+   *
+   * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
+   */
+  readonly whole: (ids: ReadonlySet<string>) => Promise<ReadonlyMap<string, GlanceImage | string>>;
+  /**
+   * Gives the bytes of an image, in portions.
+   *
+   * @param begin called before each try, of which the first portion is the image's first
+   * @throws MigrationError N2I-E210 to N2I-E212, and what `into` throws
+   */
+  readonly bytes: (
+    id: string,
+    begin: () => Promise<void>,
+    into: (portion: Buffer) => Promise<void>,
+  ) => Promise<void>;
   readonly close: () => void;
 }
 
@@ -89,7 +119,45 @@ export interface ImageService {
  */
 export async function openImages(cloud: Cloud, limit: number): Promise<ImageService> {
   const session = await openSession(cloud, limit, IMAGE);
-  return { find: (source) => found(session, source), close: session.close };
+  return {
+    find: (source) => found(session, source),
+    whole: (ids) => whole(session, ids),
+    bytes: (id, begin, into) => bytesOf(session, id, begin, into),
+    close: session.close,
+  };
+}
+
+async function whole(
+  session: ServiceSession,
+  ids: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, GlanceImage | string>> {
+  const found = new Map<string, GlanceImage | string>();
+  for (const id of ids) {
+    const [one] = ID.test(id) ? await withId(session, id) : [];
+    if (one === undefined) found.set(id, "Glance has no such image");
+    else if (one.status !== "active" || one.size === null)
+      found.set(id, `Glance says it is ${one.status}`);
+    else found.set(id, { id, size: one.size, digest: one.digest });
+  }
+  return found;
+}
+
+async function bytesOf(
+  session: ServiceSession,
+  id: string,
+  begin: () => Promise<void>,
+  into: (portion: Buffer) => Promise<void>,
+): Promise<void> {
+  const path = `/v2/images/${encodeURIComponent(id)}/file`;
+  const fields = { Accept: "application/octet-stream" };
+  const answer = await askUntilAnswered(async () => {
+    await begin();
+    return session.call({ method: "GET", path, into, fields });
+  });
+  if (answer.status === 200) return;
+  if (isPassing(answer))
+    throw new MigrationError("N2I-E210", `${session.url} does not give ${path}: ${answer.fault}`);
+  throw refusedCall(session, `GET ${path}`, answer);
 }
 
 async function found(session: ServiceSession, source: string): Promise<string | null> {
@@ -171,9 +239,19 @@ function noImages({ url }: ServiceSession, why: string): MigrationError {
   });
 }
 
-function imageOf(id: string, { status, disk_format }: JsonObject): Image {
+function imageOf(id: string, body: JsonObject): Image {
+  const { status, disk_format, size } = body;
   return {
-    ...{ id, status: String(status) },
+    ...{ id, status: String(status), digest: digestOf(body) },
     disk_format: typeof disk_format === "string" ? disk_format : "",
+    size: typeof size === "number" ? size : null,
   };
+}
+
+/** What Glance knows its bytes by: MD5 since ever, and besides what its operator chose since Rocky. */
+function digestOf({ checksum, os_hash_algo, os_hash_value }: JsonObject): GlanceImage["digest"] {
+  if (typeof os_hash_algo === "string" && typeof os_hash_value === "string")
+    if (/^sha(?:256|384|512)$/.test(os_hash_algo))
+      return { algorithm: os_hash_algo, value: os_hash_value.toLowerCase() };
+  return typeof checksum === "string" ? { algorithm: "md5", value: checksum.toLowerCase() } : null;
 }

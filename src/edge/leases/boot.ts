@@ -13,6 +13,9 @@ interface BootFacts {
   readonly key: string | null;
   /** As the agent of its host published it; null where nobody did. */
   readonly root_uuid: string | null;
+  /** Glance's ids of its images, likewise. */
+  readonly kernel_id: string | null;
+  readonly ramdisk_id: string | null;
 }
 
 /**
@@ -46,21 +49,24 @@ export async function readBootFacts(
   const keyOf = new Map(keys.map((row) => [row.id, row.deploy_key || null]));
   const records = await read(
     database,
-    { instance_uuid: string, root_uuid: text },
+    { instance_uuid: string, root_uuid: text, kernel_id: text, ramdisk_id: text },
     "bm_boot_records WHERE instance_uuid IN (...)",
     spellings(machines.map(({ instance }) => instance)),
   );
-  const rootOf = new Map(records.map((row) => [row.instance_uuid.toLowerCase(), row.root_uuid]));
+  const published = new Map(records.map((row) => [row.instance_uuid.toLowerCase(), row]));
   return new Map(
     machines.map(({ id, instance }) => {
       const own = byNode.get(id) ?? [];
+      const record = published.get(instance.toLowerCase());
       return [
         id,
         {
           macs: own.map(({ address }) => address),
           vifs: own.flatMap(({ vif_uuid }) => vif_uuid || []),
           key: keyOf.get(id) ?? null,
-          root_uuid: rootOf.get(instance.toLowerCase()) ?? null,
+          root_uuid: record?.root_uuid ?? null,
+          kernel_id: record?.kernel_id || null,
+          ramdisk_id: record?.ramdisk_id || null,
         },
       ];
     }),

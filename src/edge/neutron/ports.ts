@@ -2,10 +2,13 @@ import type { NetworkPort } from "../../model/adoptable.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { NotWritten, PortDevice } from "../../model/manage.ts";
+import type { PortPlace } from "../../model/port-place.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { NETWORK } from "../openstack/kinds.ts";
-import { type Answer, ask, openSession, type ServiceSession } from "../openstack/session.ts";
+import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
+import { type PlacedPort, placed, placedOf } from "./place.ts";
+import { put, whole } from "./port.ts";
 
 /** Neutron, as far as ports go. */
 export interface NetworkService {
@@ -35,6 +38,15 @@ export interface NetworkService {
     fields: JsonObject,
     devices: readonly string[],
   ) => Promise<string | null>;
+  /** Which hosts boot the machines of these ports, by id. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
+  readonly placed: (ids: ReadonlySet<string>) => Promise<ReadonlyMap<string, PlacedPort>>;
+  /**
+   * Lets another host boot it, only while this device has it; what else it has stays.
+   *
+   * @returns null, or why it is refused
+   * @throws MigrationError N2I-E210, N2I-E211
+   */
+  readonly place: (port: string, to: PortPlace, device: string) => Promise<string | null>;
   readonly close: () => void;
 }
 
@@ -48,17 +60,14 @@ export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkS
   const session = await openSession(cloud, limit, NETWORK);
   return {
     url: session.url,
-    ports: (ids) => readPorts(session, ids),
+    ports: (ids) => readPorts(session, ids, FIELDS, portOf),
     bind: (port, from, to) => bind(session, port, from, to),
     whole: (port) => whole(session, port),
     restore: (port, fields, devices) => restore(session, port, fields, devices),
+    placed: (ids) => readPorts(session, ids, PLACE_FIELDS, placedOf),
+    place: (port, to, device) => placed(session, port, to, device),
     close: session.close,
   };
-}
-
-async function whole(session: ServiceSession, id: string): Promise<JsonObject | null> {
-  const { port } = objectOf(await ask(session, `/v2.0/ports/${encodeURIComponent(id)}`));
-  return isObject(port) ? port : null;
 }
 
 async function restore(
@@ -88,41 +97,30 @@ async function restore(
   );
 }
 
-/** One PUT, which Neutron itself refuses where somebody else wrote since the look. */
-async function put(
-  session: ServiceSession,
-  id: string,
-  port: JsonObject,
-  revision: unknown,
-): Promise<Answer> {
-  const answer = await session.call({
-    ...{ method: "PUT", path: `/v2.0/ports/${encodeURIComponent(id)}`, body: { port } },
-    ...(typeof revision === "number" && {
-      fields: { "If-Match": `revision_number=${revision}` },
-    }),
-  });
-  return answer.status === 412 ? { ...answer, status: 409 } : answer;
-}
-
-const FIELDS = ["id", "mac_address", "device_id", "device_owner"]
-  .map((field) => `&fields=${field}`)
-  .join("");
+const FIELDS = fieldsOf("id", "mac_address", "device_id", "device_owner");
+const PLACE_FIELDS = fieldsOf("id", "device_id", "binding:host_id", "extra_dhcp_opts");
 /** Ports a page. */
 const PAGE = 1000;
 /** Ids that one line of a request has room for. */
 const MOST_IDS = 100;
 
+function fieldsOf(...names: readonly string[]): string {
+  return names.map((field) => `&fields=${field}`).join("");
+}
+
 /** Few by their ids in one call, many by listing all: never a call a port. */
-async function readPorts(
+async function readPorts<T extends { readonly id: string }>(
   session: ServiceSession,
   ids: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, NetworkPort>> {
-  const found = new Map<string, NetworkPort>();
+  fields: string,
+  parse: (body: Json) => T | null,
+): Promise<ReadonlyMap<string, T>> {
+  const found = new Map<string, T>();
   if (ids.size === 0) return found;
   const chosen =
     ids.size > MOST_IDS ? "" : [...ids].map((id) => `&id=${encodeURIComponent(id)}`).join("");
   for (let marker = ""; ; ) {
-    const body = await ask(session, `/v2.0/ports?limit=${PAGE}${FIELDS}${chosen}${marker}`);
+    const body = await ask(session, `/v2.0/ports?limit=${PAGE}${fields}${chosen}${marker}`);
     if (!isObject(body) || !Array.isArray(body.ports))
       throw new MigrationError(
         "N2I-E202",
@@ -131,12 +129,12 @@ async function readPorts(
           fix: "Compare the network endpoint of the catalog.",
         },
       );
-    const page = (body.ports as readonly Json[]).map(portOf);
+    const page = (body.ports as readonly Json[]).map(parse);
     for (const port of page) if (port !== null && ids.has(port.id)) found.set(port.id, port);
-    const last = page.at(-1)?.id;
+    const last = objectOf(body.ports.at(-1)).id;
     if (body.ports_links === undefined || last === undefined || !hasNext(body.ports_links))
       return found;
-    marker = `&marker=${encodeURIComponent(last)}`;
+    marker = `&marker=${encodeURIComponent(String(last))}`;
   }
 }
 

@@ -143,6 +143,54 @@ export async function legacyTies(
   };
 }
 
+/** Glance's ids of what boots a machine, and of what deployed it; null where Nova does not say. */
+interface LegacyImageIds {
+  readonly kernel: string | null;
+  readonly ramdisk: string | null;
+  readonly deploy_kernel: string | null;
+  readonly deploy_ramdisk: string | null;
+}
+
+/** Where Nova keeps extra specs of flavors, up to Juno. */
+export const SPECS = "instance_type_extra_specs";
+
+/**
+ * Images of instances, by their uuid in lower case.
+ *
+ * @source nova@2014.2:nova/virt/baremetal/pxe.py get_tftp_image_info
+ */
+export async function legacyImageIds(
+  database: Database,
+  uuids: readonly string[],
+): Promise<ReadonlyMap<string, LegacyImageIds>> {
+  const rows = await read(
+    database,
+    { uuid: string, kernel_id: text, ramdisk_id: text, instance_type_id: integer },
+    "instances WHERE uuid IN (...)",
+    spellings(uuids),
+  );
+  const flavors = [...new Set(rows.flatMap((row) => row.instance_type_id ?? []))];
+  const specs = (await tableNames(database)).has(SPECS)
+    ? await read(
+        database,
+        { instance_type_id: number, key: string, value: text },
+        `${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`,
+        flavors,
+      )
+    : [];
+  const specOf = new Map(specs.map((row) => [`${row.instance_type_id} ${row.key}`, row.value]));
+  return new Map(
+    rows.map(({ uuid, kernel_id, ramdisk_id, instance_type_id: flavor }) => [
+      uuid.toLowerCase(),
+      {
+        ...{ kernel: kernel_id || null, ramdisk: ramdisk_id || null },
+        deploy_kernel: specOf.get(`${flavor} baremetal:deploy_kernel_id`) || null,
+        deploy_ramdisk: specOf.get(`${flavor} baremetal:deploy_ramdisk_id`) || null,
+      },
+    ]),
+  );
+}
+
 /** Of these hosts those that nova-network names: addresses of instances hang on them. @source systems.md A2 H10 */
 export async function networkHosts(
   database: Database,

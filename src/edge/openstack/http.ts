@@ -16,6 +16,11 @@ export interface HttpCall {
   readonly headers: { readonly [name: string]: string };
   /** Sent as JSON. */
   readonly body?: unknown;
+  /**
+   * Takes what an answer of 200 holds, of any length, in place of its text; `limit` is the time between two portions
+   * then. It throws MigrationErrors alone.
+   */
+  readonly into?: (portion: Buffer) => Promise<void>;
 }
 
 export interface Answered {
@@ -47,7 +52,7 @@ const LONGEST = 2 ** 31 - 1;
  * HTTP/1.1 with kept connections. Node's fetch cannot be given a certificate authority without a
  * package of its own; its http and https can.
  *
- * @param limit milliseconds from a request to the last byte of its answer
+ * @param limit milliseconds from a request to the last byte of its answer, or to the next that `into` is given
  * @throws MigrationError N2I-E220, from a request, when its answer is too long; N2I-E106 when a certificate file cannot be read, or holds none
  */
 export function openHttp(settings: Tls, limit: number): Http {
@@ -104,7 +109,7 @@ function pem(path: string): Buffer {
 }
 
 async function send(
-  { method, url, headers, body }: HttpCall,
+  { method, url, headers, body, into }: HttpCall,
   agents: (protocol: string) => PlainAgent,
   limit: number,
 ): Promise<Answered | Unanswered> {
@@ -132,14 +137,19 @@ async function send(
   let response: IncomingMessage | undefined;
   try {
     response = await responseTo(request, text);
+    const { statusCode = 0, headers: received } = response;
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of response as AsyncIterable<Buffer>) {
+      if (into !== undefined && statusCode === 200) {
+        timer.refresh();
+        await into(chunk);
+        continue;
+      }
       size += chunk.length;
       if (size > MOST) throw tooLong(at);
       chunks.push(chunk);
     }
-    const { statusCode = 0, headers: received } = response;
     return { status: statusCode, headers: received, text: Buffer.concat(chunks).toString("utf8") };
   } catch (error) {
     request.destroy();

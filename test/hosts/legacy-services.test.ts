@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import type { Json } from "../../src/model/json.ts";
+import { run, start } from "../hostile/cli.ts";
+import { type InMemory, inMemory } from "../node/in-memory.ts";
+import { DENIED, DOWN } from "../node/scene.ts";
+import { uuidOf } from "./cloud.ts";
+import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
+
+const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"] as const;
+const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
+const INSTANCE = uuidOf("instance", 1);
+
+interface Site extends LegacyCloud {
+  readonly services: InMemory;
+  readonly env: { readonly [name: string]: string };
+  /** B's tree, and the copy of A's. */
+  readonly own: string;
+  readonly old: string;
+  readonly plan: readonly string[];
+  readonly port: Record<string, Json>;
+}
+
+const OPTIONS = { "bootfile-name": "pxelinux.0", "server-ip-address": "10.0.0.1", mtu: "9000" };
+
+/** One machine of A whose port is in Neutron and whose images are in Glance, and a login to both. */
+async function site(t: TestContext): Promise<Site> {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const services = await inMemory(t, 82, (held, call) => {
+    const [, id = ""] = /^GET \/v2\/images\/([^/]+)\/file$/.exec(call) ?? [];
+    const image = held.images.get(id);
+    return image === undefined ? null : { status: 200, text: String(image.bytes) };
+  });
+  const env = { ...services.login, ...services.how.env };
+  const cloud = await legacyCloud(t, { machines: 1, env });
+  assert.ok(cloud);
+  const [own, old] = [join(cloud.folder, "own"), join(cloud.folder, "old")];
+  for (const at of [own, join(old, INSTANCE)]) mkdirSync(at, { recursive: true });
+  await cloud.bm("bm_nodes").update({ deploy_key: "KEY" });
+  for (const name of IMAGES) imageOf(services, name, `${name} of Glance\n`);
+  await cloud.nova("instances").update({ kernel_id: "kernel", ramdisk_id: "ramdisk" });
+  const conf = join(cloud.folder, "nova.conf");
+  const deploys = "deploy_kernel = deploy_kernel\ndeploy_ramdisk = deploy_ramdisk\n";
+  writeFileSync(conf, `[DEFAULT]\nmy_ip = 10.0.0.9\n[baremetal]\n${deploys}`);
+  const id = String((await cloud.bm("bm_interfaces").where({ bm_node_id: 1 }).first()).vif_uuid);
+  const port = {
+    ...{ id, device_id: INSTANCE, device_owner: "compute:None", revision_number: 1 },
+    "binding:host_id": "A",
+    extra_dhcp_opts: Object.entries(OPTIONS).map(([opt_name, opt_value]) => ({
+      ...{ opt_name, opt_value, ip_version: 4 },
+    })),
+  };
+  services.network.set(id, port);
+  return {
+    ...{ ...cloud, services, env, own, old, port },
+    plan: [
+      ...["host", "plan", "--from", "A", "--to", "B", "--service-down-time", "0.1"],
+      ...["--tftp-root", own, "--tftp-from", `A=${old}`, "--nova-conf", conf],
+      ...["--root-uuid", `${uuidOf("node", 1)}=${ROOT}`],
+    ],
+  };
+}
+
+function imageOf({ images }: InMemory, id: string, bytes: string, more: object = {}): void {
+  const checksum = createHash("md5").update(bytes).digest("hex");
+  images.set(id, { id, status: "active", size: bytes.length, checksum, bytes, ...more });
+}
+
+/** Host and options, as Neutron has them; it keeps those that nobody named. */
+function said({ port }: Pick<Site, "port">): readonly string[] {
+  // As it was sent, or as the test made it.
+  const options = port.extra_dhcp_opts as { opt_name: string; opt_value: string | null }[];
+  return [
+    String(port["binding:host_id"]),
+    ...options.map(({ opt_name, opt_value }) => `${opt_name}=${opt_value}`),
+  ];
+}
+
+const MOVE = ["host", "move", "--yes"];
+const HERE = "1 A 0 active - | A - 0";
+const THERE = "1 B 1 active - | B - 0";
+const NAMES_A = ["A", ...Object.entries(OPTIONS).map(([name, value]) => `${name}=${value}`)];
+const NAMES_B = [
+  ...["B", "bootfile-name=pxelinux.0", "server-ip-address=10.0.0.9", "tftp-server=10.0.0.9"],
+];
+
+test("with a login, images come from Glance and ports name the new host; a rollback gives the port back as it was", async (t) => {
+  const here = await site(t);
+  const { host, own, services, rows } = here;
+  const planned = await host(...here.plan);
+  assert.match(planned.out, /1 of 1 machines to move/, planned.err);
+  const moved = await host(...MOVE);
+  assert.equal(moved.status, 0, moved.out + moved.err);
+  assert.doesNotMatch(moved.out, /openstack port set/);
+  for (const name of IMAGES)
+    assert.equal(readFileSync(join(own, INSTANCE, name), "utf8"), `${name} of Glance\n`);
+  assert.deepEqual(readdirSync(own).toSorted(), [INSTANCE, "pxelinux.cfg"]);
+  assert.deepEqual(said(here), NAMES_B);
+  assert.equal((await rows()).machines[0], THERE);
+  const verify = () => host("verify", "--queue-purged");
+  assert.equal((await verify()).status, 0, (await verify()).out);
+  here.port["binding:host_id"] = "A";
+  const wrong = await verify();
+  assert.equal(wrong.status, 2, wrong.out);
+  assert.match(wrong.out, /port:c0\S+ .*binding:host_id is A, and was to be B/);
+  here.port["binding:host_id"] = "B";
+  const back = await host("rollback", "--all", "--yes");
+  assert.equal(back.status, 0, back.out + back.err);
+  // What Neutron never had is taken away, as a null does there.
+  assert.deepEqual(said(here), ["A", ...NAMES_A.slice(1, 3), "tftp-server=null"]);
+  assert.ok(!existsSync(join(own, INSTANCE)));
+  assert.equal(services.calls.filter((call) => call.startsWith("PUT")).length, 2);
+});
+
+test("what Neutron refuses keeps no machine: it is said, with the command that does it", async (t) => {
+  const here = await site(t);
+  const { host, services } = here;
+  assert.equal((await host(...here.plan)).status, 0);
+  services.use((call) => (call.startsWith("PUT") ? DENIED : null));
+  const moved = await host(...MOVE);
+  assert.equal(moved.status, 0, moved.out + moved.err);
+  assert.match(moved.err, /Port c0\S+ does not name B yet: .*not today/);
+  assert.match(moved.out, /^openstack port set --host B .*value=10\.0\.0\.9 .*c0/m);
+  assert.deepEqual(said(here), NAMES_A);
+  assert.equal((await here.rows()).machines[0], THERE);
+  services.use(() => null);
+  const again = await host(...MOVE);
+  assert.match(again.out, /openstack port set/, "it is told until it is so");
+  assert.equal((await host("rollback", "--all", "--yes")).status, 0);
+});
+
+test("a port that somebody changed since stays, and its machine is listed by the rollback", async (t) => {
+  const here = await site(t);
+  const { host } = here;
+  assert.equal((await host(...here.plan)).status, 0);
+  assert.equal((await host(...MOVE)).status, 0);
+  here.port["binding:host_id"] = "C";
+  const back = await host("rollback", "--all", "--yes");
+  assert.match(back.out + back.err, /port c0\S+, which named A, stays: it was changed since/);
+  assert.equal((await here.rows()).machines[0], "1 A 2 active - | A - 0");
+  here.port["binding:host_id"] = "B";
+  assert.match((await host("rollback", "--all", "--yes")).out, /1 machines given back, 0 left/);
+  assert.equal(here.port["binding:host_id"], "A");
+});
+
+test("services that do not answer keep no machine whose tree is whole, and say so", async (t) => {
+  const here = await site(t);
+  const { host, services, old } = here;
+  for (const name of IMAGES) writeFileSync(join(old, INSTANCE, name), `${name} of Glance\n`);
+  services.use(() => DOWN);
+  const planned = await host(...here.plan);
+  assert.match(planned.err, /Warning: Glance is not asked/);
+  assert.match(planned.out, /1 of 1 machines to move/);
+  const moved = await host(...MOVE);
+  assert.equal(moved.status, 0, moved.out + moved.err);
+  assert.match(moved.err, /Warning: Neutron is not asked/);
+  assert.match(moved.out, /^openstack port set --host B/m);
+});
+
+for (const [why, change, says] of [
+  [
+    "shorter than Glance's",
+    ({ old }: Site) => writeFileSync(join(old, INSTANCE, "kernel"), "cut"),
+    /N2I-D287[\s\S]*kernel has 3 bytes, and Glance's image kernel 17/,
+  ],
+  [
+    "in Glance no more",
+    ({ services }: Site) => void services.images.delete("ramdisk"),
+    /N2I-D287[\s\S]*ramdisk is not there: nothing given has it, and Glance has no such image \(ramdisk\)/,
+  ],
+  [
+    "not whole in Glance",
+    ({ services }: Site) => imageOf(services, "ramdisk", "x", { status: "queued" }),
+    /N2I-D287[\s\S]*Glance says it is queued \(ramdisk\)/,
+  ],
+] as const)
+  test(`a machine stays whose image is ${why}`, async (t) => {
+    const here = await site(t);
+    change(here);
+    const planned = await here.host(...here.plan, "-f", "json");
+    assert.match(planned.out, says, planned.err);
+    assert.equal((await here.rows()).machines[0], HERE);
+  });
+
+test("an image that is not what Glance says of it, or a copy of its size, moves nothing", async (t) => {
+  const here = await site(t);
+  const { host, services, old, own, rows } = here;
+  assert.equal((await host(...here.plan)).status, 0);
+  Object.assign(services.images.get("kernel") ?? {}, { bytes: "kernel of Nobody\n" });
+  const moved = await host(...MOVE);
+  assert.equal(moved.status, 4, moved.out + moved.err);
+  assert.match(moved.err, /image kernel is not what Glance says of it: its md5 is/);
+  writeFileSync(join(old, INSTANCE, "kernel"), "kernel of Nobody\n");
+  const copied = await host(...MOVE);
+  assert.match(copied.err, /kernel is not its image: its md5 is \w+, and that of Glance's image/);
+  assert.equal((await rows()).machines[0], HERE);
+  assert.deepEqual(readdirSync(own), []);
+  assert.deepEqual(said(here), NAMES_A);
+});
+
+test("kernel and ramdisk that Nova lost are those that the agent of the old host published", async (t) => {
+  const here = await site(t);
+  const { host, bm, nova } = here;
+  await nova("instances").update({ kernel_id: "", ramdisk_id: null });
+  const planned = () => host(...here.plan, "-f", "json");
+  assert.match((await planned()).out, /nothing says which image of Glance it is/);
+  await bm("bm_boot_records").insert({
+    ...{ instance_uuid: INSTANCE, host: "A", root_uuid: ROOT, seen_ms: 1 },
+    ...{ kernel_id: "kernel", ramdisk_id: "ramdisk" },
+  });
+  assert.match((await planned()).out, /"Verdict": "move"/);
+  assert.equal((await host(...MOVE)).status, 0);
+  const file = join(here.own, INSTANCE, "kernel");
+  assert.equal(readFileSync(file, "utf8"), "kernel of Glance\n");
+});
+
+for (const point of ["legacy.built:1", "start.after:3", "legacy.ported:1", "legacy.served:1"])
+  test(`a move that is killed at ${point} goes on by the same words, and its port is given back`, async (t) => {
+    const here = await site(t);
+    const { host, env, places, folder } = here;
+    assert.equal((await host(...here.plan)).status, 0);
+    const own = ["--run", join(folder, "runs", "h1"), ...places];
+    const kill = { ...env, NOVA2IRONIC_FAILPOINT: `${point}:kill` };
+    const { status, err } = await start([...MOVE, ...own], { env: kill }).ended;
+    assert.equal(status, 128, err);
+    const moved = await host(...MOVE);
+    assert.equal(moved.status, 0, moved.out + moved.err);
+    assert.deepEqual(said(here), NAMES_B);
+    assert.equal((await host("rollback", "--all", "--yes")).status, 0);
+    assert.equal(said(here)[0], "A");
+    assert.equal((await here.rows()).machines[0], "1 A 2 active - | A - 0");
+  });
+
+test("words of the other kind of machines are refused, and what is missing is named", async (t) => {
+  const cloud = await legacyCloud(t, { machines: 1 });
+  assert.ok(cloud);
+  const { host, places, folder } = cloud;
+  const ironic = ["--ironic-url", "http://127.0.0.1:1"];
+  const plan = ["host", "plan", "--from", "A", "--to", "B"];
+  const mixed = await host(...plan, ...ironic);
+  assert.equal(mixed.status, 64);
+  assert.match(
+    mixed.err,
+    /for machines of nova-baremetal \(--nova-bm-db\) has no option --ironic-url/,
+  );
+  const other = await run([
+    ...[...plan, "--run", join(folder, "runs", "h2"), ...places.slice(2), "--tftp-root", folder],
+  ]);
+  assert.equal(other.status, 64);
+  assert.match(other.err, /without --nova-bm-db.* has no option --tftp-root/);
+});

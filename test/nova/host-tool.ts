@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Ran, run } from "../hostile/cli.ts";
+import { DOWN_SECONDS, type Tenant, type TwoComputes } from "./two-computes.ts";
+
+/** The tool on this cloud, in a run of its own. */
+export function tool({ url, stack, folder }: TwoComputes, name: string) {
+  const at = (file: string, text: string): string => {
+    writeFileSync(join(folder, file), text, { mode: 0o600 });
+    return `file:${join(folder, file)}`;
+  };
+  const nova = ["--nova-db", at("nova", url)];
+  const own = ["--run", join(folder, name), ...nova];
+  const rabbit = ["--rabbit-url", at("rabbit", stack.broker.management ?? "")];
+  const down = ["--service-down-time", String(DOWN_SECONDS)];
+  return {
+    rabbit,
+    list: () => run(["host", "list", ...nova, "-f", "json"]),
+    host: (command: string, ...words: readonly string[]) =>
+      run(["host", command, ...own, ...(/^(plan|takeover)$/.test(command) ? down : []), ...words]),
+    verify: () => run(["verify", ...own, ...rabbit]),
+    back: () => run(["rollback", ...own, "--all", "--yes"]),
+  };
+}
+
+export function ended(ran: Ran, status: number, ...saying: readonly (RegExp | string)[]): Ran {
+  const all = `${ran.out}${ran.err}`;
+  assert.equal(ran.status, status, all);
+  for (const words of saying)
+    if (typeof words === "string") assert.ok(all.includes(words), `${words}\n${all}`);
+    else assert.match(all, words);
+  return ran;
+}
+
+export async function servers({ nova }: TwoComputes, tenants: readonly Tenant[]) {
+  const rows: readonly { uuid: string; host: string; node: string; launched_on: string }[] =
+    await nova("instances")
+      .whereIn(
+        "uuid",
+        tenants.map(({ server }) => server),
+      )
+      .select("uuid", "host", "node", "launched_on", "task_state", "vm_state");
+  return tenants.map(({ server }) => rows.find(({ uuid }) => uuid === server));
+}
+
+/** Whose the tenants' machines are by both of Nova's tables. */
+export async function owners(cloud: TwoComputes, tenants: readonly Tenant[] = cloud.tenants) {
+  const rows = await servers(cloud, tenants);
+  const nodes: readonly { host: string; hypervisor_hostname: string }[] = await cloud
+    .nova("compute_nodes")
+    .where({ deleted: 0 });
+  return tenants.map(({ node }, at) => [
+    rows[at]?.host,
+    nodes.filter(({ hypervisor_hostname }) => hypervisor_hostname === node).map(({ host }) => host),
+  ]);
+}

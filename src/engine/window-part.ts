@@ -46,6 +46,8 @@ export interface Pace {
   readonly inFlight: number;
   /** From one beginning to the next, at least. */
   readonly every: number;
+  /** Between two looks at those under way; absent: a second. */
+  readonly look?: number;
   /** For one machine to be under way. */
   readonly deadline: number;
   /** For all that wait, in all. */

@@ -204,6 +204,7 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   end: (change: C, position: P) => Promise<void>,
 ) {
   const underWay = new Map<string, { readonly change: C; readonly since: number }>();
+  const { look = LOOK_MS } = pace;
   let next = 0;
   const isFull = (): boolean => underWay.size + pace.together > pace.inFlight;
 
@@ -237,10 +238,10 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
     async room(stops: () => boolean): Promise<boolean> {
       while (isFull() && !stops()) {
         await watch();
-        if (isFull()) await clock.sleep(LOOK_MS);
+        if (isFull()) await clock.sleep(look);
       }
       while (clock.now() < next && !stops()) {
-        await clock.sleep(Math.min(LOOK_MS, next - clock.now()));
+        await clock.sleep(Math.min(look, next - clock.now()));
         await watch();
       }
       next = Math.max(next, clock.now()) + pace.every;
@@ -250,7 +251,7 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
     async drain(): Promise<void> {
       while (underWay.size > 0 && !stopping()) {
         await watch();
-        if (underWay.size > 0) await clock.sleep(LOOK_MS);
+        if (underWay.size > 0) await clock.sleep(look);
       }
     },
   };

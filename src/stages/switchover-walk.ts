@@ -25,6 +25,9 @@ import { keptIn, switchedIn } from "./switchover-run.ts";
 /** Milliseconds for a step, besides what it waits for a system to shut down. */
 const LONGEST = 3_600_000;
 
+/** One machine is looked at, and most of what is awaited takes a conductor less than a second. */
+const PACE = { ...ONE_BY_ONE, look: 250 };
+
 /** Seconds, where nothing else is said. */
 export const USUAL = { soft: 600, interval: 65, proof: 300 } as const;
 
@@ -100,7 +103,7 @@ async function legOf(
 ): Promise<SwitchPosition | null> {
   if (session.stopping()) return null;
   let last: SwitchPosition | null = null;
-  const pace = { ...ONE_BY_ONE, deadline: LONGEST + at.times.soft + at.times.proof };
+  const pace = { ...PACE, deadline: LONGEST + at.times.soft + at.times.proof };
   const leg = { part: switchPart(at, step), command: "node switchover", pace };
   const { broke } = await windowForward(
     { ...leg, changes: () => once([{ id: at.plan.source }]) },
@@ -131,7 +134,7 @@ export async function walkBack(
     if (image === undefined || step.lookBack === null) continue;
     if (step.name === "switchover-hold" && !isWhole) continue;
     if (session.stopping()) return false;
-    const pace = { ...ONE_BY_ONE, deadline: LONGEST };
+    const pace = { ...PACE, deadline: LONGEST };
     const leg = { part: switchBackPart(at, step, image), command: "rollback", pace };
     const { broke, stopped } = await windowBack(
       { ...leg, changes: () => once([{ id: at.plan.source }]) },

@@ -14,6 +14,7 @@ import { report, verdicts } from "./report.ts";
 import { type Round, round } from "./round.ts";
 import { benchServe } from "./serve.ts";
 import { benchStart } from "./start.ts";
+import { benchSwitchover } from "./switchover.ts";
 import { HEAD } from "./table.ts";
 
 const HELP = `npm run bench -- [PART ...] [ENGINE ...] [MACHINES ...] [nova|bare] [--profile FOLDER]
@@ -29,6 +30,7 @@ Without a word: the road at 10,000 and 100,000 machines on MariaDB, PostgreSQL a
   adopt     adoption over REST, against a bare loop of the same calls
   serve     what the proxy costs
   manage    machines that run already: their list against curl, their records against a bare loop
+  switchover  one machine to its spare against a bare loop of curl, and the service that is asked for it
   page      the report's page, in a browser
   hosts     machines of one compute host to another, against two statements by hand
   agents    from the death of a compute host of nova-baremetal to each of its machines owned; four minutes
@@ -60,6 +62,7 @@ const PARTS = {
   adopt: ({ sizes }: Asked) => benchAdopt(sizes[0] ?? 200, write),
   serve: () => benchServe(write),
   manage: () => benchManage(write),
+  switchover: () => benchSwitchover(write),
   page: ({ sizes }: Asked) => benchPage(sizes, write),
   hosts: ({ sizes }: Asked) => benchHosts(sizes, write),
   agents: () => benchAgents(write),

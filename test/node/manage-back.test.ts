@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
@@ -121,4 +122,27 @@ test("what cannot be taken back is said of its machine", async (t) => {
   assertRefusal({ ...ran, out: "" }, 4, "N2I-E370", /not today.*; not taken back: PUT of port/);
   await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
   assert.equal(dumped(cloud), before);
+});
+
+test("whichever call fails, a question too, a rollback gives back what was, and the list shows it again", async (t) => {
+  const { cloud, at, before } = await scene(t);
+  const listed = async (): Promise<string> =>
+    (await runs(0, ["adoptable", ...cloud.words, "-f", "value", "-c", "Name"], cloud.how)).out;
+  let [calls, nth] = [Number.POSITIVE_INFINITY, 1];
+  for (; nth <= calls; nth += 1) {
+    const own = [...at.slice(0, 1), `${at[1]}-${nth}`];
+    let passed = 0;
+    cloud.use(() => {
+      passed += 1;
+      return passed === nth ? REFUSED : null;
+    });
+    const ran = await run(["node", "manage", "n-1", "web-1", ...own, ...cloud.words], cloud.how);
+    if (passed < nth) calls = passed;
+    cloud.use(() => null);
+    if (existsSync(own[1] ?? ""))
+      await runs(0, ["rollback", ...own, ...cloud.words, "--all", "--yes"], cloud.how);
+    assert.equal(dumped(cloud), before, `call ${nth}: ${ran.err}`);
+    assert.equal(await listed(), "n-1\n", `call ${nth}`);
+  }
+  assert.ok(calls > 15, `${calls} calls`);
 });

@@ -76,7 +76,14 @@ export interface RecordAsked {
  * Every one that writes resolves to null, or to why it is refused; what nobody answers is thrown.
  */
 export interface RecordKeeper {
-  readonly look: (node: string, server: string, ports: readonly string[]) => Promise<SeenServer>;
+  /** @param server of its record; null: there cannot be one yet */
+  readonly look: (
+    node: string,
+    server: string | null,
+    ports: readonly string[],
+  ) => Promise<SeenServer>;
+  /** Node and record once more; its cards and ports as they were seen. */
+  readonly again: (seen: SeenServer, node: string, server: string) => Promise<SeenServer>;
   /** Marks the node as ours, and reads it again. */
   readonly hold: (node: string, server: string) => Promise<Written<RunningNode>>;
   readonly bind: (

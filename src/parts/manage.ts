@@ -97,7 +97,7 @@ export function managePart(
       await begin({ step: "release" });
       const why = await keeper.release(id, server, held.traits);
       if (why !== null) return stays(why);
-      const now = await keeper.look(id, server, []);
+      const now = await keeper.again(seen, id, server);
       const { instance_uuid = null } = now.node ?? {};
       return instance_uuid === server
         ? { ...position, seen: now, is: "after" }
@@ -141,7 +141,8 @@ async function forwardOf(
   twice: ReadonlySet<string>,
 ): Promise<ManagePosition> {
   const { id, server } = change;
-  const seen = await keeper.look(id, server, []);
+  // What was not begun has a uuid that nobody knows.
+  const seen = await keeper.look(id, change.acts.length === 0 ? null : server, []);
   const { node, record } = seen;
   if (node === null) return left(seen, [{ why: "Ironic has no such node", is: "gone" }]);
   if (node.instance_uuid === server) {

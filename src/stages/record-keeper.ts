@@ -24,7 +24,7 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
     async look(id, server, named) {
       const [node, record] = [
         await readRunning(service, id),
-        await readAllocation(service, server),
+        server === null ? null : await readAllocation(service, server),
       ];
       const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
       const ids = new Set([...vifs, ...named]);
@@ -32,6 +32,10 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
       // Whoever cannot ask says so of the node; what was bound once has to be asked for.
       const asked = named.length > 0 ? await neutron() : await network();
       return { node, record, ports: asked === null ? null : await asked.ports(ids) };
+    },
+    async again({ node, ports }, id, server) {
+      const now = await readRunning(service, id, node?.nics ?? []);
+      return { node: now, record: await readAllocation(service, server), ports };
     },
     async bind(port, from, to) {
       await failpoint("rest.before");

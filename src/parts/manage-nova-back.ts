@@ -1,6 +1,8 @@
+import { customClass } from "../core/flavors/flavors.ts";
 import { type FakeHardware, infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import type { NovaServer } from "../edge/nova-rest/servers.ts";
+import { pause } from "../edge/openstack/passing.ts";
 import { FAKE, notAsBefore, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import { MANAGE } from "../model/manage.ts";
@@ -10,6 +12,7 @@ import {
   fakeAgain,
   heldFor,
   leftAt,
+  MOST_LOOKS,
   marked,
   NONE,
   type NovaHands,
@@ -107,8 +110,11 @@ async function faked(
   const { hardware } = hands;
   const reason = heldFor(server);
   const now = await hardware.read(id);
-  const own = await ownServer(hands, acts, server);
   const isFake = now.driver === FAKE;
+  const found = await ownServer(hands, acts, server);
+  // A nova-compute goes on with what it builds, whoever deletes it meanwhile.
+  const isBuilt = found?.status === "BUILD" && isFake;
+  const own = isBuilt ? await hands.servers.still(found.id) : found;
   const against = objectionsBack(now, { before, own, change });
   if (against !== null) {
     if (!isFake) return against;
@@ -123,6 +129,7 @@ async function faked(
   const why =
     (isInUse ? await hardware.fake(id, reason) : null) ??
     (await serversGone(hands, change, own)) ??
+    (await withheld(hands, change, now)) ??
     (isInUse ? await active(hardware, id, before) : null) ??
     (isInUse || isFake ? await powered(hardware, id, before) : null);
   if (why !== null) return isInUse || isFake ? `${why}; ${LEAVE}` : why;
@@ -155,6 +162,29 @@ async function serversGone(
     next = acts.some(({ step }) => step === "record") ? await servers.find(server) : null;
   }
   return next === null ? null : `server ${next.id} is there still`;
+}
+
+/**
+ * Waits until Nova can give it to nobody any more, and nobody that it was given to is still to come: a nova-compute
+ * would deploy on it, and tear it down again, after its own driver is back.
+ */
+async function withheld(
+  { offers }: NovaHands,
+  { id, acts }: ManageChange,
+  { resource_class: name }: JsonObject,
+): Promise<string | null> {
+  if (!acts.some(({ step }) => step === "record")) return null;
+  let claims: readonly string[] = [];
+  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
+    const offer = await offers.of(id, customClass(String(name)));
+    claims = await offers.claims(id);
+    const isOffered = offer !== null && offer.reserved < offer.total;
+    if (!isOffered && claims.length === 0) return null;
+    await pause(tries);
+  }
+  return claims.length > 0
+    ? `Placement has it given to ${claims.join(", ")}`
+    : "Nova offers it still: its resource tracker does not set it apart; see that nova-compute runs";
 }
 
 /** Tries of one POST, and one that came late. */

@@ -27,7 +27,7 @@ export interface NovaHands {
   readonly keeper: Pick<RecordKeeper, "hold" | "release">;
   readonly hardware: FakeHardware;
   readonly servers: Pick<NovaServers, "read" | "find" | "still" | "create" | "turn" | "remove">;
-  readonly offers: Pick<Offers, "of">;
+  readonly offers: Pick<Offers, "of" | "claims">;
   /** Where a port is named that Neutron has. */
   readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
   readonly look: (change: ManageChange) => Promise<SeenServer>;
@@ -218,7 +218,7 @@ async function bind({ hands, seen, begin }: Run): Promise<string | null> {
 }
 
 /** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
-const MOST_LOOKS = 450;
+export const MOST_LOOKS = 450;
 
 /**
  * Ends its maintenance, on fake hardware, and waits until Nova gives it to tenants: its resource tracker sets it

@@ -15,7 +15,7 @@ import { once } from "../model/streams.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { isUuid } from "../model/uuid.ts";
 import { bindsOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
-import { heldFor } from "../parts/manage-nova.ts";
+import { heldFor, SIZE } from "../parts/manage-nova.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing } from "./databases.ts";
 import { checkPlace } from "./manage.ts";
@@ -69,8 +69,9 @@ export function rollbackManaged(
       await sink.confirm(
         `Take the server record of ${several(wanted.size)} at ${address} away? They stay active, and on.`,
       );
-      const part = adapter.back(most);
-      const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
+      const together = words.inFlight ?? (adapter.name === "nova" ? SIZE : IN_FLIGHT);
+      const part = adapter.back(together);
+      const pace = { ...ONE_BY_ONE, together, inFlight: together };
       return withSession(
         run,
         async (session) => {

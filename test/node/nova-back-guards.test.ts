@@ -210,3 +210,65 @@ test("a machine that is protected, and leased, is so again", async (t) => {
   assert.deepEqual(at.cloud.heard, []);
   assert.equal(at.cloud.node.uuid, ID);
 });
+
+test("whoever was given it before it was held, and is still to come, meets no real driver", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), MADE);
+  const rival = uuidOf(9, 9);
+  let looks = 0;
+  at.cloud.use((call) => {
+    if (!call.endsWith("/allocations") || at.cloud.servers.size > 0) return null;
+    looks += 1;
+    // Scheduled before the maintenance; its nova-compute comes to it now.
+    if (looks === 3) at.cloud.node.instance_uuid = rival;
+    const allocations = looks < 3 ? { [rival]: {} } : {};
+    return { done: false, says: { status: 200, text: JSON.stringify({ allocations }) } };
+  });
+  await during(run, async (session) => {
+    assert.match((await back(at, session)).join(), new RegExp(`has instance ${rival}`));
+  });
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a node that Nova still offers gets no real driver back", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), MADE);
+  const offered = JSON.stringify({ inventories: { CUSTOM_GOLD: { total: 1, reserved: 0 } } });
+  at.cloud.use((call) =>
+    call.endsWith("/inventories") ? { done: false, says: { status: 200, text: offered } } : null,
+  );
+  await during(run, async (session) => {
+    assert.match((await back(at, session)).join(), /Nova offers it still.*leave its driver alone/);
+  });
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  at.cloud.use(() => null);
+  await during(run, async (session) => {
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+});
+
+test("a server that is being built is not deleted before its nova-compute is done", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), MADE);
+  const own = server(at.cloud);
+  Object.assign(own, { status: "BUILD", "OS-EXT-STS:task_state": "spawning" });
+  let looks = 0;
+  at.cloud.use((call) => {
+    if (/^DELETE .servers/.test(call)) assert.equal(own.status, "ACTIVE");
+    if (/^GET .servers/.test(call)) looks += 1;
+    if (looks === 5) Object.assign(own, { status: "ACTIVE", "OS-EXT-STS:task_state": null });
+    return null;
+  });
+  await during(run, async (session) => {
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.ok(looks > 5);
+  assert.equal(at.cloud.dump(), before);
+});

@@ -129,6 +129,10 @@ function answerTo(held: Held, call: string, sent: Json): Says {
       const free = node.provision_state === "available" && node.maintenance !== true;
       return says(200, { inventories: { CUSTOM_GOLD: { total: 1, reserved: free ? 0 : 1 } } });
     }
+    case `GET /resource_providers/${NODE}/allocations`: {
+      const instance = node.instance_uuid ?? null;
+      return says(200, { allocations: instance === null ? {} : { [String(instance)]: {} } });
+    }
     default:
       return ironic(held, `${method} ${url.pathname.replace(`/v1/nodes/${NODE}`, "")}`, sent);
   }

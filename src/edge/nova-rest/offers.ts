@@ -14,6 +14,8 @@ interface Offer {
 export interface Offers {
   /** @param inventory its class: `CUSTOM_GOLD`. Null where no nova-compute has it. @throws MigrationError N2I-E210 to N2I-E212 */
   readonly of: (node: string, inventory: string) => Promise<Offer | null>;
+  /** Uuids of servers that were given it, those too that no nova-compute has begun. @throws MigrationError N2I-E210 to N2I-E212 */
+  readonly claims: (node: string) => Promise<readonly string[]>;
   readonly close: () => void;
 }
 
@@ -27,6 +29,10 @@ export async function openOffers(cloud: Cloud, limit: number): Promise<Offers> {
       const own = all[inventory];
       if (!isObject(own)) return null;
       return { total: Number(own.total ?? 0), reserved: Number(own.reserved ?? 0) };
+    },
+    async claims(node) {
+      const body = await ask(session, `/resource_providers/${node}/allocations`);
+      return Object.keys(objectOf(objectOf(body).allocations));
     },
     close: session.close,
   };

@@ -14,7 +14,7 @@ import { inOrder, type RowOf, sql } from "../database/read.ts";
 import { isTrue, string, text } from "../database/rows.ts";
 
 /** Ironic's own tables, of any release that has resource classes: what they hold of running machines is read alone. */
-export interface RunningRows {
+interface RunningRows {
   /** The cards of all nodes. */
   readonly nics: () => Promise<KnownNics>;
   /** Nodes page by page: those that can be adoptable by their row, or all. */

@@ -56,11 +56,19 @@ function isOurs(found: Row, planned: Row): boolean {
   return mark(planned) !== undefined && mark(found) === mark(planned);
 }
 
+const NONE: readonly Finding[] = [];
+
+/** An Ironic without a row is the usual one. */
+function isEmpty({ node, instance, name, port, address }: Index): boolean {
+  return node.size + instance.size + name.size + port.size + address.size === 0;
+}
+
 type Judged = { readonly record: PlannedRecord; readonly findings: readonly Finding[] };
 
 /** What becomes of one row, given what stands in Ironic. */
 export function judge(desired: Desired, index: Index, same: SameSecret): Judged {
   const { row, resource, id } = desired;
+  if (isEmpty(index)) return { record: { ...desired, change: "create" }, findings: NONE };
   const there = (resource === "node" ? index.node : index.port).get(String(row.uuid));
   const conflict = (code: "N2I-D500" | "N2I-D501" | "N2I-D502" | "N2I-D503", what: string) => ({
     record: { ...desired, change: "conflict" as const },

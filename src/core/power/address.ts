@@ -10,7 +10,11 @@ export function addressFault(text: string): string | null {
   return fault === null ? null : `${show(text)} ${fault}`;
 }
 
+/** Four numbers of one machine's, as nearly every address is: nothing else need be asked. */
+const USUAL = /^(?:[1-9]\d?|1\d\d|2[01]\d|22[0-3])(?:\.(?:0|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])){3}$/;
+
 function formFault(text: string): string | null {
+  if (USUAL.test(text)) return null;
   const four = ipv4(text);
   if (four !== null) return isNobodys4(four) ? NOBODYS : null;
   if (text.trim() !== text) return "has a blank at its beginning or end";

@@ -17,6 +17,7 @@ import type { Finding } from "../model/finding.ts";
 import type { Machine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import { nodeOf, type Origins, type PlannedMachine } from "../model/plan.ts";
+import { once } from "../model/streams.ts";
 import { loadMappings } from "./documents.ts";
 import { backendOf, type Given, wordsFor } from "./given.ts";
 import { readGiven } from "./given-file.ts";
@@ -64,10 +65,10 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
     counts.machines,
     async (progress) => {
       let behind = 0;
-      for await (const batch of reported(plan.lines(), source)) {
-        for (const { planned, machine } of batch) {
+      for await (const batch of plan.lines()) {
+        for (const planned of batch) {
           tally.add(planned);
-          some.add(machine);
+          some.add(planned);
         }
         behind += batch.length;
         progress(behind);
@@ -100,7 +101,8 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
     undo: undoOf(words.run, given, nova, back),
   };
   const { origins } = plan.header;
-  return { facts, origins, first: some.all(), machines: () => reported(plan.lines(), source) };
+  const first = await firstOf(some.all(), source);
+  return { facts, origins, first, machines: () => reported(plan.lines(), source) };
 }
 
 function rowsOf(nova: NovaTotals | null): number {
@@ -117,15 +119,27 @@ async function wantsBoot(release: string): Promise<boolean> {
 const FIRST = 25;
 
 function createFirst() {
-  const [trouble, others]: [ReportMachine[], ReportMachine[]] = [[], []];
+  const [trouble, others]: [PlannedMachine[], PlannedMachine[]] = [[], []];
   return {
-    add(machine: ReportMachine): void {
+    add(machine: PlannedMachine): void {
       const calm = machine.verdict === "create" || machine.verdict === "unchanged";
       const kept = calm || machine.verdict === "skipped" ? others : trouble;
       if (kept.length < FIRST) kept.push(machine);
     },
-    all: (): readonly ReportMachine[] => [...trouble, ...others].slice(0, FIRST),
+    all: (): readonly PlannedMachine[] => [...trouble, ...others].slice(0, FIRST),
   };
+}
+
+/** Machines with what only the snapshot says of them, which is read no further than the last of them. */
+async function firstOf(
+  some: readonly PlannedMachine[],
+  snapshot: Snapshot | null,
+): Promise<readonly ReportMachine[]> {
+  const made = new Map<PlannedMachine, ReportMachine>();
+  const inOrder = some.toSorted((one, other) => one.bm_node_id - other.bm_node_id);
+  for await (const batch of reported(once(inOrder), snapshot))
+    for (const { planned, machine } of batch) made.set(planned, machine);
+  return some.flatMap((planned) => made.get(planned) ?? []);
 }
 
 /**

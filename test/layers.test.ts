@@ -54,7 +54,7 @@ const MAP: readonly Room[] = [
   edge("power", [], ["edge/ipmi"]),
   edge("virsh", [], ["edge/process"]),
   edge("tftp", [], ["edge/disk", "edge/process"]),
-  edge("database", ["knex", "mysql2", "pg", "libsql"], ["edge/process"]),
+  edge("database", ["knex", "mysql2", "pg", "pg-copy-streams", "libsql"], ["edge/process"]),
   { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
   // Its tables stand beside nova-baremetal's own, and are told from them.
   edge("leases", [], ["edge/database", "edge/nova-bm"]),

@@ -10,7 +10,7 @@ const require = createRequire(import.meta.url);
 export type BulkEngine = "mysql" | "postgresql";
 
 /** A value of a column. */
-export type Cell = string | number | boolean | null;
+export type ColumnValue = string | number | boolean | null;
 
 /** Where rows go. */
 export interface Sent {
@@ -38,7 +38,7 @@ const ESCAPES: { readonly [character: string]: string } = {
  *
  * @source PostgreSQL, COPY, "Text Format"; MariaDB, LOAD DATA INFILE, "FIELDS ESCAPED BY"
  */
-export function fieldOf(value: Cell): string {
+export function fieldOf(value: ColumnValue): string {
   switch (typeof value) {
     case "string":
       return SPECIAL.test(value)
@@ -57,7 +57,7 @@ export function fieldOf(value: Cell): string {
 const CHUNK = 65_536;
 
 /** Lines, a chunk at a time. */
-export function* chunksOf(lines: Iterable<string>): Generator<Buffer> {
+function* chunksOf(lines: Iterable<string>): Generator<Buffer> {
   let text = "";
   for (const line of lines) {
     text += line;

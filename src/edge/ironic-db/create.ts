@@ -32,7 +32,7 @@ function rowsOf(steps: readonly Step[], resource: Step["resource"]): readonly Ro
 }
 
 /** Where a batch of rows goes, and how. */
-export interface Writing {
+interface Writing {
   readonly ironic: Ironic;
   readonly trx: Knex;
   /** Writes nodes as a staged load does. */

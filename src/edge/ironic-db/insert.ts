@@ -3,7 +3,7 @@ import type { Knex } from "knex";
 import { MigrationError } from "../../model/error.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Column } from "../../model/tables.ts";
-import type { Cell } from "../database/bulk.ts";
+import type { ColumnValue } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
 import { integer, type RawRow, text } from "../database/rows.ts";
 import { orBehind } from "../database/sequence.ts";
@@ -58,7 +58,7 @@ async function insertChunk(
   trx: Knex,
   table: string,
   columns: readonly Column[],
-  cells: readonly (readonly Cell[])[],
+  cells: readonly (readonly ColumnValue[])[],
 ): Promise<readonly RawRow[]> {
   const names = columns.map(({ name }) => name).join(",");
   if (database.engine === "postgresql") {
@@ -128,7 +128,7 @@ export async function insertRows(
   const settled = async (): Promise<void> => {
     for (const { id, uuid } of await working) made.set(text(uuid) ?? "", integer(id) ?? 0);
   };
-  let cells: (readonly Cell[])[] = [];
+  let cells: (readonly ColumnValue[])[] = [];
   let bytes = 0;
   for (const [at, row] of rows.entries()) {
     const values = used.map(({ name }) => encode(name, row[name] ?? null, seal));

@@ -5,11 +5,13 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import type { Json } from "../../src/model/json.ts";
+import { surrounded, surroundings } from "../../src/stages/surroundings.ts";
 import { run, start } from "../hostile/cli.ts";
 import { type InMemory, inMemory } from "../node/in-memory.ts";
 import { DENIED, DOWN } from "../node/scene.ts";
 import { uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
+import { takes } from "./legacy-does.ts";
 
 const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"] as const;
 const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
@@ -21,6 +23,7 @@ interface Site extends LegacyCloud {
   /** B's tree, and the copy of A's. */
   readonly own: string;
   readonly old: string;
+  readonly conf: string;
   readonly plan: readonly string[];
   readonly port: Record<string, Json>;
 }
@@ -57,7 +60,7 @@ async function site(t: TestContext): Promise<Site> {
   };
   services.network.set(id, port);
   return {
-    ...{ ...cloud, services, env, own, old, port },
+    ...{ ...cloud, services, env, own, old, conf, port },
     plan: [
       ...["host", "plan", "--from", "A", "--to", "B", "--service-down-time", "0.1"],
       ...["--tftp-root", own, "--tftp-from", `A=${old}`, "--nova-conf", conf],
@@ -217,6 +220,31 @@ test("kernel and ramdisk that Nova lost are those that the agent of the old host
   assert.equal((await host(...MOVE)).status, 0);
   const file = join(here.own, INSTANCE, "kernel");
   assert.equal(readFileSync(file, "utf8"), "kernel of Glance\n");
+});
+
+test("an agent with a login takes a machine whose host is lost with its disk: Glance has its images, nova_bm the rest", async (t) => {
+  const here = await site(t);
+  const { bm, nova, own, conf, env } = here;
+  await nova("instances").update({ kernel_id: "", ramdisk_id: null });
+  const lease = { epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
+  await bm("bm_service_leases").insert({ ...lease, host: "A", fenced_by: "B" });
+  await bm("bm_boot_records").insert({
+    ...{ instance_uuid: INSTANCE, host: "A", root_uuid: ROOT, seen_ms: 1 },
+    ...{ kernel_id: "kernel", ramdisk_id: "ramdisk" },
+  });
+  const lines: string[] = [];
+  const say = (text: string): void => void lines.push(text);
+  const taking = { ids: [1], tftpRoot: own, novaConf: conf, say };
+  const without = await takes(here, "none", "A", "B", taking);
+  assert.match(without.left.map(({ why }) => why).join(), /N2I-D287 .*nothing given has it/);
+  const world = { ...surroundings(), env: { ...surroundings().env, ...env } };
+  const taken = await surrounded(world, () => takes(here, "one", "A", "B", taking));
+  assert.deepEqual([taken.moved, taken.left], [1, []]);
+  assert.doesNotMatch(lines.join("\n"), /openstack port set/);
+  for (const name of IMAGES)
+    assert.equal(readFileSync(join(own, INSTANCE, name), "utf8"), `${name} of Glance\n`);
+  assert.deepEqual(readdirSync(own).toSorted(), [INSTANCE, "pxelinux.cfg"]);
+  assert.deepEqual(said(here), NAMES_B);
 });
 
 for (const point of ["legacy.built:1", "start.after:3", "legacy.ported:1", "legacy.served:1"])

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ENGINES } from "../edge/leases/place.ts";
 import { run, start } from "../hostile/cli.ts";
+import { fakeBroker } from "./broker.ts";
 import { AHEAD, ago } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
 
@@ -14,7 +15,7 @@ const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
 function words({ folder }: LegacyCloud, ...machines: readonly number[]): readonly string[] {
   const [own, old] = [join(folder, "own"), join(folder, "old")];
   const roots: string[] = [];
-  mkdirSync(own, { recursive: true });
+  for (const tree of [own, old]) mkdirSync(tree, { recursive: true });
   for (const id of machines) {
     const instance = String(moveOf(id).tenant?.uuid);
     mkdirSync(join(old, instance), { recursive: true });
@@ -134,6 +135,34 @@ test("nothing is written for a host that lives by its report or its lease, or th
     .update({ updated_at: ago(600) });
   const shown = await host(...words(cloud, 1), "--plan");
   assert.equal(shown.status, 0, shown.err);
+});
+
+test("the queue of a dead host is shown, and emptied by word once every machine came, while nobody reads it", async (t) => {
+  const cloud = await dead(t);
+  assert.ok(cloud);
+  const { host, folder, places } = cloud;
+  const broker = await fakeBroker(t);
+  const url = join(folder, "rabbit.url");
+  writeFileSync(url, broker.url, { mode: 0o600 });
+  const rabbit = ["--rabbit-url", `file:${url}`];
+  const before = await cloud.dump();
+  const alone = await host(...words(cloud), ...DOWN, "--purge-queue");
+  assert.match(alone.err, /N2I-E100 --purge-queue needs --rabbit-url/);
+  broker.queues.set("compute.A", { messages: 2, consumers: 1 });
+  const read = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
+  assert.match(read.err, /N2I-E316 1 consumers read compute\.A/);
+  assert.equal(await cloud.dump(), before);
+  broker.queues.set("compute.A", { messages: 2, consumers: 0 });
+  // Without its boot files one machine stays, and requests to it may be among what waits.
+  const part = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
+  assert.match(part.out, /compute\.A: 2 messages wait\.[\s\S]*was not emptied: machines stayed/);
+  assert.equal(broker.queues.get("compute.A")?.messages, 2);
+  const verify = () => host("verify", ...places.slice(0, 2), ...rabbit);
+  assert.match((await verify()).out, /compute\.A has 2 messages and 0 consumers/);
+  const taken = await host(...words(cloud, 1), ...DOWN, ...rabbit, "--purge-queue");
+  assert.equal(taken.status, 0, taken.out + taken.err);
+  assert.match(taken.out, /compute\.A was emptied: 2 messages were there/);
+  assert.equal((await verify()).status, 0);
 });
 
 for (const point of ["legacy.guarded", "legacy.claimed", "legacy.served"])

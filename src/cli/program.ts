@@ -162,7 +162,7 @@ function inOurWords(command: string, said: string): MigrationError | null {
   }
   const [, word] = / (<\w+>)/.exec(declarationOf(command)) ?? [];
   if (word === undefined || !said.startsWith("Not enough non-option arguments")) return null;
-  const fix = `Give it, as in: ${declarationOf(command)}`;
+  const fix = `Give it, as in: ${declarationOf(command)}; ${command} --help says what it may be.`;
   return new MigrationError("N2I-E100", `${command} wants ${word}`, { fix });
 }
 

@@ -96,7 +96,11 @@ export function takeOver(
 }
 
 /** @throws MigrationError N2I-E100 */
-export function checkWords({ purgeQueue: purge, rabbitUrl, settle = 0 }: TakeoverWords): void {
+export function checkWords(words: TakeoverWords): void {
+  const { purgeQueue: purge, rabbitUrl, settle = 0, from } = words;
+  // Said before the host is watched for a minute.
+  if (hostsIn(words).includes(from))
+    throw new MigrationError("N2I-E100", `--from and --to are both ${from}`);
   if (purge && rabbitUrl === undefined)
     throw new MigrationError("N2I-E100", "--purge-queue needs --rabbit-url");
   if (!(settle >= 0)) throw new MigrationError("N2I-E100", "--settle is 0 or more seconds");

@@ -96,3 +96,12 @@ test("a host that its operator set up again still owes an empty queue", async (t
   assert.doesNotMatch(unseen.out, /services:1/);
   assert.equal((await host("verify", "--queue-purged")).status, 0);
 });
+
+test("a takeover to the host that is dead is refused before anybody is watched", async (t) => {
+  const cloud = await hostCloud(t);
+  assert.ok(cloud);
+  const { status, err } = await cloud.host(...TAKE, "--to", "H1");
+  assert.equal(status, 64, err);
+  assert.match(err, /N2I-E100 --from and --to are both H1/);
+  assert.doesNotMatch(err, /Watching/);
+});

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { run, runs } from "../hostile/cli.ts";
+import { blocks, page } from "../support/manual.ts";
 import { uuidOf } from "./in-memory.ts";
 import { SECRET, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { addSource, addSpare, sentence, servedSwitchover } from "./switch-served.ts";
@@ -353,10 +356,16 @@ test("B-9: a dead BMC is told as WAIT_FENCE, and the command ends it with somebo
   assert.match(String(waits.error), /N2I-E388 WAIT_FENCE: .*nothing was moved/);
   assert.equal(cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE);
   assert.equal((await put("n-1", {})).status, 409, said.join("\n"));
-  // Started again, it asks the BMC again.
+  // Days later the machine may be repaired, and in use: no restart goes on with it.
+  cloud.calls.length = 0;
+  Object.assign(cloud.machines.get(SOURCE) ?? {}, { dead: false });
   await again();
   await until(SOURCE, "WAIT_FENCE");
-  Object.assign(cloud.machines.get(SOURCE) ?? {}, { on: false });
+  assert.deepEqual(
+    writesOf(cloud.calls).filter((call) => !call.startsWith("POST /v3")),
+    [],
+  );
+  Object.assign(cloud.machines.get(SOURCE) ?? {}, { on: false, dead: true });
   const words = ["--run", join(state, String(waits.id)), ...cloud.words, "--proof-interval", "0"];
   const fenced = ["--proof-timeout", "0", "--source-confirmed-off"];
   await runs(0, ["node", "switchover", SOURCE, ...words, ...fenced], cloud.how);
@@ -469,5 +478,73 @@ test("what the service decides itself is no option beside --endpoint, nor the ot
     const { status, err } = await run(words);
     assert.equal(status, 64, err);
     assert.match(err, why);
+  }
+});
+
+test("the manual's transcript of curl has every code, and what it shows", async (t) => {
+  const { url, cloud, keystone, until } = await servedSwitchover(t);
+  const away = await servedSwitchover(t);
+  away.cloud.use(() => ({ done: false, says: null }));
+  const [block = ""] = blocks(page("switchover"), "console");
+  const lines = block.trimEnd().split("\n");
+  const typed = lines.filter((line) => line.startsWith("$ ")).map((line) => line.slice(2));
+  const shown = lines.filter((line) => !line.startsWith("$ ")).join("\n");
+  for (const code of [200, 202, 400, 401, 403, 404, 405, 406, 409, 413, 415, 503])
+    assert.ok(shown.split("\n").includes(String(code)), String(code));
+  const env = {
+    PATH: process.env.PATH ?? "",
+    URL: url(),
+    AWAY: away.url(),
+    TOKEN: "admin",
+    MEMBER: "member",
+  };
+  const { stdout } = await promisify(execFile)("sh", ["-c", typed.join("\n")], { env });
+  assert.equal(stdout.trimEnd(), shown);
+  await until(SOURCE, "DONE");
+  assert.ok(cloud.calls.length > 0 && keystone.tokens.size > 0);
+});
+
+test("a PUT that is sent again after its end does not switch over the machine that has the name now", async (t) => {
+  const { put, until, cloud, again } = await servedSwitchover(t);
+  addSpare(cloud, 1);
+  assert.equal((await put("n-1", { target_node: "s-1" })).status, 202);
+  await until(SOURCE, "DONE");
+  const told = [...cloud.told];
+  await again();
+  const refused = await put("n-1", {});
+  assert.deepEqual([refused.status, /name it by its uuid/.test(sentence(refused))], [409, true]);
+  assert.deepEqual(cloud.told, told);
+  assert.equal((await put(SPARE, {})).status, 202, "who names it means it");
+  await until(SPARE, "DONE");
+});
+
+test("what was accepted and never begun is decided anew, and what somebody edited is not believed", async (t) => {
+  for (const [change, state, why] of [
+    [{}, "DONE", /null/],
+    [
+      { instance_uuid: uuidOf(9, 50), allocation_uuid: uuidOf(9, 50) },
+      "FAILED",
+      /N2I-E383 .*has instance/,
+    ],
+    [{ protected: true }, "FAILED", /N2I-E383 .*protected/],
+  ] as const) {
+    const { put, until, cloud, state: folder, end, again } = await servedSwitchover(t);
+    cloud.use((call) => (call.startsWith("PATCH") ? { done: false, says: null } : null));
+    assert.equal((await put("n-1", {})).status, 202);
+    await end();
+    const [id = ""] = readdirSync(folder).filter((name) => /^[0-9a-f-]{36}$/.test(name));
+    // As a process leaves it that dies right behind its answer.
+    rmSync(join(folder, id, "journal.jsonl"));
+    cloud.use(() => null);
+    Object.assign(cloud.nodes.get(SOURCE) ?? {}, change);
+    await again();
+    const shown = await until(SOURCE, state);
+    assert.equal(shown.id, id);
+    assert.match(String(shown.error), why);
+    if (state === "FAILED") assert.deepEqual(cloud.told, []);
+    await end();
+    const note = join(folder, id, "switchover.json");
+    writeFileSync(note, readFileSync(note, "utf8").replaceAll(SPARE, uuidOf(1, 12)));
+    await assert.rejects(again(), /N2I-E113|is not as it was written/);
   }
 });

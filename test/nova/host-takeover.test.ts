@@ -23,7 +23,7 @@ import {
 const STOP = ["shutdown 1"];
 const START = ["power 1"];
 
-test("two nova-computes of a real cloud, one of which dies", { concurrency: 2 }, async (t) => {
+test("two nova-computes of a real cloud, one of which dies", async (t) => {
   const cloud = await twoComputes(t);
   if (cloud === null) return;
   const step = async (name: string, does: (t: TestContext) => Promise<void>): Promise<void> => {
@@ -39,13 +39,11 @@ test("two nova-computes of a real cloud, one of which dies", { concurrency: 2 },
   await step("one row in place of two: Nova does the other by itself", () => byHand(cloud));
   await step("a host is moved by plan, and back, to the last row", () => moved(cloud));
   await step("a server boots on an idle machine that was moved", () => boots(cloud));
-  // They have hosts and machines of their own, and mostly wait.
-  const legacy = step("a host of nova-baremetal is killed, and its machines taken over", (own) =>
-    takenOverLegacy(cloud, own),
-  );
   await step("a host is killed, and its machines taken over", () => killed(cloud));
   await step("a host stands still, and comes back", () => stopped(cloud));
-  await legacy;
+  await step("a host of nova-baremetal is killed, and its machines taken over", (own) =>
+    takenOverLegacy(cloud, own),
+  );
 });
 
 async function forcedDown({ stack, nova }: TwoComputes, host: string, forced_down: boolean) {
@@ -177,7 +175,14 @@ async function boots(cloud: TwoComputes): Promise<void> {
   await forcedDown(cloud, from.host, true);
   await silent(cloud, from, DOWN_SECONDS + 1);
   const { host } = tool(cloud, "idle");
+  // On a busy machine the one that stands still here would count as down by then.
+  const reports = () =>
+    nova("services")
+      .where({ host: to.host, deleted: 0 })
+      .update({ last_seen_up: nova.raw("UTC_TIMESTAMP()") });
+  await reports();
   ended(await host("plan", "--node", node, "--to", to.host), 0);
+  await reports();
   ended(await host("move", "--yes"), 0);
   assert.deepEqual(await row().select("host"), [{ host: to.host }]);
   to.signal("SIGCONT");

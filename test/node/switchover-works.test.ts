@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { run, runs } from "../hostile/cli.ts";
+import { blocks, page } from "../support/manual.ts";
+import { uuidOf } from "./in-memory.ts";
+import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
+import { addSource, addSpare, sentence, servedSwitchover } from "./switch-served.ts";
+
+const writesOf = (calls: readonly string[]) => calls.filter((call) => !/^GET /.test(call));
+
+test("of two PUTs at once for one source one is 202 and the other 409", async (t) => {
+  const { put, until, cloud } = await servedSwitchover(t);
+  addSpare(cloud, 1);
+  const both = await Promise.all([put("n-1", {}), put(SOURCE, {})]);
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), [202, 409]);
+  assert.equal((await put("n-1", {})).status, 409, "and while it runs");
+  await until(SOURCE, "DONE");
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+});
+
+test("B-15: of ten sources that want one spare one is 202, and the others change nothing", async (t) => {
+  const { put, until, cloud } = await servedSwitchover(t);
+  const sources = [SOURCE, ...Array.from({ length: 9 }, (_, at) => addSource(cloud, at + 1))];
+  const all = await Promise.all(sources.map((one) => put(one, {})));
+  const statuses = all.map(({ status }) => status);
+  assert.equal(statuses.filter((one) => one === 202).length, 1, statuses.join());
+  assert.ok(
+    statuses.every((one) => [202, 400, 409].includes(one)),
+    statuses.join(),
+  );
+  const winner = sources[statuses.indexOf(202)] ?? "";
+  await until(winner, "DONE");
+  for (const one of sources.filter((other) => other !== winner)) {
+    const { power_state, extra } = cloud.nodes.get(one) ?? {};
+    assert.deepEqual([power_state, extra], ["power on", { "a/b~": 1, rack: 7 }]);
+  }
+});
+
+test("ten sources have ten spares at once", async (t) => {
+  const { put, until, cloud } = await servedSwitchover(t);
+  const sources = [SOURCE, ...Array.from({ length: 9 }, (_, at) => addSource(cloud, at + 1))];
+  for (let at = 1; at < sources.length; at += 1) addSpare(cloud, at);
+  const all = await Promise.all(sources.map((one) => put(one, {})));
+  assert.deepEqual(new Set(all.map(({ status }) => status)), new Set([202]));
+  const targets = await Promise.all(sources.map(async (one) => (await until(one, "DONE")).target));
+  assert.equal(new Set(targets).size, sources.length);
+  assert.ok(!cloud.told.some((one) => one.includes("twice")));
+});
+
+test("B-9: a dead BMC is told as WAIT_FENCE, and the command ends it with somebody's word", async (t) => {
+  const { put, until, cloud, state, said, get, again } = await servedSwitchover(t, {
+    proofTimeout: 0,
+  });
+  Object.assign(cloud.machines.get(SOURCE) ?? {}, { dead: true });
+  assert.equal((await put("n-1", { target_node: "s-1" })).status, 202);
+  const waits = await until(SOURCE, "WAIT_FENCE");
+  assert.equal(waits.step, "SRC_OFF");
+  assert.match(String(waits.error), /N2I-E388 WAIT_FENCE: .*nothing was moved/);
+  assert.equal(cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE);
+  assert.equal((await put("n-1", {})).status, 409, said.join("\n"));
+  // Days later the machine may be repaired, and in use: no restart goes on with it.
+  cloud.calls.length = 0;
+  Object.assign(cloud.machines.get(SOURCE) ?? {}, { dead: false });
+  await again();
+  await until(SOURCE, "WAIT_FENCE");
+  assert.deepEqual(
+    writesOf(cloud.calls).filter((call) => !call.startsWith("POST /v3")),
+    [],
+  );
+  Object.assign(cloud.machines.get(SOURCE) ?? {}, { on: false, dead: true });
+  const words = ["--run", join(state, String(waits.id)), ...cloud.words, "--proof-interval", "0"];
+  const fenced = ["--proof-timeout", "0", "--source-confirmed-off"];
+  await runs(0, ["node", "switchover", SOURCE, ...words, ...fenced], cloud.how);
+  const done = JSON.parse((await get(SOURCE)).text) as {
+    readonly switchover: { readonly state: string };
+  };
+  assert.equal(done.switchover.state, "DONE");
+});
+
+test("what is refused amid it is taken back, and can be asked for again", async (t) => {
+  const { put, until, cloud, before } = await servedSwitchover(t);
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
+  cloud.use((call) =>
+    call === `PATCH /v1/volume/targets/${uuidOf(5, 2)}`
+      ? { done: false, says: { status: 400, text } }
+      : null,
+  );
+  assert.equal((await put("n-1", {})).status, 202);
+  const back = await until(SOURCE, "ROLLED_BACK");
+  assert.match(String(back.error), /N2I-E389 .*not today/);
+  cloud.use(() => null);
+  assert.equal(switchedDump(cloud), before);
+  assert.equal((await put("n-1", {})).status, 202);
+  const done = await until(SOURCE, "DONE");
+  assert.notEqual(done.id, back.id);
+});
+
+test("an Ironic that is away for a while is waited for", async (t) => {
+  const { put, until, cloud, get } = await servedSwitchover(t);
+  let isAway = false;
+  cloud.use((call) => {
+    isAway ||= call.startsWith("PATCH /v1/volume/targets");
+    return isAway ? { done: false, says: null } : null;
+  });
+  assert.equal((await put("n-1", {})).status, 202);
+  const seen = async (): Promise<string> => (await get(SOURCE)).text;
+  for (let tries = 0; tries < 200 && !isAway; tries += 1) await seen();
+  cloud.use(() => null);
+  await until(SOURCE, "DONE");
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+});
+
+test("a service that ends stops at the end of a step, and goes on where it is started again", async (t) => {
+  for (const stopAt of [
+    "states/power",
+    "maintenance",
+    "volume/targets",
+    `${SPARE}/states/provision`,
+  ]) {
+    const { put, until, cloud, end, again } = await servedSwitchover(t);
+    let ended: Promise<void> | null = null;
+    cloud.use((call) => {
+      if (!call.startsWith("GET") && call.includes(stopAt)) ended ??= end();
+      return null;
+    });
+    assert.equal((await put("n-1", {})).status, 202);
+    for (let tries = 0; ended === null && tries < 500; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    await ended;
+    const { length } = cloud.calls;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(cloud.calls.length, length, "nothing is asked any more");
+    cloud.use(() => null);
+    await again();
+    await until(SOURCE, "DONE");
+    assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"], stopAt);
+  }
+});
+
+test("--endpoint asks the service and returns at 202, in each spelling of the specification", async (t) => {
+  for (const words of [
+    ["node", "switchover", "n-1", "s-1"],
+    ["node-switchover", "n-1", "--destination", "s-1"],
+    ["node-switchover", "n-1"],
+  ]) {
+    const { url, until, cloud, keystone } = await servedSwitchover(t);
+    const how = { env: cloud.login };
+    const own = ["--endpoint", url()];
+    const unknown = await run([...words, ...own], how);
+    assert.deepEqual([unknown.status, /N2I-E211/.test(unknown.err)], [12, true], unknown.err);
+    keystone.tokens.set("of-the-service", { roles: ["admin"] });
+    const accepted = await runs(0, [...words, ...own], how);
+    const where = `${url()}/v1/nodes/${SOURCE}/switchover`;
+    assert.equal(accepted.out, `Accepted: GET ${where} says how far it is.\n`);
+    const busy = await run([...words, ...own], how);
+    assert.deepEqual([busy.status, /N2I-E381/.test(busy.err)], [11, true], busy.err);
+    await until(SOURCE, "DONE");
+    const refused = await run(["node", "switchover", SOURCE, ...own], how);
+    assert.deepEqual([refused.status, /N2I-E393/.test(refused.err)], [4, true], refused.err);
+    const none = await run(["node", "switchover", "n-9", ...own], how);
+    assert.deepEqual([none.status, /N2I-E306/.test(none.err)], [64, true], none.err);
+  }
+});
+
+test("what the service decides itself is no option beside --endpoint, nor the other way round", async () => {
+  for (const [words, why] of [
+    [["node", "switchover", "n-1", "--endpoint", "http://x", "--run", "r"], /has no option --run/],
+    [
+      ["node", "switchover", "n-1", "--endpoint", "http://x", "--keep-names"],
+      /no option --keep-names/,
+    ],
+    [["node", "switchover", "n-1"], /wants --run, or --endpoint/],
+    [["node", "manage", "n-1", "--endpoint", "http://x", "--run", "r"], /no option --endpoint/],
+    [["node-switchover", "n-1", "s-1", "--destination", "s-2", "--run", "r"], /two destinations/],
+    [["serve", "switchover", "--keystone-url", "http://x"], /wants --state/],
+    [["serve", "switchover", "--state", "s", "--check"], /no option --check/],
+    [["serve", "proxy", "--state", "s"], /no option --state/],
+    [["serve", "manageable", "--keep-names"], /no option --keep-names/],
+  ] as const) {
+    const { status, err } = await run(words);
+    assert.equal(status, 64, err);
+    assert.match(err, why);
+  }
+});
+
+test("the manual's transcript of curl has every code, and what it shows", async (t) => {
+  const { url, cloud, keystone, until } = await servedSwitchover(t);
+  const away = await servedSwitchover(t);
+  away.cloud.use(() => ({ done: false, says: null }));
+  const [block = ""] = blocks(page("switchover"), "console");
+  const lines = block.trimEnd().split("\n");
+  const typed = lines.filter((line) => line.startsWith("$ ")).map((line) => line.slice(2));
+  const shown = lines.filter((line) => !line.startsWith("$ ")).join("\n");
+  for (const code of [200, 202, 400, 401, 403, 404, 405, 406, 409, 413, 415, 503])
+    assert.ok(shown.split("\n").includes(String(code)), String(code));
+  const env = {
+    PATH: process.env.PATH ?? "",
+    URL: url(),
+    AWAY: away.url(),
+    TOKEN: "admin",
+    MEMBER: "member",
+  };
+  const { stdout } = await promisify(execFile)("sh", ["-c", typed.join("\n")], { env });
+  assert.equal(stdout.trimEnd(), shown);
+  await until(SOURCE, "DONE");
+  assert.ok(cloud.calls.length > 0 && keystone.tokens.size > 0);
+});
+
+test("a PUT that is sent again after its end does not switch over the machine that has the name now", async (t) => {
+  const { put, until, cloud, again } = await servedSwitchover(t);
+  addSpare(cloud, 1);
+  assert.equal((await put("n-1", { target_node: "s-1" })).status, 202);
+  await until(SOURCE, "DONE");
+  const told = [...cloud.told];
+  await again();
+  const refused = await put("n-1", {});
+  assert.deepEqual([refused.status, /name it by its uuid/.test(sentence(refused))], [409, true]);
+  assert.deepEqual(cloud.told, told);
+  assert.equal((await put(SPARE, {})).status, 202, "who names it means it");
+  await until(SPARE, "DONE");
+});
+
+test("what was accepted and never begun is decided anew, and what somebody edited is not believed", async (t) => {
+  for (const [change, state, why] of [
+    [{}, "DONE", /null/],
+    [
+      { instance_uuid: uuidOf(9, 50), allocation_uuid: uuidOf(9, 50) },
+      "FAILED",
+      /N2I-E383 .*has instance/,
+    ],
+    [{ protected: true }, "FAILED", /N2I-E383 .*protected/],
+  ] as const) {
+    const { put, until, cloud, state: folder, end, again } = await servedSwitchover(t);
+    cloud.use((call) => (call.startsWith("PATCH") ? { done: false, says: null } : null));
+    assert.equal((await put("n-1", {})).status, 202);
+    await end();
+    const [id = ""] = readdirSync(folder).filter((name) => /^[0-9a-f-]{36}$/.test(name));
+    // As a process leaves it that dies right behind its answer.
+    rmSync(join(folder, id, "journal.jsonl"));
+    cloud.use(() => null);
+    Object.assign(cloud.nodes.get(SOURCE) ?? {}, change);
+    await again();
+    const shown = await until(SOURCE, state);
+    assert.equal(shown.id, id);
+    assert.match(String(shown.error), why);
+    if (state === "FAILED") assert.deepEqual(cloud.told, []);
+    await end();
+    const note = join(folder, id, "switchover.json");
+    writeFileSync(note, readFileSync(note, "utf8").replaceAll(SPARE, uuidOf(1, 12)));
+    await assert.rejects(again(), /N2I-E113|is not as it was written/);
+  }
+});

@@ -261,18 +261,36 @@ async function managed(at: RealScene): Promise<void> {
   await runs(0, ["node", "unmanage", "web-1", ...words, "--yes"], { env: at.env });
 }
 
-/** Once a call that changes something: mark, port, allocation, the mark taken off. */
-const CALLS = 4;
+/** Once a call that changes something: mark, port, allocation, the mark taken off; two machines at a time. */
+const CALLS = [
+  [1, 2],
+  [3, 4],
+];
 
 async function killed(at: RealScene, before: string): Promise<void> {
-  for (let call = 1; call <= CALLS; call += 1) {
-    const words = ["--run", join(at.folder, `killed-${call}`), ...place(at)];
-    const env = { ...at.env, NOVA2IRONIC_FAILPOINT: `rest.after:${call}:kill` };
-    const ran = await start(["node", "manage", "n-6", "web-6", ...words], { env }).ended;
-    assert.equal(ran.status, 128, ran.err);
-    assert.notEqual(await dumps(at), before, `call ${call} was made`);
-    await runs(0, ["rollback", ...words, "--all", "--yes"], { env: at.env });
-    assert.equal(await dumps(at), before, `killed after call ${call}`);
+  for (const pair of CALLS) {
+    const words = (call: number) => ["--run", join(at.folder, `killed-${call}`), ...place(at)];
+    await Promise.all(
+      pair.map(async (call, index) => {
+        const env = { ...at.env, NOVA2IRONIC_FAILPOINT: `rest.after:${call}:kill` };
+        const name = index === 0 ? "n-6" : "n-1";
+        const asked = ["node", "manage", name, `web-${call}`, ...words(call)];
+        const ran = await start(asked, { env }).ended;
+        assert.equal(ran.status, 128, ran.err);
+        const node = await apiOf(at.ironic)("GET", `/v1/nodes/${name}`);
+        const { extra, instance_uuid } = node.body as { readonly [field: string]: unknown };
+        const begun = JSON.stringify([extra, instance_uuid]);
+        assert.match(begun, call === 4 ? /,"[0-9a-f-]{36}"\]$/ : /nova2ironic_manage/);
+      }),
+    );
+    await Promise.all(
+      pair.map(async (call) => {
+        const back = ["rollback", ...words(call), "--all", "--yes"];
+        const undone = await start(back, { env: at.env }).ended;
+        assert.equal(undone.status, 0, undone.err + undone.out);
+      }),
+    );
+    assert.equal(await dumps(at), before, `killed after calls ${pair.join(", ")}`);
   }
 }
 

@@ -17,7 +17,11 @@ const fibre = { targets: [{ ...TARGET, volume_type: "fibre_channel" }] };
 
 /** What stands against a machine whose instance is to go on elsewhere, in the order it is answered. */
 const SOURCES: readonly (readonly [WholeNode, string, string])[] = [
-  [telling(MACHINE, { reservation: "lab" }), "N2I-E380", "it is locked by host lab"],
+  [
+    telling(MACHINE, { reservation: "lab" }),
+    "N2I-E380",
+    `Node ${MACHINE.uuid} is locked by host lab, please retry after the current operation is completed.`,
+  ],
   [
     telling(MACHINE, { target_provision_state: "deleted", target_power_state: "power off" }),
     ...(["N2I-E380", "it is on its way to deleted and power off"] as const),
@@ -56,7 +60,11 @@ const SOURCES: readonly (readonly [WholeNode, string, string])[] = [
 
 /** What stands against a spare, whoever needs one. */
 const SPARES: readonly (readonly [WholeNode, string, string])[] = [
-  [telling(SPARE, { reservation: "lab" }), "N2I-E380", "it is locked by host lab"],
+  [
+    telling(SPARE, { reservation: "lab" }),
+    "N2I-E380",
+    `Node ${SPARE.uuid} is locked by host lab, please retry after the current operation is completed.`,
+  ],
   [
     telling(SPARE, { extra: { nova2ironic_switchover: "s" } }),
     ...(["N2I-E381", "it is in switchover s: extra.nova2ironic_switchover"] as const),

@@ -111,7 +111,7 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
   assert.equal(statuses.filter((status) => status === 201).length, 1, statuses.join());
   assert.ok(
     statuses.every((status) => [201, 403, 409].includes(status)),
-    statuses.join(),
+    race.map(said).join("; "),
   );
   const { body } = await api("GET", "/v1/allocations");
   assert.equal((body as { readonly allocations: readonly unknown[] }).allocations.length, 1);

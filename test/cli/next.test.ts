@@ -57,6 +57,7 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
       "image",
       "accept-network-cut",
       "watch",
+      "preserve-ports",
       "no-preserve-ports",
       "spares",
       "need",
@@ -69,7 +70,10 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
       "keep-source",
       "storage-cinder-untested",
       "leave-nova",
+      "connector-policy",
     ],
+    // Where a list is read, and who else is asked, end with their command.
+    ...["ironic-db", "endpoint"],
   ],
   // What let another command do something dangerous is no word for a rollback.
   rollback: [

@@ -29,6 +29,9 @@ test("machines of a real Ironic and Neutron are listed, managed and let go, and 
   await t.test("the list has those that can be managed, and why not of the others", () =>
     listed(at),
   );
+  await t.test("the service answers each caller as his token may, by both texts", () =>
+    servedForReal(t, at),
+  );
   await t.test("a machine is managed, compared, and let go without a trace", async () => {
     await managed(at);
     assert.deepEqual(await dumps(at), before);
@@ -37,9 +40,6 @@ test("machines of a real Ironic and Neutron are listed, managed and let go, and 
     await killed(at, before);
   });
   await t.test("two commands at once make one record", () => twoAtOnce(at));
-  await t.test("the service answers each caller as his token may, by both texts", () =>
-    servedForReal(t, at),
-  );
   assert.deepEqual(await dumps(at), before);
   assert.deepEqual(at.sim.commands(), [], "no BMC was told anything");
   assert.doesNotMatch(readFileSync(at.neutron.log, "utf8"), /binding of/);

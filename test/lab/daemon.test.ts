@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startDaemon } from "./daemon.ts";
+import { freePort, startDaemon } from "./daemon.ts";
 import { owner, privateFolder } from "./folder.ts";
 
 const user = owner();
@@ -45,4 +47,15 @@ test("a server that is killed from outside leaves no folder", async () => {
   while (daemon.running()) await sleep(20);
   assert.equal(daemon.lastWords(), "Killed\nup\n", "the shell beside it, and its own log");
   assert.ok(!existsSync(folder));
+});
+
+test("a port that one was given is given to no other, nor by the kernel, while it is not used", async () => {
+  const ports = await Promise.all(Array.from({ length: 300 }, freePort));
+  assert.equal(new Set(ports).size, ports.length);
+  const kernels = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8");
+  assert.ok(Math.max(...ports) < Number.parseInt(kernels, 10), kernels);
+  const [port] = ports;
+  const other = createServer().listen({ path: `\0nova2ironic-port-${port}` });
+  const [cause] = await once(other, "error");
+  assert.equal(cause.code, "EADDRINUSE");
 });

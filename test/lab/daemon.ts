@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type ListenOptions, type Server } from "node:net";
 import { join } from "node:path";
 import { entrust, type Owner } from "./folder.ts";
 
@@ -72,15 +73,40 @@ export function startDaemon(
   };
 }
 
-/** A TCP port of 127.0.0.1 that nobody listens on now. */
+/** Below those that a kernel gives out by itself, to listeners and to connections. */
+const PORTS = { first: 10_000, last: 32_000 } as const;
+
+/**
+ * A TCP port of 127.0.0.1 that nobody listens on, and that no process of ours is given until this
+ * one ends: services start up to a minute after their ports were chosen, and Python's would share a
+ * port with each other without a word (SO_REUSEPORT).
+ *
+ * What reserves it is the name of a socket in Linux' abstract namespace, which dies with us.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no TCP port was given");
-  return address.port;
+  for (;;) {
+    const port = randomInt(PORTS.first, PORTS.last);
+    const reserved = await listening({ path: `\0nova2ironic-port-${port}` });
+    if (reserved === null) continue;
+    const free = await listening({ host: "127.0.0.1", port });
+    if (free === null) continue;
+    free.close();
+    await once(free, "close");
+    reserved.unref();
+    return port;
+  }
+}
+
+/** A server that listens there; null where somebody does already. */
+async function listening(where: ListenOptions): Promise<Server | null> {
+  const server = createServer().listen(where);
+  try {
+    await once(server, "listening");
+    return server;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE") return null;
+    throw cause;
+  }
 }
 
 function quoted(words: readonly string[]): string {

@@ -129,7 +129,8 @@ export async function answers(
 ): Promise<void> {
   for (const until = Date.now() + PATIENCE_MS; ; await sleep(100)) {
     const answer = await fetch(url).catch(() => null);
-    if (answer !== null && answer.status < 500) return;
+    // What answers may be another's, where ours found its port taken.
+    if (answer !== null && answer.status < 500 && daemon.running()) return;
     if (daemon.running() && Date.now() < until) continue;
     const words = daemon.running() ? readFileSync(log, "utf8") : daemon.lastWords();
     const last = words.trimEnd().split("\n").slice(-LAST_LINES).join("\n");

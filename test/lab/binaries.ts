@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
 export type ServerEngine = "mysql" | "postgresql";
@@ -90,7 +91,9 @@ export function install({
 }
 
 function aptGet(args: readonly string[]): boolean {
-  const { status, stderr, error } = spawnSync("apt-get", ["-qq", ...args], {
+  // It waits for dpkg's lock, and not for that of its lists: two of us would not.
+  const words = [join(tmpdir(), "nova2ironic-apt.lock"), "apt-get", "-qq", ...args];
+  const { status, stderr, error } = spawnSync("flock", words, {
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
     stdio: ["ignore", "ignore", "pipe"],
     encoding: "utf8",

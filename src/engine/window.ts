@@ -141,13 +141,21 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
   async function go(changes: readonly C[], stops: () => boolean): Promise<boolean> {
     if (stops()) return false;
     const seen = await part.inspect(changes, false);
-    for (let at = 0; at < changes.length; at += pace.together) {
-      if (stops()) return false;
-      const some = changes.slice(at, at + pace.together);
-      const begun = await all(some.map((change, index) => one(change, seen[at + index], stops)));
-      if (begun.includes(false)) return false;
-    }
-    return true;
+    const rest = [...changes.entries()].values();
+    let goesOn = true;
+    // Each begins the next as soon as its own is begun: nobody waits for the slowest of some.
+    const worker = async (): Promise<void> => {
+      for (const [at, change] of rest)
+        try {
+          goesOn = goesOn && !stops() && (await one(change, seen[at], stops)) && goesOn;
+          if (!goesOn) return;
+        } catch (cause) {
+          goesOn = false;
+          throw cause;
+        }
+    };
+    await all(Array.from({ length: Math.min(pace.together, changes.length) }, worker));
+    return goesOn;
   }
   return {
     /** Begins those that may be; false when it ended before the last. */

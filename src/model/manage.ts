@@ -1,4 +1,4 @@
-import type { NetworkPort, RunningNode } from "./adoptable.ts";
+import type { KnownNics, NetworkPort, RunningNode } from "./adoptable.ts";
 import type { Json, JsonObject } from "./json.ts";
 
 /** The journal's name of machines that are given their server record. */
@@ -82,6 +82,16 @@ export interface RecordKeeper {
     server: string | null,
     ports: readonly string[],
   ) => Promise<SeenServer>;
+  /**
+   * The same of several, of each the uuid of a record that was begun, or null.
+   *
+   * @param cards of all nodes
+   */
+  readonly lookAll: (
+    all: readonly (readonly [node: string, server: string | null])[],
+    most: number,
+    cards: KnownNics["of"],
+  ) => Promise<readonly SeenServer[]>;
   /** Node and record once more; its cards and ports as they were seen. */
   readonly again: (seen: SeenServer, node: string, server: string) => Promise<SeenServer>;
   /** Marks the node as ours, and reads it again. */
@@ -91,7 +101,11 @@ export interface RecordKeeper {
     from: readonly PortDevice[],
     to: PortDevice,
   ) => Promise<NotWritten | null>;
-  readonly record: (asked: RecordAsked) => Promise<NotWritten | null>;
+  /**
+   * @param isNew nobody asked for it before: it cannot be there
+   * @returns the record as it was made; null where it was made, and nobody told
+   */
+  readonly record: (asked: RecordAsked, isNew: boolean) => Promise<Written<ServerRecord | null>>;
   readonly unrecord: (node: string, server: string) => Promise<string | null>;
   /** Puts a node back in service that an interrupted `unrecord` left in maintenance. */
   readonly endMaintenance: (node: string, server: string) => Promise<string | null>;

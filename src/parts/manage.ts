@@ -8,12 +8,13 @@ import {
 import { isEmptied, reasonOf } from "../edge/ironic-rest/allocation.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
-import type { RunningNode } from "../model/adoptable.ts";
+import type { KnownNics, RunningNode } from "../model/adoptable.ts";
 import type { JsonObject } from "../model/json.ts";
 import {
   MANAGE,
   type ManageAsked,
   type NotWritten,
+  type RecordAsked,
   type RecordKeeper,
   type SeenServer,
 } from "../model/manage.ts";
@@ -30,7 +31,7 @@ export interface ManagePosition extends Position {
 export type ManagePart = WindowPart<ManageChange, ManagePosition>;
 
 /** Looked at together. */
-const SIZE = 32;
+const SIZE = 1000;
 
 /** Of ports of tenants, as metalsmith has it for machines that no Nova knows. */
 const OWNER = "baremetal:none";
@@ -38,72 +39,121 @@ const OWNER = "baremetal:none";
 /**
  * Gives machines their server record: each step is journalled with what it replaces, then made.
  *
- * @param twice ports of Neutron that cards of any nodes are known to name more than once
+ * @param cards of all nodes; null: of a single machine, all is read by itself
  */
 export function managePart(
   keeper: RecordKeeper,
   most: number,
-  twice: ReadonlySet<string> = new Set(),
+  cards: KnownNics | null = null,
 ): ManagePart {
+  const twice = cards?.twice ?? new Set<string>();
   return {
     ...{ name: MANAGE, size: SIZE },
-    inspect: (changes) => inFlight(changes, most, (change) => forwardOf(keeper, change, twice)),
-    async perform(change, position, begin) {
-      const { id, server, asked } = change;
-      const { seen } = position;
-      const refusedBy = ({ why, taken }: NotWritten): ManagePosition =>
-        left(seen, [{ why, is: taken ? "taken" : "state" }]);
-      const stays = (why: string): ManagePosition => left(seen, [{ why, is: "state" }]);
-      if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
-      const known = holdOf(change);
-      // Once a record was asked for, the traits are what it made of them.
-      const emptied = change.acts.some(({ step }) => step === "record");
-      const as = (node: RunningNode) =>
-        known !== undefined && emptied ? known : holding(change, asked, node);
-      let held = as(seen.node);
-      if (seen.node.maintenance_reason === reasonOf(server)) {
-        await begin(held);
-        const why = await keeper.endMaintenance(id, server);
-        if (why !== null) return stays(why);
-      }
-      if (seen.node.instance_uuid !== server) {
-        await begin(held);
-        const marked = await keeper.hold(id, server);
-        if ("why" in marked) return refusedBy(marked);
-        held = as(marked.now);
-        await begin(held);
-        // What changed since it was looked at.
-        const now: RunningNode = { ...marked.now, nics: seen.node.nics };
-        const against = [
-          ...objections(now, besideOf({ ...seen, node: now }, twice), server),
-          ...changedSince(seen.node, now),
-        ];
-        if (against.length > 0) return left(seen, against);
-        const to = { device_id: server, device_owner: OWNER };
-        for (const port of tenantPorts(seen)) {
-          const { device_id, device_owner } = port;
-          if (device_id === server) continue;
-          await begin({ step: "bind", port: port.id, device_id, device_owner });
-          const refused = await keeper.bind(port.id, [{ device_id, device_owner }], to);
-          if (refused !== null) return refusedBy(refused);
-        }
-        await begin({ step: "record" });
-        const refused = await keeper.record({
-          ...{ uuid: server, name: asked.name, node: id },
-          ...{ resource_class: now.resource_class ?? "", extra: extraOf(asked) },
-        });
-        if (refused !== null) return refusedBy(refused);
-      }
-      await begin({ step: "release" });
-      const why = await keeper.release(id, server, held.traits);
-      if (why !== null) return stays(why);
-      const now = await keeper.again(seen, id, server);
-      const { instance_uuid = null } = now.node ?? {};
-      return instance_uuid === server
-        ? { ...position, seen: now, is: "after" }
-        : stays(`instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`);
+    async inspect(changes) {
+      const seen = await lookAll(keeper, changes, most, cards);
+      return changes.map((change, at) => forwardOf(change, seen[at] ?? NOTHING, twice));
+    },
+    perform(change, position, begin) {
+      const making = { keeper, change, position, begin };
+      return isSingleCall(change, position.seen)
+        ? recordAlone(making, cards === null)
+        : recordMarked(making, twice);
     },
   };
+}
+
+type Begin = Parameters<ManagePart["perform"]>[2];
+
+interface Making {
+  readonly keeper: RecordKeeper;
+  readonly change: ManageChange;
+  readonly position: ManagePosition;
+  readonly begin: Begin;
+}
+
+function refusedBy(seen: SeenServer, { why, taken }: NotWritten): ManagePosition {
+  return left(seen, [{ why, is: taken ? "taken" : "state" }]);
+}
+
+function stays(seen: SeenServer, why: string): ManagePosition {
+  return left(seen, [{ why, is: "state" }]);
+}
+
+/** @param single it is looked at again at once; of several whoever asked for them does it, in one listing */
+async function recordAlone(
+  { keeper, change, position, begin }: Making,
+  single: boolean,
+): Promise<ManagePosition> {
+  const { id, server, asked } = change;
+  const { seen } = position;
+  const { node } = seen;
+  if (node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+  await begin(holding(change, asked, node));
+  await begin({ step: "record" });
+  const made = await keeper.record(recordAsked(change, asked, node), true);
+  if ("why" in made) return refusedBy(seen, made);
+  if (holdsTraits(node)) {
+    await begin({ step: "release" });
+    const why = await keeper.release(id, server, node.instance_info.traits);
+    if (why !== null) return stays(seen, why);
+  }
+  if (!single) return { ...position, seen: { ...seen, record: made.now }, is: "after" };
+  const now = await keeper.again(seen, id, server);
+  const against = unlike(change, node, now.node);
+  return against.length > 0 ? left(now, against) : { ...position, seen: now, is: "after" };
+}
+
+async function recordMarked(
+  { keeper, change, position, begin }: Making,
+  twice: ReadonlySet<string>,
+): Promise<ManagePosition> {
+  const { id, server, asked } = change;
+  const { seen } = position;
+  if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+  const known = holdOf(change);
+  // Once a record was asked for, the traits are what it made of them.
+  const emptied = change.acts.some(({ step }) => step === "record");
+  const as = (node: RunningNode) =>
+    known !== undefined && emptied ? known : holding(change, asked, node);
+  let held = as(seen.node);
+  if (seen.node.maintenance_reason === reasonOf(server)) {
+    await begin(held);
+    const why = await keeper.endMaintenance(id, server);
+    if (why !== null) return stays(seen, why);
+  }
+  if (seen.node.instance_uuid !== server) {
+    await begin(held);
+    const marked = await keeper.hold(id, server);
+    if ("why" in marked) return refusedBy(seen, marked);
+    held = as(marked.now);
+    await begin(held);
+    // What changed since it was looked at.
+    const now: RunningNode = { ...marked.now, nics: seen.node.nics };
+    const against = [
+      ...objections(now, besideOf({ ...seen, node: now }, twice), server),
+      ...changedSince(seen.node, now),
+    ];
+    if (against.length > 0) return left(seen, against);
+    const to = { device_id: server, device_owner: OWNER };
+    for (const port of tenantPorts(seen)) {
+      const { device_id, device_owner } = port;
+      if (device_id === server) continue;
+      await begin({ step: "bind", port: port.id, device_id, device_owner });
+      const refused = await keeper.bind(port.id, [{ device_id, device_owner }], to);
+      if (refused !== null) return refusedBy(seen, refused);
+    }
+    await begin({ step: "record" });
+    const made = await keeper.record(recordAsked(change, asked, now), false);
+    if ("why" in made) return refusedBy(seen, made);
+  }
+  await begin({ step: "release" });
+  const why = await keeper.release(id, server, held.traits);
+  if (why !== null) return stays(seen, why);
+  const now = await keeper.again(seen, id, server);
+  const { instance_uuid = null } = now.node ?? {};
+  return instance_uuid === server
+    ? { ...position, seen: now, is: "after" }
+    : stays(seen, `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`);
 }
 
 /** Takes records away again, and gives back what each step replaced, while it is as it was left. */
@@ -135,14 +185,68 @@ export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
   };
 }
 
-async function forwardOf(
+const NOTHING: SeenServer = { node: null, record: null, ports: null };
+
+/** What was not begun has a uuid that nobody knows. */
+async function lookAll(
   keeper: RecordKeeper,
+  changes: readonly ManageChange[],
+  most: number,
+  cards: KnownNics | null,
+): Promise<readonly SeenServer[]> {
+  const begun = changes.map(
+    ({ id, server, acts }) => [id, acts.length === 0 ? null : server] as const,
+  );
+  if (cards !== null) return keeper.lookAll(begun, most, cards.of);
+  return inFlight(begun, most, ([id, server]) => keeper.look(id, server, []));
+}
+
+/**
+ * Whether nothing but the record is made of it: no tenant's port, and nobody marked it. Ironic makes one record of a
+ * node, whoever else asks, so that no mark is needed to be the only one; two PATCHes would take longer than all else.
+ */
+function isSingleCall({ acts }: ManageChange, seen: SeenServer): seen is SeenServer & Held {
+  return (
+    acts.length === 0 &&
+    seen.node !== null &&
+    seen.node.instance_uuid === null &&
+    seen.node.maintenance_reason === null &&
+    tenantPorts(seen).length === 0
+  );
+}
+
+interface Held {
+  readonly node: RunningNode;
+}
+
+/** Whether there are any that its record would write over. */
+function holdsTraits({ instance_info: { traits } }: RunningNode): boolean {
+  return Array.isArray(traits) && traits.length > 0;
+}
+
+/**
+ * What speaks against a machine that has its record since, and was not marked before: somebody else's hand on it
+ * meanwhile.
+ */
+export function unlike(
+  { server }: Pick<ManageChange, "server">,
+  before: RunningNode,
+  now: RunningNode | null,
+): readonly Objection[] {
+  const { instance_uuid = null } = now ?? {};
+  if (now === null || instance_uuid !== server)
+    return [
+      { why: `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`, is: "state" },
+    ];
+  return changedSince({ ...before, instance_uuid: server }, now);
+}
+
+function forwardOf(
   change: ManageChange,
+  seen: SeenServer,
   twice: ReadonlySet<string>,
-): Promise<ManagePosition> {
+): ManagePosition {
   const { id, server } = change;
-  // What was not begun has a uuid that nobody knows.
-  const seen = await keeper.look(id, change.acts.length === 0 ? null : server, []);
   const { node, record } = seen;
   if (node === null) return left(seen, [{ why: "Ironic has no such node", is: "gone" }]);
   if (node.instance_uuid === server) {
@@ -150,7 +254,7 @@ async function forwardOf(
     const open =
       node.extra[MARK] === server ||
       node.maintenance_reason === reasonOf(server) ||
-      (held !== undefined && isEmptied(node.instance_info, held.traits));
+      (held?.traits !== undefined && isEmptied(node.instance_info, held.traits));
     return { is: open ? "before" : "after", seen, ...NONE };
   }
   const strange =
@@ -179,7 +283,14 @@ async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<Manag
     binds.map(({ port }) => port),
   );
   const { node, record } = seen;
+  const held = holdOf(change);
+  // Whoever deleted the record left its traits.
+  const isLeft =
+    node?.instance_uuid === null &&
+    held !== undefined &&
+    isEmptied(node.instance_info, held.traits);
   const open =
+    isLeft ||
     record !== null ||
     node?.instance_uuid === server ||
     node?.extra[MARK] === server ||
@@ -215,6 +326,17 @@ function besideOf(
 /** Ports of Neutron that its cards name. */
 function tenantPorts({ node, ports }: SeenServer) {
   return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
+}
+
+function recordAsked(
+  { server }: ManageChange,
+  asked: ManageAsked,
+  { uuid, resource_class }: RunningNode,
+): RecordAsked {
+  return {
+    ...{ uuid: server, name: asked.name, node: uuid },
+    ...{ resource_class: resource_class ?? "", extra: extraOf(asked) },
+  };
 }
 
 function holding(

@@ -30,11 +30,8 @@ export function listAdoptable(
   show: (rows: AsyncIterable<AdoptableRow>) => Promise<void>,
 ): Promise<void> {
   return closing(async (keep) => {
-    const { cards, listing, network } = await sourceOf(words, keep, say);
-    const { vifs, twice } = await cards;
-    const neutron = vifs.size === 0 ? null : await network();
-    const ports = neutron === null ? null : await neutron.ports(vifs);
-    const beside: Beside = { ports, twice };
+    const { asked, listing } = await sourceOf(words, keep, say);
+    const beside = await asked;
     const troubled = createSeveral();
     async function* rows(): AsyncGenerator<AdoptableRow> {
       for await (const page of listing)
@@ -56,9 +53,18 @@ export function listAdoptable(
 
 /** Where machines are read: nodes page by page, their cards before. */
 interface Source {
-  readonly cards: Promise<KnownNics>;
+  readonly asked: Promise<Beside>;
   readonly listing: AsyncIterable<readonly RunningNode[]>;
-  readonly network: ManagePlace["network"];
+}
+
+/** What Neutron says of the ports that cards name; it is not asked where none does. */
+export async function besideCards(
+  cards: Promise<KnownNics>,
+  network: ManagePlace["network"],
+): Promise<Beside> {
+  const { vifs, twice } = await cards;
+  const neutron = vifs.size === 0 ? null : await network();
+  return { ports: neutron === null ? null : await neutron.ports(vifs), twice };
 }
 
 async function sourceOf(
@@ -69,8 +75,8 @@ async function sourceOf(
   if (words.ironicDb !== undefined) return rowsOf(words, words.ironicDb, keep, say);
   const { service, network } = await openManagePlace(words, keep, say);
   const cards = readNics(service);
-  const listing = runningNodes(service, async () => (await cards).of, words);
-  return { cards, listing, network };
+  const asked = besideCards(cards, network);
+  return { asked, listing: runningNodes(service, cards, asked, words) };
 }
 
 /** @throws MigrationError N2I-E100 to N2I-E102, N2I-E200 to N2I-E204 */
@@ -90,5 +96,5 @@ async function rowsOf(
   async function* listing(): AsyncGenerator<readonly RunningNode[]> {
     yield* rows.nodes((await cards).of, words);
   }
-  return { cards, listing: listing(), network };
+  return { asked: besideCards(cards, network), listing: listing() };
 }

@@ -1,8 +1,9 @@
+import type { KnownNics, RunningNode } from "../model/adoptable.ts";
 import { MigrationError } from "../model/error.ts";
 import { FAKE } from "../model/fake-hardware.ts";
 import type { Entry } from "../model/journal.ts";
 import { MANAGE, type RecordKeeper, type SeenServer, type ServerWishes } from "../model/manage.ts";
-import { type ManagePart, managePart, unmanagePart } from "../parts/manage.ts";
+import { type ManagePart, managePart, unlike, unmanagePart } from "../parts/manage.ts";
 import { bindsOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
 import { novaPart } from "../parts/manage-nova.ts";
 import { novaBackPart } from "../parts/manage-nova-back.ts";
@@ -14,20 +15,47 @@ import { allocationKeeper } from "./record-keeper.ts";
 /** How server records are made, and taken away. @param most machines at once */
 export interface Adapter {
   readonly name: "allocation" | "nova";
-  readonly there: (most: number, twice: ReadonlySet<string>) => ManagePart;
+  /** @param cards of all nodes; null: a single machine is asked for */
+  readonly there: (most: number, cards: KnownNics | null) => ManagePart;
   readonly back: (most: number) => ManagePart;
   readonly look: (change: ManageChange) => Promise<SeenServer>;
+  /** Of those that have their record now, and were not looked at since: those that are not as they are to be, and why. */
+  readonly unlike: (
+    made: readonly Made[],
+    most: number,
+    cards: KnownNics,
+  ) => Promise<ReadonlyMap<string, readonly string[]>>;
   /** What nothing but its hardware tells of a machine that has its record; null: nothing is wrong. */
   readonly fault: (change: ManageChange) => Promise<string | null>;
   /** What a record is, for people: `allocation`. */
   readonly record: string;
 }
 
+/** A machine that was given its record, and how it was seen before. */
+export interface Made {
+  readonly change: ManageChange;
+  readonly before: RunningNode;
+}
+
 /** Records that are allocations of Ironic. */
 export function allocationAdapter(keeper: RecordKeeper): Adapter {
   return {
     ...{ name: "allocation", record: "allocation" },
-    there: (most, twice) => managePart(keeper, most, twice),
+    there: (most, cards) => managePart(keeper, most, cards),
+    async unlike(made, most, cards) {
+      const all = made.filter(({ before }) => before.nics.every(({ vif }) => vif === null));
+      const now = await keeper.lookAll(
+        all.map(({ change }) => [change.id, null]),
+        most,
+        cards.of,
+      );
+      return new Map(
+        all.flatMap(({ change, before }, at) => {
+          const against = unlike(change, before, now[at]?.node ?? null);
+          return against.length === 0 ? [] : [[change.id, against.map(({ why }) => why)] as const];
+        }),
+      );
+    },
     back: (most) => unmanagePart(keeper, most),
     fault: () => Promise.resolve(null),
     look: (change) =>
@@ -62,7 +90,8 @@ export async function openAdapter(
   );
   return {
     ...{ name: "nova", record: "server" },
-    there: (most, twice) => novaPart(hands, most, twice),
+    there: (most, cards) => novaPart(hands, most, cards?.twice),
+    unlike: () => Promise.resolve(new Map()),
     back: (most) => novaBackPart(hands, most),
     look: hands.look,
     async fault({ id }) {

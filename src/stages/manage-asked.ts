@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { zoneFault } from "../core/adoptable/nova.ts";
 import { repeatedFaults, requestFaults } from "../core/adoptable/request.ts";
-import { inFlight } from "../edge/ironic-rest/pool.ts";
-import { readRunning } from "../edge/ironic-rest/running.ts";
+import { readSeveral } from "../edge/ironic-rest/running.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { ManageAsked, ServerWishes } from "../model/manage.ts";
@@ -55,18 +54,15 @@ export async function changesOf(
   { inFlight: most, nova }: ManageWords,
   entries: readonly Entry[],
 ): Promise<readonly ManageChange[]> {
-  const nodes = await inFlight(
-    all,
-    most,
-    async ({ node }) => [node, (await readRunning(service, node, []))?.uuid ?? null] as const,
-  );
-  const gone = nodes.flatMap(([node, uuid]) => (uuid === null ? [JSON.stringify(node)] : []));
+  const idents = all.map(({ node }) => node);
+  const nodes = await readSeveral(service, idents, most, null);
+  const gone = idents.flatMap((ident, at) => (nodes[at] == null ? [JSON.stringify(ident)] : []));
   if (gone.length > 0)
     throw new MigrationError("N2I-E306", `Ironic has no node ${listed(gone, NAMED)}`, {
       why: "Nothing is done of a list that names what is not there.",
       fix: "Correct the name; node list --adoptable --all lists every node.",
     });
-  const uuids = nodes.flatMap(([, uuid]) => uuid ?? []);
+  const uuids = nodes.flatMap((node) => node?.uuid ?? []);
   const known = new Set<string>();
   const twice = uuids.filter((uuid) => known.size === known.add(uuid).size);
   if (twice.length > 0)

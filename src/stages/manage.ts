@@ -5,6 +5,7 @@ import { begunIn } from "../engine/begun.ts";
 import { isDenied } from "../engine/midway.ts";
 import { windowBack, windowForward } from "../engine/window.ts";
 import { ONE_BY_ONE, type Pace, type WindowPart } from "../engine/window-part.ts";
+import type { KnownNics } from "../model/adoptable.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import { MANAGE, type ManageAsked, type ManagedOne } from "../model/manage.ts";
@@ -13,7 +14,7 @@ import type { ManagePosition } from "../parts/manage.ts";
 import type { ManageChange } from "../parts/manage-acts.ts";
 import { closing, type Keep } from "./databases.ts";
 import { rememberGiven } from "./given-file.ts";
-import { type Adapter, openAdapter } from "./manage-adapter.ts";
+import { type Adapter, type Made, openAdapter } from "./manage-adapter.ts";
 import { changesOf, checkAsked, type ManageWords } from "./manage-asked.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { changeBack, checkManages } from "./manage-run.ts";
@@ -57,8 +58,8 @@ export function manageMachines(
   checkAsked(all, words);
   const preview = async (entries: readonly Entry[]): Promise<Managed> =>
     closing(async (keep) => {
-      const { adapter, changes, twice } = await looked(all, words, entries, { keep, sink });
-      return { ...(await wouldBe(adapter, changes, words, twice)), broke: null };
+      const known = await looked(all, words, entries, { keep, sink });
+      return { ...(await wouldBe(known, words)), broke: null };
     });
   // What is only asked leaves no folder.
   if (words.dryRun && !existsSync(words.run)) return preview([]);
@@ -89,8 +90,8 @@ interface Looked {
   readonly place: ManagePlace;
   readonly adapter: Adapter;
   readonly changes: readonly ManageChange[];
-  /** Ports of Neutron that cards of several nodes name; of one machine its MAC alone tells whose a port is. */
-  readonly twice: ReadonlySet<string>;
+  /** Of all nodes; null: of one machine its MAC alone tells whose a port is. */
+  readonly cards: KnownNics | null;
 }
 
 async function looked(
@@ -102,8 +103,8 @@ async function looked(
   const place = await openManagePlace(words, keep, sink.say);
   const adapter = await openAdapter(place, keep, entries, words.nova ?? "allocation");
   const changes = await changesOf(all, place, words, entries);
-  const twice = all.length > 1 ? (await readNics(place.service)).twice : new Set<string>();
-  return { place, adapter, changes, twice };
+  const cards = all.length > 1 ? await readNics(place.service) : null;
+  return { place, adapter, changes, cards };
 }
 
 /** Each machine has a row in the end, those too that nobody came to. */
@@ -127,12 +128,10 @@ export function checkPlace(entries: readonly Entry[], address: string): void {
 }
 
 async function wouldBe(
-  adapter: Adapter,
-  changes: readonly ManageChange[],
+  { adapter, changes, cards }: Looked,
   { inFlight: most }: ManageWords,
-  twice: Looked["twice"],
 ): Promise<Omit<Managed, "broke">> {
-  const positions = await adapter.there(most, twice).inspect(changes, false);
+  const positions = await adapter.there(most, cards).inspect(changes, false);
   const became = { before: "to be managed", after: "managed already" } as const;
   const rows = changes.flatMap((change, at): readonly ManagedOne[] => {
     const position = positions[at];
@@ -157,15 +156,16 @@ interface Acting {
 }
 
 async function perform(
-  { adapter, changes, twice }: Omit<Looked, "place">,
+  { adapter, changes, cards }: Omit<Looked, "place">,
   { inFlight: most }: Pick<ManageWords, "inFlight">,
   { session, sink, notify }: Acting,
 ): Promise<Performed> {
   const rows = new Map<string, ManagedOne>();
-  const part = telling(adapter.there(most, twice), notify);
+  const part = telling(adapter.there(most, cards), notify);
   const pace: Pace = { ...ONE_BY_ONE, together: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
+  const madeNow: Made[] = [];
   const end = await sink
     .during(
       "node manage",
@@ -177,6 +177,8 @@ async function perform(
           const became = is !== "after" ? "left" : made ? "managed" : "managed already";
           rows.set(change.id, rowOf(change, became, recordIn(change, position), why));
           last.set(change.id, position);
+          const { node: before } = position.seen;
+          if (made && is === "after" && before !== null) madeNow.push({ change, before });
           progress(behind);
         }),
       ({ made }) => `${made} machines managed`,
@@ -191,14 +193,41 @@ async function perform(
   const denied = end.broke !== null && (isDenied(end.broke) || isDenied(end.broke.cause));
   const unwanted = (id: string): boolean =>
     rows.get(id)?.became === "left" || (denied && known.has(id) && !rows.has(id));
-  const back = await takeBack(adapter, unwanted, session, pace);
+  const { unlike, unasked } = await unlikeOf(adapter, madeNow, most, cards);
+  for (const [id, why] of unlike) {
+    const change = known.get(id);
+    if (change === undefined) continue;
+    rows.set(id, rowOf(change, "left", null, why));
+    notify({ event: "manage.error", ...named(change), why: why.join("; ") });
+  }
+  const back = await takeBack(adapter, unwanted, session, pace, (id) => unlike.has(id));
   for (const [id, why] of back.stays) {
     const change = known.get(id);
     if (change !== undefined)
       rows.set(id, staying(rows.get(id) ?? rowOf(change, "left", null, []), why));
   }
-  const broke = end.broke ?? back.broke;
+  const broke = end.broke ?? unasked ?? back.broke;
   return { rows: [...rows.values()], stopped: end.stopped, broke, last, stays: back.stays };
+}
+
+/** What somebody changed of several machines while their records were made. */
+async function unlikeOf(
+  adapter: Adapter,
+  made: readonly Made[],
+  most: number,
+  cards: KnownNics | null,
+): Promise<{
+  readonly unlike: ReadonlyMap<string, readonly string[]>;
+  readonly unasked: MigrationError | null;
+}> {
+  const none = { unlike: new Map<string, readonly string[]>(), unasked: null };
+  if (cards === null || made.length === 0) return none;
+  try {
+    return { ...none, unlike: await adapter.unlike(made, most, cards) };
+  } catch (cause) {
+    if (!(cause instanceof MigrationError)) throw cause;
+    return { ...none, unasked: cause };
+  }
 }
 
 /** What could not be taken back is said of the machine itself. */
@@ -229,7 +258,7 @@ export async function manageOne(
     );
   const acting = { session, sink: { during }, notify };
   const { rows, broke, last, stays } = await perform(
-    { adapter, changes: [change], twice: new Set() },
+    { adapter, changes: [change], cards: null },
     { inFlight: 1 },
     acting,
   );
@@ -249,7 +278,7 @@ interface OneManaged {
 /**
  * What was begun, came to no end and is not wanted any more: nothing of it stays, or it is told why.
  *
- * @param ended those too that came to their end
+ * @param ended of those that came to their end: which are taken back too
  * @returns of which machines something stays, and why; what broke it off
  */
 export async function takeBack(
@@ -257,14 +286,14 @@ export async function takeBack(
   wants: (id: string) => boolean,
   session: RunSession,
   pace: Pace,
-  ended = false,
+  ended: (id: string) => boolean = () => false,
 ): Promise<{ readonly stays: ReadonlyMap<string, string>; readonly broke: MigrationError | null }> {
   const part = adapter.back(pace.together);
   const changes = (ours: ReadonlyMap<string, Parameters<typeof changeBack>[1]>) =>
     once(
       [...ours].flatMap(([id, begun]) =>
         // One that came to its end is somebody's server, whatever is asked now.
-        (begun.open || ended) && wants(id) ? [changeBack(id, begun).change] : [],
+        (begun.open ? wants(id) : ended(id)) ? [changeBack(id, begun).change] : [],
       ),
     );
   const stays = new Map<string, string>();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { adoptableNode, keptAsked, manageableServer, serverBody } from "../core/adoptable/body.ts";
-import { type Beside, whyNot } from "../core/adoptable/criteria.ts";
+import { whyNot } from "../core/adoptable/criteria.ts";
 import { requestFaults } from "../core/adoptable/request.ts";
 import {
   BODIES,
@@ -29,6 +29,7 @@ import {
   type Reply,
   type TokenOwner,
 } from "../model/served.ts";
+import { besideCards } from "./adoptable.ts";
 import { callersService } from "./callers-service.ts";
 import { type ManageEvent, manageOne, takeBack } from "./manage.ts";
 import type { Adapter } from "./manage-adapter.ts";
@@ -92,10 +93,9 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
 
 async function listReply({ parts, service }: Asking, shape: Shape): Promise<Reply> {
   const cards = readNics(service);
-  const pages = runningNodes(service, async () => (await cards).of, { all: false });
-  const { vifs, twice } = await cards;
-  const neutron = vifs.size === 0 ? null : await parts.place.network();
-  const beside: Beside = { ports: neutron === null ? null : await neutron.ports(vifs), twice };
+  const asked = besideCards(cards, parts.place.network);
+  const pages = runningNodes(service, cards, asked, { all: false });
+  const beside = await asked;
   const { url } = service.session;
   // What is refused with the first page has a status still.
   let page = await pages.next();
@@ -254,7 +254,8 @@ async function takenBack(
   const { node, record } = await adapter.look(before.change);
   const isKept = record !== null || node?.instance_uuid === before.change.server;
   if (!before.open && isKept) return null;
-  const { stays, broke } = await takeBack(adapter, (one) => one === id, session, ONE_BY_ONE, true);
+  const isIt = (one: string): boolean => one === id;
+  const { stays, broke } = await takeBack(adapter, isIt, session, ONE_BY_ONE, isIt);
   // Ports that somebody else has since are his.
   return broke === null
     ? null

@@ -4,7 +4,8 @@ import {
   createAllocations,
   readAllocation,
 } from "../edge/ironic-rest/allocation.ts";
-import { readRunning } from "../edge/ironic-rest/running.ts";
+import { inFlight } from "../edge/ironic-rest/pool.ts";
+import { readRunning, readSeveral } from "../edge/ironic-rest/running.ts";
 import type { NetworkService } from "../edge/neutron/ports.ts";
 import { MigrationError } from "../model/error.ts";
 import type { RecordKeeper } from "../model/manage.ts";
@@ -19,7 +20,7 @@ import type { ManagePlace } from "./manage-place.ts";
 export function allocationKeeper({ service, network }: ManagePlace): RecordKeeper {
   checkBackfill(service);
   const neutron = networkOf({ network });
-  return {
+  const keeper: RecordKeeper = {
     ...createAllocations(service, MARK, failpoint),
     async look(id, server, named) {
       const [node, record] = [
@@ -33,6 +34,16 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
       const asked = named.length > 0 ? await neutron() : await network();
       return { node, record, ports: asked === null ? null : await asked.ports(ids) };
     },
+    async lookAll(all, most, cards) {
+      const uuids = all.map(([id]) => id);
+      const nodes = await readSeveral(service, uuids, most, cards);
+      return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
+        const node = nodes[at] ?? null;
+        // Cards that name ports are read anew with them.
+        const isWhole = server === null && node?.nics.every(({ vif }) => vif === null) === true;
+        return isWhole ? { node, record: null, ports: new Map() } : keeper.look(id, server, []);
+      });
+    },
     async again({ node, ports }, id, server) {
       const now = await readRunning(service, id, node?.nics ?? []);
       return { node: now, record: await readAllocation(service, server), ports };
@@ -44,6 +55,7 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
       return why;
     },
   };
+  return keeper;
 }
 
 /** Neutron, where it has to be there. @throws MigrationError N2I-E106 */

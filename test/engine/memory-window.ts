@@ -44,6 +44,8 @@ export interface Doors {
   /** What opening a door meets. */
   readonly fails: Map<string, MigrationError>;
   stopping: () => boolean;
+  /** What opening a door waits for, once it is begun; null: nothing. */
+  slow?: (id: string) => Promise<void> | null;
 }
 
 export function doors(count: number): Doors {
@@ -103,6 +105,7 @@ function opener(of: Doors, silent: boolean): WindowPart<Door, Said> {
       const failure = of.fails.get(id);
       if (!silent) await begin({ was: seen.says });
       step(of);
+      await of.slow?.(id);
       if (failure !== undefined) throw failure;
       // Somebody leans on it: it is begun, and tried again while it is watched.
       if (of.leant.has(id)) return { is: "partway", says: "leant on" };

@@ -82,6 +82,19 @@ test("calls are made together, as many as the pace has", async () => {
   assert.equal(of.most, 4);
 });
 
+test("one that takes long keeps no other from being begun, as far as the pace goes", async () => {
+  const of = doors(4);
+  let release = (): void => undefined;
+  const slow = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  of.slow = (id) => (id === "d0" ? slow : id === "d3" ? Promise.resolve(release()) : null);
+  const { said, broke } = await open(of, { together: 2, inFlight: 2 });
+  // In groups of two the third would wait for the first for ever.
+  assert.deepEqual(said.slice(0, 2), ["d1 open", "d2 open"]);
+  assert.deepEqual([said.length, broke], [4, null]);
+});
+
 test("from one beginning to the next passes the time of the pace", async () => {
   const of = doors(4);
   await open(of, { every: 20_000 });

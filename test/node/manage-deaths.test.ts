@@ -28,9 +28,11 @@ interface Scene {
   readonly run: () => Promise<RunFolder>;
 }
 
-async function scene(t: TestContext): Promise<Scene> {
+/** @param alone nothing but its record is made of the machine */
+async function scene(t: TestContext, alone = false): Promise<Scene> {
   const cloud = await inMemory(t);
   addRunning(cloud, 1, { instance_info: { traits: ["CUSTOM_OLD"], image_source: "i" } });
+  if (alone) for (const kept of [cloud.ports, cloud.network]) kept.clear();
   const { releases, rest } = await loadMappings();
   const place = cloudOf(
     new Map([
@@ -80,40 +82,42 @@ async function back({ keeper }: Scene, session: WindowSession): Promise<void> {
   assert.equal(broke, null);
 }
 
-/** Lines of a way there, and of a way back. */
-const THERE = 5;
+/** Lines of a way there, with a tenant's port and without, and of a way back. */
+const LINES = { port: 5, alone: 4 } as const;
 const BACK = 2;
 
-test("a death at any line of the journal is rolled back, and everything is as it was", async (t) => {
-  const at = await scene(t);
-  const before = dumped(at.cloud);
-  for (let lines = 0; lines <= THERE; lines += 1) {
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
-    await during(run, (session) => back(at, session));
-    assert.equal(dumped(at.cloud), before, `died after ${lines} lines`);
-    const { entries } = await readJournal(run);
-    assert.equal(managedIn(entries).size, 0, `died after ${lines} lines`);
-    if (lines === THERE)
-      assert.equal(entries.length, 1 + THERE + BACK, "and there are no more lines");
-  }
-});
+for (const [what, THERE] of Object.entries(LINES)) {
+  test(`${what}: a death at any line of the journal is rolled back, and everything is as it was`, async (t) => {
+    const at = await scene(t, what === "alone");
+    const before = dumped(at.cloud);
+    for (let lines = 0; lines <= THERE; lines += 1) {
+      const run = await at.run();
+      await during(run, (session) => forward(at, session), lines);
+      await during(run, (session) => back(at, session));
+      assert.equal(dumped(at.cloud), before, `died after ${lines} lines`);
+      const { entries } = await readJournal(run);
+      assert.equal(managedIn(entries).size, 0, `died after ${lines} lines`);
+      if (lines === THERE)
+        assert.equal(entries.length, 1 + THERE + BACK, "and there are no more lines");
+    }
+  });
 
-test("a death at any line of the journal is gone on from, with the record that was begun", async (t) => {
-  const at = await scene(t);
-  const before = dumped(at.cloud);
-  for (let lines = 0; lines < THERE; lines += 1) {
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
-    await during(run, (session) => forward(at, session));
-    const node = at.cloud.nodes.get(uuidOf(1, 1));
-    assert.equal(node?.instance_uuid, SERVER);
-    assert.deepEqual(node?.extra, {});
-    assert.deepEqual(node?.instance_info, { image_source: "i", traits: ["CUSTOM_OLD"] });
-    await during(run, (session) => back(at, session));
-    assert.equal(dumped(at.cloud), before, `died after ${lines} lines`);
-  }
-});
+  test(`${what}: a death at any line of the journal is gone on from, with the record that was begun`, async (t) => {
+    const at = await scene(t, what === "alone");
+    const before = dumped(at.cloud);
+    for (let lines = 0; lines < THERE; lines += 1) {
+      const run = await at.run();
+      await during(run, (session) => forward(at, session), lines);
+      await during(run, (session) => forward(at, session));
+      const node = at.cloud.nodes.get(uuidOf(1, 1));
+      assert.equal(node?.instance_uuid, SERVER);
+      assert.deepEqual(node?.extra, {});
+      assert.deepEqual(node?.instance_info, { image_source: "i", traits: ["CUSTOM_OLD"] });
+      await during(run, (session) => back(at, session));
+      assert.equal(dumped(at.cloud), before, `died after ${lines} lines`);
+    }
+  });
+}
 
 test("a rollback that dies is ended by the next", async (t) => {
   const at = await scene(t);
@@ -147,30 +151,31 @@ test("what somebody changed since is left and told, and nobody's port is taken f
   assert.equal(at.cloud.allocations.size, 0);
 });
 
-test("two who manage one machine at once make one record", async (t) => {
-  const at = await scene(t);
-  const [one, other] = [uuidOf(8, 1), uuidOf(8, 2)];
-  const id = uuidOf(1, 1);
-  const asked = (name: string) => ({
-    ...{ node: id, name, description: null, availability_zone: null, metadata: {} },
-  });
-  const [first, second] = [await at.run(), await at.run()];
-  const reached: string[] = [];
-  const managing = (run: RunFolder, server: string, name: string): Promise<void> =>
-    during(run, async (session) => {
-      const change = { id, server, acts: [], asked: asked(name) };
-      const leg = { part: managePart(at.keeper, 1), command: "manage", pace: ONE_BY_ONE };
-      const own: string[] = [];
-      await windowForward({ ...leg, changes: () => once([change]) }, session, ({ position }) =>
-        own.push(position.is),
-      );
-      reached.push(...own);
-      if (own.includes("other")) await back(at, session);
+for (const alone of [false, true])
+  test(`two who manage one machine at once make one record${alone ? ", without a mark" : ""}`, async (t) => {
+    const at = await scene(t, alone);
+    const [one, other] = [uuidOf(8, 1), uuidOf(8, 2)];
+    const id = uuidOf(1, 1);
+    const asked = (name: string) => ({
+      ...{ node: id, name, description: null, availability_zone: null, metadata: {} },
     });
-  await Promise.all([managing(first, one, "a"), managing(second, other, "b")]);
-  assert.deepEqual(reached.toSorted(), ["after", "other"]);
-  assert.equal(at.cloud.allocations.size, 1);
-  const [record] = at.cloud.allocations.keys();
-  assert.equal(at.cloud.network.get(uuidOf(3, 1))?.device_id, record);
-  assert.deepEqual(at.cloud.nodes.get(id)?.extra, {});
-});
+    const [first, second] = [await at.run(), await at.run()];
+    const reached: string[] = [];
+    const managing = (run: RunFolder, server: string, name: string): Promise<void> =>
+      during(run, async (session) => {
+        const change = { id, server, acts: [], asked: asked(name) };
+        const leg = { part: managePart(at.keeper, 1), command: "manage", pace: ONE_BY_ONE };
+        const own: string[] = [];
+        await windowForward({ ...leg, changes: () => once([change]) }, session, ({ position }) =>
+          own.push(position.is),
+        );
+        reached.push(...own);
+        if (own.includes("other")) await back(at, session);
+      });
+    await Promise.all([managing(first, one, "a"), managing(second, other, "b")]);
+    assert.deepEqual(reached.toSorted(), ["after", "other"]);
+    assert.equal(at.cloud.allocations.size, 1);
+    const [record] = at.cloud.allocations.keys();
+    if (!alone) assert.equal(at.cloud.network.get(uuidOf(3, 1))?.device_id, record);
+    assert.deepEqual(at.cloud.nodes.get(id)?.extra, {});
+  });

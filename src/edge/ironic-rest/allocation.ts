@@ -1,13 +1,7 @@
 import type { RunningNode } from "../../model/adoptable.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
-import type {
-  NotWritten,
-  RecordAsked,
-  RecordKeeper,
-  ServerRecord,
-  Written,
-} from "../../model/manage.ts";
+import type { RecordAsked, RecordKeeper, ServerRecord, Written } from "../../model/manage.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
@@ -48,7 +42,7 @@ export function createAllocations(
   const at: At = { service, tell, mark, now: (uuid) => readRunning(service, uuid, []) };
   return {
     hold: (node, server) => hold(at, node, server),
-    record: (asked) => record(at, asked),
+    record: (asked, isNew) => record(at, asked, isNew),
     unrecord: (node, server) => unrecord(at, node, server),
     endMaintenance: (node, server) => endMaintenance(at, node, server),
     release: (node, server, traits) => release(at, node, server, traits),
@@ -96,9 +90,16 @@ const LOCKED = "is locked by host";
 async function record(
   { service, tell, now }: At,
   { node, uuid, ...more }: RecordAsked,
-): Promise<NotWritten | null> {
+  isNew: boolean,
+): Promise<Written<ServerRecord | null>> {
   let taken = false;
+  let untold = isNew;
+  let told: unknown = null;
   const look = async (): Promise<Stand> => {
+    if (untold) {
+      untold = false;
+      return "open";
+    }
     const found = await readAllocation(service, uuid);
     if (found?.state === "active" && found.node_uuid === node) return "made";
     if (found?.state === "error") {
@@ -118,13 +119,15 @@ async function record(
     async () => {
       const answer = await tell("POST", "/v1/allocations", { node, uuid, ...more });
       taken = answer.status === 409;
+      told = answer.body;
       return answer;
     },
     // A name that is taken stays so; a lock goes.
     ({ status, fault }) =>
       (status === 409 && !fault.includes(LOCKED)) || (status === 500 && /backfill/i.test(fault)),
   );
-  return why === null ? null : { why, taken };
+  if (why !== null) return { why, taken };
+  return { now: isObject(told) && told.uuid === uuid ? recordOf(uuid, told) : null };
 }
 
 async function unrecord(at: At, node: string, server: string): Promise<string | null> {
@@ -233,14 +236,17 @@ export async function readAllocation(
   if (body === null) return null;
   if (!isObject(body) || body.uuid !== uuid)
     throw new MigrationError("N2I-E212", `${service.session.url} answers for another allocation`);
+  return { ...recordOf(uuid, body), extra: objectOf(body.extra) };
+}
+
+function recordOf(uuid: string, told: JsonObject): ServerRecord {
   const word = (field: string): string | null => {
-    const value = body[field];
+    const value = told[field];
     return typeof value === "string" && value !== "" ? value : null;
   };
   return {
     ...{ uuid, name: word("name"), node_uuid: word("node_uuid") },
     ...{ state: word("state") ?? "", last_error: word("last_error") },
     ...{ created_at: word("created_at"), updated_at: word("updated_at") },
-    extra: objectOf(body.extra),
   };
 }

@@ -10,6 +10,7 @@ import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import { isUuid } from "../../model/uuid.ts";
 import { pages } from "./look.ts";
+import { inFlight } from "./pool.ts";
 import type { RestService } from "./service.ts";
 
 /** Minors that brought what is asked. @source facts/ironic.md 4.1 */
@@ -24,11 +25,14 @@ const PORTGROUPS = 26;
 export async function readNics(service: RestService): Promise<KnownNics> {
   checkClasses(service);
   const known = noNics();
-  for (const is of KINDS) {
-    if (is === "portgroup" && service.minor < PORTGROUPS) continue;
-    for await (const page of pages(service, `${is}s`, `&fields=node_uuid,${FIELDS[is]}`))
+  const kinds = KINDS.filter((is) => is === "port" || service.minor >= PORTGROUPS);
+  // The first page of each is asked for at once.
+  const listings = kinds.map(
+    (is) => [is, pages(service, `${is}s`, `&fields=node_uuid,${FIELDS[is]}`)] as const,
+  );
+  for (const [is, listing] of listings)
+    for await (const page of listing)
       for (const body of page) addNic(known, String(objectOf(body).node_uuid), nicOf(is, body));
-  }
   return known;
 }
 
@@ -39,37 +43,65 @@ const FIELDS: { readonly [is in Nic["is"]]: string } = {
 };
 
 /** What Ironic chooses of its nodes, so that no other has to be sent. */
-const CHOSEN = "&provision_state=active&associated=false&maintenance=false";
+const ACTIVE = "&provision_state=active";
+const CHOSEN = `${ACTIVE}&associated=false&maintenance=false`;
 
 /** Nodes a page: one in every detail takes as much as ten cards, and two pages are held at a time. */
-const NODES_A_PAGE = 250;
+const NODES_A_PAGE = 400;
+
+/** Pages that are held while something else is waited for: some 3 MiB each. */
+const HELD = 5;
 
 /**
- * Nodes page by page: those that can be adoptable by what Ironic can choose, or all. The first page is asked for at
- * once, so that it comes while others are waited for.
+ * Nodes page by page: those that can be adoptable by what Ironic can choose, or all. The first pages come while
+ * others are waited for.
  *
- * @param nics by node, asked for once a page came; each is forgotten once its node came
+ * @param cards of all nodes; those of a node are forgotten once it came
+ * @param others nothing is wanted of the nodes before that
  * @throws MigrationError N2I-E210 to N2I-E212
  */
 export function runningNodes(
   service: RestService,
-  nics: () => Promise<KnownNics["of"]>,
+  cards: Promise<KnownNics>,
+  others: Promise<unknown>,
   { all }: { readonly all: boolean },
 ): AsyncGenerator<readonly RunningNode[]> {
   const query = `&detail=true${all ? "" : CHOSEN}`;
   const listing = pages(service, "nodes", query, NODES_A_PAGE);
+  const held = heldUntil(others, listing);
+  held.catch(() => undefined);
   async function* nodes(): AsyncGenerator<readonly RunningNode[]> {
-    for await (const page of listing) {
-      const known = await nics();
-      yield page.map((body) => {
-        const { uuid } = objectOf(body);
-        const own = known.get(String(uuid)) ?? [];
-        known.delete(String(uuid));
-        return nodeOf(service, body, own);
-      });
-    }
+    const known = (await cards).of;
+    const first = await held;
+    for (let page = first.shift(); page !== undefined; page = first.shift())
+      yield nodesOf(page, known);
+    for await (const page of listing) yield nodesOf(page, known);
+  }
+  function nodesOf(page: readonly Json[], known: KnownNics["of"]): readonly RunningNode[] {
+    return page.map((body) => {
+      const { uuid } = objectOf(body);
+      const own = known.get(String(uuid)) ?? [];
+      known.delete(String(uuid));
+      return nodeOf(service, body, own);
+    });
   }
   return nodes();
+}
+
+/** The pages that come before something else does. */
+async function heldUntil<T>(others: Promise<unknown>, listing: AsyncIterator<T>): Promise<T[]> {
+  let waits = true;
+  const ends = (): void => {
+    waits = false;
+  };
+  others.then(ends, ends);
+  const held: T[] = [];
+  while (waits && held.length < HELD) {
+    const { done, value } = await listing.next();
+    if (done === true) break;
+    held.push(value);
+  }
+  return held;
 }
 
 /**
@@ -96,6 +128,59 @@ export async function readRunning(
   if (!is && !isUuid(ident) && node.name?.toLowerCase() === ident.toLowerCase()) return null;
   if (!is) throw notThat(service, `GET /v1/nodes/${ident}`);
   return nics === null ? { ...node, nics: await nicsOf(service, node.uuid) } : node;
+}
+
+/** From so many on, nodes are looked for in the list of all. */
+const SEVERAL = 16;
+
+/** Of the list, what one node costs Ironic by itself. @source measured on 2023.1: 6 ms, and 0.5 ms in a list */
+const CHEAPER = 12;
+
+/**
+ * Nodes as they are now: many are found in Ironic's list of active ones, as long as that is the shorter way, and
+ * each other is asked for by itself.
+ *
+ * @param idents uuids, or names
+ * @param most calls at once
+ * @param cards of all nodes, where somebody read them; null: nodes come without theirs
+ * @returns in the order of what was asked; null where there is no such node
+ * @throws MigrationError N2I-E209 to N2I-E212
+ */
+export async function readSeveral(
+  service: RestService,
+  idents: readonly string[],
+  most: number,
+  cards: KnownNics["of"] | null,
+): Promise<readonly (RunningNode | null)[]> {
+  const found =
+    idents.length < SEVERAL ? new Map<string, RunningNode>() : await inList(service, idents, cards);
+  return inFlight(idents, most, async (ident) => {
+    const known = found.get(isUuid(ident) ? ident.toLowerCase() : ident);
+    if (known !== undefined) return known;
+    const node = await readRunning(service, ident, []);
+    return node === null ? null : { ...node, nics: cards?.get(node.uuid) ?? [] };
+  });
+}
+
+async function inList(
+  service: RestService,
+  idents: readonly string[],
+  cards: KnownNics["of"] | null,
+): Promise<ReadonlyMap<string, RunningNode>> {
+  const found = new Map<string, RunningNode>();
+  const wanted = new Set(idents.map((ident) => (isUuid(ident) ? ident.toLowerCase() : ident)));
+  let passed = 0;
+  for await (const page of pages(service, "nodes", `&detail=true${ACTIVE}`, NODES_A_PAGE)) {
+    for (const body of page) {
+      const { uuid, name } = nodeIn(service, body);
+      const ident = wanted.has(uuid) ? uuid : name;
+      if (ident !== null && wanted.has(ident))
+        found.set(ident, nodeOf(service, body, cards?.get(uuid) ?? []));
+    }
+    passed += page.length;
+    if (found.size === wanted.size || passed >= idents.length * CHEAPER) break;
+  }
+  return found;
 }
 
 async function nicsOf(service: RestService, node: string): Promise<readonly Nic[]> {

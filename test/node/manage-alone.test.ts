@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { run, runs } from "../hostile/cli.ts";
+import { type InMemory, uuidOf } from "./in-memory.ts";
+import { scene, writes } from "./scene.ts";
+
+/** More than are asked for one by one. */
+const MANY = 40;
+
+/** A list of so many machines without ports of tenants, of whose nodes some have names in the list. */
+function listOf(cloud: InMemory, folder: string): string {
+  for (const kept of [cloud.ports, cloud.network]) kept.clear();
+  const path = join(folder, "machines.csv");
+  const ident = (at: number): string => (at % 2 === 0 ? `n-${at}` : uuidOf(1, at).toUpperCase());
+  const lines = Array.from({ length: MANY }, (_, at) => `${ident(at + 1)},web-${at + 1}`);
+  writeFileSync(path, ["node,name", ...lines, ""].join("\n"));
+  return path;
+}
+
+test("machines without ports of tenants cost a POST each, and nodes are read in listings", async (t) => {
+  const { cloud, folder, at } = await scene(t, MANY);
+  const words = ["node", "manage", "--from", listOf(cloud, folder), ...at, ...cloud.words];
+  // Those that its record writes over are given back.
+  const kept = cloud.nodes.get(uuidOf(1, 3)) ?? {};
+  kept.instance_info = { traits: ["CUSTOM_OLD"] };
+  await runs(0, words, cloud.how);
+  assert.equal(cloud.allocations.size, MANY);
+  assert.deepEqual(kept.instance_info, { traits: ["CUSTOM_OLD"] });
+  const others = writes(cloud).filter((call) => call !== "POST /v1/allocations");
+  assert.deepEqual(others, [`PATCH /v1/nodes/${uuidOf(1, 3)}`], "its traits");
+  const reads = cloud.calls.filter((call) => call.startsWith("GET"));
+  assert.ok(reads.length < MANY / 2, reads.join("\n"));
+  // And back, whatever they were.
+  await runs(0, ["rollback", ...at, "--all", "--yes"], cloud.how);
+  assert.equal(cloud.allocations.size, 0);
+  const infos = [...cloud.nodes.values()].map(({ instance_info }) => JSON.stringify(instance_info));
+  assert.deepEqual(
+    infos.filter((info) => info !== "{}"),
+    ['{"traits":["CUSTOM_OLD"]}'],
+  );
+});
+
+test("a node that is somebody's by the time its record is made loses the record, and is told", async (t) => {
+  for (const single of [true, false])
+    for (const [field, change] of [
+      ["resource_class", { resource_class: "silver" }],
+      ["extra", { extra: { rack: "9" } }],
+      ["instance_uuid is i, expected", { instance_uuid: "i" }],
+    ] as const) {
+      const { cloud, folder, at } = await scene(t, MANY);
+      const list = listOf(cloud, folder);
+      const which = single ? ["n-2", "web-2"] : ["--from", list, "--in-flight", "1"];
+      const node = cloud.nodes.get(uuidOf(1, 2)) ?? {};
+      let asked = 0;
+      // After Ironic took it, before it is looked at again.
+      cloud.use((call) => {
+        if (call === "POST /v1/allocations") asked += 1;
+        else if (node.allocation_uuid !== null) Object.assign(node, asked > 0 ? change : {});
+        return null;
+      });
+      const words = ["node", "manage", ...which, "-f", "json", ...at, ...cloud.words];
+      const ran = await run(words, cloud.how);
+      const told = `${ran.out}${ran.err}`;
+      assert.match(told, new RegExp(field));
+      assert.equal(cloud.allocations.size, single ? 0 : MANY - 1, told);
+    }
+});

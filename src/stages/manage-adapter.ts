@@ -21,7 +21,7 @@ export interface Adapter {
   readonly look: (change: ManageChange) => Promise<SeenServer>;
   /** Of those that have their record now, and were not looked at since: those that are not as they are to be, and why. */
   readonly unlike: (
-    made: readonly Made[],
+    made: readonly Recorded[],
     most: number,
     cards: KnownNics,
   ) => Promise<ReadonlyMap<string, readonly string[]>>;
@@ -32,7 +32,7 @@ export interface Adapter {
 }
 
 /** A machine that was given its record, and how it was seen before. */
-export interface Made {
+export interface Recorded {
   readonly change: ManageChange;
   readonly before: RunningNode;
 }

@@ -14,7 +14,7 @@ import type { ManagePosition } from "../parts/manage.ts";
 import type { ManageChange } from "../parts/manage-acts.ts";
 import { closing, type Keep } from "./databases.ts";
 import { rememberGiven } from "./given-file.ts";
-import { type Adapter, type Made, openAdapter } from "./manage-adapter.ts";
+import { type Adapter, openAdapter, type Recorded } from "./manage-adapter.ts";
 import { changesOf, checkAsked, type ManageWords } from "./manage-asked.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { changeBack, checkManages } from "./manage-run.ts";
@@ -165,7 +165,7 @@ async function perform(
   const pace: Pace = { ...ONE_BY_ONE, together: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
-  const madeNow: Made[] = [];
+  const madeNow: Recorded[] = [];
   const end = await sink
     .during(
       "node manage",
@@ -213,7 +213,7 @@ async function perform(
 /** What somebody changed of several machines while their records were made. */
 async function unlikeOf(
   adapter: Adapter,
-  made: readonly Made[],
+  made: readonly Recorded[],
   most: number,
   cards: KnownNics | null,
 ): Promise<{

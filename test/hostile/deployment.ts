@@ -43,7 +43,7 @@ export interface Charsets {
 const WRITER = "SELECT, INSERT, UPDATE, DELETE";
 
 /** A private folder that is gone when the test is. */
-export function privateFolder(t: TestContext): string {
+export function privateFolder(t: Pick<TestContext, "after">): string {
   const folder = mkdtempSync(join(tmpdir(), "n2i-hostile-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;

@@ -5,6 +5,7 @@ import { enroll } from "../../grenade/lib/enroll.ts";
 import { registerNetwork } from "../../grenade/lib/network.ts";
 import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
+import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
 import { needs } from "../lab/index.ts";
@@ -33,20 +34,33 @@ export interface NovaScene {
   readonly told: () => readonly string[];
 }
 
-const MACHINES = 2;
 /** Seconds between two looks of Nova, and of Ironic, at power. */
 const NOVA_SYNC = 5;
 const IRONIC_SYNC = 3;
+/** Machines that are adopted at once. */
+const AT_ONCE = 4;
+
+interface SceneOptions {
+  readonly machines: number;
+  /** Seconds between two looks of Nova's resource tracker. */
+  readonly tracked?: number;
+}
 
 /** Starts it for this test alone; null after the test was told to skip itself. */
-export async function novaScene(t: TestContext): Promise<NovaScene | null> {
-  if ((await needs("mysql", t)) === null) return null;
+export async function novaScene(t: TestContext, options: SceneOptions): Promise<NovaScene | null> {
+  return (await needs("mysql", t)) === null ? null : startNovaScene(t, options);
+}
+
+export async function startNovaScene(
+  t: Pick<TestContext, "after" | "diagnostic">,
+  { machines: count, tracked }: SceneOptions,
+): Promise<NovaScene> {
   const ends: (() => Promise<void> | void)[] = [];
   t.after(async () => {
     for (const end of ends.splice(0).reverse()) await end();
   });
   const stack = await startStack(
-    { machines: MACHINES, engine: "mysql", period: IRONIC_SYNC },
+    { machines: count, engine: "mysql", period: IRONIC_SYNC },
     (line) => t.diagnostic(line),
   );
   ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
@@ -56,20 +70,20 @@ export async function novaScene(t: TestContext): Promise<NovaScene | null> {
   const { ironic, sim, secrets } = stack;
   const own = { ironic, sim, secrets, resource_class: "bm", images: images.new };
   const order = await enroll(stack, own);
-  const machines: Running[] = [];
-  for (const [at, uuid] of order.entries()) {
+  const machines = await inFlight([...order.entries()], AT_ONCE, async ([at, uuid]) => {
     const port = await adopted(stack, { at, uuid, image: images.disk, network });
-    machines.push({ uuid, port, on: () => sim.power(at) });
-  }
+    return { uuid, port, on: () => sim.power(at) };
+  });
   await until("Ironic sees that all machines are on", 60, async () => {
     const { nodes } = (await stack.asks<{ nodes: readonly Body[] }>(
       ...(["ironic", "GET", "/nodes?fields=uuid,power_state,provision_state,last_error"] as const),
     )) ?? { nodes: [] };
     const runs = ({ power_state, provision_state }: Body): boolean =>
       power_state === "power on" && provision_state === "active";
-    return nodes.length === MACHINES && nodes.every(runs) ? null : JSON.stringify(nodes);
+    return nodes.length === count && nodes.every(runs) ? null : JSON.stringify(nodes);
   });
-  const compute = computeOf(stack, "bm-1", { sync: NOVA_SYNC });
+  const DEFAULT = tracked === undefined ? {} : { update_resources_interval: String(tracked) };
+  const compute = computeOf(stack, "bm-1", { sync: NOVA_SYNC, conf: { DEFAULT } });
   ends.push(compute.stop);
   await compute.start();
   await until("Placement has every machine", 90, async () => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../grenade/lib/wait.ts";
+import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { runs, start } from "../hostile/cli.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
 import {
@@ -15,10 +17,10 @@ import {
 } from "./nova-scene.ts";
 
 test("a machine that runs gets a server of a real Nova, and no BMC hears of it", async (t) => {
-  const at = await novaScene(t);
+  const at = await novaScene(t, { machines: 1 + ACTS.length });
   if (at === null) return;
   const before = await dumps(at);
-  const [machine, other] = at.machines as [Running, Running];
+  const [machine, ...others] = at.machines as [Running, ...Running[]];
   const step = async (name: string, does: () => Promise<void>): Promise<void> => {
     await t.test(name, does);
   };
@@ -31,8 +33,8 @@ test("a machine that runs gets a server of a real Nova, and no BMC hears of it",
     await same(at, before);
     assert.deepEqual(at.told(), told);
   });
-  await step("killed while it is on fake hardware, it is taken back", async () => {
-    await killed(at, other, before);
+  await step("killed behind any line of the journal, it is taken back", async () => {
+    await killed(at, others, before);
     assert.deepEqual(at.told(), told);
   });
 });
@@ -114,16 +116,30 @@ async function same(at: NovaScene, before: string): Promise<void> {
   assert.equal(await dumps(at), before);
 }
 
-async function killed(at: NovaScene, machine: Running, before: string): Promise<void> {
-  // Mark, maintenance, port, fake hardware, deleted: it is free, and its server not asked for.
-  const env = { ...at.env, NOVA2IRONIC_FAILPOINT: "rest.after:4:kill" };
-  const ran = await start(asked(at, "killed", "n-1"), { env }).ended;
-  assert.equal(ran.status, 128, ran.err);
-  const { driver, maintenance, provision_state } = await nodeOf(at, machine);
-  assert.deepEqual([driver, maintenance], ["fake-hardware", true], String(provision_state));
-  await runs(0, ["rollback", ...place(at, "killed"), "--all", "--yes"], { env: at.env });
+/** What the journal has of a machine on its way, line by line. */
+const ACTS = ["hold", "bind", "fake", "free", "off", "record", "made", "power", "swap", "release"];
+
+/** Each machine has a run of its own, which dies behind another line. */
+async function killed(at: NovaScene, machines: readonly Running[], before: string): Promise<void> {
+  const died = await inFlight([...ACTS.entries()], AT_ONCE, async ([line, act]) => {
+    const env = { ...at.env, NOVA2IRONIC_FAILPOINT: `start.after:${line + 1}:kill` };
+    const ran = await start(asked(at, act, `n-${line + 1}`), { env }).ended;
+    assert.equal(ran.status, 128, `${act}: ${ran.out}${ran.err}`);
+    const journal = readFileSync(join(at.folder, act, "journal.jsonl"), "utf8");
+    return [...journal.matchAll(/"step":"(\w+)"/g)].at(-1)?.[1];
+  });
+  assert.deepEqual(died, ACTS);
+  const [, , , , off] = machines;
+  // Fake hardware, deleted: it is free, and its server not asked for.
+  if (off !== undefined) assert.equal((await nodeOf(at, off)).driver, "fake-hardware");
+  await inFlight(ACTS, AT_ONCE, (act) =>
+    runs(0, ["rollback", ...place(at, act), "--all", "--yes"], { env: at.env }),
+  );
   await same(at, before);
 }
+
+/** Commands at once. */
+const AT_ONCE = 3;
 
 async function switched(at: NovaScene, machine: Running): Promise<void> {
   const { instance_uuid: server } = await nodeOf(at, machine);

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startNovaScene } from "../node/nova-scene.ts";
+import { command } from "./command.ts";
+
+/** Times of a single machine that a batch may take. */
+const LIMIT = 1.5;
+const BATCH = 50;
+/** Seconds between two looks of Nova's resource tracker: Nova's own default. */
+const TRACKED = 60;
+
+/** One machine that runs gets its server of a real Nova, then so many at once: all wait for one look of its tracker. */
+export async function benchManageNova(
+  sizes: readonly number[],
+  write: (text: string) => void,
+): Promise<void> {
+  const [batch = BATCH] = sizes;
+  write(
+    `\nnode manage --nova, one machine and ${batch}; Nova's tracker looks every ${TRACKED} s\n`,
+  );
+  const ends: (() => unknown)[] = [];
+  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-manage-nova-"));
+  const t = {
+    after: (end?: unknown) => void ends.push(end as () => unknown), // a test's own, without its context
+    diagnostic: (line: string) => write(`  ${line}\n`),
+  };
+  try {
+    const at = await startNovaScene(t, { machines: 1 + batch, tracked: TRACKED });
+    const managed = async (names: readonly string[]): Promise<number> => {
+      const file = join(folder, `${names.length}.csv`);
+      writeFileSync(file, ["node,name", ...names.map((name) => `${name},web-${name}`)].join("\n"));
+      const own = ["--run", join(folder, `run-${names.length}`), "--from", file, ...at.words];
+      const words = ["--nova", "--flavor", "bm", "--watch", "0"];
+      for (const [name, value] of Object.entries(at.env)) process.env[name] = value;
+      return (await command(folder, ["node", "manage", ...own, ...words])).seconds;
+    };
+    const one = await managed(["n-0"]);
+    const many = await managed(Array.from({ length: batch }, (_, index) => `n-${index + 1}`));
+    const times = many / one;
+    write(`  one machine ${one.toFixed(1)} s, ${batch} machines ${many.toFixed(1)} s\n`);
+    write(
+      `  ${times <= LIMIT ? "held  " : "MISSED"} times of one machine: ${times.toFixed(2)}, limit ${LIMIT}\n`,
+    );
+    const told = at.told();
+    write(`  BMCs were told ${told.length} words that switch a machine\n`);
+  } finally {
+    for (const end of ends.toReversed()) await end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -49,6 +49,20 @@ test("a server that is killed from outside leaves no folder", async () => {
   assert.ok(!existsSync(folder));
 });
 
+test("a server that dies of a fault in its memory is started again, on what it was made with", async () => {
+  const folder = privateFolder("n2i-daemon-", user);
+  const once = "[ -e died ] || { touch died; kill -SEGV $$; }; touch up; exec sleep 60";
+  const daemon = startDaemon(["mkdir", "made"], ["sh", "-c", once], {
+    ...{ folder, signal: "TERM", owner: user },
+  });
+  const is = (name: string): boolean => existsSync(join(folder, name));
+  for (let waited = 0; !is("up") && waited < 5000; waited += 50) await sleep(50);
+  assert.deepEqual([is("died"), is("up"), daemon.running()], [true, true, true]);
+  daemon.signal("SIGTERM");
+  await daemon.stop();
+  assert.ok(!existsSync(folder));
+});
+
 test("a port that one was given is given to no other, nor by the kernel, while it is not used", async () => {
   const ports = await Promise.all(Array.from({ length: 300 }, freePort));
   assert.equal(new Set(ports).size, ports.length);

@@ -31,8 +31,8 @@ export function startDaemon(
   options: { readonly folder: string; readonly signal: "TERM" | "QUIT"; readonly owner: Owner },
 ): Daemon {
   entrust(options.folder);
-  const both = `${quoted(init)} && exec ${quoted(server)}`;
-  const child = spawn("/bin/sh", ["-c", WATCHED, "sh", both], {
+  const serve = `exec ${quoted(server)}`;
+  const child = spawn("/bin/sh", ["-c", WATCHED, "sh", `${quoted(init)} && ${serve}`, serve], {
     ...options.owner,
     cwd: options.folder,
     env: {
@@ -118,19 +118,30 @@ const PID = "server.pid";
 
 /**
  * The signal goes to the whole process group, which the shell itself outlives to clean up; and
- * again and again, as what makes a data folder may ignore it.
+ * again and again, as what makes a data folder may ignore it. One that dies of SIGSEGV is started
+ * again: a Keystone of Debian 12 was seen to, amid a test that had done nothing to it.
  */
 const WATCHED = `
 trap : TERM QUIT PIPE
 exec 3<&0
-/bin/sh -c "$1" </dev/null >"$FOLDER/log" 2>&1 3<&- & server=$!
-echo $server >"$FOLDER/${PID}"
+begin() {
+  /bin/sh -c "$1" </dev/null >>"$FOLDER/log" 2>&1 3<&- & server=$!
+  echo $server >"$FOLDER/${PID}"
+}
+begin "$1"
 (
   trap '' TERM QUIT PIPE
   read nothing <&3
-  while kill -0 $server; do kill -"$SIGNAL" 0; kill -CONT 0; sleep 0.1; done
+  while server=$(cat "$FOLDER/${PID}") && kill -0 $server; do kill -"$SIGNAL" 0; kill -CONT 0; sleep 0.1; done
 ) 2>/dev/null & watch=$!
-wait $server || tail -n 20 "$FOLDER/log" >&2
+wait $server
+status=$?
+while [ $status -eq ${128 + 11} ]; do
+  begin "$2"
+  wait $server
+  status=$?
+done
+[ $status -eq 0 ] || tail -n 20 "$FOLDER/log" >&2
 while kill -0 $server 2>/dev/null; do wait $server; done
 kill -KILL $watch 2>/dev/null
 cd /

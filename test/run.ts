@@ -121,11 +121,12 @@ async function nodeTest(
   return typeof status === "number" ? status : 1;
 }
 
-/** On stdout, and in .build for who says it again at the end of more than the tests. */
+/** On stdout, and in .build for who says it again at the end of more than the tests; there of every file too. */
 function tellLongest(took: readonly Took[], whole: number): void {
   if (process.env.N2I_RECORD === "1") record(took);
   const lines = [...longest(took), `${Math.round(whole / 1000)} s in all, servers included`];
   writeFileSync(join(HERE, "..", "longest.txt"), `${lines.join("\n")}\n`);
+  writeFileSync(join(HERE, "..", "took.json"), `${JSON.stringify(took, null, 1)}\n`);
   process.stdout.write(`\n${lines.join("\n")}\n`);
 }
 

@@ -126,10 +126,25 @@ export interface NovaTarget {
    *
    * @throws MigrationError N2I-E300 when a row differs that is not ours
    */
-  readonly perform: (
-    steps: readonly NovaStep[],
-    hooks: Omit<Hooks, "ended">,
-  ) => Promise<Omit<Outcome, "failed" | "broke">>;
+  readonly perform: (steps: readonly NovaStep[], hooks: NovaHooks) => Promise<NovaOutcome>;
+  /**
+   * Writes a batch whose rows are all as before, each statement comparing what it replaces, and holds it in its
+   * transaction: nothing is kept until that is said.
+   *
+   * @returns null where one of them is not so: nothing is held then
+   */
+  readonly hold: (steps: readonly NovaStep[]) => Promise<HeldSteps | null>;
+}
+
+type NovaHooks = Omit<Hooks, "ended">;
+type NovaOutcome = Omit<Outcome, "failed" | "broke">;
+
+/** A batch that is written and not kept. */
+export interface HeldSteps {
+  /** Keeps it: does and answers what `perform` would. */
+  readonly keep: (hooks: NovaHooks) => Promise<NovaOutcome>;
+  /** Takes it back. */
+  readonly drop: () => Promise<void>;
 }
 
 /** A file of a plan. */

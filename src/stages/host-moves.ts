@@ -11,7 +11,7 @@ import { MigrationError } from "../model/error.ts";
 import { blocks } from "../model/finding.ts";
 import type { LeftHost, PlannedMove } from "../model/host-move.ts";
 import type { Entry } from "../model/journal.ts";
-import type { NovaTarget } from "../model/nova-plan.ts";
+import type { HeldSteps, NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { fenceLeg, fencePart, rowsLeg, rowsPart } from "../parts/host-move.ts";
 import { failpoint } from "./failpoint.ts";
@@ -118,15 +118,12 @@ export function performMoves(
       ...{ check: watch, precondition: NOTHING },
     };
     const fenced = await execute([fence], session, { direction: "forward" });
-    const rows = {
-      ...rowsLeg(allOrNone(parts.rows), plan),
-      ...{ check: watch, precondition: watch },
-      exclude: (lines: readonly PlannedMove[]) => changedMachines(target, lines),
-    };
+    const { part, exclude, drop } = heldUntilBegun(parts.rows, target);
+    const rows = { ...rowsLeg(part, plan), ...{ check: watch, precondition: NOTHING, exclude } };
     const moved = await sink.during(
       "host move",
       manifest.counts.machines,
-      (progress) => execute([rows], session, { direction: "forward" }, progress),
+      (progress) => execute([rows], session, { direction: "forward" }, progress).finally(drop),
       ({ done }) => `${done} rows changed`,
     );
     if (!moved.stopped) {
@@ -143,9 +140,8 @@ export function performMoves(
 /** Machines of which a row is neither as it was planned nor as it is to be: nothing of them is moved. */
 async function changedMachines(
   { inspect }: NovaTarget,
-  lines: readonly PlannedMove[],
+  steps: readonly NovaStep[],
 ): Promise<Excluded> {
-  const steps = lines.flatMap((line) => line.steps);
   const states = new Map((await inspect(steps)).map((state) => [state.id, state]));
   return new Map(
     steps.flatMap(({ id, machine }) => {
@@ -166,11 +162,42 @@ function nothingMoved({ excluded }: Walked<PlannedMove>): MigrationError {
   return new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMED, "; ")}`);
 }
 
-/** What changes between that look and the transaction stops its batch, begun before or not. */
-function allOrNone(part: HostSession["parts"]["rows"]): HostSession["parts"]["rows"] {
-  const perform: typeof part.perform = (steps, hooks) =>
-    part.perform(steps, { ...hooks, owned: () => false });
-  return { ...part, perform };
+/**
+ * Rows of machines that as a rule are all as planned: their batch is written before it is begun and held in its
+ * transaction, which is the look at them, and kept once it is begun. Where one was changed, nothing of it is, and
+ * each row is looked at: what changes between that look and the transaction stops its batch.
+ */
+function heldUntilBegun(
+  { perform, ...part }: HostSession["parts"]["rows"],
+  target: NovaTarget,
+): {
+  readonly part: HostSession["parts"]["rows"];
+  readonly exclude: (lines: readonly PlannedMove[]) => Promise<Excluded>;
+  readonly drop: () => Promise<void>;
+} {
+  let held: HeldSteps | null = null;
+  const drop = async (): Promise<void> => {
+    await held?.drop();
+    held = null;
+  };
+  return {
+    drop,
+    async exclude(lines) {
+      await drop();
+      const steps = lines.flatMap((line) => line.steps);
+      if (steps.length > 0) held = await target.hold(steps);
+      return held === null ? changedMachines(target, steps) : new Map();
+    },
+    part: {
+      ...part,
+      perform(steps, hooks) {
+        if (held === null) return perform(steps, { ...hooks, owned: () => false });
+        const { keep } = held;
+        held = null;
+        return keep(hooks);
+      },
+    },
+  };
 }
 
 /** Journal's name of plans that were gone through, whatever of them was left out. */

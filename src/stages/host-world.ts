@@ -71,12 +71,10 @@ async function readMoveWorld(
   const members = inApi
     ? api && (await readAggregates(api, "nova_api"))
     : await readAggregates(database);
+  // At once: a connection more, which a move asks beside the transaction that it holds.
+  const [hosts, types] = await Promise.all([readComputeHosts(database), hypervisorTypes(database)]);
   return {
-    ...{
-      identity,
-      hosts: await readComputeHosts(database),
-      types: await hypervisorTypes(database),
-    },
+    ...{ identity, hosts, types },
     mappings: api === null ? undefined : await hostMappings(api),
     aggregates:
       members &&

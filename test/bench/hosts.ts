@@ -12,7 +12,7 @@ const SIZES = [1_000, 100_000];
 /** Times the two plain statements, CPU seconds of plan and move for a thousand machines, MiB at any size. */
 const LIMITS = { times: 3, cpu: 1.5, rss: 120 } as const;
 
-/** Machines, half of them with a tenant, of one compute host to another, beside the two statements by hand. */
+/** Machines, each with a tenant, of one compute host to another, beside the two statements by hand. */
 export async function benchHosts(
   sizes: readonly number[],
   write: (text: string) => void,
@@ -41,7 +41,7 @@ async function one(server: Server, machines: number, write: (text: string) => vo
   await server.newDatabase(name);
   const db = connect({ ...server, database: name });
   try {
-    await loadHosts(db, "mysql", { machines });
+    await loadHosts(db, "mysql", { machines, tenants: true });
     const hand = async (to: string, from: string): Promise<number> => {
       const began = performance.now();
       await db("compute_nodes").where({ host: from, deleted: 0 }).update({ host: to });

@@ -35,6 +35,8 @@ interface Wanted {
   readonly shape?: Shape;
   /** Machines of H1: those with an odd number have a tenant. */
   readonly machines?: number;
+  /** All of them have one. */
+  readonly tenants?: boolean;
   /** Whether compute_nodes names the service, as 28.0.0 does; always before Kilo. */
   readonly bound?: boolean;
   readonly services?: { readonly [host: string]: CaseRow };
@@ -57,7 +59,7 @@ export interface HostCloud {
 
 /** Puts Nova's rows there, as hostCloud has them. */
 export async function loadHosts(db: Knex, engine: Engine, wanted: Wanted): Promise<void> {
-  const { shape = "8f2f1571d55b", machines = 4, services = {} } = wanted;
+  const { shape = "8f2f1571d55b", machines = 4, services = {}, tenants = false } = wanted;
   const old = shape === 254;
   const bound = wanted.bound ?? old;
   const hosts = ["H1", "H2", "H3"];
@@ -70,7 +72,7 @@ export async function loadHosts(db: Knex, engine: Engine, wanted: Wanted): Promi
       flavors: [],
       extra_specs: [],
       instances: numbers(machines)
-        .filter((id) => id % 2 === 1)
+        .filter((id) => tenants || id % 2 === 1)
         .map((id) => ({
           ...{ id, uuid: uuidOf("instance", id), node: uuidOf("node", id), host: "H1" },
           ...{ vm_state: "active", task_state: null, deleted: 0, launched_on: "H1" },

@@ -116,7 +116,8 @@ interface Said {
   readonly changes?: number | bigint;
 }
 
-async function changedBy(
+/** Runs a statement that gives no rows. @returns how many it found, changed or not */
+export async function changedBy(
   engine: Engine,
   on: Runner,
   sql: string,

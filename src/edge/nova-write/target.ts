@@ -1,13 +1,22 @@
+import type { Knex } from "knex";
+import type { Outcome } from "../../model/change.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { NovaIdentity, NovaTable, NovaTarget, RowState } from "../../model/nova-plan.ts";
+import type {
+  HeldSteps,
+  NovaIdentity,
+  NovaTable,
+  NovaTarget,
+  RowState,
+} from "../../model/nova-plan.ts";
 import { schemaVersion } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { checkSequences } from "../database/sequence.ts";
 import { lockTarget, writing } from "../database/write.ts";
-import { readBeats } from "../nova/services.ts";
+import { openBeats } from "../nova/services.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
 import { useOf } from "./hosts.ts";
 import { performSteps } from "./perform.ts";
+import { swap } from "./swap.ts";
 
 /** Called around the commit of every batch; a test kills the process there. */
 type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
@@ -33,6 +42,26 @@ export function createNovaTarget(
   repository: "nova" | "nova_api" = "nova",
 ): NovaTarget {
   const { knex } = database;
+  let asksBeats: ReturnType<typeof openBeats> | undefined;
+  const inTransaction = async (
+    work: (trx: Knex.Transaction) => Promise<readonly [Outcome, Hooked]>,
+  ): Promise<Outcome> => {
+    const performed = await writing(database, async (trx) => {
+      const { version, head } = await schemaVersion(database, repository, trx);
+      const planned = identity.head ?? identity.schema_version;
+      if ((head ?? version) !== planned)
+        throw new MigrationError(
+          "N2I-E300",
+          `${repository}'s schema version is ${head ?? version}, the plan was made for ${planned}`,
+        );
+      const [performed, { observed }] = await work(trx);
+      await observed(performed);
+      await failpoint("nova.commit.before");
+      return performed;
+    });
+    await failpoint("nova.commit.after");
+    return performed;
+  };
   return {
     identity,
     lock: () => lockTarget(database),
@@ -43,24 +72,41 @@ export function createNovaTarget(
       return states;
     },
     use: (hosts) => useOf(database, knex, hosts),
-    beats: (hosts) => readBeats(database, hosts),
-    async perform(steps, { owned, precondition, observed }) {
-      const performed = await writing(database, async (trx) => {
-        const { version, head } = await schemaVersion(database, repository, trx);
-        const planned = identity.head ?? identity.schema_version;
-        if ((head ?? version) !== planned)
-          throw new MigrationError(
-            "N2I-E300",
-            `${repository}'s schema version is ${head ?? version}, the plan was made for ${planned}`,
-          );
-        await precondition();
-        const performed = await performSteps(database, trx, steps, owned);
-        await observed(performed);
-        await failpoint("nova.commit.before");
-        return performed;
-      });
-      await failpoint("nova.commit.after");
-      return performed;
+    async beats(hosts) {
+      asksBeats ??= openBeats(database);
+      return (await asksBeats)(hosts);
     },
+    perform: (steps, hooks) =>
+      inTransaction(async (trx) => {
+        await hooks.precondition();
+        return [await performSteps(database, trx, steps, hooks.owned), hooks];
+      }),
+    hold: (steps) =>
+      new Promise((resolve, reject) => {
+        const kept = inTransaction(async (trx) => {
+          if (!(await swap(database, trx, steps))) throw new Dropped();
+          const hooks = await new Promise<Hooked | null>((decide) => {
+            const keep: HeldSteps["keep"] = (hooks) => {
+              decide(hooks);
+              return kept;
+            };
+            const drop = async (): Promise<void> => {
+              decide(null);
+              await kept.catch(() => undefined); // nothing of it was kept
+            };
+            resolve({ keep, drop });
+          });
+          if (hooks === null) throw new Dropped();
+          await hooks.precondition();
+          return [{ done: steps.map(({ id }) => id), found: [], left: [] }, hooks];
+        });
+        // What comes later is the word of who decides.
+        kept.catch((cause: unknown) => (cause instanceof Dropped ? resolve(null) : reject(cause)));
+      }),
   };
 }
+
+type Hooked = Parameters<NovaTarget["perform"]>[1];
+
+/** What was written is rolled back, and that is no failure. */
+class Dropped extends Error {}

@@ -11,19 +11,24 @@ export function computeServices({ engine }: Pick<Database, "engine">): string {
   return `services WHERE deleted = 0 AND ${quoted(engine, "binary")} = 'nova-compute'`;
 }
 
-/**
- * What nova-compute services say of themselves now.
- *
- * @param hosts those of them; without it all
- */
+/** What nova-compute services say of themselves now: of these hosts; without them of all. */
+type AskBeats = (hosts?: readonly string[]) => Promise<readonly HostBeat[]>;
+
+/** Looks once which columns there are, for whoever asks again and again. */
+export async function openBeats(database: Database): Promise<AskBeats> {
+  const { seen, at } = await reports(database);
+  const beat = beatFields(database, seen, at);
+  return (hosts) => {
+    const some = hosts === undefined ? "" : "AND host IN (...)";
+    return read(database, beat, `${computeServices(database)} ${some} ORDER BY id`, hosts);
+  };
+}
+
 export async function readBeats(
   database: Database,
   hosts?: readonly string[],
 ): Promise<readonly HostBeat[]> {
-  const { seen, at } = await reports(database);
-  const beat = beatFields(database, seen, at);
-  const some = hosts === undefined ? "" : "AND host IN (...)";
-  return read(database, beat, `${computeServices(database)} ${some} ORDER BY id`, hosts);
+  return (await openBeats(database))(hosts);
 }
 
 function beatFields({ engine }: Database, seen: boolean, at: string) {

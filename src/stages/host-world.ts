@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import type { MoveWorld } from "../core/hosts/moves.ts";
 import type { Database } from "../edge/database/open.ts";
 import { readAggregates } from "../edge/nova/check.ts";
@@ -41,6 +42,8 @@ export async function openHostPlace(
   say: (text: string) => void,
 ) {
   const { novaDb, novaApiDb } = words;
+  // Machines only pass through: young objects take no more room from here on than by now.
+  setFlagsFromString("--semi-space-growth-factor=1");
   if (novaDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-db");
   const database = keep(await openRole("nova-db", novaDb, { readOnly }));
   await privileges(database, readOnly);

@@ -8,7 +8,7 @@ export interface ByText {
   readonly ids: (texts: readonly string[]) => readonly number[];
 }
 
-const PAGE = 10_000;
+const PAGE = 2_000;
 /** A key is a hash of 22 bits and an id of 31: together a whole number that a double holds. */
 const ID_SPAN = 2 ** 31;
 const HASHES = 2 ** 22;

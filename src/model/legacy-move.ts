@@ -55,6 +55,8 @@ export interface LegacyTenantMove {
   readonly locked: boolean;
   /** What Nova was doing with it when its host died in a deploy; null otherwise. */
   readonly task_state: string | null;
+  /** task_state of a request that somebody took for lost: no way back brings it again, as nova-compute would repeat it. */
+  readonly request?: string;
   /** instances.vm_state before and after. */
   readonly before: string | null;
   readonly after: string | null;

@@ -93,6 +93,7 @@ function parseTenant(line: JsonObject, place: string): LegacyTenantMove {
   return {
     ...{ id: number("id"), uuid: text("uuid"), node: text("node"), host: text("host") },
     ...{ locked: line.locked === true, task_state: orNone(line, "task_state", place) },
+    ...(line.request !== undefined && { request: text("request") }),
     ...{ before: orNone(line, "before", place), after: orNone(line, "after", place) },
   };
 }

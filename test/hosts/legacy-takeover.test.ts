@@ -165,6 +165,73 @@ test("the queue of a dead host is shown, and emptied by word once every machine 
   assert.equal((await verify()).status, 0);
 });
 
+/** A request lies in A's queue, and the site document takes it for lost. */
+async function asked(cloud: LegacyCloud): Promise<readonly string[]> {
+  await cloud.nova("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+  const site = join(cloud.folder, "site.json");
+  const accept = [{ finding: "N2I-D260", reason: "its queue is emptied" }];
+  const machines = [{ match: { uuid: moveOf(1).uuid }, accept }];
+  writeFileSync(site, JSON.stringify({ format: "nova2ironic/site@1", machines }));
+  return ["--site", site];
+}
+
+for (const engine of ENGINES)
+  test(`on ${engine}, an instance Nova works on waits for a word, and goes with task_state cleared`, async (t) => {
+    const cloud = await dead(t, { engine });
+    if (cloud === null) return;
+    const { host, nova } = cloud;
+    const site = await asked(cloud);
+    const stateOf = async () => {
+      const row = await nova("instances").where({ id: 1 }).first();
+      return [row.host, row.task_state, Boolean(row.locked)];
+    };
+    // A move is no takeover: its host may be alive.
+    const run = ["--run", join(cloud.folder, "runs", "move")];
+    const [, , ...more] = words(cloud, 1);
+    const moved = await host("host", "plan", ...more, ...site, ...run);
+    assert.match(moved.out + moved.err, /N2I-D260/);
+    const first = await host(...words(cloud, 1), ...DOWN, "--settle", "1");
+    assert.equal(first.status, 3, first.out + first.err);
+    assert.match(first.err, /1 instances of A are being worked on: waiting 1 s at most/);
+    assert.deepEqual(await stateOf(), ["A", "powering-off", false]);
+    const second = await host(...words(cloud, 1), ...DOWN, ...site);
+    assert.equal(second.status, 0, second.out + second.err);
+    assert.deepEqual(await stateOf(), ["B", null, false]);
+    // What is asked of B is B's: the machine stays.
+    await nova("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+    const stays = await host("rollback", "--all", "--yes");
+    assert.match(stays.out + stays.err, /Nova began powering-off on instance/);
+    assert.deepEqual(await stateOf(), ["B", "powering-off", false]);
+    await nova("instances").where({ id: 1 }).update({ task_state: null });
+    const back = await host("rollback", "--all", "--yes");
+    assert.equal(back.status, 0, back.out + back.err);
+    assert.deepEqual(await stateOf(), ["A", null, false], "the request stays lost");
+  });
+
+for (const point of ["nova.commit.before", "legacy.guarded", "legacy.claimed", "legacy.served"])
+  test(`a machine whose request was taken for lost goes on, and back, after a death at ${point}`, async (t) => {
+    for (const goes of ["on", "back"]) {
+      const cloud = await dead(t);
+      assert.ok(cloud);
+      const { folder, places, host, nova } = cloud;
+      const site = await asked(cloud);
+      const said = [...words(cloud, 1), ...DOWN, ...site];
+      const own = ["--run", join(folder, "runs", "h1")];
+      const env = { NOVA2IRONIC_FAILPOINT: `${point}:1:kill` };
+      const killed = await start([...said, ...own, ...places], { env }).ended;
+      assert.equal(killed.status, 128, killed.err);
+      const ran = await (goes === "on"
+        ? run([...said, ...own])
+        : host("rollback", "--all", "--yes"));
+      assert.equal(ran.status, 0, ran.out + ran.err);
+      const row = await nova("instances").where({ id: 1 }).first();
+      // What was never touched has its request still.
+      const asks = goes === "back" && point === "nova.commit.before" ? "powering-off" : null;
+      const wanted = [goes === "on" ? "B" : "A", asks, false];
+      assert.deepEqual([row.host, row.task_state, Boolean(row.locked)], wanted, `${point} ${goes}`);
+    }
+  });
+
 for (const point of ["legacy.guarded", "legacy.claimed", "legacy.served"])
   test(`a takeover by hand that is killed at ${point} goes on by the same words`, async (t) => {
     const cloud = await dead(t);

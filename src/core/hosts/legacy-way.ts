@@ -145,7 +145,9 @@ function tenantFault(way: LegacyWay, now: LegacyNow): string | null {
     return `instances.host is ${tenant.host ?? "none"} on node ${tenant.node ?? "none"} by now`;
   // A lock that is to be taken away waits until Nova is done with it.
   const done = node?.service_host === goal && node.task_state !== MIGRATING && !keepsLock(way, now);
-  return done || [null, MIGRATING, was.task_state].includes(tenant.task_state)
+  // Asked anew of the new host it is another one.
+  const request = goal === move.to ? (was.request ?? null) : null;
+  return done || [null, MIGRATING, was.task_state, request].includes(tenant.task_state)
     ? null
     : `Nova began ${tenant.task_state} on instance ${was.uuid}`;
 }

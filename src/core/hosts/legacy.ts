@@ -53,10 +53,7 @@ export function createLegacyMoves(
   asked: MoveAsked,
   acceptances: (machine: string, from: string) => readonly Acceptance[],
 ) {
-  // What Nova was asked for is not taken for lost here: guards need an instance that is left alone.
-  const accepted = (machine: string, from: string) =>
-    acceptances(machine, from).filter((one) => one.finding !== "N2I-D260");
-  const moves = createMoves(world, { ...asked, driver: "baremetal" }, accepted);
+  const moves = createMoves(world, { ...asked, driver: "baremetal" }, acceptances);
   return {
     judged: moves.judged,
     hosts: moves.hosts,
@@ -222,11 +219,15 @@ function moveOf(
 
 /** Whoever died over it locked an instance that nobody had locked, whatever cleared its task_state since. */
 function tenantOf(tenant: LegacyTenant, dies: boolean): LegacyTenantMove {
-  const { id, uuid, node, host, vm_state, task_state } = tenant;
+  const { id, uuid, node, host, vm_state } = tenant;
   const locked = tenant.locked && !isLockedByNobody(tenant);
+  // A guard's own is nobody's request.
+  const task_state = tenant.task_state === MIGRATING ? null : tenant.task_state;
   return {
     ...{ id, uuid, node: node ?? "", host: host ?? "", locked },
-    task_state: dies && task_state !== MIGRATING ? task_state : null,
+    task_state: dies ? task_state : null,
+    // Somebody accepted it, or the machine would be blocked.
+    ...(!dies && task_state !== null && { request: task_state }),
     ...{ before: vm_state, after: dies ? "error" : vm_state },
   };
 }

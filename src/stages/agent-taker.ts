@@ -66,7 +66,7 @@ export async function openTaker(
       fenceCommand === undefined
         ? null
         : (from, signal) => askFence({ fenceCommand, from, run }, signal, { say }),
-    aggregates: async () => (await place.world()).aggregates,
+    aggregates: place.aggregates,
     async goOn(signal) {
       const taken: Taken[] = [];
       for (const [name, from] of await openDeaths())

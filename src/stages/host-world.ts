@@ -60,6 +60,8 @@ export async function openHostPlace(
   return {
     ...{ database, identity },
     world: () => readMoveWorld(database, identity, api),
+    /** Of all that the world is: who asks for no more, and often, walks through no compute nodes. */
+    aggregates: () => readMembers(database, identity, api),
     machines: () => openMachines(database),
     tenants: asksIronic ? await openTenantsOf(words, keep, say) : null,
   };
@@ -70,23 +72,33 @@ async function readMoveWorld(
   identity: NovaIdentity,
   api: Database | null,
 ): Promise<MoveWorld> {
-  const inApi = hasApiAggregates(identity.schema_version);
-  const members = inApi
-    ? api && (await readAggregates(api, "nova_api"))
-    : await readAggregates(database);
   // At once: a connection more, which a move asks beside the transaction that it holds.
   const [hosts, types] = await Promise.all([readComputeHosts(database), hypervisorTypes(database)]);
   return {
     ...{ identity, hosts, types },
     mappings: api === null ? undefined : await hostMappings(api),
-    aggregates:
-      members &&
-      groupedBy(
-        members,
-        ({ host }) => host,
-        ({ id }) => id,
-      ),
+    aggregates: await readMembers(database, identity, api),
   };
+}
+
+/** Host -> its aggregates; null where they are in nova_api and that was not given. */
+async function readMembers(
+  database: Database,
+  { schema_version }: NovaIdentity,
+  api: Database | null,
+): Promise<MoveWorld["aggregates"]> {
+  const inApi = hasApiAggregates(schema_version);
+  const members = inApi
+    ? api && (await readAggregates(api, "nova_api"))
+    : await readAggregates(database);
+  return (
+    members &&
+    groupedBy(
+      members,
+      ({ host }) => host,
+      ({ id }) => id,
+    )
+  );
 }
 
 async function openTenantsOf(

@@ -56,9 +56,9 @@ export async function makeLegacy(
   await checkKind(run, "legacy");
   const looked_at = new Date().toISOString();
   const asked = await askedOf(run, mode, words);
-  const hosts = (await place.world()).hosts.map(({ host }) => host);
-  const leases = await readLeases(place.leases);
-  const world = { ...(await place.world()), networks: await place.networks(hosts), leases };
+  const nova = await place.world();
+  const networks = await place.networks(nova.hosts.map(({ host }) => host));
+  const world = { ...nova, networks, leases: await readLeases(place.leases) };
   const moves = createLegacyMoves(world, asked, await acceptancesOf(words.site));
   const found = await opened(place);
   const left = new Set<string>(words.from === undefined ? [] : [words.from]);

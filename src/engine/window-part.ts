@@ -46,8 +46,11 @@ export interface Pace {
   readonly inFlight: number;
   /** From one beginning to the next, at least. */
   readonly every: number;
-  /** Between two looks at those under way; absent: a second. */
-  readonly look?: number;
+  /**
+   * Before each look at those under way, the last before each one more; one that is begun again begins at the second.
+   * Absent: at once, then each second.
+   */
+  readonly looks?: readonly [number, ...number[]];
   /** For one machine to be under way. */
   readonly deadline: number;
   /** For all that wait, in all. */

@@ -202,7 +202,7 @@ export interface Flight<C> {
   readonly drain: () => Promise<void>;
 }
 
-const LOOK_MS = 1000;
+const LOOKS_MS = [0, 1000] as const;
 
 /** Machines that were begun and are not at their end. @param end a machine has come to its end */
 function flightOf<C extends { readonly id: string }, P extends Position>(
@@ -212,7 +212,9 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   end: (change: C, position: P) => Promise<void>,
 ) {
   const underWay = new Map<string, { readonly change: C; readonly since: number }>();
-  const { look = LOOK_MS } = pace;
+  const { looks = LOOKS_MS } = pace;
+  const longest = looks.at(-1) ?? looks[0];
+  let looked = 0;
   let next = 0;
   const isFull = (): boolean => underWay.size + pace.together > pace.inFlight;
 
@@ -220,7 +222,9 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   async function nextOf(change: C, seen: P, late: boolean): Promise<P> {
     if (seen.is === "after" || seen.is === "other") return seen;
     if (late) return part.overdue?.(change, seen) ?? seen;
-    return seen.is === "before" ? acts.perform(change, seen) : seen;
+    if (seen.is !== "before") return seen;
+    looked = 0;
+    return acts.perform(change, seen);
   }
   async function watch(): Promise<void> {
     const watched = [...underWay.values()];
@@ -246,10 +250,10 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
     async room(stops: () => boolean): Promise<boolean> {
       while (isFull() && !stops()) {
         await watch();
-        if (isFull()) await clock.sleep(look);
+        if (isFull()) await clock.sleep(longest);
       }
       while (clock.now() < next && !stops()) {
-        await clock.sleep(Math.min(look, next - clock.now()));
+        await clock.sleep(Math.min(longest, next - clock.now()));
         await watch();
       }
       next = Math.max(next, clock.now()) + pace.every;
@@ -257,9 +261,10 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
     },
     /** Watches them until each has ended, or somebody asks to stop. */
     async drain(): Promise<void> {
-      while (underWay.size > 0 && !stopping()) {
-        await watch();
-        if (underWay.size > 0) await clock.sleep(look);
+      for (looked = 0; underWay.size > 0 && !stopping(); looked += 1) {
+        const wait = looks[looked] ?? longest;
+        if (wait > 0) await clock.sleep(wait);
+        if (!stopping()) await watch();
       }
     },
   };

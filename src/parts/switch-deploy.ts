@@ -40,10 +40,13 @@ export function deployStep(at: SwitchAt): SwitchStep {
         return stays(`node ${id} is ${state}, ${String(power_state)}: ${String(last_error)}`);
       if (call === "provide" && node.automated_clean !== false)
         return stays(`node ${id} would be cleaned: its automated_clean is not false`);
-      if (!(await areVolumesOf(at, "destination")))
-        return stays(`not all volumes that it boots from are of node ${id}`);
+      const [source, areTheirs] = await Promise.all([
+        calls.node(plan.source),
+        areVolumesOf(at, "destination"),
+      ]);
+      if (!areTheirs) return stays(`not all volumes that it boots from are of node ${id}`);
       // From `active` on the machine is on.
-      const stopped = call === "provide" ? null : await guard.look(kept);
+      const stopped = call === "provide" ? null : guard.look(kept, [source, node]);
       if (stopped !== null) return stopped;
       const write =
         call === "power on"
@@ -89,14 +92,16 @@ export function clearStep(at: SwitchAt): SwitchStep {
       // A BMC that is dead lets the tear-down fail once the files are gone.
       const isOver = state === "error" && (told || image !== null);
       if (isOver && isFenced(at)) return REACHED;
-      const why = unkept(at, node) ?? otherInstance(at, node) ?? (await unmarked(at, ["source"]));
+      const why = unkept(at, node) ?? otherInstance(at, node) ?? unmarked(at, node);
       if (why !== null) return stays(why);
       if (told) return stays(`node ${id} is ${state}: ${String(last_error)}`);
       // Afterwards nobody can look at what the instance had.
-      const faults = await calls.invalid(plan.destination);
+      const [faults, left] = await Promise.all([
+        calls.invalid(plan.destination),
+        calls.volumesOf("targets", id),
+      ]);
       if (faults.length > 0)
         return stays(`node ${plan.destination} does not validate: ${faults.join("; ")}`);
-      const left = await calls.volumesOf("targets", id);
       if (left.length > 0) return stays(`node ${id} has volume targets: ${left.join(", ")}`);
       if (automated_clean !== false)
         return next(

@@ -7,7 +7,7 @@ import {
   type Switchover,
   type SwitchSide,
 } from "../model/switching.ts";
-import { areVolumesOf } from "./switch-guard.ts";
+import { areVolumesOf, bothNodes } from "./switch-guard.ts";
 import {
   next,
   REACHED,
@@ -27,19 +27,22 @@ export function holdStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-hold",
     async look() {
-      for (const { side, path } of changes) {
-        const found = valueAt(await at.calls.node(plan[side]), path);
+      // Ironic has no compare-and-swap: who marked last is seen by a look some time later.
+      if (since !== null && at.now() - since < pause) return WAITS;
+      const nodes = await bothNodes(at);
+      for (const [index, { side, path }] of changes.entries()) {
+        const found = valueAt(nodes[index] ?? {}, path);
         if (found !== undefined && found !== plan.id)
           return {
             ...stays(`node ${plan[side]} is in switchover ${String(found)}: extra.${SWITCH_MARK}`),
             taken: side,
           };
       }
-      const seen = await forward(at, changes, imageOf(plan));
-      if (seen.is !== "after") return seen;
-      // Ironic has no compare-and-swap: who marked last is seen by a look some time later.
-      since ??= at.now();
-      return at.now() - since < pause ? WAITS : seen;
+      const [source, destination] = nodes;
+      const seen = await forward(at, changes, imageOf(plan), { source, destination });
+      const isSettled = since !== null;
+      since = seen.is === "after" ? at.now() : null;
+      return since === null || isSettled ? seen : WAITS;
     },
     async lookBack() {
       // What is another's by now is no more ours to take off.
@@ -73,15 +76,17 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
     name: "switchover-unlink",
     async look(image) {
       if (image !== null) return forward(at, changes, image);
-      const { allocation_uuid, instance_info } = await calls.node(plan.source);
+      const source = await calls.node(plan.source);
+      const { allocation_uuid, instance_info } = source;
       const found =
         typeof allocation_uuid === "string" ? await calls.allocation(allocation_uuid) : null;
       const { traits } = objectOf(instance_info);
-      return forward(at, changes, {
+      const kept = {
         instance_uuid: plan.instance_uuid,
         ...(found !== null && { allocation: remade(found) }),
         ...(traits !== undefined && { traits }),
-      });
+      };
+      return forward(at, changes, kept, { source });
     },
     async lookBack(image) {
       if (!(await areVolumesOf(at, "source")))
@@ -149,15 +154,13 @@ const MASK = "******";
 
 /** Writes on the destination what belongs to the instance; the name goes there too. */
 export function fieldsStep(at: SwitchAt): SwitchStep {
-  const { calls, plan } = at;
+  const { plan } = at;
   return {
     name: "switchover-fields",
     async look(image) {
-      const kept = image ?? {
-        source: ofInstance(await calls.node(plan.source)),
-        destination: ofInstance(await calls.node(plan.destination)),
-      };
-      return forward(at, fieldsOf(plan, kept), kept);
+      const [source, destination] = await bothNodes(at);
+      const kept = image ?? { source: ofInstance(source), destination: ofInstance(destination) };
+      return forward(at, fieldsOf(plan, kept), kept, { source, destination });
     },
     lookBack: (image) => back(at, fieldsOf(plan, image)),
   };
@@ -209,9 +212,10 @@ export function claimStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-claim",
     async look(image) {
-      const { automated_clean = null } = await calls.node(plan.destination);
+      const destination = await calls.node(plan.destination);
+      const { automated_clean = null } = destination;
       const kept = image ?? { automated_clean };
-      return forward(at, changes(kept), kept);
+      return forward(at, changes(kept), kept, { destination });
     },
     lookBack: (image) => back(at, changes(image)),
   };
@@ -250,12 +254,16 @@ export function field(
   return { side, path, before: before ?? undefined, after: after ?? undefined };
 }
 
+/** Nodes as they were read a moment ago: each PATCH reads its own again. */
+type Known = { readonly [side in SwitchSide]?: JsonObject };
+
 async function forward(
   at: SwitchAt,
   changes: readonly NodeField[],
   image: JsonObject,
+  known: Known = {},
 ): Promise<SwitchPosition> {
-  const { todo, others } = await compared(at, changes, "after");
+  const { todo, others } = await compared(at, changes, "after", known);
   if (others.length > 0) return stays(...others);
   return todo.length === 0 ? REACHED : next(todo, image);
 }
@@ -275,17 +283,23 @@ async function compared(
   at: SwitchAt,
   changes: readonly NodeField[],
   to: "before" | "after",
+  known: Known = {},
 ): Promise<{ readonly todo: readonly SwitchWrite[]; readonly others: readonly string[] }> {
   const from = to === "after" ? "before" : "after";
   const todo: SwitchWrite[] = [];
   const others: string[] = [];
-  for (const side of new Set(changes.map((one) => one.side))) {
+  const { calls, plan } = at;
+  const read = async (side: SwitchSide): Promise<JsonObject | null> =>
+    to === "before" && (await calls.isGone(plan[side])) ? null : calls.node(plan[side]);
+  const sides = [...new Set(changes.map((one) => one.side))];
+  const nodes = await Promise.all(sides.map((side) => known[side] ?? read(side)));
+  for (const [index, side] of sides.entries()) {
+    const node = nodes[index] ?? null;
     // What nobody can give back is told, and the other node is given back all the same.
-    if (to === "before" && (await at.calls.isGone(at.plan[side]))) {
-      others.push(`node ${at.plan[side]} is gone`);
+    if (node === null) {
+      others.push(`node ${plan[side]} is gone`);
       continue;
     }
-    const node = await at.calls.node(at.plan[side]);
     const open = changes.filter(
       (one) => one.side === side && !isSame(valueAt(node, one.path), one[to]),
     );
@@ -293,9 +307,7 @@ async function compared(
     others.push(
       ...open
         .filter((one) => !ours.includes(one))
-        .map(
-          ({ path }) => `${path.join(".")} of node ${at.plan[side]} was changed by somebody else`,
-        ),
+        .map(({ path }) => `${path.join(".")} of node ${plan[side]} was changed by somebody else`),
     );
     const wanted = ours.map((one) => ({ ...one, before: one[from], after: one[to] }));
     if (wanted.length > 0) todo.push(patchOf(at, side, wanted));

@@ -57,17 +57,21 @@ export function isFenced({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
   return keptOf("switchover-power").at(-1)?.proof !== undefined;
 }
 
-/** Why the nodes are not this switchover's any more; null where both have its mark. */
-export async function unmarked(
-  { calls, plan }: SwitchAt,
-  sides: readonly SwitchSide[] = ["source", "destination"],
-): Promise<string | null> {
-  for (const side of sides) {
-    const found = objectOf((await calls.node(plan[side])).extra)[SWITCH_MARK];
-    if (found !== plan.id)
-      return `node ${plan[side]} is not marked by this switchover any more: extra.${SWITCH_MARK}`;
-  }
-  return null;
+/** Why the nodes, as they were read, are not this switchover's any more; null where each has its mark. */
+export function unmarked(
+  { plan }: Pick<SwitchAt, "plan">,
+  ...nodes: readonly JsonObject[]
+): string | null {
+  const other = nodes.find(({ extra }) => objectOf(extra)[SWITCH_MARK] !== plan.id);
+  if (other === undefined) return null;
+  return `node ${String(other.uuid)} is not marked by this switchover any more: extra.${SWITCH_MARK}`;
+}
+
+type Nodes = readonly [source: JsonObject, destination: JsonObject];
+
+/** Both nodes, asked for at once. */
+export async function bothNodes({ calls, plan }: Pick<SwitchAt, "calls" | "plan">): Promise<Nodes> {
+  return Promise.all([calls.node(plan.source), calls.node(plan.destination)]);
 }
 
 /** Why the source is another instance's machine by now; null where it is ours, or nobody's once it was unlinked. */
@@ -87,28 +91,27 @@ export function unkept({ plan }: SwitchAt, source: JsonObject): string | null {
 
 /** Whether each volume that moves is of one of the two nodes. */
 export async function areVolumesOf({ calls, plan }: SwitchAt, side: SwitchSide): Promise<boolean> {
-  for (const kind of ["targets", "connectors"] as const)
-    for (const uuid of plan[kind])
-      if ((await calls.ownerOf(kind, uuid)) !== plan[side]) return false;
-  return true;
+  const owners = (["targets", "connectors"] as const).flatMap((kind) =>
+    plan[kind].map((uuid) => calls.ownerOf(kind, uuid)),
+  );
+  return (await Promise.all(owners)).every((owner) => owner === plan[side]);
 }
 
 /**
  * Asks the source's BMC once more, right before what must not happen while the machine is on: in maintenance Ironic
  * does not look by itself, and `power off` of a machine that is off only asks.
  *
- * @returns of `look`: null where it is off now. `again` forgets that
+ * @returns of `look`, by both nodes as they are: null where it is off now. `again` forgets that
  */
 export function offGuard(at: SwitchAt) {
-  const { calls, plan, fence } = at;
+  const { plan, fence } = at;
   const id = plan.source;
   let isAsked = false;
   const unproven = (why: string): SwitchPosition => ({ ...stays(why), unproven: true });
   return {
-    async look(image: JsonObject): Promise<SwitchPosition | null> {
-      const node = await calls.node(id);
+    look(image: JsonObject, [node, spare]: Nodes): SwitchPosition | null {
       if (isBusy(node)) return WAITS;
-      const why = unkept(at, node) ?? otherInstance(at, node) ?? (await unmarked(at));
+      const why = unkept(at, node) ?? otherInstance(at, node) ?? unmarked(at, node, spare);
       if (why !== null) return stays(why);
       if (isLive(node)) return unproven(`node ${id} is on again`);
       if (!isAsked)

@@ -4,6 +4,7 @@ import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
 import {
   areVolumesOf,
+  bothNodes,
   isBusy,
   isLive,
   isOff,
@@ -58,7 +59,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
         power_state: power_state ?? null,
       };
       if (isBusy(node)) return WAITS;
-      const foreign = await unmarked(at, ["destination"]);
+      const foreign = unmarked(at, node);
       if (foreign !== null) return { ...stays(foreign), taken: "destination" };
       if (provision_state === "enroll")
         return once("manage", provisionWrite(at, id, "manage", ["enroll"]), kept, last_error);
@@ -102,7 +103,10 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
       return stays(`node ${id} was on before; power it on by hand: ${why}`);
     }
     const isAlone = await at.calls.isGone(at.plan.destination);
-    const foreign = await unmarked(at, isAlone ? ["source"] : undefined);
+    const [source, ...others] = isAlone
+      ? [await at.calls.node(at.plan.source)]
+      : await bothNodes(at);
+    const foreign = unmarked(at, source, ...others);
     if (foreign !== null) return stays(foreign);
     return next([powerWrite(at, id, { target: "power on" })], undefined, () => {
       isTried = true;
@@ -154,7 +158,8 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
       const found = image ?? { power_state: power_state ?? null, last_power_state_change };
       if (isBusy(node)) return WAITS;
       if (asked === null) {
-        const foreign = otherInstance(at, node) ?? (await unmarked(at));
+        const foreign =
+          otherInstance(at, node) ?? unmarked(at, node, await calls.node(plan.destination));
         if (foreign !== null) return stays(foreign);
         // A BMC that is asked for what is so already is asked all the same, and told nothing.
         return ask(mustBeHard(node, kept) ? "power off" : "soft power off", found);

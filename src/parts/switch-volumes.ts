@@ -1,7 +1,7 @@
 import type { SwitchWrite, VolumeKind } from "../edge/ironic-rest/switch-calls.ts";
 import type { Stand } from "../edge/openstack/settled.ts";
 import type { SwitchSide } from "../model/switching.ts";
-import { isLive, offGuard, unkept, unmarked } from "./switch-guard.ts";
+import { bothNodes, isLive, offGuard, unkept, unmarked } from "./switch-guard.ts";
 import {
   next,
   REACHED,
@@ -19,24 +19,25 @@ export function volumesStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const guard = offGuard(at);
   const ready = async (): Promise<string | null> => {
-    const source = await calls.node(plan.source);
+    const [source, destination] = await bothNodes(at);
     if (isLive(source)) return `node ${plan.source} is on again`;
-    return unkept(at, source) ?? (await unmarked(at));
+    return unkept(at, source) ?? unmarked(at, source, destination);
   };
   return {
     name: "switchover-volumes",
     async look(image) {
       const known: readonly string[] = plan.targets;
-      const more = (await calls.volumesOf("targets", plan.source)).filter(
-        (uuid) => !known.includes(uuid),
-      );
+      const [targets, seen, nodes] = await Promise.all([
+        calls.volumesOf("targets", plan.source),
+        moves(at, FORTH, "source", "destination", ready),
+        bothNodes(at),
+      ]);
+      const more = targets.filter((uuid) => !known.includes(uuid));
       if (more.length > 0)
         return stays(`node ${plan.source} has another volume target since: ${more.join(", ")}`);
-      const seen = await moves(at, FORTH, "source", "destination", ready);
       if (seen.is !== "before") return seen;
-      const { connectors, targets } = plan;
-      const kept = image ?? { connectors, targets };
-      return (await guard.look(kept)) ?? { ...seen, image: kept };
+      const kept = image ?? { connectors: plan.connectors, targets: known };
+      return guard.look(kept, nodes) ?? { ...seen, image: kept };
     },
     async lookBack() {
       const seen = await moves(at, FORTH.toReversed(), "destination", "source");
@@ -61,25 +62,26 @@ async function moves(
 ): Promise<SwitchPosition> {
   const todo: SwitchWrite[] = [];
   const others: string[] = [];
-  for (const kind of kinds)
-    for (const uuid of kind === "connectors" ? plan.connectors : plan.targets) {
-      const owner = await calls.ownerOf(kind, uuid);
-      if (owner === plan[to]) continue;
-      const name = `volume ${kind === "connectors" ? "connector" : "target"} ${uuid}`;
-      if (owner === null) others.push(`${name} is gone`);
-      else if (owner !== plan[from]) others.push(`${name} is of node ${owner}`);
-      else
-        todo.push({
-          what: `PATCH of ${name}`,
-          async look(): Promise<Stand> {
-            if ((await calls.ownerOf(kind, uuid)) === plan[to]) return "made";
-            const why = await ready();
-            return why === null ? "open" : { why };
-          },
-          ...{ method: "PATCH", path: `/v1/volume/${kind}/${uuid}` },
-          body: [{ op: "replace", path: "/node_uuid", value: plan[to] }],
-        });
-    }
+  const all = kinds.flatMap((kind) => plan[kind].map((uuid) => ({ kind, uuid })));
+  const owners = await Promise.all(all.map(({ kind, uuid }) => calls.ownerOf(kind, uuid)));
+  for (const [index, { kind, uuid }] of all.entries()) {
+    const owner = owners[index] ?? null;
+    if (owner === plan[to]) continue;
+    const name = `volume ${kind.slice(0, -1)} ${uuid}`;
+    if (owner === null) others.push(`${name} is gone`);
+    else if (owner !== plan[from]) others.push(`${name} is of node ${owner}`);
+    else
+      todo.push({
+        what: `PATCH of ${name}`,
+        async look(): Promise<Stand> {
+          const [now, why] = await Promise.all([calls.ownerOf(kind, uuid), ready()]);
+          if (now === plan[to]) return "made";
+          return why === null ? "open" : { why };
+        },
+        ...{ method: "PATCH", path: `/v1/volume/${kind}/${uuid}` },
+        body: [{ op: "replace", path: "/node_uuid", value: plan[to] }],
+      });
+  }
   return either(todo, others, to === "source");
 }
 
@@ -113,8 +115,9 @@ export function vifsStep(at: SwitchAt): SwitchStep {
     from: string,
     to: string,
   ): Promise<SwitchPosition> => {
-    const left = (await calls.isGone(from)) ? [] : await calls.vifs(from);
-    const there = await calls.vifs(to);
+    const leftOf = async (): Promise<readonly string[]> =>
+      (await calls.isGone(from)) ? [] : calls.vifs(from);
+    const [left, there] = await Promise.all([leftOf(), calls.vifs(to)]);
     const missing = vifs.findIndex((vif) => !there.includes(vif));
     // Which card a VIF gets goes by their order: those behind the first that lacks are attached again.
     const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => there.includes(vif));

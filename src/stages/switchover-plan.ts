@@ -63,11 +63,14 @@ export async function decide(
   now: number,
 ): Promise<Decided> {
   const { connectorPolicy: policy = "keep", taken = new Set(), everywhere = service } = asked;
+  const destined =
+    asked.destination === undefined ? null : destinationOf(service, asked.destination);
+  // What is wrong with the source is told first.
+  destined?.catch(() => undefined);
   const source = await wholeNode(service, asked.source);
   if (source === null)
     throw new MigrationError("N2I-E306", `Ironic has no node ${JSON.stringify(asked.source)}`);
-  const named =
-    asked.destination === undefined ? null : await destinationOf(service, asked.destination);
+  const named = await destined;
   if (named?.uuid === source.uuid)
     throw new MigrationError("N2I-E384", `${nodeName(source)} is the source itself`);
   const own = [...takenFaults(source, taken), ...sourceFaults(source)];

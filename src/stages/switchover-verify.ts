@@ -2,7 +2,7 @@ import { serverSteps } from "../core/switchover/server.ts";
 import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
 import { SWITCH_MARK } from "../model/switching.ts";
-import { isFenced, reasonFor } from "../parts/switch-guard.ts";
+import { bothNodes, isFenced, reasonFor } from "../parts/switch-guard.ts";
 import type { SwitchAt } from "../parts/switch-part.ts";
 
 /** One thing a switchover should have made true. */
@@ -15,21 +15,24 @@ interface SwitchFact {
 /** What should be so once a switchover came to its end, and whether it is. */
 export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
   const { calls, plan, keptOf } = at;
-  const [source, destination] = [await calls.node(plan.source), await calls.node(plan.destination)];
-  const volumes: SwitchFact[] = [];
-  for (const kind of ["connectors", "targets"] as const)
-    for (const uuid of plan[kind]) {
+  const volumes = (["connectors", "targets"] as const).flatMap((kind) =>
+    plan[kind].map(async (uuid): Promise<SwitchFact> => {
       const owner = await calls.ownerOf(kind, uuid);
       const why =
         owner === plan.destination ? null : `it is of node ${owner ?? "none: it is gone"}`;
-      volumes.push({ what: `volume ${kind.slice(0, -1)} ${uuid}`, why });
-    }
+      return { what: `volume ${kind.slice(0, -1)} ${uuid}`, why };
+    }),
+  );
+  const [[source, destination], attached, invalid, owned] = await Promise.all([
+    bothNodes(at),
+    calls.vifs(plan.destination),
+    calls.invalid(plan.destination),
+    Promise.all(volumes),
+  ]);
   const vifs = keptOf("switchover-vifs")[0]?.vifs;
-  const attached = await calls.vifs(plan.destination);
   const missing = (Array.isArray(vifs) ? vifs.map(String) : []).filter(
     (vif) => !attached.includes(vif),
   );
-  const invalid = await calls.invalid(plan.destination);
   const facts: readonly SwitchFact[] = [
     {
       what: `destination ${plan.destination}`,
@@ -48,7 +51,7 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
         ...(!plan.keep_source && !isFenced(at) && { provision_state: "available" }),
       }),
     },
-    ...volumes,
+    ...owned,
     {
       what: `VIFs of ${plan.destination}`,
       why: missing.length > 0 ? `without ${missing.join(", ")}` : null,

@@ -26,7 +26,7 @@ import { keptIn, switchedIn } from "./switchover-run.ts";
 const LONGEST = 3_600_000;
 
 /** One machine is looked at, and most of what is awaited takes a conductor less than a second. */
-const PACE = { ...ONE_BY_ONE, look: 250 };
+const PACE = { ...ONE_BY_ONE, looks: [50, 100, 200, 250] as const };
 
 /** Seconds, where nothing else is said. */
 export const USUAL = { soft: 600, interval: 65, proof: 300 } as const;

@@ -123,6 +123,19 @@ test("one that is under way for too long has failed, and is begun still", async 
   assert.deepEqual(whats(of, "d0"), ["start", "end"]);
 });
 
+test("one under way is looked at as often as the pace says, the last pause over and over", async () => {
+  for (const [looks, ends] of [
+    [[50, 100, 250], 400],
+    [[300], 600],
+    [undefined, 1000],
+  ] as const) {
+    const of = doors(1);
+    of.takes = 390;
+    await open(of, { deadline: 60_000, ...(looks !== undefined && { looks }) });
+    assert.equal(of.now, ends, String(looks));
+  }
+});
+
 test("one that is as before though it was begun is begun again, without a further word in the journal", async () => {
   const of = doors(1);
   of.leant.add("d0");

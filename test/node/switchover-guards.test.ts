@@ -3,7 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
-import { SWITCH_STATES, type SwitchStepName } from "../../src/model/switching.ts";
+import { SWITCH_MARK, SWITCH_STATES, type SwitchStepName } from "../../src/model/switching.ts";
+import { holdStep } from "../../src/parts/switch-fields.ts";
+import { switchAt } from "../../src/stages/switchover-walk.ts";
 import { assertRefusal, run, runs, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { refuses, uuidOf } from "./in-memory.ts";
@@ -280,4 +282,26 @@ test("Ctrl-C ends the program with 130 at the end of a step, and the same comman
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
   assert.equal(cloud.nodes.get(SPARE)?.instance_uuid, PLAN.instance_uuid);
   assert.ok(CLAIMED > 0);
+});
+
+test("the marks of both nodes are read again once they had time to settle, and not before", async (t) => {
+  const { cloud, service } = await scene(t);
+  let now = 0;
+  const hold = holdStep(switchAt(service, PLAN, () => [], { now: () => now }));
+  const spare = cloud.nodes.get(SPARE) ?? {};
+  for (const node of [cloud.nodes.get(SOURCE) ?? {}, spare])
+    Object.assign(node, { extra: { [SWITCH_MARK]: PLAN.id } });
+  const seen = async (at: number) => {
+    now = at;
+    const before = cloud.calls.length;
+    const { is } = await hold.look(null, []);
+    return [is, cloud.calls.length - before];
+  };
+  assert.deepEqual(await seen(0), ["partway", 2]);
+  assert.deepEqual(await seen(999), ["partway", 0]);
+  assert.deepEqual(await seen(2000), ["after", 2]);
+  Object.assign(spare, { extra: {} });
+  assert.deepEqual(await seen(4000), ["before", 2]);
+  Object.assign(spare, { extra: { [SWITCH_MARK]: PLAN.id } });
+  assert.deepEqual(await seen(4001), ["partway", 2], "one that is marked anew settles anew");
 });

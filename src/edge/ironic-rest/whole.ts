@@ -42,17 +42,20 @@ export async function readHanging(
   checkSwitches(service);
   const of = new Map<string, Hanging>();
   const own = node === undefined ? "" : `&node=${node}`;
-  for (const [kind, what] of Object.entries(HANGS)) {
+  // Each list is asked for at once.
+  const lists = Object.entries(HANGS).map(([kind, what]) => {
     const [collection = "", named = ""] = what.split("?");
     const fields = kind === "ports" && service.minor >= SMARTNIC ? `${named},is_smartnic` : named;
-    for await (const page of pages(service, collection, `&fields=uuid,node_uuid,${fields}${own}`))
+    return [kind, pages(service, collection, `&fields=uuid,node_uuid,${fields}${own}`)] as const;
+  });
+  for (const [kind, list] of lists)
+    for await (const page of list)
       for (const body of page.map(objectOf)) {
         const owner = String(body.node_uuid);
         const known = of.get(owner) ?? { ports: [], portgroups: [], connectors: [], targets: [] };
         of.set(owner, known);
         known[kind as keyof Hanging].push(body); // its keys are those of HANGS
       }
-  }
   return of;
 }
 
@@ -84,8 +87,10 @@ export async function* wholeNodes(
 export async function wholeNode(service: RestService, ident: string): Promise<WholeNode | null> {
   const running = await readRunning(service, ident, []);
   if (running === null) return null;
-  const hanging = await readHanging(service, running.uuid);
-  const body = await service.ask(`/v1/nodes/${running.uuid}`);
+  const [hanging, body] = await Promise.all([
+    readHanging(service, running.uuid),
+    service.ask(`/v1/nodes/${running.uuid}`),
+  ]);
   return body === null ? null : wholeOf(nodeIn(service, body as Json), hanging); // it was read from JSON
 }
 

@@ -89,10 +89,14 @@ export async function walkForward(
 
 const PROOF = "switchover-power";
 
-function isBehind({ name }: SwitchStep, { journal }: WindowSession): boolean {
+function isBehind({ name, lookBack }: SwitchStep, { journal }: WindowSession): boolean {
   const begun = switchedIn(journal.entries())?.begun;
-  const isProof = name === PROOF && begun?.get("switchover-deploy")?.open !== false;
-  return begun?.get(name)?.open === false && !isProof;
+  const deploy = begun?.get("switchover-deploy");
+  if (name === PROOF && deploy?.open !== false) return false;
+  const own = begun?.get(name);
+  if (own !== undefined) return !own.open;
+  // What had nothing to change is in no journal, and is otherwise once the destination is deployed.
+  return deploy !== undefined && lookBack !== null;
 }
 
 /** @returns null where somebody asked to stop */

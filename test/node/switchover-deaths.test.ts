@@ -80,6 +80,26 @@ test("B-14: a death at any line of the journal is gone on from by the same comma
   }
 });
 
+test("B-14: a spare that had nothing to do at first is gone on with after each death in and after its deploy", async (t) => {
+  const begun = async () => {
+    const at = await scene(t);
+    const ready = { provision_state: "manageable", power_state: "power off" };
+    Object.assign(at.cloud.nodes.get(SPARE) ?? {}, ready);
+    return at;
+  };
+  const whole = await begun();
+  await forward(whole);
+  const { entries } = await readJournal(whole.run);
+  const steps = entries.flatMap((entry) => ("part" in entry ? [entry.part] : []));
+  assert.equal(steps.includes("switchover-destination"), false);
+  for (let died = steps.indexOf("switchover-deploy"); died < steps.length; died += 1) {
+    const at = await begun();
+    await forward(at, { lines: died });
+    assert.equal((await forward(at)).halted, null, `died after ${died} lines`);
+    assert.deepEqual(await faults(at), [], `died after ${died} lines`);
+  }
+});
+
 test("B-14: a death at any line before the spare is deployed is rolled back, and everything is as it was", async (t) => {
   const whole = await scene(t);
   const before = switchedDump(whole.cloud);

@@ -29,16 +29,20 @@ export async function failpoint(point: string): Promise<void> {
   await new Promise(() => {});
 }
 
-/** The journal with a failpoint before and after every entry: `begin.before`, `nova.begin.after` ... */
+/** The journal with failpoints around every entry: `begin.before`, `nova.begin.after`, `switchover-power.end.before` ... */
 export function withFailpoints(journal: Journal): Journal {
   if (!wanted) return journal;
   return {
     ...journal,
     async append(entry) {
-      const prefix = "part" in entry && entry.part.startsWith("nova-") ? "nova." : "";
-      await failpoint(`${prefix}${entry.do}.before`);
+      const part = "part" in entry ? entry.part : "";
+      const names = [
+        `${part.startsWith("nova-") ? "nova." : ""}${entry.do}`,
+        `${part}.${entry.do}`,
+      ];
+      for (const name of names) await failpoint(`${name}.before`);
       await journal.append(entry);
-      await failpoint(`${prefix}${entry.do}.after`);
+      for (const name of names) await failpoint(`${name}.after`);
     },
   };
 }

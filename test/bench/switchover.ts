@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { program } from "../../src/edge/disk/package-root.ts";
-import { type Api, apiOf } from "../lab/ironic/api.ts";
 import { startIronic } from "../lab/ironic/start.ts";
 import { startMariadb } from "../lab/mariadb.ts";
+import { type Pair, paired } from "../node/fake-pair.ts";
 import { command } from "./command.ts";
 
 /** Seconds of the processor, times of a bare loop, MiB, and times of the questions behind a 202. */
@@ -23,14 +23,6 @@ const [LOOK, SETTLES] = [0.25, 1.5];
 const VERSION = "X-OpenStack-Ironic-API-Version: 1.82";
 
 type Write = (text: string) => void;
-
-interface Pair {
-  readonly source: string;
-  readonly spare: string;
-  readonly instance: string;
-  readonly connector: string;
-  readonly target: string;
-}
 
 /** A switchover on fake hardware against the same calls and waits of curl, in turns; then the service. */
 export async function benchSwitchover(write: Write): Promise<void> {
@@ -250,62 +242,6 @@ async function bareLoop(
   await goes(source, "deleted", "available");
   for (const one of [spare, source])
     await curl("PATCH", node(one), [{ op: "remove", path: "/extra/mark" }]);
-}
-
-/** A machine that boots from a volume, and a spare like it, on fake hardware. */
-async function paired(ironic: Api, at: number): Promise<Pair> {
-  const uuid = (kind: number): string =>
-    `${String(kind).repeat(8)}-0000-4000-8000-${String(at).padStart(12, "0")}`;
-  const [source, spare, instance, connector, target] = [1, 2, 3, 4, 5].map(uuid) as [
-    ...[string, string, string, string, string],
-  ];
-  const api = apiOf(ironic);
-  const tell = async (method: string, path: string, body: unknown): Promise<void> => {
-    for (let tries = 0; ; tries += 1) {
-      const { status, body: said } = await api(method, path, body);
-      if (status < 300) return;
-      if (status !== 409 || tries > 50) throw new Error(`${path}: ${JSON.stringify(said)}`);
-      await sleep(200);
-    }
-  };
-  const goes = async (node: string, word: string, state: string): Promise<void> => {
-    await tell("PUT", `/v1/nodes/${node}/states/provision`, { target: word });
-    for (;;) {
-      const { body } = await api("GET", `/v1/nodes/${node}`);
-      const { provision_state, reservation } = body as { readonly [field: string]: unknown };
-      if (provision_state === state && reservation === null) return;
-      await sleep(100);
-    }
-  };
-  for (const [node, name] of [
-    [source, `n-${at}`],
-    [spare, `s-${at}`],
-  ] as const) {
-    await tell("POST", "/v1/nodes", {
-      ...{ uuid: node, name, driver: "fake-hardware", resource_class: "gold" },
-      ...{ storage_interface: "external", description: name === `n-${at}` ? "a shop" : null },
-      properties: { cpus: 4, memory_mb: 8192, capabilities: "iscsi_boot:True" },
-    });
-    await goes(node, "manage", "manageable");
-    await tell("PUT", `/v1/nodes/${node}/states/power`, { target: "power off" });
-  }
-  const path = [{ op: "add", path: "/automated_clean", value: false }];
-  await tell("PATCH", `/v1/nodes/${source}`, path);
-  await goes(source, "provide", "available");
-  await goes(source, "active", "active");
-  const record = { uuid: instance, name: `web-${at}`, node: source, resource_class: "gold" };
-  await tell("POST", "/v1/allocations", record);
-  await tell("PUT", `/v1/nodes/${source}/states/power`, { target: "power off" });
-  await sleep(500);
-  const iqn = { type: "iqn", connector_id: `iqn.2026-01.org.example:n-${at}` };
-  await tell("POST", "/v1/volume/connectors", { uuid: connector, node_uuid: source, ...iqn });
-  await tell("POST", "/v1/volume/targets", {
-    ...{ uuid: target, node_uuid: source, volume_type: "iscsi", boot_index: 0 },
-    ...{ volume_id: `v-${at}`, properties: {} },
-  });
-  await tell("PUT", `/v1/nodes/${source}/states/power`, { target: "power on" });
-  await sleep(500);
-  return { source, spare, instance, connector, target };
 }
 
 function judge(write: Write, what: string, value: number, limit: number): void {

@@ -15,6 +15,8 @@ export interface IronicOptions {
   readonly port?: number;
   /** Folder for its schema, once made; its database then is `ironic`. */
   readonly kept?: string;
+  /** Database of another one, which stays its: both are one service with two conductors. */
+  readonly beside?: string;
 }
 
 export interface IronicPlace extends IronicOptions {

@@ -50,8 +50,9 @@ export async function startIronic(
   const programs = ironicPrograms();
   if (programs === null) return null;
   const user = owner("ironic");
-  const { kept } = options;
-  const name = kept === undefined ? `ironic_${newPassword().slice(0, 12)}` : "ironic";
+  const { kept, beside } = options;
+  const own = kept === undefined ? `ironic_${newPassword().slice(0, 12)}` : "ironic";
+  const name = beside ?? own;
   const port = options.port ?? (await freePort());
   const password = options.auth === "http_basic" ? newPassword() : null;
   const hashed = password === null ? "" : htpasswd(programs.python, "admin", password);
@@ -69,10 +70,14 @@ export async function startIronic(
     await runAs(user, folder, ["sh", "-c", prepare, "sh", ...makes]);
   };
   const once = () => onceMade(server, [name], { key, make: sync });
-  await withSchema(server, [name], { kept, key, make: once }).catch(async (cause) => {
-    await server.dropDatabase(name);
-    throw cause;
-  });
+  const drop = async (): Promise<void> => {
+    if (beside === undefined) await server.dropDatabase(name);
+  };
+  if (beside === undefined)
+    await withSchema(server, [name], { kept, key, make: once }).catch(async (cause) => {
+      await drop();
+      throw cause;
+    });
   const daemon = startDaemon(
     ["sh", "-c", prepare, "sh", "true"],
     ["sh", "-c", SLEEP, "sh", programs.ironic, ...files],
@@ -80,7 +85,7 @@ export async function startIronic(
   );
   const stop = async (): Promise<void> => {
     await daemon.stop();
-    await server.dropDatabase(name);
+    await drop();
   };
   const at: IronicAt = {
     url: `http://127.0.0.1:${port}`,

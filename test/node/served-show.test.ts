@@ -131,39 +131,57 @@ test("one login at Glance lasts, and an image is known by its id, or by a name t
   assert.equal((await ask(path)).body.image_uuid, null);
 });
 
-test("SIGHUP reads the policy of the service again and ends nothing", async (t) => {
-  const [cloud, keystone, folder] = [await inMemory(t), await standInKeystone(t), privateFolder(t)];
-  addRunning(cloud, 1);
-  keystone.tokens.set("admin", { roles: ["admin"] });
-  const file = join(folder, "policy.yaml");
-  writeFileSync(file, "{}\n");
-  const where = [
-    "--keystone-url",
-    keystone.url,
-    "--policy-file",
-    file,
-    "--run",
-    join(folder, "run"),
-  ];
-  const words = ["serve", "manageable", "--listen", "127.0.0.1:0", ...cloud.words, ...where];
-  const started = start(words, cloud.how);
-  t.after(() => started.signal("SIGKILL"));
-  const [, url = ""] = await started.heard(/listening on (\S+), /);
-  const list = async (): Promise<number> => {
-    const headers = { "X-Auth-Token": "admin" };
-    return (await fetch(`${url}/v1/manageable_servers`, { headers })).status;
-  };
-  assert.equal(await list(), 200);
-  writeFileSync(file, '"mogan:manageable_servers:get_all": "!"\n');
-  started.signal("SIGHUP");
-  await started.said("was read again");
-  assert.equal(await list(), 403);
-  writeFileSync(file, "{");
-  started.signal("SIGHUP");
-  await started.heard(/was not taken, and the rules .* in force: .*not YAML/);
-  assert.equal(await list(), 403);
-  started.signal("SIGTERM");
-  const { status, err } = await started.ended;
-  assert.equal(status, 143, err);
-  assert.match(err, /^GET \/v1\/manageable_servers 403 /m);
-});
+/** A service each, what it answers whom it serves, and the rule that says whom. */
+const SERVICES = [
+  {
+    what: "manageable",
+    rule: "mogan:manageable_servers:get_all",
+    path: "/v1/manageable_servers",
+    status: 200,
+    folder: "--run",
+  },
+  {
+    what: "switchover",
+    rule: "baremetal:node:switchover",
+    path: `/v1/nodes/${uuidOf(1, 1)}/switchover`,
+    status: 404,
+    folder: "--state",
+  },
+] as const;
+for (const { what, rule, path, status, folder: option } of SERVICES)
+  test(`SIGHUP reads the policy of serve ${what} again and ends nothing`, async (t) => {
+    const [cloud, keystone, folder] = [
+      await inMemory(t),
+      await standInKeystone(t),
+      privateFolder(t),
+    ];
+    addRunning(cloud, 1);
+    keystone.tokens.set("admin", { roles: ["admin"] });
+    const file = join(folder, "policy.yaml");
+    writeFileSync(file, "{}\n");
+    const where = [
+      ...["--keystone-url", keystone.url, "--policy-file", file],
+      ...[option, join(folder, "own")],
+    ];
+    const words = ["serve", what, "--listen", "127.0.0.1:0", ...cloud.words, ...where];
+    const started = start(words, cloud.how);
+    t.after(() => started.signal("SIGKILL"));
+    const [, url = ""] = await started.heard(/listening on ([^ ,]+),? /);
+    const ask = async (): Promise<number> => {
+      const headers = { "X-Auth-Token": "admin", "X-OpenStack-Ironic-API-Version": "1.82" };
+      return (await fetch(`${url}${path}`, { headers })).status;
+    };
+    assert.equal(await ask(), status);
+    writeFileSync(file, `"${rule}": "!"\n`);
+    started.signal("SIGHUP");
+    await started.said("was read again");
+    assert.equal(await ask(), 403);
+    writeFileSync(file, "{");
+    started.signal("SIGHUP");
+    await started.heard(/was not taken, and the rules .* in force: .*not YAML/);
+    assert.equal(await ask(), 403);
+    started.signal("SIGTERM");
+    const ended = await started.ended;
+    assert.equal(ended.status, 143, ended.err);
+    assert.match(ended.err, new RegExp(`^GET ${path} 403 `, "m"));
+  });

@@ -5,6 +5,7 @@ import { serveManageable } from "../../src/stages/serve-manageable.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { standInKeystone } from "../proxy/stand-ins.ts";
 import { addRunning, dumped, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
+import { type ServingHere, servingHere } from "./serving-here.ts";
 
 interface Answer {
   readonly status: number;
@@ -58,11 +59,11 @@ interface Place {
 }
 
 /** The service in this process, until `end`. */
-export async function served(
+export function served(
   run: string,
   { keystone, ironic, env }: Place,
   events: { readonly event: string }[],
-) {
+): Promise<ServingHere> {
   const common = {
     fromCatalog: false,
     interface: "public",
@@ -70,38 +71,15 @@ export async function served(
     apiTimeout: 60,
   } as const;
   const asked = { listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", run } as const;
-  const before = { ...process.env };
-  Object.assign(process.env, env);
-  let end: () => void = () => undefined;
-  const ending = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  let ended: Promise<void> = Promise.resolve();
-  const url = await new Promise<string>((resolve, reject) => {
-    ended = serveManageable(
+  return servingHere(env, (until) =>
+    serveManageable(
       { ...common, ...asked, keystoneUrl: keystone, ironicUrl: ironic },
       {
-        ...{ say: () => undefined, served: () => undefined },
+        ...{ say: () => undefined, served: () => undefined, until },
         notify: (event) => void events.push(event),
-        until: (at) => {
-          resolve(at);
-          return ending;
-        },
       },
-    );
-    ended.catch(reject);
-  });
-  for (const name of Object.keys(env)) {
-    if (before[name] === undefined) delete process.env[name];
-    else process.env[name] = before[name];
-  }
-  return {
-    url,
-    end: () => {
-      end();
-      return ended;
-    },
-  };
+    ),
+  );
 }
 
 /** @param line of a request: `GET /v1/manageable_servers` */

@@ -5,6 +5,7 @@ import { type ServeSwitchAsked, serveSwitchover } from "../../src/stages/serve-s
 import { privateFolder } from "../hostile/deployment.ts";
 import { type StandInKeystone, standInKeystone } from "../proxy/stand-ins.ts";
 import { uuidOf } from "./in-memory.ts";
+import { type ServingHere, servingHere } from "./serving-here.ts";
 import {
   addPair,
   SOURCE,
@@ -97,44 +98,21 @@ const LOOK_MS = 20;
 const PATIENCE_MS = 30_000;
 
 /** The service in this process, until `end`. */
-export async function started(
+export function started(
   env: { readonly [name: string]: string },
   said: string[],
   own: Partial<ServeSwitchAsked> & Pick<ServeSwitchAsked, "state" | "ironicUrl">,
-) {
+): Promise<ServingHere> {
   const asked: ServeSwitchAsked = {
     ...{ listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", fromCatalog: false },
     ...{ interface: "public", tokenCache: 60, apiTimeout: 60, keepNames: false },
     ...{ keepSource: false, leaveNova: false, ...own },
   };
-  const before = { ...process.env };
-  Object.assign(process.env, env);
-  let end: () => void = () => undefined;
-  const ending = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  let ended: Promise<void> = Promise.resolve();
-  const url = await new Promise<string>((resolve, reject) => {
-    ended = serveSwitchover(asked, {
-      ...{ say: (text) => void said.push(text), served: () => undefined, pause: 1 },
-      until: (at) => {
-        resolve(at);
-        return ending;
-      },
-    });
-    ended.catch(reject);
-  });
-  for (const name of Object.keys(env)) {
-    if (before[name] === undefined) delete process.env[name];
-    else process.env[name] = before[name];
-  }
-  return {
-    url,
-    end: () => {
-      end();
-      return ended;
-    },
-  };
+  return servingHere(env, (until) =>
+    serveSwitchover(asked, {
+      ...{ say: (text) => void said.push(text), served: () => undefined, pause: 1, until },
+    }),
+  );
 }
 
 /** @param node of the switchover, or a path */

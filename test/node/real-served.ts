@@ -8,7 +8,7 @@ import type { Cloud } from "../lab/cloud/start.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
 import type { Who } from "../proxy/questions.ts";
-import { realUsers } from "../proxy/real-users.ts";
+import type { RealUsers } from "../proxy/real-users.ts";
 import { uuidOf } from "./in-memory.ts";
 import { asking, said, served } from "./served-scene.ts";
 
@@ -23,13 +23,14 @@ export interface RealScene {
   /** Glance's image that they run. */
   readonly image: string;
   readonly folder: string;
+  readonly tokens: RealUsers["tokens"];
 }
 
 type Body = { readonly [field: string]: unknown };
 
 /** Before a real Keystone, Ironic, Neutron and Glance: who may, what is answered, and two services at once. */
 export async function servedForReal(t: TestContext, at: RealScene): Promise<void> {
-  const { tokens } = await realUsers(at.cloud);
+  const { tokens } = at;
   const runsOf = ["served-a", "served-b"].map((name) => join(at.folder, name));
   const place = {
     ...{ keystone: at.cloud.env.OS_AUTH_URL ?? "", ironic: at.ironic.url, env: at.env },

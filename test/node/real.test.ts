@@ -16,8 +16,10 @@ import { freePort } from "../lab/daemon.ts";
 import { lab, needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
+import { realUsers } from "../proxy/real-users.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 import { type RealScene, servedForReal } from "./real-served.ts";
+import { switchedForReal } from "./real-switched.ts";
 
 const PASSWORD = "of-the-lab";
 const MACHINES = 6;
@@ -41,6 +43,10 @@ test("machines of a real Ironic and Neutron are listed, managed and let go, and 
   });
   await t.test("two commands at once make one record", () => twoAtOnce(at));
   assert.deepEqual(await dumps(at), before);
+  await t.test(
+    "a switchover is asked for with the caller's own token, and done by the service's login",
+    () => switchedForReal(at),
+  );
   assert.deepEqual(at.sim.commands(), [], "no BMC was told anything");
   assert.doesNotMatch(readFileSync(at.neutron.log, "utf8"), /binding of/);
 });
@@ -78,7 +84,8 @@ async function scene(t: TestContext): Promise<RealScene | null> {
   const env = { ...cloud.env, OS_NETWORK_ENDPOINT_OVERRIDE: neutron.url };
   const [vifs, image] = [await ports(at), await imageIn(cloud)];
   await enrol(at, vifs, image);
-  return { ...at, env, vifs, image };
+  const { tokens } = await realUsers(cloud);
+  return { ...at, env, vifs, image, tokens };
 }
 
 type Ask = (

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { apiOf } from "../lab/ironic/api.ts";
+import type { Who } from "../proxy/questions.ts";
+import { paired } from "./fake-pair.ts";
+import type { RealScene } from "./real-served.ts";
+import { asking, sentence, started } from "./switch-served.ts";
+
+const PLACE = 90;
+
+/** Before a real Keystone and Ironic: whose token may, what he sees with it, and whose login does the steps. */
+export async function switchedForReal({ cloud, ironic, env, folder, tokens }: RealScene) {
+  const pair = await paired(ironic, PLACE);
+  const file = join(folder, "switch-policy.yaml");
+  writeFileSync(file, '"baremetal:node:switchover": "role:admin or role:member"\n');
+  const [state, said] = [join(folder, "switched"), [] as string[]];
+  const open = (more: { readonly policyFile?: string } = {}) =>
+    started(env, said, {
+      ...{ state, proofInterval: 0, ironicUrl: ironic.url, ...more },
+      keystoneUrl: cloud.env.OS_AUTH_URL ?? "",
+    });
+  const [source, spare] = [`n-${PLACE}`, `s-${PLACE}`];
+  const put = (url: string, who: Who, node = source) =>
+    asking(url, node, { target_node: spare }, { token: tokens[who] });
+
+  const usual = await open();
+  for (const [who, status] of [
+    ["nobody", 401],
+    ["forged", 401],
+    ["revoked", 401],
+    ["restricted", 401],
+    ["member", 403],
+    ["reader", 403],
+  ] as const)
+    assert.equal((await put(usual.url, who)).status, status, who);
+  assert.equal((await put(usual.url, "admin", "n-91")).status, 404);
+  await usual.end();
+
+  const { url, end } = await open({ policyFile: file });
+  assert.equal((await put(url, "reader")).status, 403);
+  // Whom the policy lets, and Ironic shows none of its nodes.
+  const unseen = await put(url, "member");
+  assert.deepEqual(
+    [unseen.status, sentence(unseen)],
+    [404, `Node ${source} could not be found.`],
+    unseen.text,
+  );
+  const accepted = await put(url, "admin");
+  assert.deepEqual([accepted.status, accepted.text], [202, ""], accepted.text);
+  const path = accepted.fields.get("location") ?? "";
+  const show = (who: Who) => asking(url, path, undefined, { method: "GET", token: tokens[who] });
+  for (let waited = 0; ; waited += PACE_MS) {
+    const { text } = await show("admin");
+    if (/"state":"DONE"/.test(text)) break;
+    assert.ok(waited < PATIENCE_MS && /"error":null/.test(text), text + said.join("\n"));
+    await sleep(PACE_MS);
+  }
+  assert.equal((await show("member")).status, 404);
+  await end();
+  const { body } = await apiOf(ironic)("GET", `/v1/nodes/${pair.spare}`);
+  const { instance_uuid, provision_state } = body as { readonly [field: string]: unknown };
+  assert.deepEqual([instance_uuid, provision_state], [pair.instance, "active"]);
+  const kept = readdirSync(state, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => readFileSync(join(one.parentPath, one.name), "utf8"));
+  assert.ok(kept.length > 0);
+  const all = [...kept, ...said].join("\n");
+  for (const token of [tokens.admin, tokens.member])
+    assert.equal(all.includes(String(token)), false, "a caller's token is kept nowhere");
+}
+
+const PACE_MS = 100;
+const PATIENCE_MS = 60_000;

@@ -284,6 +284,19 @@ test("Ctrl-C ends the program with 130 at the end of a step, and the same comman
   assert.ok(CLAIMED > 0);
 });
 
+test("a rollback that leaves what somebody changed since names it, and ends with 2", async (t) => {
+  const { cloud, own, path } = await commandScene(t);
+  const env = { NOVA2IRONIC_FAILPOINT: "switchover-fields.end.after:1:kill" };
+  const died = await start(["node", "switchover", "n-1", "s-1", ...own], { env }).ended;
+  assert.equal(died.status, 128, died.err);
+  Object.assign(cloud.nodes.get(SPARE) ?? {}, { description: "mine now" });
+  const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
+  const { out, err } = await runs(2, back);
+  assert.match(out + err, new RegExp(`description of node ${SPARE} was changed by somebody else`));
+  assert.equal(cloud.nodes.get(SPARE)?.description, "mine now");
+  assert.equal(cloud.nodes.get(SOURCE)?.instance_uuid, PLAN.instance_uuid);
+});
+
 test("the marks of both nodes are read again once they had time to settle, and not before", async (t) => {
   const { cloud, service } = await scene(t);
   let now = 0;

@@ -8,6 +8,7 @@ import { freePort } from "../lab/daemon.ts";
 import { needs } from "../lab/index.ts";
 import { type Api, apiOf } from "../lab/ironic/api.ts";
 import type { IronicOptions } from "../lab/ironic/config.ts";
+import { faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { type Pair, pairAt, paired, until } from "./fake-pair.ts";
 
@@ -45,6 +46,9 @@ test("a switchover killed at any kind of step goes on or is taken back on a real
         () => takenBack(at, DEATHS.length + place, steps),
       ),
     ),
+    t.test("of answers that are lost, or are 500, each change is found out, and made once", (one) =>
+      goesOnThrough(one, at, DEATHS.length + HALVES.length),
+    ),
     t.test("the second conductor dies in the spare's deploy, and the same command ends it", (one) =>
       conductorDies(one, folder),
     ),
@@ -74,6 +78,19 @@ async function goesOn(at: Scene, place: number, death: string): Promise<void> {
   assert.match(out, /runs on/);
   await isSwitched(at, pair, place);
   await runs(0, ["verify", ...words(at, `on-${place}`)]);
+}
+
+/** Of every three changes one is made and its answer lost, one is refused with 500, one passes. */
+async function goesOnThrough(t: TestContext, at: Scene, place: number): Promise<void> {
+  const pair = await paired(at.ironic, place);
+  const proxy = await faultyProxy(at.ironic.url, t);
+  const faults = [{ do: "lost" }, ironicFault(500, "the database went away"), null] as const;
+  let turn = 0;
+  proxy.use(({ method }) => (method === "GET" ? null : (faults[turn++ % faults.length] ?? null)));
+  const through = { ...at, ironic: { ...at.ironic, url: proxy.url } };
+  await runs(0, command(through, pair, `through-${place}`));
+  await isSwitched(at, pair, place);
+  assert.ok(turn > 2 * FORTH.length, `${turn} changes were asked for`);
 }
 
 async function isSwitched({ ironic }: Scene, pair: Pair, place: number): Promise<void> {

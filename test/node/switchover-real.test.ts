@@ -86,7 +86,7 @@ async function scene(t: TestContext): Promise<Scene | null> {
 
 /** Seconds that Ironic waits for a BMC, and looks at one that switches. */
 const QUICK = {
-  ipmi: { command_retry_timeout: 2, min_command_interval: 1 },
+  ipmi: { command_retry_timeout: 4, min_command_interval: 1 },
   conductor: { sync_power_state_interval: 3 },
 } as const;
 

@@ -35,9 +35,12 @@ export function pauseShorter(factor: number): void {
   pace = factor;
 }
 
-/** Waits before the next try; longer each time, up to what Ironic's own client waits. */
+/**
+ * Waits before the next try; longer each time, up to what Ironic's own client waits. Whoever waits for the same lock
+ * does not come back at the same moment.
+ */
 export async function pause(tries: number): Promise<void> {
-  await rest(Math.min(LONGEST_MS, FIRST_MS * 1.6 ** tries));
+  await rest(Math.min(LONGEST_MS, FIRST_MS * 1.6 ** tries) * (0.8 + 0.4 * Math.random()));
 }
 
 /** Waits so many milliseconds, which only a test shortens. */

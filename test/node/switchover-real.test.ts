@@ -20,8 +20,16 @@ import { asking, started } from "./switch-served.ts";
 const PASSWORD = "of-the-lab";
 const CANARY = "chap-canary-7d21";
 /** By place in the farm: the first can be made silent. */
-const [DYING, SERVING, SPARE, OTHER] = [0, 1, 2, 3] as const;
-const ALL = [DYING, SERVING, SPARE, OTHER];
+const [DYING, SERVING, SPARE, OTHER, KILLED, THIRD] = [0, 1, 2, 3, 4, 5] as const;
+/** A source each, and the spare that is like it. */
+const PAIRS = [
+  [SERVING, SPARE],
+  [DYING, OTHER],
+  [KILLED, THIRD],
+] as const;
+const SOURCES = PAIRS.map(([source]) => source);
+const classOf = (one: number): string =>
+  `class-${PAIRS.findIndex((pair) => pair.some((other) => other === one))}`;
 
 interface Scene {
   readonly ironic: IronicServer;
@@ -35,16 +43,13 @@ test("instances of a real Ironic go on on spares, are given back, and go on thou
 }, async (t) => {
   const at = await scene(t);
   if (at === null) return;
-  for (const one of [SERVING, DYING]) assert.deepEqual(bootFiles(at, one), [uuidOf(1, one)]);
+  for (const one of SOURCES) assert.deepEqual(bootFiles(at, one), [uuidOf(1, one)]);
   const before = at.sim.commands().length;
-  // Two pairs, which have nothing to do with each other.
+  // Pairs that have nothing to do with each other.
   await Promise.all([
     t.test("B-17, B-1, B-11: one goes on by PUT", (one) => switched(one, at)),
-    t
-      .test("one that dies amid its volumes is rolled back", () => takenBack(at))
-      .then(() =>
-        t.test("a dead BMC moves nothing until somebody saw the machine off", () => dead(at)),
-      ),
+    t.test("one that dies amid its volumes is rolled back", () => takenBack(at)),
+    t.test("a dead BMC moves nothing until somebody saw the machine off", () => dead(at)),
   ]);
   await t.test(
     "B-17: a soft off, a boot device, a power on, nothing for any other machine; one boots from a volume alone",
@@ -56,9 +61,9 @@ test("instances of a real Ironic go on on spares, are given back, and go on thou
           .map((line) => /(shutdown|boot pxe|power [01])/.exec(line)?.[0] ?? line);
       assert.deepEqual(of(SERVING), ["shutdown"]);
       assert.deepEqual(of(SPARE), ["boot pxe", "power 1"]);
-      // Off and on again by the rollback; then it is dead.
-      assert.deepEqual(of(DYING), ["shutdown", "power 1"]);
+      assert.deepEqual(of(KILLED), ["shutdown", "power 1"]);
       assert.deepEqual(of(OTHER), ["boot pxe", "power 1"]);
+      assert.deepEqual([...of(DYING), ...of(THIRD)], []);
       assert.equal(heard.length, 7, heard.join());
       assert.deepEqual(bootFiles(at, SERVING), [uuidOf(1, SPARE)]);
       assert.deepEqual(bootFiles(at, DYING), [uuidOf(1, OTHER)]);
@@ -71,7 +76,7 @@ async function scene(t: TestContext): Promise<Scene | null> {
   const tools = await needsTools(t, "ipmi_sim", "ipmitool");
   const server = tools === null ? null : await needs("mysql", t);
   if (tools === null || server === null) return null;
-  const bmcs = ALL.map(() => ({ power: false, password: PASSWORD }));
+  const bmcs = PAIRS.flat().map(() => ({ power: false, password: PASSWORD }));
   const sim = await startIpmiSim(tools.ipmi_sim, bmcs, { firstApart: true });
   t.after(sim.stop);
   const ironic = await withIronic(t, "mysql", { more: QUICK });
@@ -79,8 +84,8 @@ async function scene(t: TestContext): Promise<Scene | null> {
   const db = connect({ ...server, database: ironic.database });
   t.after(() => db.destroy());
   const at = { ironic, sim, db, folder: privateFolder(t) };
-  for (const one of ALL) await enrolled(at, one);
-  await Promise.all([DYING, SERVING].map((one) => deployed(at, one)));
+  for (const one of PAIRS.flat()) await enrolled(at, one);
+  await Promise.all(SOURCES.map((one) => deployed(at, one)));
   return at;
 }
 
@@ -118,11 +123,9 @@ async function until(at: Scene, one: number, wanted: Body): Promise<void> {
 }
 
 async function enrolled(at: Scene, one: number): Promise<void> {
-  const spares = one === SPARE || one === OTHER;
   await told(at, "POST", "/v1/nodes", {
     ...{ uuid: uuidOf(1, one), name: `n-${one}`, driver: "ipmi" },
-    // Pairs: a source and the spare that is like it.
-    resource_class: one === SERVING || one === SPARE ? "gold" : "silver",
+    resource_class: classOf(one),
     ...{ boot_interface: "ipxe", deploy_interface: "direct", storage_interface: "external" },
     properties: { cpus: 4, memory_mb: 8192, capabilities: "iscsi_boot:True" },
     driver_info: {
@@ -133,7 +136,7 @@ async function enrolled(at: Scene, one: number): Promise<void> {
       deploy_kernel: "http://127.0.0.1:9/kernel",
       deploy_ramdisk: "http://127.0.0.1:9/ramdisk",
     },
-    ...(!spares && { description: "a shop" }),
+    ...(SOURCES.some((source) => source === one) && { description: "a shop" }),
   });
   await told(at, "POST", "/v1/ports", { node_uuid: uuidOf(1, one), address: macOf(one + 1) });
 }
@@ -170,8 +173,7 @@ async function deployed(at: Scene, one: number): Promise<void> {
   await until(at, one, { provision_state: "active", power_state: "power on", reservation: null });
   await told(at, "PATCH", path, [{ op: "add", path: "/automated_clean", value: null }]);
   const record = { uuid: uuidOf(9, one), name: `web-${one}`, node: uuid };
-  const resource_class = one === SERVING ? "gold" : "silver";
-  await told(at, "POST", "/v1/allocations", { ...record, resource_class });
+  await told(at, "POST", "/v1/allocations", { ...record, resource_class: classOf(one) });
 }
 
 const words = (at: Scene, folder: string): readonly string[] => [
@@ -295,17 +297,17 @@ const TARGET = 10;
 async function takenBack(at: Scene): Promise<void> {
   const own = words(at, "back");
   const env = { NOVA2IRONIC_FAILPOINT: `rest.after:${TARGET}:kill` };
-  const died = await start(["node", "switchover", "n-0", ...own], { env }).ended;
+  const died = await start(["node", "switchover", `n-${KILLED}`, ...own], { env }).ended;
   assert.equal(died.status, 128, died.err);
   await runs(0, ["rollback", ...own.slice(0, 4), "--all", "--yes"]);
-  const source = await node(at, DYING);
-  assert.equal(await owner(at, DYING), uuidOf(1, DYING));
+  const source = await node(at, KILLED);
+  assert.equal(await owner(at, KILLED), uuidOf(1, KILLED));
   assert.deepEqual(
     [source.instance_uuid, source.allocation_uuid, source.power_state, source.maintenance],
-    [uuidOf(9, DYING), uuidOf(9, DYING), "power on", false],
+    [uuidOf(9, KILLED), uuidOf(9, KILLED), "power on", false],
   );
-  assert.deepEqual([source.extra, (await node(at, OTHER)).extra], [{}, {}]);
-  assert.equal(at.sim.power(DYING), true);
+  assert.deepEqual([source.extra, (await node(at, THIRD)).extra], [{}, {}]);
+  assert.equal(at.sim.power(KILLED), true);
 }
 
 async function dead(at: Scene): Promise<void> {

@@ -1,21 +1,31 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { LEGACY_DATABASE } from "../../grenade/lib/base.ts";
 import { run } from "../hostile/cli.ts";
 import { ended, owners, servers, tool } from "./host-tool.ts";
-import { DOWN_SECONDS, firstAlone, looked, switched, type TwoComputes } from "./two-computes.ts";
-import { twoLegacy } from "./two-legacy.ts";
+import {
+  DOWN_SECONDS,
+  dumpedWhole,
+  firstAlone,
+  looked,
+  reportsAhead,
+  switched,
+  type TwoComputes,
+} from "./two-computes.ts";
+import type { TwoLegacy } from "./two-legacy.ts";
 
 /** The same with the stand-in for nova.virt.baremetal: bm_nodes.service_host decides who lists a machine. */
-export async function takenOverLegacy(cloud: TwoComputes, t: TestContext): Promise<void> {
-  const site = await twoLegacy(cloud, (end) => t.after(end));
+export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Promise<void> {
   const { a, b, tenants, places, env } = site;
   const bm = cloud.stack.db(LEGACY_DATABASE);
-  const own = ["--run", join(cloud.folder, "legacy")];
-  const says = (...words: readonly string[]) =>
-    run([...words, ...own, ...(words[0] === "host" ? places : places.slice(2))], { env });
+  const toolIn =
+    (name: string) =>
+    (...words: readonly string[]) => {
+      const own = ["--run", join(cloud.folder, name)];
+      return run([...words, ...own, ...(words[0] === "host" ? places : places.slice(2))], { env });
+    };
+  const says = toolIn("legacy");
   ended(await run(["host", "schema", "extend", ...places.slice(0, 2), "--yes"]), 0);
   const owned = async () => (await bm("bm_nodes").orderBy("id")).map((row) => row.service_host);
   const { rabbit } = tool(cloud, "legacy");
@@ -79,8 +89,40 @@ export async function takenOverLegacy(cloud: TwoComputes, t: TestContext): Promi
   assert.deepEqual(await servers(cloud, tenants), before);
   for (const { server } of tenants)
     assert.deepEqual(await bootedBy(cloud, server), [a.host, site.addresses[0]]);
-  await a.start();
+  await exactly();
+  await Promise.all([a.start(), b.start()]);
   await cycle();
+  await standsStill();
+
+  /** While no nova-compute runs, all of every row comes back, but for how often machines and locks changed hands. */
+  async function exactly(): Promise<void> {
+    const does = toolIn("legacy-exact");
+    const dump = () => dumpedWhole(cloud, [LEGACY_DATABASE], ["service_epoch", "nonce", "token"]);
+    const others = [cloud.a, cloud.b];
+    for (const one of others) one.signal("SIGSTOP");
+    await reportsAhead(cloud.nova, b.host);
+    const whole = await dump();
+    const quick = ["--service-down-time", "1", "--confirmed-down", "--yes"];
+    ended(await does("host", "takeover", ...hosts, ...quick, ...site.boot), 0, /3 machines moved/);
+    ended(await does("rollback", "--all", "--yes"), 0, /3 machines given back, 0 left/);
+    assert.deepEqual(await dump(), whole);
+    for (const one of others) one.signal("SIGCONT");
+  }
+
+  /** A host that stood still for as long as Nova takes to call it down, and goes on once its machines are another's. */
+  async function standsStill(): Promise<void> {
+    const does = toolIn("legacy-still");
+    a.signal("SIGSTOP");
+    ended(await does("host", "takeover", ...hosts, ...down, ...site.boot), 0, /3 machines moved/);
+    const served = await servers(cloud, tenants);
+    const since = a.log().length;
+    a.signal("SIGCONT");
+    await looked(a, since);
+    assert.deepEqual(await owned(), [b.host, b.host, b.host]);
+    assert.deepEqual(await servers(cloud, tenants), served);
+    assert.deepEqual(site.told(), []);
+    ended(await does("verify", ...places.slice(0, 2), ...rabbit), 2, a.host);
+  }
 }
 
 /** Which host a server's port names, and from which address it boots. */

@@ -231,7 +231,7 @@ export async function looked(compute: Compute, since = compute.log().length): Pr
 }
 
 /** Waits until its resource tracker has gone through all machines once more. */
-export async function tracked(compute: Compute, since = compute.log().length): Promise<void> {
+async function tracked(compute: Compute, since = compute.log().length): Promise<void> {
   await until(`${compute.host} looks at its machines`, 60, async () => {
     const all = looksOf(compute, since).filter((what) => what === TRACKED);
     // The second begins when the first is done.
@@ -284,21 +284,68 @@ const PASSING = [
   ...["local_gb_used", "free_ram_mb", "free_disk_gb", "current_workload", "running_vms"],
 ];
 
-/** Every row of these databases by table, but for what is passing. */
-export async function dumped({ stack }: TwoComputes): Promise<Dump> {
-  const databases = [NOVA_DATABASES.cell, NOVA_DATABASES.api, "placement", stack.ironic.database];
+/** Every row of a cloud by table, but for what is passing. */
+export function dumped({ stack }: TwoComputes): Promise<Dump> {
+  return rowsIn(stack, databasesOf(stack), (row) => ({
+    ...row,
+    ...Object.fromEntries(PASSING.map((column) => [column, null])),
+  }));
+}
+
+/**
+ * The same while no nova-compute runs: all of every row but when it was changed and how often its service reported.
+ * Services that go on say in last_seen_up what they say in report_count.
+ *
+ * @param more databases besides
+ * @param besides columns that are meant to stay changed
+ */
+export function dumpedWhole(
+  { stack }: TwoComputes,
+  more: readonly string[] = [],
+  besides: readonly string[] = [],
+): Promise<Dump> {
+  const passing = ["updated_at", "report_count", ...besides];
+  return rowsIn(stack, [...databasesOf(stack), ...more], (row) => {
+    const runs = "report_count" in row && row.binary !== "nova-compute";
+    const without = [...passing, ...(runs ? ["last_seen_up"] : [])];
+    return { ...row, ...Object.fromEntries(without.map((column) => [column, null])) };
+  });
+}
+
+function databasesOf({ ironic }: Stack): readonly string[] {
+  return [NOVA_DATABASES.cell, NOVA_DATABASES.api, "placement", ironic.database];
+}
+
+async function rowsIn(
+  stack: Stack,
+  databases: readonly string[],
+  seen: (row: { readonly [column: string]: unknown }) => object,
+): Promise<Dump> {
   const all: { [row: string]: unknown } = {};
   for (const database of databases) {
     const db = stack.db(database);
     const [tables] = await db.raw("SHOW TABLES");
     for (const table of (tables as readonly object[]).flatMap((row) => Object.values(row)))
       for (const row of await db(table).select())
-        all[`${database}.${table} ${row.uuid ?? row.id ?? JSON.stringify(row)}`] = JSON.stringify({
-          ...row,
-          ...Object.fromEntries(PASSING.map((column) => [column, null])),
-        });
+        all[`${database}.${table} ${row.uuid ?? row.id ?? row.resource ?? JSON.stringify(row)}`] =
+          JSON.stringify(seen(row));
   }
   return all;
+}
+
+/**
+ * Stops a nova-compute where it stands, and lets Nova and the tool take it for up for a while: it writes nothing, and
+ * its row stays as it is.
+ */
+export async function heldStill({ nova }: TwoComputes, { host, signal }: Compute): Promise<void> {
+  signal("SIGSTOP");
+  await reportsAhead(nova, host);
+}
+
+/** A report from a little ahead, as of a host whose clock differs. */
+export async function reportsAhead(nova: Knex, host: string): Promise<void> {
+  const ahead = nova.raw("UTC_TIMESTAMP() + INTERVAL 50 SECOND");
+  await nova("services").where({ host, deleted: 0 }).update({ last_seen_up: ahead });
 }
 
 type Dump = { readonly [row: string]: unknown };

@@ -35,6 +35,8 @@ export type Act =
       /** Whether Neutron had bound it: an unbound port carries nothing. */
       readonly bound?: boolean;
     } & PortDevice)
+  /** Somebody else had the port first: nothing was written of it. */
+  | { readonly step: "unbound"; readonly port: string }
   /** Nova's server, by its own uuid. */
   | { readonly step: "made"; readonly uuid: string }
   | { readonly step: PlainStep };
@@ -73,6 +75,8 @@ export function actsOf(
           ...(isObject(one.more) && { more: one.more }),
           ...(one.bound === true && { bound: true }),
         };
+      case "unbound":
+        return { step, port: text("port") };
       case "made":
         return { step, uuid: text("uuid") };
       default: {
@@ -99,7 +103,9 @@ export function bindsOf({
   acts,
 }: Pick<ManageChange, "acts">): readonly Extract<Act, { readonly step: "bind" }>[] {
   const first = new Map<string, Extract<Act, { readonly step: "bind" }>>();
-  for (const act of acts) if (act.step === "bind" && !first.has(act.port)) first.set(act.port, act);
+  for (const act of acts)
+    if (act.step === "unbound") first.delete(act.port);
+    else if (act.step === "bind" && !first.has(act.port)) first.set(act.port, act);
   return [...first.values()];
 }
 

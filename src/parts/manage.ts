@@ -140,7 +140,9 @@ async function recordMarked(
       if (device_id === server) continue;
       await begin({ step: "bind", port: port.id, device_id, device_owner });
       const refused = await keeper.bind(port.id, [{ device_id, device_owner }], to);
-      if (refused !== null) return refusedBy(seen, refused);
+      if (refused === null) continue;
+      await begin({ step: "unbound", port: port.id });
+      return refusedBy(seen, refused);
     }
     await begin({ step: "record" });
     const made = await keeper.record(recordAsked(change, asked, now), false);

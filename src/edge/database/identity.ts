@@ -146,6 +146,13 @@ export async function schemaVersion(
   return { version: integer(row?.version), head: text(head?.version_num) };
 }
 
+/** Alembic's revision, of a database that is known to have one. @param on a transaction */
+export async function alembicHead(database: Database, on: Knex): Promise<string | null> {
+  const sql = "SELECT version_num FROM alembic_version";
+  const [head] = await ask(database, "reading alembic_version", sql, [], on);
+  return text(head?.version_num);
+}
+
 /**
  * The server's clock against ours, and Galera's words of itself. The moment in the middle of the
  * question is taken for that of the answer.

@@ -8,7 +8,7 @@ import type {
   NovaTarget,
   RowState,
 } from "../../model/nova-plan.ts";
-import { schemaVersion } from "../database/identity.ts";
+import { alembicHead, schemaVersion } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { checkSequences } from "../database/sequence.ts";
 import { lockTarget, writing } from "../database/write.ts";
@@ -43,16 +43,22 @@ export function createNovaTarget(
 ): NovaTarget {
   const { knex } = database;
   let asksBeats: ReturnType<typeof openBeats> | undefined;
+  /** Which tables there are is asked for where an upgrade may have brought alembic since. */
+  const versionNow = async (trx: Knex): Promise<string | number | null> => {
+    if (identity.head !== undefined) return alembicHead(database, trx);
+    const { version, head } = await schemaVersion(database, repository, trx);
+    return head ?? version;
+  };
   const inTransaction = async (
     work: (trx: Knex.Transaction) => Promise<readonly [Outcome, Hooked]>,
   ): Promise<Outcome> => {
     const performed = await writing(database, async (trx) => {
-      const { version, head } = await schemaVersion(database, repository, trx);
+      const now = await versionNow(trx);
       const planned = identity.head ?? identity.schema_version;
-      if ((head ?? version) !== planned)
+      if (now !== planned)
         throw new MigrationError(
           "N2I-E300",
-          `${repository}'s schema version is ${head ?? version}, the plan was made for ${planned}`,
+          `${repository}'s schema version is ${now}, the plan was made for ${planned}`,
         );
       const [performed, { observed }] = await work(trx);
       await observed(performed);

@@ -22,7 +22,6 @@ import { openSwitchNova } from "./switchover-nova.ts";
 import type { SwitchPlace } from "./switchover-perform.ts";
 import { decide } from "./switchover-plan.ts";
 import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
-import type { Accepted } from "./switchover-state.ts";
 
 /** What of a switchover is the same for all that are asked for here. */
 type Common = Omit<SwitchWords, "run" | "source" | "destination" | "dryRun" | "sourceConfirmedOff">;
@@ -141,8 +140,9 @@ function workOf(
   return {
     ...{ state, place, words: asked, say, stopping, pause },
     /** By the process's own login: whoever asked is gone. */
-    async again({ source, target: destination, instance, id }: Accepted): Promise<Switchover> {
-      const now = { ...asked, source, destination, nova: place.nova };
+    async again({ source, target, instance, id, picked }, taken): Promise<Switchover> {
+      const destination = picked ? {} : { destination: target };
+      const now = { ...asked, source, ...destination, nova: place.nova, taken };
       const { plan } = await decide(place.service, doc, now, () => Promise.resolve(), Date.now());
       if (plan.instance_uuid !== instance)
         throw new MigrationError(

@@ -7,7 +7,14 @@ import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
 import { checkSwitchPlace, switchedIn } from "./switchover-run.ts";
-import { type Accepted, acceptedIn, isOpen, shownOf, writeOutcome } from "./switchover-state.ts";
+import {
+  type Accepted,
+  acceptedIn,
+  isOpen,
+  shownOf,
+  writeAnew,
+  writeOutcome,
+} from "./switchover-state.ts";
 
 /** What a service of switchovers works with. */
 export interface SwitchingsAt {
@@ -16,8 +23,12 @@ export interface SwitchingsAt {
   readonly place: SwitchPlace;
   /** How each is done. */
   readonly words: Omit<ActWords, "run" | "sourceConfirmedOff">;
-  /** Decides once more what was accepted and never begun: much may have happened since. */
-  readonly again: (accepted: Accepted) => Promise<Switchover>;
+  /**
+   * Decides once more what was accepted and is not begun: much may have happened since.
+   *
+   * @param taken uuids of nodes that others have, and of spares that it lost
+   */
+  readonly again: (accepted: Accepted, taken: ReadonlySet<string>) => Promise<Switchover>;
   readonly say: (text: string) => void;
   /** Whether somebody asked to stop. */
   readonly stopping: () => boolean;
@@ -59,7 +70,7 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
   const begin = (accepted: Accepted, plan: Switchover | null): void => {
     const own: { error: string | null } = { error: null };
     working.set(accepted.id, own);
-    const work = workOn(at, accepted, plan, own).finally(() => {
+    const work = workOn({ ...at, taken }, accepted, plan, own).finally(() => {
       working.delete(accepted.id);
       for (const node of nodesOf(accepted)) taken.delete(node);
       works.delete(work);
@@ -103,9 +114,12 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
   };
 }
 
+/** With the nodes that all of them have. */
+type Working = SwitchingsAt & { readonly taken: Set<string> };
+
 /** Takes one to its end, or to where somebody else has to do something; fails never. */
 async function workOn(
-  at: SwitchingsAt,
+  at: Working,
   accepted: Accepted,
   plan: Switchover | null,
   own: { error: string | null },
@@ -113,8 +127,9 @@ async function workOn(
   const { say } = at;
   try {
     await writeOutcome(accepted, null);
-    for (;;) {
-      const broke = await once(at, accepted, plan);
+    // Whatever is not begun by the second time is decided anew.
+    for (let first = plan; ; first = null) {
+      const broke = await once(at, accepted, first);
       if (broke === null || at.stopping()) return;
       own.error = broke.message;
       say(`${accepted.source}: ${broke.code} ${broke.message}`);
@@ -132,17 +147,18 @@ async function workOn(
 
 /** @returns what stopped it; null where it came to its end, or was asked to stop */
 async function once(
-  { place, words, again, say, stopping }: SwitchingsAt,
+  at: Working,
   accepted: Accepted,
   plan: Switchover | null,
 ): Promise<MigrationError | null> {
+  const { place, words, say, stopping } = at;
   const { path } = accepted.run;
   const told: Told = { say, note: say, result: say };
   try {
     await inRun(path, "node switchover", { create: false }, async (run) => {
       const { entries } = await readJournal(run);
       checkSwitchPlace(entries, place.service.identity.address);
-      const first = switchedIn(entries)?.plan ?? plan ?? (await again(accepted));
+      const first = switchedIn(entries)?.plan ?? plan ?? (await anew(at, accepted));
       if (first.server !== null && place.nova === null)
         throw new MigrationError("N2I-E100", "this run changes Nova's rows: it wants --nova-db");
       const act = { ...words, run: path, sourceConfirmedOff: false };
@@ -151,7 +167,8 @@ async function once(
         run,
         (session) => {
           const stops = { ...session, stopping };
-          const acting = { run, place: own, session: stops, sink: told, again: null };
+          const again = (lost: ReadonlySet<string>) => anew(at, accepted, lost);
+          const acting = { run, place: own, session: stops, sink: told, again };
           return perform(act, first, acting);
         },
         { afterWindow: true },
@@ -161,6 +178,32 @@ async function once(
   } catch (cause) {
     if (cause instanceof MigrationError) return cause;
     throw cause;
+  }
+}
+
+/** Looks for a spare that another request took meanwhile. */
+const TRIES = 20;
+
+/** Decides it anew; a spare that it takes then is kept to it, and written down. @throws MigrationError N2I-E381 */
+async function anew(
+  { again, taken }: Working,
+  accepted: Accepted,
+  lost: ReadonlySet<string> = new Set(),
+): Promise<Switchover> {
+  const own = [accepted.source, accepted.target];
+  for (let tries = 1; ; tries += 1) {
+    const others = new Set([...taken].filter((node) => !own.includes(node)));
+    const plan = await again(accepted, new Set([...others, ...lost]));
+    const { destination } = plan;
+    if (destination === accepted.target) return plan;
+    if (!taken.has(destination)) {
+      // In one turn: of two that look one has it.
+      taken.add(destination).delete(accepted.target);
+      await writeAnew(accepted, plan);
+      return plan;
+    }
+    if (tries === TRIES)
+      throw new MigrationError("N2I-E381", "other switchovers take each spare that is found");
   }
 }
 

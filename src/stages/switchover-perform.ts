@@ -1,5 +1,6 @@
 import { novaCommands } from "../core/switchover/steps.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import type { WindowSession } from "../engine/window.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import { type Fenced, SWITCHOVER, type Switchover } from "../model/switching.ts";
@@ -13,6 +14,7 @@ import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import type { OpenNova } from "./switchover-nova.ts";
 import { isPastReturn, named, switchedIn } from "./switchover-run.ts";
+import { isSourceTold } from "./switchover-spare.ts";
 import { faultsOf } from "./switchover-verify.ts";
 import {
   type Halted,
@@ -44,11 +46,11 @@ export interface SwitchPlace extends ManagePlace {
 
 interface Acting {
   readonly run: RunFolder;
-  readonly place: SwitchPlace;
-  readonly session: RunSession;
+  readonly place: Pick<SwitchPlace, "service" | "nova">;
+  readonly session: WindowSession & Pick<RunSession, "signal" | "begin">;
   readonly sink: Told;
-  /** Decides anew where the spare is another's; null: the destination was named. */
-  readonly again: (() => Promise<Switchover>) | null;
+  /** Decides anew where the spare is another's, without those that were lost; null: the destination was named. */
+  readonly again: ((lost: ReadonlySet<string>) => Promise<Switchover>) | null;
 }
 
 /** Spares that others may take from us, one after the other. */
@@ -71,6 +73,7 @@ export async function perform(
   const isOver =
     switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
   let plan = first;
+  const lost = new Set<string>();
   for (let tries = 1; ; tries += 1) {
     const at = switchAt(place.service, plan, session.journal.entries, {
       times: millisecondsOf({
@@ -89,17 +92,17 @@ export async function perform(
     const halted = await begunBy(at, session, () => walkForward(at, session, say, prove));
     if (halted === null) return begunBy(at, session, () => ended(at, sink, isOver));
     if (halted.position === null) return false;
-    const isLost = halted.position.taken === "destination" && tries < SPARES;
-    const next = isLost ? again : null;
+    const isLost = halted.position.taken === "destination" && !isSourceTold(at);
+    const next = isLost && plan.picked && tries < SPARES ? again : null;
     if (!(await failed(at, halted, acting, next !== null)) || next === null) return false;
-    plan = await next();
+    plan = await next(lost.add(plan.destination));
   }
 }
 
 /** Once the nodes are marked, whatever breaks leaves them so. @throws MigrationError N2I-E301, N2I-E390 */
 async function begunBy<T>(
   at: SwitchAt,
-  { journal }: RunSession,
+  { journal }: WindowSession,
   work: () => Promise<T>,
 ): Promise<T> {
   try {

@@ -36,7 +36,7 @@ export interface SwitchAsked {
   readonly nova?: Pick<OpenNova, "serverOf"> | null;
   /** What becomes of connectors of hardware; absent: they stay. */
   readonly connectorPolicy?: ConnectorPolicy;
-  /** Uuids of nodes that other switchovers of this process have. */
+  /** Uuids of nodes that other switchovers of this process have, and of spares that this one lost. */
   readonly taken?: ReadonlySet<string>;
   /** Who sees every node, where the one who asks may not. */
   readonly everywhere?: RestService;

@@ -23,8 +23,11 @@ export interface Accepted {
   readonly id: string;
   /** Uuids of nodes, and of the instance. */
   readonly source: string;
-  readonly target: string;
+  /** Another than at first where that spare was lost. */
+  target: string;
   readonly instance: string;
+  /** Nobody named the target. */
+  readonly picked: boolean;
   /** Of the source, which may be the target's by now. */
   readonly name: string | null;
   /** ISO 8601, UTC. */
@@ -52,13 +55,23 @@ export async function writeAccepted(
   created_at: string,
 ): Promise<Accepted> {
   const run = await openRun(join(state, plan.id), { create: true });
-  const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // it is of texts and lists
-  const sha256 = digestOf(decided);
   await writeNote(run, NOTE, {
-    ...{ format: FORMAT, created_at, asked_by: { ...asked_by }, decided, sha256 },
+    ...{ format: FORMAT, created_at, asked_by: { ...asked_by }, ...decidedIn(plan) },
   });
   const { id, source, destination: target, instance_uuid: instance, source_name: name } = plan;
-  return { run, id, source, target, instance, name, created_at };
+  return { run, id, source, target, instance, name, picked: plan.picked, created_at };
+}
+
+/** Writes down that it goes on with another spare, before that is marked. @throws MigrationError N2I-E120 */
+export async function writeAnew(accepted: Accepted, plan: Switchover): Promise<void> {
+  accepted.target = plan.destination;
+  const note = objectOf(await readNote(accepted.run, NOTE));
+  await writeNote(accepted.run, NOTE, { ...note, ...decidedIn(plan) });
+}
+
+function decidedIn(plan: Switchover): JsonObject {
+  const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // it is of texts and lists
+  return { decided, sha256: digestOf(decided) };
 }
 
 function digestOf(decided: Json): string {
@@ -75,8 +88,9 @@ export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
   for (const name of (await readdir(state)).filter(isUuid)) {
     const run = await openRun(join(state, name), { create: false });
     const note = objectOf(await readNote(run, NOTE));
+    const { entries } = await readJournal(run);
     // Its process died before it was written, and so before it was answered.
-    if (Object.keys(note).length === 0 && (await readJournal(run)).entries.length === 0) continue;
+    if (Object.keys(note).length === 0 && entries.length === 0) continue;
     const decided = objectOf(note.decided);
     const { id, source, destination, instance_uuid, source_name } = decided;
     if (note.format !== FORMAT || note.sha256 !== digestOf(decided) || id !== name)
@@ -84,10 +98,13 @@ export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
         fix: `Look at the run's journal, end it with node switchover or rollback, and move ${run.path} away.`,
       });
     const created_at = String(note.created_at);
-    const [target, instance] = [String(destination), String(instance_uuid)];
     const own = typeof source_name === "string" ? source_name : null;
-    const about = { source: String(source), target, instance, name: own };
-    found.push({ run, id: name, ...about, created_at });
+    found.push({
+      ...{ run, id: name, source: String(source), instance: String(instance_uuid), name: own },
+      // A command that went on with it may have taken another spare.
+      target: switchedIn(entries)?.plan.destination ?? String(destination),
+      ...{ picked: decided.picked === true, created_at },
+    });
   }
   return found.toSorted((one, other) => (one.created_at < other.created_at ? -1 : 1));
 }
@@ -120,15 +137,21 @@ export async function isOpen(accepted: Accepted): Promise<boolean> {
   if ((await outcomeOf(accepted)) !== null) return false;
   const { entries } = await readJournal(accepted.run);
   const switched = switchedIn(entries);
-  return switched === null ? !wasBegun(entries) : !isDone(stateOf(switched));
+  return switched === null ? !wasBegun(entries, accepted) : !isDone(stateOf(switched));
 }
 
 function isDone({ state, at }: ReturnType<typeof stateOf>): boolean {
   return state === "DONE" && at === null;
 }
 
-function wasBegun(entries: readonly Entry[]): boolean {
-  return entries.some((entry) => entry.do === "start");
+/** With the target that it has by now. */
+function wasBegun(entries: readonly Entry[], { target }: Accepted): boolean {
+  return entries.some(
+    (entry) =>
+      entry.do === "start" &&
+      entry.part === "switchover-hold" &&
+      entry.observed?.destination === target,
+  );
 }
 
 /**
@@ -152,7 +175,7 @@ export async function shownOf(
   const switched = switchedIn(entries);
   if (switched === null) {
     // Until it is closed, what was taken back may begin anew.
-    const back = wasBegun(entries) && working === undefined ? "ROLLED_BACK" : null;
+    const back = wasBegun(entries, accepted) && working === undefined ? "ROLLED_BACK" : null;
     return { ...common, state: back ?? outcome?.state ?? "CHECKED", step: null, error };
   }
   const reached = stateOf(switched);

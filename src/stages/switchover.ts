@@ -52,8 +52,9 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
         ? openSwitchNova(words, place, keep, { readOnly: false })
         : reopenSwitchNova(known, words, place, keep, { readOnly: false, placement: true }));
       const at = { ...place, nova };
-      const anew = async () => (await decided(words, at, shows)).plan;
-      const first = known ?? (await anew());
+      const anew = async (lost: ReadonlySet<string>) =>
+        (await decided({ ...words, taken: lost }, at, shows)).plan;
+      const first = known ?? (await anew(new Set()));
       const again = words.destination === undefined ? anew : null;
       return withSession(
         run,
@@ -94,7 +95,11 @@ function checkSame(plan: Switchover, { source, destination }: SwitchWords): void
   );
 }
 
-async function decided(words: SwitchWords, { service, nova }: SwitchPlace, shows: SwitchShows) {
+async function decided(
+  words: SwitchWords & Pick<SwitchAsked, "taken">,
+  { service, nova }: SwitchPlace,
+  shows: SwitchShows,
+) {
   return decide(
     service,
     await loadIdentical(words.identical),

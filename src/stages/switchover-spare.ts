@@ -1,0 +1,93 @@
+import type { JsonObject } from "../model/json.ts";
+import { bothNodes, isBusy, unmarked } from "../parts/switch-guard.ts";
+import {
+  type SwitchAt,
+  type SwitchPosition,
+  type SwitchStep,
+  stays,
+  WAITS,
+} from "../parts/switch-part.ts";
+
+/** Milliseconds in which a lock may pass: about as long as a call that meets one is tried. */
+const PASSES = 30_000;
+
+/** Whether the source was asked to power off: from then on no spare is exchanged for another. */
+export function isSourceTold({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
+  return keptOf("switchover-power").length > 0;
+}
+
+/**
+ * The same step, which looks at the spare before it begins, as long as the source is on: one that somebody else has by
+ * then would be refused only once the source is off.
+ */
+export function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
+  const { calls, plan, now } = at;
+  const isLooked = step.name === "switchover-destination" || step.name === "switchover-power";
+  if (!isLooked || isSourceTold(at)) return step;
+  let since: number | null = null;
+  return {
+    ...step,
+    async look(image, kept) {
+      if (image !== null) return step.look(image, kept);
+      const spare = await calls.node(plan.destination);
+      const why = unmarked(at, spare) ?? othersNow(spare);
+      if (why !== null) return taken(why);
+      // Whoever named a spare waits for it.
+      if (plan.picked && isBusy(spare)) {
+        since ??= now();
+        return now() - since < PASSES ? WAITS : taken(busyWith(spare));
+      }
+      since = null;
+      const { provision_state } = spare;
+      // Before that it may be in enroll, and is brought there.
+      if (step.name === "switchover-power" && provision_state !== "manageable")
+        return taken(`node ${plan.destination} is ${String(provision_state)}, expected manageable`);
+      return step.look(image, kept);
+    },
+  };
+}
+
+function taken(why: string): SwitchPosition {
+  return { ...stays(why), taken: "destination" };
+}
+
+function othersNow({ uuid, instance_uuid }: JsonObject): string | null {
+  return typeof instance_uuid === "string"
+    ? `node ${String(uuid)} has instance ${instance_uuid}`
+    : null;
+}
+
+function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
+  return typeof reservation === "string"
+    ? `node ${String(uuid)} is locked by host ${reservation}`
+    : `node ${String(uuid)} is on its way to another state: ${String(provision_state)}`;
+}
+
+/**
+ * Where a step ended, with whether that is because somebody else has the spare: a call that meets a lock to the end,
+ * or another's mark, says no more than that it is refused. Of a spare that was named nobody asks.
+ */
+export async function withLoss(
+  at: SwitchAt,
+  { name }: SwitchStep,
+  position: SwitchPosition,
+): Promise<SwitchPosition> {
+  const { calls, plan } = at;
+  if (!plan.picked || position.taken !== undefined || isSourceTold(at)) return position;
+  const isLost = async (): Promise<boolean> => {
+    switch (name) {
+      case "switchover-hold": {
+        const [source, spare] = await bothNodes(at);
+        // The source is marked first: what was refused is the spare's.
+        return unmarked(at, source) === null && unmarked(at, spare) !== null;
+      }
+      case "switchover-destination": {
+        const spare = await calls.node(plan.destination);
+        return isBusy(spare) || (unmarked(at, spare) ?? othersNow(spare)) !== null;
+      }
+      default:
+        return false;
+    }
+  };
+  return (await isLost()) ? { ...position, taken: "destination" } : position;
+}

@@ -356,8 +356,10 @@ test("of two that lose their spares at once one has the last spare, and the othe
   cloud.use((call) => {
     for (const spare of [SPARE, second]) {
       if (call === `PATCH /v1/nodes/${spare}`) marked.add(spare);
-      if (call === `GET /v1/nodes/${spare}` && marked.size === 2)
-        Object.assign(cloud.nodes.get(spare) ?? {}, { instance_uuid: OTHER });
+      if (call !== `GET /v1/nodes/${spare}` || !marked.has(spare)) continue;
+      const now =
+        marked.size < 2 ? { reservation: "c" } : { reservation: null, instance_uuid: OTHER };
+      Object.assign(cloud.nodes.get(spare) ?? {}, now);
     }
     if (marked.size === 2) Object.assign(cloud.nodes.get(last) ?? {}, { maintenance: false });
     return null;

@@ -102,9 +102,9 @@ test("2,500 nodes with cards and bonds are listed by four listings' worth of cal
   assert.deepEqual(
     ["/v1/ports", "/v1/portgroups", "/v2.0/ports", "/v1/nodes"].map(counted),
     // The first of nodes greets; one in every detail takes more room than a card.
-    [pages, pages, pages, nodes / 250 + 1],
+    [pages, pages, pages, Math.ceil(nodes / 400) + 1],
   );
-  assert.equal(asked.length, 3 * pages + nodes / 250 + 2, "and one for the versions");
+  assert.equal(asked.length, 3 * pages + Math.ceil(nodes / 400) + 2, "and one for the versions");
   assert.ok(cloud.calls.every((call) => call.startsWith("GET ")));
 });
 
@@ -112,7 +112,7 @@ test("a list that breaks off, and what is no list, is refused", async (t) => {
   const cloud = await six(t);
   const gone = { error_message: JSON.stringify({ faultstring: "no such marker" }) };
   cloud.use((call) =>
-    call.includes("/v1/nodes?limit=250")
+    call.includes("/v1/nodes?limit=400")
       ? { done: false, says: { status: 404, text: JSON.stringify(gone) } }
       : null,
   );

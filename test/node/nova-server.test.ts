@@ -15,6 +15,7 @@ import {
   novaScene,
   type Running,
 } from "./nova-scene.ts";
+import { stopAndStart } from "./nova-switches.ts";
 
 test("a machine that runs gets a server of a real Nova, and no BMC hears of it", async (t) => {
   const at = await novaScene(t, { machines: 1 + ACTS.length });
@@ -143,20 +144,7 @@ const AT_ONCE = 3;
 
 async function switched(at: NovaScene, machine: Running): Promise<void> {
   const { instance_uuid: server } = await nodeOf(at, machine);
-  for (const [word, on, vm_state] of [
-    ["os-stop", false, "stopped"],
-    ["os-start", true, "active"],
-  ] as const) {
-    await at.stack.asks("nova", "POST", `/servers/${String(server)}/action`, { [word]: null });
-    await until(`${word} is done`, 60, async () => {
-      const now = await at.stack
-        .db(NOVA_DATABASES.cell)("instances")
-        .where({ uuid: server })
-        .first("vm_state", "task_state");
-      const done = now.vm_state === vm_state && now.task_state === null && machine.on() === on;
-      return done ? null : JSON.stringify({ ...now, on: machine.on() });
-    });
-  }
+  await stopAndStart(at.stack, String(server), machine.on);
   const told = at.told();
   assert.match(String(told[0]), /^0 shutdown/);
   assert.ok(told.includes("0 power 1"), told.join());

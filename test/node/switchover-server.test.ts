@@ -13,6 +13,7 @@ import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
 import { needs } from "../lab/index.ts";
 import { type Compute, computeOf } from "../nova/two-computes.ts";
 import { uuidOf } from "./in-memory.ts";
+import { stopAndStart } from "./nova-switches.ts";
 
 type Body = { readonly [field: string]: unknown };
 
@@ -282,20 +283,7 @@ async function keepsRunning(at: Scene): Promise<void> {
 async function stopsAndStarts(at: Scene): Promise<void> {
   const { stack, server } = at;
   const before = stack.sim.commands().length;
-  for (const [word, on, vm_state] of [
-    ["os-stop", false, "stopped"],
-    ["os-start", true, "active"],
-  ] as const) {
-    await stack.asks("nova", "POST", `/servers/${server}/action`, { [word]: null });
-    await until(`${word} is done`, 60, async () => {
-      const now = await stack
-        .db(NOVA_DATABASES.cell)("instances")
-        .where({ uuid: server })
-        .first("vm_state", "task_state");
-      const is = now.vm_state === vm_state && now.task_state === null;
-      return is && stack.sim.power(SPARE) === on ? null : JSON.stringify(now);
-    });
-  }
+  await stopAndStart(stack, server, () => stack.sim.power(SPARE));
   const commands = stack.sim.commands().slice(before);
   assert.match(String(commands[0]), /^1 shutdown/);
   assert.ok(commands.includes("1 power 1"), commands.join());

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { SwitchStepName } from "../../src/model/switching.ts";
 import { runs, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { freePort } from "../lab/daemon.ts";
@@ -11,17 +10,10 @@ import type { IronicOptions } from "../lab/ironic/config.ts";
 import { faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { type Pair, pairAt, paired, until } from "./fake-pair.ts";
+import { DEATHS, FORTH, killed } from "./switch-kinds.ts";
 
-/** Every kind of step that Ironic alone has, in its order. */
-const FORTH = [
-  ...["switchover-hold", "switchover-destination", "switchover-power", "switchover-maintenance"],
-  ...["switchover-unlink", "switchover-volumes", "switchover-fields", "switchover-claim"],
-  ...["switchover-deploy", "switchover-allocation", "switchover-clear", "switchover-release"],
-] as const satisfies readonly SwitchStepName[];
 const BACK = FORTH.slice(0, FORTH.indexOf("switchover-deploy"));
 const HALVES = [0, 1].map((half) => BACK.filter((_, index) => index % 2 === half));
-/** What is in the journal, and what Ironic did of the step: nothing yet, or all. */
-const DEATHS = ["start.after", "end.before"] as const;
 
 interface Scene {
   readonly ironic: Api;
@@ -63,14 +55,8 @@ const command = (at: Scene, { source, spare }: Pair, run: string): readonly stri
   ...["node", "switchover", source, spare, ...words(at, run), "--proof-interval", "0"],
 ];
 
-async function killed(asked: readonly string[], step: string, death: string): Promise<void> {
-  const env = { NOVA2IRONIC_FAILPOINT: `${step}.${death}:1:kill` };
-  const died = await start(asked, { env }).ended;
-  assert.equal(died.status, 128, `${step} ${death}: ${died.err}`);
-}
-
 /** One run dies once in each step, and each command goes on from where the last one died. */
-async function goesOn(at: Scene, place: number, death: string): Promise<void> {
+async function goesOn(at: Scene, place: number, death: (typeof DEATHS)[number]): Promise<void> {
   const pair = await paired(at.ironic, place, true);
   const asked = command(at, pair, `on-${place}`);
   for (const step of FORTH) await killed(asked, step, death);

@@ -15,6 +15,7 @@ import type { IronicServer } from "../lab/ironic/start.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { standInKeystone } from "../proxy/stand-ins.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
+import { DEATHS, FORTH, killed } from "./switch-kinds.ts";
 import { asking, started } from "./switch-served.ts";
 
 const PASSWORD = "of-the-lab";
@@ -48,7 +49,13 @@ test("instances of a real Ironic go on on spares, are given back, and go on thou
   // Pairs that have nothing to do with each other.
   await Promise.all([
     t.test("B-17, B-1, B-11: one goes on by PUT", (one) => switched(one, at)),
-    t.test("one that dies amid its volumes is rolled back", () => takenBack(at)),
+    t.test(
+      "B-14: one that dies amid its volumes is rolled back, and dies at each kind of step and goes on",
+      async () => {
+        await takenBack(at);
+        await goesOn(at);
+      },
+    ),
     t.test("a dead BMC moves nothing until somebody saw the machine off", () => dead(at)),
   ]);
   await t.test(
@@ -61,10 +68,13 @@ test("instances of a real Ironic go on on spares, are given back, and go on thou
           .map((line) => /(shutdown|boot pxe|power [01])/.exec(line)?.[0] ?? line);
       assert.deepEqual(of(SERVING), ["shutdown"]);
       assert.deepEqual(of(SPARE), ["boot pxe", "power 1"]);
-      assert.deepEqual(of(KILLED), ["shutdown", "power 1"]);
+      // Given back, and switched over.
+      assert.deepEqual(of(KILLED), ["shutdown", "power 1", "shutdown"]);
+      // On, off for its deploy, and on.
+      assert.deepEqual(of(THIRD), ["power 1", "power 0", "boot pxe", "power 1"]);
       assert.deepEqual(of(OTHER), ["boot pxe", "power 1"]);
-      assert.deepEqual([...of(DYING), ...of(THIRD)], []);
-      assert.equal(heard.length, 7, heard.join());
+      assert.deepEqual(of(DYING), []);
+      assert.equal(heard.length, 12, heard.join());
       assert.deepEqual(bootFiles(at, SERVING), [uuidOf(1, SPARE)]);
       assert.deepEqual(bootFiles(at, DYING), [uuidOf(1, OTHER)]);
       assert.deepEqual(filesWith(at.folder, CANARY), []);
@@ -308,6 +318,21 @@ async function takenBack(at: Scene): Promise<void> {
   );
   assert.deepEqual([source.extra, (await node(at, THIRD)).extra], [{}, {}]);
   assert.equal(at.sim.power(KILLED), true);
+}
+
+/** A command a death: nothing is said twice to a BMC. */
+async function goesOn(at: Scene): Promise<void> {
+  const spare = `/v1/nodes/${uuidOf(1, THIRD)}`;
+  await told(at, "PUT", `${spare}/states/power`, { target: "power on" });
+  await until(at, THIRD, { power_state: "power on", reservation: null });
+  const asked = ["node", "switchover", `n-${KILLED}`, `n-${THIRD}`, ...words(at, "on")];
+  for (const [index, step] of FORTH.entries())
+    await killed(asked, step, DEATHS[index % DEATHS.length] ?? DEATHS[0]);
+  await runs(0, asked);
+  await runs(0, ["verify", ...words(at, "on").slice(0, 4)]);
+  assert.equal(await owner(at, KILLED), uuidOf(1, THIRD));
+  assert.equal((await node(at, THIRD)).instance_uuid, uuidOf(9, KILLED));
+  assert.deepEqual([at.sim.power(KILLED), at.sim.power(THIRD)], [false, true]);
 }
 
 async function dead(at: Scene): Promise<void> {

@@ -6,7 +6,6 @@ import { checkSwitches } from "../edge/ironic-rest/whole.ts";
 import { openHttp } from "../edge/openstack/http.ts";
 import { serviceUrl } from "../edge/openstack/session.ts";
 import { openTokens } from "../edge/openstack/tokens.ts";
-import { MigrationError } from "../model/error.ts";
 import { ironicFault } from "../model/served.ts";
 import type { Switchover } from "../model/switching.ts";
 import { closing, type Keep } from "./databases.ts";
@@ -20,7 +19,7 @@ import { openSwitchings, type SwitchingsAt } from "./switchings.ts";
 import { checkWords, type SwitchWords } from "./switchover.ts";
 import { openSwitchNova } from "./switchover-nova.ts";
 import type { SwitchPlace } from "./switchover-perform.ts";
-import { decide } from "./switchover-plan.ts";
+import { decide, sameInstance } from "./switchover-plan.ts";
 import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
 
 /** What of a switchover is the same for all that are asked for here. */
@@ -144,12 +143,7 @@ function workOf(
       const destination = picked ? {} : { destination: target };
       const now = { ...asked, source, ...destination, nova: place.nova, taken };
       const { plan } = await decide(place.service, doc, now, () => Promise.resolve(), Date.now());
-      if (plan.instance_uuid !== instance)
-        throw new MigrationError(
-          "N2I-E383",
-          `node ${source} has instance ${plan.instance_uuid}, and had ${instance} when its switchover was accepted`,
-        );
-      return { ...plan, id };
+      return { ...sameInstance(plan, instance, "accepted"), id };
     },
   };
 }

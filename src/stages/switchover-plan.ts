@@ -109,6 +109,16 @@ export async function decide(
   return { plan, source, destination };
 }
 
+/** Of a plan that is made again. @throws MigrationError N2I-E383 where the source has another instance by now */
+export function sameInstance(plan: Switchover, was: string, when: string): Switchover {
+  if (plan.instance_uuid === was) return plan;
+  const name = plan.source_name ?? plan.source;
+  throw new MigrationError(
+    "N2I-E383",
+    `node ${name} has instance ${plan.instance_uuid}, and had ${was} when its switchover was ${when}`,
+  );
+}
+
 /** @throws MigrationError N2I-E384 where there is none: what is named is no spare */
 async function destinationOf(service: RestService, ident: string): Promise<WholeNode> {
   const node = await wholeNode(service, ident);

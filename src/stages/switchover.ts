@@ -11,7 +11,7 @@ import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import { type NovaWords, openSwitchNova, reopenSwitchNova } from "./switchover-nova.ts";
 import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
-import { decide, type SwitchAsked } from "./switchover-plan.ts";
+import { decide, type SwitchAsked, sameInstance } from "./switchover-plan.ts";
 import { checkSwitches, checkSwitchPlace, switchedIn } from "./switchover-run.ts";
 
 /** What `node switchover` is told. */
@@ -52,17 +52,31 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
         ? openSwitchNova(words, place, keep, { readOnly: false })
         : reopenSwitchNova(known, words, place, keep, { readOnly: false, placement: true }));
       const at = { ...place, nova };
-      const anew = async (lost: ReadonlySet<string>) =>
-        (await decided({ ...words, taken: lost }, at, shows)).plan;
-      const first = known ?? (await anew(new Set()));
-      const again = words.destination === undefined ? anew : null;
+      const first = known ?? (await decided(words, at, shows)).plan;
+      // By the words that the run began with: those it is resumed with need not repeat them.
+      const again = async (taken: ReadonlySet<string>) => {
+        const own = { ...words, ...decidedBefore(first), taken };
+        return sameInstance((await decided(own, at, shows)).plan, first.instance_uuid, "begun");
+      };
       return withSession(
         run,
-        (session) => perform(words, first, { run, place: at, session, sink, again }),
+        (session) =>
+          perform(words, first, {
+            ...{ run, place: at, session, sink },
+            again: words.destination === undefined ? again : null,
+          }),
         { afterWindow: true },
       );
     }),
   );
+}
+
+/** What a plan tells of the words it was made by, its source by uuid: a name may have changed hands. */
+function decidedBefore({ source, source_name, failed_name, keep_source, leave_nova }: Switchover) {
+  return {
+    ...{ source, keepSource: keep_source, leaveNova: leave_nova },
+    ...(source_name !== null && { keepNames: failed_name === null }),
+  };
 }
 
 /** @throws MigrationError N2I-E100 */

@@ -185,3 +185,14 @@ export function addSpare(cloud: Switchable, at: number): string {
   });
   return uuid;
 }
+
+/** A source, its spare and one more, and the words of a command with a run of its own. */
+export async function commandScene(t: TestContext) {
+  hurried(t);
+  const cloud = await switchable(t);
+  addPair(cloud);
+  const next = addSpare(cloud, 1);
+  const path = join(privateFolder(t), "o1");
+  const own = ["--run", path, ...cloud.words, "--proof-interval", "0"];
+  return { cloud, how: cloud.how, next, path, own, before: switchedDump(cloud) };
+}

@@ -1,23 +1,15 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { run } from "../hostile/cli.ts";
-import { privateFolder } from "../hostile/deployment.ts";
 import { refuses, uuidOf } from "./in-memory.ts";
-import { addPair, SOURCE, SPARE, switchable } from "./switch-memory.ts";
-import { hurried } from "./switch-scene.ts";
-import { addSpare } from "./switch-served.ts";
+import { SOURCE, SPARE } from "./switch-memory.ts";
+import { commandScene } from "./switch-served.ts";
 
 const MANAGES = `PUT /v1/nodes/${SPARE}/states/provision`;
 
 /** A run that stopped before its source was told anything, and whose spare somebody else has since. */
 async function begun(t: TestContext, options: readonly string[]) {
-  hurried(t);
-  const cloud = await switchable(t);
-  addPair(cloud);
-  const next = addSpare(cloud, 1);
-  const path = join(privateFolder(t), "o1");
-  const own = ["--run", path, ...cloud.words, "--proof-interval", "0"];
+  const { cloud, next, own } = await commandScene(t);
   cloud.use((call) => (call === MANAGES ? { done: false, says: refuses(500, "broken") } : null));
   const ran = await run(["node", "switchover", "n-1", ...own, ...options], cloud.how);
   assert.equal(ran.status, 5, ran.err);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
 import type { Entry } from "../../src/model/journal.ts";
@@ -10,18 +10,10 @@ import { decide } from "../../src/stages/switchover-plan.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { type Ran, run, runs } from "../hostile/cli.ts";
-import { privateFolder } from "../hostile/deployment.ts";
 import { refuses, uuidOf } from "./in-memory.ts";
-import {
-  addPair,
-  SOURCE,
-  SPARE,
-  type Switchable,
-  switchable,
-  switchedDump,
-} from "./switch-memory.ts";
-import { back, faults, hurried, type Scene, scene } from "./switch-scene.ts";
-import { addSource, addSpare, servedSwitchover } from "./switch-served.ts";
+import { SOURCE, SPARE, type Switchable, switchedDump } from "./switch-memory.ts";
+import { back, faults, type Scene, scene } from "./switch-scene.ts";
+import { addSource, addSpare, commandScene, servedSwitchover } from "./switch-served.ts";
 
 const OTHER = uuidOf(9, 77);
 const MARKS = `PATCH /v1/nodes/${SPARE}`;
@@ -85,16 +77,6 @@ function restored(cloud: Switchable): void {
   Object.assign(cloud.nodes.get(SPARE) ?? {}, {
     ...{ reservation: null, instance_uuid: null, provision_state: "manageable" },
   });
-}
-
-async function commandScene(t: TestContext) {
-  hurried(t);
-  const cloud = await switchable(t);
-  addPair(cloud);
-  const next = addSpare(cloud, 1);
-  const path = join(privateFolder(t), "o1");
-  const own = ["--run", path, ...cloud.words, "--proof-interval", "0"];
-  return { cloud, how: cloud.how, next, path, own, before: switchedDump(cloud) };
 }
 
 const writesTo = ({ calls }: Switchable, node: string) =>

@@ -25,9 +25,8 @@ const PORTGROUPS = 26;
 export async function readNics(service: RestService): Promise<KnownNics> {
   checkClasses(service);
   const known = noNics();
-  const kinds = KINDS.filter((is) => is === "port" || service.minor >= PORTGROUPS);
   // The first page of each is asked for at once.
-  const listings = kinds.map(
+  const listings = kindsOf(service).map(
     (is) => [is, pages(service, `${is}s`, `&fields=node_uuid,${FIELDS[is]}`)] as const,
   );
   for (const [is, listing] of listings)
@@ -37,13 +36,18 @@ export async function readNics(service: RestService): Promise<KnownNics> {
 }
 
 const KINDS = ["port", "portgroup"] as const;
+
+function kindsOf({ minor }: RestService): readonly Nic["is"][] {
+  return KINDS.filter((is) => is === "port" || minor >= PORTGROUPS);
+}
+
 const FIELDS: { readonly [is in Nic["is"]]: string } = {
   port: "uuid,address,internal_info,extra",
   portgroup: "uuid,address,internal_info,extra,mode",
 };
 
-/** What Ironic chooses of its nodes, so that no other has to be sent. */
 const ACTIVE = "&provision_state=active";
+/** What Ironic chooses of its nodes, so that no other has to be sent. */
 const CHOSEN = `${ACTIVE}&associated=false&maintenance=false`;
 
 /** Nodes a page: one in every detail takes as much as ten cards, and two pages are held at a time. */
@@ -185,8 +189,7 @@ async function inList(
 
 async function nicsOf(service: RestService, node: string): Promise<readonly Nic[]> {
   const found: Nic[] = [];
-  for (const is of KINDS) {
-    if (is === "portgroup" && service.minor < PORTGROUPS) continue;
+  for (const is of kindsOf(service)) {
     const which = is === "port" ? "node_uuid" : "node";
     for await (const page of pages(service, `${is}s`, `&${which}=${node}&fields=${FIELDS[is]}`))
       found.push(...page.map((body) => nicOf(is, body)));

@@ -238,7 +238,7 @@ function computeOf(files: Files, observed: Observer) {
 }
 
 async function writeFiles(
-  { server, nova, ironic, period }: Stack,
+  { server, nova, ironic, period, powerSync }: Stack,
   folder: string,
   tftp: string,
   images: Fleet["images"],
@@ -256,6 +256,7 @@ async function writeFiles(
       compute_driver: LEGACY_DRIVER,
       reserved_host_memory_mb: 512,
       update_resources_interval: period,
+      sync_power_state_interval: powerSync,
     },
     baremetal: {
       sql_connection: legacy.url,

@@ -53,7 +53,11 @@ export async function startFresh(deployment: Deployment): Promise<Fresh> {
     const agents = await startAgents(ironic.url, machinesOf(sim, uuids), waiting);
     ends.push(agents.stop);
     const conf = stack.nova.computeConf(HOST, {
-      DEFAULT: { compute_driver: "ironic.IronicDriver", update_resources_interval: stack.period },
+      DEFAULT: {
+        compute_driver: "ironic.IronicDriver",
+        update_resources_interval: stack.period,
+        sync_power_state_interval: stack.powerSync,
+      },
       ironic: { endpoint_override: ironic.url, ...apart(HOST) },
     });
     const compute = startCompute(conf, null);

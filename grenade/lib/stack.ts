@@ -46,7 +46,8 @@ export interface Stack {
   readonly secrets: readonly string[];
   readonly asks: Asks;
   readonly broker: Broker;
-  readonly period: StackOptions["period"];
+  readonly period: number;
+  readonly powerSync: number;
   /** A connection of our own. */
   readonly db: (database: string) => Knex;
   readonly stop: () => Promise<void>;
@@ -59,6 +60,8 @@ export interface StackOptions {
   readonly engine: ServerEngine;
   /** Seconds between two looks of a service at all machines. */
   readonly period: number;
+  /** Seconds between two times that nova-compute compares servers' power with machines': 5 unless given. */
+  readonly powerSync?: number;
   /** Seconds without a heartbeat after which Nova calls a service down: its own 60 unless given. */
   readonly downTime?: number;
   /** Whether RabbitMQ serves its management API. */
@@ -156,7 +159,7 @@ type Started = <T extends { readonly stop: () => Promise<void> | void }>(
 ) => Promise<T>;
 
 async function startParts(
-  { machines, engine, period, downTime, managed = false }: StackOptions,
+  { machines, engine, period, powerSync = 5, downTime, managed = false }: StackOptions,
   started: Started,
 ): Promise<Omit<Stack, "db" | "stop">> {
   const kept = KEPT[engine];
@@ -218,7 +221,8 @@ async function startParts(
   };
   const asked = asks(cloud, urls);
   const services = { cloud, broker, nova, neutron, ironic, anotherIronic };
-  return { server, ...services, placement: urls.placement, sim, secrets, asks: asked, period };
+  const clocks = { period, powerSync };
+  return { server, ...services, placement: urls.placement, sim, secrets, asks: asked, ...clocks };
 }
 
 /** When one fails the others are waited for all the same, so that they can be ended. */

@@ -1,3 +1,4 @@
+import { stopsOnceMore } from "../../grenade/lib/operate.ts";
 import type { Stack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
@@ -16,17 +17,12 @@ export async function stopAndStart(
     ["os-stop", false, "stopped"],
     ["os-start", true, "active"],
   ] as const) {
-    await until(`Nova takes ${word}`, 60, async () => {
-      try {
-        await asks("nova", "POST", `/servers/${server}/action`, { [word]: null });
-        return null;
-      } catch (cause) {
-        // A power sync that began before a stop was done stops once more, by Nova's own fault.
-        const why = String(cause);
-        if (/UnexpectedTaskStateError| 409 .*task_state/.test(why)) return why;
-        throw cause;
-      }
-    });
+    await until(`Nova takes ${word}`, 60, () =>
+      asks("nova", "POST", `/servers/${server}/action`, { [word]: null }).then(
+        () => null,
+        stopsOnceMore,
+      ),
+    );
     await until(`${word} is done`, 60, async () => {
       const instances = db(NOVA_DATABASES.cell)("instances").where({ uuid: server });
       const now = await instances.first("vm_state", "task_state");

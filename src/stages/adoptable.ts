@@ -5,7 +5,7 @@ import type { AdoptableRow, KnownNics, RunningNode } from "../model/adoptable.ts
 import { MigrationError } from "../model/error.ts";
 import { createSeveral, listed, NAMED } from "../model/text.ts";
 import type { RestOptions } from "./cloud.ts";
-import { closing, type Keep, openRole } from "./databases.ts";
+import { closing, type Keep, keepYoungSmall, openRole } from "./databases.ts";
 import { besideIronic, cloudAsked, type ManagePlace, openManagePlace } from "./manage-place.ts";
 import type { Sink } from "./sink.ts";
 
@@ -29,6 +29,7 @@ export function listAdoptable(
   { say, note }: Pick<Sink, "say" | "note">,
   show: (rows: AsyncIterable<AdoptableRow>) => Promise<void>,
 ): Promise<void> {
+  keepYoungSmall();
   return closing(async (keep) => {
     const { asked, listing } = await sourceOf(words, keep, say);
     const beside = await asked;

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import type { MoveWorld } from "../core/hosts/moves.ts";
 import type { Database } from "../edge/database/open.ts";
 import { readAggregates } from "../edge/nova/check.ts";
@@ -12,7 +11,7 @@ import type { NovaIdentity } from "../model/nova-plan.ts";
 import { hasApiAggregates } from "../model/nova-release.ts";
 import { openBackend, type TargetOptions } from "./backend.ts";
 import { saysCloud } from "./cloud.ts";
-import { type Keep, openRole } from "./databases.ts";
+import { type Keep, keepYoungSmall, openRole } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { AGGREGATES, mayRead, privileges } from "./host-rights.ts";
 
@@ -42,8 +41,7 @@ export async function openHostPlace(
   say: (text: string) => void,
 ) {
   const { novaDb, novaApiDb } = words;
-  // Machines only pass through: young objects take no more room from here on than by now.
-  setFlagsFromString("--semi-space-growth-factor=1");
+  keepYoungSmall();
   if (novaDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-db");
   const database = keep(await openRole("nova-db", novaDb, { readOnly }));
   await privileges(database, readOnly);

@@ -77,7 +77,15 @@ function tracked(count: number): Tracked {
       still: (id: string) => Promise.resolve(servers.get(id) ?? null),
       create: ({ node: on }: { node: string }, mark: string) => {
         const id = mark.replace(/^./, "f");
-        const server = { id, status: "ACTIVE", task: null, node: on, fault: "", locked: false };
+        const server = {
+          id,
+          status: "ACTIVE",
+          task: null,
+          node: on,
+          fault: "",
+          locked: false,
+          updated: null,
+        };
         servers.set(mark, server).set(id, server);
         Object.assign(of(on), { provision_state: "active", instance_uuid: id });
         return Promise.resolve(server);

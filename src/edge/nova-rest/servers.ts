@@ -5,6 +5,7 @@ import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
 import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
+import { together } from "../openstack/together.ts";
 
 /** A server as Nova tells it. */
 export interface NovaServer {
@@ -18,6 +19,8 @@ export interface NovaServer {
   readonly fault: string;
   /** Nova changes and deletes it for an administrator alone. */
   readonly locked: boolean;
+  /** When it last changed, ISO 8601 by Nova's clock; null where Nova does not say. */
+  readonly updated: string | null;
 }
 
 /** What a server is made with. */
@@ -68,13 +71,18 @@ export async function openServers(
     await failpoint("rest.after");
     return answer;
   };
-  const at: At = { session, tell };
+  const at: At = {
+    ...{ session, tell },
+    find: together((marks) => findAll(session, marks)),
+    again: together((last) => readAgain(session, last)),
+  };
   return {
     /** Of the login; null where it has none. */
     project: session.project,
     close: session.close,
-    read: (id: string) => read(at, id),
-    find: (mark: string) => find(at, mark),
+    read: (id: string) => read(session, id),
+    /** The server that was made by this word, whoever lost the answer, and whatever it is called by now. */
+    find: at.find,
     still: (id: string) => still(at, id),
     flavor: (id: string) => flavor(at, id),
     create: (asked: ServerAsked, mark: string, may: May) => create(at, asked, mark, may),
@@ -86,6 +94,9 @@ export async function openServers(
 interface At {
   readonly session: ServiceSession;
   readonly tell: ServiceSession["call"];
+  readonly find: (mark: string) => Promise<NovaServer | null>;
+  /** A server that was seen before, as it is now. */
+  readonly again: (last: NovaServer) => Promise<NovaServer | null>;
 }
 
 type Turned = "ACTIVE" | "SHUTOFF";
@@ -93,32 +104,70 @@ type Turned = "ACTIVE" | "SHUTOFF";
 /** Asked right before each try of a call that a machine could hear: why it may not be made. */
 type May = () => Promise<string | null>;
 
-async function read({ session }: At, id: string): Promise<NovaServer | null> {
+async function read(session: ServiceSession, id: string): Promise<NovaServer | null> {
   const { server = null } = objectOf(await ask(session, `/servers/${id}`));
   const found = serverOf(server);
   return found === null || found.status === "DELETED" ? null : found;
 }
 
-/** The server that was made by this word, whoever lost the answer, and whatever it is called by now. */
-async function find({ session }: At, mark: string): Promise<NovaServer | null> {
-  for (let marker = ""; ; ) {
-    const body = objectOf(await ask(session, `/servers/detail${marker}`));
+/** The server that was made by each word, in one walk through all of them: Nova finds none by its metadata. */
+async function findAll(session: ServiceSession, marks: readonly string[]) {
+  const found = new Map<string, NovaServer | null>();
+  const wanted = new Set(marks);
+  for await (const page of listed(session, {})) {
+    for (const one of page) {
+      const mark = objectOf(one.metadata)[MARK];
+      if (typeof mark === "string" && wanted.has(mark)) found.set(mark, serverOf(one));
+    }
+    if (found.size === wanted.size) break;
+  }
+  return (mark: string): NovaServer | null => found.get(mark) ?? null;
+}
+
+/**
+ * Servers that are waited for. Nova asks Neutron about each that it shows, but once for a list: several are found
+ * in one of what changed since they were last seen, which has each that ever changed; one that is not there, as
+ * none was scheduled yet, is asked for by itself.
+ */
+async function readAgain(session: ServiceSession, last: readonly NovaServer[]) {
+  const found = new Map<string, NovaServer | null>();
+  const since = last.map(({ updated }) => updated);
+  const known = since.filter((updated) => updated !== null).toSorted()[0];
+  if (last.length > 1 && known !== undefined)
+    for await (const page of listed(session, { "changes-since": known }))
+      for (const one of page) {
+        const server = serverOf(one);
+        if (server !== null) found.set(server.id, server.status === "DELETED" ? null : server);
+      }
+  for (const { id } of last) if (!found.has(id)) found.set(id, await read(session, id));
+  return ({ id }: NovaServer): NovaServer | null => found.get(id) ?? null;
+}
+
+/** Pages of servers of the login's project, in every detail. */
+async function* listed(
+  session: ServiceSession,
+  filters: { readonly [name: string]: string },
+): AsyncGenerator<readonly JsonObject[]> {
+  for (let marker = {}; ; ) {
+    const query = new URLSearchParams({ ...filters, ...marker }).toString();
+    const path = `/servers/detail${query === "" ? "" : `?${query}`}`;
+    const body = objectOf(await ask(session, path));
     const page = Array.isArray(body.servers) ? (body.servers as readonly JsonObject[]) : [];
-    const own = page.find(({ metadata }) => objectOf(metadata)[MARK] === mark);
-    if (own !== undefined) return serverOf(own);
+    yield page;
     const last = page.at(-1)?.id;
-    if (last === undefined || body.servers_links === undefined) return null;
-    marker = `?marker=${String(last)}`;
+    if (last === undefined || body.servers_links === undefined) return;
+    marker = { marker: String(last) };
   }
 }
 
 /** Waits until Nova is done with it. */
 async function still(at: At, id: string): Promise<NovaServer | null> {
+  let now = await read(at.session, id);
   for (let tries = 0; tries < MOST; tries += 1) {
-    const now = await read(at, id);
     if (now === null || (now.task === null && now.status !== "BUILD")) return now;
     if (now.status === "ERROR") return now;
     await pause(tries);
+    now = await at.again(now);
   }
   throw new MigrationError("N2I-E210", `${at.session.url} comes to no end with server ${id}`);
 }
@@ -136,7 +185,7 @@ async function create(
   mark: string,
   may: May,
 ): Promise<NovaServer | string> {
-  const found = () => find(at, mark);
+  const found = () => at.find(mark);
   const why = await settled(
     at.session,
     `server ${asked.name}`,
@@ -196,7 +245,7 @@ async function ended(
 ): Promise<string | null> {
   const isKept = (now: NovaServer): boolean => now.status === KEPT && now.task === null;
   const look = async (): Promise<Stand> => {
-    const now = await read(at, id);
+    const now = await read(at.session, id);
     const isUnderWay = now === null || now.task?.endsWith("deleting") === true;
     if (isUnderWay || (words.method === "DELETE" && isKept(now))) return "made";
     return standOf(await may());
@@ -204,7 +253,7 @@ async function ended(
   const why = await settled(at.session, `the end of server ${id}`, look, () => at.tell(words));
   if (why !== null) return why;
   for (let tries = 0; tries < MOST; tries += 1) {
-    const now = await read(at, id);
+    const now = await read(at.session, id);
     if (now === null) return null;
     if (words.method === "DELETE" && isKept(now)) return KEPT;
     if (now.status === "ERROR" && now.task === null && tries > FEW)
@@ -244,6 +293,6 @@ function serverOf(body: Json): NovaServer | null {
     ...{ id: body.id, status: word("status") ?? "UNKNOWN", task: word("OS-EXT-STS:task_state") },
     node: word("OS-EXT-SRV-ATTR:hypervisor_hostname"),
     fault: String(objectOf(body.fault).message ?? "no reason given"),
-    locked: body.locked === true,
+    ...{ locked: body.locked === true, updated: word("updated") },
   };
 }

@@ -1,0 +1,48 @@
+import { pause } from "./passing.ts";
+
+interface Waiter<K, V> {
+  readonly key: K;
+  readonly resolve: (value: V) => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+/** Tries after which a pause is about a second. */
+const SECOND = 5;
+
+/**
+ * Lets many who ask a service the same kind of question share it. Who asks while one is under way is answered by the
+ * next, so that nobody gets an answer that is older than what he asked; and what several share is asked once in
+ * about a second.
+ *
+ * @param ask answers all that asked by then
+ */
+export function together<K, V>(
+  ask: (keys: readonly K[]) => Promise<(key: K) => V>,
+): (key: K) => Promise<V> {
+  let waiting: Waiter<K, V>[] = [];
+  let under = false;
+  async function answer(asked: readonly Waiter<K, V>[]): Promise<void> {
+    try {
+      const of = await ask(asked.map(({ key }) => key));
+      for (const { key, resolve } of asked) resolve(of(key));
+    } catch (cause) {
+      for (const { reject } of asked) reject(cause);
+    }
+  }
+  async function run(): Promise<void> {
+    under = true;
+    while (waiting.length > 0) {
+      const asked = waiting;
+      waiting = [];
+      await answer(asked);
+      if (asked.length > 1) await pause(SECOND);
+    }
+    under = false;
+  }
+  return (key) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ key, resolve, reject });
+      // Who asks in the same turn is among the first.
+      if (!under) queueMicrotask(() => under || run());
+    });
+}

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pauseShorter } from "../../../src/edge/openstack/passing.ts";
+import { together } from "../../../src/edge/openstack/together.ts";
+
+test("who asks while a question is under way is answered by the next, and all that wait share one", async (t) => {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const asked: (readonly string[])[] = [];
+  const open: (() => void)[] = [];
+  const ask = together(async (keys: readonly string[]) => {
+    asked.push(keys);
+    await new Promise<void>((resolve) => open.push(resolve));
+    const answer = asked.length;
+    return (key) => `${key}${answer}`;
+  });
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const first = [ask("a"), ask("b")];
+  await turn();
+  const late = [ask("c"), ask("a")];
+  await turn();
+  assert.deepEqual(asked, [["a", "b"]]);
+  open.shift()?.();
+  assert.deepEqual(await Promise.all(first), ["a1", "b1"]);
+  while (open.length === 0) await turn();
+  const last = ask("d");
+  open.shift()?.();
+  assert.deepEqual(await Promise.all(late), ["c2", "a2"]);
+  while (open.length === 0) await turn();
+  open.shift()?.();
+  assert.equal(await last, "d3");
+  assert.deepEqual(asked, [["a", "b"], ["c", "a"], ["d"]]);
+});
+
+test("a question that fails fails all that share it, and no other", async (t) => {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const ask = together(async (keys: readonly number[]) => {
+    if (keys.includes(1)) throw new Error("cut");
+    return (key) => key * 2;
+  });
+  const shared = await Promise.allSettled([ask(1), ask(2)]);
+  assert.deepEqual(
+    shared.map(({ status }) => status),
+    ["rejected", "rejected"],
+  );
+  assert.equal(await ask(3), 6);
+});

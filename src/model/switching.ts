@@ -1,4 +1,5 @@
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { ConnectorPolicy } from "./switchover.ts";
 
 /** The journal's name of what a run switches over. */
 export const SWITCHOVER = "switchover";
@@ -53,6 +54,11 @@ export interface Switchover {
   readonly leave_nova: boolean;
   /** Nobody named the destination: it is not switched off. */
   readonly picked: boolean;
+  /** By which words the next spare is chosen where this one is lost. */
+  readonly connector_policy: ConnectorPolicy;
+  readonly storage_cinder_untested: boolean;
+  /** The document that was given in place of mappings/identical.json. */
+  readonly identical: JsonObject | null;
   /** Its row in Nova, which is changed; null where none is. */
   readonly server: SwitchedServer | null;
 }

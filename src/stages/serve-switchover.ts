@@ -109,7 +109,8 @@ async function listening(
     const known = { http, keystone, place, doc, state, stopping, ranges: ranges(http) };
     const switchings = await openSwitchings(workOf(asked, told, known));
     const parts: SwitchParts = {
-      ...{ ...known, switchings, common: asked, say: told.say },
+      ...{ ...known, switchings, say: told.say },
+      common: { ...asked, ownIdentical: asked.identical !== undefined },
       tokens: asked.auth === "none" ? null : tokens,
       allows: (who) => allows(policy.current(), SWITCH_RULE, who),
     };

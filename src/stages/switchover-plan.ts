@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import {
-  type ConnectorPolicy,
   isLocked,
   movingConnectors,
   sourceFaults,
@@ -11,8 +10,10 @@ import { gatherSpares, likelySpares, nodeName, unlike } from "../core/switchover
 import type { RestService } from "../edge/ironic-rest/service.ts";
 import { volumesElsewhere, wholeNode, wholeNodes } from "../edge/ironic-rest/whole.ts";
 import { MigrationError } from "../model/error.ts";
+import type { JsonObject } from "../model/json.ts";
 import type { Switchover } from "../model/switching.ts";
 import type {
+  ConnectorPolicy,
   HardwareDifference,
   IdenticalDoc,
   SwitchFault,
@@ -36,6 +37,8 @@ export interface SwitchAsked {
   readonly nova?: Pick<OpenNova, "serverOf"> | null;
   /** What becomes of connectors of hardware; absent: they stay. */
   readonly connectorPolicy?: ConnectorPolicy;
+  /** What must be equal is an operator's own document. */
+  readonly ownIdentical?: boolean;
   /** Uuids of nodes that other switchovers of this process have, and of spares that this one lost. */
   readonly taken?: ReadonlySet<string>;
   /** Who sees every node, where the one who asks may not. */
@@ -63,6 +66,7 @@ export async function decide(
   now: number,
 ): Promise<Decided> {
   const { connectorPolicy: policy = "keep", taken = new Set(), everywhere = service } = asked;
+  const { storageCinderUntested = false, ownIdentical = false } = asked;
   const destined =
     asked.destination === undefined ? null : destinationOf(service, asked.destination);
   // What is wrong with the source is told first.
@@ -105,8 +109,23 @@ export async function decide(
     failed_name: keepNames || source.name === null ? null : failedName(source.name, stamp),
     picked: named === null,
     ...{ keep_source: keepSource, leave_nova: asked.leaveNova },
+    ...{ connector_policy: policy, storage_cinder_untested: storageCinderUntested },
+    // A document is texts and lists.
+    identical: ownIdentical ? (JSON.parse(JSON.stringify(doc)) as JsonObject) : null,
   };
   return { plan, source, destination };
+}
+
+/** What a plan tells of the words it was made by, its source by uuid: a name may have changed hands. */
+export function wordsOf(plan: Switchover) {
+  const { source, source_name, failed_name, keep_source, leave_nova } = plan;
+  return {
+    ...{ source, keepSource: keep_source, leaveNova: leave_nova },
+    ...(source_name !== null && { keepNames: failed_name === null }),
+    connectorPolicy: plan.connector_policy,
+    storageCinderUntested: plan.storage_cinder_untested,
+    ownIdentical: plan.identical !== null,
+  };
 }
 
 /** Of a plan that is made again. @throws MigrationError N2I-E383 where the source has another instance by now */

@@ -88,6 +88,9 @@ function planIn(line: JsonObject): Switchover {
     ...{ connectors: texts("connectors"), targets: texts("targets") },
     ...{ keep_source: line.keep_source === true, leave_nova: line.leave_nova === true },
     picked: line.picked === true,
+    connector_policy: line.connector_policy === "move" ? "move" : "keep",
+    storage_cinder_untested: line.storage_cinder_untested === true,
+    identical: isObject(line.identical) ? line.identical : null,
     // Runs of earlier versions changed none.
     server: isObject(line.server) ? serverOf(line.server) : null,
   };

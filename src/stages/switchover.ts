@@ -5,18 +5,18 @@ import { MigrationError } from "../model/error.ts";
 import type { Switchover, SwitchStepRow } from "../model/switching.ts";
 import type { HardwareDifference } from "../model/switchover.ts";
 import { closing } from "./databases.ts";
-import { loadIdentical } from "./documents.ts";
+import { keptIdentical, loadIdentical } from "./documents.ts";
 import { openManagePlace } from "./manage-place.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import { type NovaWords, openSwitchNova, reopenSwitchNova } from "./switchover-nova.ts";
 import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
-import { decide, type SwitchAsked, sameInstance } from "./switchover-plan.ts";
+import { decide, type SwitchAsked, sameInstance, wordsOf } from "./switchover-plan.ts";
 import { checkSwitches, checkSwitchPlace, switchedIn } from "./switchover-run.ts";
 
 /** What `node switchover` is told. */
 export interface SwitchWords
-  extends Omit<SwitchAsked, "nova" | "taken" | "everywhere">,
+  extends Omit<SwitchAsked, "nova" | "taken" | "everywhere" | "ownIdentical">,
     NovaWords,
     ActWords {
   readonly dryRun: boolean;
@@ -55,8 +55,10 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
       const first = known ?? (await decided(words, at, shows)).plan;
       // By the words that the run began with: those it is resumed with need not repeat them.
       const again = async (taken: ReadonlySet<string>) => {
-        const own = { ...words, ...decidedBefore(first), taken };
-        return sameInstance((await decided(own, at, shows)).plan, first.instance_uuid, "begun");
+        const own = { ...words, ...wordsOf(first), nova, taken };
+        const doc = await keptIdentical(first.identical);
+        const { plan } = await decide(at.service, doc, own, shows.differences, Date.now());
+        return sameInstance(plan, first.instance_uuid, "begun");
       };
       return withSession(
         run,
@@ -69,14 +71,6 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
       );
     }),
   );
-}
-
-/** What a plan tells of the words it was made by, its source by uuid: a name may have changed hands. */
-function decidedBefore({ source, source_name, failed_name, keep_source, leave_nova }: Switchover) {
-  return {
-    ...{ source, keepSource: keep_source, leaveNova: leave_nova },
-    ...(source_name !== null && { keepNames: failed_name === null }),
-  };
 }
 
 /** @throws MigrationError N2I-E100 */
@@ -109,18 +103,10 @@ function checkSame(plan: Switchover, { source, destination }: SwitchWords): void
   );
 }
 
-async function decided(
-  words: SwitchWords & Pick<SwitchAsked, "taken">,
-  { service, nova }: SwitchPlace,
-  shows: SwitchShows,
-) {
-  return decide(
-    service,
-    await loadIdentical(words.identical),
-    { ...words, nova },
-    shows.differences,
-    Date.now(),
-  );
+async function decided(words: SwitchWords, { service, nova }: SwitchPlace, shows: SwitchShows) {
+  const doc = await loadIdentical(words.identical);
+  const own = { ...words, ownIdentical: words.identical !== undefined, nova };
+  return decide(service, doc, own, shows.differences, Date.now());
 }
 
 async function preview(

@@ -25,6 +25,7 @@ export const PLAN: Switchover = {
   ...{ id: uuidOf(7, 1), source: SOURCE, destination: SPARE, instance_uuid: uuidOf(9, 1) },
   ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed" },
   ...{ keep_source: false, leave_nova: false, picked: false, server: null },
+  ...{ connector_policy: "keep", storage_cinder_untested: false, identical: null },
   connectors: [uuidOf(6, 1)],
   targets: [uuidOf(5, 1), uuidOf(5, 2)],
 };

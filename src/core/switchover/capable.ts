@@ -1,14 +1,16 @@
 import { isObject, type JsonObject } from "../../model/json.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
 import { SWITCH_MARK } from "../../model/switching.ts";
-import type { SwitchFault, VolumeConnector, WholeNode } from "../../model/switchover.ts";
+import type {
+  ConnectorPolicy,
+  SwitchFault,
+  VolumeConnector,
+  WholeNode,
+} from "../../model/switchover.ts";
 import { capabilitiesOf } from "./identical.ts";
 
 /** Connectors that are made of hardware. The others say who an instance is. */
 const OF_HARDWARE: ReadonlySet<string> = new Set(["wwpn", "wwnn", "mac"]);
-
-/** Whether connectors of hardware stay where they are, or move with the others: those of virtual adapters do. */
-export type ConnectorPolicy = "keep" | "move";
 
 function stays({ type }: VolumeConnector, policy: ConnectorPolicy): boolean {
   return policy === "keep" && OF_HARDWARE.has(type);

@@ -1,12 +1,11 @@
-import type { IdenticalDoc, SpareClass, WholeNode } from "../../model/switchover.ts";
+import type {
+  ConnectorPolicy,
+  IdenticalDoc,
+  SpareClass,
+  WholeNode,
+} from "../../model/switchover.ts";
 import { createSeveral, type Several } from "../../model/text.ts";
-import {
-  bootsFromVolume,
-  type ConnectorPolicy,
-  sourceFaults,
-  spareFaults,
-  stayingConnectors,
-} from "./capable.ts";
+import { bootsFromVolume, sourceFaults, spareFaults, stayingConnectors } from "./capable.ts";
 import { differences, differenceText, hardwareKey } from "./identical.ts";
 
 /** A lock passes by itself: a node that a conductor looks at right now is a spare all the same. */

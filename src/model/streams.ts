@@ -47,3 +47,14 @@ export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
 export async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
   if (items.length > 0) yield items;
 }
+
+/**
+ * Awaits all of them. Where several fail it throws what the first in their order failed with, not the first in time:
+ * what is said of a fault does not depend on who answers sooner.
+ */
+export async function inOrder<T extends readonly unknown[] | []>(
+  works: T,
+): Promise<{ -readonly [at in keyof T]: Awaited<T[at]> }> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
+}

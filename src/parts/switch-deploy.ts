@@ -1,5 +1,6 @@
 import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
+import { inOrder } from "../model/streams.ts";
 import { field, patchOf } from "./switch-fields.ts";
 import {
   areVolumesOf,
@@ -40,7 +41,7 @@ export function deployStep(at: SwitchAt): SwitchStep {
         return stays(`node ${id} is ${state}, ${String(power_state)}: ${String(last_error)}`);
       if (call === "provide" && node.automated_clean !== false)
         return stays(`node ${id} would be cleaned: its automated_clean is not false`);
-      const [source, areTheirs] = await Promise.all([
+      const [source, areTheirs] = await inOrder([
         calls.node(plan.source),
         areVolumesOf(at, "destination"),
       ]);
@@ -96,7 +97,7 @@ export function clearStep(at: SwitchAt): SwitchStep {
       if (why !== null) return stays(why);
       if (told) return stays(`node ${id} is ${state}: ${String(last_error)}`);
       // Afterwards nobody can look at what the instance had.
-      const [faults, left] = await Promise.all([
+      const [faults, left] = await inOrder([
         calls.invalid(plan.destination),
         calls.volumesOf("targets", id),
       ]);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { SwitchWrite } from "../edge/ironic-rest/switch-calls.ts";
 import { type Json, type JsonObject, objectOf } from "../model/json.ts";
+import { inOrder } from "../model/streams.ts";
 import {
   type NodeField,
   SWITCH_MARK,
@@ -292,7 +293,7 @@ async function compared(
   const read = async (side: SwitchSide): Promise<JsonObject | null> =>
     to === "before" && (await calls.isGone(plan[side])) ? null : calls.node(plan[side]);
   const sides = [...new Set(changes.map((one) => one.side))];
-  const nodes = await Promise.all(sides.map((side) => known[side] ?? read(side)));
+  const nodes = await inOrder(sides.map((side) => known[side] ?? read(side)));
   for (const [index, side] of sides.entries()) {
     const node = nodes[index] ?? null;
     // What nobody can give back is told, and the other node is given back all the same.

@@ -1,6 +1,7 @@
 import type { SwitchWrite } from "../edge/ironic-rest/switch-calls.ts";
 import type { Stand } from "../edge/openstack/settled.ts";
 import { type JsonObject, objectOf } from "../model/json.ts";
+import { inOrder } from "../model/streams.ts";
 import { SWITCH_MARK, type SwitchSide } from "../model/switching.ts";
 import { next, type SwitchAt, type SwitchPosition, stays, WAITS } from "./switch-part.ts";
 
@@ -71,7 +72,7 @@ type Nodes = readonly [source: JsonObject, destination: JsonObject];
 
 /** Both nodes, asked for at once. */
 export async function bothNodes({ calls, plan }: Pick<SwitchAt, "calls" | "plan">): Promise<Nodes> {
-  return Promise.all([calls.node(plan.source), calls.node(plan.destination)]);
+  return inOrder([calls.node(plan.source), calls.node(plan.destination)]);
 }
 
 /** Why the source is another instance's machine by now; null where it is ours, or nobody's once it was unlinked. */
@@ -94,7 +95,7 @@ export async function areVolumesOf({ calls, plan }: SwitchAt, side: SwitchSide):
   const owners = (["targets", "connectors"] as const).flatMap((kind) =>
     plan[kind].map((uuid) => calls.ownerOf(kind, uuid)),
   );
-  return (await Promise.all(owners)).every((owner) => owner === plan[side]);
+  return (await inOrder(owners)).every((owner) => owner === plan[side]);
 }
 
 /**

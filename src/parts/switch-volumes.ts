@@ -1,5 +1,6 @@
 import type { SwitchWrite, VolumeKind } from "../edge/ironic-rest/switch-calls.ts";
 import type { Stand } from "../edge/openstack/settled.ts";
+import { inOrder } from "../model/streams.ts";
 import type { SwitchSide } from "../model/switching.ts";
 import { bothNodes, isLive, offGuard, unkept, unmarked } from "./switch-guard.ts";
 import {
@@ -27,7 +28,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
     name: "switchover-volumes",
     async look(image) {
       const known: readonly string[] = plan.targets;
-      const [targets, seen, nodes] = await Promise.all([
+      const [targets, seen, nodes] = await inOrder([
         calls.volumesOf("targets", plan.source),
         moves(at, FORTH, "source", "destination", ready),
         bothNodes(at),
@@ -63,7 +64,7 @@ async function moves(
   const todo: SwitchWrite[] = [];
   const others: string[] = [];
   const all = kinds.flatMap((kind) => plan[kind].map((uuid) => ({ kind, uuid })));
-  const owners = await Promise.all(all.map(({ kind, uuid }) => calls.ownerOf(kind, uuid)));
+  const owners = await inOrder(all.map(({ kind, uuid }) => calls.ownerOf(kind, uuid)));
   for (const [index, { kind, uuid }] of all.entries()) {
     const owner = owners[index] ?? null;
     if (owner === plan[to]) continue;
@@ -74,7 +75,7 @@ async function moves(
       todo.push({
         what: `PATCH of ${name}`,
         async look(): Promise<Stand> {
-          const [now, why] = await Promise.all([calls.ownerOf(kind, uuid), ready()]);
+          const [now, why] = await inOrder([calls.ownerOf(kind, uuid), ready()]);
           if (now === plan[to]) return "made";
           return why === null ? "open" : { why };
         },
@@ -117,7 +118,7 @@ export function vifsStep(at: SwitchAt): SwitchStep {
   ): Promise<SwitchPosition> => {
     const leftOf = async (): Promise<readonly string[]> =>
       (await calls.isGone(from)) ? [] : calls.vifs(from);
-    const [left, there] = await Promise.all([leftOf(), calls.vifs(to)]);
+    const [left, there] = await inOrder([leftOf(), calls.vifs(to)]);
     const missing = vifs.findIndex((vif) => !there.includes(vif));
     // Which card a VIF gets goes by their order: those behind the first that lacks are attached again.
     const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => there.includes(vif));

@@ -1,6 +1,7 @@
 import { serverSteps } from "../core/switchover/server.ts";
 import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
+import { inOrder } from "../model/streams.ts";
 import { SWITCH_MARK } from "../model/switching.ts";
 import { bothNodes, isFenced, reasonFor } from "../parts/switch-guard.ts";
 import type { SwitchAt } from "../parts/switch-part.ts";
@@ -23,11 +24,11 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
       return { what: `volume ${kind.slice(0, -1)} ${uuid}`, why };
     }),
   );
-  const [[source, destination], attached, invalid, owned] = await Promise.all([
+  const [[source, destination], attached, invalid, owned] = await inOrder([
     bothNodes(at),
     calls.vifs(plan.destination),
     calls.invalid(plan.destination),
-    Promise.all(volumes),
+    inOrder(volumes),
   ]);
   const vifs = keptOf("switchover-vifs")[0]?.vifs;
   const missing = (Array.isArray(vifs) ? vifs.map(String) : []).filter(

@@ -82,6 +82,17 @@ test("a service that fails once at any call that changes something is asked agai
     }
 });
 
+test("of two reads that fail the first in their order is told, whichever fails first", async (t) => {
+  const at = await scene(t);
+  assert.equal((await forward(at)).halted, null);
+  at.cloud.use((call) => {
+    // It is put again and again before it is given up; the other is not.
+    if (call === `GET /v1/nodes/${SOURCE}`) return { done: false, says: null };
+    return call.endsWith("/validate") ? { done: false, says: { status: 200, text: "[]" } } : null;
+  });
+  await assert.rejects(faults(at), { code: "N2I-E210" });
+});
+
 test("B-12: a spare whose power nobody knows is powered off before anything is moved to it", async (t) => {
   const at = await scene(t);
   Object.assign(at.cloud.nodes.get(SPARE) ?? {}, {

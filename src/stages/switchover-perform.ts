@@ -13,8 +13,7 @@ import { nextCommand } from "./next.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import type { OpenNova } from "./switchover-nova.ts";
-import { isPastReturn, named, switchedIn } from "./switchover-run.ts";
-import { isSourceTold } from "./switchover-spare.ts";
+import { isPastReturn, named, switchedIn, wasSourceTold } from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
 import {
   type Halted,
@@ -92,8 +91,9 @@ export async function perform(
     const halted = await begunBy(at, session, () => walkForward(at, session, say, prove));
     if (halted === null) return begunBy(at, session, () => ended(at, sink, isOver));
     if (halted.position === null) return false;
-    const isLost = halted.position.taken === "destination" && !isSourceTold(at);
-    const next = isLost && plan.picked && tries < SPARES ? again : null;
+    const isLost = halted.position.taken === "destination" && plan.picked;
+    const mayGo = isLost && !wasSourceTold(session.journal.entries()) && tries < SPARES;
+    const next = mayGo ? again : null;
     if (!(await failed(at, halted, acting, next !== null)) || next === null) return false;
     plan = await next(lost.add(plan.destination));
   }
@@ -165,6 +165,7 @@ async function failed(
   const switched = switchedIn(session.journal.entries());
   if (switched !== null && isPastReturn(switched))
     throw new MigrationError("N2I-E390", `${step.name}: ${text}${keptOff(at)}`);
+  const wasTold = wasSourceTold(session.journal.entries());
   const left: Left[] = [];
   const isBack = await begunBy(at, session, () =>
     walkBack(at, session, (some) => left.push(...some)),
@@ -178,10 +179,18 @@ async function failed(
       },
     );
   if (!isBack) return false;
-  if (!isLost) throw new MigrationError(taken === undefined ? "N2I-E389" : "N2I-E381", text);
+  if (!isLost) {
+    const anew = wasTold && at.plan.picked && taken === "destination";
+    const more = anew ? { why: AMID, fix: ANEW } : {};
+    throw new MigrationError(taken === undefined ? "N2I-E389" : "N2I-E381", text, more);
+  }
   sink.note(`${text}: the next spare is tried`);
   return true;
 }
+
+const AMID = "Once the source was told to power off its spare is not exchanged for another.";
+const ANEW =
+  "Everything is as it was again. Run the same command once more: it begins anew, and chooses a spare.";
 
 /** How far the volumes went, by the journal. */
 function farOf({ plan, keptOf }: SwitchAt): string {

@@ -121,6 +121,21 @@ export function keptIn(
   return begunIn(entries, step).get(source)?.observed ?? [];
 }
 
+/**
+ * Whether the source was asked to power off since its nodes were marked, though that may be taken back by now: from
+ * then on no spare is exchanged for another.
+ */
+export function wasSourceTold(entries: readonly Entry[]): boolean {
+  let was = false;
+  for (const entry of entries) {
+    if (!("part" in entry)) continue;
+    if (entry.do === "start" && entry.part === "switchover-power") was = true;
+    // The whole of it is taken back: what comes then is begun anew.
+    else if (entry.do === "returned" && entry.part === "switchover-hold") was = false;
+  }
+  return was;
+}
+
 /** Whether there is no way back any more. */
 export function isPastReturn({ begun }: Switched): boolean {
   return begun.has("switchover-deploy");

@@ -118,7 +118,7 @@ test("B-14: a death at any line before the spare is deployed is rolled back, and
   }
 });
 
-test("a rollback that dies at any line is ended by the next, and the switchover can begin anew", async (t) => {
+test("a rollback that dies at any line is ended by the next, or gone on from, and the switchover can begin anew", async (t) => {
   const first = await scene(t);
   const before = switchedDump(first.cloud);
   const until = { lines: CLAIMED };
@@ -133,6 +133,12 @@ test("a rollback that dies at any line is ended by the next, and the switchover 
     await back(at, died);
     assert.deepEqual(await back(at), []);
     assert.equal(switchedDump(at.cloud), before, `died after ${died} lines`);
+    if (died % 3 > 0) continue;
+    const on = await scene(t);
+    await forward(on, until);
+    await back(on, died);
+    assert.equal((await forward(on)).halted, null, `died after ${died} lines`);
+    assert.deepEqual(await faults(on), [], `died after ${died} lines`);
   }
   assert.equal((await forward(first)).halted, null);
   assert.deepEqual(await faults(first), []);

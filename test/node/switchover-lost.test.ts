@@ -198,6 +198,29 @@ test("once the source was told to power off no spare is exchanged, by whichever 
   assert.deepEqual(later.cloud.told, ["n-1 soft", "n-1 on"]);
 });
 
+test("after half a rollback that powered the source on again no spare is exchanged either", async (t) => {
+  const { cloud, how, next, path, own } = await commandScene(t);
+  const words = ["node", "switchover", "n-1", ...own];
+  const broken = (call: string) => {
+    cloud.use((made) => (made === call ? { done: false, says: refuses(500, "broken") } : null));
+  };
+  broken(`PUT /v1/nodes/${SOURCE}/maintenance`);
+  assert.equal((await run(words, how)).status, 5);
+  // The marks alone are left.
+  broken(MARKS);
+  const half = await run(["rollback", "--run", path, ...cloud.words, "--all", "--yes"], how);
+  assert.equal(half.status, 5, half.err);
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+  cloud.use(() => null);
+  Object.assign(cloud.nodes.get(SPARE) ?? {}, { provision_state: "available" });
+  const again = await run(words, how);
+  assertEnded(again, 11, "N2I-E381", /is available, expected manageable/);
+  assert.match(again.err, /Run the same command once more: it begins anew/);
+  assert.deepEqual([writesTo(cloud, next), cloud.told], [[], ["n-1 soft", "n-1 on"]]);
+  assert.equal(switchedIn(await entriesOf(path)), null);
+  assert.match((await runs(0, words, how)).out, new RegExp(`runs on ${next} `));
+});
+
 test("what cannot be given back of a lost spare is told, and no other is begun", async (t) => {
   const { cloud, how, next, path, own, before } = await commandScene(t);
   let isMarked = false;

@@ -31,6 +31,13 @@ export class MigrationError extends Error {
   }
 }
 
+/** Whether this, or what caused it, has a code. */
+export function isAbout(error: unknown, code: RefusalCode): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof MigrationError && cause.code === code) return true;
+  return false;
+}
+
 /** What comes of it; null where it is refused, for one of these codes or without any for whichever. */
 export function orNull<T>(work: Promise<T>, ...codes: readonly RefusalCode[]): Promise<T | null> {
   return work.catch((error: unknown) => {

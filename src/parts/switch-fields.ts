@@ -296,9 +296,9 @@ async function compared(
   const nodes = await inOrder(sides.map((side) => known[side] ?? read(side)));
   for (const [index, side] of sides.entries()) {
     const node = nodes[index] ?? null;
-    // What nobody can give back is told, and the other node is given back all the same.
+    // The other node is given back all the same; of a spare that is gone there is nothing to give back.
     if (node === null) {
-      others.push(`node ${plan[side]} is gone`);
+      if (side === "source") others.push(`node ${plan[side]} is gone`);
       continue;
     }
     const open = changes.filter(

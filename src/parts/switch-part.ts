@@ -61,6 +61,8 @@ export interface SwitchPosition extends Position {
   readonly acting?: () => void;
   /** Somebody else has the node. */
   readonly taken?: SwitchSide;
+  /** Somebody deleted the destination. */
+  readonly gone?: true;
   /** The source is not known to be off. */
   readonly unproven?: true;
 }

@@ -89,9 +89,11 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
   let isTried = false;
   return async ({ power_state }) => {
     if (power_state !== "power on") return REACHED;
+    const isGone = await at.calls.isGone(id);
+    if (isGone && id === at.plan.destination) return REACHED;
     if (!(await areVolumesOf(at, "source")))
       return stays(`node ${id} is not powered on: not all volumes of the source are back`);
-    if (await at.calls.isGone(id)) return stays(`node ${id} is gone`);
+    if (isGone) return stays(`node ${id} is gone`);
     const node = await at.calls.node(id);
     if (node.power_state === "power on") return REACHED;
     if (isBusy(node)) return WAITS;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ShownSwitchover } from "../core/switchover/served.ts";
 import { readJournal } from "../edge/disk/journal.ts";
-import { MigrationError } from "../model/error.ts";
+import { isAbout, MigrationError } from "../model/error.ts";
 import type { Switchover } from "../model/switching.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
@@ -133,7 +133,8 @@ async function workOn(
       if (broke === null || at.stopping()) return;
       own.error = broke.message;
       say(`${accepted.source}: ${broke.code} ${broke.message}`);
-      if (!isUnanswered(broke)) return await close(accepted, broke);
+      // Whoever did not answer may be there at the next try.
+      if (!isAbout(broke, "N2I-E210")) return await close(accepted, broke);
       await patience(at);
       if (at.stopping()) return;
     }
@@ -205,13 +206,6 @@ async function anew(
     if (tries === TRIES)
       throw new MigrationError("N2I-E381", "other switchovers take each spare that is found");
   }
-}
-
-/** Whether a service did not answer: the next try may find it there. */
-function isUnanswered(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof MigrationError && cause.code === "N2I-E210") return true;
-  return false;
 }
 
 function close(accepted: Accepted, { code, message }: MigrationError): Promise<void> {

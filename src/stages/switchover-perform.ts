@@ -159,7 +159,7 @@ async function failed(
   { run, session, sink }: Acting,
   isLost: boolean,
 ): Promise<boolean> {
-  const { why = [], unproven, taken } = position ?? {};
+  const { why = [], unproven, taken, gone } = position ?? {};
   const text = why.join("; ");
   if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${farOf(at)}`);
   const switched = switchedIn(session.journal.entries());
@@ -180,9 +180,13 @@ async function failed(
     );
   if (!isBack) return false;
   if (!isLost) {
+    const code = gone === true ? (wasTold ? "N2I-E389" : "N2I-E384") : "N2I-E381";
     const anew = wasTold && at.plan.picked && taken === "destination";
-    const more = anew ? { why: AMID, fix: ANEW } : {};
-    throw new MigrationError(taken === undefined ? "N2I-E389" : "N2I-E381", text, more);
+    throw new MigrationError(
+      taken === undefined ? "N2I-E389" : code,
+      text,
+      anew ? { why: AMID, fix: ANEW } : {},
+    );
   }
   sink.note(`${text}: the next spare is tried`);
   return true;

@@ -1,3 +1,4 @@
+import { isAbout } from "../model/error.ts";
 import type { JsonObject } from "../model/json.ts";
 import { bothNodes, isBusy, unmarked } from "../parts/switch-guard.ts";
 import {
@@ -7,6 +8,7 @@ import {
   stays,
   WAITS,
 } from "../parts/switch-part.ts";
+import { named } from "./switchover-run.ts";
 
 /** Milliseconds in which a lock may pass: about as long as a call that meets one is tried. */
 const PASSES = 30_000;
@@ -45,6 +47,20 @@ export function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
       return step.look(image, kept);
     },
   };
+}
+
+/** What a step came to, also where it broke because somebody deleted the spare. */
+export async function unlessGone(
+  { calls, plan: { destination, destination_name } }: SwitchAt,
+  work: () => Promise<SwitchPosition | null>,
+): Promise<SwitchPosition | null> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!isAbout(cause, "N2I-E306") || !(await calls.isGone(destination))) throw cause;
+    const why = `node ${named(destination, destination_name)} is gone: somebody deleted it`;
+    return { ...taken(why), gone: true };
+  }
 }
 
 function taken(why: string): SwitchPosition {

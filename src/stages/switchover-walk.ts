@@ -21,7 +21,7 @@ import {
 import { switchSteps } from "../parts/switch-steps.ts";
 import { failpoint } from "./failpoint.ts";
 import { keptIn, switchedIn } from "./switchover-run.ts";
-import { withLoss, withSpare } from "./switchover-spare.ts";
+import { unlessGone, withLoss, withSpare } from "./switchover-spare.ts";
 
 /** Milliseconds for a step, besides what it waits for a system to shut down. */
 const LONGEST = 3_600_000;
@@ -75,15 +75,17 @@ export async function walkForward(
   const own = { ...at, fenced: () => fenced };
   for (const step of switchSteps(own)) {
     if (isBehind(step, session)) continue;
-    let position = await legOf(own, withSpare(own, step), session);
-    if (position?.unproven === true && step.name === PROOF) {
-      fenced = await prove();
-      // The BMC is asked anew: whoever fenced it may have brought it back to life.
-      const anew = switchSteps(own).find(({ name }) => name === PROOF) ?? step;
-      if (fenced !== null) position = await legOf(own, anew, session);
-    }
-    if (position?.is !== "after")
-      return { step, position: position && (await withLoss(own, step, position)) };
+    const position = await unlessGone(own, async () => {
+      let ended = await legOf(own, withSpare(own, step), session);
+      if (ended?.unproven === true && step.name === PROOF) {
+        fenced = await prove();
+        // The BMC is asked anew: whoever fenced it may have brought it back to life.
+        const anew = switchSteps(own).find(({ name }) => name === PROOF) ?? step;
+        if (fenced !== null) ended = await legOf(own, anew, session);
+      }
+      return ended === null || ended.is === "after" ? ended : withLoss(own, step, ended);
+    });
+    if (position?.is !== "after") return { step, position };
     if (own.keptOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
   }
   return null;

@@ -16,6 +16,35 @@ export function isBusy({ reservation, target_power_state, provision_state }: Jso
   return has(reservation) || has(target_power_state) || PASSING.has(provision_state);
 }
 
+/** Milliseconds in which a lock may pass: about as long as a call that meets one is tried. */
+const PASSES = 30_000;
+/** For what was asked of a conductor itself, and for whoever named the node: Ironic waits for a BMC a minute, some times. */
+const ASKED = 300_000;
+
+/** Waits for a spare that a conductor works on, and not for ever: who holds it may be gone. */
+export function sparePatience({ plan, now }: Pick<SwitchAt, "plan" | "now">) {
+  let since: number | null = null;
+  /** @returns null where nobody works on it */
+  return (spare: JsonObject): SwitchPosition | null => {
+    if (!isBusy(spare)) {
+      since = null;
+      return null;
+    }
+    since ??= now();
+    const isAsked = spare.provision_state === "verifying";
+    const most = plan.picked && !isAsked ? PASSES : ASKED;
+    if (now() - since < most) return WAITS;
+    const why = `${busyWith(spare)}, for ${most / 1000} seconds`;
+    return { ...stays(why), taken: "destination", code: "N2I-E380" };
+  };
+}
+
+function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
+  return typeof reservation === "string"
+    ? `node ${String(uuid)} is locked by host ${reservation}`
+    : `node ${String(uuid)} is on its way to another state: ${String(provision_state)}`;
+}
+
 /** Its BMC says that it is on; a BMC that is dead leaves an error, or null. */
 export function isLive({ power_state, last_error }: JsonObject): boolean {
   return power_state === "power on" && (last_error ?? null) === null;

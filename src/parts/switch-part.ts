@@ -3,6 +3,7 @@ import type { ServerAllocations } from "../edge/nova-rest/allocations.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { NovaStep, RowState } from "../model/nova-plan.ts";
+import type { RefusalCode } from "../model/refusals.ts";
 import type {
   Fenced,
   Switchover,
@@ -61,8 +62,8 @@ export interface SwitchPosition extends Position {
   readonly acting?: () => void;
   /** Somebody else has the node. */
   readonly taken?: SwitchSide;
-  /** Somebody deleted the destination. */
-  readonly gone?: true;
+  /** How that is refused while the source is on; absent: as another switchover's. */
+  readonly code?: RefusalCode;
   /** The source is not known to be off. */
   readonly unproven?: true;
 }

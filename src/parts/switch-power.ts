@@ -11,6 +11,7 @@ import {
   otherInstance,
   powerWrite,
   reasonFor,
+  sparePatience,
   unmarked,
 } from "./switch-guard.ts";
 import {
@@ -45,6 +46,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;
   const tries = new Set<string>();
+  const patience = sparePatience(at);
   const once = (name: string, write: SwitchWrite, image: JsonObject, fault: unknown) => {
     if (tries.has(name)) return stays(`${write.what} failed: ${String(fault)}`);
     return next([write], image, () => tries.add(name));
@@ -58,7 +60,8 @@ export function destinationStep(at: SwitchAt): SwitchStep {
         provision_state: provision_state ?? null,
         power_state: power_state ?? null,
       };
-      if (isBusy(node)) return WAITS;
+      const busy = patience(node);
+      if (busy !== null) return busy;
       const foreign = unmarked(at, node);
       if (foreign !== null) return { ...stays(foreign), taken: "destination" };
       if (provision_state === "enroll")

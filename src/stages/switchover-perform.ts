@@ -159,7 +159,7 @@ async function failed(
   { run, session, sink }: Acting,
   isLost: boolean,
 ): Promise<boolean> {
-  const { why = [], unproven, taken, gone } = position ?? {};
+  const { why = [], unproven, taken, code = "N2I-E381" } = position ?? {};
   const text = why.join("; ");
   if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${farOf(at)}`);
   const switched = switchedIn(session.journal.entries());
@@ -180,10 +180,10 @@ async function failed(
     );
   if (!isBack) return false;
   if (!isLost) {
-    const code = gone === true ? (wasTold ? "N2I-E389" : "N2I-E384") : "N2I-E381";
+    const isLate = wasTold && code !== "N2I-E381";
     const anew = wasTold && at.plan.picked && taken === "destination";
     throw new MigrationError(
-      taken === undefined ? "N2I-E389" : code,
+      taken === undefined || isLate ? "N2I-E389" : code,
       text,
       anew ? { why: AMID, fix: ANEW } : {},
     );

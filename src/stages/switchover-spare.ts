@@ -1,17 +1,13 @@
 import { isAbout } from "../model/error.ts";
 import type { JsonObject } from "../model/json.ts";
-import { bothNodes, isBusy, unmarked } from "../parts/switch-guard.ts";
+import { bothNodes, isBusy, sparePatience, unmarked } from "../parts/switch-guard.ts";
 import {
   type SwitchAt,
   type SwitchPosition,
   type SwitchStep,
   stays,
-  WAITS,
 } from "../parts/switch-part.ts";
 import { named } from "./switchover-run.ts";
-
-/** Milliseconds in which a lock may pass: about as long as a call that meets one is tried. */
-const PASSES = 30_000;
 
 /** Whether the source was asked to power off: from then on no spare is exchanged for another. */
 export function isSourceTold({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
@@ -23,10 +19,10 @@ export function isSourceTold({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
  * then would be refused only once the source is off.
  */
 export function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
-  const { calls, plan, now } = at;
+  const { calls, plan } = at;
   const isLooked = step.name === "switchover-destination" || step.name === "switchover-power";
   if (!isLooked || isSourceTold(at)) return step;
-  let since: number | null = null;
+  const patience = sparePatience(at);
   return {
     ...step,
     async look(image, kept) {
@@ -34,12 +30,8 @@ export function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
       const spare = await calls.node(plan.destination);
       const why = unmarked(at, spare) ?? othersNow(spare);
       if (why !== null) return taken(why);
-      // Whoever named a spare waits for it.
-      if (plan.picked && isBusy(spare)) {
-        since ??= now();
-        return now() - since < PASSES ? WAITS : taken(busyWith(spare));
-      }
-      since = null;
+      const busy = patience(spare);
+      if (busy !== null) return busy;
       const { provision_state } = spare;
       // Before that it may be in enroll, and is brought there.
       if (step.name === "switchover-power" && provision_state !== "manageable")
@@ -59,7 +51,7 @@ export async function unlessGone(
   } catch (cause) {
     if (!isAbout(cause, "N2I-E306") || !(await calls.isGone(destination))) throw cause;
     const why = `node ${named(destination, destination_name)} is gone: somebody deleted it`;
-    return { ...taken(why), gone: true };
+    return { ...taken(why), code: "N2I-E384" };
   }
 }
 
@@ -71,12 +63,6 @@ function othersNow({ uuid, instance_uuid }: JsonObject): string | null {
   return typeof instance_uuid === "string"
     ? `node ${String(uuid)} has instance ${instance_uuid}`
     : null;
-}
-
-function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
-  return typeof reservation === "string"
-    ? `node ${String(uuid)} is locked by host ${reservation}`
-    : `node ${String(uuid)} is on its way to another state: ${String(provision_state)}`;
 }
 
 /**

@@ -19,8 +19,12 @@ import {
   WAITS,
 } from "./switch-part.ts";
 
-/** Marks both nodes, so that a second switchover of either sees the first. */
-export function holdStep(at: SwitchAt): SwitchStep {
+/**
+ * Marks both nodes, so that a second switchover of either sees the first.
+ *
+ * @param back those whose mark is taken off on the way back
+ */
+export function holdStep(at: SwitchAt, back: readonly SwitchSide[] = SIDES): SwitchStep {
   const { plan } = at;
   const changes = SIDES.map((side) => marked(side, undefined, plan.id));
   const pause = SETTLES * (1 + Math.random());
@@ -45,13 +49,20 @@ export function holdStep(at: SwitchAt): SwitchStep {
       since = seen.is === "after" ? at.now() : null;
       return since === null || isSettled ? seen : WAITS;
     },
-    async lookBack() {
-      // What is another's by now is no more ours to take off.
-      const { todo } = await compared(at, changes, "before");
-      return todo.length === 0 ? REACHED : next(todo);
-    },
+    lookBack: () => unmarkBack(at, back),
   };
 }
+
+/** Takes the marks of these off. */
+export async function unmarkBack(at: Where, sides: readonly SwitchSide[]): Promise<SwitchPosition> {
+  const changes = sides.map((side) => marked(side, undefined, at.plan.id));
+  // What is another's by now is no more ours to take off.
+  const { todo } = await compared(at, changes, "before");
+  return todo.length === 0 ? REACHED : next(todo);
+}
+
+/** What a field needs to be compared and written. */
+type Where = Pick<SwitchAt, "calls" | "plan">;
 
 /** As the journal keeps it. */
 function imageOf(plan: Switchover): JsonObject {
@@ -281,7 +292,7 @@ async function back(at: SwitchAt, changes: readonly NodeField[]): Promise<Switch
  * @param to which of the two each field is to be
  */
 async function compared(
-  at: SwitchAt,
+  at: Where,
   changes: readonly NodeField[],
   to: "before" | "after",
   known: Known = {},
@@ -321,7 +332,7 @@ const NULLED = "automated_clean";
 
 /** One PATCH of one node; removing a field is adding null where Ironic wants it so. */
 export function patchOf(
-  { calls, plan }: SwitchAt,
+  { calls, plan }: Where,
   side: SwitchSide,
   changes: readonly NodeField[],
 ): SwitchWrite {

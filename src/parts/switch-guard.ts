@@ -39,7 +39,7 @@ export function sparePatience({ plan, now }: Pick<SwitchAt, "plan" | "now">) {
   };
 }
 
-function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
+export function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
   return typeof reservation === "string"
     ? `node ${String(uuid)} is locked by host ${reservation}`
     : `node ${String(uuid)} is on its way to another state: ${String(provision_state)}`;

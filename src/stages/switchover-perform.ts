@@ -1,17 +1,20 @@
 import { novaCommands } from "../core/switchover/steps.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { switchCalls } from "../edge/ironic-rest/switch-calls.ts";
 import type { WindowSession } from "../engine/window.ts";
 import type { Left } from "../model/change.ts";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError, orNull } from "../model/error.ts";
 import { type Fenced, SWITCHOVER, type Switchover } from "../model/switching.ts";
 import type { SwitchAt } from "../parts/switch-part.ts";
 import type { RestOptions } from "./cloud.ts";
+import { failpoint } from "./failpoint.ts";
 import { rememberGiven } from "./given-file.ts";
 import { askFence } from "./host-fence-command.ts";
 import type { ManagePlace } from "./manage-place.ts";
 import { nextCommand } from "./next.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
+import { recordLost, unmarkLost } from "./switchover-lost.ts";
 import type { OpenNova } from "./switchover-nova.ts";
 import { isPastReturn, named, switchedIn, wasSourceTold } from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
@@ -56,7 +59,8 @@ interface Acting {
 const SPARES = 5;
 
 /**
- * Takes a switchover to its end, from wherever its journal says that it is.
+ * Takes a switchover to its end, from wherever its journal says that it is; a mark that could not be taken off a spare
+ * which was lost is then tried once more.
  *
  * @returns whether it came there; false where somebody asked to stop
  * @throws MigrationError N2I-E301, N2I-E380 to N2I-E390
@@ -66,8 +70,20 @@ export async function perform(
   first: Switchover,
   acting: Acting,
 ): Promise<boolean> {
-  const { run, place, session, sink, again } = acting;
+  const { place, session, sink } = acting;
   await session.begin(SWITCHOVER, { address: place.service.identity.address });
+  try {
+    return await performed(words, first, acting);
+  } finally {
+    const calls = switchCalls(place.service, failpoint);
+    // Why it ended is worth more than a mark.
+    const left = await orNull(unmarkLost(calls, session, false));
+    for (const { why } of left ?? []) sink.note(why);
+  }
+}
+
+async function performed(words: ActWords, first: Switchover, acting: Acting): Promise<boolean> {
+  const { run, place, session, sink, again } = acting;
   await rememberGiven(run, "node", words, true);
   const isOver =
     switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
@@ -166,9 +182,10 @@ async function failed(
   if (switched !== null && isPastReturn(switched))
     throw new MigrationError("N2I-E390", `${step.name}: ${text}${keptOff(at)}`);
   const wasTold = wasSourceTold(session.journal.entries());
+  if (isLost) await recordLost(at, session);
   const left: Left[] = [];
   const isBack = await begunBy(at, session, () =>
-    walkBack(at, session, (some) => left.push(...some)),
+    walkBack(at, session, (some) => left.push(...some), isLost ? ["source"] : undefined),
   );
   if (left.length > 0)
     throw new MigrationError(
@@ -188,6 +205,8 @@ async function failed(
       anew ? { why: AMID, fix: ANEW } : {},
     );
   }
+  // What a lock keeps for now is tried again at the end.
+  await unmarkLost(at.calls, session, true);
   sink.note(`${text}: the next spare is tried`);
   return true;
 }

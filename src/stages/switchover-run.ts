@@ -7,6 +7,7 @@ import type { Entry } from "../model/journal.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import {
   type ServerPlace,
+  SWITCH_MARK,
   SWITCH_STATES,
   SWITCHOVER,
   type SwitchedServer,
@@ -155,6 +156,37 @@ export function stateOf({ begun }: Switched): {
   };
 }
 
+/** The journal's name of a spare that somebody else had: it starts with the loss, and ends once our mark is off. */
+export const LOST = "switchover-lost";
+
+/** Plans of spares that a run lost, and did without. */
+export function lostIn(entries: readonly Entry[]): readonly Switchover[] {
+  return plansOf(begunIn(entries, LOST).values());
+}
+
+/** Those that may have our mark still; that of the spare which the run is at is in use. */
+export function markedIn(entries: readonly Entry[]): readonly Switchover[] {
+  const now = switchedIn(entries)?.plan.destination;
+  const open = [...begunIn(entries, LOST).values()].filter((one) => one.open);
+  return plansOf(open).filter(({ destination }) => destination !== now);
+}
+
+function plansOf(begun: Iterable<Begun>): readonly Switchover[] {
+  return [...begun].flatMap(({ observed }) => observed.slice(-1).map(planIn));
+}
+
+/** What is said of marks that may be left, by the journal alone. */
+export function marksLeft(entries: readonly Entry[]) {
+  return markedIn(entries).map((plan) => ({
+    ...{ uuid: plan.destination, why: leftText(plan, "it was lost, and could not be changed") },
+  }));
+}
+
+/** @param why its mark could not be taken off */
+export function leftText({ destination, destination_name }: Switchover, why: string): string {
+  return `node ${named(destination, destination_name)} has our mark still: ${why}; the same command takes it off later, or: openstack baremetal node unset ${destination} --extra ${SWITCH_MARK}`;
+}
+
 /** A run of this kind, with what its journal says. @throws MigrationError N2I-E110 to N2I-E113 */
 export async function openSwitched(path: string) {
   const run = await openRun(path, { create: false });
@@ -167,10 +199,11 @@ export async function switchState(path: string) {
   const { run, entries, switched } = await openSwitched(path);
   const ironic = addressIn(entries) ?? "";
   const given = { run: run.path };
+  const left = marksLeft(entries).map(({ why }) => why);
   if (switched === null)
     return {
       fields: { ironic, source: "", destination: "", state: "ROLLED_BACK or not begun", at: "" },
-      ...{ next: "nothing; this run left nothing behind", left: [] as readonly string[] },
+      ...{ next: "nothing; this run left nothing behind", left },
       changed: 0,
     };
   const { plan } = switched;
@@ -183,7 +216,7 @@ export async function switchState(path: string) {
       ...{ destination: named(plan.destination, plan.destination_name), state, at: at ?? "" },
     },
     next: isDone ? nextCommand("verify", given) : again,
-    left: [] as readonly string[],
+    left,
     changed: isPastReturn(switched) ? 0 : switched.begun.size,
   };
 }

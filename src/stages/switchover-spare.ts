@@ -10,7 +10,7 @@ import {
 import { named } from "./switchover-run.ts";
 
 /** Whether the source was asked to power off: from then on no spare is exchanged for another. */
-export function isSourceTold({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
+function isSourceTold({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
   return keptOf("switchover-power").length > 0;
 }
 

@@ -9,8 +9,10 @@ import {
   type Fenced,
   SWITCH_STATES,
   type Switchover,
+  type SwitchSide,
   type SwitchTimes,
 } from "../model/switching.ts";
+import { holdStep } from "../parts/switch-fields.ts";
 import {
   type SwitchAt,
   type SwitchPosition,
@@ -128,15 +130,18 @@ async function legOf(
  * Takes back what was begun, the newest step first. Where something is left, the nodes stay marked, and the
  * rest is taken back all the same.
  *
+ * @param marks those that are taken off; absent: both
  * @returns whether it came to its end
  */
 export async function walkBack(
   at: SwitchAt,
   session: WindowSession,
   leave: (left: readonly Left[]) => void,
+  marks?: readonly SwitchSide[],
 ): Promise<boolean> {
   let isWhole = true;
-  for (const step of switchSteps(at).toReversed()) {
+  for (const one of switchSteps(at).toReversed()) {
+    const step = one.name === "switchover-hold" ? holdStep(at, marks) : one;
     const begun = switchedIn(session.journal.entries())?.begun.get(step.name);
     const [image] = begun?.observed ?? [];
     if (image === undefined || step.lookBack === null) continue;

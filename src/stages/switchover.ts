@@ -1,18 +1,23 @@
 import { nodeName } from "../core/switchover/spares.ts";
 import { stepRows } from "../core/switchover/steps.ts";
 import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { switchCalls } from "../edge/ironic-rest/switch-calls.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Switchover, SwitchStepRow } from "../model/switching.ts";
+import type { Entry } from "../model/journal.ts";
+import { SWITCHOVER, type Switchover, type SwitchStepRow } from "../model/switching.ts";
 import type { HardwareDifference } from "../model/switchover.ts";
 import { closing } from "./databases.ts";
 import { keptIdentical, loadIdentical } from "./documents.ts";
+import { failpoint } from "./failpoint.ts";
 import { openManagePlace } from "./manage-place.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
+import { unmarkLost } from "./switchover-lost.ts";
 import { type NovaWords, openSwitchNova, reopenSwitchNova } from "./switchover-nova.ts";
 import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
 import { decide, type SwitchAsked, sameInstance, wordsOf } from "./switchover-plan.ts";
-import { checkSwitches, checkSwitchPlace, switchedIn } from "./switchover-run.ts";
+import { checkSwitches, checkSwitchPlace, marksLeft, switchedIn } from "./switchover-run.ts";
 
 /** What `node switchover` is told. */
 export interface SwitchWords
@@ -52,6 +57,8 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
         ? openSwitchNova(words, place, keep, { readOnly: false })
         : reopenSwitchNova(known, words, place, keep, { readOnly: false, placement: true }));
       const at = { ...place, nova };
+      // A spare that was lost may be free again, and is none with a mark.
+      if (known === undefined) await unmarkedFirst(run, entries, at, sink);
       const first = known ?? (await decided(words, at, shows)).plan;
       // By the words that the run began with: those it is resumed with need not repeat them.
       const again = async (taken: ReadonlySet<string>) => {
@@ -70,6 +77,25 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
         { afterWindow: true },
       );
     }),
+  );
+}
+
+/** Takes marks off that an earlier command could not. */
+async function unmarkedFirst(
+  run: RunFolder,
+  entries: readonly Entry[],
+  { service }: Pick<SwitchPlace, "service">,
+  { note }: Pick<Told, "note">,
+): Promise<void> {
+  if (marksLeft(entries).length === 0) return;
+  await withSession(
+    run,
+    async (session) => {
+      await session.begin(SWITCHOVER, { address: service.identity.address });
+      const left = await unmarkLost(switchCalls(service, failpoint), session, false);
+      for (const { why } of left) note(why);
+    },
+    { afterWindow: true },
   );
 }
 

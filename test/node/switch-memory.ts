@@ -66,6 +66,11 @@ function answerTo(held: Held, call: string, sent: Json): Says | null {
     return refuses(409, `Node ${id} is locked by host lab, please retry.`);
   switch (what) {
     case "PATCH ":
+      if (STILL.has(node.provision_state))
+        return refuses(
+          409,
+          `Node ${id} can not be updated while a state transition is in progress.`,
+        );
       return isTaken(held, id, sent)
         ? refuses(409, "Instance is already associated with a node.")
         : unallocated(held, node, sent);
@@ -97,6 +102,9 @@ function answerTo(held: Held, call: string, sent: Json): Says | null {
       return null;
   }
 }
+
+/** @source ironic 21.4.4: common/states.py, UPDATE_ALLOWED_STATES has none of them */
+const STILL = new Set<unknown>(["cleaning", "clean wait", "deploying", "deleting"]);
 
 function isTaken({ nodes }: Held, id: string, sent: Json): boolean {
   const asked = (Array.isArray(sent) ? (sent as readonly Json[]) : []).map(objectOf);

@@ -11,7 +11,8 @@ import type { Fenced, Switchover, SwitchStepName } from "../../src/model/switchi
 import type { SwitchNova } from "../../src/parts/switch-part.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { runBy } from "../../src/stages/session.ts";
-import { switchedIn } from "../../src/stages/switchover-run.ts";
+import { unmarkLost } from "../../src/stages/switchover-lost.ts";
+import { lostIn, switchedIn } from "../../src/stages/switchover-run.ts";
 import { faultsOf } from "../../src/stages/switchover-verify.ts";
 import { type Halted, switchAt, walkBack, walkForward } from "../../src/stages/switchover-walk.ts";
 import { during } from "../engine/on-journal.ts";
@@ -129,9 +130,12 @@ export async function back(
   await during(
     run,
     async (session) => {
-      const plan = switchedIn(session.journal.entries())?.plan;
+      const entries = session.journal.entries();
+      const plan = switchedIn(entries)?.plan ?? lostIn(entries).at(-1);
       if (plan === undefined) return;
-      await walkBack(atOf({ service, nova }, plan, session), session, (some) => left.push(...some));
+      const at = atOf({ service, nova }, plan, session);
+      await walkBack(at, session, (some) => left.push(...some));
+      left.push(...(await unmarkLost(at.calls, session, true)));
     },
     lines,
   );

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
@@ -10,90 +9,11 @@ import { decide } from "../../src/stages/switchover-plan.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { type Ran, run, runs } from "../hostile/cli.ts";
-import { refuses, uuidOf } from "./in-memory.ts";
+import { refuses } from "./in-memory.ts";
+import { LOOKS, LOSSES, loses, MANAGES, MARKS, OTHER, restored, writesTo } from "./switch-lost.ts";
 import { SOURCE, SPARE, type Switchable, switchedDump } from "./switch-memory.ts";
 import { back, faults, type Scene, scene } from "./switch-scene.ts";
-import { addSource, addSpare, commandScene, servedSwitchover } from "./switch-served.ts";
-
-const OTHER = uuidOf(9, 77);
-const MARKS = `PATCH /v1/nodes/${SPARE}`;
-const LOOKS = `GET /v1/nodes/${SPARE}`;
-const MANAGES = `PUT /v1/nodes/${SPARE}/states/provision`;
-
-interface Loss {
-  readonly what: string;
-  /** Whether it happens at this call, by how often the spare's extra was written to before. */
-  readonly when: (call: string, marks: number, cloud: Switchable) => boolean;
-  readonly change: { readonly [field: string]: string };
-  readonly why: RegExp;
-}
-
-const LOSSES: readonly Loss[] = [
-  {
-    ...{ what: "locked before it is marked", when: (call) => call === MARKS },
-    ...{ change: { reservation: "h" }, why: /PATCH of node \S+ is refused: .*locked by host/ },
-  },
-  {
-    ...{ what: "locked once it is marked", when: (call, marks) => call === LOOKS && marks === 1 },
-    ...{ change: { reservation: "h" }, why: /is locked by host h, for 30 seconds/ },
-  },
-  {
-    what: "locked once it is managed",
-    when: (call, marks, { nodes }) =>
-      call === LOOKS && marks === 1 && nodes.get(SPARE)?.provision_state === "manageable",
-    ...{ change: { reservation: "h" }, why: /is locked by host h, for 30 seconds/ },
-  },
-  {
-    what: "asked for its state to no end",
-    when: (call, marks, { nodes }) =>
-      call === LOOKS && marks === 1 && nodes.get(SPARE)?.provision_state === "manageable",
-    change: { reservation: "h", provision_state: "verifying" },
-    why: /is locked by host h, for 300 seconds/,
-  },
-  {
-    ...{ what: "locked as it is to be managed", when: (call) => call === MANAGES },
-    ...{ change: { reservation: "h" }, why: /manage of node \S+ is refused: .*locked by host/ },
-  },
-  {
-    ...{ what: "given an instance", when: (call, marks) => call === LOOKS && marks === 1 },
-    ...{ change: { instance_uuid: OTHER }, why: /has instance 99999999-/ },
-  },
-  {
-    what: "given an instance once it is managed",
-    when: (call, marks, { nodes }) =>
-      call === LOOKS && marks === 1 && nodes.get(SPARE)?.provision_state === "manageable",
-    ...{ change: { instance_uuid: OTHER }, why: /has instance 99999999-/ },
-  },
-  {
-    ...{ what: "made available", when: (call, marks) => call === LOOKS && marks === 1 },
-    ...{ change: { provision_state: "available" }, why: /is available, expected manageable/ },
-  },
-];
-
-/** Lets somebody else have the first spare; a lock ends once the mark is being given back. */
-function loses(cloud: Switchable, { when, change }: Loss): void {
-  const spare = cloud.nodes.get(SPARE) ?? {};
-  let [marks, isLost] = [0, false];
-  cloud.use((call) => {
-    if (!isLost && when(call, marks, cloud)) {
-      isLost = true;
-      Object.assign(spare, change);
-    }
-    if (call === MARKS && marks > 0 && isLost) spare.reservation = null;
-    if (call === MARKS && spare.reservation === null) marks += 1;
-    return null;
-  });
-}
-
-/** The spare as it was before somebody took it: an enrolled one stays managed. */
-function restored(cloud: Switchable): void {
-  Object.assign(cloud.nodes.get(SPARE) ?? {}, {
-    ...{ reservation: null, instance_uuid: null, provision_state: "manageable" },
-  });
-}
-
-const writesTo = ({ calls }: Switchable, node: string) =>
-  calls.filter((call) => !call.startsWith("GET") && call.includes(node));
+import { addSpare, commandScene } from "./switch-served.ts";
 
 /** What it said before its error is how far it came. */
 function assertEnded({ status, err }: Ran, wanted: number, code: string, why: RegExp): void {
@@ -235,23 +155,79 @@ test("after half a rollback that powered the source on again no spare is exchang
   assert.match((await runs(0, words, how)).out, new RegExp(`runs on ${next} `));
 });
 
-test("what cannot be given back of a lost spare is told, and no other is begun", async (t) => {
-  const { cloud, how, next, path, own, before } = await commandScene(t);
+/** What keeps a lost spare from being changed, and what ends that. */
+const HELD = [
+  [{ reservation: "h" }, /is locked by host h/],
+  // Somebody provided it, and it is cleaned for an hour.
+  [{ provision_state: "cleaning" }, /is on its way to another state: cleaning/],
+] as const;
+
+/** Somebody has the first spare from its first look after our mark on. */
+function holds(cloud: Switchable, change: object): void {
   let isMarked = false;
   cloud.use((call) => {
-    if (isMarked && call === LOOKS)
-      Object.assign(cloud.nodes.get(SPARE) ?? {}, { reservation: "h" });
+    if (isMarked && call === LOOKS) Object.assign(cloud.nodes.get(SPARE) ?? {}, change);
     isMarked ||= call === MARKS;
     return null;
   });
-  const ran = await run(["node", "switchover", "n-1", ...own], how);
-  assertEnded(ran, 5, "N2I-E301", /not taken back: PATCH of node \S+ is refused/);
-  assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
-  assert.equal(switchedIn(await entriesOf(path))?.plan.destination, SPARE);
-  cloud.use(() => null);
-  restored(cloud);
-  await runs(0, ["rollback", "--run", path, ...cloud.words, "--all", "--yes"], how);
-  assert.equal(switchedDump(cloud), before);
+}
+
+test("a lost spare that cannot be changed for now keeps nobody from the next, and its mark goes later", async (t) => {
+  for (const [change, why] of HELD) {
+    const { cloud, how, next, path, own } = await commandScene(t);
+    holds(cloud, change);
+    const words = ["node", "switchover", "n-1", ...own];
+    const ran = await run(words, how);
+    assert.equal(ran.status, 0, ran.err);
+    assert.match(ran.err, new RegExp(`${why.source}.*: the next spare is tried`));
+    const told = new RegExp(`${SPARE} \\(s-1\\) has our mark still: .*${why.source}`);
+    assert.match(ran.err, told);
+    assert.match(ran.err, new RegExp(`node unset ${SPARE} --extra nova2ironic_switchover`));
+    assert.match(ran.out, new RegExp(`runs on ${next} `));
+    assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+    const status = await runs(0, ["status", "--run", path]);
+    assert.match(status.out + status.err, /DONE[\s\S]*s-1\) has our mark still/);
+    // Its lock ends, and the same command takes the mark off.
+    cloud.use(() => null);
+    Object.assign(cloud.nodes.get(SPARE) ?? {}, {
+      reservation: null,
+      provision_state: "available",
+    });
+    const again = await runs(0, words, how);
+    assert.doesNotMatch(again.err, /our mark/);
+    assert.deepEqual(cloud.nodes.get(SPARE)?.extra, { rack: 9, own: true });
+    const then = await runs(0, ["status", "--run", path]);
+    assert.doesNotMatch(then.out + then.err, /our mark/);
+  }
+});
+
+test("where there is no next spare, the same command or a rollback takes that mark off once it can", async (t) => {
+  for (const [change, why] of HELD) {
+    const { cloud, how, next, path, own } = await commandScene(t);
+    cloud.nodes.delete(next);
+    const before = switchedDump(cloud);
+    holds(cloud, change);
+    const ran = await run(["node", "switchover", "n-1", ...own], how);
+    assertEnded(ran, 4, "N2I-E387", why);
+    assert.match(ran.err, /s-1\) has our mark still/);
+    const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
+    const left = await runs(2, back, how);
+    assert.match(left.out + left.err, /s-1\) has our mark still/);
+    cloud.use(() => null);
+    restored(cloud);
+    if ("reservation" in change) {
+      // Free again it is a spare like any other.
+      Object.assign(cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });
+      const { out } = await runs(0, ["node", "switchover", "n-1", ...own], how);
+      assert.match(out, new RegExp(`runs on ${SPARE} `));
+      continue;
+    }
+    const shown = await runs(0, [...back.slice(0, -1), "--plan"], how);
+    assert.match(shown.out, new RegExp(`restore.*mark.*${SPARE}`));
+    await runs(0, back, how);
+    assert.equal(switchedDump(cloud), before);
+    assert.match((await runs(0, back, how)).out, /did not switch a machine over/);
+  }
 });
 
 test("a lock that ends soon is waited for", async (t) => {
@@ -319,101 +295,4 @@ test("a death at any line until the next spare is begun is gone on from, or roll
     restored(undone.at.cloud);
     assert.equal(switchedDump(undone.at.cloud), undone.before, `died after ${died} lines`);
   }
-});
-
-const SERVED = new Set(["locked before it is marked", "given an instance once it is managed"]);
-const GONE = LOSSES.find(({ what }) => what === "given an instance") ?? assert.fail();
-
-test("what was accepted without a target takes the next spare as well, and GET says which", async (t) => {
-  // What each of them comes to is the command's test.
-  for (const loss of LOSSES.filter(({ what }) => SERVED.has(what))) {
-    const { cloud, put, until, get, state, said } = await servedSwitchover(t);
-    const [next, other] = [addSpare(cloud, 1), addSource(cloud, 1)];
-    loses(cloud, loss);
-    assert.equal((await put("n-1", {})).status, 202);
-    const shown = await until(SOURCE, "DONE", "ROLLED_BACK", "FAILED");
-    assert.deepEqual([shown.state, shown.target], ["DONE", next], `${loss.what}: ${said.join()}`);
-    assert.match(said.join("\n"), loss.why, loss.what);
-    assert.match((await get(next)).text, new RegExp(String(shown.id)), loss.what);
-    assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"], loss.what);
-    const { out } = await runs(0, ["status", "--run", join(state, String(shown.id))]);
-    assert.match(out, new RegExp(next), loss.what);
-    // Nobody of this service has the lost one.
-    restored(cloud);
-    cloud.use(() => null);
-    assert.equal((await put(other, { target_node: "s-1" })).status, 202, loss.what);
-    await until(other, "DONE");
-  }
-});
-
-test("what was accepted with a target keeps to it, and what finds no other spare is rolled back", async (t) => {
-  const named = await servedSwitchover(t);
-  const next = addSpare(named.cloud, 1);
-  const before = switchedDump(named.cloud);
-  loses(named.cloud, GONE);
-  assert.equal((await named.put("n-1", { target_node: "s-1" })).status, 202);
-  const back = await named.until(SOURCE, "ROLLED_BACK", "DONE");
-  assert.match(String(back.error), /N2I-E381 .*has instance/);
-  assert.deepEqual([back.target, writesTo(named.cloud, next), named.cloud.told], [SPARE, [], []]);
-  restored(named.cloud);
-  assert.equal(switchedDump(named.cloud), before);
-
-  const alone = await servedSwitchover(t);
-  loses(alone.cloud, GONE);
-  assert.equal((await alone.put("n-1", {})).status, 202);
-  const none = await alone.until(SOURCE, "ROLLED_BACK", "DONE");
-  assert.match(String(none.error), /N2I-E387 no suitable destination/);
-  restored(alone.cloud);
-  assert.deepEqual([switchedDump(alone.cloud), alone.cloud.told], [alone.before, []]);
-});
-
-test("of two that lose their spares at once one has the last spare, and the other is rolled back", async (t) => {
-  const { cloud, put, until, said } = await servedSwitchover(t);
-  const [other, second, last] = [addSource(cloud, 1), addSpare(cloud, 1), addSpare(cloud, 2)];
-  Object.assign(cloud.nodes.get(last) ?? {}, { maintenance: true });
-  const marked = new Set<string>();
-  cloud.use((call) => {
-    for (const spare of [SPARE, second]) {
-      if (call === `PATCH /v1/nodes/${spare}`) marked.add(spare);
-      if (call !== `GET /v1/nodes/${spare}` || !marked.has(spare)) continue;
-      const now =
-        marked.size < 2 ? { reservation: "c" } : { reservation: null, instance_uuid: OTHER };
-      Object.assign(cloud.nodes.get(spare) ?? {}, now);
-    }
-    if (marked.size === 2) Object.assign(cloud.nodes.get(last) ?? {}, { maintenance: false });
-    return null;
-  });
-  assert.equal((await put(SOURCE, {})).status, 202);
-  assert.equal((await put(other, {})).status, 202);
-  const ends = [];
-  for (const one of [SOURCE, other]) ends.push(await until(one, "DONE", "ROLLED_BACK"));
-  assert.deepEqual(ends.map((one) => one.state).toSorted(), ["DONE", "ROLLED_BACK"]);
-  assert.equal(ends.find((one) => one.state === "DONE")?.target, last);
-  // It is kept to one before either marks it.
-  assert.doesNotMatch(said.join("\n"), /is in switchover|was changed by somebody/);
-});
-
-test("a service that ends between two spares goes on with the next one once it is started again", async (t) => {
-  const { cloud, put, until, end, again } = await servedSwitchover(t);
-  const next = addSpare(cloud, 1);
-  const spare = cloud.nodes.get(SPARE) ?? {};
-  let [marks, ended]: [number, Promise<void> | null] = [0, null];
-  cloud.use((call) => {
-    if (call === MARKS) marks += 1;
-    if (marks === 1 && call === LOOKS) spare.instance_uuid = OTHER;
-    // Its mark is off again: the next is being looked for.
-    if (marks === 2 && call.includes("provision_state=manageable")) ended ??= end();
-    return null;
-  });
-  assert.equal((await put("n-1", {})).status, 202);
-  for (let tries = 0; ended === null && tries < 500; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.notEqual(ended, null);
-  await ended;
-  assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
-  cloud.use(() => null);
-  await again();
-  const shown = await until(SOURCE, "DONE", "ROLLED_BACK");
-  assert.deepEqual([shown.state, shown.target], ["DONE", next]);
-  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
 });

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runs } from "../hostile/cli.ts";
+import { LOOKS, LOSSES, loses, MARKS, OTHER, restored, writesTo } from "./switch-lost.ts";
+import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
+import { addSource, addSpare, servedSwitchover } from "./switch-served.ts";
+
+const SERVED = new Set(["locked before it is marked", "given an instance once it is managed"]);
+const GONE = LOSSES.find(({ what }) => what === "given an instance") ?? assert.fail();
+
+test("what was accepted without a target takes the next spare as well, and GET says which", async (t) => {
+  // What each of them comes to is the command's test.
+  for (const loss of LOSSES.filter(({ what }) => SERVED.has(what))) {
+    const { cloud, put, until, get, state, said } = await servedSwitchover(t);
+    const [next, other] = [addSpare(cloud, 1), addSource(cloud, 1)];
+    loses(cloud, loss);
+    assert.equal((await put("n-1", {})).status, 202);
+    const shown = await until(SOURCE, "DONE", "ROLLED_BACK", "FAILED");
+    assert.deepEqual([shown.state, shown.target], ["DONE", next], `${loss.what}: ${said.join()}`);
+    assert.match(said.join("\n"), loss.why, loss.what);
+    assert.match((await get(next)).text, new RegExp(String(shown.id)), loss.what);
+    assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"], loss.what);
+    const { out } = await runs(0, ["status", "--run", join(state, String(shown.id))]);
+    assert.match(out, new RegExp(next), loss.what);
+    // Nobody of this service has the lost one.
+    restored(cloud);
+    cloud.use(() => null);
+    assert.equal((await put(other, { target_node: "s-1" })).status, 202, loss.what);
+    await until(other, "DONE");
+  }
+});
+
+test("what was accepted with a target keeps to it, and what finds no other spare is rolled back", async (t) => {
+  const named = await servedSwitchover(t);
+  const next = addSpare(named.cloud, 1);
+  const before = switchedDump(named.cloud);
+  loses(named.cloud, GONE);
+  assert.equal((await named.put("n-1", { target_node: "s-1" })).status, 202);
+  const back = await named.until(SOURCE, "ROLLED_BACK", "DONE");
+  assert.match(String(back.error), /N2I-E381 .*has instance/);
+  assert.deepEqual([back.target, writesTo(named.cloud, next), named.cloud.told], [SPARE, [], []]);
+  restored(named.cloud);
+  assert.equal(switchedDump(named.cloud), before);
+
+  const alone = await servedSwitchover(t);
+  loses(alone.cloud, GONE);
+  assert.equal((await alone.put("n-1", {})).status, 202);
+  const none = await alone.until(SOURCE, "ROLLED_BACK", "DONE");
+  assert.match(String(none.error), /N2I-E387 no suitable destination/);
+  restored(alone.cloud);
+  assert.deepEqual([switchedDump(alone.cloud), alone.cloud.told], [alone.before, []]);
+});
+
+test("of two that lose their spares at once one has the last spare, and the other is rolled back", async (t) => {
+  const { cloud, put, until, said } = await servedSwitchover(t);
+  const [other, second, last] = [addSource(cloud, 1), addSpare(cloud, 1), addSpare(cloud, 2)];
+  Object.assign(cloud.nodes.get(last) ?? {}, { maintenance: true });
+  const marked = new Set<string>();
+  cloud.use((call) => {
+    for (const spare of [SPARE, second]) {
+      if (call === `PATCH /v1/nodes/${spare}`) marked.add(spare);
+      if (call !== `GET /v1/nodes/${spare}` || !marked.has(spare)) continue;
+      const now =
+        marked.size < 2 ? { reservation: "c" } : { reservation: null, instance_uuid: OTHER };
+      Object.assign(cloud.nodes.get(spare) ?? {}, now);
+    }
+    if (marked.size === 2) Object.assign(cloud.nodes.get(last) ?? {}, { maintenance: false });
+    return null;
+  });
+  assert.equal((await put(SOURCE, {})).status, 202);
+  assert.equal((await put(other, {})).status, 202);
+  const ends = [];
+  for (const one of [SOURCE, other]) ends.push(await until(one, "DONE", "ROLLED_BACK"));
+  assert.deepEqual(ends.map((one) => one.state).toSorted(), ["DONE", "ROLLED_BACK"]);
+  assert.equal(ends.find((one) => one.state === "DONE")?.target, last);
+  // It is kept to one before either marks it.
+  assert.doesNotMatch(said.join("\n"), /is in switchover|was changed by somebody/);
+});
+
+test("a service that ends between two spares goes on with the next one once it is started again", async (t) => {
+  const { cloud, put, until, end, again } = await servedSwitchover(t);
+  const next = addSpare(cloud, 1);
+  const spare = cloud.nodes.get(SPARE) ?? {};
+  let [marks, ended]: [number, Promise<void> | null] = [0, null];
+  cloud.use((call) => {
+    if (call === MARKS) marks += 1;
+    if (marks === 1 && call === LOOKS) spare.instance_uuid = OTHER;
+    // Its mark is off again: the next is being looked for.
+    if (marks === 2 && call.includes("provision_state=manageable")) ended ??= end();
+    return null;
+  });
+  assert.equal((await put("n-1", {})).status, 202);
+  for (let tries = 0; ended === null && tries < 500; tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.notEqual(ended, null);
+  await ended;
+  assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
+  cloud.use(() => null);
+  await again();
+  const shown = await until(SOURCE, "DONE", "ROLLED_BACK");
+  assert.deepEqual([shown.state, shown.target], ["DONE", next]);
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+});

@@ -6,10 +6,11 @@ import { checkSwitches } from "../edge/ironic-rest/whole.ts";
 import { openHttp } from "../edge/openstack/http.ts";
 import { serviceUrl } from "../edge/openstack/session.ts";
 import { openTokens } from "../edge/openstack/tokens.ts";
+import { orNull } from "../model/error.ts";
 import { ironicFault } from "../model/served.ts";
 import type { Switchover } from "../model/switching.ts";
 import { closing, type Keep } from "./databases.ts";
-import { loadIdentical } from "./documents.ts";
+import { keptIdentical, loadIdentical } from "./documents.ts";
 import { openManagePlace } from "./manage-place.ts";
 import { openPolicy, type PolicyInForce } from "./policy-file.ts";
 import { ranges } from "./proxy-ironic.ts";
@@ -19,7 +20,7 @@ import { openSwitchings, type SwitchingsAt } from "./switchings.ts";
 import { checkWords, type SwitchWords } from "./switchover.ts";
 import { openSwitchNova } from "./switchover-nova.ts";
 import type { SwitchPlace } from "./switchover-perform.ts";
-import { decide, sameInstance } from "./switchover-plan.ts";
+import { decide, sameInstance, wordsOf } from "./switchover-plan.ts";
 import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
 
 /** What of a switchover is the same for all that are asked for here. */
@@ -132,19 +133,29 @@ async function listening(
   }
 }
 
+/** What is refused of a target that is no spare any more: another is looked for where nobody named it. */
+const NO_SPARE = ["N2I-E380", "N2I-E381", "N2I-E384", "N2I-E386"] as const;
+
+const shown = (): Promise<void> => Promise.resolve();
+
 function workOf(
   asked: ServeSwitchAsked,
   { say, pause = PAUSE_MS }: ServeSwitchTold,
-  { place, doc, state, stopping }: Pick<SwitchParts, "place" | "doc" | "state" | "stopping">,
+  { place, state, stopping }: Pick<SwitchParts, "place" | "state" | "stopping">,
 ): SwitchingsAt {
   return {
     ...{ state, place, words: asked, say, stopping, pause },
     /** By the process's own login: whoever asked is gone. */
-    async again({ source, target, instance, id, picked }, taken): Promise<Switchover> {
-      const destination = picked ? {} : { destination: target };
-      const now = { ...asked, source, ...destination, nova: place.nova, taken };
-      const { plan } = await decide(place.service, doc, now, () => Promise.resolve(), Date.now());
-      return { ...sameInstance(plan, instance, "accepted"), id };
+    async again({ plan: before, target, id }, taken): Promise<Switchover> {
+      const { picked } = before;
+      const doc = await keptIdentical(before.identical);
+      const own = { ...asked, ...wordsOf(before), nova: place.nova, taken };
+      const decided = async (more: { readonly destination?: string } = {}) =>
+        (await decide(place.service, doc, { ...own, ...more }, shown, Date.now())).plan;
+      const first = decided({ destination: target });
+      const plan = await (picked ? orNull(first, ...NO_SPARE) : first);
+      const now = plan ?? (await decided());
+      return { ...sameInstance(now, before.instance_uuid, "accepted"), id, picked };
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Switchover } from "../model/switching.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
-import { checkSwitchPlace, switchedIn } from "./switchover-run.ts";
+import { checkSwitchPlace, lostIn, switchedIn } from "./switchover-run.ts";
 import {
   type Accepted,
   acceptedIn,
@@ -24,7 +24,8 @@ export interface SwitchingsAt {
   /** How each is done. */
   readonly words: Omit<ActWords, "run" | "sourceConfirmedOff">;
   /**
-   * Decides once more what was accepted and is not begun: much may have happened since.
+   * Decides once more what was accepted and is not begun: much may have happened since. The target that it has by then
+   * is kept where it is a spare still.
    *
    * @param taken uuids of nodes that others have, and of spares that it lost
    */
@@ -159,7 +160,8 @@ async function once(
     await inRun(path, "node switchover", { create: false }, async (run) => {
       const { entries } = await readJournal(run);
       checkSwitchPlace(entries, place.service.identity.address);
-      const first = switchedIn(entries)?.plan ?? plan ?? (await anew(at, accepted));
+      const lost = new Set(lostIn(entries).map(({ destination }) => destination));
+      const first = switchedIn(entries)?.plan ?? plan ?? (await anew(at, accepted, lost));
       if (first.server !== null && place.nova === null)
         throw new MigrationError("N2I-E100", "this run changes Nova's rows: it wants --nova-db");
       const act = { ...words, run: path, sourceConfirmedOff: false };
@@ -168,7 +170,7 @@ async function once(
         run,
         (session) => {
           const stops = { ...session, stopping };
-          const again = (lost: ReadonlySet<string>) => anew(at, accepted, lost);
+          const again = (all: ReadonlySet<string>) => anew(at, accepted, all);
           const acting = { run, place: own, session: stops, sink: told, again };
           return perform(act, first, acting);
         },
@@ -189,7 +191,7 @@ const TRIES = 20;
 async function anew(
   { again, taken }: Working,
   accepted: Accepted,
-  lost: ReadonlySet<string> = new Set(),
+  lost: ReadonlySet<string>,
 ): Promise<Switchover> {
   const own = [accepted.source, accepted.target];
   for (let tries = 1; ; tries += 1) {

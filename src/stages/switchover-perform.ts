@@ -16,7 +16,7 @@ import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { recordLost, unmarkLost } from "./switchover-lost.ts";
 import type { OpenNova } from "./switchover-nova.ts";
-import { isPastReturn, named, switchedIn, wasSourceTold } from "./switchover-run.ts";
+import { isPastReturn, lostIn, named, switchedIn, wasSourceTold } from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
 import {
   type Halted,
@@ -88,7 +88,8 @@ async function performed(words: ActWords, first: Switchover, acting: Acting): Pr
   const isOver =
     switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
   let plan = first;
-  const lost = new Set<string>();
+  const earlier = lostIn(session.journal.entries()).map(({ destination }) => destination);
+  const lost = new Set(earlier);
   for (let tries = 1; ; tries += 1) {
     const at = switchAt(place.service, plan, session.journal.entries, {
       times: millisecondsOf({

@@ -79,7 +79,8 @@ export function switchedIn(entries: readonly Entry[]): Switched | null {
 // Its keys are those of the table.
 const STEP_NAMES = Object.keys(SWITCH_STATES) as readonly SwitchStepName[];
 
-function planIn(line: JsonObject): Switchover {
+/** @throws MigrationError N2I-E112 */
+export function planIn(line: JsonObject): Switchover {
   const { text, texts } = fields(line, "journal, switchover");
   const orNone = (name: string): string | null => (line[name] === null ? null : text(name));
   return {

@@ -9,7 +9,7 @@ import type { Entry } from "../model/journal.ts";
 import { type Json, type JsonObject, objectOf } from "../model/json.ts";
 import { SWITCH_STATES, type Switchover } from "../model/switching.ts";
 import { isUuid } from "../model/uuid.ts";
-import { stateOf, switchedIn } from "./switchover-run.ts";
+import { lostIn, planIn, stateOf, switchedIn } from "./switchover-run.ts";
 
 /** What was accepted over HTTP, and for whom. */
 const NOTE = "switchover.json";
@@ -21,13 +21,12 @@ const OUTCOME = "outcome.json";
 export interface Accepted {
   readonly run: RunFolder;
   readonly id: string;
-  /** Uuids of nodes, and of the instance. */
+  /** As it was decided last, by the words it was accepted with. */
+  plan: Switchover;
+  /** Uuids of nodes. */
   readonly source: string;
   /** Another than at first where that spare was lost. */
   target: string;
-  readonly instance: string;
-  /** Nobody named the target. */
-  readonly picked: boolean;
   /** Of the source, which may be the target's by now. */
   readonly name: string | null;
   /** ISO 8601, UTC. */
@@ -58,13 +57,13 @@ export async function writeAccepted(
   await writeNote(run, NOTE, {
     ...{ format: FORMAT, created_at, asked_by: { ...asked_by }, ...decidedIn(plan) },
   });
-  const { id, source, destination: target, instance_uuid: instance, source_name: name } = plan;
-  return { run, id, source, target, instance, name, picked: plan.picked, created_at };
+  const { id, source, destination: target, source_name: name } = plan;
+  return { run, id, plan, source, target, name, created_at };
 }
 
 /** Writes down that it goes on with another spare, before that is marked. @throws MigrationError N2I-E120 */
 export async function writeAnew(accepted: Accepted, plan: Switchover): Promise<void> {
-  accepted.target = plan.destination;
+  Object.assign(accepted, { plan, target: plan.destination });
   const note = objectOf(await readNote(accepted.run, NOTE));
   await writeNote(accepted.run, NOTE, { ...note, ...decidedIn(plan) });
 }
@@ -92,18 +91,16 @@ export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
     // Its process died before it was written, and so before it was answered.
     if (Object.keys(note).length === 0 && entries.length === 0) continue;
     const decided = objectOf(note.decided);
-    const { id, source, destination, instance_uuid, source_name } = decided;
-    if (note.format !== FORMAT || note.sha256 !== digestOf(decided) || id !== name)
+    if (note.format !== FORMAT || note.sha256 !== digestOf(decided) || decided.id !== name)
       throw new MigrationError("N2I-E113", `${join(run.path, NOTE)} is not as it was written`, {
         fix: `Look at the run's journal, end it with node switchover or rollback, and move ${run.path} away.`,
       });
     const created_at = String(note.created_at);
-    const own = typeof source_name === "string" ? source_name : null;
+    const plan = planIn(decided);
     found.push({
-      ...{ run, id: name, source: String(source), instance: String(instance_uuid), name: own },
+      ...{ run, id: name, plan, source: plan.source, name: plan.source_name, created_at },
       // A command that went on with it may have taken another spare.
-      target: switchedIn(entries)?.plan.destination ?? String(destination),
-      ...{ picked: decided.picked === true, created_at },
+      target: switchedIn(entries)?.plan.destination ?? plan.destination,
     });
   }
   return found.toSorted((one, other) => (one.created_at < other.created_at ? -1 : 1));
@@ -137,7 +134,10 @@ export async function isOpen(accepted: Accepted): Promise<boolean> {
   if ((await outcomeOf(accepted)) !== null) return false;
   const { entries } = await readJournal(accepted.run);
   const switched = switchedIn(entries);
-  return switched === null ? !wasBegun(entries, accepted) : !isDone(stateOf(switched));
+  if (switched !== null) return !isDone(stateOf(switched));
+  // What lost its spare has not found the next one yet.
+  const isLost = lostIn(entries).some(({ destination }) => destination === accepted.target);
+  return isLost || !wasBegun(entries, accepted);
 }
 
 function isDone({ state, at }: ReturnType<typeof stateOf>): boolean {
@@ -153,6 +153,9 @@ function wasBegun(entries: readonly Entry[], { target }: Accepted): boolean {
       entry.observed?.destination === target,
   );
 }
+
+const TAKEN_BACK =
+  "N2I-E389 it was taken back by rollback, or by a service that ended before it wrote down why";
 
 /**
  * A switchover as its files have it, whoever worked on it last.
@@ -175,8 +178,9 @@ export async function shownOf(
   const switched = switchedIn(entries);
   if (switched === null) {
     // Until it is closed, what was taken back may begin anew.
-    const back = wasBegun(entries, accepted) && working === undefined ? "ROLLED_BACK" : null;
-    return { ...common, state: back ?? outcome?.state ?? "CHECKED", step: null, error };
+    if (wasBegun(entries, accepted) && working === undefined)
+      return { ...common, state: "ROLLED_BACK", step: null, error: error ?? TAKEN_BACK };
+    return { ...common, state: outcome?.state ?? "CHECKED", step: null, error };
   }
   const reached = stateOf(switched);
   if (isDone(reached))

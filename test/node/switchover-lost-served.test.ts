@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isUuid } from "../../src/model/uuid.ts";
 import { runs } from "../hostile/cli.ts";
 import { LOOKS, LOSSES, loses, MARKS, OTHER, restored, writesTo } from "./switch-lost.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
@@ -101,4 +104,98 @@ test("a service that ends between two spares goes on with the next one once it i
   const shown = await until(SOURCE, "DONE", "ROLLED_BACK");
   assert.deepEqual([shown.state, shown.target], ["DONE", next]);
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+});
+
+/** A service whose process ends after its first spare was lost, and before it found the next one. */
+async function betweenSpares(t: TestContext) {
+  const at = await servedSwitchover(t);
+  const { cloud, put, end } = at;
+  const next = addSpare(cloud, 1);
+  const spare = cloud.nodes.get(SPARE) ?? {};
+  let [marks, ended]: [number, Promise<void> | null] = [0, null];
+  cloud.use((call) => {
+    if (call === MARKS) marks += 1;
+    if (marks === 1 && call === LOOKS) spare.instance_uuid = OTHER;
+    if (marks < 2 || !call.includes("provision_state=")) return null;
+    ended ??= end();
+    return { done: false, says: null };
+  });
+  assert.equal((await put("n-1", {})).status, 202);
+  for (let tries = 0; ended === null && tries < 500; tries += 1) await sleep(10);
+  await ended;
+  cloud.use(() => null);
+  const [id = ""] = readdirSync(at.state).filter(isUuid);
+  const note = JSON.parse(readFileSync(join(at.state, id, "switchover.json"), "utf8")) as {
+    readonly decided: { readonly destination: string };
+  };
+  assert.equal(note.decided.destination, SPARE, "none other is written down");
+  return { ...at, next, path: join(at.state, id) };
+}
+
+test("what was accepted is not lost where its process dies between two spares", async (t) => {
+  const { cloud, until, again, next } = await betweenSpares(t);
+  // It was lost: that it is free again is no reason to try it once more.
+  restored(cloud);
+  Object.assign(cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });
+  await again();
+  const shown = await until(SOURCE, "DONE", "ROLLED_BACK", "FAILED");
+  assert.deepEqual([shown.state, shown.target, shown.error], ["DONE", next, null]);
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+});
+
+test("one that somebody took back meanwhile stays so, and GET says why", async (t) => {
+  const { cloud, until, again, path } = await betweenSpares(t);
+  await runs(0, ["rollback", "--run", path, ...cloud.words, "--all", "--yes"], cloud.how);
+  cloud.calls.length = 0;
+  await again();
+  const shown = await until(SOURCE, "DONE", "ROLLED_BACK", "FAILED");
+  assert.equal(shown.state, "ROLLED_BACK");
+  assert.match(String(shown.error), /N2I-E389 it was taken back by rollback, or by a service/);
+  assert.ok(cloud.calls.every((call) => call.startsWith("GET") || call.startsWith("POST /v3")));
+});
+
+/** A service whose process ends right behind its answer. */
+async function unbegun(t: TestContext, more: { keepSource?: boolean } = {}) {
+  const at = await servedSwitchover(t, more);
+  at.cloud.use((call) => (call.startsWith("PATCH") ? { done: false, says: null } : null));
+  assert.equal((await at.put("n-1", {})).status, 202);
+  await at.end();
+  const [id = ""] = readdirSync(at.state).filter(isUuid);
+  rmSync(join(at.state, id, "journal.jsonl"));
+  at.cloud.use(() => null);
+  // One that would be chosen before it.
+  const sooner = addSpare(at.cloud, 1);
+  const ready = { name: "a-1", provision_state: "manageable", power_state: "power off" };
+  Object.assign(at.cloud.nodes.get(sooner) ?? {}, ready);
+  return { ...at, sooner };
+}
+
+test("a service that is started again keeps the target that it accepted, and takes another where that is no spare", async (t) => {
+  for (const [change, taken] of [
+    [{}, SPARE],
+    [{ maintenance: true }, null],
+    [{ reservation: "h" }, null],
+    [{ resource_class: "x" }, null],
+    [null, null],
+  ] as const) {
+    const { cloud, again, until, sooner } = await unbegun(t);
+    if (change === null) cloud.nodes.delete(SPARE);
+    else Object.assign(cloud.nodes.get(SPARE) ?? {}, change);
+    await again();
+    const shown = await until(SOURCE, "DONE", "ROLLED_BACK", "FAILED");
+    assert.deepEqual(
+      [shown.state, shown.target],
+      ["DONE", taken ?? sooner],
+      JSON.stringify(change),
+    );
+  }
+});
+
+test("it goes on by the words that it accepted with", async (t) => {
+  const more = { keepSource: true };
+  const { cloud, again, until } = await unbegun(t, more);
+  more.keepSource = false;
+  await again();
+  await until(SOURCE, "DONE");
+  assert.equal(cloud.nodes.get(SOURCE)?.provision_state, "active", "it is not torn down");
 });

@@ -168,7 +168,9 @@ async function reserved(
       if (switchings.reserve(plan)) return plan;
     } catch (error) {
       if (error instanceof MigrationError && error.code === "N2I-E306") return null;
-      throw error;
+      // What began meanwhile changes what is seen: whose nodes they are is told first.
+      const isOlder = [...switchings.taken()].some((node) => !now.taken.has(node));
+      if (!isOlder || tries === TRIES) throw error;
     }
     if (tries === TRIES)
       throw new MigrationError("N2I-E381", "other switchovers take each spare that is found");

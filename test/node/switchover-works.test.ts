@@ -22,6 +22,20 @@ test("of two PUTs at once for one source one is 202 and the other 409", async (t
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
 });
 
+test("the second of two for one source is 409 too where its search for a spare ends after the first began", async (t) => {
+  const { put, until, cloud } = await servedSwitchover(t);
+  let listed = 0;
+  cloud.use((call) => {
+    if (call.includes("provision_state=enroll")) listed += 1;
+    // The only spare is marked by then, and the source is not off yet.
+    if (call.includes("provision_state=enroll") && listed === 2) return { done: true, before: 150 };
+    return call === `PUT /v1/nodes/${SOURCE}/states/power` ? { done: true, before: 400 } : null;
+  });
+  const both = await Promise.all([put("n-1", {}), put(SOURCE, {})]);
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), [202, 409]);
+  await until(SOURCE, "DONE");
+});
+
 test("B-15: of ten sources that want one spare one is 202, and the others change nothing", async (t) => {
   const { put, until, cloud } = await servedSwitchover(t);
   const sources = [SOURCE, ...Array.from({ length: 9 }, (_, at) => addSource(cloud, at + 1))];

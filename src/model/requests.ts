@@ -45,6 +45,11 @@ export function taskStateText(state: string, host: string): string {
   return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`;
 }
 
+/** The same of an instance that is built, and whose task_state says nothing of it. */
+export function buildingText(host: string): string {
+  return `vm_state is building, and its build may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`;
+}
+
 /** What is left to do at the message broker, for people. */
 export function queueText(host: string): string {
   return `Before nova-compute of ${host} is started again, on the message broker: rabbitmqctl purge_queue compute.${host}`;

@@ -115,6 +115,8 @@ function ownedBy({ node, owned }: LegacyFound, from: string, left: boolean): Own
       ...one,
       host: begun ? from : one.host,
       task_state: guarded(one.task_state) ? null : one.task_state,
+      // Who began it looked at that, and a deploy is judged by the machine's own state.
+      vm_state: one.vm_state === "building" ? null : one.vm_state,
     })),
   };
 }

@@ -17,7 +17,7 @@ import type {
 } from "../../model/host-move.ts";
 import type { NovaIdentity, NovaStep } from "../../model/nova-plan.ts";
 import { hasApiAggregates, refusesNewHosts } from "../../model/nova-release.ts";
-import { requestText, taskStateText } from "../../model/requests.ts";
+import { buildingText, requestText, taskStateText } from "../../model/requests.ts";
 import { same } from "./keeps.ts";
 import { isUp } from "./running.ts";
 import { moveComputes } from "./steps.ts";
@@ -295,9 +295,12 @@ function judgeMachine(
 }
 
 function busy(instance: Tenant | undefined, from: string): readonly Finding[] {
-  if (instance === undefined || instance.task_state === null) return [];
-  const { uuid, task_state } = instance;
-  return [finding("N2I-D260", `instance ${uuid}`, taskStateText(task_state, from))];
+  if (instance === undefined) return [];
+  const { uuid, task_state, vm_state } = instance;
+  const at = `instance ${uuid}`;
+  if (task_state !== null) return [finding("N2I-D260", at, taskStateText(task_state, from))];
+  // nova-compute empties task_state when it begins a build. @source nova compute/manager.py _start_building
+  return findingIf(vm_state === "building", "N2I-D260", at, buildingText(from));
 }
 
 function judgeIronic(

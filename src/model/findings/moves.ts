@@ -44,7 +44,7 @@ export const MOVES = {
   ),
   "N2I-D260": acceptable(
     "Nova is working on the instance",
-    "instances.task_state is set: what was asked for is under way, or lies in the queue of a dead host. Wait until it ends. Of a dead host it never does: empty its queue, then accept this, and takeover clears task_state with the move.",
+    "instances.task_state is set, or vm_state is building: what was asked for is under way, or lies in the queue of a dead host. Wait until it ends. Of a dead host it never does: empty its queue, then accept this, and takeover clears task_state with the move. An instance in building stays so: delete it.",
   ),
   "N2I-D261": blocking(
     "more than one instance on the machine",

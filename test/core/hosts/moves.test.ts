@@ -151,6 +151,12 @@ const REFUSED: readonly (readonly [string, RegExp, Given])[] = [
     /task_state rebooting/,
     { machine: { instances: [tenant({ task_state: "rebooting" })] }, accepts: ["N2I-D260"] },
   ],
+  // As it is once a nova-compute began to build it.
+  [
+    "N2I-D260",
+    /vm_state is building/,
+    { machine: { instances: [tenant({ vm_state: "building" })] } },
+  ],
   [
     "N2I-D261",
     /^Found an ironic host with more than one instance! Please delete all Nova instances that do not match the instance uuid recorded on the Ironic node\.$/,

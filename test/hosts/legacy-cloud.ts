@@ -37,6 +37,7 @@ export interface LegacyCloud {
   readonly folder: string;
   readonly bm: Knex;
   readonly nova: Knex;
+  readonly made: { readonly bm: TestDatabase; readonly nova: TestDatabase };
   /** `--nova-bm-db`, `--nova-db`. */
   readonly places: readonly string[];
   /** Runs `host` or another command on the cloud's own run. */
@@ -114,7 +115,7 @@ export async function legacyCloud(
   const own = ["--run", join(folder, "runs", "h1")];
   let reported = performance.now();
   return {
-    ...{ folder, bm: bm.db, nova: nova.db, places },
+    ...{ folder, bm: bm.db, nova: nova.db, made: { bm, nova }, places },
     async host(...said) {
       // It takes minutes on a busy machine: living hosts report meanwhile.
       if (performance.now() - reported > (AHEAD / 3) * 1000) {

@@ -7,12 +7,13 @@ import type { Engine } from "../../src/model/database.ts";
 import { run } from "../hostile/cli.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { type HostCloud, hostCloud } from "./cloud.ts";
+import { legacyCloud } from "./legacy-cloud.ts";
 
 const PLAN = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "0.1"];
 
 /** A file with the address of a user who has these rights on every table but one. */
 async function without(
-  { folder }: HostCloud,
+  { folder }: Pick<HostCloud, "folder">,
   { db, engine, name, server }: TestDatabase,
   rights: string,
   hidden: string,
@@ -87,6 +88,25 @@ for (const engine of ["mysql", "postgresql"] as const)
         new RegExp(`N2I-E206 .*: GRANT SELECT ON \\S*${table} TO \\S+\\n`, "s"),
       );
     });
+
+test("on mysql, no machine of nova-baremetal is planned while nova-network's tables may not be read", async (t) => {
+  const cloud = await legacyCloud(t, { engine: "mysql", machines: 1 });
+  if (cloud === null) return;
+  const { nova, made, places, folder } = cloud;
+  await nova.schema.createTable("networks", (table) => {
+    table.increments("id");
+    table.dateTime("created_at");
+    table.string("host");
+    table.integer("deleted");
+  });
+  await nova("networks").insert({ host: "A", deleted: 0 });
+  const hidden = await without(cloud, made.nova, "SELECT, UPDATE", "networks");
+  const at = ["--run", join(folder, "runs", "h1"), ...places.slice(0, 2), "--nova-db", hidden];
+  const words = ["--from", "A", "--to", "B", "--service-down-time", "0.1"];
+  const ran = await run(["host", "plan", ...words, ...at]);
+  assert.equal(ran.status, 12, ran.out + ran.err);
+  assert.match(ran.err, /N2I-E206 .*may not SELECT networks/);
+});
 
 test("what --nova-api-db names is looked at before it is believed", async (t) => {
   const cloud = await hostCloud(t);

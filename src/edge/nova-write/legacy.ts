@@ -191,6 +191,9 @@ export async function legacyImageIds(
   );
 }
 
+/** Tables of nova-network that name hosts. */
+export const NETWORKS = ["networks", "fixed_ips", "floating_ips"] as const;
+
 /** Of these hosts those that nova-network names: addresses of instances hang on them. @source systems.md A2 H10 */
 export async function networkHosts(
   database: Database,
@@ -198,7 +201,7 @@ export async function networkHosts(
 ): Promise<readonly string[]> {
   const tables = await tableNames(database);
   const found = new Set<string>();
-  for (const table of ["networks", "fixed_ips", "floating_ips"]) {
+  for (const table of NETWORKS) {
     if (!tables.has(table)) continue;
     if (!(await columnNames(database, table)).includes("host")) continue;
     const from = `${table} WHERE deleted = 0 AND host IN (...) GROUP BY host`;

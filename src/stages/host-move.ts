@@ -59,10 +59,12 @@ export async function checkMove(run: RunFolder, plan: MovePlan): Promise<void> {
 /**
  * @throws MigrationError N2I-E317 with what stands against its machines, N2I-E306 for a plan without one
  */
-export async function checkMovable({ manifest: { counts, from }, lines }: MovePlan): Promise<void> {
+export async function checkMovable({ manifest, lines }: MovePlan): Promise<void> {
+  const { counts, from, nova_bm } = manifest;
   const { machines, verdicts } = counts;
   const hosts = from.map(({ host }) => host).join(", ");
-  if (machines === 0) throw new MigrationError("N2I-E306", `${hosts} has no machine of Ironic`);
+  const whose = nova_bm === undefined ? "Ironic" : "nova-baremetal";
+  if (machines === 0) throw new MigrationError("N2I-E306", `${hosts} has no machine of ${whose}`);
   if (verdicts.blocked < machines) return;
   const texts = new Set<string>();
   for await (const batch of lines())

@@ -1,7 +1,9 @@
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { readLeases } from "../edge/leases/leases.ts";
+import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
+import type { Entry } from "../model/journal.ts";
 import { closing } from "./databases.ts";
 import { rememberGiven } from "./given-file.ts";
 import { downTime } from "./host-down.ts";
@@ -13,6 +15,7 @@ import { hostsIn, type PlannedMoves } from "./host-plan.ts";
 import { checkUnread, openBrokerOf, purgeQueue, queueOf, tellQueue } from "./host-queue.ts";
 import { askDown, checkWatched, checkWords, settle, type TakeoverWords } from "./host-takeover.ts";
 import { watchHost } from "./host-watch.ts";
+import { stillMoved } from "./legacy-back.ts";
 import { fenceByHand } from "./legacy-fence.ts";
 import { legacyMoved, performLegacy } from "./legacy-move.ts";
 import { checkAny, withLegacy } from "./legacy-moves.ts";
@@ -63,14 +66,23 @@ export function takeOverLegacy(
       const watched = await watchHost(place, from, down, sink);
       await settle(place, words, sink);
       await checkWindow(run, "host takeover");
-      const before = words.plan ? 0 : await goOn(run, place, words, { to, down, sink });
+      const before = words.plan ? NOTHING : await goOn(run, place, words, { to, down, sink });
       const made = await makeLegacy(run, place, MODE, words, sink);
       checkWatched(made.manifest, watched);
       await show(made);
       if (words.plan) return null;
       const plan = await openMovePlan(made.path);
-      // What went on was all there was.
-      if (before > 0 && plan.manifest.counts.machines === 0) return wentOn(plan, before);
+      const { entries } = await readJournal(run);
+      const half = await halfWay(plan, entries, before.whys);
+      const ending = { run, place, plan, words, broker, sink };
+      const taken = stillMoved(entries).filter(({ move }) => move.from === from).length;
+      if (plan.manifest.counts.machines === 0 && taken > 0) {
+        if (!before.asked) await askDown(words, { machines: 0, to }, place, sink);
+        await endQueue(ending, half.length);
+        const found = taken - before.moved - half.length;
+        const all = { made: before.moved, found, left: half, locked: 0, stopped: false };
+        return legacyMoved(plan, 0, all);
+      }
       await checkMovable(plan);
       await rememberGiven(run, "host", given, true);
       await askDown(words, { machines: plan.manifest.counts.verdicts.move, to }, place, sink);
@@ -90,19 +102,64 @@ export function takeOverLegacy(
         came: (move) => ports.of([move]),
       });
       checkAny(moved);
-      const blocked = plan.manifest.counts.verdicts.blocked;
-      if (broker !== null && words.purgeQueue && !moved.stopped) {
-        // Requests to machines that stay may be among them.
-        if (moved.left.length + blocked > 0)
-          sink.result(`${queueOf(from)} was not emptied: machines stayed.`);
-        else
-          await withLegacy(run, place, [plan], acting, ({ session }) =>
-            purgeQueue(broker, from, session, sink),
-          );
-      }
-      return legacyMoved(plan, fenced, { ...moved, made: moved.made + before });
+      const left = [...half, ...moved.left];
+      if (!moved.stopped)
+        await endQueue(ending, left.length + plan.manifest.counts.verdicts.blocked);
+      return legacyMoved(plan, fenced, { ...moved, left, made: moved.made + before.moved });
     }),
   );
+}
+
+interface Ending {
+  readonly run: RunFolder;
+  readonly place: LegacyPlace;
+  readonly plan: MovePlan;
+  readonly words: LegacyTakeoverWords;
+  readonly broker: Awaited<ReturnType<typeof openBrokerOf>>;
+  readonly sink: Sink;
+}
+
+/**
+ * Empties the dead host's queue where that was asked for, also where this run died over it.
+ *
+ * @param stayed machines: requests to them may be among what waits
+ */
+async function endQueue(
+  { run, place, plan, words: { from, purgeQueue: purges }, broker, sink }: Ending,
+  stayed: number,
+): Promise<void> {
+  if (broker === null || !purges) return;
+  if (stayed > 0) return sink.result(`${queueOf(from)} was not emptied: machines stayed.`);
+  await withLegacy(run, place, [plan], { hosts: [from] }, ({ session }) =>
+    purgeQueue(broker, from, session, sink),
+  );
+}
+
+/** What became of machines that a run had begun. */
+interface WentOn {
+  /** Whether somebody said that the host is down. */
+  readonly asked: boolean;
+  /** Machines that came. */
+  readonly moved: number;
+  /** Why others did not, as they are left. */
+  readonly whys: readonly Left[];
+}
+
+const NOTHING: WentOn = { asked: false, moved: 0, whys: [] };
+
+/** Machines that this run claimed and could not bring to their end: they are no more in a plan of their old host. */
+async function halfWay(
+  { lines }: MovePlan,
+  entries: readonly Entry[],
+  whys: readonly Left[],
+): Promise<readonly Left[]> {
+  const planned = new Set<string>();
+  for await (const batch of lines()) for (const { uuid } of batch) planned.add(uuid);
+  return openIn(entries).flatMap(({ id: uuid }) => {
+    const id = `machine:${uuid}`;
+    const { why } = whys.find((one) => one.id === id) ?? { why: "it is half way" };
+    return planned.has(uuid) ? [] : [{ id, why }];
+  });
 }
 
 interface GoingOn {
@@ -114,7 +171,6 @@ interface GoingOn {
 /**
  * Ends what this run left half way. What it did not claim is planned anew.
  *
- * @returns how many machines came
  * @throws MigrationError N2I-E100 where it was begun to another host: its boot files are made there
  */
 async function goOn(
@@ -122,9 +178,9 @@ async function goOn(
   place: LegacyPlace,
   words: LegacyTakeoverWords,
   { to, down, sink }: GoingOn,
-): Promise<number> {
+): Promise<WentOn> {
   const open = openIn((await readJournal(run)).entries);
-  if (open.length === 0) return 0;
+  if (open.length === 0) return NOTHING;
   const others = open.find(({ move }) => move.to !== to || move.from !== words.from);
   if (others !== undefined)
     throw new MigrationError(
@@ -137,12 +193,7 @@ async function goOn(
   await askDown(words, { machines: open.length, to }, place, sink);
   const asked = { from: words.from, to, nodes: [], down };
   const { moved, left, stopped } = await takeMachines(run, place, asked, sink);
-  const whys = left.map(({ id, why }) => `${id}: ${why}`);
   if (stopped) throw new MigrationError("N2I-E301", "stopped while it went on");
-  for (const why of whys) sink.say(`${why}.`);
-  return moved;
-}
-
-function wentOn(plan: MovePlan, made: number): HostMoved {
-  return legacyMoved(plan, 0, { made, found: 0, left: [], locked: 0, stopped: false });
+  for (const { id, why } of left) sink.say(`${id}: ${why}.`);
+  return { asked: true, moved, whys: left };
 }

@@ -154,6 +154,10 @@ test("the queue of a dead host is shown, and emptied by word once every machine 
   assert.equal(await cloud.dump(), before);
   broker.queues.set("compute.A", { messages: 2, consumers: 0 });
   // Without its boot files one machine stays, and requests to it may be among what waits.
+  const [, , ...plans] = words(cloud);
+  const other = ["--run", join(folder, "runs", "h2")];
+  const planned = await host("host", "plan", ...plans, ...rabbit, ...other);
+  assert.match(planned.err, /compute\.A: 2 messages wait\./);
   const part = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
   assert.match(part.out, /compute\.A: 2 messages wait\.[\s\S]*was not emptied: machines stayed/);
   assert.equal(broker.queues.get("compute.A")?.messages, 2);
@@ -163,6 +167,59 @@ test("the queue of a dead host is shown, and emptied by word once every machine 
   assert.equal(taken.status, 0, taken.out + taken.err);
   assert.match(taken.out, /compute\.A was emptied: 2 messages were there/);
   assert.equal((await verify()).status, 0);
+});
+
+for (const [point, said] of [
+  ["legacy.released:2", "1 machines moved, 1 so already"],
+  ["end.after:3", "0 machines moved, 2 so already"],
+] as const)
+  test(`the queue of a takeover that is killed at ${point} is emptied by the same words`, async (t) => {
+    const cloud = await dead(t);
+    assert.ok(cloud);
+    const { folder, places } = cloud;
+    const broker = await fakeBroker(t);
+    const url = join(folder, "rabbit.url");
+    writeFileSync(url, broker.url, { mode: 0o600 });
+    const rabbit = ["--rabbit-url", `file:${url}`, "--purge-queue"];
+    broker.queues.set("compute.A", { messages: 2, consumers: 0 });
+    const own = ["--run", join(folder, "runs", "h1"), ...places];
+    const takes = [...words(cloud, 1), ...DOWN, ...rabbit, ...own];
+    const env = { NOVA2IRONIC_FAILPOINT: `${point}:kill` };
+    const killed = await start(takes, { env }).ended;
+    assert.equal(killed.status, 128, killed.err);
+    assert.equal(broker.queues.get("compute.A")?.messages, 2);
+    const again = await run(takes);
+    assert.equal(again.status, 0, again.out + again.err);
+    assert.match(again.out, /compute\.A was emptied: 2 messages were there/);
+    assert.ok(again.out.includes(said), again.out);
+  });
+
+test("a machine that stays half way is listed, keeps the queue, and ends the takeover with 3", async (t) => {
+  const cloud = await dead(t);
+  assert.ok(cloud);
+  const { folder, places, nova, host } = cloud;
+  const broker = await fakeBroker(t);
+  const url = join(folder, "rabbit.url");
+  writeFileSync(url, broker.url, { mode: 0o600 });
+  const rabbit = ["--rabbit-url", `file:${url}`, "--purge-queue"];
+  broker.queues.set("compute.A", { messages: 1, consumers: 0 });
+  const takes = [...words(cloud, 1), ...DOWN, ...rabbit];
+  const own = ["--run", join(folder, "runs", "h1"), ...places];
+  const env = { NOVA2IRONIC_FAILPOINT: "legacy.claimed:1:kill" };
+  assert.equal((await start([...takes, ...own], { env }).ended).status, 128);
+  // A tenant's delete heeds no task_state.
+  await nova("instances").where({ id: 1 }).update({ task_state: "deleting" });
+  const again = await host(...takes);
+  assert.equal(again.status, 3, again.out + again.err);
+  assert.match(again.err, /machine:a0\S+-0+1 was left out: Nova began deleting/);
+  assert.match(again.out, /1 machines moved, 0 so already; 1 machines were left out/);
+  assert.match(again.out, /compute\.A was not emptied: machines stayed/);
+  const alone = await host(...takes);
+  assert.equal(alone.status, 3, alone.out + alone.err);
+  await nova("instances").where({ id: 1 }).update({ task_state: null });
+  const last = await host(...takes);
+  assert.equal(last.status, 0, last.out + last.err);
+  assert.match(last.out, /compute\.A was emptied: 1 messages were there/);
 });
 
 /** A request lies in A's queue, and the site document takes it for lost. */

@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { start } from "../hostile/cli.ts";
+import { changes, rowsOf } from "../nova/rows.ts";
 import { uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 
@@ -63,6 +64,14 @@ function contents(root: string): readonly string[] {
     });
 }
 
+/** What changed in all tables, in any order of columns, but for what living hosts report. */
+function written(...rows: Parameters<typeof changes>): object {
+  const changed = Object.entries(changes(...rows)).map(
+    ([what, count]) => [what.split(" ").toSorted().join(" "), count] as const,
+  );
+  return Object.fromEntries(changed.filter(([what]) => what !== "services updated_at"));
+}
+
 const PLAN = ["host", "plan", "--from", "A", "--to", "B", "--service-down-time", "0.1"];
 const MOVE = ["host", "move", "--yes"];
 const THERE = ["1 B 1 active - | B - 0", "2 B 1 - - |", "3 B 1 active - | B - 0", "4 B 1 - - |"];
@@ -74,6 +83,8 @@ for (const engine of ENGINES)
     const { host, rows, dump } = cloud;
     const { own, words } = trees(cloud);
     const before = await dump();
+    const whole = () => Promise.all([rowsOf(cloud.made.bm), rowsOf(cloud.made.nova)]);
+    const [bm, nova] = await whole();
     const planned = await host(...PLAN, ...words);
     assert.equal(planned.status, 0, planned.err + planned.out);
     assert.match(planned.out, /Plan: 4 of 4 machines to move \(4 compute nodes, 2 instances\)/);
@@ -86,6 +97,14 @@ for (const engine of ENGINES)
     const ports = moved.out.match(/^openstack port set --host B .*value=MY_IP_OF_B c0.*-0+[13]$/gm);
     assert.equal(ports?.length, 2, moved.out);
     assert.deepEqual((await rows()).machines.slice(0, 4), THERE);
+    const [bmNow, novaNow] = await whole();
+    assert.deepEqual(
+      [written(bm, bmNow), written(nova, novaNow)],
+      [
+        { "bm_locks new": 8, "bm_nodes service_epoch service_host": 4 },
+        { "compute_nodes service_id": 4, "host instances": 2 },
+      ],
+    );
     for (const id of [1, 3]) {
       const at = join(own, uuidOf("instance", id));
       assert.equal(readFileSync(join(at, "config"), "latin1"), bootFile(id, own));
@@ -132,14 +151,23 @@ test("a boot file that is lost is written anew by a root that somebody knows, an
     );
 });
 
+/** Machines in a deploy, or after one that failed. */
+const DEPLOYS = [
+  [2, "deploying"],
+  [4, "building"],
+  [6, "prepared"],
+  [8, "deploy failed"],
+] as const;
+
 test("what stands against a machine of nova-baremetal is told, nothing of it is written, and the others go", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 14 });
+  const cloud = await legacyCloud(t, { machines: 15 });
   if (cloud === null) return;
   const { host, bm, nova } = cloud;
-  const { words } = trees(cloud, [1, 3, 5, 7, 9, 11, 13]);
+  const { own, words } = trees(cloud, [1, 3, 5, 7, 9, 11, 13, 15]);
   const node = (id: number, row: object) => bm("bm_nodes").where({ id }).update(row);
   const instance = (id: number, row: object) => nova("instances").where({ id }).update(row);
-  await node(2, { task_state: "deploying" });
+  for (const [id, task_state] of DEPLOYS) await node(id, { task_state });
+  await instance(15, { vm_state: "building" });
   await instance(1, { task_state: "powering-off" });
   await nova("block_device_mapping").insert({
     ...{ id: 1, instance_uuid: uuidOf("instance", 3), volume_id: uuidOf("node", 77), deleted: 0 },
@@ -148,32 +176,39 @@ test("what stands against a machine of nova-baremetal is told, nothing of it is 
   await instance(7, { deleted: 7 });
   await node(9, { instance_uuid: uuidOf("instance", 99) });
   await instance(11, { host: "C" });
+  const before = await cloud.rows();
   const planned = await host(...PLAN, ...words, "-f", "json");
+  const lines: readonly { Machine: string; Findings: string | null; Why: string | null }[] =
+    JSON.parse(planned.out);
   const found = new Map(
-    (JSON.parse(planned.out) as readonly { Machine: string; Findings: string | null }[]).map(
-      (row) => [Number(row.Machine.slice(-12)), row.Findings ?? ""],
-    ),
+    lines.map((row) => [Number(row.Machine.slice(-12)), `${row.Findings ?? ""} ${row.Why ?? ""}`]),
   );
+  for (const [id, task_state] of DEPLOYS)
+    assert.match(found.get(id) ?? "", new RegExp(`N2I-D280 task_state is .?${task_state}`));
   for (const [id, code] of [
     ...([
       [1, 260],
-      [2, 280],
       [3, 284],
       [5, 286],
       [7, 283],
       [9, 283],
       [11, 268],
+      [15, 260],
     ] as const),
   ])
     assert.match(found.get(id) ?? "", new RegExp(`N2I-D${code}`), String(id));
-  assert.equal(found.get(13), "");
+  assert.equal(found.get(13), " ");
   const moved = await host(...MOVE);
   assert.equal(moved.status, 3, moved.err + moved.out);
   const { machines } = await cloud.rows();
   const went = machines
     .filter((row) => /^\d+ B 1/.test(row))
     .map((row) => Number.parseInt(row, 10));
-  assert.deepEqual(went, [4, 6, 8, 10, 12, 13, 14]);
+  assert.deepEqual(went, [10, 12, 13, 14]);
+  const stayed = (row: string): boolean => !went.includes(Number.parseInt(row, 10));
+  assert.deepEqual(machines.filter(stayed), before.machines.filter(stayed));
+  const held = readdirSync(own).filter((name) => name.startsWith("b0"));
+  assert.deepEqual(held, [uuidOf("instance", 13)], "no file of theirs is made");
 });
 
 test("hosts that report, that nova-network names, or that are in other aggregates keep their machines", async (t) => {

@@ -85,8 +85,10 @@ export function takeOver(
         },
         async ended(session, left) {
           if (broker === null || !words.purgeQueue) return;
-          // Requests to machines that stay may be among them.
-          if (left > 0) return sink.result(`${queueOf(from)} was not emptied: machines stayed.`);
+          // Requests to machines that stay may be among them: those that were left out, and those the plan blocked.
+          let stayed = left;
+          for await (const nodes of (await place.machines()).owned(from)) stayed += nodes.length;
+          if (stayed > 0) return sink.result(`${queueOf(from)} was not emptied: machines stayed.`);
           await purgeQueue(broker, from, session, sink);
         },
       });

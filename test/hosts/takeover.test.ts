@@ -225,6 +225,13 @@ test("--purge-queue empties the queue once every machine went, and the journal s
   broker.queues.set("compute.H1", { messages: 3, consumers: 0 });
   writeFileSync(join(cloud.folder, "rabbit.url"), broker.url, { mode: 0o600 });
   const rabbit = ["--rabbit-url", `file:${join(cloud.folder, "rabbit.url")}`];
+  // What the plan blocks stays H1's, and its request may be among what waits.
+  await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+  const part = await cloud.host(...DOWN, ...rabbit, "--purge-queue");
+  assert.equal(part.status, 3, part.out + part.err);
+  assert.match(part.out, /compute\.H1 was not emptied: machines stayed/);
+  assert.equal(broker.queues.get("compute.H1")?.messages, 3);
+  await cloud.db("instances").where({ id: 1 }).update({ task_state: null });
   const taken = await cloud.host(...DOWN, ...rabbit, "--purge-queue");
   assert.equal(taken.status, 0, taken.out + taken.err);
   assert.match(taken.out, /compute\.H1 was emptied: 3 messages were there/);

@@ -45,9 +45,22 @@ export function taskStateText(state: string, host: string): string {
   return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`;
 }
 
-/** The same of an instance that is built, and whose task_state says nothing of it. */
-export function buildingText(host: string): string {
-  return `vm_state is building, and its build may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`;
+/**
+ * What Nova does with an instance; null: nothing. A nova-compute empties task_state as it begins a build.
+ *
+ * @source nova compute/manager.py _start_building
+ */
+export function busyText(
+  {
+    task_state,
+    vm_state,
+  }: { readonly task_state: string | null; readonly vm_state: string | null },
+  host: string,
+): string | null {
+  if (task_state !== null) return taskStateText(task_state, host);
+  return vm_state === "building"
+    ? `vm_state is building, and its build may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`
+    : null;
 }
 
 /** What is left to do at the message broker, for people. */

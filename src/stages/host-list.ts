@@ -24,10 +24,7 @@ interface Listed extends DownWords {
   readonly novaBmDb?: string;
 }
 
-/**
- * Every machine of nova-baremetal, or else of Ironic, that Nova offers or has an instance on, as rows for
- * whoever reads them.
- */
+/** Every machine of nova-baremetal, or else each that a nova-compute of Ironic offers, as rows for whoever reads them. */
 export function listHosts(
   { novaDb, novaBmDb, ...words }: Listed,
   work: (rows: AsyncIterable<OwnedRow>) => Promise<void>,

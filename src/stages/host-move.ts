@@ -64,7 +64,10 @@ export async function checkMovable({ manifest, lines }: MovePlan): Promise<void>
   const { machines, verdicts } = counts;
   const hosts = from.map(({ host }) => host).join(", ");
   const whose = nova_bm === undefined ? "Ironic" : "nova-baremetal";
-  if (machines === 0) throw new MigrationError("N2I-E306", `${hosts} has no machine of ${whose}`);
+  if (machines === 0)
+    throw new MigrationError("N2I-E306", `${hosts} has no machine of ${whose}`, {
+      fix: "Compare its name with: nova2ironic host list",
+    });
   if (verdicts.blocked < machines) return;
   const texts = new Set<string>();
   for await (const batch of lines())

@@ -98,6 +98,8 @@ test("a host without a lease is taken over by its silence, and comes back withou
   assert.equal(ran.status, 0, ran.out + ran.err);
   assert.match(ran.out, /Host move: 2 machines moved/);
   assert.deepEqual(await bm("bm_service_leases"), []);
+  const other = await host(...words(cloud), ...DOWN, "--run", join(cloud.folder, "runs", "h2"));
+  assert.match(other.err, /N2I-E306 A has no machine of nova-baremetal\.\n.*host list/s);
   const queue = await host("host", "readmit", "A", "--yes");
   assert.match(queue.err, /N2I-E319 whether compute\.A is empty is not known/);
   const back = await host("host", "readmit", "A", "--yes", "--queue-purged");

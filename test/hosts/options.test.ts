@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { HOST_ACTIONS } from "../../src/cli/options/host-actions.ts";
 import { run } from "../hostile/cli.ts";
 import { fakeBroker } from "./broker.ts";
 import { ago, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
@@ -16,6 +17,12 @@ async function moved(t: TestContext): Promise<HostCloud> {
   assert.equal((await cloud.host("host", "move", "--yes")).status, 0);
   return cloud;
 }
+
+test("nothing can be forced but other aggregates", () => {
+  const names = Object.values(HOST_ACTIONS).flatMap(({ options }) => Object.keys(options));
+  const forced = new Set(names.filter((name) => name.startsWith("force")));
+  assert.deepEqual([...forced], ["force-aggregates"]);
+});
 
 test("a run between hosts takes no word of a load to Ironic", async (t) => {
   const { host } = await moved(t);

@@ -25,6 +25,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const) {
     const env = { NOVA2IRONIC_FAILPOINT: "nova.commit.before:1:pause" };
     const first = start(one, { env });
     await first.said("failpoint nova.commit.before");
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1", "both rows, or none");
     const second = await start(other).ended;
     assert.equal(second.status, 11, second.out + second.err);
     assert.match(second.err, /N2I-E302/);

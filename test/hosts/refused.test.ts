@@ -78,7 +78,7 @@ test("what stands against one machine keeps it, and the others go", async (t) =>
   const { db } = cloud;
   await db("instances").where({ id: 1 }).update({ task_state: "rebooting" });
   await db("migrations").insert({
-    ...{ source_compute: "H1", migration_type: "evacuation", status: "done", deleted: 0 },
+    ...{ source_compute: "H1", migration_type: "evacuation", status: "accepted", deleted: 0 },
     instance_uuid: uuidOf("instance", 3),
   });
   const planned = await cloud.host(...PLAN, "-f", "csv", "-c", "Verdict", "-c", "Findings");

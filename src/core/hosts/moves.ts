@@ -17,7 +17,7 @@ import type {
 } from "../../model/host-move.ts";
 import type { NovaIdentity, NovaStep } from "../../model/nova-plan.ts";
 import { hasApiAggregates, refusesNewHosts } from "../../model/nova-release.ts";
-import { buildingText, requestText, taskStateText } from "../../model/requests.ts";
+import { busyText, requestText } from "../../model/requests.ts";
 import { same } from "./keeps.ts";
 import { isUp } from "./running.ts";
 import { moveComputes } from "./steps.ts";
@@ -295,12 +295,8 @@ function judgeMachine(
 }
 
 function busy(instance: Tenant | undefined, from: string): readonly Finding[] {
-  if (instance === undefined) return [];
-  const { uuid, task_state, vm_state } = instance;
-  const at = `instance ${uuid}`;
-  if (task_state !== null) return [finding("N2I-D260", at, taskStateText(task_state, from))];
-  // nova-compute empties task_state when it begins a build. @source nova compute/manager.py _start_building
-  return findingIf(vm_state === "building", "N2I-D260", at, buildingText(from));
+  const why = instance === undefined ? null : busyText(instance, from);
+  return why === null ? [] : [finding("N2I-D260", `instance ${instance?.uuid}`, why)];
 }
 
 function judgeIronic(

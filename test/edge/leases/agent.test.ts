@@ -15,6 +15,7 @@ import { connect } from "../../lab/connect.ts";
 import { needs, type TestDatabase } from "../../lab/index.ts";
 import { startMariadb } from "../../lab/mariadb.ts";
 import { proxyTo } from "../../support/proxy.ts";
+import { begunApart } from "./apart.ts";
 import { ENGINES, opened } from "./place.ts";
 
 const INSTANCE = caseUuid("instance", 1);
@@ -240,26 +241,6 @@ test("an agent makes at most four statements an interval, whatever the fleet, an
     () => now,
   );
 });
-
-/** No agent begins where Nova's server, as its user sees it, is half a minute ahead of nova_bm's. */
-async function begunApart({ asked, bm, nova, folder }: Hosted): Promise<void> {
-  const account = await nova.server?.restrictedUser("ahead", nova.name, "SELECT");
-  assert.ok(account);
-  const file = join(folder, "ahead.url");
-  writeFileSync(file, account.url, { mode: 0o600 });
-  await nova.db.raw("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 30'");
-  const begun = withAgent(
-    { ...asked, novaDb: `file:${file}` },
-    () => undefined,
-    () => assert.fail("it begins"),
-  );
-  await assert.rejects(begun, (error: MigrationError) => {
-    assert.match(error.message, /differ by (29|30|31) s; a lease of 60 s allows 10 s/);
-    return error.code === "N2I-E364";
-  });
-  await nova.db.raw("SET GLOBAL init_connect = ''");
-  assert.equal(await bm.db("bm_service_leases").first(), undefined);
-}
 
 test("a database that is gone for a while ends no agent", async (t) => {
   const place = await hosted("mysql", t);

@@ -1,4 +1,4 @@
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, orNull } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { COMPUTE } from "../openstack/kinds.ts";
@@ -126,21 +126,27 @@ async function findAll(session: ServiceSession, marks: readonly string[]) {
 
 /**
  * Servers that are waited for. Nova asks Neutron about each that it shows, but once for a list: several are found
- * in one of what changed since they were last seen, which has each that ever changed; one that is not there, as
- * none was scheduled yet, is asked for by itself.
+ * in one of what changed since they were last seen, which has each that ever changed. One that is not there, as
+ * none was scheduled yet, is asked for by itself; so is each where the list fails, as what stands against one
+ * server is no word about another.
  */
 async function readAgain(session: ServiceSession, last: readonly NovaServer[]) {
   const found = new Map<string, NovaServer | null>();
-  const since = last.map(({ updated }) => updated);
-  const known = since.filter((updated) => updated !== null).toSorted()[0];
-  if (last.length > 1 && known !== undefined)
-    for await (const page of listed(session, { "changes-since": known }))
+  const look = async (since: string): Promise<void> => {
+    for await (const page of listed(session, { "changes-since": since }))
       for (const one of page) {
         const server = serverOf(one);
         if (server !== null) found.set(server.id, server.status === "DELETED" ? null : server);
       }
-  for (const { id } of last) if (!found.has(id)) found.set(id, await read(session, id));
-  return ({ id }: NovaServer): NovaServer | null => found.get(id) ?? null;
+  };
+  const since = last.flatMap(({ updated }) => updated ?? []).toSorted()[0];
+  if (last.length > 1 && since !== undefined) await orNull(look(since));
+  const alone = new Map(
+    last.flatMap(({ id }) => (found.has(id) ? [] : [[id, read(session, id)] as const])),
+  );
+  // Who comes meanwhile shares the next question.
+  await Promise.allSettled(alone.values());
+  return ({ id }: NovaServer) => alone.get(id) ?? found.get(id) ?? null;
 }
 
 /** Pages of servers of the login's project, in every detail. */

@@ -2,7 +2,7 @@ import { pause } from "./passing.ts";
 
 interface Waiter<K, V> {
   readonly key: K;
-  readonly resolve: (value: V) => void;
+  readonly resolve: (value: V | Promise<V>) => void;
   readonly reject: (cause: unknown) => void;
 }
 
@@ -11,13 +11,13 @@ const SECOND = 5;
 
 /**
  * Lets many who ask a service the same kind of question share it. Who asks while one is under way is answered by the
- * next, so that nobody gets an answer that is older than what he asked; and what several share is asked once in
- * about a second.
+ * next, so that nobody gets an answer that is older than what he asked. A question waits a tenth of a second for others,
+ * and after one that several shared a second.
  *
  * @param ask answers all that asked by then
  */
 export function together<K, V>(
-  ask: (keys: readonly K[]) => Promise<(key: K) => V>,
+  ask: (keys: readonly K[]) => Promise<(key: K) => V | Promise<V>>,
 ): (key: K) => Promise<V> {
   let waiting: Waiter<K, V>[] = [];
   let under = false;
@@ -32,6 +32,7 @@ export function together<K, V>(
   async function run(): Promise<void> {
     under = true;
     while (waiting.length > 0) {
+      await pause(0);
       const asked = waiting;
       waiting = [];
       await answer(asked);
@@ -42,7 +43,6 @@ export function together<K, V>(
   return (key) =>
     new Promise((resolve, reject) => {
       waiting.push({ key, resolve, reject });
-      // Who asks in the same turn is among the first.
-      if (!under) queueMicrotask(() => under || run());
+      if (!under) void run();
     });
 }

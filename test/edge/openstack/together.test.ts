@@ -14,19 +14,20 @@ test("who asks while a question is under way is answered by the next, and all th
     const answer = asked.length;
     return (key) => `${key}${answer}`;
   });
-  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const asksAgain = async (): Promise<void> => {
+    while (open.length === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+  };
   const first = [ask("a"), ask("b")];
-  await turn();
+  await asksAgain();
   const late = [ask("c"), ask("a")];
-  await turn();
   assert.deepEqual(asked, [["a", "b"]]);
   open.shift()?.();
   assert.deepEqual(await Promise.all(first), ["a1", "b1"]);
-  while (open.length === 0) await turn();
+  await asksAgain();
   const last = ask("d");
   open.shift()?.();
   assert.deepEqual(await Promise.all(late), ["c2", "a2"]);
-  while (open.length === 0) await turn();
+  await asksAgain();
   open.shift()?.();
   assert.equal(await last, "d3");
   assert.deepEqual(asked, [["a", "b"], ["c", "a"], ["d"]]);

@@ -31,11 +31,11 @@ export class MigrationError extends Error {
   }
 }
 
-/** Whether this, or what caused it, has a code. */
-export function isAbout(error: unknown, code: RefusalCode): boolean {
+/** What of this, or of what caused it, has a code; null: nothing. */
+export function causeWith(error: unknown, code: RefusalCode): MigrationError | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof MigrationError && cause.code === code) return true;
-  return false;
+    if (cause instanceof MigrationError && cause.code === code) return cause;
+  return null;
 }
 
 /** What comes of it; null where it is refused, for one of these codes or without any for whichever. */

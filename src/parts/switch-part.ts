@@ -62,7 +62,7 @@ export interface SwitchPosition extends Position {
   readonly acting?: () => void;
   /** Somebody else has the node. */
   readonly taken?: SwitchSide;
-  /** How that is refused while the source is on; absent: as another switchover's. */
+  /** How it is refused where it is taken back; of a node that is taken while the source is on alone. */
   readonly code?: RefusalCode;
   /** The source is not known to be off. */
   readonly unproven?: true;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ShownSwitchover } from "../core/switchover/served.ts";
 import { readJournal } from "../edge/disk/journal.ts";
-import { isAbout, MigrationError } from "../model/error.ts";
+import { causeWith, MigrationError } from "../model/error.ts";
 import type { Switchover } from "../model/switching.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
@@ -135,7 +135,7 @@ async function workOn(
       own.error = broke.message;
       say(`${accepted.source}: ${broke.code} ${broke.message}`);
       // Whoever did not answer may be there at the next try.
-      if (!isAbout(broke, "N2I-E210")) return await close(accepted, broke);
+      if (causeWith(broke, "N2I-E210") === null) return await close(accepted, broke);
       await patience(at);
       if (at.stopping()) return;
     }

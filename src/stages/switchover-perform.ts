@@ -176,7 +176,7 @@ async function failed(
   { run, session, sink }: Acting,
   isLost: boolean,
 ): Promise<boolean> {
-  const { why = [], unproven, taken, code = "N2I-E381" } = position ?? {};
+  const { why = [], unproven, taken, code } = position ?? {};
   const text = why.join("; ");
   if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${farOf(at)}`);
   const switched = switchedIn(session.journal.entries());
@@ -198,10 +198,11 @@ async function failed(
     );
   if (!isBack) return false;
   if (!isLost) {
-    const isLate = wasTold && code !== "N2I-E381";
+    const isLate = taken === undefined || (wasTold && code !== undefined);
+    const own = code ?? "N2I-E381";
     const anew = wasTold && at.plan.picked && taken === "destination";
     throw new MigrationError(
-      taken === undefined || isLate ? "N2I-E389" : code,
+      isLate && code !== "N2I-E211" ? "N2I-E389" : own,
       text,
       anew ? { why: AMID, fix: ANEW } : {},
     );

@@ -1,4 +1,4 @@
-import { isAbout } from "../model/error.ts";
+import { causeWith } from "../model/error.ts";
 import type { JsonObject } from "../model/json.ts";
 import { bothNodes, isBusy, sparePatience, unmarked } from "../parts/switch-guard.ts";
 import {
@@ -41,15 +41,17 @@ export function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   };
 }
 
-/** What a step came to, also where it broke because somebody deleted the spare. */
-export async function unlessGone(
+/** What a step came to, also where it broke because somebody deleted the spare, or the login may not do it. */
+export async function unlessBroken(
   { calls, plan: { destination, destination_name } }: SwitchAt,
   work: () => Promise<SwitchPosition | null>,
 ): Promise<SwitchPosition | null> {
   try {
     return await work();
   } catch (cause) {
-    if (!isAbout(cause, "N2I-E306") || !(await calls.isGone(destination))) throw cause;
+    const denied = causeWith(cause, "N2I-E211");
+    if (denied !== null) return { ...stays(denied.message), code: denied.code };
+    if (causeWith(cause, "N2I-E306") === null || !(await calls.isGone(destination))) throw cause;
     const why = `node ${named(destination, destination_name)} is gone: somebody deleted it`;
     return { ...taken(why), code: "N2I-E384" };
   }

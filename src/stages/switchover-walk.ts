@@ -23,7 +23,7 @@ import {
 import { switchSteps } from "../parts/switch-steps.ts";
 import { failpoint } from "./failpoint.ts";
 import { keptIn, switchedIn } from "./switchover-run.ts";
-import { unlessGone, withLoss, withSpare } from "./switchover-spare.ts";
+import { unlessBroken, withLoss, withSpare } from "./switchover-spare.ts";
 
 /** Milliseconds for a step, besides what it waits for a system to shut down. */
 const LONGEST = 3_600_000;
@@ -77,7 +77,7 @@ export async function walkForward(
   const own = { ...at, fenced: () => fenced };
   for (const step of switchSteps(own)) {
     if (isBehind(step, session)) continue;
-    const position = await unlessGone(own, async () => {
+    const position = await unlessBroken(own, async () => {
       let ended = await legOf(own, withSpare(own, step), session);
       if (ended?.unproven === true && step.name === PROOF) {
         fenced = await prove();

@@ -39,13 +39,13 @@ interface Held extends Kept {
 }
 
 /** @source facts/systems.md B2; facts/systems-measured.md B2+ */
-export async function switchable(t: TestContext): Promise<Switchable> {
+export async function switchable(t: TestContext, most = 82): Promise<Switchable> {
   const own = {
     ...{ machines: new Map<string, Machine>(), told: [] as string[] },
     ...{ attached: new Map<string, string[]>(), files: new Map<string, readonly string[]>() },
     next: new Map<string, (() => void)[]>(),
   };
-  const cloud = await inMemory(t, 82, (kept, call, sent) =>
+  const cloud = await inMemory(t, most, (kept, call, sent) =>
     answerTo({ ...kept, ...own }, call, sent),
   );
   return { ...cloud, ...own };

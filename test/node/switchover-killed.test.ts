@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { runs, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { connect } from "../lab/connect.ts";
 import { freePort } from "../lab/daemon.ts";
 import { needs } from "../lab/index.ts";
 import { type Api, apiOf } from "../lab/ironic/api.ts";
@@ -11,6 +12,7 @@ import { faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { type Pair, pairAt, paired, until } from "./fake-pair.ts";
 import { DEATHS, FORTH, killed } from "./switch-kinds.ts";
+import { raced } from "./switch-race.ts";
 
 const BACK = FORTH.slice(0, FORTH.indexOf("switchover-deploy"));
 const HALVES = [0, 1].map((half) => BACK.filter((_, index) => index % 2 === half));
@@ -23,11 +25,14 @@ interface Scene {
 test("a switchover killed at any kind of step goes on or is taken back on a real Ironic, as when a conductor dies", {
   concurrency: true,
 }, async (t) => {
-  if ((await needs("mysql", t)) === null) return;
+  const server = await needs("mysql", t);
+  if (server === null) return;
   const folder = privateFolder(t);
   const ironic = await withIronic(t, "mysql");
   if (ironic === null) return;
   const at = { ironic, folder };
+  const db = connect({ ...server, database: ironic.database });
+  t.after(() => db.destroy());
   await Promise.all([
     ...DEATHS.map((death, place) =>
       t.test(`B-14: the same command goes on after each ${death}`, () => goesOn(at, place, death)),
@@ -40,6 +45,10 @@ test("a switchover killed at any kind of step goes on or is taken back on a real
     ),
     t.test("of answers that are lost, or are 500, each change is found out, and made once", (one) =>
       goesOnThrough(one, at, DEATHS.length + HALVES.length),
+    ),
+    t.test(
+      "B-15: of ten sources that want one spare one is 202, and the others change nothing",
+      (one) => raced(one, { ironic, db, folder, place: 2 * DEATHS.length + HALVES.length }),
     ),
     t.test("the second conductor dies in the spare's deploy, and the same command ends it", (one) =>
       conductorDies(one, folder),

@@ -260,8 +260,11 @@ async function asked(
     ...{ state, ironicUrl: at.ironic.url, keystoneUrl: keystone.url, proofInterval: 1 },
   });
   await notAcceptable(at, url);
-  const put = await asking(url, "n-1", { target_node: "n-2" }, {});
-  assert.deepEqual([put.status, put.text], [202, ""], put.text);
+  const both = await Promise.all(
+    ["n-1", uuidOf(1, SERVING)].map((one) => asking(url, one, { target_node: "n-2" }, {})),
+  );
+  const [put = assert.fail(), other] = both.toSorted((one, two) => one.status - two.status);
+  assert.deepEqual([put.status, put.text, other?.status], [202, "", 409], "two at once");
   const location = put.fields.get("location") ?? "";
   for (let waited = 0; ; waited += PACE_MS) {
     const { text } = await asking(url, location, undefined, { method: "GET" });

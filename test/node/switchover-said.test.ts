@@ -86,3 +86,18 @@ test("an Ironic without automated_clean is refused by its microversion", async (
   assert.notEqual(ran.status, 0);
   assert.deepEqual(writesOf(cloud.calls), []);
 });
+
+test("a source that is deleted amid it stops it halfway, and a rollback names it and frees the spare", async (t) => {
+  const { cloud, how, path, own } = await commandScene(t);
+  cloud.use((call) => {
+    if (call === `PUT /v1/nodes/${SOURCE}/maintenance`) cloud.nodes.delete(SOURCE);
+    return null;
+  });
+  const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
+  assert.equal(ran.status, 5, ran.err);
+  assert.match(ran.err, new RegExp(`N2I-E301 .*Ironic has no node ${SOURCE} any more`));
+  const back = await run(["rollback", "--run", path, ...cloud.words, "--all", "--yes"], how);
+  assert.match(back.out + back.err, new RegExp(`${SOURCE}`));
+  assert.notEqual(back.status, 0, "it is not as it was");
+  assert.deepEqual([cloud.told, cloud.nodes.get(SPARE)?.instance_uuid], [["n-1 soft"], null]);
+});

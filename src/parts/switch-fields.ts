@@ -141,8 +141,13 @@ async function allocated(
   const stands = async () => {
     const found = await calls.allocation(String(body.uuid));
     if (found === null) return "open" as const;
-    const why = `allocation ${String(body.uuid)} is ${String(found.state)} of node ${String(found.node_uuid)}`;
-    return found.node_uuid === node && found.state === "active" ? ("made" as const) : { why };
+    if (found.node_uuid === node && found.state === "active") return "made" as const;
+    const uuid = String(body.uuid);
+    const is = `allocation ${uuid} is ${String(found.state)} of node ${String(found.node_uuid ?? "none")}`;
+    // Whatever is in error has its uuid for good, and no instance.
+    const isLost = found.state === "error";
+    const how = `: ${String(found.last_error ?? null)}; remove it first: openstack baremetal allocation delete ${uuid}`;
+    return { why: isLost ? `${is}${how}` : is };
   };
   const stand = await stands();
   if (typeof stand === "object") return stays(stand.why);

@@ -101,3 +101,16 @@ test("a source that is deleted amid it stops it halfway, and a rollback names it
   assert.notEqual(back.status, 0, "it is not as it was");
   assert.deepEqual([cloud.told, cloud.nodes.get(SPARE)?.instance_uuid], [["n-1 soft"], null]);
 });
+
+test("an allocation that cannot be made again is told with what is wrong, and how to go on", async (t) => {
+  const at = await scene(t);
+  await forward(at, { until: "switchover-allocation" });
+  const uuid = uuidOf(9, 1);
+  at.cloud.allocations.set(uuid, { uuid, state: "error", node_uuid: null, last_error: "class" });
+  const { halted } = await forward(at);
+  const why = halted?.position?.why.join() ?? "";
+  assert.match(why, new RegExp(`${uuid} is error of node none: class; remove it first: `));
+  assert.match(why, new RegExp(`baremetal allocation delete ${uuid}`));
+  at.cloud.allocations.delete(uuid);
+  assert.equal((await forward(at)).halted, null);
+});

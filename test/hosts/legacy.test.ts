@@ -82,6 +82,8 @@ for (const engine of ENGINES)
     if (cloud === null) return;
     const { host, rows, dump } = cloud;
     const { own, words } = trees(cloud);
+    const second = { id: 900, bm_node_id: 1, address: "52:54:00:00:00:AA", deleted: false };
+    await cloud.bm("bm_interfaces").insert(second);
     const before = await dump();
     const whole = () => Promise.all([rowsOf(cloud.made.bm), rowsOf(cloud.made.nova)]);
     const [bm, nova] = await whole();
@@ -112,6 +114,8 @@ for (const engine of ENGINES)
         assert.equal(readFileSync(join(at, image), "utf8"), `${image} of ${id}\n`);
       assert.equal(readlinkSync(join(own, linkOf(id))), join(at, "config"));
     }
+    const links = readdirSync(join(own, "pxelinux.cfg")).map((name) => name.slice(-2));
+    assert.deepEqual(links.toSorted(), ["01", "03", "aa"], "one of each MAC, in lower case");
     const verified = await host("verify", "--queue-purged");
     assert.equal(verified.status, 0, verified.out + verified.err);
     assert.match((await host(...MOVE)).out, /0 machines moved, 4 so already/);

@@ -1,11 +1,14 @@
 import { standing, wayBack } from "../core/hosts/legacy-way.ts";
+import { isUp } from "../core/hosts/running.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { readBeats } from "../edge/nova/services.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { UndoPreview } from "../model/preview.ts";
+import { HEARTBEAT } from "../model/service.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-begun.ts";
 import { closing } from "./databases.ts";
 import { presentMoves } from "./host-files.ts";
@@ -39,6 +42,7 @@ export async function rollbackLegacy(
   return inRun(words.run, "rollback", { create: false }, async (run) => {
     await checkWindow(run, "rollback");
     return withBack(words, false, run, sink, async (place, machines) => {
+      await warnOfRunning(place, machines, sink);
       await sink.confirm(
         `Give ${machines.length} machines back in ${place.leases.shown} and ${place.database.shown}?`,
       );
@@ -67,6 +71,20 @@ export async function rollbackLegacy(
       });
     });
   });
+}
+
+/** A resource tracker that goes through its machines while they leave it drops what is not its own any more. */
+async function warnOfRunning(
+  { database }: LegacyPlace,
+  machines: readonly LegacyMachine[],
+  { say }: Pick<Sink, "say">,
+): Promise<void> {
+  const hosts = [...new Set(machines.map(({ move }) => move.to))];
+  const beats = hosts.length === 0 ? [] : await readBeats(database, hosts);
+  for (const { host } of beats.filter((beat) => isUp(beat, HEARTBEAT)))
+    say(
+      `Warning: nova-compute of ${host} reports. Stop it first, and start it afterwards: it may delete a compute node that changes hosts meanwhile.`,
+    );
 }
 
 /** Shows what the same words would take back; writes nothing. */

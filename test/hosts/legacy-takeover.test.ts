@@ -68,6 +68,7 @@ for (const engine of ENGINES)
     assert.match(shown.out, /bm_service_leases/);
     const back = await host("rollback", "--all", "--yes");
     assert.match(back.out, /2 machines given back, 0 left, 1 fences lifted/, back.err);
+    assert.match(back.err, /^Warning: nova-compute of B reports\. Stop it first/m);
     assert.deepEqual(await lease(), [4, null]);
     const now = (await cloud.rows()).machines.map((line) => line.replace(/ 2 /, " 0 "));
     assert.deepEqual(now, before.machines);

@@ -193,7 +193,7 @@ async function startParts(
     ironic: `http://127.0.0.1:${ports.ironic}`,
   };
   const lower = ["keystone", "glance"] as const;
-  const options = { services: lower, cached: true, chosen, kept };
+  const options = { services: lower, chosen, kept };
   const below = started("Keystone and Glance", startCloud(server, options));
   const message = started("RabbitMQ", startBroker({ managed }));
   const place = { server, cloud: chosen, kept };

@@ -41,8 +41,6 @@ export async function choose(): Promise<Chosen> {
 export interface CloudOptions {
   /** Those that run. */
   readonly services?: readonly Service[];
-  /** Keystone keeps what it read, which tests that change roles would rather not. */
-  readonly cached?: boolean;
   readonly chosen?: Chosen;
   /** Folder for its schemas, once made; its databases then have the services' names. */
   readonly kept?: string;
@@ -58,7 +56,7 @@ export interface CloudOptions {
  */
 export async function startCloud(
   server: Server,
-  { services = SERVICES, cached = false, chosen, kept }: CloudOptions = {},
+  { services = SERVICES, chosen, kept }: CloudOptions = {},
 ): Promise<Cloud | null> {
   const programs = cloudPrograms();
   if (programs === null) return null;
@@ -67,7 +65,7 @@ export async function startCloud(
   const names = [...services, ...(services.includes("nova") ? (["nova_api"] as const) : [])];
   for (const name of names) databases[name] = `${name}${end}`;
   const { ports, password, authtoken } = chosen ?? (await choose());
-  const place = { server, databases, ports, password, cached };
+  const place = { server, databases, ports, password };
   const serving = services.map((service) => serve(service, place, programs, kept));
   const running: Awaited<ReturnType<typeof serve>>[] = [];
   const stop = async (): Promise<void> => {

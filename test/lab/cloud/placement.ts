@@ -6,7 +6,7 @@ import { PYTHON, versionsOf } from "../python.ts";
 import type { Server } from "../server.ts";
 import { common, ini, sqlalchemy } from "./config.ts";
 import { runAs, withSchema } from "./schema.ts";
-import { SERVE } from "./services.ts";
+import { serving } from "./services.ts";
 import { answers, type Cloud } from "./start.ts";
 
 const PLACEMENT = { title: "Placement 8 (Zed)", packages: ["placement-api"] } as const;
@@ -55,7 +55,7 @@ export async function startPlacement(
   const variable = `OS_PLACEMENT_CONFIG_DIR=${folder}`;
   const daemon = startDaemon(
     ["mkdir", "policy.d"],
-    ["env", variable, PYTHON, "-c", SERVE, String(port), ...application],
+    ["env", variable, PYTHON, "-c", serving(), String(port), ...application],
     { folder, signal: "TERM", owner: user },
   );
   const url = `http://127.0.0.1:${port}`;

@@ -9,7 +9,7 @@ import { type CloudPlace, cloudConfig, type Service, token } from "./config.ts";
 import { type CloudPrograms, cloudPrograms } from "./programs.ts";
 import { type Registered, register } from "./register.ts";
 import { onceMade, runAs, withSchema } from "./schema.ts";
-import { SERVE, SERVED } from "./services.ts";
+import { SERVED, serving } from "./services.ts";
 
 const PATIENCE_MS = 180_000;
 const LAST_LINES = 30;
@@ -91,7 +91,7 @@ async function serve(
   programs: CloudPrograms,
   kept: string | undefined,
 ): Promise<{ readonly service: Service; readonly daemon: Daemon; readonly log: string }> {
-  const { config, schema, prepare, env, application } = SERVED[service];
+  const { config, schema, prepare, first, env, application } = SERVED[service];
   const user = owner(service);
   const folder = privateFolder(`n2i-${service}-`, user);
   privateFile(join(folder, config), cloudConfig(service, { ...place, folder }), user);
@@ -107,12 +107,12 @@ async function serve(
   const once = () => onceMade(server, names, { key, make: sync });
   await withSchema(server, names, { kept, key, make: once });
   const folders = "mkdir -p policy.d images && mkdir -m 700 fernet credential";
-  const make = [folders, ...prepare(place)].join(" && ");
+  const make = [folders, ...prepare()].join(" && ");
   const variables = Object.entries(env(folder)).map(([name, value]) => `${name}=${value}`);
   const port = String(place.ports[service]);
   const daemon = startDaemon(
-    ["sh", "-c", `manage="${manage.join(" ")}"; ${make}`],
-    ["env", ...variables, programs.python, "-c", SERVE, port, ...application],
+    ["sh", "-c", make],
+    ["env", ...variables, programs.python, "-c", serving(first), port, ...application],
     { folder, signal: "TERM", owner: user },
   );
   return { service, daemon, log: join(folder, "log") };

@@ -76,14 +76,24 @@ export async function depthOf(broker: Broker, host: string) {
   });
 }
 
-/** @throws MigrationError N2I-E316 while somebody reads the queue of a host that is taken for dead */
-export async function checkUnread(broker: Broker, host: string): Promise<void> {
+/**
+ * What waits in the queue of a host that is taken for dead; null where it has none.
+ *
+ * @throws MigrationError N2I-E316 while somebody reads it
+ */
+export async function checkUnread(
+  broker: Broker,
+  host: string,
+): Promise<{
+  readonly messages: number;
+} | null> {
   const depth = await depthOf(broker, host);
   if (depth !== null && depth.consumers > 0)
     throw new MigrationError(
       "N2I-E316",
       `${depth.consumers} consumers read ${queueOf(host)}: a nova-compute of ${host} runs`,
     );
+  return depth;
 }
 
 /** Journal's name of what is done to queues. */
@@ -91,9 +101,15 @@ const QUEUE = "host-queue";
 /** Milliseconds between two looks at a queue, and the longest wait for its count. */
 const PACE = 500;
 const PATIENCE = 30_000;
+/**
+ * Milliseconds for which it must be seen empty: the broker counts anew each five seconds, and Nova may have read the
+ * old host just before it moved: Neutron tells it of ports up to two seconds later.
+ */
+const SETTLED = 6_000;
 
 /**
- * Empties the queue of a host; the journal says how many messages were taken away, which nothing brings back.
+ * Empties the queue of a host, and what comes into it meanwhile; the journal says how many messages were taken
+ * away, which nothing brings back.
  *
  * @throws MigrationError N2I-E316 while somebody reads it, before or after, or what is in it does not go
  */
@@ -103,19 +119,27 @@ export async function purgeQueue(
   { journal, now, by, clock }: Pick<RunSession, "journal" | "now" | "by" | "clock">,
   { result }: Pick<Sink, "result">,
 ): Promise<void> {
-  await checkUnread(broker, host);
   const queue = queueOf(host);
-  const before = await depthOf(broker, host);
+  const before = await checkUnread(broker, host);
   if (before === null) return result(`${queue}: there is no such queue.`);
   const about = { part: QUEUE, id: queue };
-  const observed = { messages: before.messages };
-  await journal.append({ do: "start", ...about, at: now(), by, observed });
-  await broker.purge(queue);
-  for (let waited = 0; ; waited += PACE) {
+  let taken = 0;
+  const purge = async (messages: number): Promise<void> => {
+    await journal.append({ do: "start", ...about, at: now(), by, observed: { messages } });
+    await broker.purge(queue);
+    taken += messages;
+  };
+  await purge(before.messages);
+  for (let [waited, purged, empty] = [0, 0, 0]; ; waited += PACE, purged += PACE) {
     // One that came meanwhile has taken messages before they were purged, and acts on them.
-    await checkUnread(broker, host);
-    const { messages = 0 } = (await depthOf(broker, host)) ?? {};
-    if (messages === 0) break;
+    const { messages = 0 } = (await checkUnread(broker, host)) ?? {};
+    empty = messages === 0 ? empty + PACE : 0;
+    if (empty > SETTLED) break;
+    if (messages > 0 && purged >= SETTLED) {
+      // What is counted so long afterwards came after it.
+      await purge(messages);
+      purged = 0;
+    }
     if (waited >= PATIENCE)
       throw new MigrationError(
         "N2I-E316",
@@ -125,5 +149,5 @@ export async function purgeQueue(
     await clock.sleep(PACE);
   }
   await journal.append({ do: "end", ...about, at: now() });
-  result(`${queue} was emptied: ${before.messages} messages were there.`);
+  result(`${queue} was emptied: ${taken} messages were there.`);
 }

@@ -1,6 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { runBy } from "../../src/stages/session.ts";
 
 /** A queue of a broker in memory. */
 interface Queue {
@@ -23,6 +25,9 @@ const LOGIN = `Basic ${Buffer.from("nova:s3cret/pass").toString("base64")}`;
  * vhost it answers as of a queue that is not there.
  */
 export async function fakeBroker(t: TestContext): Promise<FakeBroker> {
+  // What is in it is counted at once: nobody waits for that.
+  runBy({ now: Date.now, sleep: (ms) => sleep(ms / 100) });
+  t.after(() => runBy(null));
   const queues = new Map<string, Queue>([["compute", { messages: 0, consumers: 2 }]]);
   const asked: string[] = [];
   const server = createServer(({ method = "", url = "", headers }, response) => {

@@ -42,10 +42,16 @@ async function purged(...looks: readonly Depth[]) {
 
 const WAITS = { messages: 3, consumers: 0 };
 
+const EMPTY = { messages: 0, consumers: 0 };
+/** Looks of six seconds, after which a count is no older than the purge. */
+const SETTLED = 12;
+
 test("a queue that keeps its messages was not emptied, and the journal does not say so", async () => {
   const { end, journal, waited } = await purged(WAITS);
   assert.match(end, /compute\.H1 was purged and has 3 messages all the same/);
-  assert.deepEqual(journal, ["start"]);
+  // Each six seconds it is emptied once more.
+  assert.deepEqual([...new Set(journal)], ["start"]);
+  assert.equal(journal.length, 6);
   assert.equal(waited, 30_000);
 });
 
@@ -55,8 +61,18 @@ test("a nova-compute that came between the look and the purge is met", async () 
   assert.deepEqual(journal, ["start"]);
 });
 
-test("a queue is emptied once its count says so", async () => {
-  const { end, journal } = await purged(WAITS, WAITS, WAITS, WAITS, { messages: 0, consumers: 0 });
+test("a queue is emptied once its count says so for longer than it is old", async () => {
+  const { end, journal, waited } = await purged(WAITS, WAITS, WAITS, WAITS, EMPTY);
   assert.match(end, /compute\.H1 was emptied: 3 messages were there/);
   assert.deepEqual(journal, ["start", "end"]);
+  assert.ok(waited >= 6_000, String(waited));
+});
+
+test("what comes into it after it was emptied is taken away too", async () => {
+  const late = { messages: 1, consumers: 0 };
+  // An old count, a while of none, and then of one that came later, which a second purge takes.
+  const looks = Array.from({ length: SETTLED }, (_, at) => (at < 2 ? WAITS : EMPTY));
+  const { end, journal } = await purged(...looks, late, late, EMPTY);
+  assert.match(end, /compute\.H1 was emptied: 4 messages were there/);
+  assert.deepEqual(journal, ["start", "start", "end"]);
 });

@@ -105,7 +105,7 @@ const PATIENCE = 30_000;
  * Milliseconds for which it must be seen empty: the broker counts anew each five seconds, and Nova may have read the
  * old host just before it moved: Neutron tells it of ports up to two seconds later.
  */
-const SETTLED = 6_000;
+const SETTLED = 7_500;
 
 /**
  * Empties the queue of a host, and what comes into it meanwhile; the journal says how many messages were taken
@@ -140,7 +140,7 @@ export async function purgeQueue(
       await purge(messages);
       purged = 0;
     }
-    if (waited >= PATIENCE)
+    if (messages > 0 && waited >= PATIENCE)
       throw new MigrationError(
         "N2I-E316",
         `${queue} was purged and has ${messages} messages all the same`,

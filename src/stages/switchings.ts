@@ -11,6 +11,7 @@ import {
   type Accepted,
   acceptedIn,
   isOpen,
+  outcomeOf,
   shownOf,
   writeAnew,
   writeOutcome,
@@ -158,6 +159,8 @@ async function once(
   const told: Told = { say, note: say, result: say };
   try {
     await inRun(path, "node switchover", { create: false }, async (run) => {
+      // Somebody took it back while it waited.
+      if ((await outcomeOf({ run })) !== null) return;
       const { entries } = await readJournal(run);
       checkSwitchPlace(entries, place.service.identity.address);
       const lost = new Set(lostIn(entries).map(({ destination }) => destination));

@@ -22,6 +22,7 @@ import {
   type Switched,
   switchedIn,
 } from "./switchover-run.ts";
+import { closeTakenBack } from "./switchover-state.ts";
 import { faultsOf } from "./switchover-verify.ts";
 import { switchAt, walkBack } from "./switchover-walk.ts";
 
@@ -52,6 +53,7 @@ export function rollbackSwitchover(
       // A spare that was lost may have its mark still.
       const plan = switched?.plan ?? lostIn(entries).at(-1);
       if (plan === undefined) {
+        await closeTakenBack(run, new Date().toISOString());
         sink.result("Rollback: this run did not switch a machine over.");
         return null;
       }
@@ -70,6 +72,7 @@ export function rollbackSwitchover(
         run,
         async (session) => {
           await session.begin(SWITCHOVER, { address });
+          await closeTakenBack(run, session.now());
           const more = { now: session.clock.now, nova };
           const at = switchAt(service, plan, session.journal.entries, more);
           const left: Left[] = [];

@@ -2,6 +2,7 @@ import type { SwitchCalls } from "../edge/ironic-rest/switch-calls.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { WindowSession } from "../engine/window.ts";
 import type { Left } from "../model/change.ts";
+import { MigrationError } from "../model/error.ts";
 import { unmarkBack } from "../parts/switch-fields.ts";
 import { busyWith, isBusy } from "../parts/switch-guard.ts";
 import type { SwitchAt } from "../parts/switch-part.ts";
@@ -24,8 +25,8 @@ export async function recordLost(
  * Takes our mark off each spare that was lost.
  *
  * @param isWaited for a lock of it
- * @returns those on which it is left
- * @throws MigrationError N2I-E210, N2I-E211
+ * @returns those on which it is left, also as this login may not change them
+ * @throws MigrationError N2I-E210
  */
 export async function unmarkLost(
   calls: SwitchCalls,
@@ -35,11 +36,17 @@ export async function unmarkLost(
   const left: Left[] = [];
   for (const plan of markedIn(journal.entries())) {
     const id = plan.destination;
-    const why = await unmarked({ calls, plan }, isWaited);
+    const why = await unmarked({ calls, plan }, isWaited).catch(orWhy);
     if (why === null) await journal.append({ do: "end", part: LOST, id, at: now() });
     else left.push({ id: `node:${id}`, why: leftText(plan, why) });
   }
   return left;
+}
+
+/** One spare that is not ours to change stands against no other. */
+function orWhy(cause: unknown): string {
+  if (cause instanceof MigrationError && cause.code !== "N2I-E210") return cause.message;
+  throw cause;
 }
 
 /** @returns null, or why the mark is there still */

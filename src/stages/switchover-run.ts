@@ -204,8 +204,9 @@ export async function switchState(path: string) {
   if (switched === null)
     return {
       fields: { ironic, source: "", destination: "", state: "ROLLED_BACK or not begun", at: "" },
-      ...{ next: "nothing; this run left nothing behind", left },
-      changed: 0,
+      next:
+        left.length > 0 ? nextCommand("rollback", given) : "nothing; this run left nothing behind",
+      ...{ left, changed: left.length },
     };
   const { plan } = switched;
   const { state, at } = stateOf(switched);

@@ -114,11 +114,19 @@ interface Outcome {
   readonly at: string;
 }
 
-export async function writeOutcome({ run }: Accepted, outcome: Outcome | null): Promise<void> {
+type InRun = Pick<Accepted, "run">;
+
+export async function writeOutcome({ run }: InRun, outcome: Outcome | null): Promise<void> {
   await writeNote(run, OUTCOME, outcome === null ? null : { ...outcome });
 }
 
-async function outcomeOf({ run }: Accepted): Promise<Outcome | null> {
+/** Closes what a service accepted and somebody takes back: from then on it goes on with it no more. */
+export async function closeTakenBack(run: Accepted["run"], at: string): Promise<void> {
+  if (Object.keys(objectOf(await readNote(run, NOTE))).length === 0) return;
+  await writeOutcome({ run }, { state: "FAILED", error: TAKEN_BACK, at });
+}
+
+export async function outcomeOf({ run }: InRun): Promise<Outcome | null> {
   const { state, error, at } = objectOf(await readNote(run, OUTCOME));
   if (state !== "WAIT_FENCE" && state !== "FAILED") return null;
   return { state, error: String(error), at: String(at) };

@@ -43,15 +43,14 @@ async function purged(...looks: readonly Depth[]) {
 const WAITS = { messages: 3, consumers: 0 };
 
 const EMPTY = { messages: 0, consumers: 0 };
-/** Looks of six seconds, after which a count is no older than the purge. */
-const SETTLED = 12;
+/** Looks in which a count becomes as young as the purge. */
+const SETTLED = 15;
 
 test("a queue that keeps its messages was not emptied, and the journal does not say so", async () => {
   const { end, journal, waited } = await purged(WAITS);
   assert.match(end, /compute\.H1 was purged and has 3 messages all the same/);
-  // Each six seconds it is emptied once more.
-  assert.deepEqual([...new Set(journal)], ["start"]);
-  assert.equal(journal.length, 6);
+  // Once a count is no older than that, it is emptied once more.
+  assert.deepEqual(journal, ["start", "start", "start", "start", "start"]);
   assert.equal(waited, 30_000);
 });
 
@@ -65,7 +64,7 @@ test("a queue is emptied once its count says so for longer than it is old", asyn
   const { end, journal, waited } = await purged(WAITS, WAITS, WAITS, WAITS, EMPTY);
   assert.match(end, /compute\.H1 was emptied: 3 messages were there/);
   assert.deepEqual(journal, ["start", "end"]);
-  assert.ok(waited >= 6_000, String(waited));
+  assert.ok(waited >= 7_500, String(waited));
 });
 
 test("what comes into it after it was emptied is taken away too", async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isUuid } from "../../src/model/uuid.ts";
+import { acceptedIn, writeAnew } from "../../src/stages/switchover-state.ts";
 import { runs } from "../hostile/cli.ts";
 import { LOOKS, LOSSES, loses, MARKS, OTHER, restored, writesTo } from "./switch-lost.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
@@ -107,7 +108,7 @@ test("a service that ends between two spares goes on with the next one once it i
 });
 
 /** A service whose process ends after its first spare was lost, and before it found the next one. */
-async function betweenSpares(t: TestContext) {
+async function betweenSpares(t: TestContext, { locked = false } = {}) {
   const at = await servedSwitchover(t);
   const { cloud, put, end } = at;
   const next = addSpare(cloud, 1);
@@ -115,7 +116,8 @@ async function betweenSpares(t: TestContext) {
   let [marks, ended]: [number, Promise<void> | null] = [0, null];
   cloud.use((call) => {
     if (call === MARKS) marks += 1;
-    if (marks === 1 && call === LOOKS) spare.instance_uuid = OTHER;
+    if (marks === 1 && call === LOOKS)
+      Object.assign(spare, { instance_uuid: OTHER, ...(locked && { reservation: "h" }) });
     if (marks < 2 || !call.includes("provision_state=")) return null;
     ended ??= end();
     return { done: false, says: null };
@@ -144,14 +146,24 @@ test("what was accepted is not lost where its process dies between two spares", 
 });
 
 test("one that somebody took back meanwhile stays so, and GET says why", async (t) => {
-  const { cloud, until, again, path } = await betweenSpares(t);
-  await runs(0, ["rollback", "--run", path, ...cloud.words, "--all", "--yes"], cloud.how);
-  cloud.calls.length = 0;
-  await again();
-  const shown = await until(SOURCE, "DONE", "ROLLED_BACK", "FAILED");
-  assert.equal(shown.state, "ROLLED_BACK");
-  assert.match(String(shown.error), /N2I-E389 it was taken back by rollback, or by a service/);
-  assert.ok(cloud.calls.every((call) => call.startsWith("GET") || call.startsWith("POST /v3")));
+  for (const how of ["between two", "its mark is left", "the next is written down"] as const) {
+    const locked = how === "its mark is left";
+    const { cloud, until, again, next, path, state } = await betweenSpares(t, { locked });
+    if (how === "the next is written down") {
+      const [accepted = assert.fail()] = await acceptedIn(state);
+      await writeAnew(accepted, { ...accepted.plan, destination: next });
+    }
+    const words = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
+    const { out } = await runs(locked ? 2 : 0, words, cloud.how);
+    assert.match(out, locked ? /Rollback: 1 left/ : /Rollback: n-1 is as it was/, how);
+    cloud.calls.length = 0;
+    await again();
+    const shown = await until(SOURCE, "DONE", "ROLLED_BACK", "FAILED");
+    assert.notEqual(shown.state, "DONE", how);
+    assert.match(String(shown.error), /N2I-E389 it was taken back by rollback, or by a service/);
+    const reads = (call: string) => call.startsWith("GET") || call.startsWith("POST /v3");
+    assert.deepEqual([cloud.calls.filter((call) => !reads(call)), cloud.told], [[], []], how);
+  }
 });
 
 /** A service whose process ends right behind its answer. */

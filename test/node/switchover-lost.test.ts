@@ -201,6 +201,21 @@ test("a lost spare that cannot be changed for now keeps nobody from the next, an
   }
 });
 
+test("a lost spare that this login may not change is told of, and the next one is taken", async (t) => {
+  const { cloud, how, next, own } = await commandScene(t);
+  let marks = 0;
+  cloud.use((call) => {
+    if (call === LOOKS && marks === 1)
+      Object.assign(cloud.nodes.get(SPARE) ?? {}, { instance_uuid: OTHER });
+    if (call === MARKS) marks += 1;
+    return call === MARKS && marks > 1 ? { done: false, says: refuses(403, "not yours") } : null;
+  });
+  const ran = await run(["node", "switchover", "n-1", ...own], how);
+  assert.equal(ran.status, 0, ran.err);
+  assert.match(ran.err, /s-1\) has our mark still: .*not yours/);
+  assert.match(ran.out, new RegExp(`runs on ${next} `));
+});
+
 test("where there is no next spare, the same command or a rollback takes that mark off once it can", async (t) => {
   for (const [change, why] of HELD) {
     const { cloud, how, next, path, own } = await commandScene(t);
@@ -211,6 +226,9 @@ test("where there is no next spare, the same command or a rollback takes that ma
     assertEnded(ran, 4, "N2I-E387", why);
     assert.match(ran.err, /s-1\) has our mark still/);
     const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
+    // What is left is to be taken back.
+    const status = await runs(0, ["status", "--run", path]);
+    assert.match(status.out + status.err, /Next: nova2ironic rollback --run/);
     const left = await runs(2, back, how);
     assert.match(left.out + left.err, /s-1\) has our mark still/);
     cloud.use(() => null);

@@ -141,9 +141,8 @@ async function readAgain(session: ServiceSession, last: readonly NovaServer[]) {
   };
   const since = last.flatMap(({ updated }) => updated ?? []).toSorted()[0];
   if (last.length > 1 && since !== undefined) await orNull(look(since));
-  const alone = new Map(
-    last.flatMap(({ id }) => (found.has(id) ? [] : [[id, read(session, id)] as const])),
-  );
+  const alone = new Map<string, Promise<NovaServer | null>>();
+  for (const { id } of last) if (!found.has(id) && !alone.has(id)) alone.set(id, read(session, id));
   // Who comes meanwhile shares the next question.
   await Promise.allSettled(alone.values());
   return ({ id }: NovaServer) => alone.get(id) ?? found.get(id) ?? null;

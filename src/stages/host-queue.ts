@@ -81,12 +81,7 @@ export async function depthOf(broker: Broker, host: string) {
  *
  * @throws MigrationError N2I-E316 while somebody reads it
  */
-export async function checkUnread(
-  broker: Broker,
-  host: string,
-): Promise<{
-  readonly messages: number;
-} | null> {
+export async function checkUnread(broker: Broker, host: string) {
   const depth = await depthOf(broker, host);
   if (depth !== null && depth.consumers > 0)
     throw new MigrationError(

@@ -193,7 +193,8 @@ export async function shownOf(
   const reached = stateOf(switched);
   if (isDone(reached))
     return working === undefined
-      ? { ...common, state: "DONE", step: null, error }
+      ? // Whatever stopped a service before, somebody went on with it since.
+        { ...common, state: "DONE", step: null, error: null }
       : // It is looked at once more.
         { ...common, state: SWITCH_STATES["switchover-clear"], step: "DONE", error };
   // What is begun first is that nobody else begins.

@@ -5,7 +5,8 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isUuid } from "../../src/model/uuid.ts";
 import { acceptedIn, writeAnew } from "../../src/stages/switchover-state.ts";
-import { runs } from "../hostile/cli.ts";
+import { run, runs } from "../hostile/cli.ts";
+import { refuses } from "./in-memory.ts";
 import { LOOKS, LOSSES, loses, MARKS, OTHER, restored, writesTo } from "./switch-lost.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { addSource, addSpare, servedSwitchover } from "./switch-served.ts";
@@ -210,4 +211,38 @@ test("it goes on by the words that it accepted with", async (t) => {
   await again();
   await until(SOURCE, "DONE");
   assert.equal(cloud.nodes.get(SOURCE)?.provision_state, "active", "it is not torn down");
+});
+
+test("what stopped a service is told no more once a command came to its end", async (t) => {
+  const { cloud, put, until, end, again, state } = await servedSwitchover(t);
+  const managed = `PUT /v1/nodes/${SPARE}/states/provision`;
+  const broken = { done: false, says: refuses(403, "broken") };
+  cloud.use((call) => (call === managed ? broken : null));
+  assert.equal((await put("n-1", { target_node: "s-1" })).status, 202);
+  const stopped = await until(SOURCE, "FAILED", "ROLLED_BACK", "DONE");
+  assert.match(String(stopped.error), /broken/);
+  cloud.use(() => null);
+  await end();
+  const path = join(state, String(stopped.id));
+  await runs(0, ["node", "switchover", SOURCE, "--run", path, ...cloud.words], cloud.how);
+  await again();
+  const { state: reached, error } = await until(SOURCE, "DONE", "FAILED");
+  assert.deepEqual([reached, error], ["DONE", null]);
+});
+
+test("what is taken back while a service waits for Ironic stays so", async (t) => {
+  const { cloud, put, get, until, state, before } = await servedSwitchover(t);
+  const managed = `PUT /v1/nodes/${SPARE}/states/provision`;
+  const broken = { done: false, says: refuses(500, "broken") };
+  cloud.use((call) => (call === managed ? broken : null));
+  assert.equal((await put("n-1", { target_node: "s-1" })).status, 202);
+  while (!(await get("n-1")).text.includes("broken")) await sleep(10);
+  const [id = ""] = readdirSync(state).filter(isUuid);
+  const words = ["rollback", "--run", join(state, id), ...cloud.words, "--all", "--yes"];
+  // Between two tries the run is nobody's.
+  for (let status = -1; status !== 0; ) ({ status = -1 } = await run(words, cloud.how));
+  cloud.use(() => null);
+  assert.match(String((await until(SOURCE, "ROLLED_BACK", "DONE")).error), /N2I-E389/);
+  await sleep(200);
+  assert.deepEqual([switchedDump(cloud), cloud.told], [before, []]);
 });

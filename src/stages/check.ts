@@ -26,7 +26,7 @@ import { createMet } from "../model/packed.ts";
 import { createTexts, type Texts } from "../model/texts.ts";
 import { askGlance, askPolicy, orWhy } from "./check-cloud.ts";
 import { instancesOf, laterNova } from "./check-later.ts";
-import { hostsOf, oursByJournal, planFacts, runAt } from "./check-run.ts";
+import { oursByJournal, planFacts, runAt, type SnapshotIn, snapshotIn } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing, type Keep, openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
@@ -99,7 +99,8 @@ async function gather(
   ]);
   const texts = createTexts();
   const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source, texts));
-  const plan = run && (await planFacts(run, asked.skipBlocked, texts));
+  const snapshot = snapshotIn(run);
+  const plan = run && (await planFacts(run, snapshot, asked.skipBlocked, texts));
   const nodes: BmFacts["nodes"] = "refused" in bm ? [] : bm.nodes;
   const release = asked.ironicRelease ?? plan?.release;
   const ironic = await orWhy("ironic-db", target, async () =>
@@ -136,7 +137,7 @@ async function gather(
     ironic: "refused" in ironic ? ironic : ironic.facts,
     plan,
     ours: run === null ? createMet() : await oursByJournal(run, texts),
-    helpers: await probeAll(await helperHosts(asked, run)),
+    helpers: await probeAll(await helperHosts(asked, snapshot)),
     ...later,
     policy: await askPolicy(asked, plan),
     glance: asked.glance ? await askGlance(asked, plan, nova) : null,
@@ -170,12 +171,13 @@ async function within(
 }
 
 /** Those named; or else the addresses of the nova.conf files that extract was given. */
-async function helperHosts(asked: CheckAsked, run: RunFolder | null): Promise<readonly string[]> {
-  const { helperHost = [] } = asked;
+async function helperHosts(
+  { helperHost = [] }: CheckAsked,
+  snapshot: SnapshotIn,
+): Promise<readonly string[]> {
   if (helperHost.length > 0) return helperHost;
-  return (run === null ? [] : await hostsOf(run)).flatMap(({ my_ip }) =>
-    my_ip === null ? [] : [my_ip],
-  );
+  const hosts = (await snapshot())?.header.hosts ?? [];
+  return hosts.flatMap(({ my_ip }) => (my_ip === null ? [] : [my_ip]));
 }
 
 /** Bytes free where the folder is; where it is not yet, in the one it would be made in. */

@@ -37,7 +37,8 @@ export function machineFinder(run: string): MachineFinder {
       const next = await lines.next().catch(unread);
       if (next.done === true) return;
       top = next.value.at(-1)?.[0] ?? top;
-      near = new Map(whole ? [...near, ...next.value] : next.value);
+      if (!whole) near = new Map();
+      for (const [of, machine] of next.value) near.set(of, machine);
     }
   };
   const find: MachineFinder["find"] = async (id) => {

@@ -74,7 +74,7 @@ async function back(hands: NovaHands, change: ManageChange): Promise<string | nu
   const released = await hardware.release(id, reason, (now) =>
     wasFaked ? notBack(before, now) : null,
   );
-  if (released !== null && wasFaked) return staysFake(hands, id, reason, released);
+  if (released !== null && wasFaked) return staysFake(hands, id, reason, { before, why: released });
   const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
   return why ?? (stays.length === 0 ? null : stays.join("; "));
 }
@@ -95,9 +95,9 @@ async function staysFake(
   hands: NovaHands,
   id: string,
   reason: string,
-  why: string,
+  left: Parameters<typeof fakeAgain>[3],
 ): Promise<string> {
-  return `${await fakeAgain(hands, id, reason, why)}, in maintenance`;
+  return `${await fakeAgain(hands, id, reason, left)}, in maintenance`;
 }
 
 /** From wherever it is, without its server, on fake hardware, and from there as it was. */
@@ -127,23 +127,28 @@ async function faked(
   if (held !== null) return held;
   const isInUse = own !== null || now.provision_state !== "active";
   const why =
-    (isInUse ? await hardware.fake(id, reason) : null) ??
+    (isInUse ? await hardware.fake(id, reason, before) : null) ??
     (await serversGone(hands, change, own)) ??
     (await withheld(hands, change, now)) ??
     (isInUse ? await active(hardware, id, before) : null) ??
     (isInUse || isFake ? await powered(hardware, id, before) : null);
-  if (why !== null) return isInUse || isFake ? `${why}; ${LEAVE}` : why;
+  if (why !== null) {
+    const left = (await hardware.read(id)).driver === FAKE ? LEAVE : KEPT;
+    return isInUse || isFake ? `${why}; ${left}` : why;
+  }
   const may = async (now: JsonObject): Promise<string | null> => {
     const late = await ownServer(hands, acts, server);
     return late === null ? nobodyOn(now) : `server ${late.id} is there still`;
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
-  return other === null ? null : staysFake(hands, id, reason, other);
+  return other === null ? null : staysFake(hands, id, reason, { before, why: other });
 }
 
 /** What Nova was told may be done days later, once a nova-compute runs again. */
 const LEAVE =
   "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
+
+const KEPT = "it keeps its own hardware and its server, in maintenance";
 
 /** Ends its server, and whatever a POST that came late made by the same word. */
 async function serversGone(

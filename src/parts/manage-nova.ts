@@ -119,7 +119,7 @@ interface Step {
 const THERE: readonly Step[] = [
   { step: "hold", make: hold },
   { step: "bind", make: bind },
-  plain("fake", ({ hands: { hardware }, id, server }) => hardware.fake(id, heldFor(server))),
+  { step: "fake", make: fake },
   plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted", nobodys)),
   plain("off", ({ hands: { hardware }, id }) => hardware.power(id, "power off")),
   plain("record", async (at) => (await offered(at)) ?? create(at)),
@@ -217,6 +217,23 @@ async function bind({ hands, seen, begin }: Run): Promise<string | null> {
   return portsFreed(hands, hands.portsOf(seen), begin);
 }
 
+/** A run that died before this step is gone on with: whatever changed meanwhile is nobody's to lose. */
+async function fake({ hands, id, server, before, begin }: Run): Promise<string | null> {
+  const now = await hands.hardware.read(id);
+  if (now.driver !== FAKE) {
+    const state = String(now.provision_state);
+    const other = [
+      ...notAsBefore(before, now),
+      ...infoChanged(before, now),
+      ...[nobodys(now) ?? []].flat(),
+      ...(state === "active" ? [] : [`it is ${state}`]),
+    ];
+    if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
+  }
+  await begin({ step: "fake" });
+  return hands.hardware.fake(id, heldFor(server), before);
+}
+
 /** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
 export const MOST_LOOKS = 450;
 
@@ -289,7 +306,7 @@ async function swap(at: Run): Promise<string | null> {
   if (held !== null) return held;
   const may = (now: JsonObject) => notOurs(at, now);
   const why = await hardware.swap(id, before, { reason, exact: false, may });
-  return why === null ? null : fakeAgain(hands, id, reason, why);
+  return why === null ? null : fakeAgain(hands, id, reason, { before, why });
 }
 
 /** Why a node is not one whose server is ours and stands as its machine does; null: it is. */
@@ -309,15 +326,18 @@ function isStill(server: NovaServer | null, status: string): boolean {
   return server !== null && server.status === status && server.task === null;
 }
 
-/** What cannot be given back whole stays, held, where nothing can act on its machine. */
+/**
+ * What cannot be given back whole stays, held, where nothing can act on its machine; on its own hardware where its
+ * user turned it on or off.
+ */
 export async function fakeAgain(
   { hardware }: NovaHands,
   id: string,
   reason: string,
-  why: string,
+  { before, why }: { readonly before: JsonObject; readonly why: string },
 ): Promise<string> {
-  const still = await hardware.fake(id, reason);
-  return `${why}; ${still ?? "it stays on fake hardware"}`;
+  const still = await hardware.fake(id, reason, before);
+  return `${why}; ${still === null ? "it stays on fake hardware" : `${still}: it keeps its own hardware`}`;
 }
 
 /** Its mark goes last: until then it is gone on with, or taken back. */
@@ -334,7 +354,7 @@ async function release(at: Run): Promise<string | null> {
     return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
   };
   const why = await hands.hardware.release(id, reason, may);
-  if (why !== null) return fakeAgain(hands, id, reason, why);
+  if (why !== null) return fakeAgain(hands, id, reason, { before, why });
   for (const end = hands.clock.now() + hands.watch; hands.clock.now() < end; ) {
     const other = notAsBefore(before, await hands.hardware.read(id));
     if (other.length > 0) return `it has changed: ${other.join(", ")}`;

@@ -108,7 +108,7 @@ const MEANWHILE: readonly (readonly [string, Change, RegExp, never: RegExp])[] =
   [
     "it is off right before its maintenance ends",
     after([TURNED, PORT], set({ power_state: "power off" })),
-    /power_state is power off.*it stays on fake hardware; it is held/,
+    /power_state is power off.*it keeps its own hardware; it is held/,
     RELEASED,
   ],
   [
@@ -242,17 +242,24 @@ test("a server that was called otherwise before its uuid was known is taken away
   assert.deepEqual(at.cloud.heard, []);
 });
 
-for (const [what, change, why] of [
+for (const [what, change, why, driver] of [
   [
     "it is off",
     after([ADOPT, PORT], set({ power_state: "power off" })),
-    /power_state is power off/,
+    /power_state is power off.*it keeps its own hardware, in maintenance/,
+    "ipmi",
   ],
-  ["another has it", after([ADOPT, PORT], set({ instance_uuid: RIVAL })), /it has instance/],
+  [
+    "another has it",
+    after([ADOPT, PORT], set({ instance_uuid: RIVAL })),
+    /it has instance/,
+    "fake-hardware",
+  ],
   [
     "another has it on fake hardware",
     after([ADOPT, ADOPT, NODE], set({ instance_uuid: RIVAL })),
     /it has instance/,
+    "fake-hardware",
   ],
 ] as const)
   test(`somebody changes it at the end of its way back, and it is held: ${what}`, async (t) => {
@@ -266,8 +273,7 @@ for (const [what, change, why] of [
     await during(run, async (session) => {
       assert.match((await back(at, session)).join(), why);
     });
-    const { driver, maintenance } = at.cloud.node;
-    assert.deepEqual([driver, maintenance], ["fake-hardware", true]);
+    assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], [driver, true]);
     assert.deepEqual(at.cloud.heard, []);
   });
 

@@ -12,6 +12,8 @@ export interface NovaInMemory extends Pick<FaultyService, "calls" | "use" | "url
   readonly port: Body;
   readonly servers: Map<string, Body>;
   readonly rules: Rules;
+  /** The machine itself, whatever is said of it. */
+  readonly machine: { power_state: "power on" | "power off" };
   /** What would have reached the machine, or switched it, had it been there. */
   readonly heard: readonly string[];
   /** What all of it is, for a comparison. */
@@ -65,6 +67,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
   };
   const heard: string[] = [];
   const rules: Rules = {};
+  const machine: NovaInMemory["machine"] = { power_state: "power on" };
   const held: Held = {
     ...{ node, port, rules, servers: new Map<string, Body>() },
     heard: (what) => heard.push(what),
@@ -74,7 +77,11 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
     answer: (call, sent) => {
       const said = answerTo(held, call, sent);
       // A conductor that looks now: it switches the machine to what its row says.
-      if (node.driver !== FAKE && node.maintenance !== true && node.power_state !== "power on")
+      if (
+        node.driver !== FAKE &&
+        node.maintenance !== true &&
+        node.power_state !== machine.power_state
+      )
         heard.push(`power sync after ${call}`);
       return said;
     },
@@ -83,7 +90,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
     JSON.stringify([node, port, [...held.servers.values()]], (key, value: unknown) =>
       key === "revision_number" ? 0 : value,
     );
-  return { url, calls, use, node, port, rules, servers: held.servers, heard, dump };
+  return { url, calls, use, node, port, rules, machine, servers: held.servers, heard, dump };
 }
 
 interface Held {

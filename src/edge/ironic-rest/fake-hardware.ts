@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { MigrationError } from "../../model/error.ts";
-import { fakePatch, notAsBefore, swapPatch, unsafe } from "../../model/fake-hardware.ts";
+import { FAKE, fakePatch, notAsBefore, swapPatch, unsafe } from "../../model/fake-hardware.ts";
 import { isObject, type JsonObject, objectOf } from "../../model/json.ts";
 import { minorOf } from "../../model/rest.ts";
 import { pause } from "../openstack/passing.ts";
@@ -58,7 +58,7 @@ export function createFakeHardware(
     unseen: (known: JsonObject) => unseen(at, known),
     hold: (node: string, reason: string) => hold(at, node, reason),
     release: (node: string, reason: string, may: May) => release(at, node, reason, may),
-    fake: (node: string, reason: string) => fake(at, node, reason),
+    fake: (node: string, reason: string, before: JsonObject) => fake(at, node, reason, before),
     bring: (node: string, verb: keyof typeof VERBS, may?: May) => bring(at, node, verb, may),
     power: (node: string, to: string) => power(at, node, to),
     inform: (node: string, before: JsonObject) => inform(at, node, before),
@@ -171,12 +171,23 @@ function release(at: At, node: string, reason: string, may: May): Promise<string
   return make(at, node, wanted, () => at.tell("DELETE", `${pathOf(node)}/maintenance`));
 }
 
-/** Read back: null only where nothing that is done with it can reach its machine. */
-async function fake(at: At, node: string, reason: string): Promise<string | null> {
+/**
+ * Read back: null only where nothing that is done with it can reach its machine. What it was by then is what it is
+ * after: a machine that its user turned on or off meanwhile keeps its own hardware, or Ironic would undo that at the
+ * end. Ironic takes power calls of a node in maintenance, and locks it for their time.
+ *
+ * @source ironic 21.4: conductor/manager.py, change_node_power_state
+ */
+async function fake(
+  at: At,
+  node: string,
+  reason: string,
+  before: JsonObject,
+): Promise<string | null> {
   const wanted: Wanted = {
     what: "the change to fake hardware",
     is: (now) => unsafe(now).length === 0,
-    may: (now) => heldBy(now, reason),
+    may: (now) => heldBy(now, reason) ?? (now.driver === FAKE ? null : turned(before, now)),
   };
   const path = `${pathOf(node)}?reset_interfaces=true`;
   const why = await make(at, node, wanted, (now) => at.tell("PATCH", path, fakePatch(now)));
@@ -283,6 +294,13 @@ function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string)
 
 function heldBy(now: JsonObject, reason: string): string | null {
   return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
+}
+
+/** Why a node is not on or off as it was; null: it is, and nobody is about to change that. */
+function turned({ power_state: was = null }: JsonObject, now: JsonObject): string | null {
+  const { power_state: is = null, target_power_state: goal = null } = now;
+  if (is === was && (goal === null || goal === was)) return null;
+  return `power_state is ${String(goal ?? is)}, and was ${String(was)}`;
 }
 
 function harmless(now: JsonObject): string | null {

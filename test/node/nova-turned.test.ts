@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "../../src/model/json.ts";
+import { during } from "../engine/on-journal.ts";
+import { uuidOf } from "./in-memory.ts";
+import type { NovaInMemory } from "./nova-memory.ts";
+import { back, forward, scene } from "./nova-ways.ts";
+
+const STATES = ["power on", "power off"] as const;
+type State = (typeof STATES)[number];
+/** Lines of a way there. */
+const THERE = 11;
+const RIVAL = uuidOf(9, 9);
+
+/** Its user turns it on or off, by Nova where it has a server. */
+function turn({ node, machine, servers }: NovaInMemory, to: State): void {
+  node.power_state = to;
+  machine.power_state = to;
+  for (const server of servers.values()) server.status = to === "power on" ? "ACTIVE" : "SHUTOFF";
+}
+
+/** What is said next of a machine whose run died. */
+const NEXT = { "the same command": [forward, back], rollback: [back] } as const;
+
+for (const was of STATES)
+  for (const [what, words] of Object.entries(NEXT))
+    test(`a machine that was ${was} stays as its user turns it between a death and ${what}`, async (t) => {
+      const other = STATES.find((state) => state !== was) ?? was;
+      let turned = 0;
+      for (let lines = 0; lines <= THERE; lines += 1) {
+        const at = await scene(t);
+        const { node, servers, heard } = at.cloud;
+        turn(at.cloud, was);
+        const run = await at.run();
+        await during(run, (session) => forward(at, session), lines);
+        // On fake hardware nobody's word reaches it.
+        if (node.driver !== "ipmi") continue;
+        turned += 1;
+        turn(at.cloud, other);
+        const kept = [...servers.keys()];
+        for (const say of words) await during(run, (session) => say(at, session));
+        assert.deepEqual([node.driver, node.power_state], ["ipmi", other], `after ${lines} lines`);
+        // Before it had a server one may be made of it as it is now, and taken back.
+        assert.deepEqual(
+          [...servers.keys()].filter((id) => kept.includes(id)),
+          kept,
+          `after ${lines} lines`,
+        );
+        assert.deepEqual(heard, [], `after ${lines} lines`);
+      }
+      assert.ok(turned > 4, String(turned));
+    });
+
+/** Once these calls were heard, its user turns it. */
+const TURNS: readonly (readonly [string, RegExp, typeof forward])[] = [
+  ["while its ports are unbound", /^PUT .*ports/, forward],
+  ["while its server is taken away", /^PUT .*maintenance$/, back],
+];
+
+for (const was of STATES)
+  for (const [when, call, say] of TURNS)
+    test(`a machine that was ${was} stays as its user turns it ${when}`, async (t) => {
+      const other = STATES.find((state) => state !== was) ?? was;
+      const at = await scene(t);
+      const { node, servers } = at.cloud;
+      turn(at.cloud, was);
+      const run = await at.run();
+      if (say === back) await during(run, (session) => forward(at, session));
+      const kept = [...servers.keys()];
+      let open = true;
+      at.cloud.use((heard) => {
+        if (open && call.test(heard)) {
+          open = false;
+          turn(at.cloud, other);
+        }
+        return null;
+      });
+      await during(run, async (session) => {
+        const why = (await say(at, session)).join();
+        assert.match(why, new RegExp(`power_state is ${other}, and was ${was}`));
+        assert.doesNotMatch(why, /fake hardware/);
+      });
+      const { driver, power_state, maintenance } = node;
+      assert.deepEqual([driver, power_state, maintenance], ["ipmi", other, true]);
+      assert.deepEqual([[...servers.keys()], at.cloud.heard], [kept, []]);
+    });
+
+/** What an operator does to a machine whose run died before it was exchanged, and why it is not gone on with. */
+const OTHERS: readonly (readonly [string, JsonObject, RegExp])[] = [
+  ["another driver", { driver: "redfish" }, /driver is redfish/],
+  ["another interface", { boot_interface: "pxe" }, /boot_interface is pxe/],
+  ["another image", { instance_info: { image_source: "other" } }, /instance_info is not as it was/],
+  ["an instance", { instance_uuid: RIVAL }, /it has instance/],
+  ["an allocation", { allocation_uuid: RIVAL }, /it has (instance|allocation)/],
+];
+
+for (const [what, fields, why] of OTHERS)
+  test(`a machine that was given ${what} between a death and the next word keeps it`, async (t) => {
+    for (const lines of [1, 2]) {
+      const at = await scene(t);
+      const run = await at.run();
+      await during(run, (session) => forward(at, session), lines);
+      Object.assign(at.cloud.node, fields);
+      const before = JSON.stringify(at.cloud.node);
+      await during(run, async (session) => {
+        assert.match((await forward(at, session)).join(), why, `after ${lines} lines`);
+      });
+      assert.equal(JSON.stringify(at.cloud.node), before, `after ${lines} lines`);
+      await during(run, async (session) => void (await back(at, session)));
+      const { maintenance, driver = at.cloud.node.driver } = at.cloud.node;
+      assert.deepEqual([maintenance, driver], [false, fields.driver ?? "ipmi"]);
+      for (const [name, value] of Object.entries(fields))
+        assert.deepEqual(at.cloud.node[name], value, `${name} after ${lines} lines`);
+      assert.deepEqual([at.cloud.servers.size, at.cloud.heard], [0, []]);
+    }
+  });

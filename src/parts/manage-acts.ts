@@ -112,3 +112,8 @@ export function bindsOf({
 export function holdOf({ acts }: Pick<ManageChange, "acts">) {
   return acts.findLast((act) => act.step === "hold");
 }
+
+/** Said of a port of the journal that Neutron does not show. */
+export function unseen(port: string): string {
+  return `port ${port} is not in Neutron, or this login does not see it: it was not given back`;
+}

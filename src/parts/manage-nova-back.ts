@@ -20,7 +20,7 @@ import {
   SIZE,
   traitsIn,
 } from "./manage-nova.ts";
-import { portsBack } from "./manage-nova-ports.ts";
+import { portsBack, portsOpen } from "./manage-nova-ports.ts";
 
 /** Takes servers of Nova away again, on fake hardware: their machines run on, active as before. */
 export function novaBackPart(hands: NovaHands, most: number): ManagePart {
@@ -50,7 +50,8 @@ async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePos
     marked(change, seen) ||
     node.maintenance_reason === heldFor(server) ||
     bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change)) ||
-    (await standsFake(hands, change));
+    (await standsFake(hands, change)) ||
+    (await portsOpen(hands, change));
   return { is: open ? "before" : "after", seen, ...NONE };
 }
 

@@ -1,12 +1,21 @@
+import { isDeepStrictEqual } from "node:util";
 import type { NetworkService } from "../edge/neutron/ports.ts";
 import type { JsonObject } from "../model/json.ts";
-import { type Act, bindsOf, type ManageChange, recordOf } from "./manage-acts.ts";
+import { type Act, bindsOf, type ManageChange, recordOf, unseen } from "./manage-acts.ts";
 
 interface Hands {
   readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
 }
 
 type Bind = Extract<Act, { readonly step: "bind" }>;
+
+interface PortsWanted {
+  readonly ids: readonly string[];
+  /** Uuid of the node. */
+  readonly node: string;
+  /** What a run before kept of them, the first of each. */
+  readonly known: readonly Bind[];
+}
 
 /**
  * Keeps of ports what Nova writes over, and takes their device off: Nova takes none that has one.
@@ -15,7 +24,7 @@ type Bind = Extract<Act, { readonly step: "bind" }>;
  */
 export async function portsFreed(
   { network }: Hands,
-  ids: readonly string[],
+  { ids, node, known }: PortsWanted,
   begin: (bind: Bind) => Promise<void>,
 ): Promise<string | null> {
   for (const id of ids) {
@@ -24,6 +33,10 @@ export async function portsFreed(
     if (port === null) return `port ${id} is not in Neutron`;
     const device_id = String(port.device_id ?? "");
     const device_owner = String(port.device_owner ?? "");
+    // Whoever got it since it was judged, or since a run before freed it, keeps it.
+    const ours = ["", node, known.find((bind) => bind.port === id)?.device_id];
+    if (!ours.includes(device_id))
+      return `port ${id} belongs to ${device_owner || "device"} ${device_id} now`;
     const names = ["binding:host_id", "binding:profile", "dns_name"].filter((one) => one in port);
     const more = Object.fromEntries(names.map((one) => [one, port[one] ?? null]));
     const bound = isBound(port) && { bound: true };
@@ -62,6 +75,21 @@ export async function portRestored(
   return `Neutron does not bind port ${port} again: binding:vif_type is ${type}; see that its agent runs`;
 }
 
+/** Whether a port of the journal is nobody's and not as it was, or is not seen. */
+export async function portsOpen(
+  { network }: Hands,
+  change: Pick<ManageChange, "acts">,
+): Promise<boolean> {
+  for (const { port, device_id, more = {} } of bindsOf(change)) {
+    const now = await (await network()).whole(port);
+    if (now === null) return true;
+    const was = Object.entries({ device_id, ...more });
+    const other = was.some(([name, value]) => !isDeepStrictEqual(now[name] ?? "", value ?? ""));
+    if (other && (now.device_id ?? "") === "") return true;
+  }
+  return false;
+}
+
 /** Gives ports back what they were, as far as nobody else has them; says whose the others are. */
 export async function portsBack(
   hands: Hands,
@@ -71,7 +99,10 @@ export async function portsBack(
   const stays: string[] = [];
   for (const bind of bindsOf({ acts })) {
     const { port, device_id, device_owner, more } = bind;
-    if ((await (await hands.network()).whole(port)) === null) continue;
+    if ((await (await hands.network()).whole(port)) === null) {
+      stays.push(unseen(port));
+      continue;
+    }
     const was = { device_id, device_owner, ...more };
     const why = await portRestored(hands, bind, was, ["", own, device_id]);
     if (why !== null) stays.push(why);

@@ -213,8 +213,22 @@ function inService(seen: SeenServer): SeenServer {
   return { ...seen, node: node && { ...node, maintenance: false, maintenance_reason: null } };
 }
 
-async function bind({ hands, seen, begin }: Run): Promise<string | null> {
-  return portsFreed(hands, hands.portsOf(seen), begin);
+async function bind(at: Run): Promise<string | null> {
+  const { hands, id, server, asked, acts, seen, twice, begin } = at;
+  const ids = hands.portsOf(seen);
+  const known = bindsOf({ acts });
+  const missing = known.filter(({ port }) => !ids.includes(port)).map(({ port }) => port);
+  if (missing.length > 0)
+    return `it was begun with port ${missing.join(", ")}: give the same ports, or take it back`;
+  if (known.length > 0) {
+    const against = await hands.objections(
+      inService(await hands.look({ id, server, asked, acts })),
+      server,
+      twice,
+    );
+    if (against.length > 0) return `it changed meanwhile: ${against.join("; ")}`;
+  }
+  return portsFreed(hands, { ids, node: id, known }, begin);
 }
 
 /** A run that died before this step is gone on with: whatever changed meanwhile is nobody's to lose. */

@@ -18,7 +18,7 @@ import {
   type RecordKeeper,
   type SeenServer,
 } from "../model/manage.ts";
-import { type Act, bindsOf, holdOf, type ManageChange } from "./manage-acts.ts";
+import { type Act, bindsOf, holdOf, type ManageChange, unseen } from "./manage-acts.ts";
 
 export interface ManagePosition extends Position {
   readonly seen: SeenServer;
@@ -307,7 +307,8 @@ async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<Manag
 function strangeOf(change: ManageChange, seen: SeenServer): readonly string[] {
   return bindsOf(change).flatMap(({ port, device_id }) => {
     const now = seen.ports?.get(port);
-    if (now === undefined || [device_id, change.server].includes(now.device_id)) return [];
+    if (now === undefined) return [unseen(port)];
+    if ([device_id, change.server].includes(now.device_id)) return [];
     return [`port ${port} belongs to ${now.device_owner || "device"} ${now.device_id} now`];
   });
 }

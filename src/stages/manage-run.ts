@@ -58,7 +58,8 @@ export async function openManaged(path: string) {
 export async function managedState(path: string) {
   const { run, entries, managed } = await openManaged(path);
   const all = [...managed.values()];
-  const open = all.filter((one) => one.open).length;
+  const opened = all.filter((one) => one.open).map(({ change: { id } }) => id);
+  const open = opened.length;
   const began = new Set(begunIds(entries)).size;
   const given = { run: run.path };
   const target = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
@@ -72,12 +73,20 @@ export async function managedState(path: string) {
     next:
       all.length === 0
         ? "nothing; what this run managed was taken back"
-        : open > 0
-          ? nextCommand("rollback", given, { all: true })
-          : nextCommand("verify", given),
+        : nextOf(given, opened, all.length),
     left: [] as readonly string[],
     changed: all.length,
   };
+}
+
+/** Machines that a command names at most; verify lists them all. */
+const NAMED = 5;
+
+/** What takes back those that are not at their end, and no other. */
+function nextOf(given: { readonly run: string }, open: readonly string[], all: number): string {
+  if (open.length === 0 || (open.length > NAMED && open.length < all))
+    return nextCommand("verify", given);
+  return nextCommand("rollback", given, open.length === all ? { all: true } : { node: open });
 }
 
 function begunIds(entries: readonly Entry[]): readonly string[] {

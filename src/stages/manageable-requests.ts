@@ -12,6 +12,7 @@ import {
 } from "../core/adoptable/served.ts";
 import { schemaFaults } from "../core/mapping/faults.ts";
 import { createAjv } from "../core/mapping/schemas.ts";
+import { unauthorized } from "../core/proxy/decide.ts";
 import { readAllocation } from "../edge/ironic-rest/allocation.ts";
 import { readNics, readRunning, runningNodes } from "../edge/ironic-rest/running.ts";
 import type { RestService } from "../edge/ironic-rest/service.ts";
@@ -71,9 +72,15 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
     if (wanted.do === "nowhere") return fault(404, "The resource could not be found.");
     const { owner } = who.known;
     if (!parts.allows(wanted.do, owner)) return fault(403, deniedText(wanted.do));
+    let forgotten = false;
+    const { token } = who;
     const at: Asking = {
       ...{ parts, owner, asked },
-      service: callersService(parts.http, parts.place.service, asked, who.token),
+      service: callersService(parts.http, parts.place.service, asked, token, (status) => {
+        if (status !== 401 || token === null) return;
+        parts.tokens?.forget(token);
+        forgotten = true;
+      }),
     };
     try {
       switch (wanted.do) {
@@ -86,6 +93,7 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
       }
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
+      if (forgotten) return unauthorized(parts.keystone, error.message);
       return fault(error.code === "N2I-E211" ? 403 : 503, error.message);
     }
   };

@@ -28,6 +28,36 @@ test("a machine to be taken back is named by its node, else by its record, never
   }
 });
 
+test("status tells how to take back what is open, and nothing that has its record", async (t) => {
+  const { cloud, at } = await scene(t, 3);
+  const words = [...at, ...cloud.words];
+  await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
+  deafAfter(cloud, 1);
+  await run(["node", "manage", "n-3", "web-3", ...words], cloud.how);
+  cloud.use(() => null);
+  const status = await runs(0, ["status", ...at]);
+  const [, next = ""] = /Next: nova2ironic (.*)$/m.exec(status.out + status.err) ?? [];
+  assert.match(next, new RegExp(`^rollback --run \\S+ --node ${uuidOf(1, 3)}$`));
+  await runs(0, [...next.split(" "), ...cloud.words, "--yes"], cloud.how);
+  assert.notEqual(serverOf(cloud, 1), "null");
+  assert.equal(serverOf(cloud, 3), "null");
+  assert.equal(cloud.allocations.size, 1);
+});
+
+test("a way back that does not see a port of its journal says so, and stays open", async (t) => {
+  const { cloud, at, before } = await scene(t);
+  const words = [...at, ...cloud.words];
+  await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
+  const hidden = cloud.network.get(uuidOf(3, 1)) ?? assert.fail();
+  cloud.network.delete(uuidOf(3, 1));
+  const back = ["rollback", ...words, "--all", "--yes"];
+  const { out, err } = await runs(2, back, cloud.how);
+  assert.match(out + err, /port 3\S+ is not in Neutron, or this login does not see it/);
+  cloud.network.set(uuidOf(3, 1), hidden);
+  await runs(0, back, cloud.how);
+  assert.equal(dumped(cloud), before);
+});
+
 /** @param nth of the calls that write, the one from which on nothing is answered any more */
 function deafAfter(cloud: InMemory, nth: number): void {
   let passed = 0;

@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { serveManageable } from "../../src/stages/serve-manageable.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { standInKeystone } from "../proxy/stand-ins.ts";
+import { type StandInKeystone, standInKeystone } from "../proxy/stand-ins.ts";
 import { addRunning, dumped, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
 import { type ServingHere, servingHere } from "./serving-here.ts";
 
@@ -15,6 +15,7 @@ interface Answer {
 
 interface Scene {
   readonly cloud: InMemory;
+  readonly keystone: StandInKeystone;
   readonly run: string;
   readonly events: readonly { readonly event: string }[];
   readonly ask: (line: string, body?: unknown, token?: string | null) => Promise<Answer>;
@@ -46,7 +47,7 @@ export async function servedScene(
   );
   t.after(end);
   return {
-    ...{ cloud, run, events, end, before: dumped(cloud) },
+    ...{ cloud, keystone, run, events, end, before: dumped(cloud) },
     ask: (line, body, token = "admin") => asking(url, line, body, token),
   };
 }

@@ -57,6 +57,25 @@ test("who is no administrator is refused, and nothing is asked for him", async (
   assert.deepEqual(cloud.calls, []);
 });
 
+test("a token that Ironic knows no more is 401, and Keystone is asked about it anew", async (t) => {
+  for (const line of ["GET /v1/manageable_servers", "POST /v1/manageable_servers"]) {
+    const { ask, cloud, keystone, before } = await servedScene(t);
+    const body = line.startsWith("POST") ? LAST : undefined;
+    keystone.tokens.set("revoked", { roles: ["admin"] });
+    cloud.use((_, fields) =>
+      fields["x-auth-token"] === "revoked"
+        ? { done: false, says: { status: 401, text: "{}" } }
+        : null,
+    );
+    for (let times = 1; times <= 2; times += 1) {
+      const { status, fields } = await ask(line, body, "revoked");
+      assert.deepEqual([status, keystone.asked.length], [401, times], line);
+      assert.match(fields.get("www-authenticate") ?? "", /^Keystone uri=/);
+    }
+    assert.equal(dumped(cloud), before);
+  }
+});
+
 test("a machine gets its server by either text, and loses it by the run", async (t) => {
   for (const [path, body] of [
     [

@@ -68,6 +68,12 @@ export interface RunningNode {
   readonly nics: readonly Nic[];
 }
 
+/** What a node is compared by before and after it has its record; conductors write the rest at any time. */
+export type ComparedNode = Pick<
+  RunningNode,
+  "instance_uuid" | "resource_class" | "instance_info" | "extra"
+>;
+
 /** A port of Neutron. Fields are named as Neutron names them. */
 export interface NetworkPort {
   readonly id: string;

@@ -1,4 +1,4 @@
-import type { KnownNics, NetworkPort, RunningNode } from "./adoptable.ts";
+import type { ComparedNode, KnownNics, NetworkPort, RunningNode } from "./adoptable.ts";
 import type { Json, JsonObject } from "./json.ts";
 
 /** The journal's name of machines that are given their server record. */
@@ -92,6 +92,11 @@ export interface RecordKeeper {
     most: number,
     cards: KnownNics["of"],
   ) => Promise<readonly SeenServer[]>;
+  /** What nodes are compared by, as it is now; null: there is no such node. */
+  readonly compared: (
+    nodes: readonly string[],
+    most: number,
+  ) => Promise<readonly (ComparedNode | null)[]>;
   /** Node and record once more; its cards and ports as they were seen. */
   readonly again: (seen: SeenServer, node: string, server: string) => Promise<SeenServer>;
   /** Marks the node as ours, and reads it again. */

@@ -8,7 +8,7 @@ import {
 import { isEmptied, reasonOf } from "../edge/ironic-rest/allocation.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
-import type { KnownNics, RunningNode } from "../model/adoptable.ts";
+import type { ComparedNode, KnownNics, RunningNode } from "../model/adoptable.ts";
 import type { JsonObject } from "../model/json.ts";
 import {
   MANAGE,
@@ -232,8 +232,8 @@ function holdsTraits({ instance_info: { traits } }: RunningNode): boolean {
  */
 export function unlike(
   { server }: Pick<ManageChange, "server">,
-  before: RunningNode,
-  now: RunningNode | null,
+  before: ComparedNode,
+  now: ComparedNode | null,
 ): readonly Objection[] {
   const { instance_uuid = null } = now ?? {};
   if (now === null || instance_uuid !== server)

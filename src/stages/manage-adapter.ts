@@ -23,7 +23,6 @@ export interface Adapter {
   readonly unlike: (
     made: readonly Recorded[],
     most: number,
-    cards: KnownNics,
   ) => Promise<ReadonlyMap<string, readonly string[]>>;
   /** What nothing but its hardware tells of a machine that has its record; null: nothing is wrong. */
   readonly fault: (change: ManageChange) => Promise<string | null>;
@@ -42,16 +41,15 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
   return {
     ...{ name: "allocation", record: "allocation" },
     there: (most, cards) => managePart(keeper, most, cards),
-    async unlike(made, most, cards) {
+    async unlike(made, most) {
       const all = made.filter(({ before }) => before.nics.every(({ vif }) => vif === null));
-      const now = await keeper.lookAll(
-        all.map(({ change }) => [change.id, null]),
+      const now = await keeper.compared(
+        all.map(({ change }) => change.id),
         most,
-        cards.of,
       );
       return new Map(
         all.flatMap(({ change, before }, at) => {
-          const against = unlike(change, before, now[at]?.node ?? null);
+          const against = unlike(change, before, now[at] ?? null);
           return against.length === 0 ? [] : [[change.id, against.map(({ why }) => why)] as const];
         }),
       );

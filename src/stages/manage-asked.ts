@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { zoneFault } from "../core/adoptable/nova.ts";
 import { repeatedFaults, requestFaults } from "../core/adoptable/request.ts";
-import { readSeveral } from "../edge/ironic-rest/running.ts";
+import { readUuids } from "../edge/ironic-rest/running.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { ManageAsked, ServerWishes } from "../model/manage.ts";
@@ -55,14 +55,14 @@ export async function changesOf(
   entries: readonly Entry[],
 ): Promise<readonly ManageChange[]> {
   const idents = all.map(({ node }) => node);
-  const nodes = await readSeveral(service, idents, most, null);
-  const gone = idents.flatMap((ident, at) => (nodes[at] == null ? [JSON.stringify(ident)] : []));
+  const found = await readUuids(service, idents, most);
+  const gone = idents.flatMap((ident, at) => (found[at] == null ? [JSON.stringify(ident)] : []));
   if (gone.length > 0)
     throw new MigrationError("N2I-E306", `Ironic has no node ${listed(gone, NAMED)}`, {
       why: "Nothing is done of a list that names what is not there.",
       fix: "Correct the name; node list --adoptable --all lists every node.",
     });
-  const uuids = nodes.flatMap((node) => node?.uuid ?? []);
+  const uuids = found.flatMap((uuid) => uuid ?? []);
   const known = new Set<string>();
   const twice = uuids.filter((uuid) => known.size === known.add(uuid).size);
   if (twice.length > 0)

@@ -223,7 +223,7 @@ async function unlikeOf(
   const none = { unlike: new Map<string, readonly string[]>(), unasked: null };
   if (cards === null || made.length === 0) return none;
   try {
-    return { ...none, unlike: await adapter.unlike(made, most, cards) };
+    return { ...none, unlike: await adapter.unlike(made, most) };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
     return { ...none, unasked: cause };

@@ -5,7 +5,7 @@ import {
   readAllocation,
 } from "../edge/ironic-rest/allocation.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
-import { readRunning, readSeveral } from "../edge/ironic-rest/running.ts";
+import { readCompared, readRunning, readSeveral } from "../edge/ironic-rest/running.ts";
 import type { NetworkService } from "../edge/neutron/ports.ts";
 import { MigrationError } from "../model/error.ts";
 import type { RecordKeeper } from "../model/manage.ts";
@@ -44,6 +44,7 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
         return isWhole ? { node, record: null, ports: new Map() } : keeper.look(id, server, []);
       });
     },
+    compared: (nodes, most) => readCompared(service, nodes, most),
     async again({ node, ports }, id, server) {
       const now = await readRunning(service, id, node?.nics ?? []);
       return { node: now, record: await readAllocation(service, server), ports };

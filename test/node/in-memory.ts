@@ -142,7 +142,13 @@ function listOf(kind: string, all: readonly Body[], url: URL): Says {
   const most = Math.min(PAGE, Number(query.get("limit") ?? PAGE));
   const page = fits.slice(from, from + most);
   const more = from + most < fits.length && { next: `${url.origin}/more` };
-  return says(200, { [kind]: page, ...more });
+  const fields = query.get("fields")?.split(",");
+  const told = page.map((body) =>
+    fields === undefined
+      ? body
+      : Object.fromEntries(fields.map((field) => [field, body[field] ?? null])),
+  );
+  return says(200, { [kind]: told, ...more });
 }
 
 /** @returns whether there was what it is about */

@@ -1,4 +1,4 @@
-import type { NetworkPort, RunningNode } from "../../model/adoptable.ts";
+import type { ComparedNode, NetworkPort, RunningNode } from "../../model/adoptable.ts";
 import { isObject, type Json } from "../../model/json.ts";
 
 /** What is known besides Ironic's own word of a node. */
@@ -96,8 +96,8 @@ export function objections(
  * What somebody wrote between two looks at a node, and a record is made by. Conductors write the rest at any time, and
  * `updated_at` with it.
  */
-export function changedSince(before: RunningNode, now: RunningNode): readonly Objection[] {
-  const judged = ({ instance_uuid, resource_class, instance_info, extra }: RunningNode) => {
+export function changedSince(before: ComparedNode, now: ComparedNode): readonly Objection[] {
+  const judged = ({ instance_uuid, resource_class, instance_info, extra }: ComparedNode) => {
     const { [MARK]: _mark, ...others } = extra;
     // Traits are read when the node is marked, and given back as they were then.
     const { traits: _traits, ...told } = instance_info;

@@ -26,7 +26,10 @@ import { portRestored, portsFreed } from "./manage-nova-ports.ts";
 export interface NovaHands {
   readonly keeper: Pick<RecordKeeper, "hold" | "release">;
   readonly hardware: FakeHardware;
-  readonly servers: Pick<NovaServers, "read" | "find" | "still" | "create" | "turn" | "remove">;
+  readonly servers: Pick<
+    NovaServers,
+    "read" | "find" | "still" | "built" | "create" | "turn" | "remove"
+  >;
   readonly offers: Pick<Offers, "of" | "claims">;
   /** Where a port is named that Neutron has. */
   readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
@@ -122,7 +125,7 @@ const THERE: readonly Step[] = [
   { step: "fake", make: fake },
   plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted", nobodys)),
   plain("off", ({ hands: { hardware }, id }) => hardware.power(id, "power off")),
-  plain("record", async (at) => (await offered(at)) ?? create(at)),
+  { step: "record", make: record },
   plain("power", turn),
   plain("swap", swap),
   plain("release", release),
@@ -136,6 +139,12 @@ function plain(step: PlainStep, make: Step["make"]): Step {
       return make(at);
     },
   };
+}
+
+async function record(at: Run): Promise<string | null> {
+  const isNew = !at.acts.some(({ step }) => step === "record");
+  await at.begin({ step: "record" });
+  return (await offered(at, isNew)) ?? create(at, isNew);
 }
 
 /** What is deleted is nobody's record. */
@@ -255,8 +264,9 @@ export const MOST_LOOKS = 450;
  * Ends its maintenance, on fake hardware, and waits until Nova gives it to tenants: its resource tracker sets it
  * apart as long as it was in use.
  */
-async function offered({ hands, id, seen, server }: Run): Promise<string | null> {
-  if ((await hands.servers.find(server)) !== null) return null;
+async function offered(at: Run, isNew: boolean): Promise<string | null> {
+  const { hands, id, seen, server } = at;
+  if (!isNew && (await hands.servers.find(server)) !== null) return null;
   const why = await hands.hardware.release(id, heldFor(server), notFree);
   if (why !== null) return why;
   const inventory = customClass(seen.node?.resource_class ?? "");
@@ -268,17 +278,18 @@ async function offered({ hands, id, seen, server }: Run): Promise<string | null>
   return "Nova does not offer it: its resource tracker keeps it reserved; see that nova-compute runs";
 }
 
-async function create(at: Run): Promise<string | null> {
+async function create(at: Run, isNew: boolean): Promise<string | null> {
   const { hands, id, server, asked, acts } = at;
   const ports = bindsOf({ acts }).map(({ port }) => port);
-  const made = await hands.servers.create(
-    hands.askedOf(asked, { id, before: at.before, ports }),
-    server,
-    async () => notFree(await hands.hardware.read(id)),
-  );
+  const may = async () => notFree(await hands.hardware.read(id));
+  const made = await hands.servers.create(hands.askedOf(asked, { id, before: at.before, ports }), {
+    mark: server,
+    isNew,
+    may,
+  });
   if (typeof made === "string") return made;
   await at.begin({ step: "made", uuid: made.id });
-  const now = await hands.servers.still(made.id);
+  const now = await hands.servers.built(made);
   if (now === null) return `server ${made.id} is gone`;
   if (now.status === "ERROR") return `Nova cannot make it a server: ${now.fault}`;
   const { instance_uuid } = await hands.hardware.read(id);

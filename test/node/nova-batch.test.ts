@@ -74,8 +74,8 @@ function tracked(count: number): Tracked {
     servers: {
       find: (mark: string) => Promise.resolve(servers.get(mark) ?? null),
       read: (id: string) => Promise.resolve(servers.get(id) ?? null),
-      still: (id: string) => Promise.resolve(servers.get(id) ?? null),
-      create: ({ node: on }: { node: string }, mark: string) => {
+      built: ({ id }: { id: string }) => Promise.resolve(servers.get(id) ?? null),
+      create: ({ node: on }: { node: string }, { mark }: { mark: string }) => {
         const id = mark.replace(/^./, "f");
         const server = {
           id,

@@ -107,6 +107,11 @@ function answerTo(held: Held, call: string, sent: Json): Says {
   const { node, port } = held;
   const what = `${method} ${url.pathname}`;
   if (what.includes("/v2.0/ports")) return neutron(port, held.rules, what, sent);
+  if (what === "GET /servers" || what === "GET /servers/detail") {
+    const status = url.searchParams.get("status");
+    const all = [...held.servers.values()];
+    return says(200, { servers: all.filter((one) => [null, one.status].includes(status)) });
+  }
   if (what.includes("/servers")) return nova(held, what, sent);
   switch (what) {
     case "GET /v1/":
@@ -215,8 +220,6 @@ function nova({ node, port, servers, rules, heard }: Held, what: string, sent: J
   const [, , id = "", action] = what.split(" ")[1]?.split("/") ?? [];
   const server = servers.get(id);
   const isReal = node.driver !== FAKE;
-  if (what === "GET /servers" || what === "GET /servers/detail")
-    return says(200, { servers: [...servers.values()] });
   if (what === "POST /servers")
     return boot({ node, port, servers, rules }, objectOf(objectOf(sent).server));
   if (server === undefined) return says(404, { itemNotFound: { message: "no such server" } });

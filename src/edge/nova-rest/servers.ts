@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject, objectOf } from "../../model/json
 import type { Cloud } from "../openstack/cloud.ts";
 import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
-import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
+import { type Answer, ask, openSession, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
 import { together } from "../openstack/together.ts";
 
@@ -74,7 +74,7 @@ export async function openServers(
   const at: At = {
     ...{ session, tell },
     find: together((marks) => findAll(session, marks)),
-    again: together((last) => readAgain(session, last)),
+    shown: together((waits) => listShown(session, waits)),
   };
   return {
     /** Of the login; null where it has none. */
@@ -84,8 +84,10 @@ export async function openServers(
     /** The server that was made by this word, whoever lost the answer, and whatever it is called by now. */
     find: at.find,
     still: (id: string) => still(at, id),
+    /** Nova's power sync may have stopped it already: a fake deploy leaves a machine off. */
+    built: (made: MadeServer) => reached(at, { ...made, to: ["ACTIVE", "SHUTOFF"] }),
     flavor: (id: string) => flavor(at, id),
-    create: (asked: ServerAsked, mark: string, may: May) => create(at, asked, mark, may),
+    create: (asked: ServerAsked, how: Creating) => create(at, asked, how),
     turn: (id: string, to: Turned, may: May) => turn(at, id, to, may),
     remove: (id: string, may: May) => remove(at, id, may),
   };
@@ -95,8 +97,33 @@ interface At {
   readonly session: ServiceSession;
   readonly tell: ServiceSession["call"];
   readonly find: (mark: string) => Promise<NovaServer | null>;
-  /** A server that was seen before, as it is now. */
-  readonly again: (last: NovaServer) => Promise<NovaServer | null>;
+  /** The status by which lists have a server that is waited for: one that it is to have, or `ERROR`. */
+  readonly shown: (wait: Wait) => Promise<Shown>;
+}
+
+/** A server that was asked for. */
+export interface MadeServer {
+  readonly id: string;
+  /** ISO 8601 by Nova's clock: it changed since. Null where Nova does not say. */
+  readonly since: string | null;
+}
+
+interface Wait extends MadeServer {
+  readonly to: readonly Turned[];
+}
+
+/** Null: none of them yet. */
+type Shown = Turned | "ERROR" | "not told" | null;
+
+/** What became of a server that was waited for. */
+export type ReachedServer = Pick<NovaServer, "status" | "fault">;
+
+interface Creating {
+  /** A word by which it is found again. */
+  readonly mark: string;
+  /** Nobody asked for it by this word before. */
+  readonly isNew: boolean;
+  readonly may: May;
 }
 
 type Turned = "ACTIVE" | "SHUTOFF";
@@ -114,7 +141,7 @@ async function read(session: ServiceSession, id: string): Promise<NovaServer | n
 async function findAll(session: ServiceSession, marks: readonly string[]) {
   const found = new Map<string, NovaServer | null>();
   const wanted = new Set(marks);
-  for await (const page of listed(session, {})) {
+  for await (const page of listed(session, "/servers/detail", {})) {
     for (const one of page) {
       const mark = objectOf(one.metadata)[MARK];
       if (typeof mark === "string" && wanted.has(mark)) found.set(mark, serverOf(one));
@@ -125,37 +152,41 @@ async function findAll(session: ServiceSession, marks: readonly string[]) {
 }
 
 /**
- * Servers that are waited for. Nova asks Neutron about each that it shows, but once for a list: several are found
- * in one of what changed since they were last seen, which has each that ever changed. One that is not there, as
- * none was scheduled yet, is asked for by itself; so is each where the list fails, as what stands against one
- * server is no word about another.
+ * Servers that are waited for, found in lists without details, one for each status: of what a list or an answer shows in
+ * detail Nova asks Neutron first, which takes both ten times as long.
  */
-async function readAgain(session: ServiceSession, last: readonly NovaServer[]) {
-  const found = new Map<string, NovaServer | null>();
-  const look = async (since: string): Promise<void> => {
-    for await (const page of listed(session, { "changes-since": since }))
-      for (const one of page) {
-        const server = serverOf(one);
-        if (server !== null) found.set(server.id, server.status === "DELETED" ? null : server);
-      }
+async function listShown(session: ServiceSession, waits: readonly Wait[]) {
+  const since = waits.map(({ since }) => since ?? "").toSorted()[0] ?? "";
+  const idsOf = async (status: Turned | "ERROR"): Promise<ReadonlySet<string>> => {
+    const ids = new Set<string>();
+    const filters = { status, ...(since !== "" && { "changes-since": since }) };
+    for await (const page of listed(session, "/servers", filters))
+      for (const { id } of page) ids.add(String(id));
+    return ids;
   };
-  const since = last.flatMap(({ updated }) => updated ?? []).toSorted()[0];
-  if (last.length > 1 && since !== undefined) await orNull(look(since));
-  const alone = new Map<string, Promise<NovaServer | null>>();
-  for (const { id } of last) if (!found.has(id) && !alone.has(id)) alone.set(id, read(session, id));
-  // Who comes meanwhile shares the next question.
-  await Promise.allSettled(alone.values());
-  return ({ id }: NovaServer) => alone.get(id) ?? found.get(id) ?? null;
+  const lists = async () => {
+    const found = new Map<Turned | "ERROR", ReadonlySet<string>>();
+    for (const status of new Set([...waits.flatMap(({ to }) => to), "ERROR" as const]))
+      found.set(status, await idsOf(status));
+    return found;
+  };
+  const found = await orNull(lists());
+  return ({ id, to }: Wait): Shown => {
+    if (found === null) return "not told";
+    const is = ["ERROR" as const, ...to].find((status) => found.get(status)?.has(id) === true);
+    return is ?? null;
+  };
 }
 
-/** Pages of servers of the login's project, in every detail. */
+/** Pages of servers of the login's project. */
 async function* listed(
   session: ServiceSession,
+  collection: "/servers" | "/servers/detail",
   filters: { readonly [name: string]: string },
 ): AsyncGenerator<readonly JsonObject[]> {
   for (let marker = {}; ; ) {
     const query = new URLSearchParams({ ...filters, ...marker }).toString();
-    const path = `/servers/detail${query === "" ? "" : `?${query}`}`;
+    const path = `${collection}${query === "" ? "" : `?${query}`}`;
     const body = objectOf(await ask(session, path));
     const page = Array.isArray(body.servers) ? (body.servers as readonly JsonObject[]) : [];
     yield page;
@@ -172,9 +203,33 @@ async function still(at: At, id: string): Promise<NovaServer | null> {
     if (now === null || (now.task === null && now.status !== "BUILD")) return now;
     if (now.status === "ERROR") return now;
     await pause(tries);
-    now = await at.again(now);
+    now = await read(at.session, id);
   }
-  throw new MigrationError("N2I-E210", `${at.session.url} comes to no end with server ${id}`);
+  throw noEnd(at, id);
+}
+
+function noEnd({ session }: At, id: string): MigrationError {
+  return new MigrationError("N2I-E210", `${session.url} comes to no end with server ${id}`);
+}
+
+/**
+ * Waits until it has a status, and nothing is under way: Nova writes both at once.
+ *
+ * @returns null where it is gone; another status where Nova failed
+ */
+async function reached(at: At, wait: Wait): Promise<ReachedServer | null> {
+  const { id, to } = wait;
+  for (let tries = 0; tries < MOST; tries += 1) {
+    await pause(tries);
+    const shown = await at.shown(wait);
+    if (shown === "ACTIVE" || shown === "SHUTOFF") return { status: shown, fault: "" };
+    // No list has one that is gone.
+    const asks = shown !== null || tries % SELDOM === SELDOM - 1;
+    const now = asks ? await read(at.session, id) : undefined;
+    if (now === null || now?.status === "ERROR") return now;
+    if (now?.task === null && to.some((status) => status === now.status)) return now;
+  }
+  throw noEnd(at, id);
 }
 
 /** Extra specs of a flavor by its id; null: there is none. */
@@ -187,46 +242,73 @@ async function flavor({ session }: At, id: string): Promise<JsonObject | null> {
 async function create(
   at: At,
   asked: ServerAsked,
-  mark: string,
-  may: May,
-): Promise<NovaServer | string> {
-  const found = () => at.find(mark);
+  { mark, isNew, may }: Creating,
+): Promise<MadeServer | string> {
+  let untold = isNew;
+  let made: MadeServer | null = null;
+  const found = async (): Promise<MadeServer | null> => {
+    const server = await at.find(mark);
+    return server && { id: server.id, since: server.updated };
+  };
+  const look = async (): Promise<Stand> => {
+    made = untold ? null : await found();
+    untold = false;
+    return made === null ? standOf(await may()) : "made";
+  };
   const why = await settled(
     at.session,
     `server ${asked.name}`,
-    async () => ((await found()) === null ? standOf(await may()) : "made"),
-    () => at.tell({ method: "POST", path: "/servers", body: bodyOf(asked, mark) }),
+    look,
+    async () => {
+      const answer = await at.tell({
+        method: "POST",
+        path: "/servers",
+        body: bodyOf(asked, mark),
+      });
+      const { id } = objectOf(objectOf(answer.body).server);
+      if (typeof id === "string") made = { id, since: hourBefore(answer) };
+      return answer;
+    },
     ({ status }) => status === 409,
   );
-  return why ?? (await found()) ?? `Nova does not tell server ${asked.name}`;
+  return why ?? made ?? (await found()) ?? `Nova does not tell server ${asked.name}`;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** An hour before an answer, by Nova's clock: whatever else of Nova changes a server may have another. */
+function hourBefore({ headers: { date } }: Answer): string | null {
+  const told = Date.parse(date ?? "");
+  return Number.isNaN(told) ? null : new Date(told - HOUR_MS).toISOString();
 }
 
 function standOf(why: string | null): Stand {
   return why === null ? "open" : { why };
 }
 
-/** Nova stops or starts it. */
+/** Nova stops or starts it. It refuses what the server's status does not allow: that is looked at then. */
 async function turn(at: At, id: string, to: Turned, may: May): Promise<string | null> {
   const word = to === "ACTIVE" ? "os-start" : "os-stop";
+  let untold = true;
+  let since: string | null = null;
   const look = async (): Promise<Stand> => {
-    const now = await still(at, id);
+    const now = untold ? undefined : await still(at, id);
+    untold = false;
     if (now === null) return { why: `server ${id} is gone` };
-    if (now.status === to) return "made";
-    if (now.status === "ACTIVE" || now.status === "SHUTOFF") return standOf(await may());
+    if (now?.status === to) return "made";
+    if (now === undefined || now.status === "ACTIVE" || now.status === "SHUTOFF")
+      return standOf(await may());
     return { why: `server ${id} is ${now.status}: ${now.fault}` };
   };
   const path = `/servers/${id}/action`;
-  const why = await settled(at.session, `${word} of server ${id}`, look, () =>
-    at.tell({ method: "POST", path, body: { [word]: null } }),
-  );
+  const why = await settled(at.session, `${word} of server ${id}`, look, async () => {
+    const answer = await at.tell({ method: "POST", path, body: { [word]: null } });
+    since = hourBefore(answer);
+    return answer;
+  });
   if (why !== null) return why;
-  for (let tries = 0; tries < MOST; tries += 1) {
-    const now = await still(at, id);
-    if (now?.status === to) return null;
-    if (now === null || now.status === "ERROR") break;
-    await pause(tries);
-  }
-  return `server ${id} does not become ${to}`;
+  const now = await reached(at, { id, to: [to], since });
+  return now?.status === to ? null : `server ${id} does not become ${to}`;
 }
 
 /** Until it is gone, whether Nova deletes at once or keeps what was deleted for a while. */
@@ -270,6 +352,8 @@ async function ended(
 
 /** Looks at Nova's work: about a quarter of an hour in all. */
 const MOST = 450;
+/** Looks at lists between two at a server itself. */
+const SELDOM = 10;
 /** Looks after which an ERROR is no longer the one that was. */
 const FEW = 10;
 

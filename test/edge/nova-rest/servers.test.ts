@@ -4,35 +4,50 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openServers } from "../../../src/edge/nova-rest/servers.ts";
 import { pauseShorter } from "../../../src/edge/openstack/passing.ts";
 import { cloudOf } from "../../../src/edge/openstack/settings.ts";
+import { objectOf } from "../../../src/model/json.ts";
 import { faultyService } from "../../support/faulty-service.ts";
 
 interface Server {
   readonly id: string;
   status: string;
   task: string | null;
-  /** Null: never scheduled, so that no list of what changed has it. */
-  updated: string | null;
 }
 
-const TIME = "2026-01-01T00:00:0";
+const UPDATED = "2026-01-01T00:00:09Z";
+const FLAVOR = {
+  ...{ name: "web-1", description: null, zone: null, flavor: "gold", image: null },
+  ...{ ports: [], metadata: {}, node: "n-1" },
+};
+const may = (): Promise<null> => Promise.resolve(null);
 
-/** A Nova of these servers, and the calls that it heard. */
-async function novaOf(t: TestContext, servers: readonly Server[]) {
+/** A Nova of these servers, and the calls that it heard; a server that is asked for is built until somebody says so. */
+async function novaOf(t: TestContext, servers: Server[]) {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
-  const shown = ({ id, status, task, updated }: Server) => ({
+  const shown = ({ id, status, task }: Server) => ({
     ...{ id, status, metadata: { nova2ironic_manage: `mark-${id}` } },
-    ...{ updated: updated ?? `${TIME}0Z`, "OS-EXT-STS:task_state": task },
+    ...{ updated: UPDATED, "OS-EXT-STS:task_state": task },
   });
   const { url, calls, use } = await faultyService(t, {
     most: 1,
-    answer: (call) => {
+    answer: (call, sent) => {
       const at = new URL(call.split(" ")[1] ?? "", "http://nova");
-      const since = at.searchParams.get("changes-since");
-      const is = ({ updated }: Server) => since === null || (updated !== null && updated >= since);
-      if (at.pathname.endsWith("/detail")) return says({ servers: servers.filter(is).map(shown) });
-      const one = servers.find(({ id }) => at.pathname.endsWith(id));
-      return one === undefined ? says({ servers: [] }) : says({ server: shown(one) });
+      const status = at.searchParams.get("status");
+      if (call === "POST /servers") {
+        const id = `s-${servers.push(building(`s-${servers.length + 1}`))}`;
+        return says({ server: { id } });
+      }
+      const one = servers.find(({ id }) => at.pathname.split("/")[2] === id);
+      if (one !== undefined && call.startsWith("POST")) {
+        one.task = "os-start" in objectOf(sent) ? "powering-on" : "powering-off";
+        return says({});
+      }
+      if (one !== undefined) return says({ server: shown(one) });
+      if (at.pathname.split("/")[2] !== undefined && !at.pathname.endsWith("/detail"))
+        return { status: 404, text: "{}" };
+      return says({
+        servers: servers.filter((one) => status === null || one.status === status).map(shown),
+      });
     },
   });
   const settings = new Map([
@@ -42,9 +57,9 @@ async function novaOf(t: TestContext, servers: readonly Server[]) {
   const nova = await openServers(cloudOf(settings, "the test"), 5000, () => Promise.resolve());
   t.after(nova.close);
   calls.length = 0;
-  /** Waits for a call that has this in it. */
-  const heard = async (part: string): Promise<void> => {
-    while (!calls.some((call) => call.includes(part))) await sleep(1);
+  /** Waits for so many calls that have this in them. */
+  const heard = async (part: string, times = 1): Promise<void> => {
+    while (calls.filter((call) => call.includes(part)).length < times) await sleep(1);
   };
   return { nova, calls, use, heard };
 }
@@ -53,69 +68,116 @@ function says(body: object) {
   return { status: 200, text: JSON.stringify(body) };
 }
 
-function building(id: string, updated: string | null = `${TIME}1Z`): Server {
-  return { id, status: "BUILD", task: "spawning", updated };
+function building(id: string): Server {
+  return { id, status: "BUILD", task: "spawning" };
 }
 
 function become(servers: readonly Server[], status: string): void {
-  for (const one of servers) Object.assign(one, { status, task: null, updated: `${TIME}9Z` });
+  for (const one of servers) Object.assign(one, { status, task: null });
 }
 
 const statuses = (all: readonly ({ readonly status: string } | null)[]) =>
   all.map((one) => one?.status ?? null);
 
-test("several that are waited for are found in one list of what changed, and those not in it by themselves", async (t) => {
-  // No cell has the last one yet.
-  const servers = [building("s-1"), building("s-2"), building("s-3", null)];
+/** Of servers that were asked for. */
+const made = (servers: readonly Server[]) => servers.map(({ id }) => ({ id, since: null }));
+
+/** Questions about one server alone. */
+const alone = (calls: readonly string[]) => calls.filter((call) => /^GET \/servers\/s-/.test(call));
+
+test("servers that are waited for are found in lists without details, and none is asked for by itself", async (t) => {
+  const servers = [building("s-1"), building("s-2")];
   const { nova, calls, heard } = await novaOf(t, servers);
-  const waiting = Promise.all(servers.map(({ id }) => nova.still(id)));
-  await heard(`changes-since=${encodeURIComponent(`${TIME}0Z`)}`);
-  const before = calls.length;
-  await heard("/servers/s-3");
-  become(servers.slice(0, 2), "ACTIVE");
-  Object.assign(servers[2] ?? {}, { status: "ERROR" });
-  assert.deepEqual(statuses(await waiting), ["ACTIVE", "ACTIVE", "ERROR"]);
-  // Of each that a list has Nova is not asked besides.
-  const lists = calls.slice(before - 1).filter((call) => call.includes("/detail"));
-  assert.ok(lists.every((call) => call.includes("changes-since=")));
+  const waiting = Promise.all(made(servers).map(nova.built));
+  await heard("status=ACTIVE", 2);
+  become(servers.slice(0, 1), "ACTIVE");
+  // Nova's power sync came before the next look.
+  become(servers.slice(1), "SHUTOFF");
+  assert.deepEqual(statuses(await waiting), ["ACTIVE", "SHUTOFF"]);
+  assert.deepEqual(
+    [...new Set(calls)].toSorted(),
+    ["ACTIVE", "ERROR", "SHUTOFF"].map((status) => `GET /servers?status=${status}`),
+  );
 });
 
-test("a server that somebody deletes while several are waited for is gone", async (t) => {
+test("a server that Nova cannot build is read for why, and is nobody else's fault", async (t) => {
+  const servers = [building("s-1"), building("s-2")];
+  const { nova, calls, heard } = await novaOf(t, servers);
+  const waiting = Promise.all(made(servers).map(nova.built));
+  await heard("status=ERROR");
+  become(servers.slice(0, 1), "ERROR");
+  become(servers.slice(1), "ACTIVE");
+  assert.deepEqual(statuses(await waiting), ["ERROR", "ACTIVE"]);
+  assert.deepEqual(alone(calls), ["GET /servers/s-1"]);
+});
+
+test("a server that somebody deletes while it is waited for is gone", async (t) => {
   const servers = [building("s-1"), building("s-2")];
   const { nova, heard } = await novaOf(t, servers);
-  const waiting = Promise.all(servers.map(({ id }) => nova.still(id)));
-  await heard("changes-since=");
-  become(servers.slice(0, 1), "DELETED");
-  become(servers.slice(1), "ACTIVE");
-  assert.deepEqual(statuses(await waiting), [null, "ACTIVE"]);
+  const waiting = Promise.all(made(servers).map(nova.built));
+  await heard("status=ACTIVE");
+  become(servers.splice(0), "ACTIVE");
+  assert.deepEqual(statuses(await waiting), [null, null]);
 });
 
-test("one that is waited for alone is asked for by itself", async (t) => {
-  const servers = [building("s-1"), building("s-2")];
-  const { nova, calls } = await novaOf(t, servers);
-  const waiting = nova.still("s-1");
-  while (calls.length < 3) await sleep(1);
-  become(servers, "ACTIVE");
-  assert.equal((await waiting)?.status, "ACTIVE");
-  assert.deepEqual([...new Set(calls)], ["GET /servers/s-1"]);
-});
-
-test("where the list fails, each that is waited for is asked for by itself", async (t) => {
+test("where the lists fail, each that is waited for is asked for by itself", async (t) => {
   const servers = [building("s-1"), building("s-2")];
   const { nova, use, heard } = await novaOf(t, servers);
   use((call) =>
-    call.includes("changes-since") ? { done: false, says: { status: 500, text: "{}" } } : null,
+    call.includes("status=") ? { done: false, says: { status: 500, text: "{}" } } : null,
   );
-  const waiting = Promise.all(servers.map(({ id }) => nova.still(id)));
-  await heard("changes-since=");
+  const waiting = Promise.all(made(servers).map(nova.built));
+  await heard("/servers/s-1");
   become(servers.slice(0, 1), "ACTIVE");
   servers.splice(1);
   assert.deepEqual(statuses(await waiting), ["ACTIVE", null]);
 });
 
+test("a server is asked for without a look where nobody asked before, and lists go back an hour by Nova's clock", async (t) => {
+  const servers: Server[] = [];
+  const { nova, calls, heard } = await novaOf(t, servers);
+  const told = await nova.create(FLAVOR, { mark: "m", isNew: true, may });
+  assert.ok(typeof told === "object");
+  assert.deepEqual(calls, ["POST /servers"]);
+  const ago = Date.now() - Date.parse(told.since ?? "");
+  assert.ok(Math.abs(ago - 3_600_000) < 60_000, told.since ?? "");
+  const waiting = nova.built(told);
+  await heard(`changes-since=${encodeURIComponent(told.since ?? "")}`);
+  become(servers, "ACTIVE");
+  assert.equal((await waiting)?.status, "ACTIVE");
+});
+
+test("a server whose answer was lost, or that was asked for before, is looked for and not made twice", async (t) => {
+  for (const isNew of [true, false]) {
+    const servers = isNew ? [] : [building("s-1")];
+    const { nova, calls, use } = await novaOf(t, servers);
+    use((call) => (call === "POST /servers" ? { done: true, says: null } : null));
+    const told = await nova.create(FLAVOR, { mark: "mark-s-1", isNew, may });
+    assert.deepEqual(told, { id: "s-1", since: UPDATED });
+    assert.equal(calls.filter((call) => call.startsWith("POST")).length, isNew ? 1 : 0);
+  }
+});
+
+test("a server is stopped without a look before, and what Nova refuses is looked at", async (t) => {
+  const servers = [building("s-1")];
+  become(servers, "ACTIVE");
+  const { nova, calls, use, heard } = await novaOf(t, servers);
+  const stopping = nova.turn("s-1", "SHUTOFF", may);
+  await heard("status=SHUTOFF");
+  become(servers, "SHUTOFF");
+  assert.equal(await stopping, null);
+  assert.deepEqual(alone(calls), []);
+  use((call) =>
+    call.startsWith("POST") ? { done: false, says: { status: 409, text: "{}" } } : null,
+  );
+  assert.equal(await nova.turn("s-1", "SHUTOFF", may), null, "somebody stopped it already");
+  assert.deepEqual(alone(calls), ["GET /servers/s-1"]);
+  const why = "it is not harmless";
+  assert.equal(await nova.turn("s-1", "ACTIVE", () => Promise.resolve(why)), why);
+});
+
 test("the servers of several words are found in one walk", async (t) => {
-  const servers = [building("s-1"), building("s-2")];
-  const { nova, calls } = await novaOf(t, servers);
+  const { nova, calls } = await novaOf(t, [building("s-1"), building("s-2")]);
   const found = await Promise.all(
     ["mark-s-2", "mark-s-1", "nobody"].map((mark) => nova.find(mark)),
   );

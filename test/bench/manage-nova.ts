@@ -7,8 +7,9 @@ import { command } from "./command.ts";
 /** Times of a single machine that a batch may take. */
 const LIMIT = 1.5;
 const BATCH = 50;
-/** Seconds between two looks of Nova's resource tracker: Nova's own default. */
+/** Seconds between two looks of Nova's resource tracker, and of Nova and Ironic at power: as both ship them. */
 const TRACKED = 60;
+const POWER = { nova: 600, ironic: 60 } as const;
 
 /** One machine that runs gets its server of a real Nova, then so many at once: all wait for one look of its tracker. */
 export async function benchManageNova(
@@ -26,7 +27,9 @@ export async function benchManageNova(
     diagnostic: (line: string) => write(`  ${line}\n`),
   };
   try {
-    const at = await startNovaScene(t, { machines: 1 + batch, tracked: TRACKED });
+    const at = await startNovaScene(t, {
+      ...{ machines: 1 + batch, tracked: TRACKED, power: POWER },
+    });
     const managed = async (names: readonly string[]): Promise<number> => {
       const file = join(folder, `${names.length}.csv`);
       writeFileSync(file, ["node,name", ...names.map((name) => `${name},web-${name}`)].join("\n"));

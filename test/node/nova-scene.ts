@@ -34,9 +34,8 @@ export interface NovaScene {
   readonly told: () => readonly string[];
 }
 
-/** Seconds between two looks of Nova, and of Ironic, at power. */
-const NOVA_SYNC = 5;
-const IRONIC_SYNC = 3;
+/** So often that a test sees what they do. */
+const OFTEN = { nova: 5, ironic: 3 } as const;
 /** Machines that are adopted at once. */
 const AT_ONCE = 4;
 
@@ -44,6 +43,8 @@ interface SceneOptions {
   readonly machines: number;
   /** Seconds between two looks of Nova's resource tracker. */
   readonly tracked?: number;
+  /** Seconds between two looks of Nova, and of Ironic, at power. */
+  readonly power?: { readonly nova: number; readonly ironic: number };
 }
 
 /** Starts it for this test alone; null after the test was told to skip itself. */
@@ -53,14 +54,14 @@ export async function novaScene(t: TestContext, options: SceneOptions): Promise<
 
 export async function startNovaScene(
   t: Pick<TestContext, "after" | "diagnostic">,
-  { machines: count, tracked }: SceneOptions,
+  { machines: count, tracked, power = OFTEN }: SceneOptions,
 ): Promise<NovaScene> {
   const ends: (() => Promise<void> | void)[] = [];
   t.after(async () => {
     for (const end of ends.splice(0).reverse()) await end();
   });
   const stack = await startStack(
-    { machines: count, engine: "mysql", period: IRONIC_SYNC },
+    { machines: count, engine: "mysql", period: power.ironic },
     (line) => t.diagnostic(line),
   );
   ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
@@ -83,7 +84,7 @@ export async function startNovaScene(
     return nodes.length === count && nodes.every(runs) ? null : JSON.stringify(nodes);
   });
   const DEFAULT = tracked === undefined ? {} : { update_resources_interval: String(tracked) };
-  const compute = computeOf(stack, "bm-1", { sync: NOVA_SYNC, conf: { DEFAULT } });
+  const compute = computeOf(stack, "bm-1", { sync: power.nova, conf: { DEFAULT } });
   ends.push(compute.stop);
   await compute.start();
   await until("Placement has every machine", 90, async () => {

@@ -1,8 +1,9 @@
 import { fields } from "../edge/disk/journal.ts";
 import type { Begun } from "../engine/begun.ts";
+import type { RunningNode } from "../model/adoptable.ts";
 import { MigrationError } from "../model/error.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
-import { MANAGE, type ManageAsked, type PortDevice } from "../model/manage.ts";
+import { MANAGE, type ManageAsked, type PortDevice, type SeenServer } from "../model/manage.ts";
 
 /** A machine that is given its server record, or loses it. */
 export interface ManageChange {
@@ -116,4 +117,25 @@ export function holdOf({ acts }: Pick<ManageChange, "acts">) {
 /** Said of a port of the journal that Neutron does not show. */
 export function unseen(port: string): string {
   return `port ${port} is not in Neutron, or this login does not see it: it was not given back`;
+}
+
+/** `instance_info.traits` of what is kept of a node. */
+export function traitsIn({ instance_info: info }: JsonObject): Json | undefined {
+  return isObject(info) ? info.traits : undefined;
+}
+
+/** A machine that has its server of Nova, as the last step has looked at it. */
+export function withServer(
+  { id, seen, acts, server, asked }: WithServer,
+  node: RunningNode,
+): SeenServer {
+  const uuid = recordOf({ acts, server });
+  const told = { uuid, name: asked.name, node_uuid: id, state: "active", last_error: null };
+  const record = { ...told, created_at: null, updated_at: null };
+  return { ...seen, node: { ...node, instance_uuid: uuid }, record };
+}
+
+interface WithServer extends Pick<ManageChange, "id" | "server" | "acts"> {
+  readonly seen: SeenServer;
+  readonly asked: ManageAsked;
 }

@@ -7,7 +7,7 @@ import { FAKE, notAsBefore, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import { MANAGE } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
-import { type Act, bindsOf, holdOf, type ManageChange, recordOf } from "./manage-acts.ts";
+import { type Act, bindsOf, holdOf, type ManageChange, recordOf, traitsIn } from "./manage-acts.ts";
 import {
   fakeAgain,
   heldFor,
@@ -18,7 +18,6 @@ import {
   type NovaHands,
   nobodys,
   SIZE,
-  traitsIn,
 } from "./manage-nova.ts";
 import { portsBack, portsOpen } from "./manage-nova-ports.ts";
 

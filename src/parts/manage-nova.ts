@@ -4,7 +4,7 @@ import { type FakeHardware, infoChanged, infoLost } from "../edge/ironic-rest/fa
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import type { NetworkService } from "../edge/neutron/ports.ts";
 import type { Offers } from "../edge/nova-rest/offers.ts";
-import type { NovaServer, NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
+import type { NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import type { Clock } from "../engine/part.ts";
 import { MigrationError } from "../model/error.ts";
@@ -19,6 +19,8 @@ import {
   type ManageChange,
   type PlainStep,
   recordOf,
+  traitsIn,
+  withServer,
 } from "./manage-acts.ts";
 import { portRestored, portsFreed } from "./manage-nova-ports.ts";
 
@@ -91,7 +93,7 @@ export function novaPart(
         const why = await madeOrHeld(at, step);
         if (why !== null) return leftAt(await hands.look({ ...change, acts }), why);
       }
-      return { ...position, seen: await hands.look({ ...change, acts }), is: "after" };
+      return { ...position, seen: withServer(at, seen.node), is: "after" };
     },
   };
 }
@@ -342,13 +344,8 @@ async function notOurs({ hands, server, acts, before }: Run, now: JsonObject) {
   if (now.power_state !== before.power_state)
     return `power_state is ${String(now.power_state)}, and was ${String(before.power_state)}`;
   const book = await hands.servers.read(uuid);
-  return isStill(book, statusFor(before))
-    ? null
-    : `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;
-}
-
-function isStill(server: NovaServer | null, status: string): boolean {
-  return server !== null && server.status === status && server.task === null;
+  if (book?.status === statusFor(before) && book.task === null) return null;
+  return `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;
 }
 
 /**
@@ -389,10 +386,6 @@ async function release(at: Run): Promise<string | null> {
 }
 
 const LOOK_MS = 1000;
-
-export function traitsIn({ instance_info: info }: JsonObject) {
-  return (info as JsonObject | undefined)?.traits; // as `imageOf` keeps it
-}
 
 async function whereIs(
   hands: NovaHands,

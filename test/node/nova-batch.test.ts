@@ -30,6 +30,8 @@ interface Tracked {
   readonly nodes: Map<string, Node>;
   /** Looks of Nova's resource tracker, each once all that it can hear of wait for it. */
   looks: number;
+  /** Machines that were looked at whole. */
+  seen: number;
   hands: NovaHands;
 }
 
@@ -61,7 +63,7 @@ function tracked(count: number): Tracked {
     swap: async (id: string, before: Node, { may }: { may: (now: Node) => unknown }) =>
       (await may(of(id))) === null ? fine(id, before) : "it may not",
   };
-  const made: Tracked = { nodes, looks: 0, hands: {} as NovaHands };
+  const made: Tracked = { nodes, looks: 0, seen: 0, hands: {} as NovaHands };
   const own = {
     hardware,
     keeper: {
@@ -104,12 +106,14 @@ function tracked(count: number): Tracked {
         return Promise.resolve({ total: 1, reserved: made.looks === 0 ? 1 : 0 });
       },
     },
-    look: ({ id }: { id: string }) =>
-      Promise.resolve({
+    look: ({ id }: { id: string }) => {
+      made.seen += 1;
+      return Promise.resolve({
         node: { ...of(id), nics: [] } as unknown as RunningNode, // what a part looks at of it
         record: null,
         ports: new Map(),
-      }),
+      });
+    },
     objections: () => Promise.resolve([]),
     portsOf: () => [],
     askedOf: (_asked: unknown, { id }: { id: string }) => ({ node: id }),
@@ -134,13 +138,22 @@ test("fifty machines are all on fake hardware before Nova's resource tracker is 
   const pace = { ...ONE_BY_ONE, together: SIZE, inFlight: SIZE };
   const leg = { part: novaPart(at.hands, SIZE), command: "manage", pace };
   const why: string[] = [];
+  const servers = new Map<string, string | undefined>();
   await during(await openRun(privateFolder(t), { create: true }), async (session) => {
-    await windowForward({ ...leg, changes: () => once(changes) }, session, ({ position }) =>
-      why.push(...position.why),
+    await windowForward(
+      { ...leg, changes: () => once(changes) },
+      session,
+      ({ change, position }) => {
+        why.push(...position.why);
+        servers.set(change.id, position.seen.record?.uuid);
+      },
     );
   });
   assert.deepEqual(why, []);
   assert.equal(at.looks, 1);
+  // What the last step has seen is told: nothing is asked of a machine that came to its end.
+  assert.equal(at.seen, 2 * count);
+  for (const [id, { instance_uuid }] of at.nodes) assert.equal(servers.get(id), instance_uuid);
   for (const { driver, maintenance, instance_uuid } of at.nodes.values())
     assert.deepEqual([driver, maintenance, typeof instance_uuid], ["ipmi", false, "string"]);
   assert.match(heldFor("x"), /x$/);

@@ -116,7 +116,7 @@ interface Wait extends MadeServer {
 type Shown = Turned | "ERROR" | "not told" | null;
 
 /** What became of a server that was waited for. */
-export type ReachedServer = Pick<NovaServer, "status" | "fault">;
+type ReachedServer = Pick<NovaServer, "status" | "fault">;
 
 interface Creating {
   /** A word by which it is found again. */
@@ -224,7 +224,7 @@ async function reached(at: At, wait: Wait): Promise<ReachedServer | null> {
     const shown = await at.shown(wait);
     if (shown === "ACTIVE" || shown === "SHUTOFF") return { status: shown, fault: "" };
     // No list has one that is gone.
-    const asks = shown !== null || tries % SELDOM === SELDOM - 1;
+    const asks = shown !== null || SELDOM.has(tries + 1);
     const now = asks ? await read(at.session, id) : undefined;
     if (now === null || now?.status === "ERROR") return now;
     if (now?.task === null && to.some((status) => status === now.status)) return now;
@@ -352,8 +352,8 @@ async function ended(
 
 /** Looks at Nova's work: about a quarter of an hour in all. */
 const MOST = 450;
-/** Looks at lists between two at a server itself. */
-const SELDOM = 10;
+/** Looks at lists after which a server itself is looked at: each time as many more, so that it costs little. */
+const SELDOM = new Set([10, 20, 40, 80, 160, 320]);
 /** Looks after which an ERROR is no longer the one that was. */
 const FEW = 10;
 

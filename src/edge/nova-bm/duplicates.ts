@@ -45,6 +45,21 @@ function groupKey({ engine }: Database, expression: string): string {
     : expression;
 }
 
+/** Two checksums of a text as one number. */
+const SUMS = (text: string): string => `CRC32(${text}) << 32 | CRC32(REVERSE(${text}))`;
+
+/**
+ * Rows, if any, where some may share an expression; `claimed` finds out which do. MariaDB counts different numbers in
+ * a quarter of the time in which it groups them.
+ *
+ * @param number the same for the same value of the expression
+ */
+function mayShare({ engine }: Database, expression: string, number: string, live: string): string {
+  return engine === "mysql"
+    ? `SELECT 1 AS one FROM (SELECT count(*) - count(DISTINCT ${number}) AS n FROM ${live}) AS counted WHERE n > 0`
+    : `SELECT 1 AS one FROM (${twice(expression, live)} LIMIT 1) AS first`;
+}
+
 /** Keys that more than one row has. */
 function twice(key: string, live: string): string {
   return `SELECT ${key} AS k FROM ${live} GROUP BY ${key} HAVING count(*) > 1`;
@@ -59,7 +74,13 @@ function claimed(value: string, key: string, id: string, live: string): string {
 }
 
 const INTERFACES = "bm_interfaces i JOIN bm_nodes n ON n.id = i.bm_node_id";
-const BOTH_LIVE = `${mayBeLive("i.deleted")} AND ${mayBeLive("n.deleted")} AND i.address IS NOT NULL AND i.address <> ''`;
+const HAS_MAC = `${mayBeLive("i.deleted")} AND i.address IS NOT NULL AND i.address <> ''`;
+const BOTH_LIVE = `${HAS_MAC} AND ${mayBeLive("n.deleted")}`;
+/** Where MACs may be shared: their nodes are not looked at, which takes longer than all else. */
+const MACS = {
+  number: `CAST(CONV(${HEX("i.address")},16,10) AS UNSIGNED)`,
+  rows: `bm_interfaces i WHERE ${HAS_MAC}`,
+};
 
 /**
  * What more than one live row claims: found by the server, so that nothing here grows with the
@@ -74,9 +95,15 @@ export async function readShared(
 ): Promise<SharedValues> {
   const read = (what: string, sql: string) =>
     ask(database, `looking for shared ${what}`, sql, [], on);
-  const shared = async (what: string, from: string, expression: string, id: string) => {
+  const shared = async (
+    what: string,
+    from: string,
+    expression: string,
+    id: string,
+    { number, rows } = { number: SUMS(expression), rows: from },
+  ) => {
     const key = groupKey(database, expression);
-    const some = await read(what, `SELECT 1 AS one FROM (${twice(key, from)} LIMIT 1) AS first`);
+    const some = await read(what, mayShare(database, expression, number, rows));
     return some.length === 0
       ? []
       : read(what, claimed(whole(database.engine, expression), key, id, from));
@@ -96,7 +123,7 @@ export async function readShared(
   );
   const addresses = await shared("pm_address", live("pm_address"), "lower(pm_address)", row);
   const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;
-  const macs = await shared("MACs", interfaces, HEX("i.address"), both);
+  const macs = await shared("MACs", interfaces, HEX("i.address"), both, MACS);
   const across = columns.includes("prov_mac_address")
     ? await read("prov_mac_address", acrossNodes(`${row}, NULL AS node_deleted`, both))
     : [];

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTables } from "../../../src/edge/database/create-tables.ts";
+import { loadTables } from "../../../src/edge/disk/load-tables.ts";
+import { readSchema } from "../../../src/edge/nova-bm/open.ts";
+import { readMachines } from "../../../src/edge/nova-bm/read.ts";
+import type { Machine } from "../../../src/model/machine.ts";
+import { withDatabase } from "../../lab/index.ts";
+import { open, seal } from "../../support/planned-case.ts";
+
+const UUID = "0a000000-0000-4000-8000-00000000000";
+
+/** Machines by number, with what another one has in another spelling; 5 is deleted, its interfaces are not. */
+const NODES = [
+  { id: 1, uuid: `${UUID}1`, pm_address: "bmc-a.example.org" },
+  { id: 2, uuid: `${UUID}2`, pm_address: "BMC-A.example.org" },
+  { id: 3, uuid: `${UUID}3`, pm_address: "10.0.0.3" },
+  { id: 4, uuid: `${UUID}4`, pm_address: "10.0.0.30" },
+  { id: 5, uuid: `${UUID}5`, pm_address: "10.0.0.3", deleted: true },
+];
+const ADDRESSES = [
+  ["52:54:00:00:0a:01", 1],
+  ["52-54-00-00-0A-01", 2],
+  ["5254.0000.0a03", 3],
+  ["52540000 0a03", 4],
+  ["52:54:00:00:0A:04", 4],
+  ["525400000a04", 5],
+  ["525400000a05", 1],
+  ["52:54:00:00:0a:05", 1],
+  ["zz", 1],
+  ["zzz", 2],
+] as const;
+
+for (const engine of ["mysql", "postgresql", "sqlite"] as const)
+  test(`on ${engine}, live machines that share an address are found however it is spelt, and no others`, async (t) => {
+    const place = await withDatabase(engine, t);
+    if (place === null) return;
+    await createTables(place.db, loadTables("nova_bm"), { engine });
+    await place.db("bm_nodes").insert(NODES.map((row) => ({ deleted: false, ...row })));
+    await place.db("bm_interfaces").insert(
+      ADDRESSES.map(([address, bm_node_id], at) => ({
+        id: at + 1,
+        address,
+        bm_node_id,
+        deleted: false,
+      })),
+    );
+    const database = await open("env:URL", true, { URL: place.url });
+    const machines: Machine[] = [];
+    try {
+      for await (const batch of readMachines(database, await readSchema(database), seal))
+        machines.push(...batch.machines);
+    } finally {
+      await database.close();
+    }
+    assert.deepEqual(
+      machines.map(({ node, duplicates }) => [node.id, duplicates.pm_address, duplicates.address]),
+      [
+        [1, [2], { "52:54:00:00:0a:01": [2] }],
+        [2, [1], { "52:54:00:00:0a:01": [1] }],
+        [3, [], {}],
+        [4, [], {}],
+        [5, [], {}],
+      ],
+    );
+  });

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { inFolder, linkOf, linkTarget } from "../core/boot/paths.ts";
 import { factsOf, parsePxe } from "../core/boot/pxe-config.ts";
 import { inspect, inspectOrphan, inspectSources, unknownOf } from "../core/inspect/inspect.ts";
@@ -77,6 +78,7 @@ export async function takeSnapshot(
   const writer = await createArtefact(run, SNAPSHOT, header);
   try {
     for await (const batch of ahead(seen(ahead(readMachines(bm, schema, seal)), reader, add))) {
+      await turn(); // a server that answered gets its next question before this is written
       for (const orphan of batch.orphans) {
         const finding = inspectOrphan(orphan);
         note([finding]);
@@ -119,6 +121,7 @@ async function* seen(
         : await reader.view(machines.map(({ node }) => node));
     const whole = machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
     const all = add === null ? whole : await Promise.all(whole.map(add));
+    await turn();
     yield {
       orphans,
       machines: all.map((machine) => ({ ...machine, findings: inspect(machine) })),

@@ -1,9 +1,11 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { Knex } from "knex";
 import type { Finding } from "../../model/finding.ts";
 import { grouped } from "../../model/grouped.ts";
 import { normaliseMac } from "../../model/mac.ts";
 import type { BmInterface, BmNode, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
+import { ahead } from "../../model/streams.ts";
 import { type Database, readTransaction } from "../database/open.ts";
 import { quoted } from "../database/read.ts";
 import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
@@ -23,7 +25,7 @@ interface Reading {
   readonly schema: NovaBmSchema;
 }
 
-/** A few hundred: three batches are in memory, one read, one asked about, one written. */
+/** A few hundred: four batches are in memory, one read, one made of rows, one asked about, one written. */
 const NODES = 300;
 const INTERFACES = 5000;
 const NONE: readonly number[] = [];
@@ -52,18 +54,9 @@ export async function* readMachines(
     const reading: Reading = { database, trx, schema };
     for await (const page of nameless(reading))
       yield { machines: [], orphans: page.map((raw) => interfaceOf(readInterface(raw))) };
-    let after: string | null = null;
-    for (;;) {
-      const rows: readonly RawRow[] = await nodesAfter(reading, after);
-      const last = rows.length < NODES ? null : digits(rows.at(-1)?.id);
-      const near = await interfacesBetween(reading, after, last);
-      yield join(
-        rows.map((raw) => readNode(raw)),
-        near.map((raw) => readInterface(raw)),
-        shared,
-      );
-      if (last === null) return;
-      after = last;
+    for await (const { nodes, interfaces } of ahead(pages(reading))) {
+      await turn(); // the next question goes out before this answer is worked on
+      yield join(nodes.map(readNode), interfaces.map(readInterface), shared);
     }
   } finally {
     await trx.rollback();
@@ -117,6 +110,17 @@ async function interfacesBetween(
     if (page.length < INTERFACES) return found;
     const [node, id] = [digits(page.at(-1)?.bm_node_id), digits(page.at(-1)?.id)];
     from = `bm_node_id >= ${node} AND (bm_node_id > ${node} OR id > ${id})`;
+  }
+}
+
+/** Nodes and their interfaces as the server gives them, a page of nodes at a time. */
+async function* pages(reading: Reading) {
+  for (let after: string | null = null; ; ) {
+    const nodes: readonly RawRow[] = await nodesAfter(reading, after);
+    const last = nodes.length < NODES ? null : digits(nodes.at(-1)?.id);
+    yield { nodes, interfaces: await interfacesBetween(reading, after, last) };
+    if (last === null) return;
+    after = last;
   }
 }
 

@@ -35,6 +35,16 @@ export function findingIf(
   return isSo ? [finding(code, place, message)] : NONE;
 }
 
+/** All of them in one list: nearly every one is empty. */
+export function together(lists: readonly (readonly Finding[])[]): readonly Finding[] {
+  let all = NONE;
+  for (const list of lists) {
+    if (list.length === 0) continue;
+    all = all.length === 0 ? list : [...all, ...list];
+  }
+  return all;
+}
+
 /** Marks the findings the operator accepted, where the kind may be accepted at all. */
 export function accept(
   findings: readonly Finding[],

@@ -1,5 +1,5 @@
 import { compareRow, type SameSecret } from "../../model/compare.ts";
-import { blocks, type Finding, finding } from "../../model/finding.ts";
+import { blocks, type Finding, finding, together } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../model/plan.ts";
@@ -67,8 +67,9 @@ type Judged = { readonly record: PlannedRecord; readonly findings: readonly Find
 
 /** What becomes of one row, given what stands in Ironic. */
 export function judge(desired: Desired, index: Index, same: SameSecret): Judged {
-  const { row, resource, id } = desired;
-  if (isEmpty(index)) return { record: { ...desired, change: "create" }, findings: NONE };
+  const { row, resource, id, origins } = desired;
+  if (isEmpty(index))
+    return { record: { resource, id, row, origins, change: "create" }, findings: NONE };
   const there = (resource === "node" ? index.node : index.port).get(String(row.uuid));
   const conflict = (code: "N2I-D500" | "N2I-D501" | "N2I-D502" | "N2I-D503", what: string) => ({
     record: { ...desired, change: "conflict" as const },
@@ -111,11 +112,13 @@ export function judge(desired: Desired, index: Index, same: SameSecret): Judged 
 }
 
 function verdictOf(records: readonly PlannedRecord[]): Verdict {
-  const has = (change: PlannedRecord["change"]): boolean =>
-    records.some((record) => record.change === change);
-  if (has("conflict")) return "conflict";
-  if (has("drift")) return "drift";
-  return has("create") ? "create" : "unchanged";
+  let verdict: Verdict = "unchanged";
+  for (const { change } of records) {
+    if (change === "conflict") return "conflict";
+    if (change === "drift") verdict = "drift";
+    else if (change === "create" && verdict === "unchanged") verdict = "create";
+  }
+  return verdict;
 }
 
 /** One machine's line of the plan: what it becomes, against what Ironic holds. */
@@ -127,33 +130,25 @@ export function planMachine(
 ): PlannedMachine {
   const { blocked, skipped, state, boot } = transformed;
   const judged = transformed.desired.map((desired) => judge(desired, index, same));
-  const findings = [...transformed.findings, ...judged.flatMap((each) => each.findings)];
-  const records = judged.map(({ record }) => record);
+  const met = together(judged.map((each) => each.findings));
+  const findings = together([transformed.findings, met]);
+  const left = blocked || skipped !== null;
+  const records = left ? [] : judged.map(({ record }) => record);
+  const verdict = left ? (blocked ? "blocked" : "skipped") : verdictOf(records);
+  const why = blocked ? reasonOf(findings.filter(blocks)) : skipped;
   const line = {
     bm_node_id: node.id,
     uuid: node.uuid,
     service_host: node.service_host,
     state,
     findings,
-  };
-  if (blocked || skipped !== null) {
-    const why = findings.filter(blocks).map(({ code, message }) => `${code} ${message}`);
-    return {
-      ...line,
-      verdict: blocked ? "blocked" : "skipped",
-      reason: blocked ? why.join("; ") : skipped,
-      records: [],
-    };
-  }
-  const verdict = verdictOf(records);
-  const reasons = judged
-    .flatMap((each) => each.findings)
-    .map(({ code, message }) => `${code} ${message}`);
-  return {
-    ...line,
     verdict,
-    reason: reasons.length > 0 ? reasons.join("; ") : null,
+    reason: left ? why : met.length > 0 ? reasonOf(met) : null,
     records,
-    ...(boot !== undefined && { boot }),
   };
+  return left || boot === undefined ? line : { ...line, boot };
+}
+
+function reasonOf(findings: readonly Finding[]): string {
+  return findings.map(({ code, message }) => `${code} ${message}`).join("; ");
 }

@@ -18,7 +18,7 @@ const INTERFACE = "_interface";
  */
 export function preflight(service: Service, adopts: boolean) {
   const { conductors, reserved } = service;
-  const faults = conductors.length === 0 ? () => [] : faultsOf(service, adopts);
+  const faults = faultsOf(service, adopts);
   return {
     /** Of the target as a whole. */
     findings: findingIf(reserved.length > 0, "N2I-D422", "nodes", uuidsOf(reserved)),
@@ -26,6 +26,7 @@ export function preflight(service: Service, adopts: boolean) {
     words: wordsOf(service),
     /** Adds what the conductors there would make of a machine. */
     machine(made: Transformed): Transformed {
+      if (conductors.length === 0) return made;
       const found = made.desired.flatMap(({ id, resource, row }) =>
         resource === "node" ? faults(id, row) : [],
       );

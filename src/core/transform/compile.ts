@@ -1,8 +1,9 @@
 import type { FindingCode } from "../../model/findings.ts";
-import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import type { Json } from "../../model/json.ts";
 import { besideColumns, type Rule, type TargetDoc } from "../../model/mapping.ts";
 import { isSealed } from "../../model/secret.ts";
 import type { Column } from "../../model/tables.ts";
+import { createShapes, type Shapes } from "./shapes.ts";
 
 /** The places rules read from; an absent place reads as nothing. */
 export type RuleSources = {
@@ -161,11 +162,22 @@ export function applyRule(
   return otherwise;
 }
 
+/** A rule whose column has a number among those of its table. */
+export interface SettledRule extends CompiledRule {
+  readonly column: number;
+  /** Path below the column; empty where the rule gives the whole of it. */
+  readonly inner: readonly string[];
+  /** Whether another rule adds to the object that this one gives. */
+  readonly grows: boolean;
+}
+
 /** Rules for machines of which some places say the same, with all worked out that they read there. */
 export interface SettledRules {
-  readonly rules: readonly CompiledRule[];
+  readonly rules: readonly SettledRule[];
+  readonly columns: readonly string[];
   /** Columns that are NULL where no rule gives them anything. */
-  readonly plain: readonly string[];
+  readonly plain: readonly number[];
+  readonly shapes: Shapes;
 }
 
 /**
@@ -179,12 +191,23 @@ export function settleRules(
   fixed: RuleSources,
   keeps: boolean,
 ): SettledRules {
-  const going = rules.filter(({ instanceOnly }) => keeps || !instanceOnly);
+  const going = rules
+    .filter(({ instanceOnly }) => keeps || !instanceOnly)
+    .map((rule) => settled(rule, fixed))
+    .filter(givesSomething);
+  const plain = rules.filter(({ path, sparse }) => path.length === 1 && !sparse);
+  const columns = [...new Set([...going, ...plain].map(({ path }) => path[0]))];
+  const numbered = going.map((rule) => ({
+    ...rule,
+    column: columns.indexOf(rule.path[0]),
+    inner: rule.path.slice(1),
+    grows: going.some(({ to }) => to.startsWith(`${rule.to}.`)),
+  }));
   return {
-    rules: going.map((rule) => settled(rule, fixed)).filter(givesSomething),
-    plain: rules
-      .filter(({ path, sparse }) => path.length === 1 && !sparse)
-      .map(({ path }) => path[0]),
+    columns,
+    rules: numbered,
+    plain: plain.map(({ path }) => columns.indexOf(path[0])),
+    shapes: createShapes(columns),
   };
 }
 
@@ -214,27 +237,6 @@ function applyOne({ place, field, convert, origin }: Alternative, sources: RuleS
     value = converted.value;
   }
   return { value, origin };
-}
-
-/** Puts a value at a path of a record under construction; never over a value already there. */
-export function place(record: Record<string, Json>, path: readonly string[], value: Json): boolean {
-  let at = record;
-  for (let depth = 0; depth < path.length - 1; depth++) {
-    const key = path[depth] ?? "";
-    const next = at[key];
-    if (next === undefined || !isObject(next)) {
-      const made: Record<string, Json> = {};
-      at[key] = made;
-      at = made;
-    } else {
-      // Only records made by this function stand here, and those are mutable.
-      at = next as Record<string, Json> & JsonObject;
-    }
-  }
-  const last = path.at(-1) ?? "";
-  if (at[last] !== undefined) return false;
-  at[last] = isObject(value) ? { ...value } : value;
-  return true;
 }
 
 /** What a converter gives: a value, nothing (the next source is tried), or why it cannot be read. */

@@ -63,6 +63,8 @@ export function driverOf(
   };
 }
 
+const NONE: readonly Finding[] = [];
+
 /** What nova-baremetal itself would have refused, or two rows should not share. */
 export function inspectPower({ node, duplicates }: Machine, row: DriverRow): readonly Finding[] {
   const place = `bm_nodes.id=${node.id}`;
@@ -76,6 +78,7 @@ export function inspectPower({ node, duplicates }: Machine, row: DriverRow): rea
     row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
   const others =
     row.credentials.length > 0 && row.shared_address !== true ? duplicates.pm_address : [];
+  if (!strange && absent.length === 0 && others.length === 0) return NONE;
   const columns = absent.join(", ");
   const same = `the same as on bm_nodes.id ${others.join(", ")}`;
   const is = `terminal_port is ${show(String(port))}`;
@@ -98,8 +101,9 @@ export function inspectLogin(
   id: number,
 ): readonly Finding[] {
   const { driver_info } = record;
+  if (one_of.length === 0) return NONE;
   const info = objectOf(driver_info);
-  const lacks = one_of.length > 0 && !one_of.some((key) => info[key]);
+  const lacks = !one_of.some((key) => info[key]);
   const nothing = `nothing gives driver_info.${one_of.join(" or ")}`;
   return findingIf(lacks, "N2I-D400", `bm_nodes.id=${id}`, nothing);
 }

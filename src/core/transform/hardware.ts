@@ -1,4 +1,4 @@
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, together } from "../../model/finding.ts";
 import type { Driver, ReleaseHardware, ReleaseNeeds } from "../../model/hardware.ts";
 import { type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
@@ -29,10 +29,10 @@ export function inspectHardware(
   if (typeof name !== "string") return [];
   const driver = hardware.drivers.get(name);
   if (driver !== undefined)
-    return [
-      ...strangeInterfaces(row, name, driver, target.release, where),
-      ...lacking(row, driver, hardware, rules, where),
-    ];
+    return together([
+      strangeInterfaces(row, name, driver, target.release, where),
+      lacking(row, driver, hardware, rules, where),
+    ]);
   const releases = hardware.elsewhere.get(name);
   const info = objectOf(row.driver_info);
   const able = [...hardware.drivers].filter(
@@ -51,6 +51,8 @@ export function inspectHardware(
   return [finding("N2I-D410", `${where} driver`, `${name} is a driver of ${of}; ${others}`)];
 }
 
+const NONE: readonly Finding[] = [];
+
 function strangeInterfaces(
   row: Row,
   name: string,
@@ -58,12 +60,14 @@ function strangeInterfaces(
   release: string,
   where: string,
 ): readonly Finding[] {
-  const findings: Finding[] = [];
+  let findings = NONE;
   for (const column in row) {
     const value = row[column];
     if (typeof value !== "string" || !column.endsWith(INTERFACE)) continue;
     const kind = column.slice(0, -INTERFACE.length);
-    const tell = (why: string) => findings.push(finding("N2I-D412", `${where} ${column}`, why));
+    const tell = (why: string): void => {
+      findings = [...findings, finding("N2I-D412", `${where} ${column}`, why)];
+    };
     const have = interfaces?.get(kind) ?? [];
     if (interfaces === null) {
       if (!BESIDE_CLASSIC.has(kind))
@@ -83,6 +87,8 @@ interface Asked {
 
 /** What was found out of a driver, by its rules and the names of the interfaces: the same for most machines. */
 const known = new WeakMap<Driver, WeakMap<DriverRow["rules"], Map<string, readonly Asked[]>>>();
+/** The columns of SPEAKING. */
+const SPEAKS = SPEAKING.map((kind) => `${kind}${INTERFACE}`);
 
 function askedOf(
   row: Row,
@@ -90,7 +96,8 @@ function askedOf(
   hardware: ReleaseHardware,
   rules: DriverRow["rules"],
 ): readonly Asked[] {
-  const key = [row.driver, ...SPEAKING.map((kind) => row[`${kind}${INTERFACE}`])].join();
+  let key = String(row.driver);
+  for (const column of SPEAKS) key += `,${String(row[column] ?? "")}`;
   const byRules =
     known.get(driver) ?? new WeakMap<DriverRow["rules"], Map<string, readonly Asked[]>>();
   const byKey = byRules.get(rules) ?? new Map<string, readonly Asked[]>();
@@ -130,12 +137,14 @@ function lacking(
   where: string,
 ): readonly Finding[] {
   const info = objectOf(row.driver_info);
-  const found = new Map<string, Finding>();
+  let found: Map<string, Finding> | null = null;
   for (const { by, choices } of askedOf(row, driver, hardware, rules)) {
     const fault = choices.some((one) => has(info, one)) ? null : lacks(info, choices, by, where);
-    if (fault !== null) found.set(fault.code + fault.message.replace(by, ""), fault);
+    if (fault === null) continue;
+    found ??= new Map();
+    found.set(fault.code + fault.message.replace(by, ""), fault);
   }
-  return [...found.values()];
+  return found === null ? NONE : [...found.values()];
 }
 
 function has(info: JsonObject, { required, login }: ReleaseNeeds): boolean {

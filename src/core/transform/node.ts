@@ -27,7 +27,7 @@ export interface Chosen {
 
 /** A node's record, and what its ports are made of, too. */
 export interface MadeNode extends Made {
-  readonly sources: RuleSources;
+  readonly sources: NodeSources;
   readonly keeps: boolean;
   readonly port: SettledRules;
 }
@@ -84,12 +84,10 @@ export function createNodes(
       const { set, conf, driver, decision } = chosen;
       const { program, row } = driver;
       const rules = rulesOf(set, row, { program, conf, outcome: decision.outcome });
-      const sources = {
-        ...ownSources(asRead(machine, set), set, rules, mapping.target),
-        power: reading?.power ? { state: `power ${reading.power}` } : null,
-      };
-      const made = makeRecord("node", rules.node, sources, `bm_nodes.id=${machine.node.id}`);
-      return { ...made, sources, keeps: rules.keeps, port: rules.port };
+      const sources = ownSources(asRead(machine, set), set, rules, mapping.target, reading);
+      const where = `bm_nodes.id=${machine.node.id}`;
+      const { record, findings } = makeRecord("node", rules.node, sources, where);
+      return { record, findings, sources, keeps: rules.keeps, port: rules.port };
     },
     /** What the site document says of machines that never came. */
     unmatched: site.unmatched,
@@ -207,6 +205,18 @@ function fixedSources(
   };
 }
 
+/** Places of a machine itself that rules may read. */
+type NodeSources = {
+  readonly [place in
+    | "bm_nodes"
+    | "nova"
+    | "flavor"
+    | "image"
+    | "boot"
+    | "machine"
+    | "power"]: RuleSources[string];
+};
+
 /**
  * What the rules of the node table may read of a machine itself, by place.
  *
@@ -217,7 +227,8 @@ function ownSources(
   site: JsonObject,
   { keeps, conf, capabilities: able }: RulesFor,
   target: TargetDoc,
-) {
+  reading: PowerReading | undefined,
+): NodeSources {
   const { node, nova } = machine;
   const flavor = nova?.instance?.flavor ?? null;
   const reaped = isReaped(machine);
@@ -241,5 +252,6 @@ function ownSources(
       : null,
     boot: fieldsOf(bootSource(machine, site, target)),
     machine: fields,
+    power: reading?.power ? { state: `power ${reading.power}` } : null,
   };
 }

@@ -59,13 +59,19 @@ export function wayOfPlanned({ records }: PlannedMachine, keys: readonly string[
 
 /** Addresses that a conductor would pass on as they stand, and reach nobody by. */
 export function inspectAddress({ driver_info }: Row, where: string): readonly Finding[] {
-  if (!isObject(driver_info)) return [];
-  return ["ipmi_address", "ssh_address", "iboot_address"].flatMap((key) => {
+  if (!isObject(driver_info)) return NONE;
+  let found = NONE;
+  for (const key of ADDRESSES) {
     const value = driver_info[key];
     const fault = typeof value === "string" && value !== "" ? addressFault(value) : null;
-    return fault === null ? [] : [finding("N2I-D611", `${where} driver_info.${key}`, fault)];
-  });
+    if (fault !== null)
+      found = [...found, finding("N2I-D611", `${where} driver_info.${key}`, fault)];
+  }
+  return found;
 }
+
+const NONE: readonly Finding[] = [];
+const ADDRESSES = ["ipmi_address", "ssh_address", "iboot_address"] as const;
 
 /** How each machine is asked before there is a plan; null for one that is not asked. */
 export interface Ways {

@@ -96,9 +96,10 @@ export function stateFindings(
   const looked = row.when.nova !== undefined || !facts.instance;
   const says = looked ? null : SAYS[facts.nova];
   const gone = looked ? undefined : GONE[facts.nova];
-  const what = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
+  if (row.finding === undefined && gone === undefined) return NONE;
   const findings: Finding[] = [];
   if (row.finding !== undefined) {
+    const what = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
     const found = finding(row.finding, place, says === null ? what : `${what}; ${says}`);
     findings.push(accepted === null ? found : { ...found, accepted });
   }
@@ -106,6 +107,8 @@ export function stateFindings(
     findings.push(finding(gone, `${where} instance_uuid`, says));
   return findings;
 }
+
+const NONE: readonly Finding[] = [];
 
 function holds(when: StateRow["when"], facts: StateFacts): boolean {
   return (

@@ -44,19 +44,22 @@ export function cachedVifs({ node, interfaces, nova }: Machine): readonly Vif[] 
 export function portsOf(machine: Machine): readonly PortSource[] {
   const { node, interfaces } = machine;
   const vifs = cachedVifs(machine);
-  const ports = new Map<string, PortSource>();
-  const rows: readonly (readonly [string, BmInterface | null])[] = [
-    ...interfaces.filter(isLive).map((row) => [row.address ?? "", row] as const),
-    [typeof node.prov_mac_address === "string" ? node.prov_mac_address : "", null],
-  ];
-  for (const [text, row] of rows) {
+  // A list: a machine has a few, and a map takes longer.
+  const ports: PortSource[] = [];
+  const add = (text: string, row: BmInterface | null): void => {
     const address = normaliseMac(text);
-    if (address === null) continue;
-    const of = [...(ports.get(address)?.rows ?? []), ...(row === null ? [] : [row])];
-    const said = of.find(({ vif_uuid }) => vif_uuid)?.vif_uuid ?? null;
+    if (address === null) return;
+    const at = ports.findIndex((port) => port.address === address);
+    const before = at < 0 ? NONE : (ports[at]?.rows ?? NONE);
+    const rows = row === null ? before : [...before, row];
+    const said = rows.find(({ vif_uuid }) => vif_uuid)?.vif_uuid ?? null;
     const cached = vifs?.find((vif) => vif.address === address)?.id ?? null;
     const vif = vifs === null ? said : cached;
-    ports.set(address, { address, interface: of[0] ?? null, rows: of, vif });
-  }
-  return [...ports.values()];
+    ports[at < 0 ? ports.length : at] = { address, interface: rows[0] ?? null, rows, vif };
+  };
+  for (const row of interfaces) if (isLive(row)) add(row.address ?? "", row);
+  if (typeof node.prov_mac_address === "string") add(node.prov_mac_address, null);
+  return ports;
 }
+
+const NONE: readonly BmInterface[] = [];

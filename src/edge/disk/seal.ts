@@ -30,13 +30,22 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     return mac(`${home}\0${clear}`).slice(0, NONCE);
   };
 
+  const nonce = Buffer.alloc(NONCE);
+  let room = Buffer.alloc(1024);
   const seal = (clear: string, place: string): Sealed => {
-    const nonce = Buffer.from(nonceOf(clear, place), "latin1");
+    const most = NONCE + filledLength(clear.length * 3) + TAG;
+    if (most > room.length) room = Buffer.alloc(most);
+    nonce.write(nonceOf(clear, place), "latin1");
     const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
-    const text = cipher.update(filled(clear));
+    const text = cipher.update(filled(clear, room));
     cipher.final();
-    const secret = Buffer.concat([nonce, text, cipher.getAuthTag()]).toString("base64");
-    return { secret, of: place, ...(clear === "" && { empty: true as const }) };
+    // What is sealed takes the place of what was to be sealed.
+    const end = NONCE + text.length + TAG;
+    room.set(nonce);
+    room.set(text, NONCE);
+    room.set(cipher.getAuthTag(), end - TAG);
+    const secret = room.toString("base64", 0, end);
+    return clear === "" ? { secret, of: place, empty: true } : { secret, of: place };
   };
 
   const open = (secret: string, place: string): string => {
@@ -60,10 +69,9 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     return clear;
   };
 
-  const sealed = remember(seal, (clear, place) => `${place.length}:${place}${clear}`);
   const opened = remember(open, (secret, place) => `${secret} ${place}`);
   return {
-    ...{ id, seal: sealed },
+    ...{ id, seal },
     open: ({ secret, of }) => opened(secret, of),
     // What is no UTF-16 was sealed as another text, and reads as that one.
     isOf: ({ secret, of }, clear) =>
@@ -88,13 +96,12 @@ function sealedLength(clear: string): number {
   return 4 * Math.ceil((NONCE + filledLength(Buffer.byteLength(clear)) + TAG) / 3);
 }
 
-/** One byte 0x80, then zeros. */
-function filled(clear: string): Buffer {
-  const text = Buffer.from(clear, "utf8");
-  const whole = Buffer.alloc(filledLength(text.length));
-  text.copy(whole);
-  whole[text.length] = 0x80;
-  return whole;
+/** The text as UTF-8, one byte 0x80, then zeros. @param room where it is put */
+function filled(clear: string, room: Buffer): Buffer {
+  const length = room.write(clear, "utf8");
+  const whole = filledLength(length);
+  room[length] = 0x80;
+  return room.fill(0, length + 1, whole).subarray(0, whole);
 }
 
 function emptied(whole: Buffer): string {

@@ -50,12 +50,13 @@ export function accept(
   findings: readonly Finding[],
   acceptances: readonly Acceptance[],
 ): readonly Finding[] {
-  if (acceptances.length === 0) return findings;
+  if (acceptances.length === 0 || findings.length === 0) return findings;
   return findings.map((found) => {
-    const { severity, acceptable } = FINDINGS[found.code];
     const acceptance = acceptances.find(({ finding: code }) => code === found.code);
+    if (acceptance === undefined) return found;
+    const { severity, acceptable } = FINDINGS[found.code];
     const allowed = severity !== "blocks" || acceptable === true;
-    return acceptance && allowed ? { ...found, accepted: acceptance.reason } : found;
+    return allowed ? { ...found, accepted: acceptance.reason } : found;
   });
 }
 

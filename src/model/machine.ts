@@ -140,7 +140,7 @@ export interface NovaView {
 }
 
 /** Other live rows that claim the same thing; at most five ids each. */
-interface Duplicates {
+export interface Duplicates {
   /** Rows with the same uuid, ignoring case. */
   readonly uuid: readonly number[];
   readonly instance_uuid: readonly number[];

@@ -233,10 +233,11 @@ function createTally(initial: readonly Finding[]) {
       verdicts[line.verdict] += 1;
       note(line.findings);
       if (line.verdict !== "create") return;
-      const created = line.records.filter(({ change }) => change === "create");
-      const more = created.filter(({ resource }) => resource === "node").length;
-      nodes += more;
-      ports += created.length - more;
+      for (const { change, resource } of line.records) {
+        if (change !== "create") continue;
+        if (resource === "node") nodes += 1;
+        else ports += 1;
+      }
     },
     counts: (): PlanCounts => ({ machines, verdicts, nodes, ports, findings }),
   };

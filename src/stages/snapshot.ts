@@ -119,14 +119,23 @@ async function* seen(
       reader === null || machines.length === 0
         ? []
         : await reader.view(machines.map(({ node }) => node));
-    const whole = machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
+    const whole =
+      reader === null
+        ? machines
+        : machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
     const all = add === null ? whole : await Promise.all(whole.map(add));
     await turn();
     yield {
       orphans,
-      machines: all.map((machine) => ({ ...machine, findings: inspect(machine) })),
+      machines: all.map(inspected),
     };
   }
+}
+
+/** The machine itself where nothing more is found. */
+function inspected(machine: Machine): Machine {
+  const findings = inspect(machine);
+  return findings.length === machine.findings.length ? machine : { ...machine, findings };
 }
 
 /** A machine with what the trees hold for it. */

@@ -1,4 +1,4 @@
-import { type Finding, finding, findingIf } from "../../model/finding.ts";
+import { type Finding, finding, findingIf, together } from "../../model/finding.ts";
 import type { BmInterface, Instance, Machine } from "../../model/machine.ts";
 import { showColumn } from "../../model/text.ts";
 import { inspectBoot } from "../boot/harvest.ts";
@@ -6,12 +6,12 @@ import { inspectLeft, inspectRows } from "./rows.ts";
 
 /** Every problem of one machine that needs no mapping to see. */
 export function inspect(machine: Machine): readonly Finding[] {
-  return [
-    ...machine.findings,
-    ...inspectRows(machine),
-    ...inspectNova(machine),
-    ...inspectBoot(machine),
-  ];
+  return together([
+    machine.findings,
+    inspectRows(machine),
+    inspectNova(machine),
+    inspectBoot(machine),
+  ]);
 }
 
 /** An interface whose bm_node_id names no row of bm_nodes: no foreign key forbids it. */
@@ -40,7 +40,7 @@ const NONE: readonly string[] = [];
 
 /** Columns nobody knows in which a machine has a value, each once: `bm_nodes.rack`. */
 export function unknownOf({ node, interfaces }: Machine): readonly string[] {
-  if (node.extra === undefined && interfaces.every(({ extra }) => extra === undefined)) return NONE;
+  if (node.extra === undefined && !interfaces.some(({ extra }) => extra !== undefined)) return NONE;
   const named = new Set(Object.keys(node.extra ?? {}).map((column) => `bm_nodes.${column}`));
   for (const { extra = {} } of interfaces)
     for (const column of Object.keys(extra)) named.add(`bm_interfaces.${column}`);

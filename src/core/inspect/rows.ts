@@ -1,4 +1,4 @@
-import { type Finding, finding, findingIf } from "../../model/finding.ts";
+import { type Finding, finding, findingIf, together } from "../../model/finding.ts";
 import { noNic, normaliseMac } from "../../model/mac.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../model/machine.ts";
 import { show } from "../../model/text.ts";
@@ -11,25 +11,31 @@ export function inspectRows(machine: Machine): readonly Finding[] {
   if (node.deleted === true) return inspectDeleted(machine, where);
   const live = interfaces.filter(({ deleted }) => deleted !== true);
   const others = machine.duplicates.uuid;
-  const same = `the same as on bm_nodes.id ${others.join(", ")}, ignoring case`;
   const addressed =
     typeof node.prov_mac_address === "string" || live.some(({ address }) => address !== null);
-  const bare =
-    live.length === 0
-      ? "no row of bm_interfaces names it"
-      : "none of its interfaces has an address";
-  return [
-    ...inspectUuid(node.uuid, where),
-    ...findingIf(others.length > 0, "N2I-D016", `${where} uuid`, same),
-    ...findingIf(node.deleted === null, "N2I-D003", `${where} deleted`, UNDECIDED),
-    ...inspectSizes(machine, where),
-    ...findingIf(!addressed, "N2I-D007", where, bare),
-    ...nulCharacters("bm_nodes", node),
-    ...inspectMac(node.prov_mac_address, `${where} prov_mac_address`),
-    ...provisioningDuplicates(machine),
-    ...interfaces.flatMap((row) => inspectInterface(row, machine)),
-  ];
+  return together([
+    inspectUuid(node.uuid, where),
+    others.length > 0 ? [finding("N2I-D016", `${where} uuid`, sameAs(others))] : NONE,
+    node.deleted === null ? [finding("N2I-D003", `${where} deleted`, UNDECIDED)] : NONE,
+    inspectSizes(machine, where),
+    addressed ? NONE : [finding("N2I-D007", where, live.length === 0 ? UNNAMED : BARE)],
+    nulCharacters("bm_nodes", node),
+    inspectMac(node.prov_mac_address, where, "prov_mac_address"),
+    provisioningDuplicates(machine),
+    ...interfaces.map((row) => inspectInterface(row, machine)),
+  ]);
 }
+
+function sameAs(others: readonly number[]): string {
+  return `the same as on ${listedNodes(others)}`;
+}
+
+function listedNodes(ids: readonly number[]): string {
+  return `bm_nodes.id ${ids.join(", ")}, ignoring case`;
+}
+
+const UNNAMED = "no row of bm_interfaces names it";
+const BARE = "none of its interfaces has an address";
 
 const NONE: readonly Finding[] = [];
 
@@ -37,28 +43,29 @@ const UNDECIDED = "deleted is NULL, so nova never saw it";
 
 /** Nova makes whole numbers of them, and fails at any other text. @source facts/ironic.md 3.3 */
 function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[] {
-  const own = ["cpus", "memory_mb", "local_gb"] as const;
+  let found = NONE;
   // Nova's figures come first where it was read.
-  const deployed = node.instance_uuid && nova === null ? DEPLOYED : [];
-  const odd = [...own, ...deployed].flatMap((column) => {
+  for (const column of node.instance_uuid && nova === null ? DEPLOYED : OWN) {
     const value = node[column] ?? null;
-    if (value === null || Number.isSafeInteger(value)) return NONE;
-    return [finding("N2I-D021", `${where} ${column}`, `${column} is ${show(String(value))}`)];
-  });
-  const absent = own.flatMap((column) => {
+    if (value === null || Number.isSafeInteger(value)) continue;
+    const what = `${column} is ${show(String(value))}`;
+    found = [...found, finding("N2I-D021", `${where} ${column}`, what)];
+  }
+  for (const column of OWN) {
     const value = node[column];
-    const none = value === null || (typeof value === "number" && value <= 0);
-    return none ? [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)] : NONE;
-  });
-  return [...odd, ...absent];
+    if (value !== null && (typeof value !== "number" || value > 0)) continue;
+    found = [...found, finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)];
+  }
+  return found;
 }
 
-const DEPLOYED = ["root_mb", "swap_mb", "ephemeral_mb"] as const;
+const OWN = ["cpus", "memory_mb", "local_gb"] as const;
+const DEPLOYED = [...OWN, "root_mb", "swap_mb", "ephemeral_mb"] as const;
 
 function inspectUuid(uuid: string | null, where: string): readonly Finding[] {
   if (uuid === null || uuid === "")
     return [finding("N2I-D001", `${where} uuid`, uuid === null ? "is NULL" : "is empty")];
-  return findingIf(!isUuid(uuid), "N2I-D002", `${where} uuid`, show(uuid));
+  return isUuid(uuid) ? NONE : [finding("N2I-D002", `${where} uuid`, show(uuid))];
 }
 
 function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[] {
@@ -66,18 +73,18 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
   if (row.deleted === true) return [finding("N2I-D014", where, "deleted is true")];
   const mac = normaliseMac(row.address ?? "");
   const duplicates = mac === null ? undefined : machine.duplicates.address[mac];
-  const shared =
-    duplicates && `${mac} is also on bm_nodes.id ${duplicates.join(", ")}, ignoring case`;
   const stale = !!row.vif_uuid && !machine.node.instance_uuid;
-  return [
-    ...findingIf(row.deleted === null, "N2I-D003", `${where} deleted`, UNDECIDED),
-    ...findingIf(row.address === null, "N2I-D012", `${where} address`, "is NULL"),
-    ...inspectMac(row.address, `${where} address`),
-    ...(shared === undefined ? [] : [finding("N2I-D011", `${where} address`, shared)]),
-    ...spelling(row, mac, machine, where),
-    ...findingIf(stale, "N2I-D110", `${where} vif_uuid`, "set, and the node has no instance"),
-    ...nulCharacters("bm_interfaces", row),
-  ];
+  return together([
+    row.deleted === null ? [finding("N2I-D003", `${where} deleted`, UNDECIDED)] : NONE,
+    row.address === null ? [finding("N2I-D012", `${where} address`, "is NULL")] : NONE,
+    inspectMac(row.address, where, "address"),
+    duplicates === undefined
+      ? NONE
+      : [finding("N2I-D011", `${where} address`, `${mac} is also on ${listedNodes(duplicates)}`)],
+    spelling(row, mac, machine, where),
+    stale ? [finding("N2I-D110", `${where} vif_uuid`, "set, and the node has no instance")] : NONE,
+    nulCharacters("bm_interfaces", row),
+  ]);
 }
 
 /**
@@ -114,20 +121,20 @@ function spelling(
 
 /** Up to schema 6 a machine's own interface row may repeat its provisioning MAC; another's may not. */
 function provisioningDuplicates({ node, duplicates }: Machine): readonly Finding[] {
-  const mac =
-    typeof node.prov_mac_address === "string" ? normaliseMac(node.prov_mac_address) : null;
+  if (typeof node.prov_mac_address !== "string") return NONE;
+  const mac = normaliseMac(node.prov_mac_address);
   const others = (duplicates.address[mac ?? ""] ?? []).filter((id) => id !== node.id);
   const place = `bm_nodes.id=${node.id} prov_mac_address`;
   const shared = `${mac} is also on bm_nodes.id ${others.join(", ")}`;
   return findingIf(others.length > 0, "N2I-D011", place, shared);
 }
 
-function inspectMac(value: unknown, place: string): readonly Finding[] {
-  if (typeof value !== "string") return [];
+function inspectMac(value: unknown, where: string, column: string): readonly Finding[] {
+  if (typeof value !== "string") return NONE;
   const mac = normaliseMac(value);
-  if (mac === null) return [finding("N2I-D010", place, show(value))];
+  if (mac === null) return [finding("N2I-D010", `${where} ${column}`, show(value))];
   const why = noNic(mac);
-  return findingIf(why !== null, "N2I-D022", place, `${mac} is ${why}`);
+  return why === null ? NONE : [finding("N2I-D022", `${where} ${column}`, `${mac} is ${why}`)];
 }
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {

@@ -6,6 +6,8 @@ import { ask, near, type RawRow, type Runner, text, whole } from "../database/ro
 type Shared = ReadonlyMap<string, readonly number[]>;
 
 export interface SharedValues {
+  /** No two live rows claim any. */
+  readonly none: boolean;
   /** By lower-case uuid: the unique index tells upper and lower case apart on some engines. */
   readonly uuid: Shared;
   readonly instance_uuid: Shared;
@@ -130,13 +132,14 @@ export async function readShared(
   const address = new Map(collect(macs));
   for (const [mac, ids] of collect(across)) if (!address.has(mac)) address.set(mac, ids);
   const uuids = instances.map(({ id, uuid }) => [near(id), text(uuid) ?? ""] as const);
-  return {
+  const found = {
     uuid: collect(nodes),
     instance_uuid: collect(instances),
-    uuids: new Map(uuids),
     pm_address: collect(addresses),
     address,
   };
+  const none = Object.values(found).every(({ size }) => size === 0);
+  return { ...found, uuids: new Map(uuids), none };
 }
 
 /** Up to version 6 a machine's own two rows of one MAC are normal; two machines' are not. */

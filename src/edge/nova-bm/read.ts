@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Knex } from "knex";
-import type { Finding } from "../../model/finding.ts";
+import { type Finding, together } from "../../model/finding.ts";
 import { grouped } from "../../model/grouped.ts";
 import { normaliseMac } from "../../model/mac.ts";
-import type { BmInterface, BmNode, Machine } from "../../model/machine.ts";
+import type { BmInterface, BmNode, Duplicates, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import { ahead } from "../../model/streams.ts";
 import { type Database, readTransaction } from "../database/open.ts";
@@ -148,11 +148,14 @@ function join(
     const rows = byNode.get(node.id) ?? [];
     const own = rows.map(interfaceOf);
     byNode.delete(node.id);
-    return {
-      ...{ node, interfaces: own, nova: null, duplicates: duplicatesOf(node, own, shared) },
-      findings: [...findings, ...faultsOf(node, rows)],
-      ...(decoded !== undefined && { decoded }),
+    const machine = {
+      node,
+      interfaces: own,
+      nova: null,
+      duplicates: duplicatesOf(node, own, shared),
+      findings: together([findings, faultsOf(node, rows)]),
     };
+    return decoded === undefined ? machine : { ...machine, decoded };
   });
   return { machines, orphans: [...byNode.values()].flat().map(interfaceOf) };
 }
@@ -166,7 +169,14 @@ function faultsOf(node: BmNode, rows: readonly ReadRow[]): readonly Finding[] {
     : rows.flatMap(({ findings }) => findings);
 }
 
-function duplicatesOf(node: BmNode, interfaces: readonly BmInterface[], shared: SharedValues) {
+const SOLE = { uuid: NONE, instance_uuid: NONE, holders: [], pm_address: NONE, address: {} };
+
+function duplicatesOf(
+  node: BmNode,
+  interfaces: readonly BmInterface[],
+  shared: SharedValues,
+): Duplicates {
+  if (shared.none) return SOLE;
   const other = (ids: readonly number[] | undefined): readonly number[] =>
     ids === undefined || node.deleted === true ? NONE : ids.filter((id) => id !== node.id);
   const address: Record<string, readonly number[]> = {};

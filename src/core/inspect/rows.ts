@@ -20,7 +20,7 @@ export function inspectRows(machine: Machine): readonly Finding[] {
     inspectSizes(machine, where),
     addressed ? NONE : [finding("N2I-D007", where, live.length === 0 ? UNNAMED : BARE)],
     nulCharacters("bm_nodes", node),
-    inspectMac(node.prov_mac_address, where, "prov_mac_address"),
+    inspectMac(node.prov_mac_address, "bm_nodes", node.id, "prov_mac_address"),
     provisioningDuplicates(machine),
     ...interfaces.map((row) => inspectInterface(row, machine)),
   ]);
@@ -69,22 +69,30 @@ function inspectUuid(uuid: string | null, where: string): readonly Finding[] {
 }
 
 function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[] {
-  const where = `bm_interfaces.id=${row.id}`;
-  if (row.deleted === true) return [finding("N2I-D014", where, "deleted is true")];
+  // Two or more a machine, and each a string to make: only of what is found.
+  const at = (column: string): string => `bm_interfaces.id=${row.id} ${column}`;
+  if (row.deleted === true)
+    return [finding("N2I-D014", `bm_interfaces.id=${row.id}`, "deleted is true")];
   const mac = normaliseMac(row.address ?? "");
-  const duplicates = mac === null ? undefined : machine.duplicates.address[mac];
+  const others = mac === null ? undefined : othersOf(machine, mac);
   const stale = !!row.vif_uuid && !machine.node.instance_uuid;
   return together([
-    row.deleted === null ? [finding("N2I-D003", `${where} deleted`, UNDECIDED)] : NONE,
-    row.address === null ? [finding("N2I-D012", `${where} address`, "is NULL")] : NONE,
-    inspectMac(row.address, where, "address"),
-    duplicates === undefined
+    row.deleted === null ? [finding("N2I-D003", at("deleted"), UNDECIDED)] : NONE,
+    row.address === null ? [finding("N2I-D012", at("address"), "is NULL")] : NONE,
+    inspectMac(row.address, "bm_interfaces", row.id, "address"),
+    others === undefined
       ? NONE
-      : [finding("N2I-D011", `${where} address`, `${mac} is also on ${listedNodes(duplicates)}`)],
-    spelling(row, mac, machine, where),
-    stale ? [finding("N2I-D110", `${where} vif_uuid`, "set, and the node has no instance")] : NONE,
+      : [finding("N2I-D011", at("address"), `${mac} is also on ${listedNodes(others)}`)],
+    spelling(row, mac, machine),
+    stale ? [finding("N2I-D110", at("vif_uuid"), "set, and the node has no instance")] : NONE,
     nulCharacters("bm_interfaces", row),
   ]);
+}
+
+/** Other nodes with a MAC. Nearly always there are none of any: to look a new text up takes longer than to see that. */
+function othersOf({ duplicates }: Machine, mac: string): readonly number[] | undefined {
+  for (const _ in duplicates.address) return duplicates.address[mac];
+  return undefined;
 }
 
 /**
@@ -97,16 +105,16 @@ function spelling(
   row: BmInterface,
   mac: string | null,
   { interfaces, nova, node }: Machine,
-  where: string,
 ): readonly Finding[] {
-  if (mac === null) return NONE;
+  // A machine's first row is the first of its MAC.
+  if (mac === null || interfaces[0] === row) return NONE;
   const isSame = (other: BmInterface): boolean =>
     other.deleted !== true && (other === row || normaliseMac(other.address ?? "") === mac);
   const first = interfaces.find(isSame);
   if (first === undefined || first.id === row.id) return NONE;
   const same = interfaces.filter(isSame);
   const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
-  const place = `${where} address`;
+  const place = `bm_interfaces.id=${row.id} address`;
   const other = `bm_interfaces.id ${first.id}`;
   return node.instance_uuid && vifs.size > 1 && !nova?.instance?.vifs
     ? [
@@ -129,12 +137,15 @@ function provisioningDuplicates({ node, duplicates }: Machine): readonly Finding
   return findingIf(others.length > 0, "N2I-D011", place, shared);
 }
 
-function inspectMac(value: unknown, where: string, column: string): readonly Finding[] {
+function inspectMac(value: unknown, table: string, id: number, column: string): readonly Finding[] {
   if (typeof value !== "string") return NONE;
   const mac = normaliseMac(value);
-  if (mac === null) return [finding("N2I-D010", `${where} ${column}`, show(value))];
-  const why = noNic(mac);
-  return why === null ? NONE : [finding("N2I-D022", `${where} ${column}`, `${mac} is ${why}`)];
+  const why = mac === null ? null : noNic(mac);
+  if (mac !== null && why === null) return NONE;
+  const place = `${table}.id=${id} ${column}`;
+  return mac === null
+    ? [finding("N2I-D010", place, show(value))]
+    : [finding("N2I-D022", place, `${mac} is ${why}`)];
 }
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {

@@ -85,10 +85,17 @@ interface Asked {
   readonly choices: readonly ReleaseNeeds[];
 }
 
-/** What was found out of a driver, by its rules and the names of the interfaces: the same for most machines. */
-const known = new WeakMap<Driver, WeakMap<DriverRow["rules"], Map<string, readonly Asked[]>>>();
-/** The columns of SPEAKING. */
-const SPEAKS = SPEAKING.map((kind) => `${kind}${INTERFACE}`);
+/** What was found out for rows that name the same driver and interfaces. */
+interface Known {
+  readonly named: readonly (Json | undefined)[];
+  readonly asked: readonly Asked[];
+}
+
+/** What was found out of a driver, by its rules: the same for most machines. */
+const known = new WeakMap<Driver, WeakMap<DriverRow["rules"], Known[]>>();
+
+/** What of a row says what is asked. */
+const NAMING = ["driver", ...SPEAKING.map((kind) => `${kind}${INTERFACE}`)];
 
 function askedOf(
   row: Row,
@@ -96,14 +103,14 @@ function askedOf(
   hardware: ReleaseHardware,
   rules: DriverRow["rules"],
 ): readonly Asked[] {
-  let key = String(row.driver);
-  for (const column of SPEAKS) key += `,${String(row[column] ?? "")}`;
-  const byRules =
-    known.get(driver) ?? new WeakMap<DriverRow["rules"], Map<string, readonly Asked[]>>();
-  const byKey = byRules.get(rules) ?? new Map<string, readonly Asked[]>();
-  const found = byKey.get(key) ?? askedAnew(row, driver, hardware, rules);
-  known.set(driver, byRules.set(rules, byKey.set(key, found)));
-  return found;
+  const all = known.get(driver)?.get(rules);
+  const before = all?.find(({ named }) => NAMING.every((column, at) => row[column] === named[at]));
+  if (before !== undefined) return before.asked;
+  const asked = askedAnew(row, driver, hardware, rules);
+  const one = { named: NAMING.map((column) => row[column]), asked };
+  const byRules = known.get(driver) ?? new WeakMap<DriverRow["rules"], Known[]>();
+  known.set(driver, byRules.set(rules, [...(all ?? []), one]));
+  return asked;
 }
 
 function askedAnew(

@@ -95,10 +95,14 @@ export function createNodes(
 }
 
 /** What was made of an object before, where it is the same. */
-function byObject<In extends object, Out>(make: (value: In) => Out): (value: In) => Out {
+function byObject<In extends object, Out extends object>(
+  make: (value: In) => Out,
+): (value: In) => Out {
   const known = new WeakMap<In, Out>();
   return (value) => {
-    const made = known.get(value) ?? make(value);
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const made = make(value);
     known.set(value, made);
     return made;
   };

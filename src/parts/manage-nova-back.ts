@@ -8,18 +8,16 @@ import type { JsonObject } from "../model/json.ts";
 import { MANAGE } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
 import { type Act, bindsOf, holdOf, type ManageChange, recordOf, traitsIn } from "./manage-acts.ts";
+import { leftAt, NONE, SIZE } from "./manage-nova.ts";
+import { portsBack, portsOpen } from "./manage-nova-ports.ts";
 import {
   fakeAgain,
   heldFor,
-  leftAt,
   MOST_LOOKS,
   marked,
-  NONE,
   type NovaHands,
   nobodys,
-  SIZE,
-} from "./manage-nova.ts";
-import { portsBack, portsOpen } from "./manage-nova-ports.ts";
+} from "./manage-nova-steps.ts";
 
 /** Takes servers of Nova away again, on fake hardware: their machines run on, active as before. */
 export function novaBackPart(hands: NovaHands, most: number): ManagePart {

@@ -1,65 +1,20 @@
-import { hasSecrets } from "../core/adoptable/nova.ts";
-import { customClass } from "../core/flavors/flavors.ts";
-import { type FakeHardware, infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
-import type { NetworkService } from "../edge/neutron/ports.ts";
-import type { Offers } from "../edge/nova-rest/offers.ts";
-import type { NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
-import { pause } from "../edge/openstack/passing.ts";
-import type { Clock } from "../engine/part.ts";
 import { MigrationError } from "../model/error.ts";
-import { FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
-import type { JsonObject } from "../model/json.ts";
-import { MANAGE, type ManageAsked, type RecordKeeper, type SeenServer } from "../model/manage.ts";
+import { FAKE } from "../model/fake-hardware.ts";
+import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
+import { type Act, holdOf, type ManageChange, recordOf, withServer } from "./manage-acts.ts";
 import {
-  type Act,
-  bindsOf,
-  holdOf,
-  type ManageChange,
-  type PlainStep,
-  recordOf,
-  traitsIn,
-  withServer,
-} from "./manage-acts.ts";
-import { portRestored, portsFreed } from "./manage-nova-ports.ts";
-
-/** What a server of Nova is made with, on a machine that runs already. */
-export interface NovaHands {
-  readonly keeper: Pick<RecordKeeper, "hold" | "release">;
-  readonly hardware: FakeHardware;
-  readonly servers: Pick<
-    NovaServers,
-    "read" | "find" | "still" | "built" | "create" | "turn" | "remove"
-  >;
-  readonly offers: Pick<Offers, "of" | "claims">;
-  /** Where a port is named that Neutron has. */
-  readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
-  readonly look: (change: ManageChange) => Promise<SeenServer>;
-  /** Everything that stands against a machine that nothing was begun for. */
-  readonly objections: (
-    seen: SeenServer,
-    server: string,
-    twice: ReadonlySet<string>,
-  ) => Promise<readonly string[]>;
-  /** Ids of Neutron's ports that are to be its server's. */
-  readonly portsOf: (seen: SeenServer) => readonly string[];
-  readonly askedOf: (
-    asked: ManageAsked,
-    at: { readonly id: string; readonly before: JsonObject; readonly ports: readonly string[] },
-  ) => ServerAsked;
-  /** Milliseconds for which a machine is looked at afterwards. */
-  readonly watch: number;
-  readonly clock: Clock;
-}
+  heldFor,
+  marked,
+  type NovaHands,
+  type ServerMaking,
+  type ServerStep,
+  THERE,
+} from "./manage-nova-steps.ts";
 
 /** Looked at together, and under way at once where nothing else is said: all wait for Nova's resource tracker once. */
 export const SIZE = 50;
-
-/** Why a machine is in maintenance while it gets its server, or loses it. */
-export function heldFor(server: string): string {
-  return `nova2ironic gives it a server of Nova: ${server}`;
-}
 
 /**
  * Gives machines a server of Nova while they stand on fake hardware: Nova deploys, and nothing is deployed. What
@@ -80,7 +35,7 @@ export function novaPart(
       const { seen } = position;
       if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
       const acts: Act[] = [...change.acts];
-      const at: Run = {
+      const at: ServerMaking = {
         ...{ hands, id, server, asked, acts, seen, twice },
         before: holdOf(change)?.node ?? {},
         begin: async (act) => {
@@ -98,71 +53,11 @@ export function novaPart(
   };
 }
 
-interface Run {
-  readonly hands: NovaHands;
-  readonly id: string;
-  readonly server: string;
-  readonly asked: ManageAsked;
-  readonly seen: SeenServer;
-  /** Neutron ports that more than one machine names. */
-  readonly twice: ReadonlySet<string>;
-  /** What of the node is replaced, as it was. */
-  before: JsonObject;
-  /** Done so far. */
-  readonly acts: readonly Act[];
-  readonly begin: (act: Act) => Promise<void>;
-}
-
-interface Step {
-  /** Under which the journal has it. */
-  readonly step: Act["step"];
-  /** Makes it, or makes it again: null, or why not. */
-  readonly make: (at: Run) => Promise<string | null>;
-}
-
-/** The way there. Each step is safe to be made again. */
-const THERE: readonly Step[] = [
-  { step: "hold", make: hold },
-  { step: "bind", make: bind },
-  { step: "fake", make: fake },
-  plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted", nobodys)),
-  plain("off", ({ hands: { hardware }, id }) => hardware.power(id, "power off")),
-  { step: "record", make: record },
-  plain("power", turn),
-  plain("swap", swap),
-  plain("release", release),
-];
-
-function plain(step: PlainStep, make: Step["make"]): Step {
-  return {
-    step,
-    make: async (at) => {
-      await at.begin({ step });
-      return make(at);
-    },
-  };
-}
-
-async function record(at: Run): Promise<string | null> {
-  const isNew = !at.acts.some(({ step }) => step === "record");
-  await at.begin({ step: "record" });
-  return (await offered(at, isNew)) ?? create(at, isNew);
-}
-
-/** What is deleted is nobody's record. */
-export function nobodys({
-  instance_uuid: instance = null,
-  allocation_uuid: own = null,
-}: JsonObject) {
-  const record = instance ?? own;
-  return record === null ? null : `it has instance ${String(record)}, which this run did not make`;
-}
-
 /**
  * What ends on the way, by a refusal or an error, once the node was exchanged, ends in maintenance: on fake
  * hardware Nova would give it to anybody, and nothing is to act on it before somebody looked.
  */
-async function madeOrHeld(at: Run, step: Step): Promise<string | null> {
+async function madeOrHeld(at: ServerMaking, step: ServerStep): Promise<string | null> {
   try {
     const why = await step.make(at);
     const held = why === null ? null : await heldAfter(at);
@@ -175,7 +70,7 @@ async function madeOrHeld(at: Run, step: Step): Promise<string | null> {
   }
 }
 
-async function heldAfter({ hands, id, server, acts }: Run): Promise<string | null> {
+async function heldAfter({ hands, id, server, acts }: ServerMaking): Promise<string | null> {
   if (!acts.some(({ step }) => step === "fake")) return null;
   try {
     const why = await hands.hardware.hold(id, heldFor(server));
@@ -194,198 +89,6 @@ function firstOf(acts: readonly Act[]): number {
     THERE.findIndex(({ step }) => step === last),
   );
 }
-
-async function hold(at: Run): Promise<string | null> {
-  const { hands, id, server, asked, acts, seen, twice } = at;
-  const image = imageOf(await hands.hardware.read(id));
-  const known = marked({ acts, server }, seen);
-  if (!known) {
-    const secret = hasSecrets(image);
-    if (secret !== null) return secret;
-    at.before = image;
-    await at.begin({ step: "hold", server, name: asked.name, node: image });
-  }
-  const held = await hands.keeper.hold(id, server);
-  if ("why" in held) return held.why;
-  const why = await hands.hardware.hold(id, heldFor(server));
-  if (why !== null) return why;
-  // What changed since it was looked at.
-  const now = await hands.hardware.read(id);
-  const other = [...notAsBefore(at.before, now), ...infoChanged(at.before, now)];
-  if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
-  const fresh = await hands.look({ id, server, asked, acts });
-  const against = await hands.objections(inService(fresh), server, twice);
-  return against.length === 0 ? null : `it changed meanwhile: ${against.join("; ")}`;
-}
-
-/** As it is judged: our own maintenance stands against nothing. */
-function inService(seen: SeenServer): SeenServer {
-  const { node } = seen;
-  return { ...seen, node: node && { ...node, maintenance: false, maintenance_reason: null } };
-}
-
-async function bind(at: Run): Promise<string | null> {
-  const { hands, id, server, asked, acts, seen, twice, begin } = at;
-  const ids = hands.portsOf(seen);
-  const known = bindsOf({ acts });
-  const missing = known.filter(({ port }) => !ids.includes(port)).map(({ port }) => port);
-  if (missing.length > 0)
-    return `it was begun with port ${missing.join(", ")}: give the same ports, or take it back`;
-  if (known.length > 0) {
-    const against = await hands.objections(
-      inService(await hands.look({ id, server, asked, acts })),
-      server,
-      twice,
-    );
-    if (against.length > 0) return `it changed meanwhile: ${against.join("; ")}`;
-  }
-  return portsFreed(hands, { ids, node: id, known }, begin);
-}
-
-/** A run that died before this step is gone on with: whatever changed meanwhile is nobody's to lose. */
-async function fake({ hands, id, server, before, begin }: Run): Promise<string | null> {
-  const now = await hands.hardware.read(id);
-  if (now.driver !== FAKE) {
-    const state = String(now.provision_state);
-    const other = [
-      ...notAsBefore(before, now),
-      ...infoChanged(before, now),
-      ...[nobodys(now) ?? []].flat(),
-      ...(state === "active" ? [] : [`it is ${state}`]),
-    ];
-    if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
-  }
-  await begin({ step: "fake" });
-  return hands.hardware.fake(id, heldFor(server), before);
-}
-
-/** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
-export const MOST_LOOKS = 450;
-
-/**
- * Ends its maintenance, on fake hardware, and waits until Nova gives it to tenants: its resource tracker sets it
- * apart as long as it was in use.
- */
-async function offered(at: Run, isNew: boolean): Promise<string | null> {
-  const { hands, id, seen, server } = at;
-  if (!isNew && (await hands.servers.find(server)) !== null) return null;
-  const why = await hands.hardware.release(id, heldFor(server), notFree);
-  if (why !== null) return why;
-  const inventory = customClass(seen.node?.resource_class ?? "");
-  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
-    const offer = await hands.offers.of(id, inventory);
-    if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
-    await pause(tries);
-  }
-  return "Nova does not offer it: its resource tracker keeps it reserved; see that nova-compute runs";
-}
-
-async function create(at: Run, isNew: boolean): Promise<string | null> {
-  const { hands, id, server, asked, acts } = at;
-  const ports = bindsOf({ acts }).map(({ port }) => port);
-  const may = async () => notFree(await hands.hardware.read(id));
-  const made = await hands.servers.create(hands.askedOf(asked, { id, before: at.before, ports }), {
-    mark: server,
-    isNew,
-    may,
-  });
-  if (typeof made === "string") return made;
-  await at.begin({ step: "made", uuid: made.id });
-  const now = await hands.servers.built(made);
-  if (now === null) return `server ${made.id} is gone`;
-  if (now.status === "ERROR") return `Nova cannot make it a server: ${now.fault}`;
-  const { instance_uuid } = await hands.hardware.read(id);
-  return instance_uuid === made.id
-    ? null
-    : `server ${made.id} is not on it: instance_uuid is ${String(instance_uuid)}`;
-}
-
-/** What Nova calls a server whose machine is so. */
-function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
-  return before.power_state === "power on" ? "ACTIVE" : "SHUTOFF";
-}
-
-/**
- * Lets Nova stop its server, and start it again where its machine is on, all on fake hardware. A fake deploy
- * leaves the machine off in everybody's book, and Nova's power sync would stop the server some time later: once
- * Nova has started it, what a sync found before is behind it.
- */
-async function turn({ hands, id, acts, server, before }: Run): Promise<string | null> {
-  const uuid = recordOf({ acts, server });
-  const may = async (): Promise<string | null> => {
-    const real = unsafe(await hands.hardware.read(id));
-    return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
-  };
-  const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
-  if (stopped !== null) return stopped;
-  if (statusFor(before) === "ACTIVE") {
-    const started = await hands.servers.turn(uuid, "ACTIVE", may);
-    if (started !== null) return started;
-  }
-  return hands.hardware.power(id, String(before.power_state));
-}
-
-async function swap(at: Run): Promise<string | null> {
-  const { hands, id, server, before } = at;
-  const { hardware } = hands;
-  const reason = heldFor(server);
-  const held = await hardware.hold(id, reason);
-  if (held !== null) return held;
-  const may = (now: JsonObject) => notOurs(at, now);
-  const why = await hardware.swap(id, before, { reason, exact: false, may });
-  return why === null ? null : fakeAgain(hands, id, reason, { before, why });
-}
-
-/** Why a node is not one whose server is ours and stands as its machine does; null: it is. */
-async function notOurs({ hands, server, acts, before }: Run, now: JsonObject) {
-  const uuid = recordOf({ acts, server });
-  if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
-  if (now.provision_state !== "active") return `it is ${String(now.provision_state)}, not active`;
-  if (now.power_state !== before.power_state)
-    return `power_state is ${String(now.power_state)}, and was ${String(before.power_state)}`;
-  const book = await hands.servers.read(uuid);
-  if (book?.status === statusFor(before) && book.task === null) return null;
-  return `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;
-}
-
-/**
- * What cannot be given back whole stays, held, where nothing can act on its machine; on its own hardware where its
- * user turned it on or off.
- */
-export async function fakeAgain(
-  { hardware }: NovaHands,
-  id: string,
-  reason: string,
-  { before, why }: { readonly before: JsonObject; readonly why: string },
-): Promise<string> {
-  const still = await hardware.fake(id, reason, before);
-  return `${why}; ${still === null ? "it stays on fake hardware" : `${still}: it keeps its own hardware`}`;
-}
-
-/** Its mark goes last: until then it is gone on with, or taken back. */
-async function release(at: Run): Promise<string | null> {
-  const { hands, id, server, acts, before } = at;
-  const reason = heldFor(server);
-  for (const bind of bindsOf({ acts })) {
-    const own = [recordOf({ acts, server })];
-    const why = await portRestored(hands, bind, bind.more ?? {}, own);
-    if (why !== null) return why;
-  }
-  const may = async (now: JsonObject): Promise<string | null> => {
-    const other = [...notAsBefore(before, now), ...infoLost(before, now)];
-    return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
-  };
-  const why = await hands.hardware.release(id, reason, may);
-  if (why !== null) return fakeAgain(hands, id, reason, { before, why });
-  for (const end = hands.clock.now() + hands.watch; hands.clock.now() < end; ) {
-    const other = notAsBefore(before, await hands.hardware.read(id));
-    if (other.length > 0) return `it has changed: ${other.join(", ")}`;
-    await hands.clock.sleep(LOOK_MS);
-  }
-  return hands.keeper.release(id, server, traitsIn(before));
-}
-
-const LOOK_MS = 1000;
 
 async function whereIs(
   hands: NovaHands,
@@ -421,14 +124,4 @@ export function leftAt(
 function isOurs(change: ManageChange, { node }: SeenServer): boolean {
   const uuid = recordOf(change);
   return uuid !== change.server && node?.instance_uuid === uuid;
-}
-
-/** Whether it was begun, and nobody else has it: its mark is ours, or its maintenance. */
-export function marked(
-  { acts, server }: Pick<ManageChange, "acts" | "server">,
-  { node }: SeenServer,
-): boolean {
-  const held = acts.some(({ step }) => step === "hold");
-  const ours = [...Object.values(node?.extra ?? {}), node?.maintenance_reason];
-  return held && (ours.includes(server) || ours.includes(heldFor(server)));
 }

@@ -8,8 +8,9 @@ import { type WindowSession, windowBack, windowForward } from "../../src/engine/
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import { once } from "../../src/model/streams.ts";
 import type { ManageChange } from "../../src/parts/manage-acts.ts";
-import { type NovaHands, novaPart } from "../../src/parts/manage-nova.ts";
+import { novaPart } from "../../src/parts/manage-nova.ts";
 import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
+import type { NovaHands } from "../../src/parts/manage-nova-steps.ts";
 import type { Keep } from "../../src/stages/databases.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { changeBack, managedIn } from "../../src/stages/manage-run.ts";

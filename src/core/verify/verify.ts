@@ -27,8 +27,10 @@ interface Strictness {
   readonly beside?: (batch: readonly PlannedMachine[]) => AsyncIterable<RowVerdict>;
 }
 
-/** Machines asked about at once; three such batches are in memory. */
+/** Machines asked about at once. */
 const BATCH = 128;
+/** Batches that are asked about while one is compared: the server is never waited for, nor does it wait. */
+const AHEAD = 2;
 
 type Named = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
 
@@ -63,7 +65,8 @@ export async function* verify(
   how: Strictness,
 ): AsyncGenerator<RowVerdict> {
   let present = 0;
-  for await (const { batch, loaded, there } of ahead(asked(plan(), target))) {
+  for await (const { batch, loaded, asked } of ahead(questions(plan(), target), AHEAD)) {
+    const there = await asked;
     tally.left_out += batch.length - loaded.length;
     for (const node of there.nodes.values())
       if (isObject(node.extra) && node.extra.nova_bm !== undefined) present += 1;
@@ -75,12 +78,20 @@ export async function* verify(
 
 type There = Awaited<ReturnType<Verifier["rows"]>>;
 
-/** The plan batch by batch, each with what is there. */
-async function* asked(plan: AsyncIterable<readonly PlannedMachine[]>, target: Verifier) {
-  for await (const batch of regroup(plan, BATCH)) {
-    const loaded = batch.filter(isLoaded);
-    const there = await target.rows(loaded.map(({ uuid }) => uuid?.toLowerCase() ?? ""));
-    yield { batch, loaded, there };
+/** The plan batch by batch, each with the question what is there: several are asked at a time. */
+async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target: Verifier) {
+  const open = new Set<Promise<There>>();
+  try {
+    for await (const batch of regroup(plan, BATCH)) {
+      const loaded = batch.filter(isLoaded);
+      const asked = target.rows(loaded.map(({ uuid }) => uuid?.toLowerCase() ?? ""));
+      open.add(asked);
+      const over = (): boolean => open.delete(asked);
+      asked.then(over, over); // thrown when it is awaited
+      yield { batch, loaded, asked };
+    }
+  } finally {
+    await Promise.allSettled(open);
   }
 }
 
@@ -145,11 +156,11 @@ function judge(
   const stages = resource === "node" && isStaged(planned, found);
   if (stages) tally.staged += 1;
   else if (own.length > 0) tally.ironics_own += 1;
-  const fields = new Set(changed.map(({ field }) => field));
   const open = settled && resource === "node" ? unsettled(planned, found) : [];
-  const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
   const named = { resource, uuid, bm_node_id: machine };
-  if (differs.length === 0) return verdict(named, "validated", own);
+  if (changed.length + open.length === 0) return verdict(named, "validated", own);
+  const fields = new Set(changed.map(({ field }) => field));
+  const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
   const use =
     resource === "node" ? useOf(planned, found, differs) : ofUsed && isPortUsed(differs) && "used";
   if (use === "used") return verdict(named, use, differs);

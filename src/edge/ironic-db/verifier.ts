@@ -74,12 +74,12 @@ function everything(ironic: Ironic, table: "node" | "port", prefix: string): str
 function portsReader(ironic: Ironic): (nodes: readonly number[]) => Promise<readonly RawRow[]> {
   const { database } = ironic;
   const { engine, knex } = database;
-  let index: ByText | undefined;
+  let index: Promise<ByText> | undefined;
   return async (nodes) => {
     if (nodes.length === 0) return [];
     if (engine !== "mysql")
-      index ??= await indexByText(database, knex, "ports", "node_id", "node_id IS NOT NULL");
-    const ids = index?.ids(nodes.map(String)) ?? nodes;
+      index ??= indexByText(database, knex, "ports", "node_id", "node_id IS NOT NULL");
+    const ids = (await index)?.ids(nodes.map(String)) ?? nodes;
     const column = index === undefined ? "node_id" : "id";
     const sql = `SELECT ${everything(ironic, "port", "p")} FROM ports p WHERE ${column} IN (...) ORDER BY id`;
     return askIn(database, "verifying ports", sql, ids);

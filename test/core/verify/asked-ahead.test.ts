@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { emptyTally } from "../../../src/core/verify/tally.ts";
+import { verify } from "../../../src/core/verify/verify.ts";
+import type { PlannedMachine } from "../../../src/model/plan.ts";
+import type { Verifier } from "../../../src/model/target.ts";
+
+const MACHINES = 2000;
+
+async function* plan(): AsyncGenerator<readonly PlannedMachine[]> {
+  for (let at = 1; at <= MACHINES; at++) {
+    const uuid = `n-${at}`;
+    const about = { service_host: null, reason: null, state: { row: "free", outcome: "free" } };
+    const record = {
+      resource: "node",
+      id: `node:${uuid}`,
+      row: { uuid },
+      change: "create",
+    } as const;
+    const records = [{ ...record, origins: [] }];
+    yield [{ bm_node_id: at, uuid, verdict: "create", ...about, records, findings: [] }];
+  }
+}
+
+/** Answers some turns later; tells how many questions are open, and how many were at most. */
+function slow() {
+  const told = { open: 0, most: 0 };
+  const verifier: Pick<Verifier, "rows" | "marked"> = {
+    async rows(uuids) {
+      told.open += 1;
+      told.most = Math.max(told.most, told.open);
+      for (let turns = 0; turns < 5; turns++) await turn();
+      told.open -= 1;
+      const nodes = new Map(uuids.map((uuid) => [uuid, { uuid }]));
+      return { nodes, ports: new Map(), unreadable: new Map() };
+    },
+    marked: () => Promise.resolve(0),
+  };
+  return {
+    told,
+    verifier: { ...verifier, markedUuids: () => assert.fail("no stranger is there") },
+  };
+}
+
+test("verify asks about the next batches while one is compared, and ends with no question open", async () => {
+  const same = (): never => assert.fail("no secret is there");
+  const whole = slow();
+  const tally = emptyTally();
+  for await (const _ of verify(plan, whole.verifier, same, tally, { all: false }));
+  assert.equal(tally.validated, MACHINES);
+  assert.deepEqual(whole.told, { open: 0, most: 3 });
+
+  const cut = slow();
+  const verdicts = verify(plan, cut.verifier, same, emptyTally(), { all: true });
+  assert.equal((await verdicts.next()).value.uuid, "n-1");
+  assert.ok(cut.told.open > 0);
+  await verdicts.return(undefined);
+  assert.equal(cut.told.open, 0);
+});

@@ -39,11 +39,14 @@ export interface Compared {
   readonly own: readonly FieldChange[];
 }
 
+const AS_PLANNED: Compared = { differs: [], own: [] };
+
 /**
  * Compares what a plan says of a row with the row, column by column, key by key. A column the plan
  * says nothing of was left empty by the load: what stands there now is somebody else's work.
  */
 export function compareRow(planned: Row, found: Row, same: SameSecret): Compared {
+  if (found === planned) return AS_PLANNED;
   const differs: FieldChange[] = [];
   const own: FieldChange[] = [];
   const stages = isStaged(planned, found);

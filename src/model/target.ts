@@ -76,7 +76,11 @@ export interface Lock {
 
 /** Reads Ironic for verify, by queries of its own. */
 export interface Verifier {
-  readonly rows: (nodeUuids: readonly string[]) => Promise<{
+  /** @param planned a row by its uuid: one that is there just so may be given as that very object */
+  readonly rows: (
+    nodeUuids: readonly string[],
+    planned: (uuid: string) => Row | undefined,
+  ) => Promise<{
     readonly nodes: ReadonlyMap<string, Row>;
     /** Node uuid -> its ports. */
     readonly ports: ReadonlyMap<string, readonly Row[]>;

@@ -13,6 +13,7 @@ import { identifyTarget } from "../../src/edge/ironic-db/open.ts";
 import { createTarget } from "../../src/edge/ironic-db/target.ts";
 import { openTrees } from "../../src/edge/tftp/tree.ts";
 import { sameSecret } from "../../src/model/compare.ts";
+import type { Seal } from "../../src/model/secret.ts";
 import { loadMappings, type Mappings } from "../../src/stages/documents.ts";
 import { openFlavorApi } from "../../src/stages/flavor-api.ts";
 import { makePlan, type Planned } from "../../src/stages/make-plan.ts";
@@ -88,12 +89,12 @@ export async function extracted(
  *
  * @param said release, where several share the schema
  */
-export async function targetOf(ironic: Database, said?: string, staged = false) {
+export async function targetOf(ironic: Database, said?: string, key: Seal = seal) {
   const { identity, release } = await identifyTarget(ironic, mappings, said);
-  const load = { staged, lockWait: 0 };
+  const load = { staged: false, lockWait: 0 };
   return {
     release,
-    target: createTarget({ database: ironic, release, seal }, identity, undefined, load),
+    target: createTarget({ database: ironic, release, seal: key }, identity, undefined, load),
   };
 }
 

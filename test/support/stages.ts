@@ -34,7 +34,7 @@ export async function verified(
   key: Seal = seal,
 ): Promise<{ readonly tally: Tally; readonly verdicts: readonly RowVerdict[] }> {
   const plan = await planOf(at);
-  const { target } = await targetOf(at.ironic, plan.header.target.release);
+  const { target } = await targetOf(at.ironic, plan.header.target.release, key);
   const tally = emptyTally();
   const verdicts: RowVerdict[] = [];
   for await (const verdict of verify(plan.lines, target.verifier, sameSecret(key), tally, {

@@ -84,7 +84,9 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
   try {
     for await (const batch of regroup(plan, BATCH)) {
       const loaded = batch.filter(isLoaded);
-      const asked = target.rows(loaded.map(({ uuid }) => uuid?.toLowerCase() ?? ""));
+      const rows = plannedRows(loaded);
+      const uuids = loaded.map(({ uuid }) => uuid?.toLowerCase() ?? "");
+      const asked = target.rows(uuids, (uuid) => rows.get(uuid));
       open.add(asked);
       const over = (): boolean => open.delete(asked);
       asked.then(over, over); // thrown when it is awaited
@@ -93,6 +95,14 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
   } finally {
     await Promise.allSettled(open);
   }
+}
+
+/** By their uuids, which no two rows share. */
+function plannedRows(machines: readonly PlannedMachine[]): ReadonlyMap<string, Row> {
+  const rows = new Map<string, Row>();
+  for (const { records } of machines)
+    for (const { row } of records) rows.set(String(row.uuid), row);
+  return rows;
 }
 
 /** Counts every row of a machine, its node first. @returns the verdicts to report */

@@ -1,4 +1,3 @@
-import { NUMBERS } from "../../model/compare.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import { type Seal, sealed, sealedLater, unsealed } from "../../model/secret.ts";
@@ -89,7 +88,8 @@ function jsonReader(): Reader {
 
 type Reader = (raw: unknown, seal: Pick<Seal, "seal">, place: string) => Json;
 
-function readerOf({ name, type }: Column): Reader {
+/** How a column is read. */
+export function readerOf({ name, type }: Column): Reader {
   if (isJsonColumn(name)) return jsonReader();
   switch (type) {
     case "boolean":
@@ -134,38 +134,4 @@ export function decode(raw: RawRow, columns: readonly Column[], seal: Seal, plac
     else row[name] = garbled(value) ? GARBLED : read(value, later, place);
   }
   return row;
-}
-
-/**
- * Whether a row is, to the letter, what `encode` makes of a planned one: then no field differs, and nothing of it
- * need be parsed, sealed or opened to say so. One that is not may be as planned all the same.
- */
-export function isAsWritten(
-  raw: RawRow,
-  planned: Row,
-  columns: readonly Column[],
-  seal: Seal,
-): boolean {
-  if (raw.traits !== undefined || planned.traits !== undefined) return false;
-  let unseen = 0;
-  for (const name in planned) if ((planned[name] ?? null) !== null) unseen += 1;
-  if (typeof planned.node_uuid === "string") {
-    if (text(raw.node_uuid) !== planned.node_uuid) return false;
-    unseen -= 1;
-  }
-  for (const [name, read] of readersOf(columns)) {
-    const value = planned[name] ?? null;
-    const got = raw[name] ?? null;
-    if (value === null) {
-      if (got !== null && !NUMBERS.has(name)) return false;
-      continue;
-    }
-    if (got === null || garbled(got)) return false;
-    const same = isJsonColumn(name)
-      ? text(got) === encode(name, value, seal)
-      : read(got, seal, "") === value;
-    if (!same) return false;
-    unseen -= 1;
-  }
-  return unseen === 0;
 }

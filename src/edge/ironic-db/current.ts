@@ -5,7 +5,8 @@ import type { Seal } from "../../model/secret.ts";
 import type { Claims, Current, Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { ask, askIn, columnList, type RawRow, text, whole } from "../database/rows.ts";
-import { decode, isAsWritten } from "./codec.ts";
+import { isAsPlanned } from "./as-planned.ts";
+import { decode } from "./codec.ts";
 import { traitsOf, withTraits } from "./traits.ts";
 
 /** Everything a room of this edge needs. */
@@ -51,14 +52,15 @@ export function toPort(
   return Object.assign(decode(raw, release.port, seal, node_uuid ?? ""), { node_uuid });
 }
 
-/** Whether a row is as a step wrote it, or is to write it; one that is not is read and compared field by field. */
+/** Whether a row is as a step made it, or is to make it; one that is not is read and compared field by field. */
 export function isWritten(
-  ironic: Ironic,
+  { release, seal }: Ironic,
   resource: Resource,
   raw: RawRow,
   planned: Row | null,
 ): boolean {
-  return planned !== null && isAsWritten(raw, planned, ironic.release[resource], ironic.seal);
+  const owner = text(raw.node_uuid);
+  return planned !== null && isAsPlanned(raw, planned, release[resource], seal, owner);
 }
 
 function unique(rows: readonly RawRow[]): readonly RawRow[] {

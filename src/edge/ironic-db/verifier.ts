@@ -1,5 +1,5 @@
-import { grouped } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
 import type { Verifier } from "../../model/target.ts";
 import { type ByText, indexByText } from "../database/by-text.ts";
 import {
@@ -11,6 +11,7 @@ import {
   type RawRow,
   string,
 } from "../database/rows.ts";
+import { isAsPlanned } from "./as-planned.ts";
 import { GARBLED, MARK, UNREADABLE } from "./codec.ts";
 import { columnsOf, type Ironic, toNode, toPort } from "./current.ts";
 import { withTraits } from "./traits.ts";
@@ -22,12 +23,18 @@ const PAGE = 2000;
  * not use. Trusts no counter and no journal.
  */
 export function createVerifier(ironic: Ironic): Verifier {
-  const { database } = ironic;
+  const { database, release, seal } = ironic;
   const portsOf = portsReader(ironic);
   return {
-    async rows(nodeUuids) {
+    async rows(nodeUuids, planned) {
       const unreadable = new Map<string, string>();
-      const keep = (uuid: string, row: Row): Row => {
+      /** The planned row where it reads as that one; otherwise what it reads as. */
+      const look = (resource: Resource, raw: RawRow, owner: string | null): Row => {
+        const uuid = string(raw.uuid);
+        const wanted = planned(uuid);
+        if (wanted !== undefined && isAsPlanned(raw, wanted, release[resource], seal, owner))
+          return wanted;
+        const row = owner === null ? toNode(ironic, raw) : toPort(ironic, raw, owner);
         for (const column in row)
           if ((row[column] === UNREADABLE || row[column] === GARBLED) && !unreadable.has(uuid))
             unreadable.set(uuid, `${column} is ${String(row[column]).slice(1, -1)}`);
@@ -36,18 +43,20 @@ export function createVerifier(ironic: Ironic): Verifier {
       const sql = `SELECT ${everything(ironic, "node", "n")} FROM nodes n WHERE uuid IN (...)`;
       const found = await askIn(database, "verifying nodes", sql, nodeUuids);
       const rows = await withTraits(ironic, database.knex, found);
-      const owner = new Map(rows.map(({ id, uuid }) => [number(id), string(uuid)]));
-      const nodes = rows.map((raw) => keep(string(raw.uuid), toNode(ironic, raw)));
-      const there = await portsOf([...owner.keys()]);
-      const ports = there.flatMap((raw) => {
-        const node = owner.get(number(raw.node_id));
-        return node === undefined ? [] : [keep(string(raw.uuid), toPort(ironic, raw, node))];
-      });
-      return {
-        nodes: new Map(nodes.map((row) => [String(row.uuid), row])),
-        ports: grouped(ports, ({ node_uuid }) => String(node_uuid)),
-        unreadable,
-      };
+      const owners = new Map(rows.map(({ id, uuid }) => [number(id), string(uuid)]));
+      const nodes = new Map(
+        rows.map((raw) => [string(raw.uuid), look("node", raw, null)] as const),
+      );
+      const ports = new Map<string, Row[]>();
+      for (const raw of await portsOf([...owners.keys()])) {
+        const owner = owners.get(number(raw.node_id));
+        if (owner === undefined) continue;
+        const port = look("port", raw, owner);
+        const others = ports.get(owner);
+        if (others === undefined) ports.set(owner, [port]);
+        else others.push(port);
+      }
+      return { nodes, ports, unreadable };
     },
     async marked() {
       const sql = "SELECT count(*) AS n FROM nodes WHERE extra LIKE ?";

@@ -27,10 +27,8 @@ interface Strictness {
   readonly beside?: (batch: readonly PlannedMachine[]) => AsyncIterable<RowVerdict>;
 }
 
-/** Machines asked about at once. */
+/** Machines asked about at once; at most two such questions are open, while a third batch is compared or parsed. */
 const BATCH = 128;
-/** Batches that are asked about while one is compared: the server is never waited for, nor does it wait. */
-const AHEAD = 2;
 
 type Named = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
 
@@ -65,7 +63,7 @@ export async function* verify(
   how: Strictness,
 ): AsyncGenerator<RowVerdict> {
   let present = 0;
-  for await (const { batch, loaded, asked } of ahead(questions(plan(), target), AHEAD)) {
+  for await (const { batch, loaded, asked } of ahead(questions(plan(), target))) {
     const there = await asked;
     tally.left_out += batch.length - loaded.length;
     for (const node of there.nodes.values())

@@ -24,9 +24,9 @@ const TURNS = 5;
 const PAGE = 1000;
 /** So many that the start of a process counts for little. */
 const MANAGED = 300;
-const ROUNDS = 2;
-const PARALLEL = [4, 8, 16];
-const IN_FLIGHT = 8;
+const ROUNDS = 3;
+/** Calls, and machines, at once: `--in-flight` as it is unless given, and twice as many. */
+const PARALLEL = [4, 8];
 
 type Write = (text: string) => void;
 interface Ends {
@@ -115,29 +115,23 @@ async function managed(db: Knex, folder: string, url: string, write: Write): Pro
   };
   const file = join(folder, "machines.csv");
   writeFileSync(file, ["node,name", ...uuids.map((uuid, at) => `${uuid},m-${at}`)].join("\n"));
-  const rates = new Map(PARALLEL.map((parallel) => [parallel, [] as number[]]));
-  const ours: number[] = [];
-  for (let turn = 0; turn < ROUNDS; turn += 1) {
-    for (const [parallel, own] of rates) {
-      own.push(MANAGED / (await timed(() => posted(url, uuids, parallel))));
+  const [bare, ours]: [number[], number[]] = [[], []];
+  for (let turn = 0; turn < ROUNDS; turn += 1)
+    for (const parallel of PARALLEL) {
+      bare.push(MANAGED / (await timed(() => posted(url, uuids, parallel))));
+      await free();
+      const run = join(folder, `run-${turn}-${parallel}`);
+      const words = ["node", "manage", "--from", file, "--run", run, "--ironic-url", url];
+      const ran = await command(folder, [...words, "--in-flight", String(parallel)]);
+      ours.push(MANAGED / ran.seconds);
       await free();
     }
-    const words = ["node", "manage", "--from", file, "--run", join(folder, `run-${turn}`)];
-    const ran = await command(folder, [
-      ...words,
-      "--ironic-url",
-      url,
-      "--in-flight",
-      String(IN_FLIGHT),
-    ]);
-    ours.push(MANAGED / ran.seconds);
-    await free();
-  }
-  const best = Math.max(...[...rates.values()].map(middle));
+  // Ironic's rate differs by a third from turn to turn: the fastest of as many is compared.
+  const [best, own] = [bare, ours].map((rates) => Math.max(...rates)) as [number, number];
   write(
-    `  ${MANAGED} machines: ${best.toFixed(1)} POSTs a second, manage ${middle(ours).toFixed(1)} machines\n`,
+    `  ${MANAGED} machines: ${best.toFixed(1)} POSTs a second, manage ${own.toFixed(1)} machines\n`,
   );
-  const ratio = middle(ours) / best;
+  const ratio = own / best;
   write(
     `  ${ratio >= LIMITS.rate ? "held  " : "MISSED"} of the bare loop's rate: ${ratio.toFixed(2)}, limit ${LIMITS.rate}\n`,
   );

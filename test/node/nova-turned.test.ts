@@ -185,3 +185,55 @@ test("a way back that does not see a port of its journal says so, and is not at 
   });
   assert.equal(at.cloud.dump(), before);
 });
+
+test("a machine that is off gets a server that is off, and stays so on both ways", async (t) => {
+  const at = await scene(t);
+  const { node, servers, heard } = at.cloud;
+  turn(at.cloud, "power off");
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+  const [server] = servers.values();
+  assert.deepEqual([server?.status, node.power_state, heard], ["SHUTOFF", "power off", []]);
+  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(heard, []);
+});
+
+test("an operator's maintenance is neither taken over nor ended", async (t) => {
+  const theirs = { maintenance: true, maintenance_reason: "a disk is changed" };
+  // Before it is held, and once its driver is back.
+  for (const when of [/^PATCH .*nodes\/[^?]*$/, /^PUT .*ports/]) {
+    const at = await scene(t);
+    let turns = 0;
+    at.cloud.use((call) => {
+      const isIpmi = at.cloud.node.driver === "ipmi";
+      if (/action$/.test(call)) turns += 1;
+      if (when.test(call) && isIpmi && (turns === 2 || !/ports/.test(call)))
+        Object.assign(at.cloud.node, theirs);
+      return null;
+    });
+    const run = await at.run();
+    await during(run, async (session) => void (await forward(at, session)));
+    const { maintenance, maintenance_reason } = at.cloud.node;
+    assert.deepEqual({ maintenance, maintenance_reason }, theirs, String(when));
+    assert.deepEqual(at.cloud.heard, [], String(when));
+  }
+});
+
+test("a port that another server has by then is left to it on the way back", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  at.cloud.use((call) => {
+    // Its server is gone by then.
+    if (/^PUT .*provision$/.test(call))
+      Object.assign(at.cloud.port, { device_id: RIVAL, device_owner: "compute:nova" });
+    return null;
+  });
+  await during(run, async (session) => {
+    assert.match((await back(at, session)).join(), /port .* belongs to compute:nova 9/);
+  });
+  assert.equal(at.cloud.port.device_id, RIVAL);
+  assert.deepEqual([at.cloud.servers.size, at.cloud.heard], [0, []]);
+});

@@ -15,6 +15,8 @@ export interface ManageChange {
   readonly asked: ManageAsked | null;
   /** What the journal says was done for it. */
   readonly acts: readonly Act[];
+  /** Whether its end, or that of its way back, is not recorded. */
+  readonly open?: boolean;
 }
 
 /** One step, as the journal keeps it before it is made, with what it replaces. */

@@ -48,7 +48,8 @@ async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePos
     node.maintenance_reason === heldFor(server) ||
     bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change)) ||
     (await standsFake(hands, change)) ||
-    (await portsOpen(hands, change));
+    // Of what came to its end, an unbound port is its user's word.
+    (change.open === true && (await portsOpen(hands, change)));
   return { is: open ? "before" : "after", seen, ...NONE };
 }
 
@@ -57,12 +58,28 @@ async function standsFake({ hardware }: NovaHands, { id, acts }: ManageChange): 
   return acts.some(({ step }) => step === "fake") && (await hardware.read(id)).driver === FAKE;
 }
 
+/** Whether nothing of its node is ours any more: whatever it is by now is another's. */
+async function isPortsAlone(hands: NovaHands, change: ManageChange): Promise<boolean> {
+  const seen = await hands.look(change);
+  if (seen.record !== null || seen.node === null || marked(change, seen)) return false;
+  const now = await hands.hardware.read(change.id);
+  return (
+    now.driver !== FAKE &&
+    now.maintenance_reason !== heldFor(change.server) &&
+    now.instance_uuid !== recordOf(change)
+  );
+}
+
 async function back(hands: NovaHands, change: ManageChange): Promise<string | null> {
   const { id, server, acts } = change;
   const before = holdOf(change)?.node;
   if (before === undefined) return "the journal does not say how it was";
   const { hardware } = hands;
   const reason = heldFor(server);
+  if (await isPortsAlone(hands, change)) {
+    const stays = await portsBack(hands, change);
+    return stays.length === 0 ? null : stays.join("; ");
+  }
   const wasFaked = acts.some(({ step }) => step === "fake");
   if (wasFaked) {
     const why = await faked(hands, change, before);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readJournal } from "../../src/edge/disk/journal.ts";
 import type { JsonObject } from "../../src/model/json.ts";
+import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
@@ -180,11 +182,40 @@ test("a way back that does not see a port of its journal says so, and is not at 
     assert.match((await back(at, session)).join(), /port 3.* is not in Neutron, or this login/);
   });
   at.cloud.use(() => null);
+  // It is somebody else's by then: its port alone is given back.
+  const theirs = { image_source: "theirs" };
+  const ours = at.cloud.node.instance_info;
+  at.cloud.node.instance_info = theirs;
+  const from = at.cloud.calls.length;
   await during(run, async (session) => {
     assert.deepEqual(await back(at, session), []);
   });
+  assert.equal(at.cloud.node.instance_info, theirs);
+  const said = at.cloud.calls.slice(from).filter((call) => !call.startsWith("GET"));
+  assert.ok(said.length > 0 && said.every((call) => /^PUT .*ports/.test(call)), said.join());
+  at.cloud.node.instance_info = ours ?? null;
   assert.equal(at.cloud.dump(), before);
 });
+
+for (const state of ["active", "available"])
+  test(`a machine whose server its user deleted, and that is ${state} since, is left as it is`, async (t) => {
+    const at = await scene(t);
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    at.cloud.servers.clear();
+    Object.assign(at.cloud.port, { device_id: "", device_owner: "" });
+    Object.assign(at.cloud.node, {
+      ...{ instance_uuid: null, provision_state: state },
+      instance_info: { image_source: "theirs" },
+    });
+    const [before, from] = [at.cloud.dump(), at.cloud.calls.length];
+    await during(run, async (session) => {
+      assert.deepEqual(await back(at, session), []);
+    });
+    assert.equal(at.cloud.dump(), before);
+    assert.ok(at.cloud.calls.slice(from).every((call) => call.startsWith("GET")));
+    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+  });
 
 test("a machine that is off gets a server that is off, and stays so on both ways", async (t) => {
   const at = await scene(t);

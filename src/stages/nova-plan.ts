@@ -194,8 +194,11 @@ export function judgeKept(
 }
 
 function acceptedBy(site: Site) {
-  const decisions = compileSite(site);
-  return (machine: Machine) => decisions.of(machine).accept;
+  let decisions: ReturnType<typeof compileSite> | undefined;
+  return (machine: Machine) => {
+    decisions ??= compileSite(site);
+    return decisions.of(machine).accept;
+  };
 }
 
 const NO_ROWS: MachineRows = { instance: null, elsewhere: false, volumes: [], computes: [] };

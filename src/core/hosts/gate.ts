@@ -75,7 +75,8 @@ export function keptHosts(
     if (nova === null || instance === null || instance.deleted) return made;
     if (!keepsInstance(nodeOf(made.desired), instance)) return made;
     const runs = { host: node.service_host, known: nova.service, loads: true };
-    return held(made, gate(machine, instance, runs), acceptances(machine));
+    const found = gate(machine, instance, runs);
+    return found.length === 0 ? made : held(made, found, acceptances(machine));
   };
 }
 

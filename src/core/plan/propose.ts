@@ -13,11 +13,23 @@ interface ProposalFacts extends Classes {
   readonly keys: readonly string[];
 }
 
-interface Entry extends Sized {
-  readonly uuid: string;
-  readonly wantsClass: boolean;
+/** What is set, of all the machines that have the same of each. */
+interface Setting extends Sized {
   readonly driver_info: { readonly [key: string]: string };
-  readonly accept: readonly { readonly finding: string; readonly why: string }[];
+}
+
+/** One line of the document, and the machines that it is about. */
+interface Group {
+  readonly body: readonly string[];
+  readonly uuids: string[];
+}
+
+/** What lines said so far; of a machine its uuid alone is kept, beside what it shares with others. */
+interface Gathered {
+  readonly accepts: Map<string, Group>;
+  readonly settings: Map<string, Setting>;
+  /** Machines of which something is set, in their order. */
+  readonly set: { readonly uuid: string; readonly to: Setting }[];
 }
 
 /** Asking answers these; an acceptance would only hide that nobody did. */
@@ -28,7 +40,7 @@ const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
  * no command takes for an answer. A reason is never proposed: somebody has to have one.
  */
 export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
-  const entries: Entry[] = [];
+  const gathered: Gathered = { accepts: new Map(), settings: new Map(), set: [] };
   const hard: string[] = [];
   const seen = { unasked: 0, images: false };
   return {
@@ -48,18 +60,30 @@ export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
       );
       for (const { code, message } of left)
         if (FINDINGS[code].acceptable !== true) hard.push(`${uuid} ${code} ${plain(message)}`);
-      entries.push({
-        ...{ uuid, size: sizeOf(machine.node), wantsClass: codes.has("N2I-D407"), driver_info },
-        found: codes.has("N2I-D407") ? classOf(machine, classes.placement) : null,
-        node: machine.node,
-        accept: left
-          .filter(({ code }) => FINDINGS[code].acceptable === true)
-          .map(({ code, message }) => ({ finding: code, why: plain(message) })),
-      });
+        else
+          addTo(gathered.accepts, uuid, [
+            `    accept: [{finding: ${code}, reason: ""}]   # ${plain(message)}`,
+          ]);
+      const wantsClass = codes.has("N2I-D407");
+      if (!wantsClass && Object.keys(driver_info).length === 0) return;
+      const { cpus, memory_mb, local_gb } = machine.node;
+      const found = wantsClass ? classOf(machine, classes.placement) : null;
+      const setting = { node: { cpus, memory_mb, local_gb }, wantsClass, found, driver_info };
+      const key = JSON.stringify(setting);
+      const to = gathered.settings.get(key) ?? { ...setting, size: sizeOf(setting.node) };
+      gathered.settings.set(key, to);
+      gathered.set.push({ uuid, to });
     },
     /** The document, as YAML. */
-    text: (): string => render(withSizes(entries, classes.flavors), hard, seen),
+    text: (): string => render(decisionLines(gathered, classes.flavors), hard, seen),
   };
+}
+
+function addTo(groups: Map<string, Group>, uuid: string, body: readonly string[]): void {
+  const key = body.join("\n");
+  const group = groups.get(key) ?? { body, uuids: [] };
+  groups.set(key, group);
+  group.uuids.push(uuid);
 }
 
 /** What the readings found that a conductor needs, where its release reads it. */
@@ -90,7 +114,7 @@ function names(message: string, key: string): boolean {
 }
 
 function render(
-  entries: readonly Entry[],
+  decisions: readonly string[],
   hard: readonly string[],
   { unasked, images }: { readonly unasked: number; readonly images: boolean },
 ): string {
@@ -102,7 +126,7 @@ function render(
     ...hard.map((text) => `#   ${text}`),
     "format: nova2ironic/site@1",
   ];
-  const body = [...(images ? IMAGES : []), ...decisionLines(entries)];
+  const body = [...(images ? IMAGES : []), ...decisions];
   return [...lines, ...(body.length === 0 ? ["machines: []"] : ["machines:", ...body]), ""].join(
     "\n",
   );
@@ -117,23 +141,25 @@ const IMAGES = [
  * Each decision once, with every machine that it is about: what wants a reason, then what is set.
  * A later entry adds to an earlier one.
  */
-function decisionLines(entries: readonly Entry[]): readonly string[] {
-  const groups = new Map<string, { readonly body: readonly string[]; readonly uuids: string[] }>();
-  const add = (uuid: string, body: readonly string[]): void => {
-    if (body.length === 0) return;
-    const key = body.join("\n");
-    const group = groups.get(key) ?? { body, uuids: [] };
-    groups.set(key, group);
-    group.uuids.push(uuid);
-  };
-  for (const { uuid, accept } of entries)
-    for (const { finding, why } of accept)
-      add(uuid, [`    accept: [{finding: ${finding}, reason: ""}]   # ${why}`]);
-  for (const entry of entries) add(entry.uuid, settingLines(entry));
-  return [...groups.values()].flatMap(({ body, uuids }) => [...matchLines(uuids), ...body]);
+function decisionLines(
+  { accepts, settings, set }: Gathered,
+  flavors: Classes["flavors"],
+): readonly string[] {
+  const lines = new Map<Setting, readonly string[]>();
+  for (const [setting, found] of withSizes([...settings.values()], flavors))
+    lines.set(setting, settingLines(setting, found));
+  const sets = new Map<string, Group>();
+  for (const { uuid, to } of set) addTo(sets, uuid, lines.get(to) ?? []);
+  return [...accepts.values(), ...sets.values()].flatMap(({ body, uuids }) => [
+    ...matchLines(uuids),
+    ...body,
+  ]);
 }
 
-function settingLines({ wantsClass, found, driver_info, size }: Entry): readonly string[] {
+function settingLines(
+  { wantsClass, driver_info, size }: Setting,
+  found: Class | null,
+): readonly string[] {
   const settings = Object.entries(driver_info).map(([key, value]) => `${key}: ${quoted(value)}`);
   const set = [
     ...(wantsClass
@@ -141,7 +167,7 @@ function settingLines({ wantsClass, found, driver_info, size }: Entry): readonly
       : []),
     ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # power found it`] : []),
   ];
-  return set.length > 0 ? ["    set:", ...set.map((line) => `      ${line}`)] : [];
+  return ["    set:", ...set.map((line) => `      ${line}`)];
 }
 
 function matchLines(uuids: readonly string[]): readonly string[] {
@@ -219,11 +245,11 @@ export function sizeOf({ cpus, memory_mb, local_gb }: NodeSize): string {
   return `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
 }
 
-/** A machine of which nothing is known gets the class of its size. */
+/** Each with its class: where nothing is known of a machine, that of its size. */
 function withSizes<T extends Sized>(
   entries: readonly T[],
   flavors: Classes["flavors"],
-): readonly T[] {
+): readonly (readonly [T, Class | null])[] {
   const bySize = new Map<string, Class[]>();
   const note = (size: string, one: Class) => bySize.set(size, [...(bySize.get(size) ?? []), one]);
   const nodes = new Map(entries.map(({ size, node }) => [size, node]));
@@ -240,11 +266,10 @@ function withSizes<T extends Sized>(
     note(size, { ...found, why: `as machines of ${size}${GUESS}` });
   }
   const chosen = new Map([...bySize].map(([size, fitting]) => [size, choose(fitting)]));
-  return entries.map((entry) =>
-    entry.found === null && entry.wantsClass
-      ? { ...entry, found: chosen.get(entry.size) ?? null }
-      : entry,
-  );
+  return entries.map((entry) => [
+    entry,
+    entry.found === null && entry.wantsClass ? (chosen.get(entry.size) ?? null) : entry.found,
+  ]);
 }
 
 /** A smaller flavor may run there too, and says nothing about the machine; disks are often larger. */

@@ -14,6 +14,7 @@ import {
 import type { Engine } from "../../../src/model/database.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import { indexesLeft } from "../../../src/model/journal.ts";
+import type { ScannedKey } from "../../../src/model/target.ts";
 import { dropLeft, withIndexes } from "../../../src/stages/indexes.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { withDatabase } from "../../lab/index.ts";
@@ -149,6 +150,60 @@ test("on postgresql, a table out of sight is no key, and a busy one holds nobody
   await reader.rollback();
   await at.indexes.create(key);
   assert.equal(await at.indexes.state(key), "ours");
+});
+
+/** Indexes on a table of notes that name nodes, and whether one leads to the notes of a node. */
+const NOTES: readonly (readonly [name: string, index: string, leads: boolean])[] = [
+  ["there is none", "", false],
+  ["one of some rows", "CREATE INDEX n ON notes (node_id) WHERE node_id > 1", false],
+  ["one that begins with another column", "CREATE INDEX n ON notes (text, node_id)", false],
+  ["one of an expression", "CREATE INDEX n ON notes (abs(node_id))", false],
+  ["one of it and another column", "CREATE INDEX n ON notes (node_id, text)", true],
+];
+const OF_POSTGRESQL: typeof NOTES = [
+  ["one that was not finished", "CREATE UNIQUE INDEX CONCURRENTLY n ON notes (node_id)", false],
+  ["one of ranges", "CREATE INDEX n ON notes USING brin (node_id)", false],
+  ["one of all but nulls", "CREATE INDEX n ON notes (node_id) WHERE node_id IS NOT NULL", true],
+  ["one of hashes", "CREATE INDEX n ON notes USING hash (node_id)", true],
+];
+
+for (const engine of ["sqlite", "postgresql"] as const)
+  test(`on ${engine}, a key counts as without an index unless one leads to all rows of a node`, async (t) => {
+    const at = await ironic(engine, t);
+    if (at === null) return;
+    const [node] = await at.sql("nodes").select("id").limit(1);
+    for (const [name, index, leads] of [...NOTES, ...(engine === "sqlite" ? [] : OF_POSTGRESQL)]) {
+      await at.sql.raw("CREATE TABLE notes (node_id int REFERENCES nodes (id), text varchar(9))");
+      await at.sql("notes").insert([1, 2].map(() => ({ node_id: node.id, text: "twice" })));
+      if (index !== "")
+        await at.sql
+          .raw(index)
+          .catch((error: unknown) => assert.match(name, /not finished/, String(error)));
+      const keys: readonly ScannedKey[] = await at.indexes.scanned();
+      assert.deepEqual(
+        keys.flatMap(({ table, column, rows }) => (table === "notes" ? [`${column} ${rows}`] : [])),
+        leads ? [] : ["node_id 2"],
+        name,
+      );
+      await at.sql.raw("DROP TABLE notes");
+    }
+  });
+
+test("a table that this user may not read is told of with the rows the server estimates", async (t) => {
+  const at = await ironic("postgresql", t, "writer");
+  if (at === null) return;
+  await at.sql.raw("CREATE TABLE notes (node_id int REFERENCES nodes (id))");
+  await at.sql.raw("INSERT INTO notes SELECT id FROM nodes, generate_series(1, 100)");
+  await at.sql.raw("ANALYZE notes");
+  const rows = 100 * Number((await at.sql("nodes").count({ n: "*" }).first())?.n);
+  const keys = await at.indexes.scanned();
+  assert.deepEqual(
+    keys.filter(({ table }) => table === "notes"),
+    [{ table: "notes", column: "node_id", rows, ours: false, index: "nova2ironic_notes_node_id" }],
+  );
+  const { session, sink, lines } = noting();
+  await withIndexes(session, at, MANY, sink, () => Promise.resolve());
+  assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_notes_node_id ON notes \(node_id\);/);
 });
 
 test("MySQL makes an index for each key by itself", async (t) => {

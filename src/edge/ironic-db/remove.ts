@@ -5,6 +5,7 @@ import { grouped } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { RemovalForecast } from "../../model/target.ts";
+import { type ByText, indexByText } from "../database/by-text.ts";
 import {
   amongOf,
   askIn,
@@ -15,26 +16,61 @@ import {
   text,
 } from "../database/rows.ts";
 import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
+import { scannedByNode } from "./indexes.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
+
+/** How rows of nodes are read: on what, with a lock or without, and by which column. */
+interface Reading {
+  readonly on: Knex;
+  readonly locking: boolean;
+  readonly byNode: ByNode;
+}
+
+/** The column that rows of these nodes are found by, and what stands in it; others' rows may be among them. */
+type ByNode = (
+  table: string,
+  nodeIds: readonly number[],
+) => Promise<{ readonly column: "node_id" | "id"; readonly values: readonly number[] }>;
+
+/** A rollback has an index, lent where there was none. */
+const byKey: ByNode = (_, nodeIds) => Promise.resolve({ column: "node_id", values: nodeIds });
+
+/** Who only looks lends none: where no index leads to rows of nodes, their table is read once in place of once a batch. */
+function readOnce({ database }: Ironic): ByNode {
+  const indexes = new Map<string, Promise<ByText>>();
+  let scanned: Promise<ReadonlySet<string>> | undefined;
+  return async (table, nodeIds) => {
+    scanned ??= scannedByNode(database);
+    if (!(await scanned).has(table)) return byKey(table, nodeIds);
+    const live = "node_id IS NOT NULL";
+    const index =
+      indexes.get(table) ?? indexByText(database, database.knex, table, "node_id", live);
+    indexes.set(table, index);
+    return { column: "id", values: (await index).ids(nodeIds.map(String)) };
+  };
+}
 
 /** Ports of these nodes that the steps do not name: somebody added them after the load. */
 async function strangers(
   ironic: Ironic,
-  trx: Knex,
+  { on, byNode }: Reading,
   nodeIds: readonly number[],
   ours: ReadonlySet<string>,
   withTraits: ReadonlySet<number>,
 ): Promise<ReadonlyMap<number, string>> {
   const { database, release } = ironic;
   const found = new Map<number, string>();
-  const sql = `SELECT ${columnList(database, ["node_id", "uuid"])} FROM ports WHERE node_id IN (...)`;
-  const ports = await askIn(database, "reading ports", sql, nodeIds, trx);
+  const rowsOf = async (table: string, names: readonly string[]): Promise<readonly RawRow[]> => {
+    const { column, values } = await byNode(table, nodeIds);
+    const sql = `SELECT ${columnList(database, names)} FROM ${table} WHERE ${column} IN (...)`;
+    return askIn(database, `reading ${table}`, sql, values, on);
+  };
+  const ports = await rowsOf("ports", ["node_id", "uuid"]);
   for (const { node_id, uuid } of ports)
     if (!ours.has(`port:${text(uuid)}`))
       found.set(integer(node_id) ?? 0, `port ${text(uuid)} was added to it`);
   for (const table of release.doc.children.operator) {
-    const sql = `SELECT node_id FROM ${table} WHERE node_id IN (...)`;
-    const rows = await askIn(database, `reading ${table}`, sql, nodeIds, trx);
+    const rows = await rowsOf(table, ["node_id"]);
     // Traits that the load wrote are compared with it; see reason.
     for (const { node_id } of rows)
       if (table !== TRAITS || !withTraits.has(integer(node_id) ?? 0))
@@ -79,12 +115,8 @@ interface Parted {
  *
  * @source facts/ironic.md 1.6
  */
-async function part(
-  ironic: Ironic,
-  on: Knex,
-  steps: readonly Step[],
-  locking: boolean,
-): Promise<Parted> {
+async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]): Promise<Parted> {
+  const { on, locking } = reading;
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
   const there = await readRows(ironic, on, uuidsOf("node"), uuidsOf("port"), locking);
@@ -99,7 +131,7 @@ async function part(
     }),
   );
   const named = new Set(steps.map(({ id }) => id));
-  const strange = await strangers(ironic, on, ids, named, withTraits);
+  const strange = await strangers(ironic, reading, ids, named, withTraits);
 
   const left: { id: string; why: string }[] = [];
   const locked = new Set<string>();
@@ -126,17 +158,16 @@ async function part(
   return { going, gone, left, locked, nodeIds, withTraits };
 }
 
-/** What `removeRows` would do, by rows that nobody locks. */
-export async function judgeRows(
-  ironic: Ironic,
-  on: Knex,
-  steps: readonly Step[],
-): Promise<RemovalForecast> {
-  const { gone, left, locked } = await part(ironic, on, steps, false);
-  return {
-    found: gone,
-    left: left.filter(({ id }) => !locked.has(id)),
-    waiting: left.filter(({ id }) => locked.has(id)),
+/** What `removeRows` would do, by rows that nobody locks; tables without an index as they are at the first batch. */
+export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise<RemovalForecast> {
+  const reading = { on: ironic.database.knex, locking: false, byNode: readOnce(ironic) };
+  return async (steps) => {
+    const { gone, left, locked } = await part(ironic, reading, steps);
+    return {
+      found: gone,
+      left: left.filter(({ id }) => !locked.has(id)),
+      waiting: left.filter(({ id }) => locked.has(id)),
+    };
   };
 }
 
@@ -146,7 +177,7 @@ export async function removeRows(
   trx: Knex,
   steps: readonly Step[],
 ): Promise<Removed> {
-  const parted = await part(ironic, trx, steps, true);
+  const parted = await part(ironic, { on: trx, locking: true, byNode: byKey }, steps);
   const { going, gone, left, locked, nodeIds, withTraits } = parted;
   const ports = going
     .filter(({ resource }) => resource === "port")

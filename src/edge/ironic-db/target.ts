@@ -9,7 +9,7 @@ import { bulkOf } from "./bulk.ts";
 import { createRows } from "./create.ts";
 import { type Ironic, readCurrent } from "./current.ts";
 import { headOf } from "./open.ts";
-import { judgeRows, type Removed, removeRows } from "./remove.ts";
+import { createJudge, type Removed, removeRows } from "./remove.ts";
 import { readService } from "./service.ts";
 import { createVerifier } from "./verifier.ts";
 
@@ -67,7 +67,7 @@ export function createTarget(
     }),
     service: () => readService(database, release),
     current: (wanted) => readCurrent(ironic, knex, wanted),
-    judge: (steps) => judgeRows(ironic, knex, steps),
+    judge: createJudge(ironic),
     lock: () => lockTarget(database),
     async perform(steps, hooks) {
       const performed = await transact(steps, hooks);

@@ -7,7 +7,7 @@ import { plansNamed } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { ConductorIpmitool, MachineOf } from "../model/power.ts";
-import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
+import { openBackend, type TargetOptions } from "./backend.ts";
 import { othersAt } from "./check-others.ts";
 import { identified } from "./cloud.ts";
 import { closing, type Keep, openRole } from "./databases.ts";
@@ -88,8 +88,12 @@ export function plan(
       const { target } = ironic;
       const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
       const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
+      const keys = (await backend.indexes?.scanned()) ?? [];
       const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
-      await sayHowSlow(backend, made, sink);
+      const { nodes, ports } = made.counts;
+      // Who plans has the time to have an index made; who rolls back has not.
+      const slow = slowDelete(nodes, onceLoaded(keys, ports));
+      if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
       // A plan that was applied stays readable under its digest: rollback needs its lines.
       await removePlans(run, plansNamed(entries));
       await rememberGiven(run, "plan", words);
@@ -97,17 +101,6 @@ export function plan(
       return { ...made, path, others, api: places?.api?.identity };
     }),
   );
-}
-
-/** Who plans has the time to have an index made; who rolls back has not. */
-async function sayHowSlow(
-  { indexes }: Pick<Backend, "indexes">,
-  { counts }: Pick<Planned, "counts">,
-  { note }: Pick<Sink, "note">,
-): Promise<void> {
-  if (indexes === null || counts.nodes === 0) return;
-  const slow = slowDelete(counts.nodes, onceLoaded(await indexes.scanned(), counts.ports));
-  if (slow !== null) note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
 }
 
 interface Given {

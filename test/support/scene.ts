@@ -46,6 +46,8 @@ export interface Scene extends Kept {
 interface Options {
   /** The tool reaches the server by a line that can be cut. */
   readonly proxy?: boolean;
+  /** What tools that are started find in their environment. */
+  readonly env?: { readonly [name: string]: string };
 }
 
 /** Builds a case and plans it; null after the test was told to skip itself. */
@@ -53,7 +55,7 @@ export async function scene(
   engine: Engine,
   t: TestContext,
   given: Case,
-  { proxy = false }: Options = {},
+  { proxy = false, env = {} }: Options = {},
 ): Promise<Scene | null> {
   const database = engine === "sqlite" ? null : await withDatabase(engine, t);
   if (engine !== "sqlite" && database === null) return null;
@@ -79,10 +81,9 @@ export async function scene(
     ...{ engine, folder, run, file, ironic, sql, source: written.extract, plan: written.plan },
     ...keeper({ engine, folder, run, file, sql, beside: target?.beside ?? "" }),
     start: (command, options = [], failpoint) =>
-      start(
-        words(command, options),
-        failpoint === undefined ? {} : { env: { NOVA2IRONIC_FAILPOINT: failpoint } },
-      ),
+      start(words(command, options), {
+        env: failpoint === undefined ? env : { ...env, NOVA2IRONIC_FAILPOINT: failpoint },
+      }),
     does: (command, options = []) => runTool(words(command, options)),
     digest: () => digestAt(direct),
     connections: target?.connections ?? { gone: async () => {}, kill: async () => {} },

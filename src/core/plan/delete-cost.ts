@@ -1,15 +1,20 @@
 import type { ScannedKey } from "../../model/target.ts";
 
 /** Seconds a row that is read costs, dead ones too: 5,000 nodes took 3 to 5 s, 10,000 18 to 36 s. */
-const ROW = 1e-7;
+let row = 1e-7;
 /** Seconds that are not worth a word. */
 const SHORT = 10;
 /** Seconds of the server's that an index is worth: to make it takes a tenth of that. */
 const WORTH = 1;
 
+/** For tests of what is done then: of a thousand machines no table is worth an index. @param seconds that a row costs */
+export function readSlower(seconds: number): void {
+  row = seconds;
+}
+
 /** Keys that make deleting so many nodes slow enough for an index. */
 export function worthAnIndex(nodes: number, keys: readonly ScannedKey[]): readonly ScannedKey[] {
-  return keys.filter(({ rows }) => nodes * rows * ROW >= WORTH);
+  return keys.filter(({ rows }) => nodes * rows * row >= WORTH);
 }
 
 /** That a rollback of so many nodes makes indexes of its own, for people; null where it makes none. */
@@ -26,7 +31,7 @@ export function slowDelete(
   keys: readonly ScannedKey[],
 ): { readonly what: string; readonly fix: string } | null {
   const others = worthAnIndex(nodes, keys).filter((key) => !key.ours);
-  const seconds = others.reduce((sum, { rows }) => sum + nodes * rows * ROW, 0);
+  const seconds = others.reduce((sum, { rows }) => sum + nodes * rows * row, 0);
   if (seconds < SHORT) return null;
   const long = seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} minutes`;
   const statements = others.map(

@@ -36,6 +36,8 @@ interface Measured {
   readonly flags?: readonly string[];
   /** Whose processor is looked at too. */
   readonly server?: Server | null;
+  /** What it finds in its environment besides ours. */
+  readonly env?: { readonly [name: string]: string };
 }
 
 const MAIN = program();
@@ -49,7 +51,7 @@ const USAGE = new URL("./usage.js", import.meta.url).href;
 export async function command(
   folder: string,
   words: readonly string[],
-  { flags = [], server = null }: Measured = {},
+  { flags = [], server = null, env = {} }: Measured = {},
 ): Promise<Ran> {
   const usage = join(folder, "usage.json");
   const servers = (): number | null => server && secondsOfServer(server);
@@ -63,7 +65,7 @@ export async function command(
     [...flags, "--import", USAGE, MAIN, ...words, ...(words[0] === "--version" ? [] : ["--json"])],
     {
       cwd: folder,
-      env: { ...process.env, N2I_BENCH_USAGE: usage },
+      env: { ...process.env, ...env, N2I_BENCH_USAGE: usage },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );

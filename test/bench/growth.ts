@@ -2,7 +2,7 @@ import type { Engine } from "../../src/model/database.ts";
 import { connect } from "../lab/connect.ts";
 import type { Server } from "../lab/server.ts";
 import { type Cost, command } from "./command.ts";
-import { type Ground, NAMES, steps, withGround } from "./road.ts";
+import { type Ground, NAMES, type Step, steps, withGround } from "./road.ts";
 
 /**
  * What grows with the fleet shows at small sizes, where time hides it: a start takes as long as a thousand
@@ -22,10 +22,16 @@ const ROUNDS = 3;
 /** Every second machine is in use: more of Nova's rows than most fleets have. */
 const SHARE = 2;
 
+/**
+ * Where a row is cheap, a thousand machines are worth no index, and a rollback of them reads as many rows as
+ * one of a large fleet that has lost its index. Here each is worth one.
+ */
+const WORTH = { NOVA2IRONIC_ROW: "0.001" };
+
 /** Stages that must have been measured; whatever else the road has is judged too. */
 const STAGES = [
   ...["extract", "plan", "load", "verify", "second apply"],
-  ...["rollback", "check", "show", "status"],
+  ...["rollback --plan", "rollback", "check", "show", "status"],
 ];
 
 interface Walk extends Cost {
@@ -101,7 +107,7 @@ function judgeStage(
   const what = server === null ? "CPU s beyond the fewer" : "rows read a machine";
   const peak = Math.max(...costs.map(({ rss }) => rss ?? Number.POSITIVE_INFINITY));
   const numbers = told.map((one) => one.toFixed(2).padStart(9)).join("");
-  write(`  ${stage.padEnd(14)}${numbers}  ${what}${peak.toFixed(0).padStart(6)} MiB\n`);
+  write(`  ${stage.padEnd(15)}${numbers}  ${what}${peak.toFixed(0).padStart(6)} MiB\n`);
   if (server !== null) judge(stage, what, ratio(rows, 1), LIMITS.rows, write);
   judge(stage, "peak MiB", peak, LIMITS.rss, write);
 }
@@ -133,13 +139,21 @@ function walk(server: Server | null, machines: number): Promise<Walked> {
   return withGround(server, { machines, share: SHARE }, async (ground) => {
     if (ground.engine === "postgresql") await walkNoTable(ground);
     const walked = new Map<string, Walk>();
-    for (const { stage, words } of steps(ground, true, false)) {
+    const all = steps(ground, true, false);
+    for (const { stage, words } of all.flatMap((step) => [...previewOf(step), step])) {
       const before = await rowsRead(ground);
-      const cost = await command(ground.folder, words);
+      const cost = await command(ground.folder, words, { env: WORTH });
       walked.set(stage, { ...cost, read: (await rowsRead(ground)) - before });
     }
     return walked;
   });
+}
+
+/** What shows a rollback before it is done: it has no index of its own. */
+function previewOf({ stage, words: [command, ...words] }: Step): readonly Step[] {
+  return stage === "rollback"
+    ? [{ stage: "rollback --plan", words: [command, ...words, "--plan"] }]
+    : [];
 }
 
 /** PostgreSQL walks small tables though they have an index: what is counted is what has none. */

@@ -107,7 +107,7 @@ async function choose<C extends Change, L>(
     out: strange.filter((change) => !goes(change)),
     excluded: acting.flatMap((line) => {
       const why = otherwise.get(leg.machineOf(line) ?? "");
-      return why === undefined ? [] : [{ line, why }];
+      return why === undefined ? [] : [asideOf(leg, line, why)];
     }),
     waiting: [...waits].map(([id, why]) => ({ id, why })),
   };
@@ -237,15 +237,19 @@ function unrecorded(
   return Math.max(0, there.length - (rows.get(keyOf(span)) ?? 0));
 }
 
+function asideOf<C extends Change, L>({ brief }: Leg<C, L>, line: L, why: string): Aside<L> {
+  return { line: brief?.(line) ?? line, why };
+}
+
 function failedLines<C extends Change, L>(
-  { machineOf }: Leg<C, L>,
+  leg: Leg<C, L>,
   { lines }: Batch<L>,
   { failed = [] }: Outcome,
 ): readonly Aside<L>[] {
   if (failed.length === 0) return [];
   const whys = new Map(failed.map(({ machine, why }) => [machine, why]));
   return lines.flatMap((line) => {
-    const why = whys.get(machineOf(line) ?? "");
-    return why === undefined ? [] : [{ line, why }];
+    const why = whys.get(leg.machineOf(line) ?? "");
+    return why === undefined ? [] : [asideOf(leg, line, why)];
   });
 }

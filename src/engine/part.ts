@@ -38,6 +38,8 @@ export interface Leg<C extends Change = Change, L = C> {
   readonly lines: () => AsyncIterable<readonly L[]>;
   readonly changesOf: (line: L) => readonly C[];
   readonly machineOf: (line: L) => string | null;
+  /** A line without what nobody is told of a machine that was left out or failed: there may be many to keep. */
+  readonly brief?: (line: L) => L;
   /** Runs before each batch is begun; what it throws keeps it from being begun. */
   readonly check: () => Promise<void>;
   /** Runs once, before the first write; what it throws stops everything before that. */

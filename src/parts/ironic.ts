@@ -77,9 +77,13 @@ export function ironicJournalled(
 export function ironicLeg(
   part: Part<Step>,
   { sha256, lines }: MachinePlan,
-): Pick<Leg<Step, PlannedMachine>, "part" | "plan" | "lines" | "changesOf" | "machineOf"> {
+): Pick<
+  Leg<Step, PlannedMachine>,
+  "part" | "plan" | "lines" | "changesOf" | "machineOf" | "brief"
+> {
   return {
     ...{ part, plan: sha256, lines, changesOf: stepsOf },
     machineOf: ({ uuid }) => uuid,
+    brief: (line) => ({ ...line, records: [] }),
   };
 }

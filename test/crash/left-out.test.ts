@@ -21,8 +21,8 @@ import { ALL, YES } from "./matrix.ts";
 import { ends, loadedRows } from "./truth.ts";
 
 /** Loads a run's plan but for a machine that answers otherwise when it is asked once more. */
-async function applyWithout(one: Scene, uuid: string): Promise<void> {
-  await applyAsking(one, () => (machines) => {
+function applyWithout(one: Scene, uuid: string): Promise<Walked<PlannedMachine> | undefined> {
+  return applyAsking(one, () => (machines) => {
     const found = machines.filter((machine) => machine.uuid === uuid);
     return Promise.resolve(new Map(found.map(() => [uuid, "is off by now"])));
   });
@@ -88,7 +88,17 @@ test("a machine that was left out of a load is not this run's when another run l
 test("a machine that was left out is this run's once a later apply loads it", async (t) => {
   const one = await scene("sqlite", t, fleet(3));
   if (one === null) return;
-  await applyWithout(one, fleetUuid(2));
+  const applied = await applyWithout(one, fleetUuid(2));
+  assert.deepEqual(
+    applied?.excluded.map(({ line: { uuid, bm_node_id, records }, why }) => [
+      uuid,
+      bm_node_id,
+      records,
+      why,
+    ]),
+    // Its records are told to nobody, and of a fleet that is out they would be kept until the end.
+    [[fleetUuid(2), 2, [], "is off by now"]],
+  );
   await ends(0, one.does("apply", YES));
   assert.equal(await loadedRows(one), 6);
   await ends(0, one.does("rollback", ALL));

@@ -1,5 +1,5 @@
 import { type Change, invert, type Left, type Outcome, type State } from "../model/change.ts";
-import type { Entry, Span } from "../model/journal.ts";
+import type { Entries, Span } from "../model/journal.ts";
 import { ahead } from "../model/streams.ts";
 import { batches } from "./batches.ts";
 import { midway, stoppedAfter } from "./midway.ts";
@@ -131,7 +131,7 @@ interface Inspected<C, L> {
  */
 export async function* inspectBack<C extends Change, L>(
   leg: Inspectable<C, L>,
-  entries: readonly Entry[],
+  entries: Entries,
   { wants }: Pick<Scope<L>, "wants">,
   excluded: Excluded = NOBODY,
 ): AsyncGenerator<readonly Inspected<C, L>[]> {
@@ -171,7 +171,7 @@ async function inspect<C extends Change, L>(
 /** Machines of which a change is neither as it was made nor as it was before: nothing of them is taken back. */
 export async function changedSince<C extends Change, L>(
   leg: Inspectable<C, L>,
-  entries: readonly Entry[],
+  entries: Entries,
   scope: Pick<Scope<L>, "wants">,
 ): Promise<Excluded> {
   const found = new Map<string, string>();
@@ -191,7 +191,7 @@ export interface Journalled<C extends Change, L>
 /** Lines of which something is ours and not taken back, by the journal alone, with those changes. */
 export async function* ownedLines<C extends Change, L>(
   { part, plan, lines, changesOf }: Journalled<C, L>,
-  entries: readonly Entry[],
+  entries: Entries,
   { wants }: Pick<Scope<L>, "wants">,
 ): AsyncGenerator<readonly { readonly line: L; readonly changes: readonly C[] }[]> {
   const ownership = ownershipOf(entries, part.name, plan);
@@ -207,7 +207,7 @@ export async function* ownedLines<C extends Change, L>(
 /** How many changes of a leg are to be taken back, by the journal alone. */
 export async function countBack<C extends Change, L>(
   leg: Journalled<C, L>,
-  entries: readonly Entry[],
+  entries: Entries,
   scope: Pick<Scope<L>, "wants">,
 ): Promise<number> {
   let count = 0;

@@ -1,4 +1,4 @@
-import type { Entry } from "../model/journal.ts";
+import { type Entries, entriesOf } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 
 /** A change that a journal says was begun, and not taken back since. */
@@ -9,26 +9,28 @@ export interface Begun {
   readonly open: boolean;
 }
 
+const NONE: readonly JsonObject[] = [];
+
 /**
  * What a part that goes machine by machine began and did not take back since, in order, by id.
  *
  * @param below the part whose machines these are: what its rollbacks took away is gone with them
  */
 export function begunIn(
-  entries: readonly Entry[],
+  entries: Entries,
   part: string,
   below?: string,
 ): ReadonlyMap<string, Begun> {
   const begun = new Map<string, Begun>();
-  for (const entry of entries) {
+  for (const entry of entriesOf(entries, part, ...(below === undefined ? [] : [below]))) {
     if (entry.do === "undo" && entry.part === below)
       for (const id of entry.nodes === "all" ? [...begun.keys()] : entry.nodes) begun.delete(id);
     if (!("id" in entry) || entry.part !== part) continue;
-    const { observed = [] } = begun.get(entry.id) ?? {};
+    const { observed = NONE } = begun.get(entry.id) ?? {};
     switch (entry.do) {
       case "start": {
-        const more = entry.observed === undefined ? [] : [entry.observed];
-        begun.set(entry.id, { observed: [...observed, ...more], open: true });
+        const more = entry.observed === undefined ? observed : [...observed, entry.observed];
+        begun.set(entry.id, { observed: more, open: true });
         break;
       }
       case "end":

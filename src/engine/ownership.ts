@@ -1,4 +1,4 @@
-import { type BatchEntry, batchesOf, type Entry, type Span } from "../model/journal.ts";
+import { type BatchEntry, batchesOf, type Entries, type Span } from "../model/journal.ts";
 
 /** Uuids of some machines of a batch, or all of them. */
 type Machines = ReadonlySet<string> | "all";
@@ -59,7 +59,7 @@ function unknown(span: Span): Known {
 }
 
 /** Reads the journal forward, as it happened. */
-export function ownershipOf(entries: readonly Entry[], part: string, plan: string): Ownership {
+export function ownershipOf(entries: Entries, part: string, plan: string): Ownership {
   const batches = new Map<string, Known>();
   const preExisting = new Set<string>();
   const refused = new Set<string>();

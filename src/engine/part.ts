@@ -1,5 +1,5 @@
 import type { Change, Hooks, Outcome, State } from "../model/change.ts";
-import type { BatchEntry, Entry, MachineEntry } from "../model/journal.ts";
+import type { BatchEntry, Entries, MachineEntry } from "../model/journal.ts";
 
 export type Direction = "forward" | "back";
 
@@ -61,7 +61,7 @@ export interface Clock {
 /** What everything that acts has of the world. */
 export interface Session {
   readonly journal: {
-    readonly entries: () => readonly Entry[];
+    readonly entries: () => Entries;
     /** Once this resolves, a power cut keeps the entry. */
     readonly append: (entry: BatchEntry | MachineEntry) => Promise<void>;
   };

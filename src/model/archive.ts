@@ -1,5 +1,5 @@
 import type { ServerIdentity } from "./artefact.ts";
-import type { Entry, RetireEntry } from "./journal.ts";
+import type { Entries, RetireEntry } from "./journal.ts";
 import type { Sealed } from "./secret.ts";
 import type { StoredColumn } from "./tables.ts";
 
@@ -75,10 +75,10 @@ export interface Retirement {
 
 const OURS: ReadonlySet<string> = new Set(["archive", "drop", "dropped", "target"]);
 
-export function retirementOf(entries: readonly Entry[]): Retirement {
+export function retirementOf(entries: Entries): Retirement {
   const restored = entries.findLastIndex((entry) => entry.do === "restored");
   const last = entries.findLastIndex((entry) => entry.do === "archive");
-  const archive = entries[last];
+  const archive = last < 0 ? undefined : entries.at(last);
   if (archive?.do !== "archive" || last < restored)
     return { archive: null, begun: new Set(), dropped: new Set(), stale: false };
   const since = entries.slice(last);

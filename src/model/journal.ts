@@ -147,7 +147,7 @@ export type ResourceEntry =
 
 /** Indexes of ours that may be in Ironic's database still. */
 export function indexesLeft(
-  entries: readonly Entry[],
+  entries: Entries,
 ): readonly { readonly index: string; readonly table: string; readonly column: string }[] {
   const left = new Map<string, string>();
   for (const entry of entries)
@@ -181,28 +181,48 @@ export type Entry =
   | (OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry)
   | (RetireEntry | ResourceEntry);
 
+/** Entries of a journal, in order: an array of them, or what `packEntries` keeps. */
+export interface Entries extends Iterable<Entry> {
+  readonly length: number;
+  readonly at: (position: number) => Entry | undefined;
+  readonly every: (is: (entry: Entry) => boolean) => boolean;
+  readonly filter: (is: (entry: Entry) => boolean) => Entry[];
+  readonly find: (is: (entry: Entry) => boolean) => Entry | undefined;
+  readonly findLast: (is: (entry: Entry) => boolean) => Entry | undefined;
+  readonly findLastIndex: (is: (entry: Entry) => boolean) => number;
+  readonly flatMap: <T>(to: (entry: Entry) => readonly T[]) => T[];
+  readonly slice: (from: number) => Entry[];
+  readonly some: (is: (entry: Entry) => boolean) => boolean;
+  /** Those of some parts alone, where they are found without a look at the others. */
+  readonly of?: (...parts: readonly string[]) => Iterable<Entry>;
+}
+
+/** Entries of parts, in order. */
+export function* entriesOf(
+  entries: Entries,
+  ...parts: readonly string[]
+): Generator<Extract<Entry, { readonly part: string }>> {
+  for (const entry of entries.of?.(...parts) ?? entries)
+    if ("part" in entry && parts.includes(entry.part)) yield entry;
+}
+
 /** The part whose batches are Ironic's machines, whichever way they are loaded. */
 export const IRONIC = "ironic";
 
-const OF_BATCHES: ReadonlySet<string> = new Set<BatchEntry["do"]>([
-  ...(["begin", "observed", "done", "aborted", "undo", "undone"] as const),
-]);
-
 /** Entries of a part's batches, in their order. */
-export function batchesOf(entries: readonly Entry[], ...parts: readonly string[]): BatchEntry[] {
-  return entries.filter(
-    (entry): entry is BatchEntry =>
-      OF_BATCHES.has(entry.do) && "part" in entry && parts.includes(entry.part),
-  );
+export function batchesOf(entries: Entries, ...parts: readonly string[]): BatchEntry[] {
+  const found: BatchEntry[] = [];
+  for (const entry of entriesOf(entries, ...parts)) if (!("id" in entry)) found.push(entry);
+  return found;
 }
 
 /** Digests of all plans that a journal speaks of. */
-export function plansNamed(entries: readonly Entry[]): ReadonlySet<string> {
+export function plansNamed(entries: Entries): ReadonlySet<string> {
   return new Set(entries.flatMap((entry) => ("plan" in entry ? [entry.plan] : [])));
 }
 
 /** The plans of which these parts began something, newest first. */
-export function plansOf(entries: readonly Entry[], ...parts: readonly string[]): readonly string[] {
+export function plansOf(entries: Entries, ...parts: readonly string[]): readonly string[] {
   const plans = batchesOf(entries, ...parts).flatMap((entry) =>
     entry.do === "begin" ? [entry.plan] : [],
   );

@@ -9,7 +9,7 @@ import { type Begun, begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import type { BootStep } from "../model/boot.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { isObject } from "../model/json.ts";
 import type { Row } from "../model/machine.ts";
 import { nodeOf, type PlannedMachine } from "../model/plan.ts";
@@ -144,7 +144,7 @@ export function stagedMachines(ours: ReadonlyMap<string, Begun>): readonly Stage
 }
 
 /** Removes what a crash left half made in a tree. */
-export async function sweepOpen({ root }: Tree, entries: readonly Entry[]): Promise<void> {
+export async function sweepOpen({ root }: Tree, entries: Entries): Promise<void> {
   for (const [id, begun] of begunIn(entries, bootPart(root)))
     if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(root, path);
 }

@@ -1,7 +1,7 @@
 import { fields, malformed } from "../edge/disk/journal.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import type { BootStep, Thing } from "../model/boot.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import { isSealed } from "../model/secret.ts";
 
@@ -17,7 +17,7 @@ export function bootPart(root: string): string {
 }
 
 /** Trees in which something of this run was staged once, and of how many machines it is there now. */
-export function stagedTrees(entries: readonly Entry[]): ReadonlyMap<string, number> {
+export function stagedTrees(entries: Entries): ReadonlyMap<string, number> {
   const parts = new Set(
     entries.flatMap((entry) =>
       "id" in entry && entry.part.startsWith(PREFIX) ? [entry.part] : [],

@@ -5,7 +5,7 @@ import { type Begun, begunIn } from "../engine/begun.ts";
 import { type Ownership, ownershipOf, wasUndone } from "../engine/ownership.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import { FINISH, type Guard, type Guarded, type Guards } from "../model/handover.ts";
-import { type Entry, IRONIC, type Span } from "../model/journal.ts";
+import { type Entries, IRONIC, type Span } from "../model/journal.ts";
 import { isLoaded, type Origins, type PlannedMachine } from "../model/plan.ts";
 import { regroup } from "../model/streams.ts";
 
@@ -150,7 +150,7 @@ export function clearedFields(
 }
 
 /** Nodes whose protection finish cleared, and that no rollback took back since. */
-export function unprotected(entries: readonly Entry[]): ReadonlySet<string> {
+export function unprotected(entries: Entries): ReadonlySet<string> {
   const cleared = clearedFields(begunIn(entries, FINISH, IRONIC));
   return new Set([...cleared].flatMap(([id, of]) => (of.has("protected") ? [id] : [])));
 }
@@ -172,7 +172,7 @@ const BATCH = 128;
  */
 export async function* runNodes(
   plans: readonly RunPlan[],
-  journal: readonly Entry[],
+  journal: Entries,
   wanted: (machine: PlannedMachine) => boolean,
 ): AsyncGenerator<readonly GuardedNode[]> {
   const known = new Set<string>();

@@ -3,7 +3,7 @@ import type { ConductorHealth } from "../core/handover/takers.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import { HAND_OVER, type Handover, isOurs, type ObservedNode } from "../model/handover.ts";
-import { type Entry, IRONIC } from "../model/journal.ts";
+import { type Entries, IRONIC } from "../model/journal.ts";
 import { isLoaded, type PlannedMachine } from "../model/plan.ts";
 import { regroup } from "../model/streams.ts";
 
@@ -43,7 +43,7 @@ export async function* plannedNodes(
 }
 
 /** The nodes this run handed over, that were not staged again and that no rollback took away since. */
-export function stillReleased(entries: readonly Entry[]): ReadonlySet<string> {
+export function stillReleased(entries: Entries): ReadonlySet<string> {
   return new Set(begunIn(entries, HAND_OVER, IRONIC).keys());
 }
 

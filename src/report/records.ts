@@ -1,4 +1,4 @@
-import type { Entry } from "../model/journal.ts";
+import type { Entries, Entry } from "../model/journal.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { type Columns, type View, viewOf } from "./table.ts";
 
@@ -20,8 +20,13 @@ const ENTRY: Columns<Line> = {
 };
 
 /** A run's journal, entry by entry. */
-export function journalView(entries: readonly Entry[]): View {
-  return { ...viewOf<Line>(ENTRY, entries.map(lineOf)), causes: ["What", "Part"] };
+export function journalView(entries: Entries): View {
+  return { ...viewOf<Line>(ENTRY, linesOf(entries)), causes: ["What", "Part"] };
+}
+
+/** One at a time: of a large fleet's night they are not all held. */
+function* linesOf(entries: Entries): Generator<Line> {
+  for (const entry of entries) yield lineOf(entry);
 }
 
 function lineOf(entry: Entry): Line {

@@ -2,7 +2,7 @@ import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { ownedLines } from "../engine/back.ts";
 import { MigrationError } from "../model/error.ts";
-import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { Target } from "../model/target.ts";
 import { NAMED } from "../model/text.ts";
 import { ironicJournalled, type MachinePlan } from "../parts/ironic.ts";
@@ -20,7 +20,7 @@ export async function othersAt(
   run: RunFolder,
   { oldest }: Pick<Backend, "oldest">,
   target: Target,
-  entries: readonly Entry[],
+  entries: Entries,
 ): Promise<string | null> {
   if (oldest === null) return null;
   const plans: MachinePlan[] = [];
@@ -46,7 +46,7 @@ export async function checkOthers(
   run: RunFolder,
   backend: Pick<Backend, "oldest">,
   target: Target,
-  entries: readonly Entry[],
+  entries: Entries,
 ): Promise<void> {
   const others = await othersAt(run, backend, target, entries);
   if (others !== null) throw new MigrationError("N2I-E312", others);
@@ -62,7 +62,7 @@ const ALL = { wants: () => true };
  */
 export async function countOthers(
   target: Pick<Target, "identity" | "counts" | "current">,
-  entries: readonly Entry[],
+  entries: Entries,
   plans: readonly MachinePlan[],
   ours: (uuids: readonly string[]) => void,
 ): Promise<number> {

@@ -4,7 +4,7 @@ import { ownershipOf, wasBegun } from "../engine/ownership.ts";
 import type { PlanHeader } from "../model/artefact.ts";
 import type { SameSecret } from "../model/compare.ts";
 import { MigrationError } from "../model/error.ts";
-import { type Entry, IRONIC } from "../model/journal.ts";
+import { type Entries, IRONIC } from "../model/journal.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { Target } from "../model/target.ts";
 import { NAMED } from "../model/text.ts";
@@ -23,7 +23,7 @@ export function inspectCloser(
   sha256: string,
   before: PlanHeader["target_before"],
   same: SameSecret,
-  { target, entries }: { readonly target: Target; readonly entries: readonly Entry[] },
+  { target, entries }: { readonly target: Target; readonly entries: Entries },
 ): () => Promise<void> {
   const ownership = ownershipOf(entries, IRONIC, sha256);
   const begun = ownership.begun.some((span) => wasBegun(ownership, span));

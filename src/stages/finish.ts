@@ -5,7 +5,7 @@ import { begunIn } from "../engine/begun.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { MigrationError } from "../model/error.ts";
 import { FINISH, type Guard, type Guarded } from "../model/handover.ts";
-import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { GuardPreview } from "../model/preview.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { clearedFields, runNodes } from "../parts/finish.ts";
@@ -36,7 +36,7 @@ interface Job {
   readonly words: FinishWords;
   readonly backend: Backend;
   readonly plan: Awaited<ReturnType<typeof openPlan>>;
-  readonly entries: readonly Entry[];
+  readonly entries: Entries;
   readonly nodes: () => ReturnType<typeof runNodes>;
 }
 
@@ -125,7 +125,7 @@ function question({ node, undo }: FinishWords, { shown }: Backend): string {
  *
  * @throws MigrationError N2I-E320
  */
-function checkLoaded({ path }: RunFolder, entries: readonly Entry[], { undo }: FinishWords): void {
+function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishWords): void {
   if (plansOf(entries, IRONIC).length === 0)
     throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
   if (!undo && plansThere(entries).length === 0)

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Measured, RanCommand } from "../core/report/facts.ts";
 import { parseObject } from "../edge/disk/artefact-form.ts";
 import { HAND_OVER } from "../model/handover.ts";
-import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
+import { batchesOf, type Entries, entriesOf, IRONIC } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
 import { LOOKS } from "./journey.ts";
@@ -16,7 +16,7 @@ const KEPT = 200;
 const PAUSE = 15 * 60_000;
 
 /** How long things took in this run, by its log, the record of its window and its journal. */
-export async function measuredOf(run: string, entries: readonly Entry[]): Promise<Measured> {
+export async function measuredOf(run: string, entries: Entries): Promise<Measured> {
   const [commands, recorded] = [await ranIn(run), await inWindow(run)];
   const isLogged = (one: RanCommand): boolean => commands.some((other) => covers(other, one));
   const ran = [...commands, ...recorded.filter((one) => !isLogged(one))]
@@ -107,7 +107,7 @@ function nameOf(command: string): string {
 }
 
 /** Rows of Ironic and Nova that apply wrote, and the time its batches took. */
-export function loadedIn(entries: readonly Entry[]): Measured["loaded"] {
+export function loadedIn(entries: Entries): Measured["loaded"] {
   let [count, took, open, since] = [0, 0, 0, 0];
   let by = "";
   for (const entry of batchesOf(entries, IRONIC, ...NOVA_NAMES)) {
@@ -131,10 +131,9 @@ export function loadedIn(entries: readonly Entry[]): Measured["loaded"] {
 }
 
 /** Machines that were taken over, and the time from the first to the last of each sitting. */
-function handedIn(entries: readonly Entry[]): Measured["handed"] {
+function handedIn(entries: Entries): Measured["handed"] {
   let [count, took, last] = [0, 0, Number.NaN];
-  for (const entry of entries) {
-    if (!("part" in entry) || entry.part !== HAND_OVER) continue;
+  for (const entry of entriesOf(entries, HAND_OVER)) {
     const at = Date.parse(entry.at);
     if (at - last < PAUSE) took += Math.max(0, at - last);
     last = at;

@@ -7,7 +7,7 @@ import { execute } from "../engine/execute.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMove } from "../model/host-move.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { UndoPreview } from "../model/preview.ts";
 import { queueText } from "../model/requests.ts";
@@ -33,7 +33,7 @@ interface HostBackWords extends HostPlaces {
 /** What there is to take back. */
 interface HostBack {
   readonly place: HostPlace;
-  readonly entries: readonly Entry[];
+  readonly entries: Entries;
   /** Newest first. */
   readonly plans: readonly MovePlan[];
   readonly scope: { readonly all: boolean; readonly wants: (line: PlannedMove) => boolean };

@@ -3,7 +3,7 @@ import { findPlan, MANIFEST, openFileOf, openManifest, PLAN } from "../edge/disk
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import { MOVES, type MoveManifest, type PlannedMove } from "../model/host-move.ts";
-import { type Entry, plansOf } from "../model/journal.ts";
+import { type Entries, plansOf } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import { HOST_PARTS } from "../parts/host-move.ts";
 import { LEGACY } from "../parts/legacy-begun.ts";
@@ -79,10 +79,7 @@ export function isOfHosts(manifest: object): boolean {
 }
 
 /** The plans of a run that changed something, by the journal, newest first. */
-export async function movePlans(
-  run: RunFolder,
-  entries: readonly Entry[],
-): Promise<readonly MovePlan[]> {
+export async function movePlans(run: RunFolder, entries: Entries): Promise<readonly MovePlan[]> {
   const plans: MovePlan[] = [];
   for (const sha256 of plansOf(entries, ...HOST_PARTS))
     plans.push(await openMovePlan(await findPlan(run, sha256)));

@@ -10,7 +10,7 @@ import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import { blocks } from "../model/finding.ts";
 import type { LeftHost, PlannedMove } from "../model/host-move.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import type { HeldSteps, NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { fenceLeg, fencePart, rowsLeg, rowsPart } from "../parts/host-move.ts";
@@ -210,7 +210,7 @@ async function endPlan({ journal, now, by }: RunSession, id: string): Promise<vo
 }
 
 /** Whether a plan was gone through: what it left out another one takes up. */
-export function isThrough({ sha256 }: MovePlan, entries: readonly Entry[]): boolean {
+export function isThrough({ sha256 }: MovePlan, entries: Entries): boolean {
   return entries.some((entry) => entry.do === "end" && entry.part === ENDED && entry.id === sha256);
 }
 

@@ -1,6 +1,6 @@
 import { countBack } from "../engine/back.ts";
 import type { PlannedMove } from "../model/host-move.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { fenceJournalled, rowsJournalled } from "../parts/host-move.ts";
 import type { MovePlan } from "./host-files.ts";
 
@@ -10,7 +10,7 @@ export const EVERYTHING = { all: true, wants: () => true };
 /** Rows that a rollback of this scope is to restore, fences among them, by the journal alone. */
 export async function rowsToRestore(
   plans: readonly MovePlan[],
-  entries: readonly Entry[],
+  entries: Entries,
   scope: { readonly all: boolean; readonly wants: (line: PlannedMove) => boolean } = EVERYTHING,
 ): Promise<number> {
   let rows = scope.all ? await fencesOf(plans, entries) : 0;
@@ -19,10 +19,7 @@ export async function rowsToRestore(
 }
 
 /** Hosts that this run keeps fenced, by the journal. */
-export async function fencesOf(
-  plans: readonly MovePlan[],
-  entries: readonly Entry[],
-): Promise<number> {
+export async function fencesOf(plans: readonly MovePlan[], entries: Entries): Promise<number> {
   let fences = 0;
   for (const plan of plans) {
     const leg = fenceJournalled({ ...plan, fence: plan.manifest.fence });

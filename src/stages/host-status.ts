@@ -1,7 +1,7 @@
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { ownershipOf } from "../engine/ownership.ts";
-import { batchesOf, type Entry, plansOf } from "../model/journal.ts";
+import { batchesOf, type Entries, plansOf } from "../model/journal.ts";
 import { HOST_PARTS, ROWS } from "../parts/host-move.ts";
 import { type MovePlan, movePlans, movesLegacy, presentMoves } from "./host-files.ts";
 import { fencesOf, rowsToRestore } from "./host-owned.ts";
@@ -35,7 +35,7 @@ const WAYS: ReadonlySet<string> = new Set(["begin", "undo"]);
 function nextOfMove(
   run: RunFolder,
   plan: MovePlan,
-  entries: readonly Entry[],
+  entries: Entries,
   { rows, fences }: { readonly rows: number; readonly fences: number },
 ): string {
   const given = { run: run.path };
@@ -60,7 +60,7 @@ function nextOfMove(
 }
 
 /** Whether every machine that the plan moves was moved, by the journal. */
-function isWhole({ sha256, manifest }: MovePlan, entries: readonly Entry[]): boolean {
+function isWhole({ sha256, manifest }: MovePlan, entries: Entries): boolean {
   if (!plansOf(entries, ...HOST_PARTS).includes(sha256)) return false;
   const { open, rows, preExisting } = ownershipOf(entries, ROWS, sha256);
   const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);

@@ -12,7 +12,7 @@ import type {
   OwnedMachine,
   PlannedMove,
 } from "../model/host-move.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries, Entry } from "../model/journal.ts";
 import { closing } from "./databases.ts";
 import { type MovePlan, movePlans, movesLegacy, presentMoves } from "./host-files.ts";
 import { fencesOf } from "./host-owned.ts";
@@ -174,7 +174,7 @@ function fences({ fence }: MovePlan["manifest"], host: string): boolean {
 async function wasReadmitted(
   host: string,
   plans: readonly MovePlan[],
-  entries: readonly Entry[],
+  entries: Entries,
 ): Promise<boolean> {
   if (hasLifted(host, entries)) return true;
   const own = plans.filter(({ manifest }) => manifest.from.some((one) => one.host === host));

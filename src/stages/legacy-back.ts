@@ -6,7 +6,7 @@ import { readBeats } from "../edge/nova/services.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import type { UndoPreview } from "../model/preview.ts";
 import { HEARTBEAT } from "../model/service.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-begun.ts";
@@ -121,7 +121,7 @@ export async function previewLegacyBack(words: LegacyBackWords, sink: Sink): Pro
 }
 
 /** Machines that the run began and did not give back, the last first. */
-export function stillMoved(entries: readonly Entry[]): readonly LegacyMachine[] {
+export function stillMoved(entries: Entries): readonly LegacyMachine[] {
   return begunMachines(begunIn(entries, LEGACY));
 }
 

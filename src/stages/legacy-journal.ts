@@ -1,5 +1,5 @@
 import { begunIn } from "../engine/begun.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries, Entry } from "../model/journal.ts";
 import { begunMachines, LEGACY } from "../parts/legacy-begun.ts";
 
 /** Journal's name of hosts that a person said are dead, with the fence of their lease where they have one. */
@@ -9,7 +9,7 @@ export const FENCED = "host-lease-fence";
 export const LIFTED = "host-lease";
 
 /** Hosts that a person took over in this run, and did not give back: host -> how its lease says that it is ours. */
-export function takenByHand(entries: readonly Entry[]): ReadonlyMap<string, readonly string[]> {
+export function takenByHand(entries: Entries): ReadonlyMap<string, readonly string[]> {
   return new Map(
     [...begunIn(entries, FENCED)].map(([host, { observed }]) => [
       host,
@@ -19,17 +19,17 @@ export function takenByHand(entries: readonly Entry[]): ReadonlyMap<string, read
 }
 
 /** Whether this run let a host have its lease again, and took nothing since. */
-export function hasLifted(host: string, entries: readonly Entry[]): boolean {
+export function hasLifted(host: string, entries: Entries): boolean {
   return lastOf(host, entries)?.do === "end";
 }
 
 /** Whether it began to, and nothing says that it ended. */
-export function isLifting(host: string, entries: readonly Entry[]): boolean {
+export function isLifting(host: string, entries: Entries): boolean {
   return lastOf(host, entries)?.do === "start";
 }
 
 /** The last entry of a host's way back, unless a machine of it was begun since, and is not given back. */
-function lastOf(host: string, entries: readonly Entry[]): Entry | undefined {
+function lastOf(host: string, entries: Entries): Entry | undefined {
   const isIts = (entry: Entry): boolean =>
     "id" in entry && entry.part === LIFTED && entry.id === host;
   const at = entries.findLastIndex(isIts);
@@ -38,5 +38,5 @@ function lastOf(host: string, entries: readonly Entry[]): Entry | undefined {
   const moved = entries.findLastIndex(
     (entry) => entry.do === "start" && entry.part === LEGACY && ids.has(entry.id),
   );
-  return at > moved ? entries[at] : undefined;
+  return at > moved ? entries.at(at) : undefined;
 }

@@ -1,5 +1,5 @@
 import type { ComputeHost, LeftHost } from "../model/host-move.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { isObject } from "../model/json.ts";
 import type { Lease } from "../model/leases.ts";
 import { LEGACY } from "../parts/legacy-begun.ts";
@@ -11,7 +11,7 @@ import type { MovePlan } from "./host-files.ts";
  */
 export function leftHosts(
   { manifest }: Pick<MovePlan, "manifest">,
-  entries: readonly Entry[],
+  entries: Entries,
 ): readonly LeftHost[] {
   const known = new Map(manifest.from.map((one) => [one.host, one]));
   for (const entry of entries) {
@@ -31,7 +31,7 @@ export function leftHosts(
 export async function isAbout(
   host: string,
   plan: Pick<MovePlan, "manifest" | "lines">,
-  entries: readonly Entry[],
+  entries: Entries,
 ): Promise<boolean> {
   if (leftHosts(plan, entries).some((one) => one.host === host)) return true;
   for await (const batch of plan.lines()) if (batch.some(({ from }) => from === host)) return true;

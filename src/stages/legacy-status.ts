@@ -1,17 +1,13 @@
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { begunIn } from "../engine/begun.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { LEGACY } from "../parts/legacy-begun.ts";
 import type { MovePlan } from "./host-files.ts";
 import { hasLifted, takenByHand } from "./legacy-journal.ts";
 import { nextCommand } from "./next.ts";
 
 /** What is true of a run that moves machines of nova-baremetal, by its files alone, and what comes next. */
-export function legacyState(
-  run: RunFolder,
-  { manifest, sha256 }: MovePlan,
-  entries: readonly Entry[],
-) {
+export function legacyState(run: RunFolder, { manifest, sha256 }: MovePlan, entries: Entries) {
   const { mode, from, to, counts } = manifest;
   const begun = begunIn(entries, LEGACY);
   const open = [...begun.values()].filter((one) => one.open).length;
@@ -28,7 +24,7 @@ export function legacyState(
   };
 }
 
-function fencedText(entries: readonly Entry[]): string {
+function fencedText(entries: Entries): string {
   const hosts = [...takenByHand(entries)].filter(
     ([host, marks]) => marks.length > 0 && !hasLifted(host, entries),
   );
@@ -40,7 +36,7 @@ function fencedText(entries: readonly Entry[]): string {
 function nextOf(
   run: RunFolder,
   { mode, from, to, counts, nova_bm }: MovePlan["manifest"],
-  entries: readonly Entry[],
+  entries: Entries,
   done: number,
 ): string {
   const given = { run: run.path };

@@ -5,7 +5,7 @@ import { readLeases } from "../edge/leases/leases.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import type { LegacyMove, LegacyNode } from "../model/legacy-move.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "../parts/legacy-begun.ts";
@@ -129,7 +129,7 @@ interface Taking {
 }
 
 /** Machines that a run began, and of which it did not write down the end. */
-export function openIn(entries: readonly Entry[]): readonly LegacyMachine[] {
+export function openIn(entries: Entries): readonly LegacyMachine[] {
   const open = [...begunIn(entries, LEGACY)].filter(([, begun]) => begun.open);
   return begunMachines(new Map(open));
 }

@@ -3,7 +3,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { readLeases } from "../edge/leases/leases.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { closing } from "./databases.ts";
 import { rememberGiven } from "./given-file.ts";
 import { downTime } from "./host-down.ts";
@@ -150,7 +150,7 @@ const NOTHING: WentOn = { asked: false, moved: 0, whys: [] };
 /** Machines that this run claimed and could not bring to their end: they are no more in a plan of their old host. */
 async function halfWay(
   { lines }: MovePlan,
-  entries: readonly Entry[],
+  entries: Entries,
   whys: readonly Left[],
 ): Promise<readonly Left[]> {
   const planned = new Set<string>();

@@ -1,7 +1,7 @@
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { hasEnded, ownershipOf, wasBegun } from "../engine/ownership.ts";
-import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import { isLoaded, type PlannedMachine } from "../model/plan.ts";
 import type { RunPlan } from "../parts/finish.ts";
 import { openPlan, PLAN } from "./run.ts";
@@ -9,12 +9,12 @@ import { openPlan, PLAN } from "./run.ts";
 type Opened = Awaited<ReturnType<typeof openPlan>>;
 
 /** Plans of which, by the journal, something is in Ironic still, newest first. */
-export function plansThere(entries: readonly Entry[]): readonly string[] {
+export function plansThere(entries: Entries): readonly string[] {
   return plansOf(entries, IRONIC).filter((sha256) => isThere(entries, sha256));
 }
 
 /** Whether something a plan loaded is in Ironic still, by the journal; or of another part what it changed. */
-export function isThere(entries: readonly Entry[], sha256: string, part = IRONIC): boolean {
+export function isThere(entries: Entries, sha256: string, part = IRONIC): boolean {
   const ownership = ownershipOf(entries, part, sha256);
   return ownership.begun.some((span) => wasBegun(ownership, span));
 }
@@ -27,7 +27,7 @@ export function isThere(entries: readonly Entry[], sha256: string, part = IRONIC
 export async function plansOfRun(
   run: RunFolder,
   present: Opened,
-  entries: readonly Entry[],
+  entries: Entries,
 ): Promise<readonly RunPlan[]> {
   const plans = [runPlan(present)];
   for (const sha256 of plansThere(entries))
@@ -53,7 +53,7 @@ export async function* linesOf(
  */
 export async function createdAgain(
   run: RunFolder,
-  entries: readonly Entry[],
+  entries: Entries,
   named: number,
 ): Promise<{ readonly first: readonly string[]; readonly count: number }> {
   const present = await openPlan(`${run.path}/${PLAN}`);
@@ -81,7 +81,7 @@ export async function createdAgain(
 /** Machines of a plan that were loaded to their end, in the order of bm_nodes.id. */
 async function* endedIn(
   run: RunFolder,
-  entries: readonly Entry[],
+  entries: Entries,
   sha256: string,
 ): AsyncGenerator<PlannedMachine> {
   const ownership = ownershipOf(entries, IRONIC, sha256);

@@ -1,7 +1,7 @@
 import type { KnownNics, RunningNode } from "../model/adoptable.ts";
 import { MigrationError } from "../model/error.ts";
 import { FAKE } from "../model/fake-hardware.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { MANAGE, type RecordKeeper, type SeenServer, type ServerWishes } from "../model/manage.ts";
 import { type ManagePart, managePart, unlike, unmanagePart } from "../parts/manage.ts";
 import { bindsOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
@@ -74,7 +74,7 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
 export async function openAdapter(
   place: ManagePlace,
   keep: Keep,
-  entries: readonly Entry[],
+  entries: Entries,
   asked: ServerWishes | "allocation" | null,
 ): Promise<Adapter> {
   const known = adapterIn(entries);
@@ -99,13 +99,13 @@ export async function openAdapter(
   };
 }
 
-function adapterIn(entries: readonly Entry[]): string | null {
+function adapterIn(entries: Entries): string | null {
   const began = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
   return began?.do === "target" ? String(began.target.adapter) : null;
 }
 
 /** @throws MigrationError N2I-E100 where the run began with another: its way back knows no records but those */
-export function checkAdapter(entries: readonly Entry[], wanted: string): void {
+export function checkAdapter(entries: Entries, wanted: string): void {
   const known = adapterIn(entries);
   if (known === null || wanted === known) return;
   throw new MigrationError(

@@ -3,7 +3,7 @@ import { zoneFault } from "../core/adoptable/nova.ts";
 import { repeatedFaults, requestFaults } from "../core/adoptable/request.ts";
 import { readUuids } from "../edge/ironic-rest/running.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import type { ManageAsked, ServerWishes } from "../model/manage.ts";
 import { listed, NAMED } from "../model/text.ts";
 import type { ManageChange } from "../parts/manage-acts.ts";
@@ -52,7 +52,7 @@ export async function changesOf(
   all: readonly ManageAsked[],
   { service }: ManagePlace,
   { inFlight: most, nova }: ManageWords,
-  entries: readonly Entry[],
+  entries: Entries,
 ): Promise<readonly ManageChange[]> {
   const idents = all.map(({ node }) => node);
   const found = await readUuids(service, idents, most);

@@ -8,7 +8,7 @@ import { ONE_BY_ONE } from "../engine/window-part.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { UndoPreview } from "../model/preview.ts";
 import { once } from "../model/streams.ts";
@@ -147,7 +147,7 @@ function checkWords({ all, node = [] }: UnmanageWords, most: number): void {
  */
 async function wantedOf(
   { all, node = [], inFlight: most = IN_FLIGHT }: UnmanageWords,
-  entries: readonly Entry[],
+  entries: Entries,
   { service }: ManagePlace,
 ): Promise<ReadonlySet<string>> {
   const managed = managedIn(entries);

@@ -3,7 +3,7 @@ import { openManifest, PLAN } from "../edge/disk/plan-folder.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import { MigrationError, orNull } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { MANAGE } from "../model/manage.ts";
 import { actsOf, type ManageChange } from "../parts/manage-acts.ts";
 import { nextCommand } from "./next.ts";
@@ -14,12 +14,12 @@ export async function managesNodes(run: Pick<RunFolder, "path">): Promise<boolea
   return journal !== null && isOfManaging(journal.entries);
 }
 
-function isOfManaging(entries: readonly Entry[]): boolean {
+function isOfManaging(entries: Entries): boolean {
   return entries.some((entry) => entry.do === "target" && entry.system === MANAGE);
 }
 
 /** @throws MigrationError N2I-E315 for a run that carries machines over, or moves them */
-export async function checkManages(run: RunFolder, entries: readonly Entry[]): Promise<void> {
+export async function checkManages(run: RunFolder, entries: Entries): Promise<void> {
   const plan = await orNull(openManifest(`${run.path}/${PLAN}`), "N2I-E110");
   if (plan === null && (entries.length === 0 || isOfManaging(entries))) return;
   throw new MigrationError("N2I-E315", `${run.path} has a plan of its own`, {
@@ -29,7 +29,7 @@ export async function checkManages(run: RunFolder, entries: readonly Entry[]): P
 
 /** Machines that a run began to manage and has not taken back since, by uuid. */
 export function managedIn(
-  entries: readonly Entry[],
+  entries: Entries,
 ): ReadonlyMap<
   string,
   { readonly change: ManageChange; readonly name: string; readonly open: boolean }
@@ -89,7 +89,7 @@ function nextOf(given: { readonly run: string }, open: readonly string[], all: n
   return nextCommand("rollback", given, open.length === all ? { all: true } : { node: open });
 }
 
-function begunIds(entries: readonly Entry[]): readonly string[] {
+function begunIds(entries: Entries): readonly string[] {
   const parts = begunIn(
     entries.filter(({ do: act }) => act === "start"),
     MANAGE,

@@ -7,7 +7,7 @@ import { windowBack, windowForward } from "../engine/window.ts";
 import { ONE_BY_ONE, type Pace, type WindowPart } from "../engine/window-part.ts";
 import type { KnownNics } from "../model/adoptable.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { MANAGE, type ManageAsked, type ManagedOne } from "../model/manage.ts";
 import { once } from "../model/streams.ts";
 import type { ManagePosition } from "../parts/manage.ts";
@@ -56,7 +56,7 @@ export function manageMachines(
   notify: (event: ManageEvent) => void,
 ): Promise<Managed> {
   checkAsked(all, words);
-  const preview = async (entries: readonly Entry[]): Promise<Managed> =>
+  const preview = async (entries: Entries): Promise<Managed> =>
     closing(async (keep) => {
       const known = await looked(all, words, entries, { keep, sink });
       return { ...(await wouldBe(known, words)), broke: null };
@@ -97,7 +97,7 @@ interface Looked {
 async function looked(
   all: readonly ManageAsked[],
   words: ManageWords,
-  entries: readonly Entry[],
+  entries: Entries,
   { keep, sink }: { readonly keep: Keep; readonly sink: Pick<Sink, "say"> },
 ): Promise<Looked> {
   const place = await openManagePlace(words, keep, sink.say);
@@ -118,7 +118,7 @@ function withUnreached(changes: readonly ManageChange[], done: Performed): Manag
 }
 
 /** @throws MigrationError N2I-E300 where the run began with another Ironic */
-export function checkPlace(entries: readonly Entry[], address: string): void {
+export function checkPlace(entries: Entries, address: string): void {
   const began = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
   if (began?.do !== "target" || began.target.address === address) return;
   throw new MigrationError(

@@ -9,7 +9,7 @@ import { changedSince, countBack, inspectBack, type Scope } from "../engine/back
 import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
 import type { Left } from "../model/change.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { UndoPreview } from "../model/preview.ts";
@@ -38,7 +38,7 @@ interface NovaScope {
 export interface Wanted {
   readonly run: RunFolder;
   /** Its journal. */
-  readonly entries: readonly Entry[];
+  readonly entries: Entries;
   /** Plans of the run that loaded something, newest first. */
   readonly plans: readonly string[];
   readonly scope: Scope<PlannedMachine>;
@@ -129,7 +129,7 @@ export function withNovaBack<T>(
 async function changedHosts(
   nova: NovaTarget,
   scope: NovaScope,
-  entries: readonly Entry[],
+  entries: Entries,
 ): Promise<Excluded> {
   const found = new Map<string, string>();
   const { hosts } = novaParts(nova, null);
@@ -204,7 +204,7 @@ async function knownTo(plans: readonly NovaFiles[]): Promise<KnownComputes> {
  */
 export async function novaStepsBack(
   scope: NovaScope,
-  entries: readonly Entry[],
+  entries: Entries,
   reach: Reach,
 ): Promise<number> {
   let count = 0;
@@ -266,7 +266,7 @@ type Opened = Parameters<typeof inspectBack<NovaStep, NovaStep>>[0] & {
 
 async function* rowsOf(
   scope: NovaScope,
-  entries: readonly Entry[],
+  entries: Entries,
   excluded: Excluded,
   open: (name: NovaLegName, plan: NovaFiles) => Promise<Opened>,
 ): AsyncGenerator<UndoPreview> {

@@ -6,7 +6,7 @@ import { ownershipOf, wasBegun } from "../engine/ownership.ts";
 import type { Leg } from "../engine/part.ts";
 import { differences } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import type { NovaIdentity, NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import { NAMED } from "../model/text.ts";
 import {
@@ -86,7 +86,7 @@ export function novaWalk(
 export async function inspectNova(
   plan: NovaPlan,
   parts: ReturnType<typeof novaParts>,
-  entries: readonly Entry[],
+  entries: Entries,
 ): Promise<void> {
   const stale: string[] = [];
   for (const name of NOVA_LEGS) {

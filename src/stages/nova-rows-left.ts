@@ -1,12 +1,12 @@
 import { ownershipOf } from "../engine/ownership.ts";
-import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
 import type { NovaState } from "./run-files.ts";
 
 type NovaPlan = NonNullable<NovaState["plan"]>;
 
 /** Whether apply went through every row of Nova; batches go in the order of their file. */
-export function isThrough({ sha256, counts }: NovaPlan, entries: readonly Entry[]): boolean {
+export function isThrough({ sha256, counts }: NovaPlan, entries: Entries): boolean {
   const legs = NOVA_NAMES.map((name) => ownershipOf(entries, name, sha256));
   const reached = legs.map(({ begun }) => Math.max(0, ...begun.map(({ to }) => to)));
   const rows = reached.reduce((sum, to) => sum + to, 0);
@@ -21,7 +21,7 @@ export function isThrough({ sha256, counts }: NovaPlan, entries: readonly Entry[
  * (`--leave-nova`) never opened it: of the first plan of a run the journal says so, of a later one where a row of
  * Nova was begun.
  */
-export function leavesNova(plan: NovaPlan, entries: readonly Entry[]): boolean {
+export function leavesNova(plan: NovaPlan, entries: Entries): boolean {
   if (isThrough(plan, entries)) return false;
   const isBegun = NOVA_NAMES.some((name) => plansOf(entries, name).includes(plan.sha256));
   const isOpened = entries.some((entry) => entry.do === "target" && entry.system === "nova");

@@ -10,7 +10,7 @@ import type { Excluded } from "../engine/part.ts";
 import type { Walked } from "../engine/walk.ts";
 import type { Footer, PlanCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
-import { type Entry, IRONIC } from "../model/journal.ts";
+import { type Entries, IRONIC } from "../model/journal.ts";
 import { type NovaPlanHeader, type NovaStep, stepsOf } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { regroup, TOGETHER } from "../model/streams.ts";
@@ -175,7 +175,7 @@ async function checkRequests(
  * @throws MigrationError N2I-E300 naming machines whose tenant came, went or moved since `extract`
  */
 async function checkTenants(
-  entries: readonly Entry[],
+  entries: Entries,
   database: Database,
   { compute_hosts = [] }: NovaPlanHeader,
   { lines, sha256 }: Machines,

@@ -1,7 +1,7 @@
 import { ownershipOf } from "../engine/ownership.ts";
 import { graceEnd, isRetired, retirementOf } from "../model/archive.ts";
 import type { PlanCounts } from "../model/artefact.ts";
-import { batchesOf, type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import { batchesOf, type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { ApiIdentity } from "../model/nova-plan.ts";
 import { shellWord } from "../model/text.ts";
 import type { NovaLegName } from "../parts/nova.ts";
@@ -236,7 +236,7 @@ export function loadOf({ journal, plan }: Pick<RunFiles, "journal" | "plan">) {
 
 type PlanFile = Exclude<RunFiles["plan"], { readonly missing: string }>;
 
-function afterApply(entries: readonly Entry[], { sha256, counts }: PlanFile): NextStep {
+function afterApply(entries: Entries, { sha256, counts }: PlanFile): NextStep {
   // A plan nothing was done of is a first write, whatever became of earlier ones.
   if (!plansOf(entries, IRONIC).includes(sha256)) return { command: "apply" };
   const last = batchesOf(entries, IRONIC).at(-1);
@@ -251,7 +251,7 @@ function afterApply(entries: readonly Entry[], { sha256, counts }: PlanFile): Ne
 function withNovaRows(
   step: NextStep,
   { nova, verified, finish }: RunFiles,
-  entries: readonly Entry[],
+  entries: Entries,
 ): NextStep {
   if (step.command !== "verify" || nova === undefined || "missing" in nova) return step;
   const isEnded = finish !== undefined && !("missing" in finish) && finish.end !== null;

@@ -3,7 +3,7 @@ import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import { EXIT_STATUS } from "../model/exit-status.ts";
-import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
+import { batchesOf, type Entries, type Entry, IRONIC } from "../model/journal.ts";
 import type { RehearsedRefusal, RehearsedStage } from "../model/rehearsal.ts";
 import { NOVA_NAMES, novaName } from "../parts/nova.ts";
 import { type ApplyWords, apply } from "./apply.ts";
@@ -173,7 +173,7 @@ async function taken(job: RehearsalJob): Promise<Ran | null> {
   return { rows, seconds, result: left === 0 ? DONE : `${left} rows left` };
 }
 
-async function entriesOf({ inner, flavorsApart }: RehearsalJob): Promise<readonly Entry[]> {
+async function entriesOf({ inner, flavorsApart }: RehearsalJob): Promise<Entries> {
   const { entries } = await readJournal(inner);
   const isApart = (entry: Entry): boolean => "part" in entry && entry.part === novaName("api");
   return flavorsApart ? entries.filter((entry) => !isApart(entry)) : entries;

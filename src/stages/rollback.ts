@@ -2,7 +2,7 @@ import { lentIndexes, slowDelete } from "../core/plan/delete-cost.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { UndoPreview } from "../model/preview.ts";
 import { stagedTrees } from "../parts/boot-steps.ts";
@@ -162,7 +162,7 @@ async function withJob<T>(
 }
 
 /** The run's plans, newest first; one of which nothing is left in Ironic is not missed. */
-async function plansAt(run: RunFolder, entries: readonly Entry[]): Promise<readonly string[]> {
+async function plansAt(run: RunFolder, entries: Entries): Promise<readonly string[]> {
   const plans: string[] = [];
   for (const sha256 of plansOf(entries, IRONIC)) {
     const found = () => findPlan(run, sha256).catch(() => null);

@@ -1,6 +1,6 @@
 import type { PlanCounts, SnapshotCounts } from "../model/artefact.ts";
 import type { FinishState } from "../model/handover.ts";
-import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
+import { batchesOf, type Entries, IRONIC } from "../model/journal.ts";
 import type { NovaPlanCounts, NovaPlanHeader } from "../model/nova-plan.ts";
 import type { Rehearsal } from "../model/rehearsal.ts";
 import type { Said } from "./given.ts";
@@ -29,7 +29,7 @@ export interface RunFiles {
   readonly rehearsal?: Rehearsal;
   /** Copies that a rehearsal made and did not remove. */
   readonly copies?: readonly string[] | Missing;
-  readonly journal: { readonly entries: readonly Entry[]; readonly torn: boolean } | Missing;
+  readonly journal: { readonly entries: Entries; readonly torn: boolean } | Missing;
   /** Of a load that was staged: machines it stages, and those released; null: it was not. */
   readonly handover: { readonly staged: number; readonly released: number } | Missing | null;
   /** What the run's files know of earlier command lines; absent: nothing. */
@@ -56,7 +56,7 @@ export interface NovaState {
     readonly counts: NovaPlanCounts;
     readonly header?: Pick<NovaPlanHeader, "api"> & Partial<Pick<NovaPlanHeader, "compute_hosts">>;
   } | null;
-  readonly entries: readonly Entry[];
+  readonly entries: Entries;
   /** Rows that are changed still though the machines were taken from Ironic; absent: none were. */
   readonly still?: Still | Missing;
 }
@@ -72,7 +72,7 @@ export interface Still {
 export type TakenBack = ReadonlySet<string> | "all";
 
 /** @returns null where none was */
-export function takenBack(journal: readonly Entry[]): TakenBack | null {
+export function takenBack(journal: Entries): TakenBack | null {
   const entries = batchesOf(journal, IRONIC);
   if (!entries.some(({ do: what }) => what === "begin")) return null;
   const loaded = entries.findLastIndex(({ do: what }) => what === "begin");
@@ -84,7 +84,7 @@ export function takenBack(journal: readonly Entry[]): TakenBack | null {
 }
 
 /** Whether what is loaded of a plan was loaded staged, since everything was rolled back last. */
-export function wasStaged(journal: readonly Entry[], plan: string): boolean {
+export function wasStaged(journal: Entries, plan: string): boolean {
   const entries = batchesOf(journal, IRONIC);
   if (entries.length === 0)
     return journal.some((entry) => entry.do === "target" && entry.staged === true);

@@ -7,7 +7,7 @@ import { ownershipOf } from "../engine/ownership.ts";
 import { ARCHIVE, graceEnd, isRetired, type Retirement, retirementOf } from "../model/archive.ts";
 import { MigrationError } from "../model/error.ts";
 import type { FinishState } from "../model/handover.ts";
-import { type Entry, IRONIC, indexesLeft, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, indexesLeft, plansOf } from "../model/journal.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { stagedTrees } from "../parts/boot-steps.ts";
@@ -47,7 +47,7 @@ async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing:
 /** Reads the whole plan, when a load was staged. */
 export async function handoverOf(
   plan: Pick<Awaited<ReturnType<typeof openPlan>>, "footer" | "lines">,
-  journal: readonly Entry[],
+  journal: Entries,
 ): Promise<{ readonly staged: number; readonly released: number } | null> {
   if (!wasStaged(journal, plan.footer.sha256)) return null;
   const known = stillReleased(journal);
@@ -65,11 +65,7 @@ export async function handoverOf(
 }
 
 /** What a rollback of these machines with Nova's database would still find changed, by the journal. */
-async function stillOf(
-  run: RunFolder,
-  entries: readonly Entry[],
-  machines: TakenBack,
-): Promise<Still> {
+async function stillOf(run: RunFolder, entries: Entries, machines: TakenBack): Promise<Still> {
   const all = machines === "all";
   const wants = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
   const files = await novaPlans(run);
@@ -258,7 +254,7 @@ function rehearseField({ rehearsal, copies, plan, said }: RunFiles): {
 }
 
 /** What a rollback that was killed, or found its table busy, left in Ironic's database. */
-function indexField(entries: readonly Entry[]): { readonly index?: string } {
+function indexField(entries: Entries): { readonly index?: string } {
   const left = indexesLeft(entries).map(({ index }) => index);
   return left.length === 0
     ? {}
@@ -317,7 +313,7 @@ function count(batches: number): string {
 }
 
 function doneText(
-  entries: readonly Entry[],
+  entries: Entries,
   parts: readonly string[],
   sha256: string,
   done: string,
@@ -336,7 +332,7 @@ function doneText(
   );
 }
 
-function appliedText(entries: readonly Entry[]): string {
+function appliedText(entries: Entries): string {
   const plans = plansOf(entries, IRONIC);
   const parts = plans.map((sha256) => doneText(entries, [IRONIC], sha256, "created"));
   return parts.join("; ") || "nothing was loaded";

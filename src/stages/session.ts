@@ -4,7 +4,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { Clock } from "../engine/part.ts";
 import type { WindowSession } from "../engine/window.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries, Entry } from "../model/journal.ts";
 import { JOURNAL_FORMAT } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Lock } from "../model/target.ts";
@@ -17,7 +17,7 @@ import { enterWindow, resultOf } from "./window-file.ts";
 /** What every command that acts has: the run's journal, a clock, and a stop on Ctrl-C. */
 export interface RunSession extends WindowSession {
   readonly journal: {
-    readonly entries: () => readonly Entry[];
+    readonly entries: () => Entries;
     readonly append: (entry: Entry) => Promise<void>;
   };
   /** Aborted once the operator asked to stop. */

@@ -8,7 +8,7 @@ import type { MachinesHeader } from "../model/artefact.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import type { PlannedMove } from "../model/host-move.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { isObject, type JsonObject, parsedJson } from "../model/json.ts";
 import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
@@ -46,7 +46,7 @@ type Artefact =
 
 /** What a run writes down as it goes. */
 type Record =
-  | { readonly kind: "journal"; readonly entries: readonly Entry[] }
+  | { readonly kind: "journal"; readonly entries: Entries }
   | { readonly kind: "log"; readonly facts: () => AsyncIterable<JsonObject> }
   | { readonly kind: "window"; readonly entries: Awaited<ReturnType<typeof readWindow>> };
 

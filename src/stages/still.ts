@@ -9,7 +9,7 @@ import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { ownedLines, type Scope } from "../engine/back.ts";
 import type { SourceIdentity } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import type { NovaIdentity } from "../model/nova-plan.ts";
 import { pack, type Rows } from "../model/packed.ts";
 import { nodeOf, type PlannedMachine } from "../model/plan.ts";
@@ -43,7 +43,7 @@ interface NovaWords {
 export async function leavingOf(
   run: RunFolder,
   plans: readonly string[],
-  entries: readonly Entry[],
+  entries: Entries,
   scope: Pick<Scope<PlannedMachine>, "wants">,
   { novaDb, leaveNova }: NovaWords,
 ): Promise<Leaving> {

@@ -3,7 +3,7 @@ import { openManifest, PLAN } from "../edge/disk/plan-folder.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import { MigrationError, orNull } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import {
   type ServerPlace,
@@ -22,12 +22,12 @@ export async function switchesOver(run: Pick<RunFolder, "path">): Promise<boolea
   return journal !== null && isOfSwitching(journal.entries);
 }
 
-function isOfSwitching(entries: readonly Entry[]): boolean {
+function isOfSwitching(entries: Entries): boolean {
   return entries.some((entry) => entry.do === "target" && entry.system === SWITCHOVER);
 }
 
 /** @throws MigrationError N2I-E315 for a run that does something else */
-export async function checkSwitches(run: RunFolder, entries: readonly Entry[]): Promise<void> {
+export async function checkSwitches(run: RunFolder, entries: Entries): Promise<void> {
   const plan = await orNull(openManifest(`${run.path}/${PLAN}`), "N2I-E110");
   if (plan === null && (entries.length === 0 || isOfSwitching(entries))) return;
   throw new MigrationError("N2I-E315", `${run.path} is another kind of run`, {
@@ -36,7 +36,7 @@ export async function checkSwitches(run: RunFolder, entries: readonly Entry[]): 
 }
 
 /** @throws MigrationError N2I-E300 where the run began with another Ironic */
-export function checkSwitchPlace(entries: readonly Entry[], address: string): void {
+export function checkSwitchPlace(entries: Entries, address: string): void {
   const began = addressIn(entries);
   if (began === null || began === address) return;
   throw new MigrationError(
@@ -45,7 +45,7 @@ export function checkSwitchPlace(entries: readonly Entry[], address: string): vo
   );
 }
 
-function addressIn(entries: readonly Entry[]): string | null {
+function addressIn(entries: Entries): string | null {
   const target = entries.find((entry) => entry.do === "target" && entry.system === SWITCHOVER);
   return target?.do === "target" ? String(target.target.address) : null;
 }
@@ -62,7 +62,7 @@ export interface Switched {
  *
  * @throws MigrationError N2I-E112
  */
-export function switchedIn(entries: readonly Entry[]): Switched | null {
+export function switchedIn(entries: Entries): Switched | null {
   const hold = begunIn(entries, "switchover-hold");
   const [source, held] = [...hold].at(-1) ?? [];
   const [first] = held?.observed ?? [];
@@ -116,7 +116,7 @@ function placeIn(told: JsonObject): ServerPlace {
 
 /** What a journal keeps of a step, oldest first. */
 export function keptIn(
-  entries: readonly Entry[],
+  entries: Entries,
   step: SwitchStepName,
   { source }: Switchover,
 ): readonly JsonObject[] {
@@ -127,7 +127,7 @@ export function keptIn(
  * Whether the source was asked to power off since its nodes were marked, though that may be taken back by now: from
  * then on no spare is exchanged for another.
  */
-export function wasSourceTold(entries: readonly Entry[]): boolean {
+export function wasSourceTold(entries: Entries): boolean {
   let was = false;
   for (const entry of entries) {
     if (!("part" in entry)) continue;
@@ -161,12 +161,12 @@ export function stateOf({ begun }: Switched): {
 export const LOST = "switchover-lost";
 
 /** Plans of spares that a run lost, and did without. */
-export function lostIn(entries: readonly Entry[]): readonly Switchover[] {
+export function lostIn(entries: Entries): readonly Switchover[] {
   return plansOf(begunIn(entries, LOST).values());
 }
 
 /** Those that may have our mark still; that of the spare which the run is at is in use. */
-export function markedIn(entries: readonly Entry[]): readonly Switchover[] {
+export function markedIn(entries: Entries): readonly Switchover[] {
   const now = switchedIn(entries)?.plan.destination;
   const open = [...begunIn(entries, LOST).values()].filter((one) => one.open);
   return plansOf(open).filter(({ destination }) => destination !== now);
@@ -177,7 +177,7 @@ function plansOf(begun: Iterable<Begun>): readonly Switchover[] {
 }
 
 /** What is said of marks that may be left, by the journal alone. */
-export function marksLeft(entries: readonly Entry[]) {
+export function marksLeft(entries: Entries) {
   return markedIn(entries).map((plan) => ({
     ...{ uuid: plan.destination, why: leftText(plan, "it was lost, and could not be changed") },
   }));

@@ -5,7 +5,7 @@ import type { ShownSwitchover } from "../core/switchover/served.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { openRun, type RunFolder, readNote, writeNote } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { type Json, type JsonObject, objectOf } from "../model/json.ts";
 import { SWITCH_STATES, type Switchover } from "../model/switching.ts";
 import { isUuid } from "../model/uuid.ts";
@@ -153,7 +153,7 @@ function isDone({ state, at }: ReturnType<typeof stateOf>): boolean {
 }
 
 /** With the target that it has by now. */
-function wasBegun(entries: readonly Entry[], { target }: Accepted): boolean {
+function wasBegun(entries: Entries, { target }: Accepted): boolean {
   return entries.some(
     (entry) =>
       entry.do === "start" &&

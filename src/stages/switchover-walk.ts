@@ -3,7 +3,7 @@ import { switchCalls } from "../edge/ironic-rest/switch-calls.ts";
 import { type WindowSession, windowBack, windowForward } from "../engine/window.ts";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import type { Left } from "../model/change.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { once } from "../model/streams.ts";
 import {
   type Fenced,
@@ -38,7 +38,7 @@ export const USUAL = { soft: 600, interval: 65, proof: 300 } as const;
 export function switchAt(
   service: RestService,
   plan: Switchover,
-  entries: () => readonly Entry[],
+  entries: () => Entries,
   more: Partial<Pick<SwitchAt, "times" | "now" | "fenced" | "nova">> = {},
 ): SwitchAt {
   return {

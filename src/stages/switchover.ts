@@ -4,7 +4,7 @@ import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { switchCalls } from "../edge/ironic-rest/switch-calls.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entry } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import { SWITCHOVER, type Switchover, type SwitchStepRow } from "../model/switching.ts";
 import type { HardwareDifference } from "../model/switchover.ts";
 import { closing } from "./databases.ts";
@@ -83,7 +83,7 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
 /** Takes marks off that an earlier command could not. */
 async function unmarkedFirst(
   run: RunFolder,
-  entries: readonly Entry[],
+  entries: Entries,
   { service }: Pick<SwitchPlace, "service">,
   { note }: Pick<Told, "note">,
 ): Promise<void> {

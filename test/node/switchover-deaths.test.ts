@@ -105,7 +105,7 @@ test("B-14: a death at any line before the spare is deployed is rolled back, and
   const before = switchedDump(whole.cloud);
   await forward(whole);
   const { entries } = await readJournal(whole.run);
-  const deployed = entries.findIndex(
+  const deployed = [...entries].findIndex(
     (entry) => entry.do === "start" && entry.part === "switchover-deploy",
   );
   assert.equal(deployed, CLAIMED + 1, "and the first line opens it");

@@ -23,7 +23,7 @@ function assertEnded({ status, err }: Ran, wanted: number, code: string, why: Re
 }
 
 async function entriesOf(path: string): Promise<readonly Entry[]> {
-  return (await readJournal(await openRun(path, { create: false }))).entries;
+  return [...(await readJournal(await openRun(path, { create: false }))).entries];
 }
 
 test("a spare that somebody else has before the source is told to power off is given back, and the next one taken", async (t) => {
@@ -297,7 +297,7 @@ test("a death at any line until the next spare is begun is gone on from, or roll
   await performed(whole.at);
   assert.deepEqual(await faults(whole.at), []);
   const { entries } = await readJournal(whole.at.run);
-  const last = entries.findIndex((one) => one.do === "start" && one.part === "switchover-power");
+  const last = [...entries].findIndex((one) => one.do === "start" && one.part === "switchover-power");
   assert.ok(last > 7, String(last));
   for (let died = 0; died < last; died += 1) {
     const on = await begun();

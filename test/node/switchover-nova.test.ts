@@ -280,7 +280,7 @@ test("with Nova, a death at any line of the journal is gone on from, and before 
   assert.deepEqual(await whole.row(), [SPARE, "H2", null, 2]);
   const { entries } = await readJournal(whole.scene.run);
   await whole.close();
-  const deployed = entries.findIndex(
+  const deployed = [...entries].findIndex(
     (entry) => entry.do === "start" && entry.part === "switchover-deploy",
   );
   assert.equal(deployed, CLAIMED + 1 + 4, "two steps more, of two lines");

@@ -1,5 +1,5 @@
 import { type Guarded, type Guards, isOurs } from "../../model/handover.ts";
-import { type Entry, IRONIC } from "../../model/journal.ts";
+import { type Entries, type Entry, IRONIC } from "../../model/journal.ts";
 import type { Origins, PlannedMachine } from "../../model/plan.ts";
 import type { PlannedNode } from "./judge.ts";
 
@@ -82,11 +82,9 @@ export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Pa
  * When finish ended the run, and nothing was loaded, all guarded again or all taken back since. Single
  * machines that are guarded again do not go on with it: Nova manages the others.
  */
-export function endOf(
-  entries: readonly Entry[],
-): { readonly at: string; readonly by: string } | null {
+export function endOf(entries: Entries): { readonly at: string; readonly by: string } | null {
   const last = entries.findLastIndex((entry) => entry.do === "close");
-  const end = entries[last];
+  const end = last < 0 ? undefined : entries.at(last);
   if (end?.do !== "close") return null;
   const goesOn = entries.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
   return goesOn ? null : { at: end.at, by: end.by };

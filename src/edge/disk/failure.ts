@@ -41,9 +41,20 @@ export async function contentOf(
   what: string,
   most: number,
 ): Promise<Buffer> {
+  await checkFile(file, path, what, most);
+  return file.readFile();
+}
+
+/** The same of a file that is read in parts. */
+export async function checkFile(
+  file: FileHandle,
+  path: string,
+  what: string,
+  most: number,
+): Promise<void> {
   const found = await file.stat();
   if (!found.isFile()) throw new MigrationError("N2I-E113", `${path} is not a regular file`);
-  if (found.size <= most) return file.readFile();
+  if (found.size <= most) return;
   const fact = `is too large for ${what} (${found.size} bytes)`;
   throw new MigrationError("N2I-E113", `${path} ${fact}`);
 }

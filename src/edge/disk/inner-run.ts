@@ -1,7 +1,7 @@
 import { lstat, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
-import type { Entry } from "../../model/journal.ts";
+import type { Entries } from "../../model/journal.ts";
 import { shellWord } from "../../model/text.ts";
 import { notRead, notWritten } from "./failure.ts";
 import { readJournal } from "./journal.ts";
@@ -66,12 +66,12 @@ async function removeInnerRun(run: RunFolder, name: string): Promise<void> {
  * An earlier version let any command work on it, and marked it with nothing: what was done while the copy of a
  * rehearsal that was killed was there may have been done without it.
  */
-function isWithoutWork(entries: readonly Entry[]): boolean {
+function isWithoutWork(entries: Entries): boolean {
   return entries.every(({ do: what }) => ["open", "resource", "made", "gone"].includes(what));
 }
 
 /** Whether all that was done was done while there was a copy to do it on. */
-function isOfCopies(entries: readonly Entry[]): boolean {
+function isOfCopies(entries: Entries): boolean {
   const there = new Set<string>();
   return entries.every((entry) => {
     // A borrowed index is no copy, and goes with its table.

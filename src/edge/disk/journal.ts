@@ -1,13 +1,15 @@
 import { isUtf8 } from "node:buffer";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
+import type { BigIntStats } from "node:fs";
 import { constants, type FileHandle, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
-import { type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
+import { type Entries, type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import { type PackedEntries, packEntries } from "../../model/packed-entries.ts";
 import { shellWord } from "../../model/text.ts";
 import { parseObject } from "./artefact-form.ts";
-import { contentOf, notRead, notWritten } from "./failure.ts";
+import { checkFile, notRead, notWritten } from "./failure.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { syncFolder } from "./temp-file.ts";
 
@@ -20,7 +22,7 @@ export interface Journal {
   /** Whether a last line that a crash left unfinished was cut off at opening. */
   readonly torn: boolean;
   /** Those found at opening and those appended since. */
-  readonly entries: () => readonly Entry[];
+  readonly entries: () => Entries;
   /**
    * Adds an entry; once this resolves, a power cut keeps it. Calls may overlap, the order is that
    * of the calls. After one failure all fail: nobody knows what the disk holds.
@@ -32,8 +34,13 @@ export interface Journal {
 }
 
 const BEGINNING = '{"do":"open"';
-/** Bytes that still are one string of V8; 100,000 machines come to a half of it. */
+/** Bytes; 100,000 machines that were handed over and finished come to a seventh of it. */
 const LARGEST = 500 * 1024 * 1024;
+/** Bytes that are read at a time. */
+const CHUNK = 512 * 1024;
+/** Milliseconds after which a file system's clock has surely gone on. */
+const TICK = 1000;
+const NOTHING = Buffer.alloc(0);
 const NONE_BEFORE = "0".repeat(16);
 
 /**
@@ -48,7 +55,7 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
     const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
-    const found = parseJournal(await contentOf(handle, path, "a journal", LARGEST), path);
+    const found = await parseJournal(handle, path);
     await checkPlace(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
@@ -62,12 +69,16 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
 }
 
 interface Read {
-  readonly entries: readonly Entry[];
+  readonly entries: Entries;
   readonly torn: boolean;
 }
 
+/** What was read last: the stages of a command ask for the same journal again and again. */
+let lastRead: { readonly path: string; readonly mark: string; readonly read: Read } | null = null;
+
 /**
- * What the run's journal says; nothing is written. No file: no entries.
+ * What the run's journal says; nothing is written. No file: no entries. As long as the file stays as it is, it is
+ * read once.
  *
  * @throws MigrationError N2I-E110, N2I-E112, N2I-E113
  */
@@ -76,9 +87,17 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const content = await contentOf(handle, path, "a journal", LARGEST);
-    const { entries, torn } = parseJournal(content, path);
-    return { entries, torn };
+    const found = await handle.stat({ bigint: true });
+    const mark = markOf(found);
+    if (lastRead?.path === path && lastRead.mark === mark) return lastRead.read;
+    lastRead = null;
+    // What is written within a tick of the clock leaves the mark as it is.
+    const isStill = Date.now() - Number(found.mtimeMs) > TICK;
+    const { entries, torn } = await parseJournal(handle, path);
+    const read = { entries, torn };
+    if (isStill && markOf(await handle.stat({ bigint: true })) === mark)
+      lastRead = { path, mark, read };
+    return read;
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return { entries: [], torn: false };
     throw notRead(path, cause);
@@ -88,7 +107,7 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
 }
 
 function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
-  const entries = [...found.entries];
+  const { entries } = found;
   let prev = found.prev;
   let last: Promise<void> = Promise.resolve();
 
@@ -124,21 +143,59 @@ function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
 }
 
 interface Parsed extends Read {
+  readonly entries: PackedEntries;
   /** Of the whole lines. */
   readonly bytes: number;
   /** What the next line names as the one before. */
   readonly prev: string;
 }
 
-function parseJournal(content: Buffer, path: string): Parsed {
-  const bytes = content.lastIndexOf(0x0a) + 1;
-  const whole = content.subarray(0, bytes);
-  if (!isUtf8(whole)) throw journalFault(path, "is not UTF-8 throughout");
-  const entries: Entry[] = [];
+/** Reads line by line: neither the file nor all its lines are ever in memory. */
+async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
+  await checkFile(handle, path, "a journal", LARGEST);
+  const lines = createLines(path);
+  let fault: unknown = null;
+  let bytes = 0;
+  /** Of a line whose end was not read yet. */
+  let rest: Buffer[] = [];
+  for await (const chunk of chunksOf(handle)) {
+    const end = chunk.lastIndexOf(0x0a) + 1;
+    const whole = end === 0 ? NOTHING : Buffer.concat([...rest, chunk.subarray(0, end)]);
+    // A byte that is no text says more than a line that it spoils.
+    if (!isUtf8(whole)) throw journalFault(path, "is not UTF-8 throughout");
+    fault ??= lines.put(whole);
+    bytes += whole.length;
+    if (end > 0) rest = [];
+    if (end < chunk.length) rest.push(Buffer.from(chunk.subarray(end)));
+  }
+  if (fault !== null) throw fault;
+  const { entries, prev } = lines.end();
+  const tail = Buffer.concat(rest).toString("latin1", 0, BEGINNING.length);
+  // To cut off a tail must not empty somebody else's file; a power cut can leave NULs.
+  if (entries.length === 0 && !BEGINNING.startsWith(tail) && !tail.startsWith("\0")) {
+    throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
+  }
+  return { entries, torn: rest.length > 0, bytes, prev };
+}
+
+/** A file from its beginning; each chunk is good until the next is asked for. */
+async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafe(CHUNK);
+  for (let from = 0; ; ) {
+    const { bytesRead } = await handle.read(buffer, 0, CHUNK, from);
+    if (bytesRead === 0) return;
+    from += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** Entries of a journal, line after line. */
+function createLines(path: string) {
+  const entries = packEntries();
   let prev = NONE_BEFORE;
-  for (const line of whole.toString("utf8").split("\n").slice(0, -1)) {
+  const putLine = (line: Buffer): void => {
     const number = entries.length + 1;
-    const value = parseObject(line);
+    const value = parseObject(line.toString("utf8"));
     if (number === 1 && value?.do !== "open") {
       throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
     }
@@ -146,17 +203,24 @@ function parseJournal(content: Buffer, path: string): Parsed {
     if (value?.prev !== prev) throw journalFault(place, `does not follow from line ${number - 1}`);
     entries.push(parseEntry(value, place));
     prev = digest(line);
-  }
-  const tail = content.toString("latin1", bytes, bytes + BEGINNING.length);
-  // To cut off a tail must not empty somebody else's file; a power cut can leave NULs.
-  if (entries.length === 0 && !BEGINNING.startsWith(tail) && !tail.startsWith("\0")) {
-    throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
-  }
-  return { entries, torn: bytes < content.length, bytes, prev };
+  };
+  /** @returns what is wrong with the first line that is not as it should be, or null */
+  const put = (lines: Buffer): unknown => {
+    try {
+      for (let from = 0, end = 0; from < lines.length; from = end + 1) {
+        end = lines.indexOf(0x0a, from);
+        putLine(lines.subarray(from, end));
+      }
+      return null;
+    } catch (cause) {
+      return cause;
+    }
+  };
+  return { put, end: () => ({ entries, prev }) };
 }
 
-function digest(line: string): string {
-  return createHash("sha256").update(line).digest("hex").slice(0, 16);
+function digest(line: string | Uint8Array): string {
+  return hash("sha256", line).slice(0, 16);
 }
 
 /**
@@ -193,7 +257,11 @@ function orMissing(path: string): (cause: unknown) => null {
 /** What changes whenever a run's journal is written; null where it has none that can be looked at. */
 export async function journalMark(path: string): Promise<string | null> {
   const found = await stat(join(path, JOURNAL), { bigint: true }).catch(() => null);
-  return found === null ? null : `${found.ino} ${found.size} ${found.mtimeNs}`;
+  return found === null ? null : markOf(found);
+}
+
+function markOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
 async function hasBegun({ path }: RunFolder): Promise<boolean> {
@@ -252,6 +320,18 @@ const IS = {
   yes: (value: unknown): value is true => value === true,
 };
 
+/** The same, as it is asked of hundreds of thousands of lines. */
+const CHECKS = new Map(
+  Object.entries(FORMS).map(([doing, form]): [Json, readonly Check[]] => [
+    doing,
+    Object.entries(form).map(([name, said]): Check => {
+      // Without its mark it is a form's name.
+      return [name, IS[said.replace("?", "") as Form], said.endsWith("?")];
+    }),
+  ]),
+);
+type Check = readonly [name: string, is: (value: unknown) => boolean, mayMiss: boolean];
+
 /**
  * A journal line as an entry, every field looked at; a run of the form before this one is ended with
  * the version that began it.
@@ -264,15 +344,13 @@ function parseEntry(line: JsonObject, place: string): Entry {
     throw new MigrationError("N2I-E113", `${place} is not of ${JOURNAL_FORMAT}`, {
       fix: "End the run with the version that began it: it was made by another one.",
     });
-  const form = Object.entries(FORMS).find(([doing]) => doing === line.do)?.[1];
+  const form = CHECKS.get(line.do ?? null);
   if (form === undefined) throw malformed(place, "do");
   const entry: Record<string, Json> = { do: line.do ?? null };
-  for (const [name, said] of Object.entries(form)) {
+  for (const [name, is, mayMiss] of form) {
     const value = line[name];
-    if (value === undefined && said.endsWith("?")) continue;
-    // Without its mark it is a form's name.
-    if (value === undefined || !IS[said.replace("?", "") as Form](value))
-      throw malformed(place, name);
+    if (value === undefined && mayMiss) continue;
+    if (value === undefined || !is(value)) throw malformed(place, name);
     entry[name] = value;
   }
   if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(place, "to");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { appendFile, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { appendFile, mkdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openJournal, readJournal } from "../../../src/edge/disk/journal.ts";
@@ -26,18 +27,23 @@ async function written(run: RunFolder): Promise<string> {
   return journal.path;
 }
 
+async function read(run: RunFolder): Promise<unknown> {
+  const { entries, torn } = await readJournal(run);
+  return { entries: [...entries], torn };
+}
+
 test("what was appended is there when the journal is opened again", async (t) => {
   const run = await tempRun(t);
   const path = await written(run);
   assert.equal((await stat(path)).mode & 0o777, 0o600);
   const journal = await openJournal(run);
-  assert.deepEqual(journal.entries(), ENTRIES);
+  assert.deepEqual([...journal.entries()], ENTRIES);
   assert.equal(journal.torn, false);
   const [, begin] = ENTRIES;
   assert(begin !== undefined);
   await journal.append(begin);
   await journal.close();
-  assert.deepEqual(await readJournal(run), { entries: [...ENTRIES, begin], torn: false });
+  assert.deepEqual(await read(run), { entries: [...ENTRIES, begin], torn: false });
 });
 
 test("appends that overlap keep the order of the calls", async (t) => {
@@ -45,11 +51,11 @@ test("appends that overlap keep the order of the calls", async (t) => {
   const journal = await openJournal(run);
   await Promise.all(ENTRIES.map((entry) => journal.append(entry)));
   await journal.close();
-  assert.deepEqual((await readJournal(run)).entries, ENTRIES);
+  assert.deepEqual(await read(run), { entries: ENTRIES, torn: false });
 });
 
 test("a run without a journal has done nothing yet", async (t) => {
-  assert.deepEqual(await readJournal(await tempRun(t)), { entries: [], torn: false });
+  assert.deepEqual(await read(await tempRun(t)), { entries: [], torn: false });
 });
 
 test("a journal cut anywhere is opened without its torn line, and goes on", async (t) => {
@@ -63,11 +69,11 @@ test("a journal cut anywhere is opened without its torn line, and goes on", asyn
     const lines = cut.toString().split("\n").length - 1;
     const torn = size > 0 && cut.at(-1) !== 0x0a;
     await writeFile(path, cut);
-    assert.deepEqual(await readJournal(run), { entries: ENTRIES.slice(0, lines), torn });
+    assert.deepEqual(await read(run), { entries: ENTRIES.slice(0, lines), torn });
     assert.deepEqual(await readFile(path), cut);
     const journal = await openJournal(run);
     assert.equal(journal.torn, torn);
-    assert.deepEqual(journal.entries(), ENTRIES.slice(0, lines));
+    assert.deepEqual([...journal.entries()], ENTRIES.slice(0, lines));
     if (lines > 0) await journal.append(last);
     await journal.close();
     assert.equal((await readJournal(run)).torn, false);
@@ -79,7 +85,7 @@ test("the NULs a power cut leaves at the end are cut off", async (t) => {
   await appendFile(await written(run), "\0".repeat(100));
   const journal = await openJournal(run);
   assert.equal(journal.torn, true);
-  assert.deepEqual(journal.entries(), ENTRIES);
+  assert.deepEqual([...journal.entries()], ENTRIES);
   await journal.close();
 });
 
@@ -148,4 +154,73 @@ test("a journal of another version is refused", async (t) => {
   const path = await written(run);
   await edit(path, (text) => `${text.split("\n", 1)[0]?.replace("journal@2", "journal@1")}\n`);
   await assert.rejects(readJournal(run), refuses("N2I-E113"));
+});
+
+/** Lines of machines that were handed over, after those of every journal. */
+async function long(run: RunFolder, machines: number): Promise<Entry[]> {
+  const entries = [...ENTRIES];
+  const about = { part: "hand-over", at: "2026-01-01T00:00:00.000Z" };
+  for (let machine = 0; machine < machines; machine += 1) {
+    const id = `Königsberg-${machine}`;
+    entries.push({ do: "start", ...about, id, by: "root@host" }, { do: "end", ...about, id });
+  }
+  let prev = "0".repeat(16);
+  let text = "";
+  for (const entry of entries) {
+    const line = JSON.stringify({ ...entry, prev });
+    prev = hash("sha256", line).slice(0, 16);
+    text += `${line}\n`;
+  }
+  await writeFile(join(run.path, "journal.jsonl"), text);
+  return entries;
+}
+
+test("a journal of many chunks is read, refused at its line, or for a byte of its last that is no text", async (t) => {
+  const run = await tempRun(t);
+  const path = join(run.path, "journal.jsonl");
+  const entries = await long(run, 10_000);
+  const whole = await readFile(path);
+  assert.ok(whole.length > 2_000_000, String(whole.length));
+  assert.deepEqual(await read(run), { entries, torn: false });
+  await appendFile(path, `{"do":"end","part":"${"x".repeat(2_000_000)}`);
+  assert.deepEqual(await read(run), { entries, torn: true });
+  const journal = await openJournal(run);
+  assert.deepEqual([...journal.entries()], entries);
+  await journal.close();
+  assert.deepEqual(await readFile(path), whole);
+  const broken = Buffer.from(whole);
+  const at = broken.indexOf('"id":"Königsberg-5000"');
+  broken[at + 2] = 0x78;
+  await writeFile(path, broken);
+  await assert.rejects(readJournal(run), refuses("N2I-E112", "journal.jsonl:10008 has no id"));
+  broken[broken.length - 5] = 0xff;
+  await writeFile(path, broken);
+  await assert.rejects(readJournal(run), refuses("N2I-E112", "is not UTF-8 throughout"));
+});
+
+test("a journal is read once as long as it stays as it is, and anew once it was written", async (t) => {
+  const run = await tempRun(t);
+  const path = await written(run);
+  const young = (await readJournal(run)).entries;
+  assert.notEqual((await readJournal(run)).entries, young, "what is young may change unseen");
+  await utimes(path, 1, 1);
+  const { entries } = await readJournal(run);
+  assert.equal((await readJournal(run)).entries, entries);
+  const other = await tempRun(t);
+  await assert.rejects(openJournal({ path: join(other.path, "gone") }));
+  assert.deepEqual(await read(other), { entries: [], torn: false });
+  const journal = await openJournal(run);
+  const [, begin] = ENTRIES;
+  assert(begin !== undefined);
+  await journal.append(begin);
+  await journal.close();
+  assert.deepEqual(await read(run), { entries: [...ENTRIES, begin], torn: false });
+  assert.deepEqual([...entries], ENTRIES, "what was read stays as it was");
+  await utimes(path, 1, 1);
+  await readJournal(run);
+  await edit(path, (text) => text.replace("root@host", "toor@host"));
+  await assert.rejects(readJournal(run), refuses("N2I-E112", "journal.jsonl:3 does not follow"));
+  // With its size and its time as they were: what the file system says of the change is not to be forged.
+  await utimes(path, 1, 1);
+  await assert.rejects(readJournal(run), refuses("N2I-E112"));
 });

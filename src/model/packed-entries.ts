@@ -1,0 +1,139 @@
+import type { Entries, Entry, MachineEntry } from "./journal.ts";
+import { type JsonObject, parsedJson } from "./json.ts";
+import { pack } from "./packed.ts";
+
+/** Entries that are added one after the other. */
+export interface PackedEntries extends Entries {
+  readonly push: (entry: Entry) => void;
+}
+
+/** An entry of a machine; of any other nothing is in it. */
+interface Line {
+  readonly do: MachineEntry["do"] | null;
+  readonly part: string;
+  readonly id: string;
+  readonly minute: string;
+  /** The rest of `at`: of these and of minutes a night has few, of both together one an entry. */
+  readonly second: string;
+  readonly by: string | null;
+  /** What was observed or left, as JSON: of many machines it is the same. */
+  readonly more: string | null;
+}
+
+/** Characters of `at` that the entries of a minute have in common: `2026-01-01T00:00:`. */
+const MINUTE = 17;
+const OTHER: Line = {
+  ...{ do: null, part: "", id: "", minute: "", second: "", by: null, more: null },
+};
+
+/**
+ * Keeps entries of a journal. Those of machines, of which a large fleet has hundreds of thousands, take tens of
+ * bytes each, and are made anew whenever they are asked for; the others are kept as they are.
+ */
+export function packEntries(): PackedEntries {
+  const word = "word" as const;
+  const lines = pack<Line>({
+    ...{ do: word, part: word, id: word, minute: word, second: word, by: word, more: word },
+  });
+  const others = new Map<number, Entry>();
+  /** Parts that go machine by machine. */
+  const parts = new Set<string>();
+
+  const at = (position: number): Entry | undefined => {
+    const line = lines.at(position);
+    return line === undefined ? undefined : (others.get(position) ?? entryOf(line));
+  };
+  function* all(from = 0): Generator<Entry> {
+    for (let position = from; position < lines.length; position += 1) {
+      const entry = at(position);
+      if (entry !== undefined) yield entry;
+    }
+  }
+  /** Those of machines need not be looked at where only parts are wanted that go by batches. */
+  function* of(...wanted: readonly string[]): Generator<Entry> {
+    const isWanted = (entry: Entry): boolean => "part" in entry && wanted.includes(entry.part);
+    if (!wanted.some((part) => parts.has(part))) {
+      for (const entry of others.values()) if (isWanted(entry)) yield entry;
+      return;
+    }
+    for (let position = 0; position < lines.length; position += 1) {
+      const line = lines.at(position);
+      const other = line?.do === null ? others.get(position) : undefined;
+      if (other !== undefined && isWanted(other)) yield other;
+      if (line !== undefined && line.do !== null && wanted.includes(line.part)) yield entryOf(line);
+    }
+  }
+  const find = (is: (entry: Entry) => boolean): Entry | undefined => {
+    for (const entry of all()) if (is(entry)) return entry;
+    return undefined;
+  };
+  const findLastIndex = (is: (entry: Entry) => boolean): number => {
+    let position = lines.length - 1;
+    for (; position >= 0; position -= 1) {
+      const entry = at(position);
+      if (entry !== undefined && is(entry)) break;
+    }
+    return position;
+  };
+  const some = (is: (entry: Entry) => boolean): boolean => {
+    for (const entry of all()) if (is(entry)) return true;
+    return false;
+  };
+  return {
+    push(entry) {
+      const line = lineOf(entry);
+      if (line === null) others.set(lines.length, entry);
+      else parts.add(line.part);
+      lines.put(line ?? OTHER);
+    },
+    get length() {
+      return lines.length;
+    },
+    at: (position) => at(position < 0 ? lines.length + position : position),
+    [Symbol.iterator]: () => all(),
+    ...{ of, find, findLastIndex, some },
+    findLast: (is) => at(findLastIndex(is)),
+    every: (is) => !some((entry) => !is(entry)),
+    filter(is) {
+      const found: Entry[] = [];
+      for (const entry of all()) if (is(entry)) found.push(entry);
+      return found;
+    },
+    flatMap(to) {
+      const found: ReturnType<typeof to>[number][] = [];
+      for (const entry of all()) for (const one of to(entry)) found.push(one);
+      return found;
+    },
+    slice: (from) => [...all(from < 0 ? Math.max(0, lines.length + from) : from)],
+  };
+}
+
+/** Null for what is of no machine. */
+function lineOf(entry: Entry): Line | null {
+  if (!("id" in entry)) return null;
+  const { do: doing, part, id, at } = entry;
+  const more = doing === "start" ? entry.observed : doing === "returned" ? entry.left : undefined;
+  return {
+    ...{ do: doing, part, id, minute: at.slice(0, MINUTE), second: at.slice(MINUTE) },
+    by: doing === "start" || doing === "return" ? entry.by : null,
+    more: more === undefined ? null : JSON.stringify(more),
+  };
+}
+
+function entryOf(line: Line): Entry {
+  const { do: doing, part, id, by, more } = line;
+  const about = { part, id, at: line.minute + line.second };
+  // As it was written: lineOf put it there.
+  const told = more === null ? null : (parsedJson(more) as JsonObject);
+  switch (doing) {
+    case "start":
+      return { do: doing, ...about, by: by ?? "", ...(told !== null && { observed: told }) };
+    case "return":
+      return { do: doing, ...about, by: by ?? "" };
+    case "returned":
+      return { do: doing, ...about, ...(told !== null && { left: told }) };
+    case "end":
+    case null:
+      return { do: "end", ...about };
+  }
+}

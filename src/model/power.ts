@@ -151,6 +151,9 @@ export interface PowerReading {
   readonly advice: readonly PowerAdvice[];
 }
 
+/** Readings by bm_nodes.id. */
+export type KnownReadings = Pick<ReadonlyMap<number, PowerReading>, "get">;
+
 /** What came of asking, in a word and in one clause without secrets. */
 export type PowerOutcome = Pick<PowerReading, "verdict" | "detail">;
 
@@ -229,6 +232,9 @@ export interface MachineOf {
   readonly host: string | null;
   readonly instance: string | null;
 }
+
+/** Machines by bm_nodes.id. */
+export type MachinesOf = Pick<ReadonlyMap<number, MachineOf>, "get">;
 
 /**
  * Tells two questions apart without telling their secrets: equal only where everything is the same,

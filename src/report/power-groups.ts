@@ -1,7 +1,5 @@
 import { isIP } from "node:net";
-import { type MachineOf, type PowerReading, VERDICTS } from "../model/power.ts";
-
-export type MachinesOf = ReadonlyMap<number, MachineOf>;
+import { type MachinesOf, type PowerReading, VERDICTS } from "../model/power.ts";
 
 /** Machines in the same trouble, of one nova-compute, in one subnet. */
 interface Group {

@@ -2,12 +2,13 @@ import { byCount } from "../core/power/advice.ts";
 import { FINDINGS } from "../model/findings.ts";
 import {
   type MachineOf,
+  type MachinesOf,
   type PowerAdvice,
   type PowerReading,
   type PowerVerdict,
   VERDICTS,
 } from "../model/power.ts";
-import { type MachinesOf, vendorOf } from "./power-groups.ts";
+import { vendorOf } from "./power-groups.ts";
 import { type Columns, type View, viewOf } from "./table.ts";
 
 /** What there is of a reading. */
@@ -46,14 +47,23 @@ const SINCE = {
 /** A reading, and what its machines are: their hosts, each once. */
 type MachineReading = PowerReading & { readonly of: (what: keyof MachineOf) => string };
 
-export function powerView(readings: readonly PowerReading[], machines: MachinesOf): View {
-  const rows = readings.map((reading): MachineReading => {
+export function powerView(
+  readings: AsyncIterable<PowerReading> | Iterable<PowerReading>,
+  machines: MachinesOf,
+): View {
+  const causes = ["Verdict", "What to know"];
+  return { ...viewOf(COLUMNS, rowsOf(readings, machines)), brief: BRIEF, data: DATA, causes };
+}
+
+async function* rowsOf(
+  readings: AsyncIterable<PowerReading> | Iterable<PowerReading>,
+  machines: MachinesOf,
+): AsyncGenerator<MachineReading> {
+  for await (const reading of readings) {
     const all = (what: keyof MachineOf) =>
       reading.bm_node_ids.flatMap((id) => machines.get(id)?.[what] ?? []);
-    return { ...reading, of: (what) => [...new Set(all(what))].join(" ") };
-  });
-  const causes = ["Verdict", "What to know"];
-  return { ...viewOf(COLUMNS, rows), brief: BRIEF, data: DATA, causes };
+    yield { ...reading, of: (what) => [...new Set(all(what))].join(" ") };
+  }
 }
 
 function whatToKnow({ verdict, detail, advice, warnings }: PowerReading): string {

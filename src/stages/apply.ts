@@ -7,6 +7,7 @@ import type { Walked } from "../engine/walk.ts";
 import type { SameSecret } from "../model/compare.ts";
 import type { ApiIdentity } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
+import type { KnownReadings } from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";
 import { unprotected } from "../parts/finish.ts";
 import { ironicLeg } from "../parts/ironic.ts";
@@ -26,7 +27,6 @@ import { afterNova } from "./nova-place.ts";
 import { besideNova, type NovaSide, novaSteps } from "./nova-side.ts";
 import type { Watching } from "./nova-watch.ts";
 import { stopped } from "./pipeline.ts";
-import type { Readings } from "./power-file.ts";
 import { openProbe } from "./probe.ts";
 import { checkReadings, conductorOf, recheckWith } from "./recheck.ts";
 import { checkNotRetired } from "./retired.ts";
@@ -75,7 +75,13 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       const seal = await sealOf(run, words.keyFile, header.key);
       const mappings = await loadMappings();
       const backend = keep(await openBackend(words, mappings, { readOnly: false }, sink.say));
-      const readings = await checkReadings(run, header, words.powerMaxAge, Date.now());
+      const readings = await checkReadings(
+        run,
+        header,
+        words.powerMaxAge,
+        Date.now(),
+        words.recheckPower,
+      );
       sink.say(renderCounts(footer.footer));
       if (footer.footer.nodes + footer.footer.ports > 0)
         await sink.confirm(`Load them into ${backend.shown}?`);
@@ -134,7 +140,7 @@ interface Job {
   readonly backend: Backend;
   readonly seal: Seal;
   readonly staged: boolean;
-  readonly readings: Readings;
+  readonly readings: KnownReadings;
   readonly mappings: Mappings;
   readonly session: RunSession;
   readonly nova: NovaSide | null;

@@ -24,7 +24,7 @@ import type { Texts } from "../model/texts.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { loadable } from "./nothing.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
-import { POWER, readingsOf } from "./power-file.ts";
+import { openPower, POWER } from "./power-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import { planOrNull } from "./sizes.ts";
 
@@ -285,10 +285,10 @@ type Plan = Awaited<ReturnType<typeof openPlan>>;
 async function readingsFor(run: RunFolder, { header }: Plan): Promise<PlanApplies["readings"]> {
   const { power } = header.made_from;
   if (power === null) return null;
-  const found = await orNull(readingsOf(`${run.path}/${POWER}`));
+  const found = await orNull(openPower(`${run.path}/${POWER}`));
   const { oldest } = power;
   return {
-    same: found?.sha256 === power.sha256,
+    same: found?.footer.sha256 === power.sha256,
     minutes: oldest === null ? 0 : (Date.now() - Date.parse(oldest)) / 60_000,
   };
 }

@@ -2,6 +2,7 @@ import type { PowerView } from "../core/power/gate.ts";
 import { openArtefact } from "../edge/disk/artefact-reader.ts";
 import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
 import { orNull } from "../model/error.ts";
+import { type PackedReadings, packReadings } from "../model/packed-readings.ts";
 import type { PowerReading } from "../model/power.ts";
 
 export const POWER = "power.jsonl";
@@ -10,12 +11,33 @@ export function openPower(path: string) {
   return openArtefact<PowerHeader, PowerReading, PowerCounts>(path, "power");
 }
 
+type OpenPower = Awaited<ReturnType<typeof openPower>>;
+
 export type Readings = Map<number, PowerReading>;
 
 /**
- * Every reading of a run by machine; null when there are none. They may have been made from an
+ * Every reading of a run by machine, packed; null when there are none. They may have been made from an
  * earlier snapshot: each says what was asked, and counts where that is what would be asked now.
  */
+export async function packedReadings(path: string): Promise<{
+  readonly readings: PackedReadings;
+  readonly sha256: string;
+  readonly counts: PowerCounts;
+} | null> {
+  const power = await orNull(openPower(path), "N2I-E110");
+  if (power === null) return null;
+  const { sha256, footer: counts } = power.footer;
+  return { readings: await packed(power), sha256, counts };
+}
+
+/** Every reading of an open file by machine. */
+export async function packed({ lines }: OpenPower): Promise<PackedReadings> {
+  const readings = packReadings();
+  for await (const batch of lines()) for (const reading of batch) readings.put(reading);
+  return readings;
+}
+
+/** The same, as whoever asks BMCs goes on with them. */
 export async function readingsOf(path: string): Promise<{
   readonly readings: Readings;
   readonly sha256: string;
@@ -46,9 +68,10 @@ export function put(readings: Readings, reading: PowerReading): void {
  *
  * @param most machines whose BMC may be silent; when more are, none is allowed
  */
-export function viewOf(readings: Readings | null, most: number, record: boolean): PowerView {
-  const silent = [...(readings?.values() ?? [])].filter(({ verdict }) => verdict === "unreachable");
-  const allowed = silent.length > 0 && silent.length <= most;
+export function viewOf(readings: PackedReadings | null, most: number, record: boolean): PowerView {
+  let silent = 0;
+  for (const { verdict } of readings?.values() ?? []) if (verdict === "unreachable") silent += 1;
+  const allowed = silent > 0 && silent <= most;
   return {
     readings: readings ?? new Map(),
     unreachable: allowed ? `--max-unreachable ${most}` : null,

@@ -6,7 +6,7 @@ import { readClasses } from "../edge/nova/later.ts";
 import { readApiFlavors, readFlavorRows } from "../edge/nova-write/flavors.ts";
 import { MigrationError, systemCode } from "../model/error.ts";
 import type { TargetDoc } from "../model/mapping.ts";
-import type { PowerReading } from "../model/power.ts";
+import type { KnownReadings } from "../model/power.ts";
 import type { MachineFlavor } from "../model/settings.ts";
 import { closing, openRole } from "./databases.ts";
 import { type FlavorPlaces, flavorsIn } from "./sizes.ts";
@@ -20,7 +20,7 @@ interface Args extends FlavorPlaces {
 export async function openProposal(
   { proposeSite, placementDb, ...places }: Args,
   { power_keys: keys }: TargetDoc,
-  readings: ReadonlyMap<number, PowerReading>,
+  readings: KnownReadings,
 ) {
   if (proposeSite === undefined) return null;
   if (existsSync(proposeSite)) throw refuse(proposeSite, "it is there already");

@@ -4,12 +4,17 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { askQuestions } from "../edge/power/ask.ts";
 import type { Excluded } from "../engine/part.ts";
 import type { PlanHeader } from "../model/artefact.ts";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError, orNull } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { POWER_AHEAD, type PowerProbe, type PowerReading } from "../model/power.ts";
+import {
+  type KnownReadings,
+  POWER_AHEAD,
+  type PowerProbe,
+  type PowerReading,
+} from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";
 import type { Mappings } from "./documents.ts";
-import { POWER, type Readings, readingsOf } from "./power-file.ts";
+import { openPower, POWER, packed } from "./power-file.ts";
 import { askGuests, newAside, questionsOf } from "./questions.ts";
 
 /**
@@ -17,6 +22,7 @@ import { askGuests, newAside, questionsOf } from "./questions.ts";
  * needs none: each of its machines was accepted without one.
  *
  * @param most minutes since the oldest was asked
+ * @param wanted whether somebody looks at them; without it none is given
  * @throws MigrationError N2I-E307 when they are older, or no longer the plan's
  */
 export async function checkReadings(
@@ -24,11 +30,12 @@ export async function checkReadings(
   { made_from }: PlanHeader,
   most: number,
   now: number,
-): Promise<Readings> {
+  wanted: boolean,
+): Promise<KnownReadings> {
   const { power } = made_from;
   if (power === null) return new Map();
-  const found = await readingsOf(`${run.path}/${POWER}`);
-  if (found?.sha256 !== power.sha256)
+  const found = await orNull(openPower(`${run.path}/${POWER}`), "N2I-E110");
+  if (found?.footer.sha256 !== power.sha256)
     throw new MigrationError(
       "N2I-E307",
       `${run.path}/${POWER} is not what the plan was made with`,
@@ -49,7 +56,7 @@ export async function checkReadings(
       "N2I-E307",
       `the oldest power reading is ${age.toFixed(1)} minutes old, and --power-max-age is ${most}`,
     );
-  return found.readings;
+  return wanted ? packed(found) : new Map();
 }
 
 /**
@@ -61,7 +68,7 @@ export async function checkReadings(
  * @throws MigrationError N2I-E313 when not every machine was asked whose reading the plan relies on
  */
 export function recheckWith(
-  readings: Readings,
+  readings: KnownReadings,
   probe: PowerProbe,
   seal: Seal,
   signal: AbortSignal,

@@ -1,6 +1,7 @@
 import { MigrationError } from "../model/error.ts";
 import type { Machine } from "../model/machine.ts";
-import type { MachineOf, PowerReading } from "../model/power.ts";
+import { index, pack } from "../model/packed.ts";
+import type { MachineOf, MachinesOf, PowerReading } from "../model/power.ts";
 import type { openSnapshot } from "./run.ts";
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
@@ -71,6 +72,18 @@ export async function machinesOf(
       found.set(line.node.id, machineOf(line));
     }
   return found;
+}
+
+/** The same of every machine, packed. */
+export async function packedOf(snapshot: Snapshot): Promise<MachinesOf> {
+  const [text, word] = ["text", "word"] as const;
+  const texts = { uuid: text, instance: text, name: word, address: word, host: word };
+  const machines = pack<MachineOf & { readonly id: number }>({ ...texts, id: "number" });
+  for await (const batch of snapshot.lines())
+    for (const line of batch)
+      if (!("orphan" in line)) machines.put({ ...machineOf(line), id: line.node.id });
+  const byId = index(machines, "id");
+  return { get: (id) => byId(id).at(-1) };
 }
 
 /** What people know a machine by. */

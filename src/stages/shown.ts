@@ -13,12 +13,12 @@ import { isObject, type JsonObject, parsedJson } from "../model/json.ts";
 import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import type { MachineOf, PowerReading } from "../model/power.ts";
+import type { MachineOf, MachinesOf, PowerReading } from "../model/power.ts";
 import { isOfHosts, openMovePlan } from "./host-files.ts";
 import { openNovaFiles } from "./nova-files.ts";
-import { inOrder, openPower } from "./power-file.ts";
+import { openPower } from "./power-file.ts";
 import { checkHome, openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
-import { machinesOf as machinesById } from "./selection.ts";
+import { packedOf } from "./selection.ts";
 import { readWindow } from "./window-file.ts";
 
 /** Something that can be printed row by row, of the run in this folder. */
@@ -27,8 +27,9 @@ export type Shown = Artefact & { readonly run: string };
 type Artefact =
   | {
       readonly kind: "power";
-      readonly readings: readonly PowerReading[];
-      readonly machines: ReadonlyMap<number, MachineOf>;
+      /** In order of the first machine each is of. */
+      readonly readings: () => AsyncIterable<readonly PowerReading[]>;
+      readonly machines: MachinesOf;
     }
   | { readonly kind: "moves"; readonly lines: () => AsyncIterable<readonly PlannedMove[]> }
   | { readonly kind: "snapshot"; readonly lines: () => AsyncIterable<readonly SnapshotLine[]> }
@@ -117,12 +118,9 @@ function folderOf(file: string): string | null {
 
 async function powerFile(file: string): Promise<Artefact> {
   const power = await openPower(file);
-  const readings: PowerReading[] = [];
-  for await (const batch of power.lines()) readings.push(...batch);
   const snapshot = await orNull(openSnapshot(join(dirname(file), SNAPSHOT)), "N2I-E110");
-  const ids = new Set(readings.flatMap(({ bm_node_ids }) => bm_node_ids));
-  const machines = snapshot === null ? new Map() : await machinesById(snapshot, ids);
-  return { kind: "power", readings: inOrder(readings), machines };
+  const machines = snapshot === null ? new Map<number, MachineOf>() : await packedOf(snapshot);
+  return { kind: "power", readings: power.lines, machines };
 }
 
 async function machinesOf(folder: string): Promise<Artefact> {

@@ -32,7 +32,7 @@ export async function showCommand(args: ShowArgs): Promise<void> {
     case "moves":
       return printView(movesView(each(shown.lines())), how);
     case "power":
-      return printView(powerView(shown.readings, shown.machines), how);
+      return printView(powerView(each(shown.readings()), shown.machines), how);
     case "nova":
       return printView(novaStepsView(shown.steps(), shown.findings()), how);
     case "journal":

@@ -3,12 +3,12 @@ import { FINDINGS } from "../../model/findings.ts";
 import type { Json } from "../../model/json.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { PowerReading } from "../../model/power.ts";
+import type { KnownReadings, PowerReading } from "../../model/power.ts";
 import { diskOf, type MachineFlavor, type NodeSize } from "../../model/settings.ts";
 
 /** What a first site document is made of, besides the plan's lines. */
 interface ProposalFacts extends Classes {
-  readonly readings: ReadonlyMap<number, PowerReading>;
+  readonly readings: KnownReadings;
   /** driver_info keys the release reads, of those that not every release does. */
   readonly keys: readonly string[];
 }

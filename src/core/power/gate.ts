@@ -3,6 +3,7 @@ import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import {
   type ConductorIpmitool,
+  type KnownReadings,
   type PowerAdvice,
   type PowerReading,
   type PowerVerdict,
@@ -13,7 +14,7 @@ import type { Way } from "./way.ts";
 
 /** The readings a plan takes into account, and what the operator said of them. */
 export interface PowerView {
-  readonly readings: ReadonlyMap<number, PowerReading>;
+  readonly readings: KnownReadings;
   /** Why machines whose BMC does not answer are loaded all the same; null: they are not. */
   readonly unreachable: string | null;
   /** Write the measured power into power_state. */

@@ -38,10 +38,11 @@ export function packEntries(): PackedEntries {
   const others = new Map<number, Entry>();
   /** Parts that go machine by machine. */
   const parts = new Set<string>();
+  const parse = createParse();
 
   const at = (position: number): Entry | undefined => {
     const line = lines.at(position);
-    return line === undefined ? undefined : (others.get(position) ?? entryOf(line));
+    return line === undefined ? undefined : (others.get(position) ?? entryOf(line, parse));
   };
   function* all(from = 0): Generator<Entry> {
     for (let position = from; position < lines.length; position += 1) {
@@ -60,7 +61,8 @@ export function packEntries(): PackedEntries {
       const line = lines.at(position);
       const other = line?.do === null ? others.get(position) : undefined;
       if (other !== undefined && isWanted(other)) yield other;
-      if (line !== undefined && line.do !== null && wanted.includes(line.part)) yield entryOf(line);
+      if (line !== undefined && line.do !== null && wanted.includes(line.part))
+        yield entryOf(line, parse);
     }
   }
   const find = (is: (entry: Entry) => boolean): Entry | undefined => {
@@ -108,32 +110,47 @@ export function packEntries(): PackedEntries {
   };
 }
 
+/** What is the same of one machine after the other becomes one object. */
+function createParse(): (text: string) => JsonObject {
+  let last: { readonly text: string; readonly told: JsonObject } | null = null;
+  return (text) => {
+    // As it was written: lineOf put it there.
+    if (last?.text !== text) last = { text, told: parsedJson(text) as JsonObject };
+    return last.told;
+  };
+}
+
 /** Null for what is of no machine. */
 function lineOf(entry: Entry): Line | null {
   if (!("id" in entry)) return null;
   const { do: doing, part, id, at } = entry;
   const more = doing === "start" ? entry.observed : doing === "returned" ? entry.left : undefined;
   return {
-    ...{ do: doing, part, id, minute: at.slice(0, MINUTE), second: at.slice(MINUTE) },
+    do: doing,
+    part,
+    id,
+    minute: at.slice(0, MINUTE),
+    second: at.slice(MINUTE),
     by: doing === "start" || doing === "return" ? entry.by : null,
     more: more === undefined ? null : JSON.stringify(more),
   };
 }
 
-function entryOf(line: Line): Entry {
+function entryOf(line: Line, parse: (text: string) => JsonObject): Entry {
   const { do: doing, part, id, by, more } = line;
-  const about = { part, id, at: line.minute + line.second };
-  // As it was written: lineOf put it there.
-  const told = more === null ? null : (parsedJson(more) as JsonObject);
+  const at = line.minute + line.second;
+  const told = more === null ? null : parse(more);
   switch (doing) {
     case "start":
-      return { do: doing, ...about, by: by ?? "", ...(told !== null && { observed: told }) };
+      return told === null
+        ? { do: doing, part, id, at, by: by ?? "" }
+        : { do: doing, part, id, at, by: by ?? "", observed: told };
     case "return":
-      return { do: doing, ...about, by: by ?? "" };
+      return { do: doing, part, id, at, by: by ?? "" };
     case "returned":
-      return { do: doing, ...about, ...(told !== null && { left: told }) };
+      return told === null ? { do: doing, part, id, at } : { do: doing, part, id, at, left: told };
     case "end":
     case null:
-      return { do: "end", ...about };
+      return { do: "end", part, id, at };
   }
 }

@@ -102,12 +102,23 @@ function wordColumn(): Column {
   const known: unknown[] = [];
   const codes = new Map<unknown, number>();
   const numbers = createNumbers();
+  // The next row often says the same: to compare is cheaper than to look it up.
+  let last: { readonly value: unknown; readonly code: number } | null = null;
   const at = (position: number): unknown => known[numbers.at(position) ?? -1];
+  const codeOf = (value: unknown): number => {
+    const met = codes.get(value);
+    if (met !== undefined) return met;
+    const code = known.push(value) - 1;
+    codes.set(value, code);
+    return code;
+  };
   return {
     put(value) {
-      const code = codes.get(value) ?? known.push(value) - 1;
-      codes.set(value, code);
-      numbers.put(code);
+      if (last === null || last.value !== value) {
+        const code = codeOf(value);
+        last = { value: known[code], code };
+      }
+      numbers.put(last.code);
     },
     at,
     index: () => byKey(numbers.length(), at),

@@ -139,20 +139,20 @@ function otherUse({ row }: GuardedNode, seen: Guarded): string | null {
 export function clearedFields(
   begun: ReadonlyMap<string, Begun>,
 ): ReadonlyMap<string, ReadonlySet<string>> {
-  return new Map(
-    [...begun].map(([id, { observed }]) => [
-      id,
-      new Set(
-        observed.flatMap((one) => fields(one, `journal, ${FINISH} of ${id}`).texts("fields")),
-      ),
-    ]),
-  );
+  return new Map([...begun].map(([id, one]) => [id, clearedOf(id, one)]));
+}
+
+function clearedOf(id: string, { observed }: Begun): ReadonlySet<string> {
+  const place = `journal, ${FINISH} of ${id}`;
+  return new Set(observed.flatMap((one) => fields(one, place).texts("fields")));
 }
 
 /** Nodes whose protection finish cleared, and that no rollback took back since. */
 export function unprotected(entries: Entries): ReadonlySet<string> {
-  const cleared = clearedFields(begunIn(entries, FINISH, IRONIC));
-  return new Set([...cleared].flatMap(([id, of]) => (of.has("protected") ? [id] : [])));
+  const found = new Set<string>();
+  for (const [id, begun] of begunIn(entries, FINISH, IRONIC))
+    if (clearedOf(id, begun).has("protected")) found.add(id);
+  return found;
 }
 
 /** A plan of a run. */

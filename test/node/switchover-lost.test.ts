@@ -297,7 +297,9 @@ test("a death at any line until the next spare is begun is gone on from, or roll
   await performed(whole.at);
   assert.deepEqual(await faults(whole.at), []);
   const { entries } = await readJournal(whole.at.run);
-  const last = [...entries].findIndex((one) => one.do === "start" && one.part === "switchover-power");
+  const last = [...entries].findIndex(
+    (one) => one.do === "start" && one.part === "switchover-power",
+  );
   assert.ok(last > 7, String(last));
   for (let died = 0; died < last; died += 1) {
     const on = await begun();

@@ -9,6 +9,7 @@ import { benchGrowth } from "./growth.ts";
 import { benchHosts } from "./hosts.ts";
 import { benchManage } from "./manage.ts";
 import { benchManageNova } from "./manage-nova.ts";
+import { benchNight } from "./night.ts";
 import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
@@ -25,7 +26,7 @@ Without a word: the road at 10,000 and 100,000 machines on MariaDB, PostgreSQL a
 
   road      every command of the road and back, against the engine's own dump-and-restore
   retire    the same, with finish, and nova_bm archived, dropped and restored before the way back
-  growth    that a machine of a larger fleet takes no more; two minutes, a part of CI
+  growth    that a machine of a larger fleet takes no more, nor what a night leaves behind; two minutes, a part of CI
   start     starts of the program, in starts of bare Node
   power     10,000 BMCs, against ipmitool and ipmipower
   adopt     adoption over REST, against a bare loop of the same calls
@@ -140,7 +141,11 @@ async function benchGrowths({ engines }: Asked): Promise<void> {
   const [inProcess, servers] = [true, false].map((is) =>
     engines.filter(({ engine }) => (engine === null) === is),
   );
-  await Promise.all([growth(inProcess ?? []), growth(servers ?? [])]);
+  const night = async (): Promise<void> => {
+    await growth(inProcess ?? []);
+    if (inProcess?.length !== 0) write(await benchNight());
+  };
+  await Promise.all([night(), growth(servers ?? [])]);
 }
 
 /** Starts a server for the work; one that is not there, and cannot be had, is missed. */

@@ -59,6 +59,8 @@ test("an edited power.jsonl is refused by plan and apply, and asking again repla
   const again = await run(at.folder, WORDS);
   assert.equal(again.code, 0, again.err);
   assert.equal(readings(at.folder)[0]?.power, "on");
+  const other = await run(at.folder, apply);
+  assert.match(other.err, /N2I-E307 .*power\.jsonl is not what the plan was made with/);
   assert.equal((await run(at.folder, plan)).code, 0);
 });
 

@@ -218,9 +218,8 @@ test("a journal is read once as long as it stays as it is, and anew once it was 
   assert.deepEqual([...entries], ENTRIES, "what was read stays as it was");
   await utimes(path, 1, 1);
   await readJournal(run);
+  // With its size and its time as they were: when a file was changed nobody can forge.
   await edit(path, (text) => text.replace("root@host", "toor@host"));
-  await assert.rejects(readJournal(run), refuses("N2I-E112", "journal.jsonl:3 does not follow"));
-  // With its size and its time as they were: what the file system says of the change is not to be forged.
   await utimes(path, 1, 1);
-  await assert.rejects(readJournal(run), refuses("N2I-E112"));
+  await assert.rejects(readJournal(run), refuses("N2I-E112", "journal.jsonl:3 does not follow"));
 });

@@ -5,6 +5,8 @@ import { pack } from "./packed.ts";
 /** Entries that are added one after the other. */
 export interface PackedEntries extends Entries {
   readonly push: (entry: Entry) => void;
+  /** Those there are now, whatever is added later. */
+  readonly soFar: () => Entries;
 }
 
 /** An entry of a machine; of any other nothing is in it. */
@@ -31,6 +33,17 @@ const OTHER: Line = {
  * bytes each, and are made anew whenever they are asked for; the others are kept as they are.
  */
 export function packEntries(): PackedEntries {
+  const kept = createKept();
+  const soFar = (): Entries => {
+    const length = kept.length();
+    return upTo(kept, () => length);
+  };
+  return Object.assign(upTo(kept, kept.length), { push: kept.push, soFar });
+}
+
+type Kept = ReturnType<typeof createKept>;
+
+function createKept() {
   const word = "word" as const;
   const lines = pack<Line>({
     ...{ do: word, part: word, id: word, minute: word, second: word, by: word, more: word },
@@ -39,40 +52,57 @@ export function packEntries(): PackedEntries {
   /** Parts that go machine by machine. */
   const parts = new Set<string>();
   const parse = createParse();
-
-  const at = (position: number): Entry | undefined => {
-    const line = lines.at(position);
-    return line === undefined ? undefined : (others.get(position) ?? entryOf(line, parse));
+  return {
+    length: (): number => lines.length,
+    push(entry: Entry): void {
+      const line = lineOf(entry);
+      if (line === null) others.set(lines.length, entry);
+      else parts.add(line.part);
+      lines.put(line ?? OTHER);
+    },
+    at(position: number): Entry | undefined {
+      const line = lines.at(position);
+      return line === undefined ? undefined : (others.get(position) ?? entryOf(line, parse));
+    },
+    /** Those of machines need not be looked at where only parts are wanted that go by batches. */
+    *of(length: () => number, wanted: readonly string[]): Generator<Entry> {
+      const isWanted = (entry: Entry): boolean => "part" in entry && wanted.includes(entry.part);
+      if (!wanted.some((part) => parts.has(part))) {
+        for (const [position, entry] of others)
+          if (position < length() && isWanted(entry)) yield entry;
+        return;
+      }
+      for (let position = 0; position < length(); position += 1) {
+        const line = lines.at(position);
+        const other = line?.do === null ? others.get(position) : undefined;
+        if (other !== undefined && isWanted(other)) yield other;
+        if (line !== undefined && line.do !== null && wanted.includes(line.part))
+          yield entryOf(line, parse);
+      }
+    },
   };
+}
+
+/** The first so many of them, as an array of them would answer. */
+function upTo(kept: Kept, length: () => number): Entries {
   function* all(from = 0): Generator<Entry> {
-    for (let position = from; position < lines.length; position += 1) {
-      const entry = at(position);
+    for (let position = from; position < length(); position += 1) {
+      const entry = kept.at(position);
       if (entry !== undefined) yield entry;
     }
   }
-  /** Those of machines need not be looked at where only parts are wanted that go by batches. */
-  function* of(...wanted: readonly string[]): Generator<Entry> {
-    const isWanted = (entry: Entry): boolean => "part" in entry && wanted.includes(entry.part);
-    if (!wanted.some((part) => parts.has(part))) {
-      for (const entry of others.values()) if (isWanted(entry)) yield entry;
-      return;
-    }
-    for (let position = 0; position < lines.length; position += 1) {
-      const line = lines.at(position);
-      const other = line?.do === null ? others.get(position) : undefined;
-      if (other !== undefined && isWanted(other)) yield other;
-      if (line !== undefined && line.do !== null && wanted.includes(line.part))
-        yield entryOf(line, parse);
-    }
-  }
+  const at = (given: number): Entry | undefined => {
+    const position = given < 0 ? length() + given : given;
+    return position < length() ? kept.at(position) : undefined;
+  };
   const find = (is: (entry: Entry) => boolean): Entry | undefined => {
     for (const entry of all()) if (is(entry)) return entry;
     return undefined;
   };
   const findLastIndex = (is: (entry: Entry) => boolean): number => {
-    let position = lines.length - 1;
+    let position = length() - 1;
     for (; position >= 0; position -= 1) {
-      const entry = at(position);
+      const entry = kept.at(position);
       if (entry !== undefined && is(entry)) break;
     }
     return position;
@@ -82,19 +112,13 @@ export function packEntries(): PackedEntries {
     return false;
   };
   return {
-    push(entry) {
-      const line = lineOf(entry);
-      if (line === null) others.set(lines.length, entry);
-      else parts.add(line.part);
-      lines.put(line ?? OTHER);
-    },
     get length() {
-      return lines.length;
+      return length();
     },
-    at: (position) => at(position < 0 ? lines.length + position : position),
     [Symbol.iterator]: () => all(),
-    ...{ of, find, findLastIndex, some },
-    findLast: (is) => at(findLastIndex(is)),
+    of: (...wanted) => kept.of(length, wanted),
+    ...{ at, find, findLastIndex, some },
+    findLast: (is) => kept.at(findLastIndex(is)),
     every: (is) => !some((entry) => !is(entry)),
     filter(is) {
       const found: Entry[] = [];
@@ -106,7 +130,7 @@ export function packEntries(): PackedEntries {
       for (const entry of all()) for (const one of to(entry)) found.push(one);
       return found;
     },
-    slice: (from) => [...all(from < 0 ? Math.max(0, lines.length + from) : from)],
+    slice: (from) => [...all(from < 0 ? Math.max(0, length() + from) : from)],
   };
 }
 

@@ -97,6 +97,27 @@ test("packed entries answer as an array of them does", () => {
     assert.deepEqual(ask(packed()), ask(ENTRIES), what);
 });
 
+test("entries so far are the same whatever is added later", () => {
+  const entries = packEntries();
+  for (const entry of ENTRIES.slice(0, 5)) entries.push(entry);
+  const before = entries.soFar();
+  for (const entry of ENTRIES.slice(5)) entries.push(entry);
+  const first = ENTRIES.slice(0, 5);
+  for (const one of [before, first]) {
+    assert.deepEqual([...one], first);
+    assert.equal(one.length, 5);
+    assert.deepEqual([one.at(-1), one.at(5)], [first.at(-1), undefined]);
+    assert.deepEqual(one.slice(-2), first.slice(-2));
+    assert.equal(
+      one.findLastIndex(({ do: what }) => what === "start"),
+      4,
+    );
+    assert.deepEqual([...entriesOf(one, "ironic")], first.slice(2, 4));
+    assert.deepEqual([...entriesOf(one, "hand-over", "ironic")], first.slice(2));
+  }
+  assert.deepEqual([...entries], ENTRIES);
+});
+
 test("entries that come while others are gone through are met, as those of an array are", () => {
   const entries = packEntries();
   for (const entry of ENTRIES.slice(0, 5)) entries.push(entry);

@@ -58,3 +58,17 @@ export async function checkFile(
   const fact = `is too large for ${what} (${found.size} bytes)`;
   throw new MigrationError("N2I-E113", `${path} ${fact}`);
 }
+
+/** Bytes that are read at a time. */
+const CHUNK = 512 * 1024;
+
+/** A file from its beginning; each chunk is good until the next is asked for. */
+export async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafe(CHUNK);
+  for (let from = 0; ; ) {
+    const { bytesRead } = await handle.read(buffer, 0, CHUNK, from);
+    if (bytesRead === 0) return;
+    from += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}

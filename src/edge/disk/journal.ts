@@ -9,7 +9,7 @@ import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import { type PackedEntries, packEntries } from "../../model/packed-entries.ts";
 import { shellWord } from "../../model/text.ts";
 import { parseObject } from "./artefact-form.ts";
-import { checkFile, notRead, notWritten } from "./failure.ts";
+import { checkFile, chunksOf, notRead, notWritten } from "./failure.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { syncFolder } from "./temp-file.ts";
 
@@ -36,8 +36,6 @@ export interface Journal {
 const BEGINNING = '{"do":"open"';
 /** Bytes; 100,000 machines that were handed over and finished come to a seventh of it. */
 const LARGEST = 500 * 1024 * 1024;
-/** Bytes that are read at a time. */
-const CHUNK = 512 * 1024;
 /** Milliseconds after which a file system's clock has surely gone on. */
 const TICK = 1000;
 const NOTHING = Buffer.alloc(0);
@@ -55,7 +53,8 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
     const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
-    const found = await parseJournal(handle, path);
+    const found = await readOnce(handle, path);
+    lastRead = null; // from here on it is this journal's alone
     await checkPlace(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
@@ -74,11 +73,11 @@ interface Read {
 }
 
 /** What was read last: the stages of a command ask for the same journal again and again. */
-let lastRead: { readonly path: string; readonly mark: string; readonly read: Read } | null = null;
+let lastRead: { readonly path: string; readonly mark: string; readonly found: Parsed } | null =
+  null;
 
 /**
- * What the run's journal says; nothing is written. No file: no entries. As long as the file stays as it is, it is
- * read once.
+ * What the run's journal says; nothing is written. No file: no entries.
  *
  * @throws MigrationError N2I-E110, N2I-E112, N2I-E113
  */
@@ -87,23 +86,28 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const found = await handle.stat({ bigint: true });
-    const mark = markOf(found);
-    if (lastRead?.path === path && lastRead.mark === mark) return lastRead.read;
-    lastRead = null;
-    // What is written within a tick of the clock leaves the mark as it is.
-    const isStill = Date.now() - Number(found.mtimeMs) > TICK;
-    const { entries, torn } = await parseJournal(handle, path);
-    const read = { entries, torn };
-    if (isStill && markOf(await handle.stat({ bigint: true })) === mark)
-      lastRead = { path, mark, read };
-    return read;
+    const { entries, torn } = await readOnce(handle, path);
+    return { entries: entries.soFar(), torn };
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return { entries: [], torn: false };
     throw notRead(path, cause);
   } finally {
     await handle?.close();
   }
+}
+
+/** As long as a file stays as it is, it is read once. */
+async function readOnce(handle: FileHandle, path: string): Promise<Parsed> {
+  const before = await handle.stat({ bigint: true });
+  const mark = markOf(before);
+  if (lastRead?.path === path && lastRead.mark === mark) return lastRead.found;
+  lastRead = null;
+  // What is written within a tick of the clock leaves the mark as it is.
+  const isStill = Date.now() - Number(before.mtimeMs) > TICK;
+  const found = await parseJournal(handle, path);
+  const after = await handle.stat({ bigint: true });
+  if (isStill && markOf(after) === mark) lastRead = { path, mark, found };
+  return found;
 }
 
 function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
@@ -176,17 +180,6 @@ async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
     throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
   }
   return { entries, torn: rest.length > 0, bytes, prev };
-}
-
-/** A file from its beginning; each chunk is good until the next is asked for. */
-async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
-  const buffer = Buffer.allocUnsafe(CHUNK);
-  for (let from = 0; ; ) {
-    const { bytesRead } = await handle.read(buffer, 0, CHUNK, from);
-    if (bytesRead === 0) return;
-    from += bytesRead;
-    yield buffer.subarray(0, bytesRead);
-  }
 }
 
 /** Entries of a journal, line after line. */

@@ -84,7 +84,7 @@ function createKept() {
 }
 
 /** The first so many of them, as an array of them would answer. */
-function upTo(kept: Kept, length: () => number): Entries {
+function upTo(kept: Kept, length: () => number): Entries & { readonly toJSON: () => unknown } {
   function* all(from = 0): Generator<Entry> {
     for (let position = from; position < length(); position += 1) {
       const entry = kept.at(position);
@@ -116,6 +116,8 @@ function upTo(kept: Kept, length: () => number): Entries {
       return length();
     },
     [Symbol.iterator]: () => all(),
+    // Whoever looks for a secret in their text finds what stands in them.
+    toJSON: () => [...all()],
     of: (...wanted) => kept.of(length, wanted),
     ...{ at, find, findLastIndex, some },
     findLast: (is) => kept.at(findLastIndex(is)),

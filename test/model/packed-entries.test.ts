@@ -56,6 +56,7 @@ function packed(): Entries {
 test("packed entries are those that were put, in their order, field by field", () => {
   const entries = packed();
   assert.deepEqual([...entries], ENTRIES);
+  assert.equal(JSON.stringify(entries), JSON.stringify(ENTRIES));
   assert.equal(entries.length, ENTRIES.length);
   for (let position = -ENTRIES.length - 1; position <= ENTRIES.length; position += 1)
     assert.deepEqual(entries.at(position), ENTRIES.at(position), `at ${position}`);

@@ -213,6 +213,7 @@ async function create(at: ServerMaking, isNew: boolean): Promise<string | null> 
   const now = await hands.servers.built(made);
   if (now === null) return `server ${made.id} is gone`;
   if (now.status === "ERROR") return `Nova cannot make it a server: ${now.fault}`;
+  if (!/^(ACTIVE|SHUTOFF)$/.test(now.status)) return `server ${made.id} is ${now.status}`;
   const { instance_uuid } = await hands.hardware.read(id);
   return instance_uuid === made.id
     ? null

@@ -227,10 +227,15 @@ async function reached(at: At, wait: Wait): Promise<ReachedServer | null> {
     const asks = shown !== null || SELDOM.has(tries + 1);
     const now = asks ? await read(at.session, id) : undefined;
     if (now === null || now?.status === "ERROR") return now;
-    if (now?.task === null && to.some((status) => status === now.status)) return now;
+    // What its user did to it since it stays, until he does something else.
+    if (now?.task === null && (to.some((is) => is === now.status) || !PASSING.has(now.status)))
+      return now;
   }
   throw noEnd(at, id);
 }
+
+/** Statuses out of which Nova brings a server by itself, or by what it was told. */
+const PASSING = new Set(["BUILD", "ACTIVE", "SHUTOFF"]);
 
 /** Extra specs of a flavor by its id; null: there is none. */
 async function flavor({ session }: At, id: string): Promise<JsonObject | null> {
@@ -308,7 +313,10 @@ async function turn(at: At, id: string, to: Turned, may: May): Promise<string | 
   });
   if (why !== null) return why;
   const now = await reached(at, { id, to: [to], since });
-  return now?.status === to ? null : `server ${id} does not become ${to}`;
+  if (now?.status === to) return null;
+  const failed = now?.status === "ERROR" ? `: ${now.fault}` : "";
+  const is = now === null ? "gone" : `${now.status}${failed}`;
+  return `server ${id} does not become ${to}: it is ${is}`;
 }
 
 /** Until it is gone, whether Nova deletes at once or keeps what was deleted for a while. */

@@ -120,6 +120,21 @@ test("a server that somebody deletes while it is waited for is gone", async (t) 
   assert.deepEqual(statuses(await waiting), [null, null]);
 });
 
+test("a server that its user paused is told as it is, and not waited for", async (t) => {
+  const servers = [building("s-1")];
+  const { nova, calls, heard } = await novaOf(t, servers);
+  const built = nova.built({ id: "s-1", since: null });
+  await heard("/servers?");
+  become(servers, "PAUSED");
+  assert.equal((await built)?.status, "PAUSED");
+  become(servers, "ACTIVE");
+  const turned = nova.turn("s-1", "SHUTOFF", may);
+  await heard("/action");
+  become(servers, "PAUSED");
+  assert.equal(await turned, "server s-1 does not become SHUTOFF: it is PAUSED");
+  assert.ok(calls.length < 200, String(calls.length));
+});
+
 test("where the lists fail, each that is waited for is asked for by itself", async (t) => {
   const servers = [building("s-1"), building("s-2")];
   const { nova, use, heard } = await novaOf(t, servers);

@@ -239,7 +239,8 @@ async function killed(cloud: TwoComputes): Promise<void> {
   const shown = await host("takeover", ...words, "--plan");
   ended(shown, 0, `task_state powering-off is set`, /stop of \S+ \S+ waits for the nova-compute/);
   const taken = await host("takeover", ...words, "--site", accepting(cloud));
-  ended(taken, 0, `compute.${a.host} was emptied: 1 `);
+  // The request that waits; what else Nova sent it meanwhile goes too.
+  ended(taken, 0, new RegExp(`compute\\.${a.host} was emptied: [1-9]`));
   assert.deepEqual(await owners(cloud), all(cloud, b.host));
   ended(await verify(), 0);
   const before = await servers(cloud, tenants);

@@ -103,7 +103,8 @@ async function readOnce(handle: FileHandle, path: string): Promise<Parsed> {
   if (lastRead?.path === path && lastRead.mark === mark) return lastRead.found;
   lastRead = null;
   // What is written within a tick of the clock leaves the mark as it is.
-  const isStill = Date.now() - Number(before.mtimeMs) > TICK;
+  const changed = Math.max(Number(before.mtimeMs), Number(before.ctimeMs));
+  const isStill = Date.now() - changed > TICK;
   const found = await parseJournal(handle, path);
   const after = await handle.stat({ bigint: true });
   if (isStill && markOf(after) === mark) lastRead = { path, mark, found };

@@ -8,7 +8,7 @@ import { writing } from "../database/write.ts";
 
 /**
  * Foreign keys to nodes that no index leads to, and whether we may make one: MySQL makes it by itself. One that
- * has some rows alone is none, unless it leaves out the nulls. Rows that this user may not read are estimated.
+ * has some rows alone is none; on PostgreSQL, unless it leaves out the nulls. Rows that this user may not read are estimated.
  */
 const KEYS = {
   postgresql: `SELECT k.relname AS name, a.attname AS col,
@@ -24,7 +24,7 @@ const KEYS = {
     ORDER BY 1, 2`,
   sqlite: `SELECT m.name AS name, f."from" AS col, 1 AS ours, NULL AS about
     FROM sqlite_master m, pragma_foreign_key_list(m.name) f
-    WHERE m.type = 'table' AND f."table" = 'nodes' AND f.seq = 0 AND NOT EXISTS
+    WHERE m.type = 'table' AND lower(f."table") = 'nodes' AND f.seq = 0 AND NOT EXISTS
       (SELECT 1 FROM pragma_index_list(m.name) l, pragma_index_info(l.name) i
        WHERE l.partial = 0 AND i.seqno = 0 AND i.name = f."from")
     ORDER BY 1, 2`,

@@ -5,7 +5,7 @@ import type { NovaServer } from "../edge/nova-rest/servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import { FAKE, notAsBefore, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
-import { MANAGE } from "../model/manage.ts";
+import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
 import { type Act, bindsOf, holdOf, type ManageChange, recordOf, traitsIn } from "./manage-acts.ts";
 import { leftAt, NONE, SIZE } from "./manage-nova.ts";
@@ -26,7 +26,7 @@ export function novaBackPart(hands: NovaHands, most: number): ManagePart {
     inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change)),
     async perform(change, position, begin) {
       await begin();
-      const why = await back(hands, change);
+      const why = await back(hands, change, position.seen);
       return why === null
         ? { ...position, is: "after", ...NONE }
         : leftAt(await hands.look(change), why);
@@ -59,10 +59,13 @@ async function standsFake({ hardware }: NovaHands, { id, acts }: ManageChange): 
 }
 
 /** Whether nothing of its node is ours any more: whatever it is by now is another's. */
-async function isPortsAlone(hands: NovaHands, change: ManageChange): Promise<boolean> {
-  const seen = await hands.look(change);
+async function isPortsAlone(
+  { hardware }: NovaHands,
+  change: ManageChange,
+  seen: SeenServer,
+): Promise<boolean> {
   if (seen.record !== null || seen.node === null || marked(change, seen)) return false;
-  const now = await hands.hardware.read(change.id);
+  const now = await hardware.read(change.id);
   return (
     now.driver !== FAKE &&
     now.maintenance_reason !== heldFor(change.server) &&
@@ -70,13 +73,17 @@ async function isPortsAlone(hands: NovaHands, change: ManageChange): Promise<boo
   );
 }
 
-async function back(hands: NovaHands, change: ManageChange): Promise<string | null> {
+async function back(
+  hands: NovaHands,
+  change: ManageChange,
+  seen: SeenServer,
+): Promise<string | null> {
   const { id, server, acts } = change;
   const before = holdOf(change)?.node;
   if (before === undefined) return "the journal does not say how it was";
   const { hardware } = hands;
   const reason = heldFor(server);
-  if (await isPortsAlone(hands, change)) {
+  if (await isPortsAlone(hands, change, seen)) {
     const stays = await portsBack(hands, change);
     return stays.length === 0 ? null : stays.join("; ");
   }

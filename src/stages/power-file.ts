@@ -15,19 +15,28 @@ type OpenPower = Awaited<ReturnType<typeof openPower>>;
 
 export type Readings = Map<number, PowerReading>;
 
+/** What is read of a run's readings, with its digest. */
+interface ReadPower<T> {
+  readonly readings: T;
+  readonly sha256: string;
+  readonly counts: PowerCounts;
+}
+
 /**
  * Every reading of a run by machine, packed; null when there are none. They may have been made from an
  * earlier snapshot: each says what was asked, and counts where that is what would be asked now.
  */
-export async function packedReadings(path: string): Promise<{
-  readonly readings: PackedReadings;
-  readonly sha256: string;
-  readonly counts: PowerCounts;
-} | null> {
-  const power = await orNull(openPower(path), "N2I-E110");
-  if (power === null) return null;
-  const { sha256, footer: counts } = power.footer;
-  return { readings: await packed(power), sha256, counts };
+export function packedReadings(path: string): Promise<ReadPower<PackedReadings> | null> {
+  return readAll(path, packed);
+}
+
+/** The same, as whoever asks BMCs goes on with them. */
+export function readingsOf(path: string): Promise<ReadPower<Readings> | null> {
+  return readAll(path, async ({ lines }) => {
+    const readings: Readings = new Map();
+    for await (const batch of lines()) for (const reading of batch) put(readings, reading);
+    return readings;
+  });
 }
 
 /** Every reading of an open file by machine. */
@@ -37,18 +46,14 @@ export async function packed({ lines }: OpenPower): Promise<PackedReadings> {
   return readings;
 }
 
-/** The same, as whoever asks BMCs goes on with them. */
-export async function readingsOf(path: string): Promise<{
-  readonly readings: Readings;
-  readonly sha256: string;
-  readonly counts: PowerCounts;
-} | null> {
+async function readAll<T>(
+  path: string,
+  gather: (power: OpenPower) => Promise<T>,
+): Promise<ReadPower<T> | null> {
   const power = await orNull(openPower(path), "N2I-E110");
   if (power === null) return null;
-  const readings: Readings = new Map();
-  for await (const batch of power.lines()) for (const reading of batch) put(readings, reading);
   const { sha256, footer: counts } = power.footer;
-  return { readings, sha256, counts };
+  return { readings: await gather(power), sha256, counts };
 }
 
 /** Each reading once, in order of the first machine it is of. */

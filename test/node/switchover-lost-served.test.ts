@@ -213,12 +213,18 @@ test("it goes on by the words that it accepted with", async (t) => {
   assert.equal(cloud.nodes.get(SOURCE)?.provision_state, "active", "it is not torn down");
 });
 
-test("what stopped a service is told no more once a command came to its end", async (t) => {
-  const { cloud, put, until, end, again, state } = await servedSwitchover(t);
+/** What was accepted by a service whose Ironic answers so where the spare is to be managed. */
+async function brokenAt(t: TestContext, status: number) {
+  const at = await servedSwitchover(t);
   const managed = `PUT /v1/nodes/${SPARE}/states/provision`;
-  const broken = { done: false, says: refuses(403, "broken") };
-  cloud.use((call) => (call === managed ? broken : null));
-  assert.equal((await put("n-1", { target_node: "s-1" })).status, 202);
+  const broken = { done: false, says: refuses(status, "broken") };
+  at.cloud.use((call) => (call === managed ? broken : null));
+  assert.equal((await at.put("n-1", { target_node: "s-1" })).status, 202);
+  return at;
+}
+
+test("what stopped a service is told no more once a command came to its end", async (t) => {
+  const { cloud, until, end, again, state } = await brokenAt(t, 403);
   const stopped = await until(SOURCE, "FAILED", "ROLLED_BACK", "DONE");
   assert.match(String(stopped.error), /broken/);
   cloud.use(() => null);
@@ -231,11 +237,7 @@ test("what stopped a service is told no more once a command came to its end", as
 });
 
 test("what is taken back while a service waits for Ironic stays so", async (t) => {
-  const { cloud, put, get, until, state, before } = await servedSwitchover(t);
-  const managed = `PUT /v1/nodes/${SPARE}/states/provision`;
-  const broken = { done: false, says: refuses(500, "broken") };
-  cloud.use((call) => (call === managed ? broken : null));
-  assert.equal((await put("n-1", { target_node: "s-1" })).status, 202);
+  const { cloud, get, until, state, before } = await brokenAt(t, 500);
   while (!(await get("n-1")).text.includes("broken")) await sleep(10);
   const [id = ""] = readdirSync(state).filter(isUuid);
   const words = ["rollback", "--run", join(state, id), ...cloud.words, "--all", "--yes"];

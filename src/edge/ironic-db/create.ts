@@ -6,6 +6,7 @@ import { staged } from "../../model/handover.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
+import { keyed } from "../database/keyed.ts";
 import { read } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
 import type { Bulk } from "./bulk.ts";
@@ -18,7 +19,7 @@ async function nodeIds(
   trx: Knex,
   uuids: readonly string[],
 ): Promise<NodeIds> {
-  const from = "nodes WHERE uuid IN (...)";
+  const from = `${await keyed(database, "nodes", "uuid", "", trx)} WHERE uuid IN (...)`;
   const rows = await read(database, { id: number, uuid: string }, from, uuids, trx);
   return new Map(rows.map(({ id, uuid }) => [uuid, id]));
 }

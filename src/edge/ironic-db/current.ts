@@ -3,6 +3,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Claims, Current, Release } from "../../model/target.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { ask, askIn, columnList, type RawRow, text, whole } from "../database/rows.ts";
 import { isAsPlanned } from "./as-planned.ts";
@@ -21,9 +22,7 @@ export function columnsOf({ database, release }: Ironic, table: Resource, prefix
   return columnList(database, names, prefix);
 }
 
-const FROM = { node: "nodes n", port: "ports p LEFT JOIN nodes n ON n.id = p.node_id" };
-
-function rowsBy(
+async function rowsBy(
   ironic: Ironic,
   on: Knex,
   [table, column]: readonly [Resource, string],
@@ -33,7 +32,12 @@ function rowsBy(
   const { database } = ironic;
   const prefix = table === "node" ? "n" : "p";
   const owner = table === "node" ? "" : `, ${whole(database.engine, "n.uuid")} AS node_uuid`;
-  const sql = `SELECT ${columnsOf(ironic, table, prefix)}${owner} FROM ${FROM[table]} WHERE ${prefix}.${column} IN (...) ${lock}`;
+  const wanted = await keyed(database, `${table}s`, column, prefix, on);
+  const joined =
+    table === "node"
+      ? ""
+      : `LEFT JOIN ${await keyed(database, "nodes", "id", "n", on)} ON n.id = p.node_id`;
+  const sql = `SELECT ${columnsOf(ironic, table, prefix)}${owner} FROM ${wanted} ${joined} WHERE ${prefix}.${column} IN (...) ${lock}`;
   return askIn(database, `reading ${table}s`, sql, values, on);
 }
 

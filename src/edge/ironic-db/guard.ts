@@ -1,5 +1,6 @@
 import type { Guard, Guards } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { boolean, isTrue, string, text } from "../database/rows.ts";
@@ -26,7 +27,8 @@ export function createGuard(database: Database, { node }: Release): Guard {
   };
   return {
     async observe(uuids) {
-      const rows = await read(database, fields, "nodes WHERE uuid IN (...)", uuids);
+      const from = `${await keyed(database, "nodes", "uuid")} WHERE uuid IN (...)`;
+      const rows = await read(database, fields, from, uuids);
       return new Map(rows.map(({ uuid, ...node }) => [uuid, node]));
     },
     write: (uuid, seen, change) =>

@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
 import { type Handover, STAGED } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { ageOf, integer, isTrue, string, text } from "../database/rows.ts";
@@ -35,8 +36,8 @@ export function createHandover(database: Database, release: Release): Handover {
     );
   return {
     async observe(uuids) {
-      const from =
-        "nodes LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (...)";
+      const nodes = await keyed(database, "nodes", "uuid");
+      const from = `${nodes} LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (...)`;
       const rows = await read(database, fields, from, uuids);
       return new Map(
         rows.map(({ uuid, conductor_affinity, hostname, online, age, ...node }) => {

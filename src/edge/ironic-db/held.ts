@@ -1,5 +1,6 @@
 import { isObject, parsedJson } from "../../model/json.ts";
 import type { Release } from "../../model/target.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { askIn, columnList, text } from "../database/rows.ts";
 
@@ -12,7 +13,8 @@ export async function heldFields(
   uuids: readonly string[],
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column));
-  const sql = `SELECT ${columnList(database, ["uuid", ...columns])} FROM nodes WHERE uuid IN (...)`;
+  const from = await keyed(database, "nodes", "uuid");
+  const sql = `SELECT ${columnList(database, ["uuid", ...columns])} FROM ${from} WHERE uuid IN (...)`;
   const rows = await askIn(database, "reading nodes", sql, uuids);
   return new Map(
     rows.map((row) => [

@@ -6,6 +6,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { RemovalForecast } from "../../model/target.ts";
 import { type ByText, indexByText } from "../database/by-text.ts";
+import { keyed } from "../database/keyed.ts";
 import {
   amongOf,
   askIn,
@@ -62,7 +63,8 @@ async function strangers(
   const found = new Map<number, string>();
   const rowsOf = async (table: string, names: readonly string[]): Promise<readonly RawRow[]> => {
     const { column, values } = await byNode(table, nodeIds);
-    const sql = `SELECT ${columnList(database, names)} FROM ${table} WHERE ${column} IN (...)`;
+    const from = await keyed(database, table, column, "", on);
+    const sql = `SELECT ${columnList(database, names)} FROM ${from} WHERE ${column} IN (...)`;
     return askIn(database, `reading ${table}`, sql, values, on);
   };
   const ports = await rowsOf("ports", ["node_id", "uuid"]);
@@ -86,12 +88,16 @@ async function deleteBy(
   column: string,
   values: readonly (string | number)[],
 ): Promise<void> {
-  for (const some of values.length === 0 ? [] : portions(values)) {
+  if (values.length === 0) return;
+  // The form with a FROM of its own is the one that takes a hint.
+  const from = await keyed(database, table, column, "", trx);
+  const what = database.engine === "mysql" ? `DELETE ${table} FROM ${from}` : `DELETE FROM ${from}`;
+  for (const some of portions(values)) {
     const among = amongOf(database.engine, some);
     // knex's own binding type is narrower than what its drivers take.
     const bindings = among.values as readonly never[];
     await database.run(`deleting from ${table}`, () =>
-      trx.raw(`DELETE FROM ${table} WHERE ${column} ${among.sql}`, bindings),
+      trx.raw(`${what} WHERE ${column} ${among.sql}`, bindings),
     );
   }
 }

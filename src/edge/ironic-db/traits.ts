@@ -3,6 +3,7 @@ import { groupedBy } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
 import { TOGETHER } from "../../model/streams.ts";
 import type { Release } from "../../model/target.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read } from "../database/read.ts";
 import { number, type RawRow, string } from "../database/rows.ts";
@@ -23,7 +24,7 @@ export async function withTraits(
   nodes: readonly RawRow[],
 ): Promise<readonly RawRow[]> {
   if (release.doc.versions.trait === undefined || nodes.length === 0) return nodes;
-  const from = `${TRAITS} WHERE node_id IN (...)`;
+  const from = `${await keyed(database, TRAITS, "node_id", "", on)} WHERE node_id IN (...)`;
   const ids = nodes.map(({ id }) => number(id));
   const rows = await read(database, { node_id: number, trait: string }, from, ids, on);
   const traits = groupedBy(

@@ -2,6 +2,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import type { Verifier } from "../../model/target.ts";
 import { type ByText, indexByText } from "../database/by-text.ts";
+import { keyed } from "../database/keyed.ts";
 import {
   ask,
   askIn,
@@ -40,7 +41,8 @@ export function createVerifier(ironic: Ironic): Verifier {
             unreadable.set(uuid, `${column} is ${String(row[column]).slice(1, -1)}`);
         return row;
       };
-      const sql = `SELECT ${everything(ironic, "node", "n")} FROM nodes n WHERE uuid IN (...)`;
+      const from = await keyed(database, "nodes", "uuid", "n");
+      const sql = `SELECT ${everything(ironic, "node", "n")} FROM ${from} WHERE uuid IN (...)`;
       const found = await askIn(database, "verifying nodes", sql, nodeUuids);
       const rows = await withTraits(ironic, database.knex, found);
       const owners = new Map(rows.map(({ id, uuid }) => [number(id), string(uuid)]));
@@ -90,7 +92,8 @@ function portsReader(ironic: Ironic): (nodes: readonly number[]) => Promise<read
       index ??= indexByText(database, knex, "ports", "node_id", "node_id IS NOT NULL");
     const ids = (await index)?.ids(nodes.map(String)) ?? nodes;
     const column = index === undefined ? "node_id" : "id";
-    const sql = `SELECT ${everything(ironic, "port", "p")} FROM ports p WHERE ${column} IN (...) ORDER BY id`;
+    const from = await keyed(database, "ports", column, "p");
+    const sql = `SELECT ${everything(ironic, "port", "p")} FROM ${from} WHERE ${column} IN (...) ORDER BY id`;
     return askIn(database, "verifying ports", sql, ids);
   };
 }

@@ -86,18 +86,14 @@ async function deleteBy(
   trx: Knex,
   table: string,
   column: string,
-  values: readonly (string | number)[],
+  values: readonly number[],
 ): Promise<void> {
-  if (values.length === 0) return;
-  // The form with a FROM of its own is the one that takes a hint.
-  const from = await keyed(database, table, column, "", trx);
-  const what = database.engine === "mysql" ? `DELETE ${table} FROM ${from}` : `DELETE FROM ${from}`;
-  for (const some of portions(values)) {
+  for (const some of values.length === 0 ? [] : portions(values)) {
     const among = amongOf(database.engine, some);
     // knex's own binding type is narrower than what its drivers take.
     const bindings = among.values as readonly never[];
     await database.run(`deleting from ${table}`, () =>
-      trx.raw(`${what} WHERE ${column} ${among.sql}`, bindings),
+      trx.raw(`DELETE FROM ${table} WHERE ${column} ${among.sql}`, bindings),
     );
   }
 }
@@ -109,7 +105,8 @@ interface Parted {
   readonly left: Outcome["left"];
   /** Of those left, what only a conductor's lock keeps. */
   readonly locked: ReadonlySet<string>;
-  /** Ids of the nodes that go, and of those with traits of ours. */
+  /** Ids of the ports and nodes that go, and of nodes with traits of ours. */
+  readonly portIds: readonly number[];
   readonly nodeIds: readonly number[];
   readonly withTraits: ReadonlySet<number>;
 }
@@ -158,10 +155,9 @@ async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]): P
         else going.push(step);
       });
   }
-  const nodeIds = going
-    .filter(({ resource }) => resource === "node")
-    .map(({ id }) => integer(nodes.get(id)?.id) ?? 0);
-  return { going, gone, left, locked, nodeIds, withTraits };
+  const idsOf = (rows: ReadonlyMap<string, RawRow>): readonly number[] =>
+    going.flatMap(({ id }) => integer(rows.get(id)?.id) ?? []);
+  return { going, gone, left, locked, portIds: idsOf(ports), nodeIds: idsOf(nodes), withTraits };
 }
 
 /** What `removeRows` would do, by rows that nobody locks; tables without an index as they are at the first batch. */
@@ -184,11 +180,8 @@ export async function removeRows(
   steps: readonly Step[],
 ): Promise<Removed> {
   const parted = await part(ironic, { on: trx, locking: true, byNode: byKey }, steps);
-  const { going, gone, left, locked, nodeIds, withTraits } = parted;
-  const ports = going
-    .filter(({ resource }) => resource === "port")
-    .map(({ before }) => String(before?.uuid));
-  await deleteBy(ironic, trx, "ports", "uuid", ports);
+  const { going, gone, left, locked, portIds, nodeIds, withTraits } = parted;
+  await deleteBy(ironic, trx, "ports", "id", portIds);
   const traits = nodeIds.filter((id) => withTraits.has(id));
   await deleteBy(ironic, trx, TRAITS, "node_id", traits);
   for (const table of ironic.release.doc.children.conductor)

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { startNovaScene } from "../node/nova-scene.ts";
-import { command } from "./command.ts";
+import { type Cost, command } from "./command.ts";
 
 /** Times of a single machine that a batch may take. */
 const LIMIT = 1.5;
@@ -30,18 +30,26 @@ export async function benchManageNova(
     const at = await startNovaScene(t, {
       ...{ machines: 1 + batch, tracked: TRACKED, power: POWER },
     });
-    const managed = async (names: readonly string[]): Promise<number> => {
+    const managed = async (names: readonly string[]): Promise<Cost> => {
       const file = join(folder, `${names.length}.csv`);
       writeFileSync(file, ["node,name", ...names.map((name) => `${name},web-${name}`)].join("\n"));
       const own = ["--run", join(folder, `run-${names.length}`), "--from", file, ...at.words];
       const words = ["--nova", "--flavor", "bm", "--watch", "0"];
       for (const [name, value] of Object.entries(at.env)) process.env[name] = value;
-      return (await command(folder, ["node", "manage", ...own, ...words])).seconds;
+      return command(folder, ["node", "manage", ...own, ...words]);
     };
     const one = await managed(["n-0"]);
+    const before = busy();
     const many = await managed(Array.from({ length: batch }, (_, index) => `n-${index + 1}`));
-    const times = many / one;
-    write(`  one machine ${one.toFixed(1)} s, ${batch} machines ${many.toFixed(1)} s\n`);
+    const services = busy() - before - (many.cpu ?? 0);
+    const times = many.seconds / one.seconds;
+    const cores = cpus().length;
+    write(
+      `  one machine ${one.seconds.toFixed(1)} s, ${batch} machines ${many.seconds.toFixed(1)} s\n`,
+    );
+    write(
+      `  the cloud took ${services.toFixed(0)} s of the processor for the ${batch}, on ${cores} cores at least ${(services / cores).toFixed(0)} s; nova2ironic ${many.cpu?.toFixed(1)} s\n`,
+    );
     write(
       `  ${times <= LIMIT ? "held  " : "MISSED"} times of one machine: ${times.toFixed(2)}, limit ${LIMIT}\n`,
     );
@@ -51,4 +59,10 @@ export async function benchManageNova(
     for (const end of ends.toReversed()) await end();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Seconds of all processors since the host was started, whoever had them. */
+function busy(): number {
+  const taken = cpus().map(({ times: { user, nice, sys, irq } }) => user + nice + sys + irq);
+  return taken.reduce((sum, one) => sum + one, 0) / 1000;
 }

@@ -237,7 +237,7 @@ async function checkBody(file: FileHandle, path: string, ending: ArtefactEnd): P
   let sinceNewline = 0;
   let longest = 0;
   let seam = Buffer.alloc(0);
-  let footers = 0;
+  let footer = false;
   for (let at = 0; at < ending.body; ) {
     const wanted = Math.min(block.length, ending.body - at);
     const { bytesRead } = await file.read(block, 0, wanted, at);
@@ -246,21 +246,27 @@ async function checkBody(file: FileHandle, path: string, ending: ArtefactEnd): P
     hash.update(read);
     at += bytesRead;
     seam = Buffer.concat([seam, read.subarray(0, FOOTER_WITHIN.length)]);
-    if (seam.includes(FOOTER_WITHIN) || read.includes(FOOTER_WITHIN)) footers += 1;
+    footer ||= seam.includes(FOOTER_WITHIN);
     seam = Buffer.from(read.subarray(-FOOTER_WITHIN.length));
     let start = 0;
     for (let end = read.indexOf(0x0a); end >= 0; end = read.indexOf(0x0a, start)) {
       longest = Math.max(longest, sinceNewline + end - start);
       sinceNewline = 0;
       start = end + 1;
+      // At each newline, of which one letter says nearly always that it is none: to search all bytes takes ten times as long.
+      footer ||= read[end + 3] === FOOTER_WITHIN[3] && isFooterAt(read, end);
     }
     sinceNewline += bytesRead - start;
   }
   if (hash.digest("hex") !== ending.sha256) {
     throw refusal("N2I-E112", path, "does not match the digest in its footer");
   }
-  if (footers > 0) throw refusal("N2I-E112", path, "has a footer before its end");
+  if (footer) throw refusal("N2I-E112", path, "has a footer before its end");
   if (longest > LONGEST_LINE) throw refusal("N2I-E112", path, `has a line of ${longest} bytes`);
+}
+
+function isFooterAt(read: Buffer, newline: number): boolean {
+  return read.subarray(newline, newline + FOOTER_WITHIN.length).equals(FOOTER_WITHIN);
 }
 
 export function refusal(code: RefusalCode, path: string, fact: string): MigrationError {

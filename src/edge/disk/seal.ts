@@ -9,6 +9,8 @@ import { syncFolder } from "./temp-file.ts";
 
 /** A multiple of three: in base64 it is the beginning of what a secret is. */
 const NONCE = 12;
+/** Characters of it. */
+const NONCE_IN = { binary: NONCE, base64: (NONCE / 3) * 4 };
 const TAG = 16;
 /** Plans name a machine's secrets more than once, close together; more would only hold memory. */
 const REMEMBERED = 64;
@@ -22,12 +24,13 @@ const REMEMBERED = 64;
 export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const encryption = subkey(key, "encryption");
   const mac = hmacWith(subkey(key, "nonce"));
-  const id = Buffer.from(hmacWith(key)("nova2ironic key"), "latin1").toString("hex", 0, 2);
+  const named = hmacWith(key)("nova2ironic key", "binary");
+  const id = Buffer.from(named, "latin1").toString("hex", 0, 2);
 
   // A NUL in the place would let two texts share a nonce; without one the text starts at the first.
-  const nonceOf = (clear: string, place: string): string => {
+  const nonceOf = (clear: string, place: string, form: keyof typeof NONCE_IN): string => {
     const home = place.includes("\0") ? place.replaceAll("\0", "\\0") : place;
-    return mac(`${home}\0${clear}`).slice(0, NONCE);
+    return mac(`${home}\0${clear}`, form).slice(0, NONCE_IN[form]);
   };
 
   const nonce = Buffer.alloc(NONCE);
@@ -35,7 +38,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const seal = (clear: string, place: string): Sealed => {
     const most = NONCE + filledLength(clear.length * 3) + TAG;
     if (most > room.length) room = Buffer.alloc(most);
-    nonce.write(nonceOf(clear, place), "latin1");
+    nonce.write(nonceOf(clear, place, "binary"), "latin1");
     const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
     const text = cipher.update(filled(clear, room));
     cipher.final();
@@ -62,21 +65,21 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
       throw foreign(id);
     }
     const clear = emptied(text);
-    if (bytes.toString("latin1", 0, NONCE) !== nonceOf(clear, place))
+    if (!secret.startsWith(nonceOf(clear, place, "base64")))
       throw new MigrationError("N2I-E115", `a secret says it is of ${place} and is not`, {
         fix: "Somebody edited the file. Run extract and plan again.",
       });
     return clear;
   };
 
-  const opened = remember(open, (secret, place) => `${secret} ${place}`);
+  const opened = remember(open);
   return {
     ...{ id, seal },
     open: ({ secret, of }) => opened(secret, of),
     // What is no UTF-16 was sealed as another text, and reads as that one.
     isOf: ({ secret, of }, clear) =>
       secret.length === sealedLength(clear) &&
-      secret.startsWith(Buffer.from(nonceOf(clear, of), "latin1").toString("base64")) &&
+      secret.startsWith(nonceOf(clear, of, "base64")) &&
       !LONE.test(clear),
   };
 }
@@ -117,12 +120,12 @@ const BLOCK = 64;
 const DIGEST = 32;
 
 /**
- * HMAC-SHA256 with a key of at most a block, its bytes as Latin-1: two digests in one call each, which
- * take a third of what an Hmac object for texts in many pieces does.
+ * HMAC-SHA256 with a key of at most a block: two digests in one call each, which take a third of what an Hmac object for
+ * texts in many pieces does.
  *
  * @source RFC 2104 2
  */
-function hmacWith(key: Buffer): (text: string) => string {
+function hmacWith(key: Buffer): (text: string, form: "binary" | "base64") => string {
   const padded = (pad: number, room: number): Buffer => {
     const block = Buffer.alloc(BLOCK + room);
     for (let at = 0; at < BLOCK; at++) block[at] = (key[at] ?? 0) ^ pad;
@@ -130,12 +133,12 @@ function hmacWith(key: Buffer): (text: string) => string {
   };
   const outer = padded(0x5c, DIGEST);
   let inner = padded(0x36, 1024);
-  return (text) => {
+  return (text, form) => {
     const most = BLOCK + text.length * 3; // UTF-8 takes at most three bytes a UTF-16 unit
     if (most > inner.length) inner = padded(0x36, most);
     const end = BLOCK + inner.write(text, BLOCK, "utf8");
     outer.write(hash("sha256", inner.subarray(0, end), "binary"), BLOCK, "latin1");
-    return hash("sha256", outer, "binary");
+    return hash("sha256", outer, form);
   };
 }
 
@@ -143,21 +146,16 @@ function foreign(id: string): MigrationError {
   return new MigrationError("N2I-E115", `a secret was not sealed with this key (${id})`);
 }
 
-/** `make`, but for the last results, which are given again. */
-function remember<In extends readonly unknown[], Out extends NonNullable<unknown>>(
-  make: (...input: In) => Out,
-  name: (...input: In) => string,
-): (...input: In) => Out {
-  const last = new Map<string, Out>();
-  return (...input) => {
-    const key = name(...input);
-    const known = last.get(key);
-    if (known !== undefined) return known;
-    const made = make(...input);
-    const [oldest] = last.size < REMEMBERED ? [] : last.keys();
-    if (oldest !== undefined) last.delete(oldest);
-    last.set(key, made);
-    return made;
+/** `open`, but for the last results, which are given again for the same place. */
+function remember(open: (secret: string, place: string) => string): typeof open {
+  const last = new Map<string, { readonly place: string; readonly clear: string }>();
+  return (secret, place) => {
+    const known = last.get(secret);
+    if (known?.place === place) return known.clear;
+    const clear = open(secret, place);
+    if (last.size === REMEMBERED) last.clear();
+    last.set(secret, { place, clear });
+    return clear;
   };
 }
 

@@ -122,6 +122,7 @@ test("what is sealed tells neither its length nor who has the same, and opens at
       const [a, b] = [seal(clear, one), seal(clear, two)];
       assert.notEqual(a.secret, b.secret);
       assert.notEqual(a.secret.slice(0, 16), b.secret.slice(0, 16));
+      open(a); // what is remembered of it is of its place alone, too
       assert.throws(() => open({ ...a, of: two }), refuses("N2I-E115"));
     }),
   );

@@ -24,6 +24,6 @@ export function isUuid(text: string): boolean {
  */
 export function portUuid(nodeUuid: string, mac: string): string {
   const hex = hash("sha1", named(`${nodeUuid} ${mac}`));
-  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) & 0x3];
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -1,41 +1,13 @@
-// `npm run build`, second half: bundles the program into .build/bundle, in chunks that are loaded when
-// they are wanted. Packages under `dependencies` are installed beside it; all others go into it.
+// `npm run build`, second half: bundles the program into .build/bundle, and what it requires when a database or a
+// site document is opened into a file of its own. Packages under `dependencies` are installed beside them; all others
+// go in. .ci/compile.js then lets V8 compile both.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { build } from "esbuild";
 import { checkMappings } from "../.build/src/stages/documents.js";
 
 const OUT = ".build/bundle";
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
-
-/** Commands that open nothing but the run's folder, lists of machines that run, and all others: one file each would be dozens. */
-const GROUPS = {
-  reading: ["./status.ts", "./show.ts", "./explain.ts"],
-  listing: ["./node.ts", "./adoptable.ts"],
-};
-const groupOf = (file) =>
-  Object.keys(GROUPS).find((group) => GROUPS[group].includes(file)) ?? "acting";
-const LOAD = "src/cli/commands/load.ts";
-const commands = [...readFileSync(LOAD, "utf8").matchAll(/import\("([^"]+)"\)/g)].map(
-  ([, file]) => file,
-);
-const together = {
-  name: "commands that are loaded together",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^\.\/[\w-]+\.ts$/ }, ({ kind, importer, path }) =>
-      kind === "dynamic-import" && importer.endsWith(LOAD)
-        ? { path: groupOf(path), namespace: "commands" }
-        : undefined,
-    );
-    onLoad({ filter: /./, namespace: "commands" }, ({ path }) => ({
-      contents: commands
-        .filter((file) => groupOf(file) === path)
-        .map((file) => `export * from "${file}";`)
-        .join("\n"),
-      resolveDir: dirname(resolve(LOAD)),
-    }));
-  },
-};
 
 /** Yargs measures text for help alone, and what measures it takes a tenth of a short command's time to be ready. */
 const measuring = {
@@ -51,20 +23,80 @@ const measuring = {
   },
 };
 
-const { metafile } = await build({
-  entryPoints: { nova2ironic: "src/cli/main.ts" },
-  ...{ bundle: true, splitting: true, format: "esm", platform: "node", target: "node20.19" },
+/** What src requires when it is used, and where: packages that most commands do not need. */
+const LATE = [
+  ...["knex", "knex/lib/dialects/better-sqlite3/index.js", "knex/lib/dialects/mysql2/index.js"],
+  ...["knex/lib/dialects/postgres/index.js", "pg", "pg-copy-streams", "yaml"],
+];
+
+/** What knex and pg ask for where somebody has it, and we never do. */
+const NEVER = [
+  ...["better-sqlite3", "mariadb/callback", "mysql", "oracledb", "sqlite3", "tedious"],
+  ...["pg-native", "pg-query-stream"],
+];
+
+/** A `require` that src makes by itself would pass by what load-program.ts gives: it takes that instead. */
+const required = {
+  name: "packages that are required",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      if (!text.includes("createRequire(import.meta.url)")) return undefined;
+      const contents = text
+        .replaceAll("const require = createRequire(import.meta.url);", "")
+        .replaceAll("createRequire(import.meta.url)(", "require(");
+      return { contents, loader: "ts" };
+    });
+  },
+};
+
+const usual = {
+  ...{ bundle: true, format: "cjs", platform: "node", target: "node20.19" },
   external: Object.keys(manifest.dependencies),
-  outdir: OUT,
+  define: { "import.meta.url": "moduleUrl" },
   // Names stay, as traces show them: without them it starts no faster.
   ...{ minifyWhitespace: true, minifySyntax: true },
   // Node prints the line that an uncaught error came from.
   lineLimit: 160,
   // src/cli/print/error.ts makes places in src of places in the bundle.
   ...{ sourcemap: "linked", sourcesContent: false },
-  plugins: [together, measuring],
+  plugins: [measuring, required],
   metafile: true,
   logLevel: "warning",
+};
+const URL_OF_IT = 'const moduleUrl=require("node:url").pathToFileURL(__filename).href;';
+
+// A .js is what the nearest package.json says: this one says no name, so that nobody takes it for ours.
+const entry = await build({
+  ...usual,
+  entryPoints: { nova2ironic: "src/cli/main.ts" },
+  outdir: OUT,
+  banner: { js: URL_OF_IT },
+});
+writeFileSync(`${OUT}/package.json`, '{"type":"commonjs"}\n');
+
+// Each is one function, as src/cli/load-program.ts calls it. What is imported later becomes ready later.
+const asFunction = {
+  banner: { js: `(function(exports,require,module,__filename,__dirname){${URL_OF_IT}` },
+  footer: { js: "})" },
+};
+const program = await build({
+  ...{ ...usual, ...asFunction },
+  external: [...usual.external, ...LATE],
+  stdin: {
+    contents: 'export { start } from "./start.ts"; export { run } from "./program.ts";',
+    ...{ resolveDir: "src/cli", loader: "ts" },
+  },
+  outfile: `${OUT}/program.js`,
+});
+const late = await build({
+  ...{ ...usual, ...asFunction },
+  external: [...usual.external, ...NEVER],
+  stdin: {
+    contents: LATE.map((name) => `exports["${name}"] = () => require("${name}");`).join("\n"),
+    resolveDir: ".",
+  },
+  outfile: `${OUT}/packages.js`,
 });
 
 // What a report has in it to be read in a browser: one script, one style sheet.
@@ -74,16 +106,10 @@ await build({
   ...{ outdir: ".build/page", logLevel: "warning" },
 });
 
-const exported = Object.values(metafile.outputs).flatMap((one) => one.exports);
-const lost = commands
-  .map((file) => `${file.replace(/^\.\/|\.ts$/g, "")}Command`)
-  .filter((name) => !exported.includes(name));
-if (lost.length > 0) throw new Error(`of two files that export ${lost.join(", ")} none is taken`);
-
 /** The packages that went in, with the licences they ask to be handed on. */
 const packages = new Set(
-  Object.values(metafile.outputs)
-    .flatMap(({ inputs }) => Object.keys(inputs))
+  [entry, program, late]
+    .flatMap(({ metafile }) => Object.keys(metafile.inputs))
     .flatMap((file) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []),
 );
 const licences = [...packages].sort().map((folder) => {

@@ -48,6 +48,33 @@ test("the packed package runs the demo outside the clone", () => {
   assert.match(demo.stdout, /yes {2}after rollback Ironic is what it was, by digest/);
 });
 
+test("the packed package traces a bug to src, also without what was compiled of it", () => {
+  const bug = join(folder, "bug.cjs");
+  writeFileSync(
+    bug,
+    `const files = require("node:fs");
+     const read = files.readFileSync;
+     files.readFileSync = (path, ...how) => {
+       if (String(path).endsWith("runbook.md")) throw new TypeError("a bug");
+       return read(path, ...how);
+     };`,
+  );
+  const bundle = join(home, ".build", "bundle");
+  const words = ["--require", bug, join(bundle, "nova2ironic.js"), "help", "runbook"];
+  const traced = (): void => {
+    const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
+    assert.equal(status, EXIT_STATUS.bug.status, stderr);
+    assert.match(stderr, /^ {4}at manualPage \(src\/edge\/disk\/manual\.ts:\d+:\d+\)$/m);
+    assert.doesNotMatch(stderr, /program\.js/);
+  };
+  traced();
+  // Of the Node that built it, whichever runs it here.
+  const compiled = readdirSync(bundle).filter((name) => /\.js\.v\d/.test(name));
+  assert.equal(compiled.length, 2);
+  for (const name of compiled) rmSync(join(bundle, name));
+  traced();
+});
+
 test("a mapping document that was edited is checked when it is read, and told where it is wrong", async () => {
   const work = join(folder, "edited");
   const { extract, ironic, plan } = await writeCase(fleet(3), work);

@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { isBuiltin } from "node:module";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { compiledOf, loadProgram } from "../src/cli/load-program.ts";
 import { declare } from "../src/cli/options/declared.ts";
 import { packageRoot } from "../src/edge/disk/package-root.ts";
 import { SCHEDULE } from "../src/edge/ipmi/index.ts";
@@ -32,9 +42,12 @@ function staticImports(text: string): readonly string[] {
   return [...text.matchAll(statement)].map(([, name = ""]) => name);
 }
 
-test("--version loads the entry, and what finds package.json", () => {
+test("--version loads the entry, what finds package.json, and what would load the program", () => {
   const { files, packages } = loadedWith("cli/main.js");
-  assert.deepEqual([files, packages], [["cli/main.js", "edge/disk/package-root.js"], []]);
+  assert.deepEqual(
+    [files, packages],
+    [["cli/load-program.js", "cli/main.js", "edge/disk/package-root.js"], []],
+  );
 });
 
 test("help, completion and errors of the command line load no stage, no system and no driver", () => {
@@ -63,24 +76,62 @@ test("status loads colours alone of packages, and of the systems outside only th
   assert.ok(!files.includes("stages/documents.js"), "nor the mapping documents");
 });
 
-test("packages that are installed beside the program are loaded when they are used", () => {
-  const { dependencies } = JSON.parse(
-    readFileSync(join(packageRoot(), "package.json"), "utf8"),
-  ) as { readonly dependencies: { readonly [name: string]: string } };
+test("knex, the drivers and yaml are loaded when they are used", () => {
+  const late = ["knex", "libsql", "mysql2", "pg", "pg-copy-streams", "yaml"];
   const texts = readdirSync(BUILT, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".js"))
     .map((name) => readFileSync(join(BUILT, name), "utf8"));
-  const isInstalled = (name: string) => Object.hasOwn(dependencies, name.split("/")[0] ?? "");
-  assert.deepEqual(texts.flatMap(staticImports).filter(isInstalled), []);
-  // The bundle has no others: what is required by name is not in it.
+  const isLate = (name: string) => late.includes(name.split("/")[0] ?? "");
+  assert.deepEqual(texts.flatMap(staticImports).filter(isLate), []);
   const required = texts.flatMap((text) =>
     [...text.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name = ""]) => name),
   );
+  // Each is in packages.js, or installed.
+  const { dependencies } = JSON.parse(
+    readFileSync(join(packageRoot(), "package.json"), "utf8"),
+  ) as { readonly dependencies: { readonly [name: string]: string } };
+  const bundled = Object.keys(
+    loadProgram<object>(join(packageRoot(), ".build", "bundle", "packages.js")),
+  );
+  const known = [...bundled, ...Object.keys(dependencies)];
   assert.ok(required.includes("knex"));
   assert.deepEqual(
-    required.filter((name) => !isInstalled(name)),
+    required.filter((name) => !known.includes(name)),
     [],
   );
+});
+
+test("V8 takes what was compiled of the bundle for a process without flags", () => {
+  const files = ["program.js", "packages.js"].map((name) =>
+    join(packageRoot(), ".build", "bundle", name),
+  );
+  const source = `
+    const { readFileSync } = require("node:fs");
+    const { Script } = require("node:vm");
+    const [, ...words] = process.argv;
+    for (let at = 0; at < words.length; at += 2)
+      console.log(
+        new Script(readFileSync(words[at], "latin1"), {
+          cachedData: readFileSync(words[at + 1]),
+        }).cachedDataRejected,
+      );`;
+  const words = files.flatMap((file) => [file, compiledOf(file)]);
+  const ran = spawnSync(process.execPath, ["-e", source, ...words], { encoding: "utf8" });
+  assert.equal(ran.stdout, "false\nfalse\n", ran.stderr);
+});
+
+test("a program that waits for what never comes does not end with 0", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-never-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ["nova2ironic.js", "package.json"])
+    copyFileSync(join(packageRoot(), ".build", "bundle", name), join(folder, name));
+  const ends = (start: string): number | null => {
+    writeFileSync(join(folder, "program.js"), `(function(exports){exports.start=${start}})`);
+    return spawnSync(process.execPath, [join(folder, "nova2ironic.js"), "status"]).status;
+  };
+  assert.equal(ends("() => new Promise(() => {})"), 13);
+  assert.equal(ends("async () => {}"), 0);
+  assert.equal(ends("async () => { throw new Error() }"), 1);
 });
 
 test("power asks at the pace of our client unless told otherwise", async () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
-import { relative } from "node:path";
-import { fileURLToPath } from "node:url";
-import { packageRoot } from "../../edge/disk/package-root.ts";
+import { dirname, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { packageRoot, program } from "../../edge/disk/package-root.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import type { JsonObject } from "../../model/json.ts";
@@ -148,8 +148,8 @@ function frames(error: Error): readonly string[] {
     .map(placed);
 }
 
-/** `    at apply (file:///.../chunk-ABC.js:12:345)`, with or without a function. */
-const FRAME = /(\(?)(file:\/\/\S+\.js):(\d+):(\d+)(\)?)$/;
+/** `    at apply (bundle/program.js:12:345)`, with or without a function, or in a module of its own. */
+const FRAME = /(\(?)((?:file:\/\/|bundle\/)\S+\.js):(\d+):(\d+)(\)?)$/;
 
 /**
  * A line of a stack with its place in src instead of the bundle's, which is no place in any file that
@@ -158,7 +158,8 @@ const FRAME = /(\(?)(file:\/\/\S+\.js):(\d+):(\d+)(\)?)$/;
 export function placed(line: string): string {
   const match = FRAME.exec(line);
   if (match === null) return line;
-  const [, open, url = "", row, column, close] = match;
+  const [, open, name = "", row, column, close] = match;
+  const url = new URL(name, pathToFileURL(dirname(program()))).href;
   const found = mapOf(url)?.findEntry(Number(row) - 1, Number(column) - 1);
   if (found === undefined || !("originalSource" in found)) return line;
   const file = relative(packageRoot(), fileURLToPath(new URL(found.originalSource, url)));
@@ -166,7 +167,15 @@ export function placed(line: string): string {
   return `${line.slice(0, match.index)}${open}${at}${close}`;
 }
 
+/** Maps that were read: the frames of a stack are of a file or two. */
+const maps = new Map<string, SourceMap | undefined>();
+
 function mapOf(url: string): SourceMap | undefined {
+  if (!maps.has(url)) maps.set(url, readMap(url));
+  return maps.get(url);
+}
+
+function readMap(url: string): SourceMap | undefined {
   try {
     // Written beside it by the build.
     return new SourceMap(

@@ -113,9 +113,12 @@ function guarded(driver: object): object {
 
 /** knex's dialect of a server, with a limit on every statement, inside transactions and out. */
 export function limitedClient(address: DatabaseAddress, patience: Patience): typeof Knex.Client {
-  const dialect = address.engine === "mysql" ? "mysql2" : "postgres";
   // knex's types leave out what its dialects override.
-  const Base = require(`knex/lib/dialects/${dialect}/index.js`) as new () => Dialect;
+  const Base = (
+    address.engine === "mysql"
+      ? require("knex/lib/dialects/mysql2/index.js")
+      : require("knex/lib/dialects/postgres/index.js")
+  ) as new () => Dialect;
   const clear = address.engine === "mysql" || address.tls === null || address.socket !== null;
   class Limited extends Base {
     override _driver(): unknown {

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 import { placed } from "../../../src/cli/print/error.ts";
 import { packageRoot, program } from "../../../src/edge/disk/package-root.ts";
 
@@ -15,8 +14,7 @@ function frameIn(folder: string): string {
     const at = text.indexOf(WORDS);
     if (at < 0) continue;
     const before = text.slice(0, at).split("\n");
-    const url = pathToFileURL(join(folder, name)).href;
-    return `    at errorText (${url}:${before.length}:${(before.at(-1) ?? "").length + 1})`;
+    return `    at errorText (bundle/${name}:${before.length}:${(before.at(-1) ?? "").length + 1})`;
   }
   throw new Error(`no file of ${folder} has ${WORDS}`);
 }

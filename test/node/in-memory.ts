@@ -254,8 +254,9 @@ function absent(status: number, message: string): Says {
 
 const DIGITS = 12;
 
+/** It has a letter, so that one in upper case is another text. */
 export function uuidOf(kind: number, at: number): string {
-  return `${String(kind).repeat(8)}-0000-4000-8000-${String(at).padStart(DIGITS, "0")}`;
+  return `${String(kind).repeat(8)}-0000-4000-a000-${String(at).padStart(DIGITS, "0")}`;
 }
 
 export function macOf(at: number): string {

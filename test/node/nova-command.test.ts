@@ -5,6 +5,7 @@ import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import type { Json } from "../../src/model/json.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { uuidOf } from "./in-memory.ts";
 import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
 import { ID } from "./nova-ways.ts";
 
@@ -32,7 +33,9 @@ const NOVA = ["--nova", "--flavor", "gold", "--watch", "0"] as const;
 test("the command makes a server of Nova, tells its two events, compares it and takes it back", async (t) => {
   const { cloud, at, how } = await place(t);
   const before = cloud.dump();
-  const { out, err } = await runs(0, [...manage, ...NOVA, ...at, "--json", "-f", "json"], how);
+  const ports = [uuidOf(3, 1).toUpperCase(), uuidOf(3, 1)].flatMap((id) => ["--port", id]);
+  const words = [...manage, ...NOVA, ...ports, ...at];
+  const { out, err } = await runs(0, [...words, "--json", "-f", "json"], how);
   const [row] = JSON.parse(out) as readonly { readonly [column: string]: Json }[];
   assert.deepEqual([row?.UUID, row?.Result], [ID, "managed"]);
   assert.ok(cloud.servers.has(String(row?.Server)));

@@ -112,7 +112,8 @@ function novaOf({
     throw new MigrationError("N2I-E100", "--port is of one machine, and --from has many");
   if (watch !== undefined && !(watch >= 0))
     throw new MigrationError("N2I-E100", "--watch takes 0 or more");
-  return { flavor, image: image ?? null, ports: port ?? null, cut, watch: watch ?? WATCH };
+  const ports = port?.map((one) => one.toLowerCase()) ?? null;
+  return { flavor, image: image ?? null, ports, cut, watch: watch ?? WATCH };
 }
 
 /** Seconds: two looks of Ironic at the power of its machines, as it ships. */

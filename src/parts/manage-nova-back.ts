@@ -17,6 +17,7 @@ import {
   marked,
   type NovaHands,
   nobodys,
+  novaWould,
 } from "./manage-nova-steps.ts";
 
 /** Takes servers of Nova away again, on fake hardware: their machines run on, active as before. */
@@ -96,7 +97,7 @@ async function back(
   const released = await hardware.release(id, reason, (now) =>
     wasFaked ? notBack(before, now) : null,
   );
-  if (released !== null && wasFaked) return staysFake(hands, id, reason, { before, why: released });
+  if (released !== null && wasFaked) return staysFake(hands, change, { before, why: released });
   const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
   return why ?? (stays.length === 0 ? null : stays.join("; "));
 }
@@ -115,11 +116,10 @@ function nobodyOn({ provision_state: state, instance_uuid: instance = null }: Js
 
 async function staysFake(
   hands: NovaHands,
-  id: string,
-  reason: string,
-  left: Parameters<typeof fakeAgain>[3],
+  change: ManageChange,
+  left: Parameters<typeof fakeAgain>[2],
 ): Promise<string> {
-  return `${await fakeAgain(hands, id, reason, left)}, in maintenance`;
+  return `${await fakeAgain(hands, change, left)}, in maintenance`;
 }
 
 /** From wherever it is, without its server, on fake hardware, and from there as it was. */
@@ -155,7 +155,8 @@ async function faked(
     (isInUse ? await active(hardware, id, before) : null) ??
     (isInUse || isFake ? await powered(hardware, id, before) : null);
   if (why !== null) {
-    const left = (await hardware.read(id)).driver === FAKE ? LEAVE : KEPT;
+    const isLeft = (await hardware.read(id)).driver === FAKE;
+    const left = isLeft ? LEAVE : `${KEPT}${await novaWould(hands, change)}`;
     return isInUse || isFake ? `${why}; ${left}` : why;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
@@ -163,7 +164,7 @@ async function faked(
     return late === null ? nobodyOn(now) : `server ${late.id} is there still`;
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
-  return other === null ? null : staysFake(hands, id, reason, { before, why: other });
+  return other === null ? null : staysFake(hands, change, { before, why: other });
 }
 
 /** What Nova was told may be done days later, once a nova-compute runs again. */

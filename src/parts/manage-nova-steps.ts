@@ -253,7 +253,7 @@ async function swap(at: ServerMaking): Promise<string | null> {
   if (held !== null) return held;
   const may = (now: JsonObject) => notOurs(at, now);
   const why = await hardware.swap(id, before, { reason, exact: false, may });
-  return why === null ? null : fakeAgain(hands, id, reason, { before, why });
+  return why === null ? null : fakeAgain(hands, at, { before, why });
 }
 
 /** Why a node is not one whose server is ours and stands as its machine does; null: it is. */
@@ -273,13 +273,32 @@ async function notOurs({ hands, server, acts, before }: ServerMaking, now: JsonO
  * user turned it on or off.
  */
 export async function fakeAgain(
-  { hardware }: NovaHands,
-  id: string,
-  reason: string,
+  hands: NovaHands,
+  change: Pick<ManageChange, "id" | "server" | "acts">,
   { before, why }: { readonly before: JsonObject; readonly why: string },
 ): Promise<string> {
-  const still = await hardware.fake(id, reason, before);
-  return `${why}; ${still === null ? "it stays on fake hardware" : `${still}: it keeps its own hardware`}`;
+  const still = await hands.hardware.fake(change.id, heldFor(change.server), before);
+  if (still === null) return `${why}; it stays on fake hardware`;
+  return `${why}; ${still}: it keeps its own hardware${await novaWould(hands, change)}`;
+}
+
+/**
+ * Said of a machine that keeps its own hardware: whoever turned it on, Nova stops a server again that it knows as
+ * stopped, and maintenance does not keep it from that.
+ *
+ * @source nova 26: compute/manager.py, _sync_instance_power_state
+ */
+export async function novaWould(
+  { hardware, servers }: Pick<NovaHands, "hardware" | "servers">,
+  { id, server, acts }: Pick<ManageChange, "id" | "server" | "acts">,
+): Promise<string> {
+  const uuid = recordOf({ acts, server });
+  const { driver, power_state } = await hardware.read(id);
+  if (uuid === server || driver === FAKE || power_state !== "power on") return "";
+  const book = await servers.read(uuid);
+  return book?.status === "SHUTOFF" && book.task === null
+    ? `; start server ${uuid} through Nova now, or Nova's power sync switches the machine off`
+    : "";
 }
 
 /** Its mark goes last: until then it is gone on with, or taken back. */
@@ -296,10 +315,10 @@ async function release(at: ServerMaking): Promise<string | null> {
     return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
   };
   const why = await hands.hardware.release(id, reason, may);
-  if (why !== null) return fakeAgain(hands, id, reason, { before, why });
+  if (why !== null) return fakeAgain(hands, at, { before, why });
   for (const end = hands.clock.now() + hands.watch; hands.clock.now() < end; ) {
     const other = notAsBefore(before, await hands.hardware.read(id));
-    if (other.length > 0) return `it has changed: ${other.join(", ")}`;
+    if (other.length > 0) return `it has changed: ${other.join(", ")}${await novaWould(hands, at)}`;
     await hands.clock.sleep(LOOK_MS);
   }
   return hands.keeper.release(id, server, traitsIn(before));

@@ -83,6 +83,10 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
         node.power_state !== machine.power_state
       )
         heard.push(`power sync after ${call}`);
+      // A nova-compute that looks now: what it knows as stopped, and sees on, it stops, in maintenance too.
+      const own = held.servers.get(String(node.instance_uuid));
+      if (node.driver !== FAKE && own?.status === "SHUTOFF" && node.power_state === "power on")
+        heard.push(`stopped by Nova after ${call}`);
       return said;
     },
   });

@@ -87,6 +87,46 @@ for (const was of STATES)
       assert.deepEqual([[...servers.keys()], at.cloud.heard], [kept, []]);
     });
 
+/** Nova's power sync follows a machine that is off, and stops one that is on where it knows its server as stopped. */
+function novaLooks({ node, servers }: NovaInMemory): void {
+  const own = servers.get(String(node.instance_uuid));
+  if (node.power_state === "power off" && own?.status === "ACTIVE") own.status = "SHUTOFF";
+}
+
+for (const was of STATES)
+  for (const say of [forward, back])
+    test(`a machine that was ${was} and is turned by Ironic alone ${say === back ? "on its way back" : "once its hardware is back"} is held, and it is said what Nova does`, async (t) => {
+      const other = STATES.find((state) => state !== was) ?? was;
+      const at = await scene(t);
+      const { node, machine, servers } = at.cloud;
+      turn(at.cloud, was);
+      const run = await at.run();
+      if (say === back) await during(run, (session) => forward(at, session));
+      let open = true;
+      at.cloud.use((call) => {
+        const isBack = node.driver === "ipmi" && servers.size > 0;
+        if (open && isBack && (say === forward ? /^PUT .*ports/ : /maintenance$/).test(call)) {
+          open = false;
+          node.power_state = other;
+          machine.power_state = other;
+        }
+        novaLooks(at.cloud);
+        return null;
+      });
+      await during(run, async (session) => {
+        const why = (await say(at, session)).join();
+        assert.match(why, new RegExp(`power_state is ${other}, and was ${was}`));
+        const told = /start server 8\S+ through Nova now, or Nova's power sync switches/.test(why);
+        assert.equal(told, other === "power on", why);
+      });
+      const { driver, power_state, maintenance } = node;
+      assert.deepEqual([driver, power_state, maintenance], ["ipmi", other, true]);
+      assert.equal(servers.size, 1);
+      // Nobody but Nova itself would have switched it, and only where it is said.
+      const byNova = at.cloud.heard.every((one) => one.startsWith("stopped by Nova"));
+      assert.deepEqual([byNova, at.cloud.heard.length > 0], [true, other === "power on"]);
+    });
+
 /** What an operator does to a machine whose run died before it was exchanged, and why it is not gone on with. */
 const OTHERS: readonly (readonly [string, JsonObject, RegExp])[] = [
   ["another driver", { driver: "redfish" }, /driver is redfish/],

@@ -7,7 +7,7 @@ import { FAKE, notAsBefore, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
-import { type Act, bindsOf, holdOf, type ManageChange, recordOf, traitsIn } from "./manage-acts.ts";
+import { bindsOf, holdOf, type ManageChange, recordOf, traitsIn } from "./manage-acts.ts";
 import { leftAt, NONE, SIZE } from "./manage-nova.ts";
 import { portsBack, portsOpen } from "./manage-nova-ports.ts";
 import {
@@ -128,12 +128,12 @@ async function faked(
   change: ManageChange,
   before: JsonObject,
 ): Promise<string | null> {
-  const { id, server, acts } = change;
+  const { id, server } = change;
   const { hardware } = hands;
   const reason = heldFor(server);
   const now = await hardware.read(id);
   const isFake = now.driver === FAKE;
-  const found = await ownServer(hands, acts, server);
+  const found = await ownServer(hands, change);
   // A nova-compute goes on with what it builds, whoever deletes it meanwhile.
   const isBuilt = found?.status === "BUILD" && isFake;
   const own = isBuilt ? await hands.servers.still(found.id) : found;
@@ -160,7 +160,7 @@ async function faked(
     return isInUse || isFake ? `${why}; ${left}` : why;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
-    const late = await ownServer(hands, acts, server);
+    const late = await byWord(hands, change);
     return late === null ? nobodyOn(now) : `server ${late.id} is there still`;
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
@@ -175,19 +175,20 @@ const KEPT = "it keeps its own hardware and its server, in maintenance";
 
 /** Ends its server, and whatever a POST that came late made by the same word. */
 async function serversGone(
-  { hardware, servers }: NovaHands,
-  { id, server, acts }: ManageChange,
+  hands: NovaHands,
+  change: ManageChange,
   own: NovaServer | null,
 ): Promise<string | null> {
+  const { hardware, servers } = hands;
   const may = async (): Promise<string | null> => {
-    const real = unsafe(await hardware.read(id));
+    const real = unsafe(await hardware.read(change.id));
     return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
   };
-  let next = own;
+  let next = own ?? (await byWord(hands, change));
   for (let tries = 0; next !== null && tries < MOST_SERVERS; tries += 1) {
     const why = await servers.remove(next.id, may);
     if (why !== null) return why;
-    next = acts.some(({ step }) => step === "record") ? await servers.find(server) : null;
+    next = await byWord(hands, change);
   }
   return next === null ? null : `server ${next.id} is there still`;
 }
@@ -218,15 +219,17 @@ async function withheld(
 /** Tries of one POST, and one that came late. */
 const MOST_SERVERS = 20;
 
-async function ownServer(
+async function ownServer(hands: NovaHands, change: ManageChange): Promise<NovaServer | null> {
+  const uuid = recordOf(change);
+  return uuid === change.server ? byWord(hands, change) : hands.servers.read(uuid);
+}
+
+/** One that was made by its word, whether or not its uuid came to be known. */
+async function byWord(
   { servers }: NovaHands,
-  acts: readonly Act[],
-  server: string,
+  { server, acts }: ManageChange,
 ): Promise<NovaServer | null> {
-  const uuid = recordOf({ acts, server });
-  if (uuid !== server) return servers.read(uuid);
-  if (!acts.some(({ step }) => step === "record")) return null;
-  return servers.find(server);
+  return acts.some(({ step }) => step === "record") ? servers.find(server) : null;
 }
 
 /** Why a machine is not to be touched by its way back; null: nothing stands against it. */

@@ -158,6 +158,29 @@ test("a second server by the same word, of a call that came late, goes too", asy
   assert.equal(at.cloud.dump(), before);
 });
 
+test("a server by the same word that comes right before its driver is back keeps the driver away", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), MADE);
+  const { metadata = null } = server(at.cloud);
+  at.cloud.use((call) => {
+    if (/^PUT .*provision$/.test(call) && at.cloud.node.provision_state === "manageable")
+      at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
+    return null;
+  });
+  await during(run, async (session) => {
+    assert.match((await back(at, session)).join(), /server late is there still; it stays on fake/);
+  });
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  at.cloud.use(() => null);
+  await during(run, async (session) => {
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
 test("a server that cannot be deleted keeps its machine on fake hardware, and it is said what not to do", async (t) => {
   const at = await scene(t);
   const run = await at.run();

@@ -151,6 +151,48 @@ test("what somebody changed since is left and told, and nobody's port is taken f
   assert.equal(at.cloud.allocations.size, 0);
 });
 
+test("a mark that is somebody else's is taken off neither on the way there nor back", async (t) => {
+  // Right after a mark, and once ports are bound.
+  for (const [when, makes] of [
+    [/^PATCH/, null],
+    [/^PUT/, SERVER],
+  ] as const) {
+    const at = await scene(t);
+    const node = at.cloud.nodes.get(uuidOf(1, 1)) ?? assert.fail();
+    const his = { nova2ironic_manage: uuidOf(8, 9) };
+    let [heard, open] = [false, true];
+    at.cloud.use((call) => {
+      if (open && heard) {
+        open = false;
+        node.extra = his;
+      }
+      heard ||= when.test(call);
+      return null;
+    });
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    assert.deepEqual([node.extra, node.instance_uuid], [his, makes], String(when));
+    await during(run, (session) => back(at, session));
+    assert.deepEqual([node.extra, node.instance_uuid], [his, null], String(when));
+    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+  }
+});
+
+test("a machine that is somebody else's by then keeps what he wrote, and its port is given back", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  const node = at.cloud.nodes.get(uuidOf(1, 1)) ?? assert.fail();
+  at.cloud.allocations.clear();
+  // His record has emptied them.
+  const his = { instance_uuid: uuidOf(8, 9), instance_info: { image_source: "i", traits: [] } };
+  Object.assign(node, his);
+  await during(run, (session) => back(at, session));
+  const { instance_uuid, instance_info } = node;
+  assert.deepEqual({ instance_uuid, instance_info }, his);
+  assert.equal(at.cloud.network.get(uuidOf(3, 1))?.device_id, "");
+});
+
 for (const alone of [false, true])
   test(`two who manage one machine at once make one record${alone ? ", without a mark" : ""}`, async (t) => {
     const at = await scene(t, alone);

@@ -94,6 +94,18 @@ const MEANWHILE: readonly (readonly [string, Change, RegExp, never: RegExp])[] =
     FREED,
   ],
   [
+    "somebody ends its maintenance before its driver is exchanged",
+    after([HOLD, PORT], set({ maintenance: false, maintenance_reason: null })),
+    /not in the maintenance of this run; it is held/,
+    /reset_interfaces/,
+  ],
+  [
+    "it is being turned off before its driver is exchanged",
+    after([HOLD, PORT], set({ target_power_state: "power off" })),
+    /power_state is power off, and was power on; it is held/,
+    /reset_interfaces/,
+  ],
+  [
     "another has it once it is on fake hardware",
     after([/reset_interfaces/], set({ instance_uuid: RIVAL })),
     /it has instance .*which this run did not make/,
@@ -109,6 +121,18 @@ const MEANWHILE: readonly (readonly [string, Change, RegExp, never: RegExp])[] =
     "it is off right before its maintenance ends",
     after([TURNED, PORT], set({ power_state: "power off" })),
     /power_state is power off.*it keeps its own hardware; it is held/,
+    RELEASED,
+  ],
+  [
+    "its maintenance is ended right before its driver is back",
+    after([TURNED, TURNED, HOLD, NODE], set({ maintenance: false })),
+    /not in the maintenance of this run.*it is held/,
+    /^PATCH .*nodes\/[^?]*$/,
+  ],
+  [
+    "its boot interface is another right before its maintenance ends",
+    after([TURNED, PORT], set({ boot_interface: "pxe" })),
+    /it has changed: boot_interface is pxe.*it stays on fake hardware; it is held/,
     RELEASED,
   ],
   [

@@ -196,6 +196,29 @@ test("what cannot be managed is refused by its kind, and stays as it was", async
   await tried(LAST, 403, /in maintenance: the rack belongs to X/);
 });
 
+test("a port with the MAC of the machine that is not its own is 409, and one without a port is of the last text alone", async (t) => {
+  const { ask, cloud, events } = await servedScene(t);
+  const own = cloud.network.get(uuidOf(3, 1)) ?? assert.fail();
+  cloud.network.set(uuidOf(3, 9), { ...own, id: uuidOf(3, 9) });
+  Object.assign(cloud.ports.get(uuidOf(2, 2)) ?? {}, { internal_info: {} });
+  const before = dumped(cloud);
+  const networks = [{ port_id: uuidOf(3, 9) }];
+  const refused = await ask("POST /v1/servers/manage", { ...FIRST, networks });
+  assert.equal(refused.status, 409, said(refused));
+  assert.match(said(refused), /Port 3\S+9 is not attached to node 1/);
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ["manage.start", "manage.error"],
+  );
+  const listed = async (path: string, key: string) =>
+    ((await ask(`GET /v1/${path}`)).body[key] as readonly { uuid: string }[]).map(
+      ({ uuid }) => uuid,
+    );
+  assert.deepEqual(await listed("adoptable_nodes", "adoptable_nodes"), [NODE]);
+  assert.deepEqual(await listed("manageable_servers", "manageable_servers"), [NODE, uuidOf(1, 2)]);
+  assert.equal(dumped(cloud), before);
+});
+
 test("two at once make one server, and a fault after any call leaves nothing", async (t) => {
   const { ask, cloud, before, run, events, end } = await servedScene(t);
   const both = await Promise.all(

@@ -40,6 +40,8 @@ export type Act =
     } & PortDevice)
   /** Somebody else had the port first: nothing was written of it. */
   | { readonly step: "unbound"; readonly port: string }
+  /** The port was deleted for good, by the operator's word: nothing of it is to be given back. */
+  | { readonly step: "gone"; readonly port: string }
   /** Nova's server, by its own uuid. */
   | { readonly step: "made"; readonly uuid: string }
   | { readonly step: PlainStep };
@@ -79,6 +81,7 @@ export function actsOf(
           ...(one.bound === true && { bound: true }),
         };
       case "unbound":
+      case "gone":
         return { step, port: text("port") };
       case "made":
         return { step, uuid: text("uuid") };
@@ -101,13 +104,13 @@ export function recordOf({ server, acts }: Pick<ManageChange, "server" | "acts">
   return acts.findLast((act) => act.step === "made")?.uuid ?? server;
 }
 
-/** What each port was before it was first touched. */
+/** What each port was before it was first touched; of those that are to be given back. */
 export function bindsOf({
   acts,
 }: Pick<ManageChange, "acts">): readonly Extract<Act, { readonly step: "bind" }>[] {
   const first = new Map<string, Extract<Act, { readonly step: "bind" }>>();
   for (const act of acts)
-    if (act.step === "unbound") first.delete(act.port);
+    if (act.step === "unbound" || act.step === "gone") first.delete(act.port);
     else if (act.step === "bind" && !first.has(act.port)) first.set(act.port, act);
   return [...first.values()];
 }
@@ -118,7 +121,7 @@ export function holdOf({ acts }: Pick<ManageChange, "acts">) {
 
 /** Said of a port of the journal that Neutron does not show. */
 export function unseen(port: string): string {
-  return `port ${port} is not in Neutron, or this login does not see it: it was not given back`;
+  return `port ${port} is not in Neutron, or this login does not see it: it was not given back; where it was deleted for good, say so by --port-deleted`;
 }
 
 /** `instance_info.traits` of what is kept of a node. */

@@ -83,7 +83,7 @@ async function heldAfter({ hands, id, server, acts }: ServerMaking): Promise<str
 
 /** The step to go on with: the last that was begun. */
 function firstOf(acts: readonly Act[]): number {
-  const last = acts.findLast(({ step }) => step !== "made")?.step;
+  const last = acts.findLast(({ step }) => step !== "made" && step !== "gone")?.step;
   return Math.max(
     0,
     THERE.findIndex(({ step }) => step === last),

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { openRun } from "../../src/edge/disk/run-folder.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
-import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
-import { BROKEN, DENIED, REFUSED, scene, serverOf } from "./scene.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { dumped, type InMemory, macOf, uuidOf } from "./in-memory.ts";
+import { BROKEN, DENIED, REFUSED, scene, serverOf, writes } from "./scene.ts";
 
 test("a machine to be taken back is named by its node, else by its record, never by what means two", async (t) => {
   const { cloud, at } = await scene(t, 3);
@@ -54,6 +57,107 @@ test("a way back that does not see a port of its journal says so, and stays open
   const { out, err } = await runs(2, back, cloud.how);
   assert.match(out + err, /port 3\S+ is not in Neutron, or this login does not see it/);
   cloud.network.set(uuidOf(3, 1), hidden);
+  await runs(0, back, cloud.how);
+  assert.equal(dumped(cloud), before);
+});
+
+test("a port that was deleted for good ends a way back by the operator's word, never by its own", async (t) => {
+  const { cloud, at, before } = await scene(t, 2);
+  const words = [...at, ...cloud.words];
+  const [port, other] = [uuidOf(3, 1), uuidOf(3, 2)];
+  for (const one of [1, 2])
+    await runs(0, ["node", "manage", `n-${one}`, `web-${one}`, ...words], cloud.how);
+  const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", port];
+  assertRefusal(await run(back, cloud.how), 64, "N2I-E100", /Neutron has port 3/);
+  const foreign = ["node", "unmanage", "n-2", ...words, "--yes", "--port-deleted", port];
+  assertRefusal(await run(foreign, cloud.how), 64, "N2I-E100", /port 3\S+ is of none of these/);
+  assert.equal(cloud.allocations.size, 2);
+  cloud.network.delete(port);
+  const { out, err } = await runs(2, ["rollback", ...words, "--all", "--yes"], cloud.how);
+  assert.match(out + err, /where it was deleted for good, say so by --port-deleted/);
+  assert.match((await runs(0, ["status", ...at])).out, /1 begun and not at their end/);
+  cloud.calls.length = 0;
+  const plan = await runs(0, [...back.slice(0, -1), port.toUpperCase(), "--plan"], cloud.how);
+  assert.doesNotMatch(plan.out, /leave/);
+  const ended = await runs(0, [...back.slice(0, -1), port.toUpperCase()], cloud.how);
+  assert.match(ended.err, new RegExp(`${uuidOf(1, 1)}: nothing of port ${port} is given back`));
+  assert.deepEqual(writes(cloud), []);
+  assert.match((await runs(0, ["status", ...at])).out, /2 taken back/);
+  assert.match(readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8"), /"step":"gone"/);
+  // At once too, where it is known before; and once it is somebody's anew, that is his.
+  await runs(0, ["node", "manage", "n-2", "web-2", ...words], cloud.how);
+  const kept = cloud.network.get(other) ?? assert.fail();
+  cloud.network.delete(other);
+  const both = ["node", "unmanage", "n-2", ...words, "--yes", "--port-deleted", other];
+  await runs(0, both, cloud.how);
+  Object.assign(kept, { device_id: "", device_owner: "" });
+  cloud.network.set(port, { ...kept, id: port, mac_address: macOf(1) }).set(other, kept);
+  const whole = (text: string) => (JSON.parse(text) as readonly (readonly object[])[]).slice(0, 4);
+  assert.deepEqual(whole(dumped(cloud)), whole(before));
+});
+
+test("a run that began with a port goes on once the port was given up", async (t) => {
+  const { cloud, at } = await scene(t);
+  const words = [...at, ...cloud.words];
+  const manage = ["node", "manage", "n-1", "web-1", ...words];
+  await runs(0, manage, cloud.how);
+  cloud.network.clear();
+  // The word is written down, and then nobody answers.
+  cloud.use((call) => (call.startsWith("GET") ? null : BROKEN));
+  const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", uuidOf(3, 1)];
+  assert.notEqual((await run(back, cloud.how)).status, 0);
+  cloud.use(() => null);
+  await runs(0, manage, cloud.how);
+  await runs(0, ["verify", ...words], cloud.how);
+  await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
+  assert.deepEqual([cloud.allocations.size, serverOf(cloud)], [0, "null"]);
+});
+
+test("a run that managed no machine knows no port that was deleted", async (t) => {
+  const path = join(privateFolder(t), "run");
+  await openRun(path, { create: true });
+  const back = ["rollback", "--run", path, "--all", "--yes", "--port-deleted", uuidOf(3, 1)];
+  assertRefusal(await run(back), 64, "N2I-E100", /has no option --port-deleted/);
+});
+
+test("an operator's maintenance stays his on the way back, whenever it began", async (t) => {
+  const theirs = { maintenance: true, maintenance_reason: "a disk is changed" };
+  for (const when of [/^GET/, /^DELETE .*allocations/]) {
+    const { cloud, at } = await scene(t);
+    const words = [...at, ...cloud.words];
+    const node = cloud.nodes.get(uuidOf(1, 1)) ?? assert.fail();
+    await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
+    let open = true;
+    cloud.use((call) => {
+      if (open && when.test(call)) Object.assign(node, theirs);
+      open &&= !when.test(call);
+      return null;
+    });
+    await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
+    assert.equal(open, false);
+    const { maintenance, maintenance_reason, instance_uuid } = node;
+    assert.deepEqual({ maintenance, maintenance_reason }, theirs, String(when));
+    assert.equal(instance_uuid, null);
+  }
+});
+
+test("a machine whose record is not deleted is in service again, with its port", async (t) => {
+  const { cloud, at, before } = await scene(t);
+  const words = [...at, ...cloud.words];
+  await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
+  const back = ["rollback", ...words, "--all", "--yes"];
+  for (const [fault, why] of [
+    [BROKEN, /N2I-E210/],
+    [REFUSED, /not today/],
+  ] as const) {
+    cloud.use((call) => (/^DELETE .*allocations/.test(call) ? fault : null));
+    const { out, err } = await run(back, cloud.how);
+    assert.match(out + err, why);
+    const { maintenance } = cloud.nodes.get(uuidOf(1, 1)) ?? {};
+    assert.deepEqual([maintenance, cloud.allocations.size], [false, 1]);
+    assert.equal(cloud.network.get(uuidOf(3, 1))?.device_id, serverOf(cloud));
+  }
+  cloud.use(() => null);
   await runs(0, back, cloud.how);
   assert.equal(dumped(cloud), before);
 });

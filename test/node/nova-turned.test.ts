@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
+import type { WindowSession } from "../../src/engine/window.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, forward, scene } from "./nova-ways.ts";
+import { back, forward, ID, scene } from "./nova-ways.ts";
 
 const STATES = ["power on", "power off"] as const;
 type State = (typeof STATES)[number];
 /** Lines of a way there. */
 const THERE = 11;
 const RIVAL = uuidOf(9, 9);
+const NO_PORT = { status: 404, text: '{"NeutronError": {"message": "gone"}}' };
 
 /** Its user turns it on or off, by Nova where it has a server. */
 function turn({ node, machine, servers }: NovaInMemory, to: State): void {
@@ -214,13 +216,13 @@ test("a way back that does not see a port of its journal says so, and is not at 
   const run = await at.run();
   await during(run, (session) => forward(at, session));
   at.cloud.use((call) =>
-    /^GET \/v2.0\/ports\/3/.test(call)
-      ? { done: false, says: { status: 404, text: '{"NeutronError": {"message": "gone"}}' } }
-      : null,
+    /^GET \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
   );
-  await during(run, async (session) => {
-    assert.match((await back(at, session)).join(), /port 3.* is not in Neutron, or this login/);
-  });
+  // The second time nothing else of it is left.
+  for (let times = 1; times <= 2; times += 1)
+    await during(run, async (session) => {
+      assert.match((await back(at, session)).join(), /port 3.* is not in Neutron, or this login/);
+    });
   at.cloud.use(() => null);
   // It is somebody else's by then: its port alone is given back.
   const theirs = { image_source: "theirs" };
@@ -235,6 +237,53 @@ test("a way back that does not see a port of its journal says so, and is not at 
   assert.ok(said.length > 0 && said.every((call) => /^PUT .*ports/.test(call)), said.join());
   at.cloud.node.instance_info = ours ?? null;
   assert.equal(at.cloud.dump(), before);
+});
+
+/** The operator's word that its port is gone. */
+function gone({ journal, now, by }: WindowSession, { port }: NovaInMemory): Promise<void> {
+  const observed = { step: "gone", port: String(port.id) };
+  return journal.append({ do: "start", part: "manage", id: ID, at: now(), by, observed });
+}
+
+test("a run that is told amid its steps that a port is gone goes on where it was", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), 5);
+  assert.equal(at.cloud.node.driver, "fake-hardware");
+  await during(run, async (session) => {
+    await gone(session, at.cloud);
+    assert.deepEqual(await forward(at, session), []);
+  });
+  assert.deepEqual([at.cloud.node.driver, at.cloud.servers.size], ["ipmi", 1]);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a port that was deleted for good, by the operator's word, keeps no run open", async (t) => {
+  for (const lines of [undefined, 4]) {
+    const at = await scene(t);
+    const { node, calls } = at.cloud;
+    const image = JSON.stringify(node);
+    const run = await at.run();
+    await during(run, (session) => forward(at, session), lines);
+    at.cloud.use((call) =>
+      /^(GET|PUT) \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
+    );
+    await during(run, async (session) => {
+      assert.match((await back(at, session)).join(), /say so by --port-deleted/);
+    });
+    const from = calls.length;
+    await during(run, async (session) => {
+      await gone(session, at.cloud);
+      assert.deepEqual(await back(at, session), []);
+    });
+    assert.equal(JSON.stringify(node), image, `after ${lines} lines`);
+    assert.deepEqual(
+      calls.slice(from).filter((call) => call.startsWith("PUT /v2.0")),
+      [],
+    );
+    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+    assert.deepEqual(at.cloud.heard, []);
+  }
 });
 
 for (const state of ["active", "available"])
@@ -276,12 +325,14 @@ test("an operator's maintenance is neither taken over nor ended", async (t) => {
   // Before it is held, and once its driver is back.
   for (const when of [/^PATCH .*nodes\/[^?]*$/, /^PUT .*ports/]) {
     const at = await scene(t);
-    let turns = 0;
+    let [turns, open] = [0, true];
     at.cloud.use((call) => {
       const isIpmi = at.cloud.node.driver === "ipmi";
       if (/action$/.test(call)) turns += 1;
-      if (when.test(call) && isIpmi && (turns === 2 || !/ports/.test(call)))
+      if (open && when.test(call) && isIpmi && (turns === 2 || !/ports/.test(call))) {
+        open = false;
         Object.assign(at.cloud.node, theirs);
+      }
       return null;
     });
     const run = await at.run();

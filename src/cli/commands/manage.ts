@@ -71,7 +71,9 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   if (left.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);
 }
 
-export async function unmanageCommand(args: ManageArgs & { readonly yes: boolean }): Promise<void> {
+export async function unmanageCommand(
+  args: ManageArgs & { readonly yes: boolean; readonly portDeleted?: readonly string[] },
+): Promise<void> {
   const left = gatherLeft(args);
   const { machine = "" } = args;
   await rollbackManaged({ ...args, all: false, node: [machine] }, sinkOf(args), left.add);

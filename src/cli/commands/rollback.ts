@@ -29,8 +29,9 @@ async function otherKind(run: RunFolder) {
     return { preview: previewHostsBack, back: rollbackHosts };
   }
   notOption("rollback of this run", "nova-bm-db");
-  if (await switchesOver(run)) return { preview: previewSwitchBack, back: rollbackSwitchover };
   if (await managesNodes(run)) return { preview: previewUnmanage, back: rollbackManaged };
+  notOption("rollback of this run", "port-deleted");
+  if (await switchesOver(run)) return { preview: previewSwitchBack, back: rollbackSwitchover };
   return null;
 }
 

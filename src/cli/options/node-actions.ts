@@ -35,6 +35,13 @@ const PORTS = {
   "no-preserve-ports": flag("Not in this release: ports of Neutron are never deleted"),
 };
 
+/** What a way back asks nothing of any more. */
+export const PORT_DELETED = {
+  "port-deleted": words(
+    "Of node manage: a port of Neutron that was deleted for good; it is not given back. Repeatable",
+  ),
+};
+
 /** What a list of machines that run already takes. */
 export const ADOPTABLE = {
   adoptable: flag("Machines that are active, free, of a resource class, and in service"),
@@ -92,7 +99,10 @@ export const NODE_ACTIONS = {
   unmanage: {
     describe: "take the record that this run made away; the machine stays active, and on",
     needs: ["run", "machine"],
-    options: { ...RUN, ...PACE, ...IRONIC, ...common("yes"), ...listOptionsWithoutAll },
+    options: {
+      ...{ ...RUN, ...PACE, ...PORT_DELETED, ...IRONIC },
+      ...{ ...common("yes"), ...listOptionsWithoutAll },
+    },
   },
   switchover: {
     describe:

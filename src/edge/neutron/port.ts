@@ -1,10 +1,14 @@
+import { MigrationError } from "../../model/error.ts";
 import { isObject, type JsonObject, objectOf } from "../../model/json.ts";
 import { type Answer, ask, type ServiceSession } from "../openstack/session.ts";
 
-/** A port as Neutron tells it whole; null: there is none. */
+/** A port as Neutron tells it whole; null: there is none. @throws MigrationError N2I-E210 to N2I-E212 */
 export async function whole(session: ServiceSession, id: string): Promise<JsonObject | null> {
-  const { port } = objectOf(await ask(session, `/v2.0/ports/${encodeURIComponent(id)}`));
-  return isObject(port) ? port : null;
+  const body = await ask(session, `/v2.0/ports/${encodeURIComponent(id)}`);
+  if (body === null) return null;
+  const { port } = objectOf(body);
+  if (isObject(port)) return port;
+  throw new MigrationError("N2I-E212", `${session.url} does not tell port ${id}`);
 }
 
 /** One PUT, which Neutron itself refuses where somebody else wrote since the look. */

@@ -132,9 +132,12 @@ type Turned = "ACTIVE" | "SHUTOFF";
 type May = () => Promise<string | null>;
 
 async function read(session: ServiceSession, id: string): Promise<NovaServer | null> {
-  const { server = null } = objectOf(await ask(session, `/servers/${id}`));
-  const found = serverOf(server);
-  return found === null || found.status === "DELETED" ? null : found;
+  const body = await ask(session, `/servers/${id}`);
+  if (body === null) return null;
+  const found = serverOf(objectOf(body).server ?? null);
+  if (found === null)
+    throw new MigrationError("N2I-E212", `${session.url} does not tell server ${id}`);
+  return found.status === "DELETED" ? null : found;
 }
 
 /** The server that was made by each word, in one walk through all of them: Nova finds none by its metadata. */
@@ -187,11 +190,13 @@ async function* listed(
   for (let marker = {}; ; ) {
     const query = new URLSearchParams({ ...filters, ...marker }).toString();
     const path = `${collection}${query === "" ? "" : `?${query}`}`;
-    const body = objectOf(await ask(session, path));
-    const page = Array.isArray(body.servers) ? (body.servers as readonly JsonObject[]) : [];
+    const { servers: page, servers_links: more } = objectOf(await ask(session, path));
+    // What says nothing of servers is not to be taken for there being none.
+    if (!Array.isArray(page) || !page.every(isObject))
+      throw new MigrationError("N2I-E212", `${session.url} lists something that is no server`);
     yield page;
     const last = page.at(-1)?.id;
-    if (last === undefined || body.servers_links === undefined) return;
+    if (last === undefined || more === undefined) return;
     marker = { marker: String(last) };
   }
 }

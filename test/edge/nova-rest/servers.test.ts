@@ -191,6 +191,17 @@ test("a server is stopped without a look before, and what Nova refuses is looked
   assert.equal(await nova.turn("s-1", "ACTIVE", () => Promise.resolve(why)), why);
 });
 
+test("an answer that says nothing of servers is not taken for there being none", async (t) => {
+  const { nova, use } = await novaOf(t, []);
+  for (const text of ["{}", '{"servers":[null]}', '{"servers":{}}', '{"server":7}', "[]"]) {
+    use(() => ({ done: false, says: { status: 200, text } }));
+    await assert.rejects(nova.find("mark"), { code: "N2I-E212" }, text);
+    await assert.rejects(nova.read("s-1"), { code: "N2I-E212" }, text);
+    // Whether it is gone is not known either.
+    await assert.rejects(nova.built({ id: "s-1", since: null }), { code: "N2I-E212" }, text);
+  }
+});
+
 test("the servers of several words are found in one walk", async (t) => {
   const { nova, calls } = await novaOf(t, [building("s-1"), building("s-2")]);
   const found = await Promise.all(

@@ -39,10 +39,11 @@ async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePos
   const { server } = change;
   const seen = await hands.look(change);
   const { node, record } = seen;
-  if (node === null)
-    return record === null
-      ? { is: "after", seen, ...NONE }
-      : leftAt(seen, "Ironic has no such node", "gone");
+  if (node === null && record !== null) return leftAt(seen, "Ironic has no such node", "gone");
+  if (node === null) {
+    const open = change.open === true && (await portsOpen(hands, change));
+    return { is: open ? "before" : "after", seen, ...NONE };
+  }
   const open =
     record !== null ||
     marked(change, seen) ||
@@ -65,7 +66,8 @@ async function isPortsAlone(
   change: ManageChange,
   seen: SeenServer,
 ): Promise<boolean> {
-  if (seen.record !== null || seen.node === null || marked(change, seen)) return false;
+  if (seen.record !== null || marked(change, seen)) return false;
+  if (seen.node === null) return true;
   const now = await hardware.read(change.id);
   return (
     now.driver !== FAKE &&

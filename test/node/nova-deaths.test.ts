@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
+import { MigrationError } from "../../src/model/error.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
@@ -83,6 +84,76 @@ test("a way back that dies at its only line is ended by the next", async (t) => 
   await during(run, (session) => back(at, session));
   assert.equal(at.cloud.dump(), before);
   assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a journal that cannot be written at any line leaves its machine as it is, or held", async (t) => {
+  for (let lines = 0; lines < THERE; lines += 1) {
+    const at = await scene(t);
+    const { node } = at.cloud;
+    const before = at.cloud.dump();
+    const run = await at.run();
+    await during(run, async (session) => {
+      const { journal } = session;
+      let left = lines;
+      const append: typeof journal.append = async (entry) => {
+        left -= 1;
+        if (left < 0) throw new MigrationError("N2I-E120", "no space left on device");
+        await journal.append(entry);
+      };
+      const full = { ...session, journal: { ...journal, append } };
+      await assert.rejects(forward(at, full), /no space left/);
+    });
+    assert.ok(node.driver === "ipmi" || node.maintenance === true, `after ${lines} lines`);
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.equal(at.cloud.dump(), before, `after ${lines} lines`);
+    assert.deepEqual(at.cloud.heard, []);
+  }
+});
+
+test("of two who give a machine a server at once one does at most, and nothing of the other stays", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const runs = [await at.run(), await at.run()];
+  const became = await Promise.all(
+    runs.map(async (run, index) => {
+      let why: readonly string[] = [];
+      await during(run, async (session) => {
+        why = await forward(at, session, uuidOf(7, 1 + index));
+        if (why.length > 0) assert.deepEqual(await back(at, session), []);
+      });
+      return why.length === 0;
+    }),
+  );
+  const made = became.filter((one) => one).length;
+  assert.ok(made <= 1);
+  assert.deepEqual([at.cloud.servers.size, at.cloud.node.maintenance], [made, false]);
+  for (const run of runs)
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a node that is deleted between a death and a rollback leaves its port as it was", async (t) => {
+  for (let lines = 0; lines <= 5; lines += 1) {
+    const at = await scene(t);
+    const before = JSON.stringify(at.cloud.port);
+    const run = await at.run();
+    await during(run, (session) => forward(at, session), lines);
+    const from = at.cloud.calls.length;
+    at.cloud.use((call) =>
+      / .v1.nodes.1/.test(call) ? { done: false, says: { status: 404, text: "{}" } } : null,
+    );
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    const { revision_number: _, ...port } = at.cloud.port;
+    const { revision_number: __, ...was } = JSON.parse(before) as typeof port;
+    assert.deepEqual(port, was, `after ${lines} lines`);
+    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+    const said = at.cloud.calls.slice(from).filter((call) => !call.startsWith("GET"));
+    assert.ok(
+      said.every((call) => call.startsWith("PUT /v2.0/ports")),
+      said.join(),
+    );
+  }
 });
 
 test("an interface that stays real ends it before a word to a conductor, and nothing of it stays", async (t) => {

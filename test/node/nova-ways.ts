@@ -6,6 +6,7 @@ import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { cloudOf } from "../../src/edge/openstack/settings.ts";
 import { type WindowSession, windowBack, windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
+import { MigrationError } from "../../src/model/error.ts";
 import { once } from "../../src/model/streams.ts";
 import type { ManageChange } from "../../src/parts/manage-acts.ts";
 import { novaPart } from "../../src/parts/manage-nova.ts";
@@ -63,11 +64,17 @@ function closedAfter(t: TestContext): Keep {
   };
 }
 
-/** As the command does: with what the journal says of it, or anew. Who died holds nothing any more. */
+/**
+ * As the command does: with what the journal says of it, or anew. Who died holds nothing any more.
+ *
+ * @param own the word by which it gets its server
+ */
 export async function forward(
   { hands: living }: Scene,
   alive: WindowSession,
+  own = OWN,
 ): Promise<readonly string[]> {
+  // Whoever meets a full disk is alive.
   let dead = false;
   const { entries, append } = alive.journal;
   const session: WindowSession = {
@@ -76,7 +83,7 @@ export async function forward(
       entries,
       append: (entry) =>
         append(entry).catch((cause: unknown) => {
-          dead = true;
+          dead = !(cause instanceof MigrationError);
           throw cause;
         }),
     },
@@ -89,7 +96,7 @@ export async function forward(
   };
   const known = managedIn(session.journal.entries()).get(ID)?.change;
   const change: ManageChange =
-    known === undefined ? { id: ID, server: OWN, acts: [], asked } : { ...known, asked };
+    known === undefined ? { id: ID, server: own, acts: [], asked } : { ...known, asked };
   const leg = { part: novaPart(hands, 1), command: "manage", pace: ONE_BY_ONE };
   const why: string[] = [];
   const { broke } = await windowForward(

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { MigrationError, systemWords } from "../model/error.ts";
@@ -33,7 +34,9 @@ export function readDocument(file: string, { trusted = false } = {}): string {
         throw refuse(
           `${(found.mode & 0o002) === 0 ? "its group" : "every user"} may write to it (chmod go-w)`,
         );
-      return readFileSync(handle, "utf8");
+      const bytes = readFileSync(handle);
+      if (!isUtf8(bytes)) throw refuse("it is not UTF-8 throughout");
+      return bytes.toString("utf8");
     } finally {
       closeSync(handle);
     }

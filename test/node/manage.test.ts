@@ -222,7 +222,13 @@ test("machines of a file are managed several at a time, those that cannot be are
 
 test("a file is read whole before the first call, and every fault in it is told", async (t) => {
   const { cloud, folder, at } = await scene(t, 2);
-  const tried = async (name: string, text: string, status: number, code: string, why: RegExp) => {
+  const tried = async (
+    name: string,
+    text: string | Buffer,
+    status: number,
+    code: string,
+    why: RegExp,
+  ) => {
     const file = join(folder, name);
     writeFileSync(file, text);
     assertRefusal(
@@ -259,6 +265,8 @@ test("a file is read whole before the first call, and every fault in it is told"
   const semicolons = /its cells are parted by semicolons, not by commas/;
   await tried("i.csv", "node;name\nn-1;a\n", 64, "N2I-E103", semicolons);
   await tried("j.csv", "", 64, "N2I-E103", /j.csv: it is empty/);
+  const latin1 = Buffer.from("node,name,description\nn-1,a,B\u00fcro\n", "latin1");
+  await tried("k.csv", latin1, 64, "N2I-E103", /it is not UTF-8 throughout/);
   const upper = uuidOf(1, 1).toUpperCase();
   await tried(
     "g.csv",

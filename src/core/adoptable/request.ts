@@ -9,8 +9,8 @@ const LOGICAL = /^[A-Za-z0-9._~-]+$/;
 
 const KEY = /^[a-zA-Z0-9\-_:. ]{1,255}$/;
 
-/** Not even a server of Nova is called so. */
-const CONTROL = /\p{Cc}/u;
+/** What not even Nova prints. @source nova 26: api/validation/parameter_types.py */
+const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 /**
  * What is wrong with what is asked for one machine, each by the path of its member.
@@ -26,6 +26,9 @@ export function requestFaults(
     ...(node === "" || node.length > MOST ? [`node: 1 to ${MOST} characters`] : []),
     ...nameFaults(name, keeper),
     ...((description ?? "").length > MOST ? [`description: at most ${MOST} characters`] : []),
+    ...(keeper === "nova" && CONTROL.test(description ?? "")
+      ? ["description: no control characters, as Nova takes it"]
+      : []),
     ...((availability_zone ?? "").length > MOST
       ? [`availability_zone: at most ${MOST} characters`]
       : []),
@@ -43,7 +46,8 @@ export function requestFaults(
 function nameFaults(name: string, keeper: "allocation" | "nova"): readonly string[] {
   if (name.trim() === "" || name.length > MOST) return [`name: 1 to ${MOST} characters`];
   if (CONTROL.test(name)) return ["name: no control characters"];
-  if (keeper === "nova") return [];
+  if (keeper === "nova")
+    return name.trim() === name ? [] : ["name: no blanks at its ends, as Nova takes it"];
   if (isUuid(name)) return ["name: must not be a UUID"];
   return LOGICAL.test(name) ? [] : ["name: letters, digits and -._~ alone, as Ironic takes it"];
 }

@@ -66,6 +66,15 @@ test("Nova takes a name that Ironic does not, and neither a control character", 
   const called = (name: string) => ({ ...asked, name });
   assert.deepEqual(requestFaults(called("Web server \u00e9"), "nova"), []);
   assert.equal(requestFaults(called("Web server"), "allocation").length, 1);
-  for (const name of ["a\nb", "a\u001b[2Jb", " ", "", "x".repeat(256)])
+  for (const name of [
+    ...["a\nb", "a\u001b[2Jb", "a\u200bb", "a\u2028b", " web", "web\u00a0"],
+    ...[" ", "", "x".repeat(256)],
+  ])
     assert.equal(requestFaults(called(name), "nova").length, 1, JSON.stringify(name));
+  // What Nova would refuse once the machine stands on fake hardware.
+  const told = { ...called("web"), description: "two\nlines" };
+  assert.deepEqual(
+    (["nova", "allocation"] as const).map((keeper) => requestFaults(told, keeper).length),
+    [1, 0],
+  );
 });

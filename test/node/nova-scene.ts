@@ -41,6 +41,8 @@ const AT_ONCE = 4;
 
 interface SceneOptions {
   readonly machines: number;
+  /** How many of them, the last ones, are off. */
+  readonly off?: number;
   /** Seconds between two looks of Nova's resource tracker. */
   readonly tracked?: number;
   /** Seconds between two looks of Nova, and of Ironic, at power. */
@@ -54,7 +56,7 @@ export async function novaScene(t: TestContext, options: SceneOptions): Promise<
 
 export async function startNovaScene(
   t: Pick<TestContext, "after" | "diagnostic">,
-  { machines: count, tracked, power = OFTEN }: SceneOptions,
+  { machines: count, off = 0, tracked, power = OFTEN }: SceneOptions,
 ): Promise<NovaScene> {
   const ends: (() => Promise<void> | void)[] = [];
   t.after(async () => {
@@ -72,15 +74,17 @@ export async function startNovaScene(
   const own = { ironic, sim, secrets, resource_class: "bm", images: images.new };
   const order = await enroll(stack, own);
   const machines = await inFlight([...order.entries()], AT_ONCE, async ([at, uuid]) => {
-    const port = await adopted(stack, { at, uuid, image: images.disk, network });
+    const isOn = at < count - off;
+    const port = await adopted(stack, { at, uuid, isOn, image: images.disk, network });
     return { uuid, port, on: () => sim.power(at) };
   });
-  await until("Ironic sees that all machines are on", 60, async () => {
+  await until("Ironic sees which machines are on", 60, async () => {
     const { nodes } = (await stack.asks<{ nodes: readonly Body[] }>(
       ...(["ironic", "GET", "/nodes?fields=uuid,power_state,provision_state,last_error"] as const),
     )) ?? { nodes: [] };
-    const runs = ({ power_state, provision_state }: Body): boolean =>
-      power_state === "power on" && provision_state === "active";
+    const runs = ({ uuid, power_state, provision_state }: Body): boolean =>
+      power_state === (order.indexOf(String(uuid)) < count - off ? "power on" : "power off") &&
+      provision_state === "active";
     return nodes.length === count && nodes.every(runs) ? null : JSON.stringify(nodes);
   });
   const DEFAULT = tracked === undefined ? {} : { update_resources_interval: String(tracked) };
@@ -113,11 +117,13 @@ async function adopted(
   {
     at,
     uuid,
+    isOn,
     image,
     network,
   }: {
     readonly at: number;
     readonly uuid: string;
+    readonly isOn: boolean;
     readonly image: string;
     readonly network: string;
   },
@@ -158,7 +164,8 @@ async function adopted(
     });
   }
   // Ironic switches off what somebody else switched on.
-  await told({ asks }, "PUT", `/nodes/${uuid}/states/power`, { target: "power on" });
+  const target = isOn ? "power on" : "power off";
+  await told({ asks }, "PUT", `/nodes/${uuid}/states/power`, { target });
   return vif;
 }
 

@@ -18,20 +18,34 @@ import {
 import { stopAndStart } from "./nova-switches.ts";
 
 test("a machine that runs gets a server of a real Nova, and no BMC hears of it", async (t) => {
-  const at = await novaScene(t, { machines: 1 + ACTS.length });
+  const at = await novaScene(t, { machines: 1 + ACTS.length, off: 1 });
   if (at === null) return;
   const before = await dumps(at);
   const [machine, ...others] = at.machines as [Running, ...Running[]];
   const step = async (name: string, does: () => Promise<void>): Promise<void> => {
     await t.test(name, does);
   };
+  const off = others.at(-1) ?? assert.fail();
+  // Both wait for Nova's resource tracker at once.
+  const second = runs(0, asked(at, "off", `n-${others.length}`), { env: at.env });
+  second.catch(() => undefined);
   await step("it is ACTIVE in Nova, and as before in Ironic", () => managed(at, machine));
-  await step("no power sync switches it off", () => keepsRunning(at, machine));
+  await step("one that is off is SHUTOFF in Nova, and off", async () => {
+    await second;
+    await isOff(at, off);
+  });
+  await step("no power sync switches it off, or the other on", async () => {
+    await keepsRunning(at, machine);
+    await isOff(at, off);
+  });
   await step("Nova's stop and start reach the BMC", () => switched(at, machine));
   const told = at.told();
   await step("taken away again, everything is as it was, and no BMC hears of it", async () => {
-    await runs(0, ["rollback", ...place(at, "one"), "--all", "--yes"], { env: at.env });
+    await inFlight(["one", "off"], AT_ONCE, (run) =>
+      runs(0, ["rollback", ...place(at, run), "--all", "--yes"], { env: at.env }),
+    );
     await same(at, before);
+    assert.ok(!off.on());
     assert.deepEqual(at.told(), told);
   });
   await step("killed behind any line of the journal, it is taken back", async () => {
@@ -92,6 +106,19 @@ async function managed(at: NovaScene, machine: Running): Promise<void> {
   assert.ok(machine.on());
   assert.deepEqual(at.told(), []);
   await runs(0, ["verify", ...place(at, "one")], { env: at.env });
+}
+
+async function isOff(at: NovaScene, machine: Running): Promise<void> {
+  const { instance_uuid, power_state, driver, maintenance } = await nodeOf(at, machine);
+  const own = at.stack
+    .db(NOVA_DATABASES.cell)("instances")
+    .where({ uuid: String(instance_uuid) });
+  const { vm_state, task_state } = await own.first("vm_state", "task_state");
+  assert.deepEqual(
+    [vm_state, task_state, power_state, driver, maintenance, machine.on()],
+    ["stopped", null, "power off", "ipmi", false, false],
+  );
+  assert.deepEqual(at.told(), []);
 }
 
 /** Looks of a nova-compute at the power of its machines. */

@@ -106,6 +106,11 @@ test("2,500 nodes with cards and bonds are listed by four listings' worth of cal
   );
   assert.equal(asked.length, 3 * pages + Math.ceil(nodes / 400) + 2, "and one for the versions");
   assert.ok(cloud.calls.every((call) => call.startsWith("GET ")));
+  // Ironic leaves out what it can.
+  const pagesOfNodes = cloud.calls.filter((call) => /nodes\?.*limit=400/.test(call));
+  const chosen = /&detail=true&provision_state=active&associated=false&maintenance=false/;
+  assert.equal(pagesOfNodes.length, Math.ceil(nodes / 400));
+  assert.ok(pagesOfNodes.every((call) => chosen.test(call)));
 });
 
 test("a list that breaks off, and what is no list, is refused", async (t) => {

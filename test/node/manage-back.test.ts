@@ -76,6 +76,12 @@ test("a port that was deleted for good ends a way back by the operator's word, n
   const { out, err } = await runs(2, ["rollback", ...words, "--all", "--yes"], cloud.how);
   assert.match(out + err, /where it was deleted for good, say so by --port-deleted/);
   assert.match((await runs(0, ["status", ...at])).out, /1 begun and not at their end/);
+  // An answer that tells no port is none that says there is none.
+  cloud.use((call) =>
+    /^GET .v2.0.ports.3/.test(call) ? { done: false, says: { status: 200, text: "{}" } } : null,
+  );
+  assert.match((await run(back, cloud.how)).err, /N2I-E212 .*does not tell port 3/);
+  cloud.use(() => null);
   cloud.calls.length = 0;
   const plan = await runs(0, [...back.slice(0, -1), port.toUpperCase(), "--plan"], cloud.how);
   assert.doesNotMatch(plan.out, /leave/);

@@ -33,6 +33,9 @@ const NOVA = ["--nova", "--flavor", "gold", "--watch", "0"] as const;
 test("the command makes a server of Nova, tells its two events, compares it and takes it back", async (t) => {
   const { cloud, at, how } = await place(t);
   const before = cloud.dump();
+  const list = ["adoptable", "--ironic-url", cloud.url, "-f", "value", "-c", "Name"];
+  const listed = async (): Promise<string> => (await runs(0, list, how)).out;
+  assert.equal(await listed(), "n-1\n");
   const ports = [uuidOf(3, 1).toUpperCase(), uuidOf(3, 1)].flatMap((id) => ["--port", id]);
   const words = [...manage, ...NOVA, ...ports, ...at];
   const { out, err } = await runs(0, [...words, "--json", "-f", "json"], how);
@@ -46,6 +49,7 @@ test("the command makes a server of Nova, tells its two events, compares it and 
     events.map(({ event }) => event),
     ["manage.start", "manage.end"],
   );
+  assert.equal(await listed(), "");
   await runs(0, ["verify", ...at], how);
   const { driver = null } = cloud.node;
   cloud.node.driver = "fake-hardware";
@@ -55,6 +59,7 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   cloud.node.driver = driver;
   await runs(0, ["rollback", ...at, "--all", "--yes"], how);
   assert.equal(cloud.dump(), before);
+  assert.equal(await listed(), "n-1\n");
   assert.deepEqual(cloud.heard, []);
 });
 

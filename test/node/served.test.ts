@@ -124,6 +124,23 @@ test("a body that is not as its text has it is refused with each path", async (t
   for (const [path, body, why] of [
     ["servers/manage", without, /networks/],
     ["servers/manage", { ...FIRST, networks: [] }, /networks/],
+    ["servers/manage", { ...FIRST, networks: [{ port_type: "baremetal" }] }, /port_id/],
+    ["servers/manage", { ...FIRST, networks: [{ port_id: "eth0" }] }, /port_id/],
+    [
+      "servers/manage",
+      { ...FIRST, networks: [{ port_id: uuidOf(3, 1), port_type: 7 }] },
+      /port_type/,
+    ],
+    [
+      "servers/manage",
+      { ...FIRST, networks: [{ port_id: uuidOf(3, 1), fixed_ip: "x" }] },
+      /fixed_ip/,
+    ],
+    ["servers/manage", { ...FIRST, flavor_uuid: "gold" }, /flavor_uuid/],
+    ["servers/manage", { ...FIRST, description: "x".repeat(256) }, /description/],
+    ["manageable_servers", { ...LAST, metadata: { a: "x".repeat(256) } }, /metadata/],
+    ["manageable_servers", { ...LAST, metadata: { a: 7 } }, /metadata/],
+    ["manageable_servers", { ...LAST, name: "a\u0007b" }, /name/],
     ["servers/manage", { ...FIRST, metadata: {} }, /metadata/],
     ["servers/manage", LAST, /flavor_uuid/],
     ["manageable_servers", { ...LAST, name: "" }, /name/],

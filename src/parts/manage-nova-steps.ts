@@ -293,8 +293,7 @@ export async function novaWould(
   { id, server, acts }: Pick<ManageChange, "id" | "server" | "acts">,
 ): Promise<string> {
   const uuid = recordOf({ acts, server });
-  const { driver, power_state } = await hardware.read(id);
-  if (uuid === server || driver === FAKE || power_state !== "power on") return "";
+  if (uuid === server || (await hardware.read(id)).power_state !== "power on") return "";
   const book = await servers.read(uuid);
   return book?.status === "SHUTOFF" && book.task === null
     ? `; start server ${uuid} through Nova now, or Nova's power sync switches the machine off`

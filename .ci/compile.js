@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { compiledOf, loadedFiles, loadProgram } from "../.build/src/cli/load-program.js";
+import { FLAG } from "../.build/src/cli/start.js";
 import { writeCase } from "../.build/src/demo/write-case.js";
 
 const program = loadProgram(resolve(".build/bundle/program.js"));
@@ -49,12 +50,15 @@ try {
   service.close();
   rmSync(folder, { recursive: true, force: true });
 }
-// V8 takes it where its flags are what they were here: what a command sets comes after the program is loaded.
+// V8 takes it where its flags are what they were here: the program is loaded before a command sets any, packages
+// after src/cli/start.ts did.
 setFlagsFromString("--flush-bytecode");
 setFlagsFromString("--semi-space-growth-factor=2");
 process.umask(usual);
-for (const [file, { script }] of loadedFiles())
+for (const [file, { script }] of loadedFiles()) {
+  if (!file.endsWith("program.js")) setFlagsFromString(FLAG);
   writeFileSync(compiledOf(file), script.createCachedData());
+}
 
 /** Runs a command in this process. @throws Error when it ends with another status */
 async function does(status, ...words) {

@@ -12,11 +12,13 @@ import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { compiledOf, loadProgram } from "../src/cli/load-program.ts";
+import { loadProgram } from "../src/cli/load-program.ts";
 import { declare } from "../src/cli/options/declared.ts";
-import { packageRoot } from "../src/edge/disk/package-root.ts";
+import { writeCase } from "../src/demo/write-case.ts";
+import { packageRoot, program } from "../src/edge/disk/package-root.ts";
 import { SCHEDULE } from "../src/edge/ipmi/index.ts";
 import { commandOf } from "./support/command-line.ts";
+import { fleet } from "./support/fleet.ts";
 
 const BUILT = join(packageRoot(), ".build", "src");
 
@@ -101,23 +103,30 @@ test("knex, the drivers and yaml are loaded when they are used", () => {
   );
 });
 
-test("V8 takes what was compiled of the bundle for a process without flags", () => {
-  const files = ["program.js", "packages.js"].map((name) =>
-    join(packageRoot(), ".build", "bundle", name),
+test("V8 takes what was compiled of the bundle in a command that opens databases", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-compiled-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const { extract } = await writeCase(fleet(1), folder);
+  const hook = join(folder, "hook.cjs");
+  writeFileSync(
+    hook,
+    `const vm = require("node:vm");
+     const { Script } = vm;
+     vm.Script = class extends Script {
+       constructor(text, how) {
+         super(text, how);
+         process.stderr.write(how.filename + " refused: " + this.cachedDataRejected + "\\n");
+       }
+     };
+     require("node:module").syncBuiltinESMExports();`,
   );
-  const source = `
-    const { readFileSync } = require("node:fs");
-    const { Script } = require("node:vm");
-    const [, ...words] = process.argv;
-    for (let at = 0; at < words.length; at += 2)
-      console.log(
-        new Script(readFileSync(words[at], "latin1"), {
-          cachedData: readFileSync(words[at + 1]),
-        }).cachedDataRejected,
-      );`;
-  const words = files.flatMap((file) => [file, compiledOf(file)]);
-  const ran = spawnSync(process.execPath, ["-e", source, ...words], { encoding: "utf8" });
-  assert.equal(ran.stdout, "false\nfalse\n", ran.stderr);
+  const words = ["--require", hook, program(), "extract", "--run", join(folder, "run"), ...extract];
+  const ran = spawnSync(process.execPath, words, { encoding: "utf8" });
+  assert.equal(ran.status, 0, ran.stderr);
+  assert.deepEqual(ran.stderr.match(/^bundle.*/gm), [
+    "bundle/program.js refused: false",
+    "bundle/packages.js refused: false",
+  ]);
 });
 
 test("a program that waits for what never comes does not end with 0", (t) => {

@@ -7,10 +7,12 @@ import { run } from "./program.ts";
 /** What a command left open, a socket above all, keeps nobody waiting: milliseconds. */
 const OVER = 3000;
 
+/** What streams dies young: a heap of twice what is alive is enough, where V8 would take four times. */
+export const FLAG = "--heap-growing-percent=100";
+
 /** Runs the command line of a process to its end. */
 export async function start(host: NodeJS.Process): Promise<void> {
-  // What streams dies young: a heap of twice what is alive is enough, where V8 would take four times.
-  setFlagsFromString("--heap-growing-percent=100");
+  setFlagsFromString(FLAG);
   host.umask(0o077);
   const world = ioOf(host);
   endOnSignal(host);

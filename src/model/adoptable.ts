@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "./json.ts";
+import { type Ids, index, metMany, packMany } from "./packed.ts";
 
 /** A network card of a node, or a bond of several. */
 export interface Nic {
@@ -12,27 +13,43 @@ export interface Nic {
   readonly mode: string | null;
 }
 
-/** What is known of the cards of all nodes. */
+/** What is known of the cards of all nodes: some hundred bytes a card, of fifty thousand nodes too. */
 export interface KnownNics {
-  /** By the uuid of their node. */
-  readonly of: Map<string, Nic[]>;
-  /** Neutron ports that nics name, each once, and those that more than one names. */
-  readonly vifs: Set<string>;
-  readonly twice: Set<string>;
+  /** The cards of a node, by its uuid. */
+  readonly of: (node: string) => readonly Nic[];
+  /** Neutron ports that nics name, and those that more than one names. */
+  readonly vifs: Ids;
+  readonly twice: ReadonlySet<string>;
 }
 
-export function noNics(): KnownNics {
-  return { of: new Map(), vifs: new Set(), twice: new Set() };
-}
-
-/** Puts a card to the others of its node. */
-export function addNic({ of, vifs, twice }: KnownNics, node: string, nic: Nic): void {
-  const others = of.get(node);
-  if (others === undefined) of.set(node, [nic]);
-  else others.push(nic);
-  if (nic.vif === null) return;
-  if (vifs.has(nic.vif)) twice.add(nic.vif);
-  vifs.add(nic.vif);
+/** @returns what is known of the cards that were put there */
+export function gatherNics(): KnownNics & { readonly put: (node: string, nic: Nic) => void } {
+  const { put, rows } = packMany<Nic & { readonly node: string }>({
+    ...{ node: "text", is: "word", uuid: "text", address: "mac", vif: "text", mode: "word" },
+  });
+  const met = metMany();
+  const twice = new Set<string>();
+  let size = 0;
+  const nicOf = ({ is, uuid, address, vif, mode }: Nic): Nic => ({ is, uuid, address, vif, mode });
+  return {
+    put(node, nic) {
+      put({ node, ...nic });
+      if (nic.vif === null) return;
+      if (met.add(nic.vif)) size += 1;
+      else twice.add(nic.vif);
+    },
+    of: (node) => index(rows(), "node")(node).map(nicOf),
+    vifs: {
+      get size() {
+        return size;
+      },
+      has: met.has,
+      *values() {
+        for (const { vif } of rows()) if (vif !== null) yield vif;
+      },
+    },
+    twice,
+  };
 }
 
 /**
@@ -82,6 +99,18 @@ export interface NetworkPort {
   /** Empty where no server has it. */
   readonly device_id: string;
   readonly device_owner: string;
+}
+
+/** Ports of Neutron by their id. */
+export type NetworkPorts = Pick<ReadonlyMap<string, NetworkPort>, "get" | "has">;
+
+/** @returns ports that were put there: some hundred bytes each, of a whole fleet too */
+export function gatherPorts(): NetworkPorts & { readonly put: (port: NetworkPort) => void } {
+  const { put, rows } = packMany<NetworkPort>({
+    ...{ id: "text", mac_address: "mac", device_id: "text", device_owner: "word" },
+  });
+  const get = (id: string): NetworkPort | undefined => index(rows(), "id")(id)[0];
+  return { put, get, has: (id) => get(id) !== undefined };
 }
 
 /** A node of the list: what stands against managing it, empty where nothing does. */

@@ -1,4 +1,4 @@
-import type { ComparedNode, KnownNics, NetworkPort, RunningNode } from "./adoptable.ts";
+import type { ComparedNode, KnownNics, NetworkPorts, RunningNode } from "./adoptable.ts";
 import type { Json, JsonObject } from "./json.ts";
 
 /** The journal's name of machines that are given their server record. */
@@ -57,7 +57,7 @@ export interface SeenServer {
   /** Of the uuid asked for; null where there is none. */
   readonly record: ServerRecord | null;
   /** Ports of Neutron that its nics, or the journal, name; null: nothing says where Neutron is. */
-  readonly ports: ReadonlyMap<string, NetworkPort> | null;
+  readonly ports: NetworkPorts | null;
 }
 
 /** What a record is made with. */

@@ -8,9 +8,9 @@ export interface Rows<T> extends Iterable<T> {
 
 /**
  * What a column holds: uuids, or other text, of which hardly any is like another; values of which many are the same,
- * kept once each; numbers.
+ * kept once each; MACs as `normaliseMac` gives them; numbers.
  */
-type Kind = "text" | "word" | "number";
+type Kind = "text" | "word" | "mac" | "number";
 
 type Value = string | number | null;
 
@@ -98,25 +98,33 @@ function byKey(
   return (value) => found.get(keyOf(value)) ?? NOWHERE;
 }
 
-function wordColumn(): Column {
+/** Values, each once, by a number from 0 on. */
+function createWords() {
   const known: unknown[] = [];
   const codes = new Map<unknown, number>();
+  return {
+    at: (code: number): unknown => known[code],
+    code(value: unknown): number {
+      const met = codes.get(value);
+      if (met !== undefined) return met;
+      const code = known.push(value) - 1;
+      codes.set(value, code);
+      return code;
+    },
+  };
+}
+
+function wordColumn(): Column {
+  const words = createWords();
   const numbers = createNumbers();
   // The next row often says the same: to compare is cheaper than to look it up.
   let last: { readonly value: unknown; readonly code: number } | null = null;
-  const at = (position: number): unknown => known[numbers.at(position) ?? -1];
-  const codeOf = (value: unknown): number => {
-    const met = codes.get(value);
-    if (met !== undefined) return met;
-    const code = known.push(value) - 1;
-    codes.set(value, code);
-    return code;
-  };
+  const at = (position: number): unknown => words.at(numbers.at(position) ?? -1);
   return {
     put(value) {
       if (last === null || last.value !== value) {
-        const code = codeOf(value);
-        last = { value: known[code], code };
+        const code = words.code(value);
+        last = { value: words.at(code), code };
       }
       numbers.put(last.code);
     },
@@ -163,9 +171,40 @@ function textColumn(texts: Texts): Column {
   };
 }
 
+const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/;
+
+/** MACs are the numbers they write; what is none is kept as it is. */
+function macColumn(): Column {
+  const numbers = createNumbers();
+  const others = createWords();
+  const at = (position: number): unknown => {
+    const number = numbers.at(position);
+    if (number === undefined) return undefined;
+    return number < 0 ? others.at(-1 - number) : macOf(number);
+  };
+  return {
+    put: (value) =>
+      numbers.put(
+        typeof value === "string" && MAC.test(value)
+          ? Number.parseInt(value.replaceAll(":", ""), 16)
+          : -1 - others.code(value),
+      ),
+    at,
+    index: () => byKey(numbers.length(), at),
+  };
+}
+
+function macOf(number: number): string {
+  return number
+    .toString(16)
+    .padStart(12, "0")
+    .replaceAll(/..(?=.)/g, "$&:");
+}
+
 const COLUMNS: { readonly [kind in Kind]: (texts: Texts) => Column } = {
   text: textColumn,
   word: wordColumn,
+  mac: macColumn,
   number: numberColumn,
 };
 
@@ -227,6 +266,29 @@ export function pack<T extends object>(
   };
   PACKED.set(packed, columns);
   return packed;
+}
+
+/** From so many on it pays to pack: before, what packs is hardly compiled. */
+const MANY = 10_000;
+
+/** Rows that are put; few stay as they are. */
+export function packMany<T extends object>(kinds: { readonly [name in keyof T]: Kind }) {
+  const packed = pack<T>(kinds);
+  let few: T[] | null = [];
+  return {
+    put(row: T): void {
+      if (few === null) {
+        packed.put(row);
+        return;
+      }
+      few.push(row);
+      if (few.length < MANY) return;
+      for (const one of few) packed.put(one);
+      few = null;
+    },
+    /** Those that were put until now. */
+    rows: (): Rows<T> => few ?? packed,
+  };
 }
 
 const INDEXES = new WeakMap<object, Map<PropertyKey, unknown>>();
@@ -294,6 +356,30 @@ export function createMet(
     },
   };
 }
+
+/** The same for few texts or many, of which few are not packed. */
+export function metMany(): ReturnType<typeof createMet> {
+  const many = createMet();
+  let few: Set<string> | null = new Set();
+  const has = (text: string): boolean => few?.has(keyOf(text)) ?? many.has(text);
+  return {
+    has,
+    add(text) {
+      if (has(text)) return false;
+      if (few === null) return many.add(text);
+      few.add(keyOf(text));
+      if (few.size < MANY) return true;
+      for (const one of few) many.add(one);
+      few = null;
+      return true;
+    },
+  };
+}
+
+/** Ids as a set has them. */
+export type Ids = Pick<ReadonlySet<string>, "size" | "has"> & {
+  readonly values: () => Iterable<string>;
+};
 
 function grown(bits: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const more = new Uint8Array(bits.length * 2);

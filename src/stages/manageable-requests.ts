@@ -291,10 +291,10 @@ async function portFault(
   );
   const neutron = await place.network();
   const ports = (await neutron?.ports(new Set(ids))) ?? new Map<string, never>();
-  const missing = ids.find((one) => !ports.has(one));
-  if (missing !== undefined) return fault(404, `Port ${missing} could not be found.`);
   const addresses = nics.flatMap(({ address }) => address ?? []);
-  for (const { id, mac_address } of ports.values()) {
+  const missing = ids.find((id) => !ports.has(id));
+  if (missing !== undefined) return fault(404, `Port ${missing} could not be found.`);
+  for (const { id, mac_address } of ids.flatMap((one) => ports.get(one) ?? [])) {
     if (!addresses.includes(mac_address))
       return fault(
         409,

@@ -88,11 +88,12 @@ async function many(t: Ends, folder: string, from: string, write: Write): Promis
   const read = async (path: string): Promise<JsonObject> =>
     JSON.parse(await said("GET", `${from}${path}`)) as JsonObject;
   const [node] = (await read("/v1/nodes?limit=1&detail=true")).nodes as readonly JsonObject[];
-  const ironic = await standInIronic(t, JSON.stringify(node), String(node?.uuid));
+  const { ironic, neutron } = await standIns(t, JSON.stringify(node), String(node?.uuid));
+  process.env.OS_NETWORK_ENDPOINT_OVERRIDE = neutron;
   const words = ["node", "list", "--adoptable", "--ironic-url", ironic, "-f", "csv"];
   const { rss, cpu, seconds } = await command(folder, words);
   write(
-    `  ${LARGEST} nodes: ${cpu?.toFixed(2)} s of the processor, ${seconds.toFixed(1)} s in all\n`,
+    `  ${LARGEST} nodes, ${LARGEST * CARDS} cards: ${cpu?.toFixed(2)} s of the processor, ${seconds.toFixed(1)} s in all\n`,
   );
   judge(write, `MiB at most with ${LARGEST} nodes:`, rss ?? Number.NaN, LIMITS.rss);
 }
@@ -194,20 +195,48 @@ async function standInNeutron(
   });
 }
 
-/** An Ironic whose every node is as this one, without cards. */
-function standInIronic(t: Ends, text: string, uuid: string): Promise<string> {
-  return serve(t, (path, answer) => {
-    const url = new URL(path, "http://ironic");
-    if (!url.pathname.startsWith("/v1/nodes")) return answer.end('{"ports":[],"portgroups":[]}');
-    const from = Number(url.searchParams.get("marker")?.slice(-12) ?? 0);
-    const most = Math.min(PAGE, Number(url.searchParams.get("limit") ?? PAGE));
-    const own = (at: number): string => `c0ffee00-0000-4000-8000-${String(at).padStart(12, "0")}`;
-    const nodes = Array.from({ length: most }, (_, at) =>
-      text.replaceAll(uuid, own(from + at + 1)),
-    );
-    const next = from + most < LARGEST ? ',"next":"more"' : "";
-    return answer.end(`{"nodes":[${nodes.join()}]${next}}`);
+/** Ironic and Neutron of the largest fleet, whose every node is as this one. */
+async function standIns(t: Ends, text: string, uuid: string) {
+  /** A page of so many things, each by its number from 1 on. */
+  const page = (path: string, of: number, make: (at: number) => string) => {
+    const { searchParams: asked } = new URL(path, "http://cloud");
+    const from = Number(asked.get("marker")?.slice(-12) ?? 0);
+    const length = Math.min(PAGE, Number(asked.get("limit") ?? PAGE), of - from);
+    const made = Array.from({ length }, (_, at) => make(from + at + 1));
+    return { made: made.join(), more: from + length < of };
+  };
+  const cards = LARGEST * CARDS;
+  const ironic = await serve(t, (path, answer) => {
+    if (path.startsWith("/v1/portgroups")) return answer.end('{"portgroups":[]}');
+    const [kind, of, make] = path.startsWith("/v1/nodes")
+      ? (["nodes", LARGEST, (at: number) => text.replaceAll(uuid, numbered("a", at))] as const)
+      : (["ports", cards, cardOf] as const);
+    const { made, more } = page(path, of, make);
+    return answer.end(`{"${kind}":[${made}]${more ? ',"next":"more"' : ""}}`);
   });
+  const neutron = await serve(t, (path, answer) => {
+    const { made, more } = page(path, cards, portOf);
+    const links = more ? ',"ports_links":[{"rel":"next","href":"http://neutron/"}]' : "";
+    return answer.end(`{"ports":[${made}]${links}}`);
+  });
+  return { ironic, neutron };
+}
+
+/** A uuid that ends with a number. */
+function numbered(letter: string, at: number): string {
+  return `${letter.repeat(8)}-0000-4000-8000-${String(at).padStart(12, "0")}`;
+}
+
+function cardOf(at: number): string {
+  const node_uuid = numbered("a", Math.ceil(at / CARDS));
+  const internal_info = { tenant_vif_port_id: numbered("c", at) };
+  const card = { uuid: numbered("b", at), address: macOf(at), extra: {}, internal_info, node_uuid };
+  return JSON.stringify(card);
+}
+
+function portOf(at: number): string {
+  const owner = { device_id: numbered("a", Math.ceil(at / CARDS)), device_owner: "baremetal:none" };
+  return JSON.stringify({ id: numbered("c", at), mac_address: macOf(at), ...owner });
 }
 
 async function serve(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createMet, index, pack } from "../../src/model/packed.ts";
+import { createMet, index, metMany, pack, packMany } from "../../src/model/packed.ts";
 import { createTexts, type Texts } from "../../src/model/texts.ts";
 
 interface Row {
@@ -143,4 +143,46 @@ test("a hundred thousand texts are met in a few MiB", () => {
   assert.ok(met.has("0001869f-0000-4000-8000-000000000000"));
   assert.ok(!met.has("000186a0-0000-4000-8000-000000000000"));
   assert.ok(external - before.external < 8 * 2 ** 20, `${external - before.external}`);
+});
+
+test("MACs are given as they were put, and so is what is none", () => {
+  const mac = fc
+    .array(fc.integer({ min: 0, max: 255 }), { minLength: 6, maxLength: 6 })
+    .map((bytes) => bytes.map((byte) => byte.toString(16).padStart(2, "0")).join(":"));
+  const value = fc.option(
+    fc.oneof(mac, name, fc.constantFrom("AA:BB:CC:DD:EE:FF", "00:00:00:00:00:00", "aa:bb")),
+  );
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 60 }), (all) => {
+      const made = pack<{ readonly mac: string | null }>({ mac: "mac" });
+      for (const one of all) made.put({ mac: one });
+      assert.deepEqual(
+        Array.from(made, ({ mac }) => mac),
+        all,
+      );
+      for (const one of all)
+        if (one !== null && one !== "")
+          assert.equal(index(made, "mac")(one)[0]?.mac?.toLowerCase(), one.toLowerCase());
+    }),
+  );
+});
+
+test("rows and texts that become many are the same as when they were few", () => {
+  const uuidOf = (n: number): string => `a0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+  const { put, rows: those } = packMany<Row>(KINDS);
+  const met = metMany();
+  const wanted: Row[] = [];
+  for (let id = 0; id < 10_050; id += 1) {
+    const one = { id, uuid: uuidOf(id), host: `c-${id % 3}`, is: id % 2 === 0 };
+    wanted.push(one);
+    put(one);
+    assert.deepEqual([met.add(uuidOf(id).toUpperCase()), met.add(uuidOf(id))], [true, false]);
+    if (id % 1000 === 0) assert.equal(those().length, wanted.length);
+  }
+  assert.deepEqual(Array.from(those(), plain), wanted);
+  for (const id of [0, 9999, 10_000, 10_049]) {
+    assert.deepEqual(index(those(), "uuid")(uuidOf(id)).map(plain), [wanted[id]]);
+    assert.ok(met.has(uuidOf(id).toUpperCase()));
+  }
+  assert.ok(!met.has(uuidOf(10_050)));
 });

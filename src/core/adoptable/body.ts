@@ -1,4 +1,4 @@
-import type { NetworkPort, Nic, RunningNode } from "../../model/adoptable.ts";
+import type { NetworkPorts, Nic, RunningNode } from "../../model/adoptable.ts";
 import { type JsonObject, objectOf } from "../../model/json.ts";
 import type { ManageAsked } from "../../model/manage.ts";
 import { masked, maskedText } from "./masked.ts";
@@ -43,7 +43,7 @@ interface MadeServer {
   readonly asked: Omit<ManageAsked, "node">;
   /** Null: Glance has it not. */
   readonly image: string | null;
-  readonly ports: ReadonlyMap<string, NetworkPort>;
+  readonly ports: NetworkPorts;
   /** ISO 8601, UTC. */
   readonly created_at: string | null;
   readonly updated_at: string | null;

@@ -1,10 +1,10 @@
-import type { ComparedNode, NetworkPort, RunningNode } from "../../model/adoptable.ts";
+import type { ComparedNode, NetworkPorts, RunningNode } from "../../model/adoptable.ts";
 import { isObject, type Json } from "../../model/json.ts";
 
 /** What is known besides Ironic's own word of a node. */
 export interface Beside {
   /** Neutron's ports by id; null: nobody says where Neutron is. */
-  readonly ports: ReadonlyMap<string, NetworkPort> | null;
+  readonly ports: NetworkPorts | null;
   /** Neutron ports that more than one nic of any node names. */
   readonly twice: ReadonlySet<string>;
 }

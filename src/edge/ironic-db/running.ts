@@ -1,8 +1,7 @@
 import {
-  addNic,
+  gatherNics,
   type KnownNics,
   type Nic,
-  noNics,
   type RunningNode,
   vifOf,
 } from "../../model/adoptable.ts";
@@ -43,7 +42,7 @@ export async function openRunning(database: Database): Promise<RunningRows> {
     );
   return {
     async nics() {
-      const known = noNics();
+      const known = gatherNics();
       await readNics(database, { is: "port", columns: ports }, known);
       if (groups.size > 0) await readNics(database, { is: "portgroup", columns: groups }, known);
       return known;
@@ -68,7 +67,7 @@ function column<R extends (value: unknown) => unknown>(
 async function readNics(
   database: Database,
   { is, columns }: { readonly is: Nic["is"]; readonly columns: ReadonlySet<string> },
-  known: KnownNics,
+  known: ReturnType<typeof gatherNics>,
 ): Promise<void> {
   const fields = {
     ...{ uuid: string, address: word, extra: json },
@@ -78,7 +77,7 @@ async function readNics(
   };
   for await (const page of inOrder(database, fields, `${is}s`, "1 = 1"))
     for (const { uuid, address, extra, node, internal_info, mode } of page)
-      addNic(known, node, { is, uuid, address, vif: vifOf(internal_info, extra), mode });
+      known.put(node, { is, uuid, address, vif: vifOf(internal_info, extra), mode });
 }
 
 async function* readNodes(
@@ -97,7 +96,7 @@ async function* readNodes(
     retired: column(columns, "retired", isTrue),
   };
   for await (const page of inOrder(database, fields, "nodes", where))
-    yield page.map((row: RowOf<typeof fields>) => ({ ...row, nics: nics.get(row.uuid) ?? [] }));
+    yield page.map((row: RowOf<typeof fields>) => ({ ...row, nics: nics(row.uuid) }));
 }
 
 function word(value: unknown): string | null {

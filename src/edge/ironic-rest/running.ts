@@ -1,9 +1,8 @@
 import {
-  addNic,
   type ComparedNode,
+  gatherNics,
   type KnownNics,
   type Nic,
-  noNics,
   type RunningNode,
   vifOf,
 } from "../../model/adoptable.ts";
@@ -25,14 +24,14 @@ const PORTGROUPS = 26;
  */
 export async function readNics(service: RestService): Promise<KnownNics> {
   checkClasses(service);
-  const known = noNics();
+  const known = gatherNics();
   // The first page of each is asked for at once.
   const listings = kindsOf(service).map(
     (is) => [is, pages(service, `${is}s`, `&fields=node_uuid,${FIELDS[is]}`)] as const,
   );
   for (const [is, listing] of listings)
     for await (const page of listing)
-      for (const body of page) addNic(known, String(objectOf(body).node_uuid), nicOf(is, body));
+      for (const body of page) known.put(String(objectOf(body).node_uuid), nicOf(is, body));
   return known;
 }
 
@@ -61,7 +60,7 @@ const HELD = 5;
  * Nodes page by page: those that can be adoptable by what Ironic can choose, or all. The first pages come while
  * others are waited for.
  *
- * @param cards of all nodes; those of a node are forgotten once it came
+ * @param cards of all nodes
  * @param others nothing is wanted of the nodes before that
  * @throws MigrationError N2I-E210 to N2I-E212
  */
@@ -83,12 +82,7 @@ export function runningNodes(
     for await (const page of listing) yield nodesOf(page, known);
   }
   function nodesOf(page: readonly Json[], known: KnownNics["of"]): readonly RunningNode[] {
-    return page.map((body) => {
-      const { uuid } = objectOf(body);
-      const own = known.get(String(uuid)) ?? [];
-      known.delete(String(uuid));
-      return nodeOf(service, body, own);
-    });
+    return page.map((body) => nodeOf(service, body, known(String(objectOf(body).uuid))));
   }
   return nodes();
 }
@@ -157,7 +151,7 @@ export function readSeveral(
   most: number,
   cards: KnownNics["of"],
 ): Promise<readonly (RunningNode | null)[]> {
-  const of = (body: Json, uuid: string) => nodeOf(service, body, cards.get(uuid) ?? []);
+  const of = (body: Json, uuid: string) => nodeOf(service, body, cards(uuid));
   return several(service, idents, most, {
     query: "&detail=true",
     of,
@@ -215,7 +209,7 @@ async function several<T>(
     const known = found.get(isUuid(ident) ? ident.toLowerCase() : ident);
     if (known !== undefined) return known;
     const node = await readRunning(service, ident, []);
-    return node && reading.whole({ ...node, nics: reading.cards?.get(node.uuid) ?? [] });
+    return node && reading.whole({ ...node, nics: reading.cards?.(node.uuid) ?? [] });
   });
 }
 

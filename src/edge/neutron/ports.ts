@@ -1,7 +1,8 @@
-import type { NetworkPort } from "../../model/adoptable.ts";
+import { gatherPorts, type NetworkPort, type NetworkPorts } from "../../model/adoptable.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { NotWritten, PortDevice } from "../../model/manage.ts";
+import type { Ids } from "../../model/packed.ts";
 import type { PortPlace } from "../../model/port-place.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { NETWORK } from "../openstack/kinds.ts";
@@ -14,7 +15,7 @@ import { put, whole } from "./port.ts";
 export interface NetworkService {
   readonly url: string;
   /** Those of these ports that there are, by id. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
-  readonly ports: (ids: ReadonlySet<string>) => Promise<ReadonlyMap<string, NetworkPort>>;
+  readonly ports: (ids: Ids) => Promise<NetworkPorts>;
   /**
    * Gives a port to a device, only while one of these has it.
    *
@@ -60,11 +61,20 @@ export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkS
   const session = await openSession(cloud, limit, NETWORK);
   return {
     url: session.url,
-    ports: (ids) => readPorts(session, ids, FIELDS, portOf),
+    async ports(ids) {
+      const found = gatherPorts();
+      await readPorts(session, ids, FIELDS, portOf, found.put);
+      return found;
+    },
     bind: (port, from, to) => bind(session, port, from, to),
     whole: (port) => whole(session, port),
     restore: (port, fields, devices) => restore(session, port, fields, devices),
-    placed: (ids) => readPorts(session, ids, PLACE_FIELDS, placedOf),
+    async placed(ids) {
+      const found = new Map<string, PlacedPort>();
+      const put = (port: PlacedPort): void => void found.set(port.id, port);
+      await readPorts(session, ids, PLACE_FIELDS, placedOf, put);
+      return found;
+    },
     place: (port, to, device) => placed(session, port, to, device),
     close: session.close,
   };
@@ -111,14 +121,16 @@ function fieldsOf(...names: readonly string[]): string {
 /** Few by their ids in one call, many by listing all: never a call a port. */
 async function readPorts<T extends { readonly id: string }>(
   session: ServiceSession,
-  ids: ReadonlySet<string>,
+  ids: Ids,
   fields: string,
   parse: (body: Json) => T | null,
-): Promise<ReadonlyMap<string, T>> {
-  const found = new Map<string, T>();
-  if (ids.size === 0) return found;
+  put: (port: T) => void,
+): Promise<void> {
+  if (ids.size === 0) return;
   const chosen =
-    ids.size > MOST_IDS ? "" : [...ids].map((id) => `&id=${encodeURIComponent(id)}`).join("");
+    ids.size > MOST_IDS
+      ? ""
+      : [...new Set(ids.values())].map((id) => `&id=${encodeURIComponent(id)}`).join("");
   for (let marker = ""; ; ) {
     const body = await ask(session, `/v2.0/ports?limit=${PAGE}${fields}${chosen}${marker}`);
     if (!isObject(body) || !Array.isArray(body.ports))
@@ -130,10 +142,9 @@ async function readPorts<T extends { readonly id: string }>(
         },
       );
     const page = (body.ports as readonly Json[]).map(parse);
-    for (const port of page) if (port !== null && ids.has(port.id)) found.set(port.id, port);
+    for (const port of page) if (port !== null && ids.has(port.id)) put(port);
     const last = objectOf(body.ports.at(-1)).id;
-    if (body.ports_links === undefined || last === undefined || !hasNext(body.ports_links))
-      return found;
+    if (body.ports_links === undefined || last === undefined || !hasNext(body.ports_links)) return;
     marker = `&marker=${encodeURIComponent(String(last))}`;
   }
 }

@@ -156,8 +156,18 @@ async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]): P
       });
   }
   const idsOf = (rows: ReadonlyMap<string, RawRow>): readonly number[] =>
-    going.flatMap(({ id }) => integer(rows.get(id)?.id) ?? []);
+    going.flatMap(({ id }) => {
+      const row = rows.get(id);
+      return row === undefined ? [] : [idOf(row)];
+    });
   return { going, gone, left, locked, portIds: idsOf(ports), nodeIds: idsOf(nodes), withTraits };
+}
+
+/** What a row is deleted by; no table of Ironic has one that is no safe integer. */
+function idOf({ id }: RawRow): number {
+  const known = integer(id);
+  if (known === null) throw new Error(`a row has the id ${text(id)}`);
+  return known;
 }
 
 /** What `removeRows` would do, by rows that nobody locks; tables without an index as they are at the first batch. */

@@ -99,6 +99,12 @@ const late = await build({
   outfile: `${OUT}/packages.js`,
 });
 
+// src/cli/load-program.ts reads bytes as letters. esbuild writes escapes, but leaves a regular expression as it is.
+for (const name of readdirSync(OUT).filter((file) => file.endsWith(".js"))) {
+  const at = /.{0,40}[^\0-\x7f]/.exec(readFileSync(`${OUT}/${name}`, "utf8"));
+  if (at !== null) throw new Error(`${name}: write an escape in place of the last of: ${at[0]}`);
+}
+
 // What a report has in it to be read in a browser: one script, one style sheet.
 await build({
   entryPoints: ["src/report/browser/main.ts", "src/report/browser/page.css"],

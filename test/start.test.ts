@@ -103,6 +103,16 @@ test("knex, the drivers and yaml are loaded when they are used", () => {
   );
 });
 
+test("the bundle is of ASCII alone: bytes are read as letters", () => {
+  const bundle = dirname(program());
+  for (const name of readdirSync(bundle).filter((file) => file.endsWith(".js")))
+    assert.equal(
+      /[^\0-\x7f]/.exec(readFileSync(join(bundle, name), "latin1"))?.[0],
+      undefined,
+      name,
+    );
+});
+
 test("V8 takes what was compiled of the bundle in a command that opens databases", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-compiled-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));

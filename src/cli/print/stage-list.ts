@@ -19,12 +19,15 @@ export function stageList(stages: readonly string[], at: number, drawn: Drawn): 
     { style: "later", mark: "·", names: stages.slice(at + 1) },
   ] as const;
   const words = groups.flatMap(({ style, mark, names }) =>
-    names.map((name, among) => ({ style, text: among === 0 ? `${mark} ${name}` : name })),
+    names.map((name, among) => {
+      const begins = among === 0;
+      return { style, begins, text: begins ? `${mark} ${name}` : name };
+    }),
   );
   const lines: { text: string; shown: string }[] = [];
-  for (const { style, text } of words) {
+  for (const { style, begins, text } of words) {
     const last = lines.at(-1);
-    const gap = /^[✔▶·]/.test(text) ? "  " : " ";
+    const gap = begins ? "  " : " ";
     const shown = drawn.colour ? styled(text, style) : text;
     if (last === undefined || last.text.length + gap.length + text.length >= drawn.width)
       lines.push({ text, shown });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
-import { compiledOf, loadedFiles, loadProgram } from "../.build/src/cli/load-program.js";
+import { compiledOf, loadedFiles, loadProgram, sealed } from "../.build/src/cli/load-program.js";
 import { FLAG } from "../.build/src/cli/start.js";
 import { writeCase } from "../.build/src/demo/write-case.js";
 
@@ -57,7 +57,7 @@ setFlagsFromString("--semi-space-growth-factor=2");
 process.umask(usual);
 for (const [file, { script }] of loadedFiles()) {
   if (!file.endsWith("program.js")) setFlagsFromString(FLAG);
-  writeFileSync(compiledOf(file), script.createCachedData());
+  writeFileSync(compiledOf(file), sealed(readFileSync(file), script.createCachedData()));
 }
 
 /** Runs a command in this process. @throws Error when it ends with another status */

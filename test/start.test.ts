@@ -12,7 +12,7 @@ import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { loadProgram } from "../src/cli/load-program.ts";
+import { compiledOf, loadedFiles, loadProgram, sealed } from "../src/cli/load-program.ts";
 import { declare } from "../src/cli/options/declared.ts";
 import { writeCase } from "../src/demo/write-case.ts";
 import { packageRoot, program } from "../src/edge/disk/package-root.ts";
@@ -137,6 +137,37 @@ test("V8 takes what was compiled of the bundle in a command that opens databases
     "bundle/program.js refused: false",
     "bundle/packages.js refused: false",
   ]);
+});
+
+test("what was compiled is taken as it was written, for the file as it was", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-sealed-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  let files = 0;
+  const loads = (text: string, kept?: Buffer) => {
+    files += 1;
+    const file = join(folder, `${files}.js`);
+    writeFileSync(file, text);
+    if (kept !== undefined) writeFileSync(compiledOf(file), kept);
+    const { said } = loadProgram<{ readonly said: string }>(file);
+    const { script } = loadedFiles().get(file) ?? assert.fail(file);
+    return { said, script, refused: script.cachedDataRejected };
+  };
+  const text = '(function(exports){exports.said="one"})';
+  const { script } = loads(text);
+  const kept = sealed(Buffer.from(text), script.createCachedData());
+  const takes = (source: string, bytes: Buffer) => {
+    const { said, refused } = loads(source, bytes);
+    return [said, refused];
+  };
+  assert.deepEqual(takes(text, kept), ["one", false]);
+  for (let at = 0; at < kept.length; at += 1) {
+    const damaged = Buffer.from(kept);
+    damaged.writeUInt8(damaged.readUInt8(at) ^ (1 << (at % 8)), at);
+    assert.deepEqual(takes(text, damaged), ["one", undefined], `byte ${at}`);
+  }
+  for (const length of [0, 31, 32, kept.length - 1])
+    assert.deepEqual(takes(text, kept.subarray(0, length)), ["one", undefined]);
+  assert.deepEqual(takes(text.replace("one", "two"), kept), ["two", undefined]);
 });
 
 test("a program that waits for what never comes does not end with 0", (t) => {

@@ -29,7 +29,6 @@ export function listAdoptable(
   { say, note }: Pick<Sink, "say" | "note">,
   show: (rows: AsyncIterable<AdoptableRow>) => Promise<void>,
 ): Promise<void> {
-  keepYoungSmall();
   return closing(async (keep) => {
     const { asked, listing } = await sourceOf(words, keep, say);
     const beside = await asked;
@@ -74,6 +73,7 @@ async function sourceOf(
   say: (text: string) => void,
 ): Promise<Source> {
   if (words.ironicDb !== undefined) return rowsOf(words, words.ironicDb, keep, say);
+  keepYoungSmall();
   const { service, network } = await openManagePlace(words, keep, say);
   const cards = readNics(service);
   const asked = besideCards(cards, network);
@@ -92,6 +92,7 @@ async function rowsOf(
   const { cloud, limit } = cloudAsked(words, say);
   const { network } = besideIronic(cloud, limit, keep);
   const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
+  keepYoungSmall();
   const rows = await openRunning(database);
   const cards = rows.nics();
   async function* listing(): AsyncGenerator<readonly RunningNode[]> {

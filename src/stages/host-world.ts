@@ -41,9 +41,9 @@ export async function openHostPlace(
   say: (text: string) => void,
 ) {
   const { novaDb, novaApiDb } = words;
-  keepYoungSmall();
   if (novaDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-db");
   const database = keep(await openRole("nova-db", novaDb, { readOnly }));
+  keepYoungSmall();
   await privileges(database, readOnly);
   const identity = await identifyNova(database, MOVED_TABLES);
   const api =

@@ -17,6 +17,8 @@ import { declare } from "../src/cli/options/declared.ts";
 import { writeCase } from "../src/demo/write-case.ts";
 import { packageRoot, program } from "../src/edge/disk/package-root.ts";
 import { SCHEDULE } from "../src/edge/ipmi/index.ts";
+import { CHECK_STATUS } from "../src/model/check.ts";
+import { EXIT_STATUS } from "../src/model/exit-status.ts";
 import { commandOf } from "./support/command-line.ts";
 import { fleet } from "./support/fleet.ts";
 
@@ -44,11 +46,17 @@ function staticImports(text: string): readonly string[] {
   return [...text.matchAll(statement)].map(([, name = ""]) => name);
 }
 
-test("--version loads the entry, what finds package.json, and what would load the program", () => {
+test("--version loads the entry, what finds package.json, what would load the program, and tables of statuses", () => {
   const { files, packages } = loadedWith("cli/main.js");
   assert.deepEqual(
     [files, packages],
-    [["cli/load-program.js", "cli/main.js", "edge/disk/package-root.js"], []],
+    [
+      [
+        ...["cli/load-program.js", "cli/main.js", "edge/disk/package-root.js"],
+        ...["model/check.js", "model/exit-status.js"],
+      ],
+      [],
+    ],
   );
 });
 
@@ -134,7 +142,7 @@ test("V8 takes what was compiled of the bundle in commands that open databases",
   for (const [status, ...words] of [
     [0, "extract", "--run", join(folder, "run"), ...extract],
     [4, "node", "list", "--adoptable", ...ironic], // a sample's Ironic is open, and too old
-    [0, "host", "list", ...nova],
+    [0, "host", "plan", "--run", join(folder, "host"), "--from", "a", "--to", "b", ...nova],
   ] as const) {
     const all = ["--require", hook, program(), ...words];
     const ran = spawnSync(process.execPath, all, { encoding: "utf8" });
@@ -175,18 +183,47 @@ test("what was compiled is taken as it was written, for the file as it was", (t)
   assert.deepEqual(takes(text.replace("one", "two"), kept), ["two", undefined]);
 });
 
-test("a program that waits for what never comes does not end with 0", (t) => {
+test("a command that waits for what never comes ends as a bug, and says so", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-never-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  for (const name of ["nova2ironic.js", "package.json"])
-    copyFileSync(join(packageRoot(), ".build", "bundle", name), join(folder, name));
-  const ends = (start: string): number | null => {
-    writeFileSync(join(folder, "program.js"), `(function(exports){exports.start=${start}})`);
-    return spawnSync(process.execPath, [join(folder, "nova2ironic.js"), "status"]).status;
+  const hook = join(folder, "hook.cjs");
+  writeFileSync(
+    hook,
+    `require("node:fs/promises").lstat = () => new Promise(() => {});
+     require("node:module").syncBuiltinESMExports();`,
+  );
+  const ends = (...words: readonly string[]) => {
+    const all = ["--require", hook, program(), ...words];
+    const { status, stderr } = spawnSync(process.execPath, all, { encoding: "utf8" });
+    return { status, stderr };
   };
-  assert.equal(ends("() => new Promise(() => {})"), 13);
-  assert.equal(ends("async () => {}"), 0);
-  assert.equal(ends("async () => { throw new Error() }"), 1);
+  const { status, stderr } = ends("status", "--run", folder);
+  assert.equal(status, EXIT_STATUS.bug.status, stderr);
+  assert.match(stderr, /^ERROR N2I-E900 the command waits for what never comes\.\n/);
+  assert.equal(ends("help", "runbook").status, 0);
+});
+
+test("a package that lacks a file of the program says which, before anything begins", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-half-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ["nova2ironic.js", "package.json"])
+    copyFileSync(join(dirname(program()), name), join(folder, name));
+  const says = (word: string) => {
+    const words = [join(folder, "nova2ironic.js"), word];
+    const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
+    return [status, stdout, stderr];
+  };
+  const lacks = (name: string): string =>
+    `ERROR The installation is incomplete: ${join(folder, name)} is missing.\nFix: Install nova2ironic again.\n`;
+  assert.deepEqual(says("status"), [EXIT_STATUS.failed.status, "", lacks("program.js")]);
+  writeFileSync(
+    join(folder, "program.js"),
+    '(function(exports){exports.start=async()=>{process.stdout.write("began")}})',
+  );
+  assert.deepEqual(says("status"), [EXIT_STATUS.failed.status, "", lacks("packages.js")]);
+  assert.deepEqual(says("check"), [CHECK_STATUS.Error.status, "", lacks("packages.js")]);
+  writeFileSync(join(folder, "packages.js"), "");
+  assert.deepEqual(says("status"), [0, "began", ""]);
 });
 
 test("power asks at the pace of our client unless told otherwise", async () => {

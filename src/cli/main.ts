@@ -1,8 +1,10 @@
 #!/usr/bin/env node
-import { writeSync } from "node:fs";
+import { existsSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { version } from "../edge/disk/package-root.ts";
+import { CHECK_STATUS } from "../model/check.ts";
+import { EXIT_STATUS } from "../model/exit-status.ts";
 import { loadProgram } from "./load-program.ts";
 
 /** Answered before anything is loaded; a stdout that takes no line is met the long way. */
@@ -15,17 +17,19 @@ function answersVersion(words: readonly string[]): boolean {
   }
 }
 
-/** As Node says of a module that waits for what never comes. */
-const NEVER_DONE = 13;
+/** Nothing has begun yet: with half of it a command might end in its midst. */
+function lacks(file: string): void {
+  const checks = process.argv[2] === "check";
+  process.stderr.write(
+    `ERROR The installation is incomplete: ${file} is missing.\nFix: Install nova2ironic again.\n`,
+  );
+  process.exitCode = checks ? CHECK_STATUS.Error.status : EXIT_STATUS.failed.status;
+}
 
 if (!answersVersion(process.argv.slice(2))) {
-  const beside = join(dirname(fileURLToPath(import.meta.url)), "program.js");
-  const { start } = loadProgram<typeof import("./start.ts")>(beside);
-  let done = false;
-  process.once("beforeExit", () => {
-    if (!done) process.exitCode = NEVER_DONE;
-  });
-  void start(process).finally(() => {
-    done = true;
-  });
+  const folder = dirname(fileURLToPath(import.meta.url));
+  const [program, packages] = [join(folder, "program.js"), join(folder, "packages.js")];
+  const missing = [program, packages].find((file) => !existsSync(file));
+  if (missing !== undefined) lacks(missing);
+  else void loadProgram<typeof import("./start.ts")>(program).start(process);
 }

@@ -23,18 +23,18 @@ import { onLost } from "./print/out.ts";
  *
  * What yargs prints by itself (help, version, completion) goes to the process, and ends it.
  *
+ * @param stalled rejects when nothing is left that it could go on by
  * @returns the exit status
  */
-export function run(world: Io): Promise<number> {
+export function run(world: Io, stalled?: Promise<never>): Promise<number> {
   return within(world, { tell: aside, wait: waiting, onInterrupt }, async () => {
     /** `check` has nova-status's exit statuses, not the tool's. */
     const checks = world.words[0] === "check";
     const events = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);
     beginCommand();
     try {
-      const lost = onLost(world.stdout);
-      if (!(await completes(world))) await command(asked(world.words));
-      await lost();
+      const ended = work(world);
+      await (stalled === undefined ? ended : Promise.race([ended, stalled]));
     } catch (caught) {
       const error = outOfFiles(caught);
       log("refused", refusalOf(error));
@@ -49,6 +49,12 @@ export function run(world: Io): Promise<number> {
     if (isForMachines()) emitExit(events(), status, checks ? checkExitName : exitName);
     return status;
   });
+}
+
+async function work(world: Io): Promise<void> {
+  const lost = onLost(world.stdout);
+  if (!(await completes(world))) await command(asked(world.words));
+  await lost();
 }
 
 /** Whether a shell got all it asked for: its script, or what may stand next where yargs does not know it. */

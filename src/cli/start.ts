@@ -1,4 +1,5 @@
 import { setFlagsFromString } from "node:v8";
+import { MigrationError } from "../model/error.ts";
 import { endOnLostTerminal, endOnSignal } from "./interrupt.ts";
 import { ioOf } from "./io.ts";
 import { endOnBrokenPipe } from "./print/out.ts";
@@ -19,6 +20,17 @@ export async function start(host: NodeJS.Process): Promise<void> {
   endOnLostTerminal(host);
   endOnBrokenPipe(host.stdout, (status) => host.exit(status));
   endOnBrokenPipe(host.stderr, (status) => host.exit(status));
-  host.exitCode = await run(world);
+  host.exitCode = await run(world, stalled(host));
   setTimeout(() => host.exit(), OVER).unref();
+}
+
+/** Rejects when nothing is left that a command could go on by; Node would end with 13, and say nothing. */
+function stalled(host: NodeJS.Process): Promise<never> {
+  const never = new Promise<never>((_resolve, reject) => {
+    host.once("beforeExit", () =>
+      reject(new MigrationError("N2I-E900", "the command waits for what never comes")),
+    );
+  });
+  never.catch(() => undefined); // it comes after every command that has ended, too
+  return never;
 }

@@ -149,22 +149,25 @@ function frames(error: Error): readonly string[] {
 }
 
 /** `    at apply (bundle/program.js:12:345)`, with or without a function, or in a module of its own. */
-const FRAME = /(\(?)((?:file:\/\/|bundle\/)\S+\.js):(\d+):(\d+)(\)?)$/;
+const FRAME = /([ (])((?:file:\/\/|bundle\/)\S+\.js):(\d+):(\d+)(\)?)$/;
 
 /**
  * A line of a stack with its place in src instead of the bundle's, which is no place in any file that
  * is read. Node does so itself with --enable-source-maps, but reads every map at start.
  */
 export function placed(line: string): string {
-  const match = FRAME.exec(line);
-  if (match === null) return line;
+  const folder = dirname(program());
+  // What Node loads by itself, the entry, has its path; what load-program.ts does has not.
+  const named = line.replace(`(${folder}/`, "(bundle/").replace(` ${folder}/`, " bundle/");
+  const match = FRAME.exec(named);
+  if (match === null) return named;
   const [, open, name = "", row, column, close] = match;
-  const url = new URL(name, pathToFileURL(dirname(program()))).href;
+  const url = new URL(name, pathToFileURL(folder)).href;
   const found = mapOf(url)?.findEntry(Number(row) - 1, Number(column) - 1);
-  if (found === undefined || !("originalSource" in found)) return line;
+  if (found === undefined || !("originalSource" in found)) return named;
   const file = relative(packageRoot(), fileURLToPath(new URL(found.originalSource, url)));
   const at = `${file}:${found.originalLine + 1}:${found.originalColumn + 1}`;
-  return `${line.slice(0, match.index)}${open}${at}${close}`;
+  return `${named.slice(0, match.index)}${open}${at}${close}`;
 }
 
 /** Maps that were read: the frames of a stack are of a file or two. */

@@ -116,15 +116,26 @@ await build({
 const packages = new Set(
   [entry, program, late]
     .flatMap(({ metafile }) => Object.keys(metafile.inputs))
-    .flatMap((file) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []),
+    .flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []),
 );
 const licences = [...packages].sort().map((folder) => {
-  const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
-  const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-  const text = file === undefined ? `${license}\n` : readFileSync(`${folder}/${file}`, "utf8");
-  return `${name} ${version}\n\n${text}`;
+  const { name, version } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
+  return `${name} ${version}\n\n${licenceIn(folder)}`;
 });
-writeFileSync(`${OUT}/LICENCES.txt`, licences.join(`\n${"-".repeat(80)}\n`));
+// Two packages may have the same one of their own.
+writeFileSync(`${OUT}/LICENCES.txt`, [...new Set(licences)].join(`\n${"-".repeat(80)}\n`));
 
 // What it checked the program trusts: documents with these digests, and no other.
 writeFileSync(`${OUT}/checked.json`, JSON.stringify(await checkMappings()));
+
+/** The notice of a package: a file of its own, or the part of its README. @throws Error where there is none */
+function licenceIn(folder) {
+  const files = readdirSync(folder);
+  const own = files.find((one) => /^licen[cs]e/i.test(one));
+  if (own !== undefined) return readFileSync(`${folder}/${own}`, "utf8");
+  const readme = files.find((one) => /^readme/i.test(one));
+  const text = readme === undefined ? "" : readFileSync(`${folder}/${readme}`, "utf8");
+  const part = /^#+ *licen[cs]e *\n+([\s\S]*?)(?=^#|(?![\s\S]))/im.exec(text)?.[1] ?? "";
+  if (!/copyright/i.test(part)) throw new Error(`${folder} has no licence to hand on`);
+  return `${part.trimEnd()}\n`;
+}

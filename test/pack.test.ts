@@ -66,6 +66,7 @@ test("the packed package traces a bug to src, also without what was compiled of 
     assert.equal(status, EXIT_STATUS.bug.status, stderr);
     assert.match(stderr, /^ {4}at manualPage \(src\/edge\/disk\/manual\.ts:\d+:\d+\)$/m);
     assert.doesNotMatch(stderr, /program\.js/);
+    assert.ok(!stderr.includes(home), stderr);
   };
   traced();
   // Of the Node that built it, whichever runs it here.
@@ -73,6 +74,33 @@ test("the packed package traces a bug to src, also without what was compiled of 
   assert.equal(compiled.length, 2);
   for (const name of compiled) rmSync(join(bundle, name));
   traced();
+});
+
+test("the package hands on the licence of each package that is in it", () => {
+  const bundle = join(packageRoot(), ".build", "bundle");
+  const folders = new Set<string>();
+  for (const name of readdirSync(bundle).filter((file) => file.endsWith(".js.map"))) {
+    const { sources } = JSON.parse(readFileSync(join(bundle, name), "utf8")) as {
+      readonly sources: readonly string[];
+    };
+    for (const source of sources) {
+      const inside = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(source)?.[0];
+      if (inside !== undefined) folders.add(join(bundle, inside));
+    }
+  }
+  const notices = readFileSync(join(home, ".build/bundle/LICENCES.txt"), "utf8").split(
+    `\n${"-".repeat(80)}\n`,
+  );
+  const named = [...folders].map((folder) => {
+    const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+      readonly [key: string]: string;
+    };
+    return `${name} ${version}\n`;
+  });
+  assert.ok(named.some((head) => head.startsWith("pg ")));
+  const lacking = named.filter((head) => !notices.some((notice) => notice.startsWith(head)));
+  const empty = notices.filter((notice) => !/copyright/i.test(notice));
+  assert.deepEqual([lacking, empty], [[], []]);
 });
 
 test("a mapping document that was edited is checked when it is read, and told where it is wrong", async () => {

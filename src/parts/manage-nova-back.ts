@@ -1,7 +1,7 @@
 import { customClass } from "../core/flavors/flavors.ts";
 import { type FakeHardware, infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
-import type { NovaServer } from "../edge/nova-rest/servers.ts";
+import { type NovaServer, unsure } from "../edge/nova-rest/seen-servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import { FAKE, notAsBefore, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -135,10 +135,12 @@ async function faked(
   const reason = heldFor(server);
   const now = await hardware.read(id);
   const isFake = now.driver === FAKE;
-  const found = await ownServer(hands, change);
-  // A nova-compute goes on with what it builds, whoever deletes it meanwhile.
+  const instance = String(now.instance_uuid ?? "");
+  const found = await ownServer(hands, change, instance);
+  // A nova-compute goes on with what it builds, whoever deletes it meanwhile; and only then it is told where it is.
   const isBuilt = found?.status === "BUILD" && isFake;
-  const own = isBuilt ? await hands.servers.still(found.id) : found;
+  if (isBuilt) await hands.servers.still(found.id);
+  const own = isBuilt ? await ownServer(hands, change, instance) : found;
   const against = objectionsBack(now, { before, own, change });
   if (against !== null) {
     if (!isFake) return against;
@@ -163,7 +165,7 @@ async function faked(
   }
   const may = async (now: JsonObject): Promise<string | null> => {
     const late = await byWord(hands, change);
-    return late === null ? nobodyOn(now) : `server ${late.id} is there still`;
+    return late === null ? nobodyOn(now) : (unsure(late) ?? `server ${late.id} is there still`);
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
   return other === null ? null : staysFake(hands, change, { before, why: other });
@@ -188,7 +190,7 @@ async function serversGone(
   };
   let next = own ?? (await byWord(hands, change));
   for (let tries = 0; next !== null && tries < MOST_SERVERS; tries += 1) {
-    const why = await servers.remove(next.id, may);
+    const why = unsureOf(change, next) ?? (await servers.remove(next.id, may));
     if (why !== null) return why;
     next = await byWord(hands, change);
   }
@@ -221,17 +223,28 @@ async function withheld(
 /** Tries of one POST, and one that came late. */
 const MOST_SERVERS = 20;
 
-async function ownServer(hands: NovaHands, change: ManageChange): Promise<NovaServer | null> {
+/** @param instance what Ironic says that its node has */
+async function ownServer(
+  hands: NovaHands,
+  change: ManageChange,
+  instance: string,
+): Promise<NovaServer | null> {
   const uuid = recordOf(change);
-  return uuid === change.server ? byWord(hands, change) : hands.servers.read(uuid);
+  return uuid === change.server ? byWord(hands, change, instance) : hands.servers.read(uuid);
 }
 
-/** One that was made by its word, whether or not its uuid came to be known. */
+/** One that was made by its word, whether or not its uuid came to be known; never one of another node. */
 async function byWord(
   { servers }: NovaHands,
-  { server, acts }: ManageChange,
+  { id, server, acts }: ManageChange,
+  instance: string | null = null,
 ): Promise<NovaServer | null> {
-  return acts.some(({ step }) => step === "record") ? servers.find(server) : null;
+  return acts.some(({ step }) => step === "record") ? servers.find(server, id, instance) : null;
+}
+
+/** The same of one whose uuid the journal has: that one is ours, seen or not. */
+function unsureOf(change: ManageChange, own: NovaServer): string | null {
+  return own.id === recordOf(change) ? null : unsure(own);
 }
 
 /** Why a machine is not to be touched by its way back; null: nothing stands against it. */
@@ -252,8 +265,16 @@ function objectionsBack(
     return instance === recordOf(change)
       ? `it has instance ${String(instance)} still, and this login finds no such server in Nova: give the login it was made with; where it is deleted, start nova-compute, which ends it`
       : `it has instance ${String(instance)}, which this run did not make`;
-  if (own?.locked === true) return `server ${own.id} is locked: unlock it first`;
+  const why = own === null ? null : standsAgainst(change, own);
+  if (why !== null) return why;
   return now.driver === FAKE ? null : realObjections(now, before, own, change);
+}
+
+/** Why a server is not to be deleted; null: nothing stands against it. */
+function standsAgainst(change: ManageChange, own: NovaServer): string | null {
+  if (own.node !== null && own.node !== change.id)
+    return `server ${own.id} is on node ${own.node} by now: it is left there`;
+  return own.locked ? `server ${own.id} is locked: unlock it first` : unsureOf(change, own);
 }
 
 /** The same of one whose driver can reach it: what is at work with it is not to be torn from it. */

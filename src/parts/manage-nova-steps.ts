@@ -187,7 +187,7 @@ export const MOST_LOOKS = 450;
  */
 async function offered(at: ServerMaking, isNew: boolean): Promise<string | null> {
   const { hands, id, seen, server } = at;
-  if (!isNew && (await hands.servers.find(server)) !== null) return null;
+  if (!isNew && (await hands.servers.find(server, id)) !== null) return null;
   const why = await hands.hardware.release(id, heldFor(server), notFree);
   if (why !== null) return why;
   const inventory = customClass(seen.node?.resource_class ?? "");

@@ -7,7 +7,8 @@ import { readBehind } from "../edge/ironic-rest/conductors.ts";
 import { checkSwap, createFakeHardware } from "../edge/ironic-rest/fake-hardware.ts";
 import { readRunning } from "../edge/ironic-rest/running.ts";
 import { type Offers, openOffers } from "../edge/nova-rest/offers.ts";
-import { type NovaServer, type NovaServers, openServers } from "../edge/nova-rest/servers.ts";
+import type { NovaServer } from "../edge/nova-rest/seen-servers.ts";
+import { type NovaServers, openServers } from "../edge/nova-rest/servers.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer, ServerWishes } from "../model/manage.ts";
 import type { Conductor } from "../model/service.ts";
@@ -87,7 +88,7 @@ async function lookAt(
 ): Promise<SeenServer> {
   const { id } = change;
   const node = await readRunning(service, id);
-  const found = await serverOf(servers, change);
+  const found = await serverOf(servers, change, node?.instance_uuid ?? null);
   const record = found && {
     ...{ uuid: found.id, name: holdOf(change)?.name ?? null, last_error: null },
     ...{ created_at: null, updated_at: null },
@@ -103,11 +104,15 @@ async function lookAt(
   return { node, record, ports: known === null ? null : await known.ports(ids) };
 }
 
-async function serverOf(servers: NovaServers, change: ManageChange): Promise<NovaServer | null> {
+async function serverOf(
+  servers: NovaServers,
+  change: ManageChange,
+  instance: string | null,
+): Promise<NovaServer | null> {
   const uuid = recordOf(change);
   if (uuid !== change.server) return servers.read(uuid);
   if (!change.acts.some(({ step }) => step === "record")) return null;
-  return servers.find(change.server);
+  return servers.find(change.server, change.id, instance);
 }
 
 async function against(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
-import type { NovaServer } from "../../src/edge/nova-rest/servers.ts";
+import type { NovaServer } from "../../src/edge/nova-rest/seen-servers.ts";
 import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";

@@ -258,6 +258,7 @@ function boot({ node, port, servers, rules }: Omit<Held, "heard">, asked: JsonOb
   servers.set(id, {
     ...{ id, name: asked.name ?? "", metadata: asked.metadata ?? {}, status: "ACTIVE" },
     "OS-EXT-STS:task_state": null,
+    "OS-EXT-SRV-ATTR:hypervisor_hostname": rules.rival === undefined ? NODE : null,
   });
   if (rules.rival !== undefined) {
     Object.assign(servers.get(id) ?? {}, { status: "ERROR", fault: { message: "No valid host" } });

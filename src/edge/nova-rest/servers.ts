@@ -1,27 +1,24 @@
-import { MigrationError, orNull } from "../../model/error.ts";
-import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
+import { MigrationError } from "../../model/error.ts";
+import { type JsonObject, objectOf } from "../../model/json.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
 import { type Answer, ask, openSession, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
 import { together } from "../openstack/together.ts";
-
-/** A server as Nova tells it. */
-export interface NovaServer {
-  readonly id: string;
-  /** `ACTIVE`, `SHUTOFF`, `BUILD`, `ERROR`. */
-  readonly status: string;
-  /** What Nova does with it; null: nothing. */
-  readonly task: string | null;
-  /** Uuid of its node, where one was chosen and this login may see it. */
-  readonly node: string | null;
-  readonly fault: string;
-  /** Nova changes and deletes it for an administrator alone. */
-  readonly locked: boolean;
-  /** When it last changed, ISO 8601 by Nova's clock; null where Nova does not say. */
-  readonly updated: string | null;
-}
+import {
+  findAll,
+  listShown,
+  MARK,
+  type MadeServer,
+  type NovaServer,
+  ownOf,
+  read,
+  type ShownStatus,
+  type Turned,
+  unsure,
+  type Wait,
+} from "./seen-servers.ts";
 
 /** What a server is made with. */
 export interface ServerAsked {
@@ -36,9 +33,6 @@ export interface ServerAsked {
   readonly metadata: { readonly [key: string]: string };
   readonly node: string;
 }
-
-/** In a server's metadata: by which run's word it was made. */
-const MARK = "nova2ironic_manage";
 
 /** Newest microversion that is needed: a server goes to one named machine. @source nova: 2.74 of Train */
 const PINNED = "2.74";
@@ -73,7 +67,7 @@ export async function openServers(
   };
   const at: At = {
     ...{ session, tell },
-    find: together((marks) => findAll(session, marks)),
+    carrying: together((marks) => findAll(session, marks)),
     shown: together((waits) => listShown(session, waits)),
   };
   return {
@@ -81,8 +75,13 @@ export async function openServers(
     project: session.project,
     close: session.close,
     read: (id: string) => read(session, id),
-    /** The server that was made by this word, whoever lost the answer, and whatever it is called by now. */
-    find: at.find,
+    /**
+     * The server that was made by this word for this node, whoever lost the answer, and whatever it is called by now.
+     *
+     * @param instance what Ironic says that the node has
+     */
+    find: (mark: string, node: string, instance: string | null = null) =>
+      find(at, mark, node, instance),
     still: (id: string) => still(at, id),
     /** Nova's power sync may have stopped it already: a fake deploy leaves a machine off. */
     built: (made: MadeServer) => reached(at, { ...made, to: ["ACTIVE", "SHUTOFF"] }),
@@ -96,24 +95,11 @@ export async function openServers(
 interface At {
   readonly session: ServiceSession;
   readonly tell: ServiceSession["call"];
-  readonly find: (mark: string) => Promise<NovaServer | null>;
+  /** Servers with this word in their metadata. */
+  readonly carrying: (mark: string) => Promise<readonly NovaServer[]>;
   /** The status by which lists have a server that is waited for: one that it is to have, or `ERROR`. */
-  readonly shown: (wait: Wait) => Promise<Shown>;
+  readonly shown: (wait: Wait) => Promise<ShownStatus>;
 }
-
-/** A server that was asked for. */
-export interface MadeServer {
-  readonly id: string;
-  /** ISO 8601 by Nova's clock: it changed since. Null where Nova does not say. */
-  readonly since: string | null;
-}
-
-interface Wait extends MadeServer {
-  readonly to: readonly Turned[];
-}
-
-/** Null: none of them yet. */
-type Shown = Turned | "ERROR" | "not told" | null;
 
 /** What became of a server that was waited for. */
 type ReachedServer = Pick<NovaServer, "status" | "fault">;
@@ -126,79 +112,16 @@ interface Creating {
   readonly may: May;
 }
 
-type Turned = "ACTIVE" | "SHUTOFF";
-
 /** Asked right before each try of a call that a machine could hear: why it may not be made. */
 type May = () => Promise<string | null>;
 
-async function read(session: ServiceSession, id: string): Promise<NovaServer | null> {
-  const body = await ask(session, `/servers/${id}`);
-  if (body === null) return null;
-  const found = serverOf(objectOf(body).server ?? null);
-  if (found === null)
-    throw new MigrationError("N2I-E212", `${session.url} does not tell server ${id}`);
-  return found.status === "DELETED" ? null : found;
-}
-
-/** The server that was made by each word, in one walk through all of them: Nova finds none by its metadata. */
-async function findAll(session: ServiceSession, marks: readonly string[]) {
-  const found = new Map<string, NovaServer | null>();
-  const wanted = new Set(marks);
-  for await (const page of listed(session, "/servers/detail", {})) {
-    for (const one of page) {
-      const mark = objectOf(one.metadata)[MARK];
-      if (typeof mark === "string" && wanted.has(mark)) found.set(mark, serverOf(one));
-    }
-    if (found.size === wanted.size) break;
-  }
-  return (mark: string): NovaServer | null => found.get(mark) ?? null;
-}
-
-/**
- * Servers that are waited for, found in lists without details, one for each status: of what a list or an answer shows in
- * detail Nova asks Neutron first, which takes both ten times as long.
- */
-async function listShown(session: ServiceSession, waits: readonly Wait[]) {
-  const since = waits.map(({ since }) => since ?? "").toSorted()[0] ?? "";
-  const idsOf = async (status: Turned | "ERROR"): Promise<ReadonlySet<string>> => {
-    const ids = new Set<string>();
-    const filters = { status, ...(since !== "" && { "changes-since": since }) };
-    for await (const page of listed(session, "/servers", filters))
-      for (const { id } of page) ids.add(String(id));
-    return ids;
-  };
-  const lists = async () => {
-    const found = new Map<Turned | "ERROR", ReadonlySet<string>>();
-    for (const status of new Set([...waits.flatMap(({ to }) => to), "ERROR" as const]))
-      found.set(status, await idsOf(status));
-    return found;
-  };
-  const found = await orNull(lists());
-  return ({ id, to }: Wait): Shown => {
-    if (found === null) return "not told";
-    const is = ["ERROR" as const, ...to].find((status) => found.get(status)?.has(id) === true);
-    return is ?? null;
-  };
-}
-
-/** Pages of servers of the login's project. */
-async function* listed(
-  session: ServiceSession,
-  collection: "/servers" | "/servers/detail",
-  filters: { readonly [name: string]: string },
-): AsyncGenerator<readonly JsonObject[]> {
-  for (let marker = {}; ; ) {
-    const query = new URLSearchParams({ ...filters, ...marker }).toString();
-    const path = `${collection}${query === "" ? "" : `?${query}`}`;
-    const { servers: page, servers_links: more } = objectOf(await ask(session, path));
-    // What says nothing of servers is not to be taken for there being none.
-    if (!Array.isArray(page) || !page.every(isObject))
-      throw new MigrationError("N2I-E212", `${session.url} lists something that is no server`);
-    yield page;
-    const last = page.at(-1)?.id;
-    if (last === undefined || more === undefined) return;
-    marker = { marker: String(last) };
-  }
+async function find(
+  { carrying }: At,
+  mark: string,
+  node: string,
+  instance: string | null,
+): Promise<NovaServer | null> {
+  return ownOf(await carrying(mark), node, instance);
 }
 
 /** Waits until Nova is done with it. */
@@ -256,13 +179,15 @@ async function create(
 ): Promise<MadeServer | string> {
   let untold = isNew;
   let made: MadeServer | null = null;
-  const found = async (): Promise<MadeServer | null> => {
-    const server = await at.find(mark);
-    return server && { id: server.id, since: server.updated };
+  const found = async (): Promise<MadeServer | string | null> => {
+    const server = await find(at, mark, asked.node, null);
+    return server && (unsure(server) ?? { id: server.id, since: server.updated });
   };
   const look = async (): Promise<Stand> => {
-    made = untold ? null : await found();
+    const known = untold ? null : await found();
     untold = false;
+    if (typeof known === "string") return { why: known };
+    made = known;
     return made === null ? standOf(await may()) : "made";
   };
   const why = await settled(
@@ -382,19 +307,5 @@ function bodyOf(asked: ServerAsked, mark: string): JsonObject {
       // Nova refuses a machine that is named twice.
       ...(zone?.includes(":") !== true && { hypervisor_hostname: node }),
     },
-  };
-}
-
-function serverOf(body: Json): NovaServer | null {
-  if (!isObject(body) || typeof body.id !== "string") return null;
-  const word = (field: string): string | null => {
-    const value = body[field];
-    return typeof value === "string" && value !== "" ? value : null;
-  };
-  return {
-    ...{ id: body.id, status: word("status") ?? "UNKNOWN", task: word("OS-EXT-STS:task_state") },
-    node: word("OS-EXT-SRV-ATTR:hypervisor_hostname"),
-    fault: String(objectOf(body.fault).message ?? "no reason given"),
-    ...{ locked: body.locked === true, updated: word("updated") },
   };
 }

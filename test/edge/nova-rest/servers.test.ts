@@ -195,7 +195,7 @@ test("an answer that says nothing of servers is not taken for there being none",
   const { nova, use } = await novaOf(t, []);
   for (const text of ["{}", '{"servers":[null]}', '{"servers":{}}', '{"server":7}', "[]"]) {
     use(() => ({ done: false, says: { status: 200, text } }));
-    await assert.rejects(nova.find("mark"), { code: "N2I-E212" }, text);
+    await assert.rejects(nova.find("mark", "n-1"), { code: "N2I-E212" }, text);
     await assert.rejects(nova.read("s-1"), { code: "N2I-E212" }, text);
     // Whether it is gone is not known either.
     await assert.rejects(nova.built({ id: "s-1", since: null }), { code: "N2I-E212" }, text);
@@ -205,7 +205,7 @@ test("an answer that says nothing of servers is not taken for there being none",
 test("the servers of several words are found in one walk", async (t) => {
   const { nova, calls } = await novaOf(t, [building("s-1"), building("s-2")]);
   const found = await Promise.all(
-    ["mark-s-2", "mark-s-1", "nobody"].map((mark) => nova.find(mark)),
+    ["mark-s-2", "mark-s-1", "nobody"].map((mark) => nova.find(mark, "n-1")),
   );
   assert.deepEqual(
     found.map((one) => one?.id),

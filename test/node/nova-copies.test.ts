@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Json, JsonObject } from "../../src/model/json.ts";
+import { during } from "../engine/on-journal.ts";
+import { uuidOf } from "./in-memory.ts";
+import type { NovaInMemory } from "./nova-memory.ts";
+import { back, forward, OWN, type Scene, scene } from "./nova-ways.ts";
+
+const COPY = uuidOf(6, 1);
+const NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
+/** Lines of a way there until Nova was asked for its server, and the server's uuid not known. */
+const ASKED = 6;
+
+/** Somebody's server, made of ours with its metadata, and listed before it. */
+function copied({ servers }: NovaInMemory, fields: JsonObject): void {
+  const ours = [...servers.values()].filter(({ id }) => id !== COPY);
+  servers.clear();
+  const copy = {
+    ...{ id: COPY, name: "theirs", status: "ACTIVE", "OS-EXT-STS:task_state": null },
+    ...{ metadata: { nova2ironic_manage: OWN }, [NODE]: uuidOf(1, 9), fault: {} },
+  };
+  servers.set(COPY, { ...copy, ...fields });
+  for (const one of ours) servers.set(String(one.id), one);
+}
+
+const deleted = ({ calls }: NovaInMemory): readonly string[] =>
+  calls.filter((call) => call === `DELETE /servers/${COPY}` || call.includes(`${COPY}/action`));
+
+/** Takes it back beside somebody's copy of its server. */
+async function besideCopy(
+  t: Parameters<typeof scene>[0],
+  lines: number | undefined,
+  fields: JsonObject,
+): Promise<{ readonly at: Scene; readonly why: string; readonly was: string }> {
+  const at = await scene(t);
+  const was = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), lines);
+  copied(at.cloud, fields);
+  let why = "";
+  await during(run, async (session) => {
+    why = (await back(at, session)).join();
+  });
+  return { at, why, was };
+}
+
+for (const lines of [undefined, ASKED])
+  for (const status of ["ACTIVE", "SHUTOFF", "ERROR", "BUILD"])
+    test(`a server of another node with the same metadata is nobody's to delete: ${status}, ${lines ?? "all"} lines`, async (t) => {
+      const { at, why, was } = await besideCopy(t, lines, { status });
+      assert.equal(why, "");
+      assert.deepEqual([[...at.cloud.servers.keys()], deleted(at.cloud)], [[COPY], []]);
+      at.cloud.servers.clear();
+      assert.equal(at.cloud.dump(), was);
+      assert.deepEqual(at.cloud.heard, []);
+    });
+
+for (const status of ["ACTIVE", "SHUTOFF", "SOFT_DELETED"])
+  test(`a server with the same metadata whose node this login does not see is left, and named: ${status}`, async (t) => {
+    const { at, why } = await besideCopy(t, undefined, { status, [NODE]: null });
+    assert.match(why, new RegExp(`server ${COPY} .*this login does not see its node.*take`));
+    assert.match(why, /it stays on fake hardware, in maintenance/);
+    assert.deepEqual([[...at.cloud.servers.keys()], deleted(at.cloud)], [[COPY], []]);
+    assert.deepEqual(at.cloud.heard, []);
+  });
+
+test("its own server is known by Ironic's instance where this login does not see its node", async (t) => {
+  const at = await scene(t);
+  const was = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), ASKED);
+  for (const server of at.cloud.servers.values()) server[NODE] = null;
+  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.equal(at.cloud.dump(), was);
+});
+
+test("its own server that is on another node by now is left, and named", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  const [server] = at.cloud.servers.values() as Iterable<Record<string, Json>>;
+  assert.ok(server !== undefined);
+  server[NODE] = uuidOf(1, 9);
+  await during(run, async (session) => {
+    assert.match((await back(at, session)).join(), /server 8\S+ is on node 1\S+9 by now/);
+  });
+  assert.equal(at.cloud.servers.size, 1);
+});
+
+test("a run that goes on takes nobody's copy for its own server", async (t) => {
+  const at = await scene(t);
+  const was = at.cloud.dump();
+  const run = await at.run();
+  // It dies before Nova is asked, and its word is copied all the same.
+  at.cloud.use((call) => (call === "POST /servers" ? { done: false, says: null } : null));
+  await during(run, async (session) => {
+    await assert.rejects(forward(at, session));
+  });
+  at.cloud.use(() => null);
+  copied(at.cloud, {});
+  await during(run, async (session) => {
+    assert.deepEqual(await forward(at, session), []);
+    assert.equal(at.cloud.servers.size, 2);
+    assert.notEqual(at.cloud.node.instance_uuid, COPY);
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.deepEqual([...at.cloud.servers.keys()], [COPY]);
+  at.cloud.servers.clear();
+  assert.equal(at.cloud.dump(), was);
+  assert.deepEqual(at.cloud.heard, []);
+});

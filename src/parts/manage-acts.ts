@@ -40,8 +40,10 @@ export type Act =
     } & PortDevice)
   /** Somebody else had the port first: nothing was written of it. */
   | { readonly step: "unbound"; readonly port: string }
-  /** The port was deleted for good, by the operator's word: nothing of it is to be given back. */
+  /** The port was deleted, by the operator's word: nothing of it is to be given back. */
   | { readonly step: "gone"; readonly port: string }
+  /** The node was deleted, by the operator's word: nothing of it is to be given back while Ironic does not show it. */
+  | { readonly step: "deleted" }
   /** Nova's server, by its own uuid. */
   | { readonly step: "made"; readonly uuid: string }
   | { readonly step: PlainStep };
@@ -83,6 +85,8 @@ export function actsOf(
       case "unbound":
       case "gone":
         return { step, port: text("port") };
+      case "deleted":
+        return { step };
       case "made":
         return { step, uuid: text("uuid") };
       default: {
@@ -119,9 +123,19 @@ export function holdOf({ acts }: Pick<ManageChange, "acts">) {
   return acts.findLast((act) => act.step === "hold");
 }
 
+/** Whether the operator's word is that its node was deleted; what was begun with it since takes that back. */
+export function isDeleted({ acts }: Pick<ManageChange, "acts">): boolean {
+  return acts.findLast(({ step }) => step !== "gone")?.step === "deleted";
+}
+
+/** Said of a node of the journal that Ironic does not show: of one that is another's it answers the same. */
+export function unseenNode(id: string): string {
+  return `Ironic does not show node ${id} to this login: use the login that it was managed with. If it was deleted, pass --node-deleted ${id}`;
+}
+
 /** Said of a port of the journal that Neutron does not show. */
 export function unseen(port: string): string {
-  return `port ${port} is not in Neutron, or this login does not see it: it was not given back; where it was deleted for good, say so by --port-deleted`;
+  return `port ${port} was not given back: Neutron does not show it to this login. If it was deleted, pass --port-deleted ${port}`;
 }
 
 /** `instance_info.traits` of what is kept of a node. */

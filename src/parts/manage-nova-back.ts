@@ -7,7 +7,15 @@ import { FAKE, notAsBefore, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
-import { bindsOf, holdOf, type ManageChange, recordOf, traitsIn } from "./manage-acts.ts";
+import {
+  bindsOf,
+  holdOf,
+  isDeleted,
+  type ManageChange,
+  recordOf,
+  traitsIn,
+  unseenNode,
+} from "./manage-acts.ts";
 import { leftAt, NONE, SIZE } from "./manage-nova.ts";
 import { portsBack, portsOpen } from "./manage-nova-ports.ts";
 import {
@@ -36,11 +44,13 @@ export function novaBackPart(hands: NovaHands, most: number): ManagePart {
 }
 
 async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePosition> {
-  const { server } = change;
+  const { id, server } = change;
   const seen = await hands.look(change);
   const { node, record } = seen;
-  if (node === null && record !== null) return leftAt(seen, "Ironic has no such node", "gone");
   if (node === null) {
+    if (!isDeleted(change)) return leftAt(seen, unseenNode(id), "gone");
+    if (record !== null)
+      return leftAt(seen, `server ${record.uuid} is still in Nova: delete it there`, "gone");
     const open = change.open === true && (await portsOpen(hands, change));
     return { is: open ? "before" : "after", seen, ...NONE };
   }

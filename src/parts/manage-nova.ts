@@ -81,9 +81,12 @@ async function heldAfter({ hands, id, server, acts }: ServerMaking): Promise<str
   }
 }
 
+/** What the journal has besides steps of the way there. */
+const BESIDE: ReadonlySet<Act["step"]> = new Set(["made", "gone", "deleted"]);
+
 /** The step to go on with: the last that was begun. */
 function firstOf(acts: readonly Act[]): number {
-  const last = acts.findLast(({ step }) => step !== "made" && step !== "gone")?.step;
+  const last = acts.findLast(({ step }) => !BESIDE.has(step))?.step;
   return Math.max(
     0,
     THERE.findIndex(({ step }) => step === last),

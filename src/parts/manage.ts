@@ -18,7 +18,15 @@ import {
   type RecordKeeper,
   type SeenServer,
 } from "../model/manage.ts";
-import { type Act, bindsOf, holdOf, type ManageChange, unseen } from "./manage-acts.ts";
+import {
+  type Act,
+  bindsOf,
+  holdOf,
+  isDeleted,
+  type ManageChange,
+  unseen,
+  unseenNode,
+} from "./manage-acts.ts";
 
 export interface ManagePosition extends Position {
   readonly seen: SeenServer;
@@ -285,6 +293,8 @@ async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<Manag
     binds.map(({ port }) => port),
   );
   const { node, record } = seen;
+  if (node === null && !isDeleted(change))
+    return { is: "other", seen, why: [unseenNode(id)], hindrances: ["gone"] };
   const held = holdOf(change);
   // Whoever deleted the record left its traits.
   const isLeft =

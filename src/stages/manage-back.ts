@@ -14,7 +14,7 @@ import type { UndoPreview } from "../model/preview.ts";
 import { once } from "../model/streams.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { isUuid } from "../model/uuid.ts";
-import { type Act, bindsOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
+import { bindsOf, type ManageChange, recordOf, unseenNode } from "../parts/manage-acts.ts";
 import { SIZE } from "../parts/manage-nova.ts";
 import { heldFor } from "../parts/manage-nova-steps.ts";
 import type { RestOptions } from "./cloud.ts";
@@ -22,22 +22,20 @@ import { closing } from "./databases.ts";
 import { checkPlace } from "./manage.ts";
 import { openAdapter } from "./manage-adapter.ts";
 import { inFlightFaults } from "./manage-asked.ts";
+import { type GoneWords, keepGone, saidGone } from "./manage-gone.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { changeBack, managedIn, openManaged } from "./manage-run.ts";
 import { checkScope } from "./named.ts";
-import { networkOf } from "./record-keeper.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
 /** Which machines lose their record. */
-interface UnmanageWords extends RestOptions {
+interface UnmanageWords extends RestOptions, GoneWords {
   readonly run: string;
   readonly all: boolean;
   /** Uuids or names of nodes. */
   readonly node?: readonly string[];
-  /** Ids of Neutron's ports that were deleted for good, by the operator's word. */
-  readonly portDeleted?: readonly string[];
 }
 
 /** Machines under way at once where nothing else is said. */
@@ -70,9 +68,13 @@ export function rollbackManaged(
       const { address } = place.service.identity;
       checkPlace(entries, address);
       const adapter = await openAdapter(place, keep, entries, null);
-      const gone = await goneOf(words, managedIn(entries), wanted, place);
-      for (const [id, { port }] of gone)
-        sink.say(`Node ${id}: nothing of port ${port} is given back; by your word it was deleted.`);
+      const gone = await saidGone(words, managedIn(entries), wanted, place);
+      for (const [id, act] of gone)
+        sink.say(
+          act.step === "gone"
+            ? `Node ${id}: port ${act.port} is skipped: you said it was deleted.`
+            : `Node ${id}: you said it was deleted; only its ports are given back.`,
+        );
       await sink.confirm(
         `Take the server record of ${several(wanted.size)} at ${address} away? They stay active, and on.`,
       );
@@ -83,11 +85,7 @@ export function rollbackManaged(
         run,
         async (session) => {
           await session.begin(MANAGE, { adapter: adapter.name, address });
-          const { now, by, journal } = session;
-          for (const [id, act] of gone)
-            await journal.append({
-              ...{ do: "start", part: MANAGE, id, at: now(), by, observed: { ...act } },
-            });
+          await keepGone(session, gone);
           let [done, left] = [0, 0];
           const changes = (ours: ReadonlyMap<string, Begun>) => once(changesOf(ours, wanted));
           const leg = { part, command: "rollback", changes, pace };
@@ -121,42 +119,6 @@ function changesOf(
   return [...ours].flatMap(([id, begun]) => (wanted.has(id) ? [changeBack(id, begun).change] : []));
 }
 
-type Gone = Extract<Act, { readonly step: "gone" }>;
-
-/**
- * Ports that were deleted for good, by the operator's word, each with its node: a login that does not see a port is
- * answered as if there were none.
- *
- * @throws MigrationError N2I-E100 for a port that is not to be given back, or that Neutron shows
- */
-async function goneOf(
-  { portDeleted = [] }: UnmanageWords,
-  managed: ReturnType<typeof managedIn>,
-  wanted: ReadonlySet<string>,
-  { network }: ManagePlace,
-): Promise<readonly (readonly [id: string, act: Gone])[]> {
-  const gone: (readonly [string, Gone])[] = [];
-  for (const port of new Set(portDeleted.map((one) => one.toLowerCase()))) {
-    const isOf = ([id, { change }]: readonly [string, { readonly change: ManageChange }]) =>
-      wanted.has(id) && bindsOf(change).some((bind) => bind.port === port);
-    const ids = [...managed].filter(isOf).map(([id]) => id);
-    if (ids.length === 0)
-      throw new MigrationError(
-        "N2I-E100",
-        `--port-deleted: port ${port} is of none of these machines`,
-        {
-          fix: "Give the id that rollback, or verify, names.",
-        },
-      );
-    if ((await networkOf({ network })().then((neutron) => neutron.whole(port))) !== null)
-      throw new MigrationError("N2I-E100", `--port-deleted: Neutron has port ${port}`, {
-        fix: "Leave the option out: the port is given back, or it is said whose it is.",
-      });
-    gone.push(...ids.map((id) => [id, { step: "gone", port }] as const));
-  }
-  return gone;
-}
-
 /** Shows what the same words would take back; writes nothing. */
 export function previewUnmanage(words: UnmanageWords, sink: Sink): Promise<void> {
   return closing(async (keep) => {
@@ -167,7 +129,7 @@ export function previewUnmanage(words: UnmanageWords, sink: Sink): Promise<void>
       const place = await openManagePlace(words, keep, sink.say);
       const wanted = await wantedOf(words, entries, place);
       checkPlace(entries, place.service.identity.address);
-      const gone = await goneOf(words, managed, wanted, place);
+      const gone = await saidGone(words, managed, wanted, place);
       const changes = [...managed].flatMap(([id, { change }]) => {
         const own = gone.flatMap(([of, act]) => (of === id ? [act] : []));
         return wanted.has(id) ? [{ ...change, acts: [...change.acts, ...own] }] : [];
@@ -263,7 +225,7 @@ export function verifyManaged(
             state: reason === null ? "validated" : "mismatched",
           };
         };
-        const standing = nodeFault(node, server, { open, own: change.server });
+        const standing = nodeFault(id, node, server, { open, own: change.server });
         const rows = [
           row("node", standing ?? (await adapter.fault(change))),
           row(`${adapter.record} ${name}`, recordFault(record, id)),
@@ -281,11 +243,12 @@ export function verifyManaged(
 }
 
 function nodeFault(
+  id: string,
   node: SeenServer["node"],
   server: string,
   { open, own }: { readonly open: boolean; readonly own: string },
 ): string | null {
-  if (node === null) return "Ironic has no such node";
+  if (node === null) return unseenNode(id);
   if (node.instance_uuid !== server)
     return `instance_uuid is ${node.instance_uuid ?? "null"}, expected ${server}`;
   if (node.provision_state !== "active") return `it is ${node.provision_state ?? "in no state"}`;

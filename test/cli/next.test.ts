@@ -73,13 +73,13 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
       "connector-policy",
     ],
     // Where a list is read, and who else is asked, end with their command.
-    ...["ironic-db", "endpoint", "port-deleted"],
+    ...["ironic-db", "endpoint", "port-deleted", "node-deleted"],
   ],
   // What let another command do something dangerous is no word for a rollback.
   rollback: [
     ...["leave-nova", "allow-running-compute", "allow-queued-requests", "after-finish"],
     // Said of the machine at hand.
-    ...["nova-bm-db", "port-deleted"],
+    ...["nova-bm-db", "port-deleted", "node-deleted"],
   ],
 };
 

@@ -55,7 +55,7 @@ test("a way back that does not see a port of its journal says so, and stays open
   cloud.network.delete(uuidOf(3, 1));
   const back = ["rollback", ...words, "--all", "--yes"];
   const { out, err } = await runs(2, back, cloud.how);
-  assert.match(out + err, /port 3\S+ is not in Neutron, or this login does not see it/);
+  assert.match(out + err, /port 3\S+ was not given back: Neutron does not show it to this login/);
   cloud.network.set(uuidOf(3, 1), hidden);
   await runs(0, back, cloud.how);
   assert.equal(dumped(cloud), before);
@@ -70,11 +70,11 @@ test("a port that was deleted for good ends a way back by the operator's word, n
   const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", port];
   assertRefusal(await run(back, cloud.how), 64, "N2I-E100", /Neutron has port 3/);
   const foreign = ["node", "unmanage", "n-2", ...words, "--yes", "--port-deleted", port];
-  assertRefusal(await run(foreign, cloud.how), 64, "N2I-E100", /port 3\S+ is of none of these/);
+  assertRefusal(await run(foreign, cloud.how), 64, "N2I-E100", /no machine named here uses port 3/);
   assert.equal(cloud.allocations.size, 2);
   cloud.network.delete(port);
   const { out, err } = await runs(2, ["rollback", ...words, "--all", "--yes"], cloud.how);
-  assert.match(out + err, /where it was deleted for good, say so by --port-deleted/);
+  assert.match(out + err, /If it was deleted, pass --port-deleted 3\S+/);
   assert.match((await runs(0, ["status", ...at])).out, /1 begun and not at their end/);
   // An answer that tells no port is none that says there is none.
   cloud.use((call) =>
@@ -86,7 +86,7 @@ test("a port that was deleted for good ends a way back by the operator's word, n
   const plan = await runs(0, [...back.slice(0, -1), port.toUpperCase(), "--plan"], cloud.how);
   assert.doesNotMatch(plan.out, /leave/);
   const ended = await runs(0, [...back.slice(0, -1), port.toUpperCase()], cloud.how);
-  assert.match(ended.err, new RegExp(`${uuidOf(1, 1)}: nothing of port ${port} is given back`));
+  assert.match(ended.err, new RegExp(`${uuidOf(1, 1)}: port ${port} is skipped: you said`));
   assert.deepEqual(writes(cloud), []);
   assert.match((await runs(0, ["status", ...at])).out, /2 taken back/);
   assert.match(readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8"), /"step":"gone"/);
@@ -111,12 +111,34 @@ test("a run that began with a port goes on once the port was given up", async (t
   // The word is written down, and then nobody answers.
   cloud.use((call) => (call.startsWith("GET") ? null : BROKEN));
   const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", uuidOf(3, 1)];
-  assert.notEqual((await run(back, cloud.how)).status, 0);
+  const { status, err } = await run(back, cloud.how);
+  assert.notEqual(status, 0);
+  // The same words again are as good.
+  const again = await run(back, cloud.how);
+  assert.deepEqual([again.status, again.err.includes("N2I-E100")], [status, false], err);
   cloud.use(() => null);
   await runs(0, manage, cloud.how);
   await runs(0, ["verify", ...words], cloud.how);
   await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
   assert.deepEqual([cloud.allocations.size, serverOf(cloud)], [0, "null"]);
+});
+
+test("one address without a port is no proof that it was deleted", async (t) => {
+  const { cloud, at } = await scene(t);
+  const words = [...at, ...cloud.words];
+  await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
+  const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", uuidOf(3, 1)];
+  const unseen = { done: false, says: { status: 404, text: "<html>no such page</html>" } };
+  for (const [hidden, code, why] of [
+    [/^GET .v2.0.ports.3/, "N2I-E100", /Neutron has port 3/],
+    [/^GET .v2.0.ports/, "N2I-E202", /is no network service: it lists no ports/],
+  ] as const) {
+    cloud.use((call) => (hidden.test(call) ? unseen : null));
+    const { err } = await run(back, cloud.how);
+    assert.match(err, new RegExp(code));
+    assert.match(err, why);
+  }
+  assert.doesNotMatch(readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8"), /"step":"gone"/);
 });
 
 test("a run that managed no machine knows no port that was deleted", async (t) => {

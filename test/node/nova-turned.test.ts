@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import type { WindowSession } from "../../src/engine/window.ts";
 import type { JsonObject } from "../../src/model/json.ts";
+import { keepGone } from "../../src/stages/manage-gone.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
@@ -246,7 +247,10 @@ test("a way back that does not see a port of its journal says so, and is not at 
   // The second time nothing else of it is left.
   for (let times = 1; times <= 2; times += 1)
     await during(run, async (session) => {
-      assert.match((await back(at, session)).join(), /port 3.* is not in Neutron, or this login/);
+      assert.match(
+        (await back(at, session)).join(),
+        /port 3.* was not given back: Neutron does not show it/,
+      );
     });
   at.cloud.use(() => null);
   // It is somebody else's by then: its port alone is given back.
@@ -265,9 +269,8 @@ test("a way back that does not see a port of its journal says so, and is not at 
 });
 
 /** The operator's word that its port is gone. */
-function gone({ journal, now, by }: WindowSession, { port }: NovaInMemory): Promise<void> {
-  const observed = { step: "gone", port: String(port.id) };
-  return journal.append({ do: "start", part: "manage", id: ID, at: now(), by, observed });
+function gone(session: WindowSession, { port }: NovaInMemory): Promise<void> {
+  return keepGone(session, [[ID, { step: "gone", port: String(port.id) }]]);
 }
 
 test("a run that is told amid its steps that a port is gone goes on where it was", async (t) => {
@@ -294,7 +297,7 @@ test("a port that was deleted for good, by the operator's word, keeps no run ope
       /^(GET|PUT) \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
     );
     await during(run, async (session) => {
-      assert.match((await back(at, session)).join(), /say so by --port-deleted/);
+      assert.match((await back(at, session)).join(), /pass --port-deleted 3/);
     });
     const from = calls.length;
     await during(run, async (session) => {

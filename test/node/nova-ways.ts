@@ -14,6 +14,7 @@ import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
 import type { NovaHands } from "../../src/parts/manage-nova-steps.ts";
 import type { Keep } from "../../src/stages/databases.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
+import { keepGone } from "../../src/stages/manage-gone.ts";
 import { changeBack, managedIn } from "../../src/stages/manage-run.ts";
 import { novaHands } from "../../src/stages/nova-hands.ts";
 import { privateFolder } from "../hostile/deployment.ts";
@@ -106,6 +107,11 @@ export async function forward(
   );
   if (broke !== null) throw broke.cause ?? broke;
   return why;
+}
+
+/** The operator's word that its node was deleted. */
+export function deleted(session: WindowSession): Promise<void> {
+  return keepGone(session, [[ID, { step: "deleted" }]]);
 }
 
 export async function back({ hands }: Scene, session: WindowSession): Promise<readonly string[]> {

@@ -11,6 +11,7 @@ import { IN_FLIGHT, rollbackManaged } from "../../stages/manage-back.ts";
 import { readMachines } from "../../stages/manage-file.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { io } from "../io.ts";
+import type { RollbackArgs } from "../options/rollback.ts";
 import { createEvents } from "../print/events.ts";
 import { printView } from "../print/out.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "./shared.ts";
@@ -72,7 +73,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
 }
 
 export async function unmanageCommand(
-  args: ManageArgs & { readonly yes: boolean; readonly portDeleted?: readonly string[] },
+  args: ManageArgs & Pick<RollbackArgs, "portDeleted" | "nodeDeleted"> & { readonly yes: boolean },
 ): Promise<void> {
   const left = gatherLeft(args);
   const { machine = "" } = args;

@@ -36,9 +36,12 @@ const PORTS = {
 };
 
 /** What a way back asks nothing of any more. */
-export const PORT_DELETED = {
+export const DELETED = {
   "port-deleted": words(
-    "Of node manage: a port of Neutron that was deleted for good; it is not given back. Repeatable",
+    "Neutron port that was deleted; rollback skips it (runs of node manage). Repeatable",
+  ),
+  "node-deleted": words(
+    "Ironic node that was deleted; rollback gives only its ports back (runs of node manage). Repeatable",
   ),
 };
 
@@ -100,7 +103,7 @@ export const NODE_ACTIONS = {
     describe: "take the record that this run made away; the machine stays active, and on",
     needs: ["run", "machine"],
     options: {
-      ...{ ...RUN, ...PACE, ...PORT_DELETED, ...IRONIC },
+      ...{ ...RUN, ...PACE, ...DELETED, ...IRONIC },
       ...{ ...common("yes"), ...listOptionsWithoutAll },
     },
   },

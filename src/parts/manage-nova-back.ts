@@ -16,7 +16,7 @@ import {
   traitsIn,
   unseenNode,
 } from "./manage-acts.ts";
-import { leftAt, NONE, SIZE } from "./manage-nova.ts";
+import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
 import { portsBack, portsOpen } from "./manage-nova-ports.ts";
 import {
   fakeAgain,
@@ -38,7 +38,7 @@ export function novaBackPart(hands: NovaHands, most: number): ManagePart {
       const why = await back(hands, change, position.seen);
       return why === null
         ? { ...position, is: "after", ...NONE }
-        : leftAt(await hands.look(change), why);
+        : leftAt(await seenLast(hands, change, position.seen), why);
     },
   };
 }
@@ -143,14 +143,15 @@ async function faked(
   const { id, server } = change;
   const { hardware } = hands;
   const reason = heldFor(server);
-  const now = await hardware.read(id);
+  let now = await hardware.read(id);
+  let own = await ownServer(hands, change, now);
+  // A nova-compute goes on with what it builds, whoever deletes it meanwhile; what it became tells where it is.
+  if (own?.status === "BUILD" && now.driver === FAKE) {
+    await hands.servers.still(own.id);
+    now = await hardware.read(id);
+    own = await ownServer(hands, change, now);
+  }
   const isFake = now.driver === FAKE;
-  const instance = String(now.instance_uuid ?? "");
-  const found = await ownServer(hands, change, instance);
-  // A nova-compute goes on with what it builds, whoever deletes it meanwhile; and only then it is told where it is.
-  const isBuilt = found?.status === "BUILD" && isFake;
-  if (isBuilt) await hands.servers.still(found.id);
-  const own = isBuilt ? await ownServer(hands, change, instance) : found;
   const against = objectionsBack(now, { before, own, change });
   if (against !== null) {
     if (!isFake) return against;
@@ -233,14 +234,15 @@ async function withheld(
 /** Tries of one POST, and one that came late. */
 const MOST_SERVERS = 20;
 
-/** @param instance what Ironic says that its node has */
+/** Its server, or one that a POST which came late made by the same word. */
 async function ownServer(
   hands: NovaHands,
   change: ManageChange,
-  instance: string,
+  { instance_uuid: instance = null }: JsonObject,
 ): Promise<NovaServer | null> {
   const uuid = recordOf(change);
-  return uuid === change.server ? byWord(hands, change, instance) : hands.servers.read(uuid);
+  const made = uuid === change.server ? null : await hands.servers.read(uuid);
+  return made ?? byWord(hands, change, instance === null ? null : String(instance));
 }
 
 /** One that was made by its word, whether or not its uuid came to be known; never one of another node. */

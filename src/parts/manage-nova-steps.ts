@@ -6,6 +6,7 @@ import type { Offers } from "../edge/nova-rest/offers.ts";
 import type { NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import type { Clock } from "../engine/part.ts";
+import { orNull } from "../model/error.ts";
 import { FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { ManageAsked, RecordKeeper, SeenServer } from "../model/manage.ts";
@@ -100,9 +101,23 @@ function plain(step: PlainStep, make: ServerStep["make"]): ServerStep {
 }
 
 async function record(at: ServerMaking): Promise<string | null> {
+  const other = otherPorts(at);
+  if (other !== null) return other;
   const isNew = !at.acts.some(({ step }) => step === "record");
   await at.begin({ step: "record" });
   return (await offered(at, isNew)) ?? create(at, isNew);
+}
+
+/** Why a server would be made with other ports than are asked for; null: it has them, or was made already. */
+function otherPorts({ hands, seen, acts, server }: ServerMaking): string | null {
+  if (recordOf({ acts, server }) !== server) return null;
+  const gone = acts.flatMap((act) => (act.step === "gone" ? [act.port] : []));
+  const bound = bindsOf({ acts }).map(({ port }) => port);
+  const missing = hands.portsOf(seen).filter((port) => !bound.includes(port));
+  const other = [...new Set([...gone, ...missing])];
+  return other.length === 0
+    ? null
+    : `its server would be made without port ${other.join(", ")}: take it back, then give it the ports that there are`;
 }
 
 /** What is deleted is nobody's record. */
@@ -293,9 +308,16 @@ export async function novaWould(
   { id, server, acts }: Pick<ManageChange, "id" | "server" | "acts">,
 ): Promise<string> {
   const uuid = recordOf({ acts, server });
-  if (uuid === server || (await hardware.read(id)).power_state !== "power on") return "";
-  const book = await servers.read(uuid);
-  return book?.status === "SHUTOFF" && book.task === null
+  if (uuid === server) return "";
+  const look = async () => {
+    const { power_state } = await hardware.read(id);
+    return { isOn: power_state === "power on", book: await servers.read(uuid) };
+  };
+  // It is said besides: whoever does not answer hides no reason.
+  const seen = await orNull(look());
+  if (seen === null) return `; see that Nova does not stop server ${uuid}`;
+  const { isOn, book } = seen;
+  return isOn && book?.status === "SHUTOFF" && book.task !== "powering-on"
     ? `; start server ${uuid} through Nova now, or Nova's power sync switches the machine off`
     : "";
 }

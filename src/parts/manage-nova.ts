@@ -1,5 +1,5 @@
 import { inFlight } from "../edge/ironic-rest/pool.ts";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError, orNull } from "../model/error.ts";
 import { FAKE } from "../model/fake-hardware.ts";
 import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
@@ -46,7 +46,7 @@ export function novaPart(
       const from = marked(change, seen) || isOurs(change, seen) ? firstOf(change.acts) : 0;
       for (const step of THERE.slice(from)) {
         const why = await madeOrHeld(at, step);
-        if (why !== null) return leftAt(await hands.look({ ...change, acts }), why);
+        if (why !== null) return leftAt(await seenLast(hands, { ...change, acts }, seen), why);
       }
       return { ...position, seen: withServer(at, seen.node), is: "after" };
     },
@@ -111,6 +111,15 @@ async function whereIs(
   if (against.length === 0) return { is: "before", seen, ...NONE };
   const hindrances = against.map(() => "state" as const);
   return { is: "other", seen, why: against, hindrances };
+}
+
+/** As it is by now, or as it was seen: whoever does not answer hides no reason for which it is left. */
+export async function seenLast(
+  { look }: NovaHands,
+  change: ManageChange,
+  seen: SeenServer,
+): Promise<SeenServer> {
+  return (await orNull(look(change))) ?? seen;
 }
 
 export const NONE = { why: [], hindrances: [] } as const;

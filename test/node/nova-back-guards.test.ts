@@ -5,7 +5,7 @@ import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { back, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
-import { BROKEN } from "./scene.ts";
+import { BROKEN, DOWN } from "./scene.ts";
 
 /** Lines of a way there until its server is made, and until its hardware is to be exchanged back. */
 const [MADE, TURNED] = [7, 8];
@@ -177,6 +177,31 @@ test("a server by the same word that comes right before its driver is back keeps
   await during(run, async (session) => {
     assert.deepEqual(await back(at, session), []);
   });
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a server by the same word that comes once its driver is back is ended on fake hardware", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  const { metadata = null } = server(at.cloud);
+  const { node, servers } = at.cloud;
+  at.cloud.use((call) => {
+    const isLast = /^DELETE .*maintenance/.test(call) && node.driver === "ipmi";
+    return isLast && servers.size === 0 ? DOWN : null;
+  });
+  await during(run, async (session) => {
+    await assert.rejects(back(at, session), { code: "N2I-E210" });
+  });
+  assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
+  servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
+  at.cloud.use((call) => {
+    if (call.startsWith("DELETE /servers")) assert.equal(node.driver, "fake-hardware");
+    return null;
+  });
+  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
   assert.equal(at.cloud.dump(), before);
   assert.deepEqual(at.cloud.heard, []);
 });

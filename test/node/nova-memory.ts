@@ -244,13 +244,15 @@ function nova({ node, port, servers, rules, heard }: Held, what: string, sent: J
   if (node.instance_uuid !== id) return { status: 204, text: "" };
   Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
   Object.assign(node, { power_state: "power off", lessee: null });
-  Object.assign(port, { device_id: "", device_owner: "", ...UNBOUND });
+  if (port.device_id === id) Object.assign(port, { device_id: "", device_owner: "", ...UNBOUND });
   return { status: 204, text: "" };
 }
 
 function boot({ node, port, servers, rules }: Omit<Held, "heard">, asked: JsonObject): Says {
   const free = node.provision_state === "available" && node.maintenance !== true;
-  if (!free || port.device_id !== "") return says(400, { badRequest: { message: "in use" } });
+  const wantsPort = asked.networks !== "none";
+  if (!free || (wantsPort && port.device_id !== ""))
+    return says(400, { badRequest: { message: "in use" } });
   const { availability_zone: zone = "", hypervisor_hostname: pinned } = asked;
   if (String(zone).includes(":") === (pinned !== undefined))
     return says(400, { badRequest: { message: "a machine is named once" } });
@@ -267,7 +269,7 @@ function boot({ node, port, servers, rules }: Omit<Held, "heard">, asked: JsonOb
   }
   Object.assign(node, { provision_state: "active", instance_uuid: id, power_state: "power off" });
   node.instance_info = { display_name: asked.name ?? "", image_source: asked.imageRef ?? null };
-  Object.assign(port, { device_id: id, device_owner: "compute:nova", ...UNBOUND });
+  if (wantsPort) Object.assign(port, { device_id: id, device_owner: "compute:nova", ...UNBOUND });
   return says(202, { server: { id } });
 }
 

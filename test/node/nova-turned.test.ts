@@ -1,21 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
-import type { WindowSession } from "../../src/engine/window.ts";
 import type { JsonObject } from "../../src/model/json.ts";
-import { keepGone } from "../../src/stages/manage-gone.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, forward, ID, scene } from "./nova-ways.ts";
+import { back, forward, scene } from "./nova-ways.ts";
 
 const STATES = ["power on", "power off"] as const;
 type State = (typeof STATES)[number];
 /** Lines of a way there. */
 const THERE = 11;
 const RIVAL = uuidOf(9, 9);
-const NO_PORT = { status: 404, text: '{"NeutronError": {"message": "gone"}}' };
 
 /** Its user turns it on or off, by Nova where it has a server. */
 function turn({ node, machine, servers }: NovaInMemory, to: State): void {
@@ -155,6 +152,43 @@ test("a machine that was off and is turned on by Ironic alone while it is watche
   assert.deepEqual([node.driver, node.maintenance, node.power_state], ["ipmi", true, "power on"]);
 });
 
+for (const [what, task, says, told] of [
+  [
+    "Nova refuses to say",
+    null,
+    { status: 400, text: '{"badRequest":{"message":"x"}}' },
+    "see that Nova does not stop server 8",
+  ],
+  ["Nova stops its server already", "powering-off", null, "start server 8"],
+  ["Nova starts its server already", "powering-on", null, ""],
+] as const)
+  test(`why a machine that was turned on is held is said, whatever Nova says of its server: ${what}`, async (t) => {
+    const at = await scene(t);
+    const { node, machine, servers } = at.cloud;
+    turn(at.cloud, "power off");
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    let open = true;
+    at.cloud.use((call) => {
+      if (open && /maintenance$/.test(call)) {
+        open = false;
+        node.power_state = "power on";
+        machine.power_state = "power on";
+        for (const server of servers.values()) server["OS-EXT-STS:task_state"] = task;
+      }
+      return !open && says !== null && call.startsWith("GET /servers/8")
+        ? { done: false, says }
+        : null;
+    });
+    await during(run, async (session) => {
+      const why = (await back(at, session)).join();
+      assert.match(why, /power_state is power on, and was power off/);
+      assert.equal(why.includes(told), true, why);
+      assert.equal(/see that Nova|start server/.test(why), told !== "", why);
+    });
+    assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
+  });
+
 /** What an operator does to a machine whose run died before it was exchanged, and why it is not gone on with. */
 const OTHERS: readonly (readonly [string, JsonObject, RegExp])[] = [
   ["another driver", { driver: "redfish" }, /driver is redfish/],
@@ -222,96 +256,6 @@ test("a port that is taken right before it is freed is not freed", async (t) => 
     assert.match((await forward(at, session)).join(), /port .* belongs to .* 9/);
   });
   assert.deepEqual([port.device_id, servers.size], [RIVAL, 0]);
-});
-
-test("what was begun with one port is not gone on with by another", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), 2);
-  const before = at.cloud.dump();
-  const other = { ...at, hands: { ...at.hands, portsOf: () => [uuidOf(3, 9)] } };
-  await during(run, async (session) => {
-    assert.match((await forward(other, session)).join(), /begun with port 3.*give the same ports/);
-  });
-  assert.equal(at.cloud.dump(), before);
-});
-
-test("a way back that does not see a port of its journal says so, and is not at its end", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
-  at.cloud.use((call) =>
-    /^GET \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
-  );
-  // The second time nothing else of it is left.
-  for (let times = 1; times <= 2; times += 1)
-    await during(run, async (session) => {
-      assert.match(
-        (await back(at, session)).join(),
-        /port 3.* was not given back: Neutron does not show it/,
-      );
-    });
-  at.cloud.use(() => null);
-  // It is somebody else's by then: its port alone is given back.
-  const theirs = { image_source: "theirs" };
-  const ours = at.cloud.node.instance_info;
-  at.cloud.node.instance_info = theirs;
-  const from = at.cloud.calls.length;
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.node.instance_info, theirs);
-  const said = at.cloud.calls.slice(from).filter((call) => !call.startsWith("GET"));
-  assert.ok(said.length > 0 && said.every((call) => /^PUT .*ports/.test(call)), said.join());
-  at.cloud.node.instance_info = ours ?? null;
-  assert.equal(at.cloud.dump(), before);
-});
-
-/** The operator's word that its port is gone. */
-function gone(session: WindowSession, { port }: NovaInMemory): Promise<void> {
-  return keepGone(session, [[ID, { step: "gone", port: String(port.id) }]]);
-}
-
-test("a run that is told amid its steps that a port is gone goes on where it was", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), 5);
-  assert.equal(at.cloud.node.driver, "fake-hardware");
-  await during(run, async (session) => {
-    await gone(session, at.cloud);
-    assert.deepEqual(await forward(at, session), []);
-  });
-  assert.deepEqual([at.cloud.node.driver, at.cloud.servers.size], ["ipmi", 1]);
-  assert.deepEqual(at.cloud.heard, []);
-});
-
-test("a port that was deleted for good, by the operator's word, keeps no run open", async (t) => {
-  for (const lines of [undefined, 4]) {
-    const at = await scene(t);
-    const { node, calls } = at.cloud;
-    const image = JSON.stringify(node);
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
-    at.cloud.use((call) =>
-      /^(GET|PUT) \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
-    );
-    await during(run, async (session) => {
-      assert.match((await back(at, session)).join(), /pass --port-deleted 3/);
-    });
-    const from = calls.length;
-    await during(run, async (session) => {
-      await gone(session, at.cloud);
-      assert.deepEqual(await back(at, session), []);
-    });
-    assert.equal(JSON.stringify(node), image, `after ${lines} lines`);
-    assert.deepEqual(
-      calls.slice(from).filter((call) => call.startsWith("PUT /v2.0")),
-      [],
-    );
-    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
-    assert.deepEqual(at.cloud.heard, []);
-  }
 });
 
 for (const state of ["active", "available"])

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import type { WindowSession } from "../../src/engine/window.ts";
+import { keepGone } from "../../src/stages/manage-gone.ts";
+import { managedIn } from "../../src/stages/manage-run.ts";
+import { during } from "../engine/on-journal.ts";
+import { uuidOf } from "./in-memory.ts";
+import type { NovaInMemory } from "./nova-memory.ts";
+import { back, forward, ID, scene } from "./nova-ways.ts";
+
+const NO_PORT = { status: 404, text: '{"NeutronError": {"message": "gone"}}' };
+
+test("what was begun with one port is not gone on with by another", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), 2);
+  const before = at.cloud.dump();
+  const other = { ...at, hands: { ...at.hands, portsOf: () => [uuidOf(3, 9)] } };
+  await during(run, async (session) => {
+    assert.match((await forward(other, session)).join(), /begun with port 3.*give the same ports/);
+  });
+  assert.equal(at.cloud.dump(), before);
+});
+
+test("a way back that does not see a port of its journal says so, and is not at its end", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  at.cloud.use((call) =>
+    /^GET \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
+  );
+  // The second time nothing else of it is left.
+  for (let times = 1; times <= 2; times += 1)
+    await during(run, async (session) => {
+      assert.match(
+        (await back(at, session)).join(),
+        /port 3.* was not given back: Neutron does not show it/,
+      );
+    });
+  at.cloud.use(() => null);
+  // It is somebody else's by then: its port alone is given back.
+  const theirs = { image_source: "theirs" };
+  const ours = at.cloud.node.instance_info;
+  at.cloud.node.instance_info = theirs;
+  const from = at.cloud.calls.length;
+  await during(run, async (session) => {
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.node.instance_info, theirs);
+  const said = at.cloud.calls.slice(from).filter((call) => !call.startsWith("GET"));
+  assert.ok(said.length > 0 && said.every((call) => /^PUT .*ports/.test(call)), said.join());
+  at.cloud.node.instance_info = ours ?? null;
+  assert.equal(at.cloud.dump(), before);
+});
+
+/** The operator's word that its port is gone. */
+function gone(session: WindowSession, { port }: NovaInMemory): Promise<void> {
+  return keepGone(session, [[ID, { step: "gone", port: String(port.id) }]]);
+}
+
+test("a run that is told amid its steps that a port is gone makes no server without it, and is taken back", async (t) => {
+  const at = await scene(t);
+  const before = JSON.stringify(at.cloud.node);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), 5);
+  assert.equal(at.cloud.node.driver, "fake-hardware");
+  await during(run, async (session) => {
+    await gone(session, at.cloud);
+    const why = (await forward(at, session)).join();
+    assert.match(why, /made without port 3\S+: take it back.*it is held in maintenance/);
+    assert.deepEqual([at.cloud.node.driver, at.cloud.servers.size], ["fake-hardware", 0]);
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(JSON.stringify(at.cloud.node), before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a run that has its server goes on, whatever port is gone since", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), 7);
+  await during(run, async (session) => {
+    await gone(session, at.cloud);
+    assert.deepEqual(await forward(at, session), []);
+  });
+  assert.deepEqual([at.cloud.node.driver, at.cloud.servers.size], ["ipmi", 1]);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a port that is asked for once its driver is exchanged is not left out without a word", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), 5);
+  const other = { ...at, hands: { ...at.hands, portsOf: () => [uuidOf(3, 1), uuidOf(3, 9)] } };
+  await during(run, async (session) => {
+    assert.match((await forward(other, session)).join(), /made without port 3\S+9: take it back/);
+    assert.equal(at.cloud.servers.size, 0);
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+});
+
+test("a machine without a port gets a server without a network", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  const alone = { ...at, hands: { ...at.hands, portsOf: () => [] } };
+  await during(run, async (session) => {
+    assert.deepEqual(await forward(alone, session), []);
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+});
+
+test("a port that was deleted for good, by the operator's word, keeps no run open", async (t) => {
+  for (const lines of [undefined, 4]) {
+    const at = await scene(t);
+    const { node, calls } = at.cloud;
+    const image = JSON.stringify(node);
+    const run = await at.run();
+    await during(run, (session) => forward(at, session), lines);
+    at.cloud.use((call) =>
+      /^(GET|PUT) \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
+    );
+    await during(run, async (session) => {
+      assert.match((await back(at, session)).join(), /pass --port-deleted 3/);
+    });
+    const from = calls.length;
+    await during(run, async (session) => {
+      await gone(session, at.cloud);
+      assert.deepEqual(await back(at, session), []);
+    });
+    assert.equal(JSON.stringify(node), image, `after ${lines} lines`);
+    assert.deepEqual(
+      calls.slice(from).filter((call) => call.startsWith("PUT /v2.0")),
+      [],
+    );
+    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+    assert.deepEqual(at.cloud.heard, []);
+  }
+});

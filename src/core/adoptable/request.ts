@@ -12,6 +12,9 @@ const KEY = /^[a-zA-Z0-9\-_:. ]{1,255}$/;
 /** What not even Nova prints. @source nova 26: api/validation/parameter_types.py */
 const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/u;
 
+/** Nova knows none beyond U+FFFF. @source nova 26: api/validation/parameter_types.py, range(0xFFFF) */
+const BEYOND = /[\u{10000}-\u{10FFFF}]/u;
+
 /**
  * What is wrong with what is asked for one machine, each by the path of its member.
  *
@@ -29,6 +32,7 @@ export function requestFaults(
     ...(keeper === "nova" && CONTROL.test(description ?? "")
       ? ["description: no control characters, as Nova takes it"]
       : []),
+    ...(keeper === "nova" ? beyondFaults(asked) : []),
     ...((availability_zone ?? "").length > MOST
       ? [`availability_zone: at most ${MOST} characters`]
       : []),
@@ -41,6 +45,19 @@ export function requestFaults(
         : []),
     ]),
   ];
+}
+
+/** Its database has no room for them in metadata either, which its schema lets pass: that is a 500. */
+function beyondFaults({ name, description, metadata }: ManageAsked): readonly string[] {
+  const values = Object.entries(metadata).map(
+    ([key, value]) => [`metadata ${JSON.stringify(key)}`, value] as const,
+  );
+  return [["name", name] as const, ["description", description ?? ""] as const, ...values].flatMap(
+    ([what, text]) =>
+      BEYOND.test(text)
+        ? [`${what}: no emoji or other characters beyond U+FFFF, as Nova takes it`]
+        : [],
+  );
 }
 
 function nameFaults(name: string, keeper: "allocation" | "nova"): readonly string[] {

@@ -71,6 +71,20 @@ test("Nova takes a name that Ironic does not, and neither a control character", 
     ...[" ", "", "x".repeat(256)],
   ])
     assert.equal(requestFaults(called(name), "nova").length, 1, JSON.stringify(name));
+  for (const beyond of [
+    called("web \u{1f600}"),
+    { ...called("web"), description: "\u{1f680}" },
+    { ...called("web"), metadata: { rack: "\u{10000}" } },
+  ]) {
+    const [fault = "", ...more] = requestFaults(beyond, "nova");
+    assert.match(fault, /^(name|description|metadata "rack"): no emoji or other characters beyond/);
+    assert.deepEqual(more, []);
+  }
+  assert.deepEqual(
+    requestFaults({ ...called("web"), metadata: { rack: "\u{1f600}" } }, "allocation"),
+    [],
+  );
+  assert.deepEqual(requestFaults({ ...called("w\uffe6b"), description: "\uffe6" }, "nova"), []);
   // What Nova would refuse once the machine stands on fake hardware.
   const told = { ...called("web"), description: "two\nlines" };
   assert.deepEqual(

@@ -29,6 +29,9 @@ export type Act =
       readonly traits?: Json;
       /** Where the record is a server of Nova: what of the node is replaced, as it was. */
       readonly node?: JsonObject;
+      /** Ids of what its server of Nova is made with. */
+      readonly flavor?: string;
+      readonly image?: string;
     }
   | ({
       readonly step: "bind";
@@ -68,10 +71,12 @@ export function actsOf(
     const step = text("step");
     switch (step) {
       case "hold": {
-        const { traits, node } = one;
+        const { traits, node, flavor, image } = one;
         const more = {
           ...(traits !== undefined && { traits }),
           ...(isObject(node) && { node }),
+          ...(typeof flavor === "string" && { flavor }),
+          ...(typeof image === "string" && { image }),
         };
         return { step, server: text("server"), name: text("name"), ...more };
       }

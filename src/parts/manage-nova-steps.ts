@@ -13,6 +13,7 @@ import type { ManageAsked, RecordKeeper, SeenServer } from "../model/manage.ts";
 import {
   type Act,
   bindsOf,
+  holdOf,
   type ManageChange,
   type PlainStep,
   recordOf,
@@ -101,7 +102,7 @@ function plain(step: PlainStep, make: ServerStep["make"]): ServerStep {
 }
 
 async function record(at: ServerMaking): Promise<string | null> {
-  const other = otherPorts(at);
+  const other = otherPorts(at) ?? otherWish(at);
   if (other !== null) return other;
   const isNew = !at.acts.some(({ step }) => step === "record");
   await at.begin({ step: "record" });
@@ -118,6 +119,26 @@ function otherPorts({ hands, seen, acts, server }: ServerMaking): string | null 
   return other.length === 0
     ? null
     : `its server would be made without port ${other.join(", ")}: take it back, then give it the ports that there are`;
+}
+
+/** What a server is made with besides, as the journal has it: its node's own image may be the one. */
+function madeWith({ hands, id, asked, before }: ServerMaking) {
+  const { flavor, image } = hands.askedOf(asked, { id, before, ports: [] });
+  return { flavor, ...(image !== null && { image }) };
+}
+
+/** Why a server would not be made as it was asked for at first; null: it would, or was made already. */
+function otherWish(at: ServerMaking): string | null {
+  const { flavor: first, image: own } = holdOf(at) ?? {};
+  if (first === undefined || recordOf(at) !== at.server) return null;
+  const { flavor, image } = madeWith(at);
+  const other = [
+    ...(first === flavor ? [] : [`flavor ${first}`]),
+    ...(own === image ? [] : [`image ${own ?? "none"}`]),
+  ];
+  return other.length === 0
+    ? null
+    : `it was begun with ${other.join(" and ")}: give the same, or take it back`;
 }
 
 /** What is deleted is nobody's record. */
@@ -137,7 +158,7 @@ async function hold(at: ServerMaking): Promise<string | null> {
     const secret = hasSecrets(image);
     if (secret !== null) return secret;
     at.before = image;
-    await at.begin({ step: "hold", server, name: asked.name, node: image });
+    await at.begin({ step: "hold", server, name: asked.name, node: image, ...madeWith(at) });
   }
   const held = await hands.keeper.hold(id, server);
   if ("why" in held) return held.why;

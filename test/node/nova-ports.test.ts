@@ -142,3 +142,28 @@ test("a port that was deleted for good, by the operator's word, keeps no run ope
     assert.deepEqual(at.cloud.heard, []);
   }
 });
+
+test("what was begun with one flavor or image is not gone on with by another", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), 5);
+  const { askedOf } = at.hands;
+  for (const [wish, why] of [
+    [{ flavor: "tin" }, /begun with flavor gold: give the same, or take it back/],
+    [{ image: uuidOf(5, 9) }, /begun with image 5\S+1: give the same/],
+    [{ image: null }, /begun with image 5\S+1: give the same/],
+  ] as const) {
+    const other: typeof askedOf = (...words) => ({ ...askedOf(...words), ...wish });
+    await during(run, async (session) => {
+      const asked = { ...at, hands: { ...at.hands, askedOf: other } };
+      assert.match((await forward(asked, session)).join(), why);
+    });
+    assert.deepEqual([at.cloud.servers.size, at.cloud.node.maintenance], [0, true]);
+  }
+  await during(run, async (session) => {
+    assert.deepEqual(await forward(at, session), []);
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), before);
+});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { MigrationError } from "../../src/model/error.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
@@ -111,26 +112,43 @@ test("a journal that cannot be written at any line leaves its machine as it is, 
 });
 
 test("of two who give a machine a server at once one does at most, and nothing of the other stays", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const runs = [await at.run(), await at.run()];
-  const became = await Promise.all(
-    runs.map(async (run, index) => {
-      let why: readonly string[] = [];
-      await during(run, async (session) => {
-        why = await forward(at, session, uuidOf(7, 1 + index));
-        if (why.length > 0) assert.deepEqual(await back(at, session), []);
-      });
-      return why.length === 0;
-    }),
-  );
-  const made = became.filter((one) => one).length;
-  assert.ok(made <= 1);
-  assert.deepEqual([at.cloud.servers.size, at.cloud.node.maintenance], [made, false]);
-  for (const run of runs)
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-  assert.equal(at.cloud.dump(), before);
-  assert.deepEqual(at.cloud.heard, []);
+  let won = 0;
+  // The other begins once the first has made so many calls.
+  for (const calls of [0, 10, 30, 50]) {
+    const at = await scene(t);
+    const before = at.cloud.dump();
+    const runs = [await at.run(), await at.run()];
+    const from = at.cloud.calls.length;
+    let ended = false;
+    const became = await Promise.all(
+      runs.map(async (run, index) => {
+        while (index === 1 && !ended && at.cloud.calls.length < from + calls) await setImmediate();
+        let why: readonly string[] = [];
+        await during(run, async (session) => {
+          why = await forward(at, session, uuidOf(7, 1 + index));
+          ended = true;
+          if (why.length > 0) assert.deepEqual(await back(at, session), []);
+        });
+        return why.length === 0;
+      }),
+    );
+    const made = became.filter((one) => one).length;
+    won += made;
+    assert.ok(made <= 1, `after ${calls} calls`);
+    assert.deepEqual([at.cloud.servers.size, at.cloud.node.maintenance], [made, false]);
+    for (const run of runs)
+      await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.equal(at.cloud.dump(), before);
+    // Nothing of either keeps a third from it.
+    const third = await at.run();
+    await during(third, async (session) => {
+      assert.deepEqual(await forward(at, session, uuidOf(7, 3)), []);
+      assert.deepEqual(await back(at, session), []);
+    });
+    assert.equal(at.cloud.dump(), before);
+    assert.deepEqual(at.cloud.heard, []);
+  }
+  assert.ok(won > 0);
 });
 
 test("a node that is deleted between a death and a rollback leaves its port as it was", async (t) => {

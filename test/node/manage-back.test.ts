@@ -80,7 +80,10 @@ test("a port that was deleted for good ends a way back by the operator's word, n
   cloud.use((call) =>
     /^GET .v2.0.ports.3/.test(call) ? { done: false, says: { status: 200, text: "{}" } } : null,
   );
-  assert.match((await run(back, cloud.how)).err, /N2I-E212 .*does not tell port 3/);
+  assert.match(
+    (await run(back, cloud.how)).err,
+    /N2I-E212 .* answered GET \/v2.0\/ports\/3\S+ without the port; is a proxy/,
+  );
   cloud.use(() => null);
   cloud.calls.length = 0;
   const plan = await runs(0, [...back.slice(0, -1), port.toUpperCase(), "--plan"], cloud.how);

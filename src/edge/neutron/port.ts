@@ -8,7 +8,10 @@ export async function whole(session: ServiceSession, id: string): Promise<JsonOb
   if (body === null) return null;
   const { port } = objectOf(body);
   if (isObject(port)) return port;
-  throw new MigrationError("N2I-E212", `${session.url} does not tell port ${id}`);
+  throw new MigrationError(
+    "N2I-E212",
+    `${session.url} answered GET /v2.0/ports/${id} without the port; is a proxy in between?`,
+  );
 }
 
 /** One PUT, which Neutron itself refuses where somebody else wrote since the look. */

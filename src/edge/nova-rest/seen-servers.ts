@@ -42,7 +42,10 @@ export async function read(session: ServiceSession, id: string): Promise<NovaSer
   if (body === null) return null;
   const found = serverOf(objectOf(body).server ?? null);
   if (found === null)
-    throw new MigrationError("N2I-E212", `${session.url} does not tell server ${id}`);
+    throw new MigrationError(
+      "N2I-E212",
+      `${session.url} answered GET /servers/${id} without the server; is a proxy in between?`,
+    );
   return found.status === "DELETED" ? null : found;
 }
 

@@ -206,7 +206,12 @@ async function create(
     },
     ({ status }) => status === 409,
   );
-  return why ?? made ?? (await found()) ?? `Nova does not tell server ${asked.name}`;
+  return (
+    why ??
+    made ??
+    (await found()) ??
+    `${at.session.url} answered POST /servers without the server; is a proxy in between?`
+  );
 }
 
 const HOUR_MS = 3_600_000;

@@ -103,6 +103,7 @@ async function managed(at: NovaScene, machine: Running): Promise<void> {
     ...(["neutron", "GET", `/ports/${machine.port}`] as const),
   );
   assert.deepEqual([port?.port.device_id, port?.port["binding:host_id"]], [server, machine.uuid]);
+  boundOnce(at, machine);
   assert.ok(machine.on());
   assert.deepEqual(at.told(), []);
   await runs(0, ["verify", ...place(at, "one")], { env: at.env });
@@ -118,6 +119,7 @@ async function isOff(at: NovaScene, machine: Running): Promise<void> {
     [vm_state, task_state, power_state, driver, maintenance, machine.on()],
     ["stopped", null, "power off", "ipmi", false, false],
   );
+  boundOnce(at, machine);
   assert.deepEqual(at.told(), []);
 }
 
@@ -169,9 +171,23 @@ async function killed(at: NovaScene, machines: readonly Running[], before: strin
 /** Commands at once. */
 const AT_ONCE = 3;
 
+/** Whom Neutron's log has this machine's port taken from, and given to, since it runs. */
+function bindings({ stack }: NovaScene, { port }: Running): readonly string[] {
+  const told = new RegExp(`binding of ${port}: (from [\\w.-]+ to [\\w.-]+)`, "g");
+  return [...readFileSync(stack.neutron.log, "utf8").matchAll(told)].map(([, one = ""]) => one);
+}
+
+/** Nova clears the port's host while it makes a server; it is bound again before the command ends, and stays so. */
+function boundOnce(at: NovaScene, machine: Running): void {
+  const { uuid } = machine;
+  const once = [`from ${uuid} to nobody`, `from nobody to ${uuid}`];
+  assert.deepEqual(bindings(at, machine), once);
+}
+
 async function switched(at: NovaScene, machine: Running): Promise<void> {
   const { instance_uuid: server } = await nodeOf(at, machine);
   await stopAndStart(at.stack, String(server), machine.on);
+  boundOnce(at, machine);
   const told = at.told();
   assert.match(String(told[0]), /^0 shutdown/);
   assert.ok(told.includes("0 power 1"), told.join());

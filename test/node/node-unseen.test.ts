@@ -45,6 +45,17 @@ for (const [what, lines, servers] of [
     assert.deepEqual(at.cloud.heard, []);
   });
 
+test("an answer without the node says nothing of it, and one that shows none says so", async (t) => {
+  const { cloud, hands } = await novaScene(t);
+  for (const [says, message] of [
+    [UNSEEN.says ?? null, /does not show node 1\S+1 to this login/],
+    [{ status: 200, text: "{}" }, /answered GET \S+ without the node; is a proxy in between\?/],
+  ] as const) {
+    cloud.use(() => ({ done: false, says }));
+    await assert.rejects(hands.hardware.read(ID), { code: "N2I-E212", message });
+  }
+});
+
 test("a node that was deleted while Nova still has its server keeps the run open until that is deleted", async (t) => {
   const at = await novaScene(t);
   const run = await at.run();

@@ -84,7 +84,13 @@ interface Swap {
 async function read({ service }: At, node: string): Promise<JsonObject> {
   const body = await service.ask(pathOf(node));
   if (isObject(body) && tellsOf(body, node)) return body;
-  throw new MigrationError("N2I-E212", `${service.session.url} does not tell node ${node}`);
+  const { url } = service.session;
+  throw new MigrationError(
+    "N2I-E212",
+    body === null
+      ? `${url} does not show node ${node} to this login`
+      : `${url} answered GET ${pathOf(node)} without the node; is a proxy in between?`,
+  );
 }
 
 function pathOf(node: string): string {

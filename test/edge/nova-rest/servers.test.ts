@@ -11,6 +11,9 @@ interface Server {
   readonly id: string;
   status: string;
   task: string | null;
+  /** By whose word it was made, where that is not its own. */
+  readonly mark?: string;
+  readonly node?: string;
 }
 
 const UPDATED = "2026-01-01T00:00:09Z";
@@ -24,9 +27,10 @@ const may = (): Promise<null> => Promise.resolve(null);
 async function novaOf(t: TestContext, servers: Server[]) {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
-  const shown = ({ id, status, task }: Server) => ({
-    ...{ id, status, metadata: { nova2ironic_manage: `mark-${id}` } },
+  const shown = ({ id, status, task, node, mark = `mark-${id}` }: Server) => ({
+    ...{ id, status, metadata: { nova2ironic_manage: mark } },
     ...{ updated: UPDATED, "OS-EXT-STS:task_state": task },
+    "OS-EXT-SRV-ATTR:hypervisor_hostname": node,
   });
   const { url, calls, use } = await faultyService(t, {
     most: 1,
@@ -196,7 +200,8 @@ test("an answer that says nothing of servers is not taken for there being none",
   for (const text of ["{}", '{"servers":[null]}', '{"servers":{}}', '{"server":7}', "[]"]) {
     use(() => ({ done: false, says: { status: 200, text } }));
     await assert.rejects(nova.find("mark", "n-1"), { code: "N2I-E212" }, text);
-    await assert.rejects(nova.read("s-1"), { code: "N2I-E212" }, text);
+    const message = /answered GET \/servers\/s-1 without the server; is a proxy in between\?/;
+    await assert.rejects(nova.read("s-1"), { code: "N2I-E212", message }, text);
     // Whether it is gone is not known either.
     await assert.rejects(nova.built({ id: "s-1", since: null }), { code: "N2I-E212" }, text);
   }
@@ -211,5 +216,31 @@ test("the servers of several words are found in one walk", async (t) => {
     found.map((one) => one?.id),
     ["s-2", "s-1", undefined],
   );
+  assert.deepEqual(calls, ["GET /servers/detail"]);
+});
+
+test("of servers that carry one word the node's own is found, then one without a node, and never another's", async (t) => {
+  const one = (id: string, status: string, node?: string): Server => ({
+    ...{ id, status, task: null, mark: "m" },
+    ...(node !== undefined && { node }),
+  });
+  const other = one("s-1", "ACTIVE", "n-2");
+  const unplaced = one("s-2", "ERROR");
+  const hidden = one("s-3", "ACTIVE");
+  const own = one("s-4", "ACTIVE", "n-1");
+  for (const [servers, instance, id] of [
+    [[other, hidden, unplaced, own], null, "s-4"],
+    [[other, hidden, unplaced], null, "s-2"],
+    [[other, hidden, unplaced], "s-3", "s-3"],
+    [[other, hidden], null, "s-3"],
+    [[other], null, undefined],
+  ] as const) {
+    const { nova } = await novaOf(t, [...servers]);
+    assert.equal((await nova.find("m", "n-1", instance))?.id, id);
+  }
+  // Whose it is nobody tells: it is neither taken, nor a second one asked for.
+  const { nova, calls } = await novaOf(t, [other, hidden]);
+  const why = await nova.create(FLAVOR, { mark: "m", isNew: false, may });
+  assert.match(String(why), /server s-3 carries .* this login does not see its node/);
   assert.deepEqual(calls, ["GET /servers/detail"]);
 });

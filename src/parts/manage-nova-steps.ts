@@ -118,7 +118,7 @@ function otherPorts({ hands, seen, acts, server }: ServerMaking): string | null 
   const other = [...new Set([...gone, ...missing])];
   return other.length === 0
     ? null
-    : `its server would be made without port ${other.join(", ")}: take it back, then give it the ports that there are`;
+    : `its server would be made without port ${other.join(", ")}: take it back, then manage it with ports that exist`;
 }
 
 /** What a server is made with besides, as the journal has it: its node's own image may be the one. */

@@ -81,7 +81,7 @@ export function ownOf(
 export function unsure({ id, node, status }: NovaServer): string | null {
   return node !== null || status === "BUILD" || status === "ERROR"
     ? null
-    : `server ${id} carries the metadata ${MARK} of this run, and this login does not see its node: use a login that does; where it is a copy, take ${MARK} off its metadata`;
+    : `server ${id} carries the metadata ${MARK} of this run, and this login does not see its node: use a login that does. If it is a copy, remove ${MARK} from its metadata`;
 }
 
 /**

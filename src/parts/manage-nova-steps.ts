@@ -45,6 +45,13 @@ export interface NovaHands {
     asked: ManageAsked,
     at: { readonly id: string; readonly before: JsonObject; readonly ports: readonly string[] },
   ) => ServerAsked;
+  /**
+   * The first server is built alone: where two are the first that a nova-compute of Nova 26 builds, its client of Ironic
+   * fails one, and says that no API version was specified.
+   *
+   * @source python-ironicclient 5: common/http.py, negotiate_version
+   */
+  readonly alone: <T>(build: () => Promise<T>) => Promise<T>;
   /** Milliseconds for which a machine is looked at afterwards. */
   readonly watch: number;
   readonly clock: Clock;
@@ -106,7 +113,7 @@ async function record(at: ServerMaking): Promise<string | null> {
   if (other !== null) return other;
   const isNew = !at.acts.some(({ step }) => step === "record");
   await at.begin({ step: "record" });
-  return (await offered(at, isNew)) ?? create(at, isNew);
+  return (await offered(at, isNew)) ?? at.hands.alone(() => create(at, isNew));
 }
 
 /** Why a server would be made with other ports than are asked for; null: it has them, or was made already. */

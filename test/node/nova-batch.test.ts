@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
 import type { NovaServer } from "../../src/edge/nova-rest/seen-servers.ts";
 import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { firstAlone } from "../../src/edge/openstack/together.ts";
 import { windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import type { RunningNode } from "../../src/model/adoptable.ts";
@@ -33,6 +35,8 @@ interface Tracked {
   looks: number;
   /** Machines that were looked at whole. */
   seen: number;
+  /** Servers being built, whenever one was asked for. */
+  readonly building: number[];
   hands: NovaHands;
 }
 
@@ -64,7 +68,8 @@ function tracked(count: number): Tracked {
     swap: async (id: string, before: Node, { may }: { may: (now: Node) => unknown }) =>
       (await may(of(id))) === null ? fine(id, before) : "it may not",
   };
-  const made: Tracked = { nodes, looks: 0, seen: 0, hands: {} as NovaHands };
+  const made: Tracked = { nodes, looks: 0, seen: 0, building: [], hands: {} as NovaHands };
+  let building = 0;
   const own = {
     hardware,
     keeper: {
@@ -77,9 +82,15 @@ function tracked(count: number): Tracked {
     servers: {
       find: (mark: string) => Promise.resolve(servers.get(mark) ?? null),
       read: (id: string) => Promise.resolve(servers.get(id) ?? null),
-      built: ({ id }: { id: string }) => Promise.resolve(servers.get(id) ?? null),
+      async built({ id }: { id: string }) {
+        await turn();
+        building -= 1;
+        return servers.get(id) ?? null;
+      },
       create: ({ node: on }: { node: string }, { mark }: { mark: string }) => {
         const id = mark.replace(/^./, "f");
+        building += 1;
+        made.building.push(building);
         const server = {
           id,
           status: "ACTIVE",
@@ -118,6 +129,7 @@ function tracked(count: number): Tracked {
     objections: () => Promise.resolve([]),
     portsOf: () => [],
     askedOf: (_asked: unknown, { id }: { id: string }) => ({ node: id }),
+    alone: firstAlone(),
     ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
   };
   made.hands = own as unknown as NovaHands; // as far as the way there goes
@@ -152,6 +164,9 @@ test("fifty machines are all on fake hardware before Nova's resource tracker is 
   });
   assert.deepEqual(why, []);
   assert.equal(at.looks, 1);
+  // Nova's first server is built alone, and all others then at once.
+  assert.deepEqual(at.building.slice(0, 2), [1, 1]);
+  assert.equal(Math.max(...at.building), count - 1);
   // What the last step has seen is told: nothing is asked of a machine that came to its end.
   assert.equal(at.seen, 2 * count);
   for (const [id, { instance_uuid }] of at.nodes) assert.equal(servers.get(id), instance_uuid);

@@ -46,3 +46,21 @@ export function together<K, V>(
       if (!under) void run();
     });
 }
+
+/**
+ * Lets who comes first do its work alone, and all others once that is over, however it ended.
+ *
+ * @returns runs what it is given
+ */
+export function firstAlone(): <T>(work: () => Promise<T>) => Promise<T> {
+  let first: Promise<unknown> | null = null;
+  return async (work) => {
+    if (first !== null) {
+      await first;
+      return work();
+    }
+    const own = work();
+    first = own.catch(() => undefined); // whoever does it hears of it
+    return own;
+  };
+}

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { pauseShorter } from "../../../src/edge/openstack/passing.ts";
-import { together } from "../../../src/edge/openstack/together.ts";
+import { firstAlone, together } from "../../../src/edge/openstack/together.ts";
 
 test("who asks while a question is under way is answered by the next, and all that wait share one", async (t) => {
   pauseShorter(0);
@@ -47,3 +48,31 @@ test("a question that fails fails all that share it, and no other", async (t) =>
   );
   assert.equal(await ask(3), 6);
 });
+
+for (const end of ["done", "failed"] as const)
+  test(`all others begin at once when the first is ${end}, and none before`, async () => {
+    const alone = firstAlone();
+    const begun: string[] = [];
+    const ends = new Map<
+      string,
+      { resolve: (name: string) => void; reject: (why: Error) => void }
+    >();
+    const work = (name: string) => () => {
+      begun.push(name);
+      return new Promise<string>((resolve, reject) => ends.set(name, { resolve, reject }));
+    };
+    const first = alone(work("a"));
+    const others = ["b", "c"].map((name) => alone(work(name)));
+    await turn();
+    assert.deepEqual(begun, ["a"]);
+    if (end === "done") ends.get("a")?.resolve("a");
+    else ends.get("a")?.reject(new Error("it failed"));
+    if (end === "done") assert.equal(await first, "a");
+    else await assert.rejects(first, /it failed/);
+    await turn();
+    assert.deepEqual(begun, ["a", "b", "c"]);
+    const late = alone(work("d"));
+    await turn();
+    for (const name of ["d", "b", "c"]) ends.get(name)?.resolve(name);
+    assert.deepEqual(await Promise.all([...others, late]), ["b", "c", "d"]);
+  });

@@ -199,7 +199,10 @@ test("a command that waits for what never comes ends as a bug, and says so", (t)
   };
   const { status, stderr } = ends("status", "--run", folder);
   assert.equal(status, EXIT_STATUS.bug.status, stderr);
-  assert.match(stderr, /^ERROR N2I-E900 the command waits for what never comes\.\n/);
+  assert.match(
+    stderr,
+    /^ERROR N2I-E900 the command is stuck: nothing that it waits for can still happen\.\n/,
+  );
   assert.equal(ends("help", "runbook").status, 0);
 });
 

@@ -28,7 +28,12 @@ export async function start(host: NodeJS.Process): Promise<void> {
 function stalled(host: NodeJS.Process): Promise<never> {
   const never = new Promise<never>((_resolve, reject) => {
     host.once("beforeExit", () =>
-      reject(new MigrationError("N2I-E900", "the command waits for what never comes")),
+      reject(
+        new MigrationError(
+          "N2I-E900",
+          "the command is stuck: nothing that it waits for can still happen",
+        ),
+      ),
     );
   });
   never.catch(() => undefined); // it comes after every command that has ended, too

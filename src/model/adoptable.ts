@@ -60,7 +60,7 @@ export function gatherNics(): KnownNics & { readonly put: (node: string, nic: Ni
 export function vifOf(internal_info: Json | undefined, extra: Json | undefined): string | null {
   const named = (info: Json | undefined, key: string): string | null => {
     const value = objectOf(info)[key];
-    return typeof value === "string" && value !== "" ? value : null;
+    return typeof value === "string" && value !== "" ? value.toLowerCase() : null;
   };
   return named(internal_info, "tenant_vif_port_id") ?? named(extra, "vif_port_id");
 }

@@ -281,6 +281,7 @@ export function packMany<T extends object>(kinds: { readonly [name in keyof T]: 
         packed.put(row);
         return;
       }
+      INDEXES.delete(few);
       few.push(row);
       if (few.length < MANY) return;
       for (const one of few) packed.put(one);

@@ -47,6 +47,8 @@ export type Act =
   | { readonly step: "gone"; readonly port: string }
   /** The node was deleted, by the operator's word: nothing of it is to be given back while Ironic does not show it. */
   | { readonly step: "deleted" }
+  /** Ironic shows the node again: the operator's word is over. */
+  | { readonly step: "shown" }
   /** Nova's server, by its own uuid. */
   | { readonly step: "made"; readonly uuid: string }
   | { readonly step: PlainStep };
@@ -91,6 +93,7 @@ export function actsOf(
       case "gone":
         return { step, port: text("port") };
       case "deleted":
+      case "shown":
         return { step };
       case "made":
         return { step, uuid: text("uuid") };

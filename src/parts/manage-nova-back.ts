@@ -1,7 +1,7 @@
 import { customClass } from "../core/flavors/flavors.ts";
 import { type FakeHardware, infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
-import { type NovaServer, unsure } from "../edge/nova-rest/seen-servers.ts";
+import { MARK, type NovaServer, unsure } from "../edge/nova-rest/seen-servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import { FAKE, notAsBefore, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -49,8 +49,7 @@ async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePos
   const { node, record } = seen;
   if (node === null) {
     if (!isDeleted(change)) return leftAt(seen, unseenNode(id), "gone");
-    if (record !== null)
-      return leftAt(seen, `server ${record.uuid} is still in Nova: delete it there`, "gone");
+    if (record !== null) return leftAt(seen, stillThere(record.uuid, change), "gone");
     const open = change.open === true && (await portsOpen(hands, change));
     return { is: open ? "before" : "after", seen, ...NONE };
   }
@@ -63,6 +62,12 @@ async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePos
     // Of what came to its end, an unbound port is its user's word.
     (change.open === true && (await portsOpen(hands, change)));
   return { is: open ? "before" : "after", seen, ...NONE };
+}
+
+/** Said of a server whose node was deleted: one that is found by its word alone may be somebody's copy. */
+function stillThere(uuid: string, change: ManageChange): string {
+  if (uuid === recordOf(change)) return `server ${uuid} is still in Nova: delete it there`;
+  return `server ${uuid} carries the metadata ${MARK} of this run: delete it in Nova if it is this machine's; if it is a copy, remove ${MARK} from its metadata`;
 }
 
 /** Whether it is still as only this run made it, whoever took its mark off. */
@@ -275,7 +280,7 @@ function objectionsBack(
   const instance = now.instance_uuid ?? null;
   if (instance !== null && instance !== own?.id)
     return instance === recordOf(change)
-      ? `it has instance ${String(instance)} still, and this login finds no such server in Nova: give the login it was made with; where it is deleted, start nova-compute, which ends it`
+      ? `it has instance ${String(instance)} still, and this login finds no such server in Nova: use the login it was made with; if the server was deleted, start nova-compute so that it finishes the deletion`
       : `it has instance ${String(instance)}, which this run did not make`;
   const why = own === null ? null : standsAgainst(change, own);
   if (why !== null) return why;
@@ -297,7 +302,7 @@ function realObjections(
   { acts }: ManageChange,
 ): string | null {
   if (own !== null && own.task !== null)
-    return `Nova is at work with server ${own.id}, ${own.task}: run rollback again after it`;
+    return `Nova is still working on server ${own.id} (${own.task}): run rollback again when it is done`;
   const state = String(now.provision_state);
   // Once it had its hardware back, nobody but its user's word brought it to another state.
   const isFinished = acts.some(({ step }) => step === "swap");

@@ -109,23 +109,29 @@ function plain(step: PlainStep, make: ServerStep["make"]): ServerStep {
 }
 
 async function record(at: ServerMaking): Promise<string | null> {
-  const other = otherPorts(at) ?? otherWish(at);
+  const other = notAsBegun(at);
   if (other !== null) return other;
   const isNew = !at.acts.some(({ step }) => step === "record");
   await at.begin({ step: "record" });
   return (await offered(at, isNew)) ?? at.hands.alone(() => create(at, isNew));
 }
 
-/** Why a server would be made with other ports than are asked for; null: it has them, or was made already. */
+/** Why it cannot be gone on with as it is asked for now; null: nothing stands against it. */
+export function notAsBegun(at: ServerMaking): string | null {
+  return otherWish(at) ?? otherPorts(at);
+}
+
+/** Why a server would be made with other ports than are asked for; null: it has them, was made, or they are not bound yet. */
 function otherPorts({ hands, seen, acts, server }: ServerMaking): string | null {
-  if (recordOf({ acts, server }) !== server) return null;
+  if (recordOf({ acts, server }) !== server || !acts.some(({ step }) => step === "fake"))
+    return null;
   const gone = acts.flatMap((act) => (act.step === "gone" ? [act.port] : []));
   const bound = bindsOf({ acts }).map(({ port }) => port);
   const missing = hands.portsOf(seen).filter((port) => !bound.includes(port));
-  const other = [...new Set([...gone, ...missing])];
+  const other = [...new Set([...(bound.length === 0 ? gone : []), ...missing])];
   return other.length === 0
     ? null
-    : `its server would be made without port ${other.join(", ")}: take it back, then manage it with ports that exist`;
+    : `its server would be made without port ${other.join(", ")}: run rollback, then manage it with ports that exist`;
 }
 
 /** What a server is made with besides, as the journal has it: its node's own image may be the one. */
@@ -145,7 +151,7 @@ function otherWish(at: ServerMaking): string | null {
   ];
   return other.length === 0
     ? null
-    : `it was begun with ${other.join(" and ")}: give the same, or take it back`;
+    : `it was begun with ${other.join(" and ")}: pass the same values, or run rollback`;
 }
 
 /** What is deleted is nobody's record. */

@@ -8,6 +8,7 @@ import {
   heldFor,
   marked,
   type NovaHands,
+  notAsBegun,
   type ServerMaking,
   type ServerStep,
   THERE,
@@ -44,6 +45,8 @@ export function novaPart(
         },
       };
       const from = marked(change, seen) || isOurs(change, seen) ? firstOf(change.acts) : 0;
+      const other = from === 0 ? null : notAsBegun(at);
+      if (other !== null) return leftAt(seen, other);
       for (const step of THERE.slice(from)) {
         const why = await madeOrHeld(at, step);
         if (why !== null) return leftAt(await seenLast(hands, { ...change, acts }, seen), why);
@@ -82,7 +85,7 @@ async function heldAfter({ hands, id, server, acts }: ServerMaking): Promise<str
 }
 
 /** What the journal has besides steps of the way there. */
-const BESIDE: ReadonlySet<Act["step"]> = new Set(["made", "gone", "deleted"]);
+const BESIDE: ReadonlySet<Act["step"]> = new Set(["made", "gone", "deleted", "shown"]);
 
 /** The step to go on with: the last that was begun. */
 function firstOf(acts: readonly Act[]): number {

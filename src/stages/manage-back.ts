@@ -68,12 +68,14 @@ export function rollbackManaged(
       const { address } = place.service.identity;
       checkPlace(entries, address);
       const adapter = await openAdapter(place, keep, entries, null);
-      const gone = await saidGone(words, managedIn(entries), wanted, place);
+      const gone = await saidGone(words, entries, wanted, place);
       for (const [id, act] of gone)
         sink.say(
           act.step === "gone"
             ? `Node ${id}: port ${act.port} is skipped: you said it was deleted.`
-            : `Node ${id}: you said it was deleted; only its ports are given back.`,
+            : act.step === "deleted"
+              ? `Node ${id}: you said it was deleted; at most its ports are given back.`
+              : `Node ${id}: you said it was deleted, and Ironic shows it: it is taken back.`,
         );
       await sink.confirm(
         `Take the server record of ${several(wanted.size)} at ${address} away? They stay active, and on.`,
@@ -129,7 +131,7 @@ export function previewUnmanage(words: UnmanageWords, sink: Sink): Promise<void>
       const place = await openManagePlace(words, keep, sink.say);
       const wanted = await wantedOf(words, entries, place);
       checkPlace(entries, place.service.identity.address);
-      const gone = await saidGone(words, managed, wanted, place);
+      const gone = await saidGone(words, entries, wanted, place);
       const changes = [...managed].flatMap(([id, { change }]) => {
         const own = gone.flatMap(([of, act]) => (of === id ? [act] : []));
         return wanted.has(id) ? [{ ...change, acts: [...change.acts, ...own] }] : [];

@@ -1,6 +1,7 @@
 import { readRunning } from "../edge/ironic-rest/running.ts";
 import type { WindowSession } from "../engine/window.ts";
 import { MigrationError } from "../model/error.ts";
+import type { Entries } from "../model/journal.ts";
 import { MANAGE } from "../model/manage.ts";
 import { type Act, bindsOf, isDeleted } from "../parts/manage-acts.ts";
 import type { ManagePlace } from "./manage-place.ts";
@@ -15,8 +16,10 @@ export interface GoneWords {
   readonly nodeDeleted?: readonly string[];
 }
 
+type Word = "gone" | "deleted" | "shown";
+
 /** What is to be journalled of a machine. */
-type SaidGone<Step extends "gone" | "deleted" = "gone" | "deleted"> = readonly [
+type SaidGone<Step extends Word = Word> = readonly [
   id: string,
   act: Extract<Act, { readonly step: Step }>,
 ];
@@ -26,12 +29,48 @@ type Managed = ReturnType<typeof managedIn>;
 /** What was deleted by the operator's word, and is not in the journal yet. @throws MigrationError N2I-E100 */
 export async function saidGone(
   words: GoneWords,
-  managed: Managed,
+  entries: Entries,
   wanted: ReadonlySet<string>,
   place: ManagePlace,
 ): Promise<readonly SaidGone[]> {
-  const nodes = await deletedOf(words, managed, wanted, place);
-  return [...(await goneOf(words, managed, wanted, place)), ...nodes];
+  const managed = managedIn(entries);
+  // What was said of a machine that was taken back since may be said again: the same command goes on.
+  const { portDeleted = [], nodeDeleted = [] } = words;
+  const since = {
+    portDeleted: portDeleted.filter((port) => !isOver(entries, managed, "gone", port)),
+    nodeDeleted: nodeDeleted.filter((id) => !isOver(entries, managed, "deleted", id)),
+  };
+  const nodes = await deletedOf(since, managed, wanted, place);
+  const shown = await shownOf(managed, wanted, place);
+  return [...(await goneOf(since, managed, wanted, place)), ...nodes, ...shown];
+}
+
+/** Whether it was said of machines that were all taken back since. */
+function isOver(
+  entries: Entries,
+  managed: Managed,
+  word: "gone" | "deleted",
+  given: string,
+): boolean {
+  const what = given.toLowerCase();
+  const of: string[] = [];
+  for (const entry of entries)
+    if (entry.do === "start" && entry.part === MANAGE && entry.observed?.step === word)
+      if ((word === "gone" ? entry.observed.port : entry.id) === what) of.push(entry.id);
+  return of.length > 0 && of.every((id) => !managed.has(id));
+}
+
+/** Nodes that were said to be deleted, and that Ironic shows: a login that does not see them must not end their way back. */
+async function shownOf(
+  managed: Managed,
+  wanted: ReadonlySet<string>,
+  { service }: ManagePlace,
+): Promise<readonly SaidGone<"shown">[]> {
+  const shown: SaidGone<"shown">[] = [];
+  for (const [id, { change }] of managed)
+    if (wanted.has(id) && isDeleted(change) && (await readRunning(service, id, [])) !== null)
+      shown.push([id, { step: "shown" }]);
+  return shown;
 }
 
 /** Writes it down. What came to its end stays at its end: what its user made of its ports since is his. */
@@ -63,7 +102,7 @@ async function deletedOf(
     const known = wanted.has(id) ? managed.get(id) : undefined;
     if (known === undefined)
       throw new MigrationError("N2I-E100", `--node-deleted: no machine named here is node ${id}`, {
-        fix: "Give the uuid that rollback, or verify, names.",
+        fix: "Use the UUID shown by rollback or verify.",
       });
     if ((await readRunning(service, id, [])) !== null)
       throw new MigrationError("N2I-E100", `--node-deleted: Ironic has node ${id}`, {
@@ -101,14 +140,14 @@ async function goneOf(
         "N2I-E100",
         `--port-deleted: no machine named here uses port ${port}`,
         {
-          fix: "Give the id that rollback, or verify, names.",
+          fix: "Use the id shown by rollback or verify.",
         },
       );
     const neutron = await networkOf({ network })();
     const isListed = (await neutron.ports(new Set([port]))).has(port);
     if (isListed || (await neutron.whole(port)) !== null)
       throw new MigrationError("N2I-E100", `--port-deleted: Neutron has port ${port}`, {
-        fix: "Leave the option out: the port is given back, or it is said whose it is.",
+        fix: "Leave the option out: rollback gives the port back or says who has it.",
       });
     gone.push(...ids.map((id) => [id, { step: "gone", port }] as const));
   }

@@ -64,10 +64,13 @@ export async function novaHands(
       ...{ name, description, zone, metadata, ports, node: id, flavor: asked.flavor },
       image: imageFor({ node: before, asked }),
     }),
-    ...{ alone: firstAlone(), watch: asked.watch * 1000 },
+    ...{ alone: firstAlone(ALONE_MS), watch: asked.watch * 1000 },
     clock: { now: Date.now, sleep },
   };
 }
+
+/** A nova-compute has asked Ironic by then; as long as that Nova offers the other machines to anybody. */
+const ALONE_MS = 20_000;
 
 interface Opened extends Pick<NovaHands, "network" | "hardware"> {
   readonly place: ManagePlace;

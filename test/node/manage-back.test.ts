@@ -105,6 +105,23 @@ test("a port that was deleted for good ends a way back by the operator's word, n
   assert.deepEqual(whole(dumped(cloud)), whole(before));
 });
 
+test("the same words are as good once some machines of several were taken back by them", async (t) => {
+  const { cloud, at } = await scene(t, 2);
+  const words = [...at, ...cloud.words];
+  const port = uuidOf(3, 1);
+  for (const one of [1, 2])
+    await runs(0, ["node", "manage", `n-${one}`, `web-${one}`, ...words], cloud.how);
+  cloud.network.delete(port);
+  const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", port];
+  const [, second] = [...cloud.allocations.keys()];
+  cloud.use((call) => (call === `DELETE /v1/allocations/${second}` ? REFUSED : null));
+  await runs(2, back, cloud.how);
+  assert.match((await runs(0, ["status", ...at])).out, /1 taken back/);
+  cloud.use(() => null);
+  await runs(0, back, cloud.how);
+  assert.match((await runs(0, ["status", ...at])).out, /2 taken back/);
+});
+
 test("a run that began with a port goes on once the port was given up", async (t) => {
   const { cloud, at } = await scene(t);
   const words = [...at, ...cloud.words];

@@ -113,6 +113,34 @@ test("a node that was deleted ends a way back by the operator's word, never by i
   // Neither node nor record is there, as Ironic deletes both at once.
   cloud.allocations.clear();
   const ended = await runs(0, said, cloud.how);
-  assert.match(ended.err, /Node 1\S+1: you said it was deleted; only its ports are given back/);
+  assert.match(ended.err, /Node 1\S+1: you said it was deleted; at most its ports are given back/);
   assert.match((await runs(0, ["status", ...at])).out, /1 taken back/);
+});
+
+test("the word that a node was deleted is over once Ironic shows it to a way back", async (t) => {
+  const { cloud, at, before } = await scene(t);
+  const words = [...at, ...cloud.words];
+  await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
+  const back = ["rollback", ...words, "--all", "--yes"];
+  const blind = (call: string): Fault | null =>
+    / .v1.nodes.1\S+1(\?|$)/.test(call) ? UNSEEN : null;
+  const gone = { done: false, says: { status: 404, text: "{}" } } as const;
+  const broken = { done: false, says: { status: 400, text: "{}" } } as const;
+  // By a login that sees neither node nor record it is said, and Neutron does not answer.
+  cloud.use((call) =>
+    call.startsWith("PUT /v2.0") ? broken : call.includes("/v1/allocations/") ? gone : blind(call),
+  );
+  assert.notEqual((await run([...back, "--node-deleted", ID], cloud.how)).status, 0);
+  // One that sees it begins to take it back, and stops.
+  cloud.use((call) => (call.startsWith("DELETE /v1/allocations") ? broken : null));
+  assert.match(
+    (await runs(2, back, cloud.how)).err,
+    /you said it was deleted, and Ironic shows it/,
+  );
+  cloud.use((call) => (call.includes("/v1/allocations/") ? gone : blind(call)));
+  const { out, err } = await runs(2, back, cloud.how);
+  assert.match(out + err, WHY);
+  cloud.use(() => null);
+  await runs(0, back, cloud.how);
+  assert.equal(dumped(cloud), before);
 });

@@ -42,7 +42,7 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "Nova works with its server",
     (cloud) => Object.assign(server(cloud), { "OS-EXT-STS:task_state": "rebuilding" }),
-    /Nova is at work with server .*, rebuilding: run rollback again after it/,
+    /Nova is still working on server .* \(rebuilding\): run rollback again when it is done/,
   ],
   [
     "its server is locked",

@@ -96,6 +96,7 @@ function tracked(count: number): Tracked {
           status: "ACTIVE",
           task: null,
           node: on,
+          seesNode: true,
           fault: "",
           locked: false,
           updated: null,
@@ -129,7 +130,7 @@ function tracked(count: number): Tracked {
     objections: () => Promise.resolve([]),
     portsOf: () => [],
     askedOf: (_asked: unknown, { id }: { id: string }) => ({ node: id }),
-    alone: firstAlone(),
+    alone: firstAlone(60_000),
     ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
   };
   made.hands = own as unknown as NovaHands; // as far as the way there goes

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Json, JsonObject } from "../../src/model/json.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
-import type { NovaInMemory } from "./nova-memory.ts";
+import { HIDDEN, type NovaInMemory } from "./nova-memory.ts";
 import { back, forward, OWN, type Scene, scene } from "./nova-ways.ts";
 
 const COPY = uuidOf(6, 1);
@@ -55,9 +55,9 @@ for (const lines of [undefined, ASKED])
       assert.deepEqual(at.cloud.heard, []);
     });
 
-for (const status of ["ACTIVE", "SHUTOFF", "SOFT_DELETED"])
+for (const status of ["ACTIVE", "SHUTOFF", "SOFT_DELETED", "ERROR", "BUILD"])
   test(`a server with the same metadata whose node this login does not see is left, and named: ${status}`, async (t) => {
-    const { at, why } = await besideCopy(t, undefined, { status, [NODE]: null });
+    const { at, why } = await besideCopy(t, undefined, { status, [NODE]: HIDDEN });
     assert.match(
       why,
       new RegExp(`server ${COPY} .*this login does not see its node.*If it is a copy, remove`),

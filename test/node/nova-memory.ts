@@ -105,6 +105,15 @@ interface Held {
   readonly heard: (what: string) => void;
 }
 
+const ON_NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
+/** A server's node, where a login has no right to see it: Nova leaves it out. */
+export const HIDDEN = "policy";
+
+function shown(server: Readonly<Record<string, Json>>): Record<string, Json> {
+  const { [ON_NODE]: on = null, ...others } = server;
+  return on === HIDDEN ? others : { ...others, [ON_NODE]: on };
+}
+
 function answerTo(held: Held, call: string, sent: Json): Says {
   const [method = "", path = ""] = call.split(" ");
   const url = new URL(path, "http://cloud");
@@ -113,7 +122,7 @@ function answerTo(held: Held, call: string, sent: Json): Says {
   if (what.includes("/v2.0/ports")) return neutron(port, held.rules, what, sent);
   if (what === "GET /servers" || what === "GET /servers/detail") {
     const status = url.searchParams.get("status");
-    const all = [...held.servers.values()];
+    const all = [...held.servers.values()].map(shown);
     return says(200, { servers: all.filter((one) => [null, one.status].includes(status)) });
   }
   if (what.includes("/servers")) return nova(held, what, sent);

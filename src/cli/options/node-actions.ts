@@ -41,7 +41,7 @@ export const DELETED = {
     "Neutron port that was deleted; rollback skips it (runs of node manage). Repeatable",
   ),
   "node-deleted": words(
-    "Ironic node that was deleted; rollback gives only its ports back (runs of node manage). Repeatable",
+    "Ironic node that was deleted; rollback gives at most its ports back (runs of node manage). Repeatable",
   ),
 };
 

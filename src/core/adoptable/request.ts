@@ -54,9 +54,7 @@ function beyondFaults({ name, description, metadata }: ManageAsked): readonly st
   );
   return [["name", name] as const, ["description", description ?? ""] as const, ...values].flatMap(
     ([what, text]) =>
-      BEYOND.test(text)
-        ? [`${what}: no emoji or other characters beyond U+FFFF, as Nova takes it`]
-        : [],
+      BEYOND.test(text) ? [`${what}: Nova accepts no emoji or other characters beyond U+FFFF`] : [],
   );
 }
 

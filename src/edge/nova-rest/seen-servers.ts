@@ -11,12 +11,16 @@ export interface NovaServer {
   readonly task: string | null;
   /** Uuid of its node, where one was chosen and this login may see it. */
   readonly node: string | null;
+  /** Whether this login may see it: without, Nova leaves the attribute out. */
+  readonly seesNode: boolean;
   readonly fault: string;
   /** Nova changes and deletes it for an administrator alone. */
   readonly locked: boolean;
   /** When it last changed, ISO 8601 by Nova's clock; null where Nova does not say. */
   readonly updated: string | null;
 }
+
+const NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
 
 /** In a server's metadata: by which run's word it was made. */
 export const MARK = "nova2ironic_manage";
@@ -78,8 +82,8 @@ export function ownOf(
 }
 
 /** Why one that was found by its word alone may be somebody's copy; null: it is on its node, or on none yet. */
-export function unsure({ id, node, status }: NovaServer): string | null {
-  return node !== null || status === "BUILD" || status === "ERROR"
+export function unsure({ id, node, seesNode, status }: NovaServer): string | null {
+  return node !== null || (seesNode && (status === "BUILD" || status === "ERROR"))
     ? null
     : `server ${id} carries the metadata ${MARK} of this run, and this login does not see its node: use a login that does. If it is a copy, remove ${MARK} from its metadata`;
 }
@@ -139,7 +143,8 @@ function serverOf(body: Json): NovaServer | null {
   };
   return {
     ...{ id: body.id, status: word("status") ?? "UNKNOWN", task: word("OS-EXT-STS:task_state") },
-    node: word("OS-EXT-SRV-ATTR:hypervisor_hostname"),
+    node: word(NODE),
+    seesNode: NODE in body,
     fault: String(objectOf(body.fault).message ?? "no reason given"),
     ...{ locked: body.locked === true, updated: word("updated") },
   };

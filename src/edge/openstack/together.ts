@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { pause } from "./passing.ts";
 
 interface Waiter<K, V> {
@@ -48,11 +49,12 @@ export function together<K, V>(
 }
 
 /**
- * Lets who comes first do its work alone, and all others once that is over, however it ended.
+ * Lets who comes first do its work alone, and all others once that is over, however it ended, or takes too long.
  *
+ * @param most milliseconds that the others wait
  * @returns runs what it is given
  */
-export function firstAlone(): <T>(work: () => Promise<T>) => Promise<T> {
+export function firstAlone(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let first: Promise<unknown> | null = null;
   return async (work) => {
     if (first !== null) {
@@ -60,7 +62,11 @@ export function firstAlone(): <T>(work: () => Promise<T>) => Promise<T> {
       return work();
     }
     const own = work();
-    first = own.catch(() => undefined); // whoever does it hears of it
+    const ended = new AbortController();
+    const late = sleep(most, null, { signal: ended.signal }).catch(() => null);
+    // Whoever does it hears of an error.
+    const over = own.catch(() => undefined).finally(() => ended.abort());
+    first = Promise.race([over, late]);
     return own;
   };
 }

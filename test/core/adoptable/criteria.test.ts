@@ -77,7 +77,10 @@ test("Nova takes a name that Ironic does not, and neither a control character", 
     { ...called("web"), metadata: { rack: "\u{10000}" } },
   ]) {
     const [fault = "", ...more] = requestFaults(beyond, "nova");
-    assert.match(fault, /^(name|description|metadata "rack"): no emoji or other characters beyond/);
+    assert.match(
+      fault,
+      /^(name|description|metadata "rack"): Nova accepts no emoji or other characters beyond/,
+    );
     assert.deepEqual(more, []);
   }
   assert.deepEqual(

@@ -30,7 +30,7 @@ async function novaOf(t: TestContext, servers: Server[]) {
   const shown = ({ id, status, task, node, mark = `mark-${id}` }: Server) => ({
     ...{ id, status, metadata: { nova2ironic_manage: mark } },
     ...{ updated: UPDATED, "OS-EXT-STS:task_state": task },
-    "OS-EXT-SRV-ATTR:hypervisor_hostname": node,
+    "OS-EXT-SRV-ATTR:hypervisor_hostname": node ?? null,
   });
   const { url, calls, use } = await faultyService(t, {
     most: 1,

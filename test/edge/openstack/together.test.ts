@@ -51,7 +51,7 @@ test("a question that fails fails all that share it, and no other", async (t) =>
 
 for (const end of ["done", "failed"] as const)
   test(`all others begin at once when the first is ${end}, and none before`, async () => {
-    const alone = firstAlone();
+    const alone = firstAlone(60_000);
     const begun: string[] = [];
     const ends = new Map<
       string,
@@ -76,3 +76,12 @@ for (const end of ["done", "failed"] as const)
     for (const name of ["d", "b", "c"]) ends.get(name)?.resolve(name);
     assert.deepEqual(await Promise.all([...others, late]), ["b", "c", "d"]);
   });
+
+test("the others wait no longer for the first than they may, and it goes on", async () => {
+  const alone = firstAlone(1);
+  let end = (_name: string): void => undefined;
+  const first = alone(() => new Promise<string>((resolve) => (end = resolve)));
+  assert.equal(await alone(() => Promise.resolve("b")), "b");
+  end("a");
+  assert.equal(await first, "a");
+});

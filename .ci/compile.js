@@ -25,7 +25,9 @@ const BODIES = {
   "/v1/nodes": JSON.stringify({
     nodes: [{ uuid: "c0ffee00-0000-4000-8000-000000000001", provision_state: "active" }],
   }),
-  "/v1/ports": '{"ports":[]}',
+  "/v1/ports": JSON.stringify({
+    ports: [{ uuid: "c0ffee00-0000-4000-8000-000000000002", address: "52:54:00:00:00:01", extra: {} }],
+  }),
   "/v1/portgroups": '{"portgroups":[]}',
 };
 try {

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "./json.ts";
-import { type Ids, index, metMany, packMany } from "./packed.ts";
+import { type Ids, index, MANY, metMany, pack } from "./packed.ts";
 
 /** A network card of a node, or a bond of several. */
 export interface Nic {
@@ -24,28 +24,47 @@ export interface KnownNics {
 
 /** @returns what is known of the cards that were put there */
 export function gatherNics(): KnownNics & { readonly put: (node: string, nic: Nic) => void } {
-  const { put, rows } = packMany<Nic & { readonly node: string }>({
+  const packed = pack<Nic & { readonly node: string }>({
     ...{ node: "text", is: "word", uuid: "text", address: "mac", vif: "text", mode: "word" },
   });
+  let few: Map<string, Nic[]> | null = new Map();
+  let count = 0;
   const met = metMany();
   const twice = new Set<string>();
   let size = 0;
   const nicOf = ({ is, uuid, address, vif, mode }: Nic): Nic => ({ is, uuid, address, vif, mode });
+  function keep(node: string, nic: Nic): void {
+    if (few === null) {
+      packed.put({ node, ...nic });
+      return;
+    }
+    const others = few.get(node);
+    if (others === undefined) few.set(node, [nic]);
+    else others.push(nic);
+    count += 1;
+    if (count < MANY) return;
+    for (const [of, nics] of few) for (const one of nics) packed.put({ node: of, ...one });
+    few = null;
+  }
   return {
     put(node, nic) {
-      put({ node, ...nic });
+      keep(node.toLowerCase(), nic);
       if (nic.vif === null) return;
       if (met.add(nic.vif)) size += 1;
       else twice.add(nic.vif);
     },
-    of: (node) => index(rows(), "node")(node).map(nicOf),
+    of(node) {
+      const id = node.toLowerCase();
+      return few === null ? index(packed, "node")(id).map(nicOf) : (few.get(id) ?? []);
+    },
     vifs: {
       get size() {
         return size;
       },
       has: met.has,
       *values() {
-        for (const { vif } of rows()) if (vif !== null) yield vif;
+        for (const { vif } of few === null ? packed : [...few.values()].flat())
+          if (vif !== null) yield vif;
       },
     },
     twice,
@@ -106,11 +125,26 @@ export type NetworkPorts = Pick<ReadonlyMap<string, NetworkPort>, "get" | "has">
 
 /** @returns ports that were put there: some hundred bytes each, of a whole fleet too */
 export function gatherPorts(): NetworkPorts & { readonly put: (port: NetworkPort) => void } {
-  const { put, rows } = packMany<NetworkPort>({
+  const packed = pack<NetworkPort>({
     ...{ id: "text", mac_address: "mac", device_id: "text", device_owner: "word" },
   });
-  const get = (id: string): NetworkPort | undefined => index(rows(), "id")(id)[0];
-  return { put, get, has: (id) => get(id) !== undefined };
+  let few: Map<string, NetworkPort> | null = new Map();
+  const get = (id: string): NetworkPort | undefined =>
+    few === null ? index(packed, "id")(id)[0] : few.get(id);
+  return {
+    put(port) {
+      if (few === null) {
+        packed.put(port);
+        return;
+      }
+      few.set(port.id, port);
+      if (few.size < MANY) return;
+      for (const one of few.values()) packed.put(one);
+      few = null;
+    },
+    get,
+    has: (id) => get(id) !== undefined,
+  };
 }
 
 /** A node of the list: what stands against managing it, empty where nothing does. */

@@ -269,28 +269,7 @@ export function pack<T extends object>(
 }
 
 /** From so many on it pays to pack: before, what packs is hardly compiled. */
-const MANY = 10_000;
-
-/** Rows that are put; few stay as they are. */
-export function packMany<T extends object>(kinds: { readonly [name in keyof T]: Kind }) {
-  const packed = pack<T>(kinds);
-  let few: T[] | null = [];
-  return {
-    put(row: T): void {
-      if (few === null) {
-        packed.put(row);
-        return;
-      }
-      INDEXES.delete(few);
-      few.push(row);
-      if (few.length < MANY) return;
-      for (const one of few) packed.put(one);
-      few = null;
-    },
-    /** Those that were put until now. */
-    rows: (): Rows<T> => few ?? packed,
-  };
-}
+export const MANY = 10_000;
 
 const INDEXES = new WeakMap<object, Map<PropertyKey, unknown>>();
 

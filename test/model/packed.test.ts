@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createMet, index, metMany, pack, packMany } from "../../src/model/packed.ts";
+import { createMet, index, metMany, pack } from "../../src/model/packed.ts";
 import { createTexts, type Texts } from "../../src/model/texts.ts";
 
 interface Row {
@@ -167,22 +167,11 @@ test("MACs are given as they were put, and so is what is none", () => {
   );
 });
 
-test("rows and texts that become many are the same as when they were few", () => {
+test("texts that become many are met as when they were few", () => {
   const uuidOf = (n: number): string => `a0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
-  const { put, rows: those } = packMany<Row>(KINDS);
   const met = metMany();
-  const wanted: Row[] = [];
-  for (let id = 0; id < 10_050; id += 1) {
-    const one = { id, uuid: uuidOf(id), host: `c-${id % 3}`, is: id % 2 === 0 };
-    wanted.push(one);
-    put(one);
+  for (let id = 0; id < 10_050; id += 1)
     assert.deepEqual([met.add(uuidOf(id).toUpperCase()), met.add(uuidOf(id))], [true, false]);
-    if (id % 1000 === 0) assert.equal(those().length, wanted.length);
-  }
-  assert.deepEqual(Array.from(those(), plain), wanted);
-  for (const id of [0, 9999, 10_000, 10_049]) {
-    assert.deepEqual(index(those(), "uuid")(uuidOf(id)).map(plain), [wanted[id]]);
-    assert.ok(met.has(uuidOf(id).toUpperCase()));
-  }
+  for (const id of [0, 9999, 10_000, 10_049]) assert.ok(met.has(uuidOf(id).toUpperCase()));
   assert.ok(!met.has(uuidOf(10_050)));
 });

@@ -109,7 +109,7 @@ function plain(step: PlainStep, make: ServerStep["make"]): ServerStep {
 }
 
 async function record(at: ServerMaking): Promise<string | null> {
-  const other = notAsBegun(at);
+  const other = otherPorts(at);
   if (other !== null) return other;
   const isNew = !at.acts.some(({ step }) => step === "record");
   await at.begin({ step: "record" });

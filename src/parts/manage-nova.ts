@@ -44,10 +44,10 @@ export function novaPart(
           await begin({ ...act });
         },
       };
-      const from = marked(change, seen) || isOurs(change, seen) ? firstOf(change.acts) : 0;
-      const other = from === 0 ? null : notAsBegun(at);
+      const isBegun = marked(change, seen) || isOurs(change, seen);
+      const other = isBegun ? notAsBegun(at) : null;
       if (other !== null) return leftAt(seen, other);
-      for (const step of THERE.slice(from)) {
+      for (const step of THERE.slice(isBegun ? firstOf(change.acts) : 0)) {
         const why = await madeOrHeld(at, step);
         if (why !== null) return leftAt(await seenLast(hands, { ...change, acts }, seen), why);
       }

@@ -143,7 +143,7 @@ test("a port that was deleted for good, by the operator's word, keeps no run ope
   }
 });
 
-for (const lines of [2, 5])
+for (const lines of [1, 2, 5])
   test(`what was begun with one flavor or image is not gone on with by another: ${lines} lines`, async (t) => {
     const at = await scene(t);
     const before = at.cloud.dump();

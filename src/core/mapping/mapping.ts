@@ -180,6 +180,19 @@ function merge(base: Json | undefined, change: Json): Json {
   return { ...base, ...Object.fromEntries(merged) };
 }
 
+/** What a chain's documents say together. @param known of a document with those it rests on; what is new is added */
+function wholeOf(chain: readonly Written[], known: Map<Written, JsonObject>): JsonObject {
+  let whole: JsonObject = {};
+  for (const document of chain) {
+    const { extends: _, ...said } = document;
+    // Both are objects, and so is what becomes of them.
+    const next = known.get(document) ?? (merge(whole, said) as JsonObject);
+    known.set(document, next);
+    whole = next;
+  }
+  return whole;
+}
+
 /** The documents a release rests on, itself last; a fault when there is no end or no such release. */
 function chainOf(
   { document: from }: NamedDocument<Written>,
@@ -213,20 +226,14 @@ function extendTargets(documents: readonly NamedDocument<Written>[]): {
   const faults: (readonly [string, string])[] = [];
   const whole: { readonly name: string; readonly document: JsonObject; readonly depth: number }[] =
     [];
+  const merged = new Map<Written, JsonObject>();
   for (const named of documents) {
     const { name, document } = named;
     if (byRelease.get(document.release) !== named)
       faults.push([name, `/release ${document.release} has another document`]);
     const chain = chainOf(named, byRelease);
     if (typeof chain === "string") faults.push([name, chain]);
-    else {
-      const { extends: _, ...merged } = chain.reduce<JsonObject>(
-        // Both are objects, and so is what becomes of them.
-        (base, change) => merge(base, change) as JsonObject,
-        {},
-      );
-      whole.push({ name, document: merged, depth: chain.length });
-    }
+    else whole.push({ name, document: wholeOf(chain, merged), depth: chain.length });
   }
   return { whole: whole.sort((left, right) => left.depth - right.depth), faults };
 }

@@ -54,3 +54,14 @@ test("a release says what it changes, and keeps the rest of the one it extends",
     ],
   );
 });
+
+test("what a release leaves as it was is made once, not again for each that rests on it", () => {
+  const given = documents();
+  const { targets } = checkDocuments(createAjv(), given);
+  for (const part of ["drivers", "states"] as const)
+    assert.equal(
+      new Set(targets.map((target) => target[part])).size,
+      given.targets.filter(({ document }) => Object.hasOwn(document as object, part)).length,
+      part,
+    );
+});

@@ -53,7 +53,7 @@ const CHOSEN = `${ACTIVE}&associated=false&maintenance=false`;
 /** Nodes a page: one in every detail takes as much as ten cards, and two pages are held at a time. */
 const NODES_A_PAGE = 400;
 
-/** Pages that are held while something else is waited for: some 3 MiB each. */
+/** Pages that are held while something else is waited for. */
 const HELD = 5;
 
 /**
@@ -71,18 +71,21 @@ export function runningNodes(
   { all }: { readonly all: boolean },
 ): AsyncGenerator<readonly RunningNode[]> {
   const query = `&detail=true${all ? "" : CHOSEN}`;
-  const listing = pages(service, "nodes", query, NODES_A_PAGE);
+  const listing = nodesOf(pages(service, "nodes", query, NODES_A_PAGE));
   const held = heldUntil(others, listing);
   held.catch(() => undefined);
   async function* nodes(): AsyncGenerator<readonly RunningNode[]> {
     const known = (await cards).of;
     const first = await held;
-    for (let page = first.shift(); page !== undefined; page = first.shift())
-      yield nodesOf(page, known);
-    for await (const page of listing) yield nodesOf(page, known);
+    const whole = (node: RunningNode) => ({ ...node, nics: known(node.uuid) });
+    for (let page = first.shift(); page !== undefined; page = first.shift()) yield page.map(whole);
+    for await (const page of listing) yield page.map(whole);
   }
-  function nodesOf(page: readonly Json[], known: KnownNics["of"]): readonly RunningNode[] {
-    return page.map((body) => nodeOf(service, body, known(String(objectOf(body).uuid))));
+  /** What a page tells in every detail takes three times what is kept of it. */
+  async function* nodesOf(
+    listed: AsyncIterable<readonly Json[]>,
+  ): AsyncGenerator<readonly RunningNode[]> {
+    for await (const page of listed) yield page.map((body) => nodeOf(service, body, []));
   }
   return nodes();
 }

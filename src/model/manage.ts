@@ -31,6 +31,14 @@ export interface ServerWishes {
   readonly watch: number;
 }
 
+/** What a flavor asks of a machine that is to have its server. */
+export interface FlavorNeeds {
+  /** By resource class, the flavor's own size among them where no extra spec takes its place: more than 0 each. */
+  readonly resources: ReadonlyMap<string, number>;
+  /** Traits, by whether the machine must have them or must not. */
+  readonly traits: ReadonlyMap<string, "required" | "forbidden">;
+}
+
 /** A server record as its keeper tells it. */
 export interface ServerRecord {
   readonly uuid: string;

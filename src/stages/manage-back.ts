@@ -255,7 +255,7 @@ function nodeFault(
     return `instance_uuid is ${node.instance_uuid ?? "null"}, expected ${server}`;
   if (node.provision_state !== "active") return `it is ${node.provision_state ?? "in no state"}`;
   if ([reasonOf(server), heldFor(own)].includes(node.maintenance_reason ?? ""))
-    return "it is in maintenance since a rollback was interrupted: run node manage again";
+    return "this run holds it in maintenance: run node manage again";
   return open ? "the run did not come to its end: run node manage again" : null;
 }
 

@@ -290,6 +290,7 @@ async function portFault(
     isObject(one) ? String(one.port_id).toLowerCase() : [],
   );
   const neutron = await place.network();
+  if (neutron === null && ids.length > 0) return fault(503, "Nothing says where Neutron is.");
   const ports = (await neutron?.ports(new Set(ids))) ?? new Map<string, never>();
   const addresses = nics.flatMap(({ address }) => address ?? []);
   const missing = ids.find((id) => !ports.has(id));

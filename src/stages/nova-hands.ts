@@ -12,7 +12,7 @@ import { type NovaServers, openServers } from "../edge/nova-rest/servers.ts";
 import { firstAlone } from "../edge/openstack/together.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer, ServerWishes } from "../model/manage.ts";
-import type { Conductor } from "../model/service.ts";
+import type { Service } from "../model/service.ts";
 import { bindsOf, holdOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
 import type { NovaHands } from "../parts/manage-nova-steps.ts";
 import type { Keep } from "./databases.ts";
@@ -40,18 +40,20 @@ export async function novaHands(
   const offers = await waitingFor("logging in at Placement", () => openOffers(cloud, limit));
   kept(keep, offers.close);
   const hardware = createFakeHardware(service, failpoint);
-  let behind: Promise<readonly Conductor[]> | undefined;
-  const conductors = () => {
-    const asked = behind ?? readBehind(service).then((all) => all.conductors);
-    behind = asked;
+  let known: Promise<Behind> | undefined;
+  const behind = () => {
+    const asked =
+      known ??
+      readBehind(service).then(({ conductors, interfaces }) => ({ conductors, interfaces }));
+    known = asked;
     // What failed of one machine is asked again of the next.
     asked.catch(() => {
-      behind = undefined;
+      known = undefined;
     });
     return asked;
   };
   const opened: Opened = {
-    ...{ place, asked, servers, offers, hardware, conductors },
+    ...{ place, asked, servers, offers, hardware, behind },
     network: networkOf(place),
   };
   return {
@@ -72,12 +74,15 @@ export async function novaHands(
 /** A nova-compute has asked Ironic by then; as long as that Nova offers the other machines to anybody. */
 const ALONE_MS = 20_000;
 
+/** What stands behind Ironic's API, less who is busy now. */
+type Behind = Pick<Service, "conductors" | "interfaces">;
+
 interface Opened extends Pick<NovaHands, "network" | "hardware"> {
   readonly place: ManagePlace;
   readonly asked: ServerWishes;
   readonly servers: NovaServers;
   readonly offers: Offers;
-  readonly conductors: () => Promise<readonly Conductor[]>;
+  readonly behind: () => Promise<Behind>;
 }
 
 function portsOf({ ports: given }: ServerWishes, { node, ports }: SeenServer): readonly string[] {
@@ -120,7 +125,7 @@ async function serverOf(
 }
 
 async function against(
-  { place, asked, servers, offers, hardware, conductors, network }: Opened,
+  { place, asked, servers, offers, hardware, behind, network }: Opened,
   seen: SeenServer,
   server: string,
   known: ReadonlySet<string>,
@@ -136,13 +141,13 @@ async function against(
   const own = new Map<string, JsonObject | null>();
   for (const port of portsOf(asked, seen)) own.set(port, await (await network()).whole(port));
   return novaObjections({
-    ...{ node: whole, asked, offered: offer !== null, ports: own },
+    ...{ node: whole, asked, offered: offer?.totals ?? null, ports: own },
     addresses: node.nics.flatMap(({ address }) => address ?? []),
     hasVolumes: await hardware.hasVolumes(node.uuid),
     unseen: await hardware.unseen(whole),
-    specs: await servers.flavor(asked.flavor),
+    needs: await servers.flavor(asked.flavor),
     hasImage: await hasImage(place, imageFor({ node: whole, asked })),
-    ...{ conductors: await conductors(), project: servers.project },
+    ...{ ...(await behind()), project: servers.project },
   });
 }
 

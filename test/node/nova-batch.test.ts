@@ -116,7 +116,7 @@ function tracked(count: number): Tracked {
       of: (id: string) => {
         waiting.add(id);
         if (waiting.size === count && made.looks === 0) made.looks += 1;
-        return Promise.resolve({ total: 1, reserved: made.looks === 0 ? 1 : 0 });
+        return Promise.resolve({ total: 1, reserved: made.looks === 0 ? 1 : 0, totals: new Map() });
       },
     },
     look: ({ id }: { id: string }) => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { novaObjections, zoneFault } from "../../src/core/adoptable/nova.ts";
+import { needsOf } from "../../src/edge/nova-rest/needs.ts";
 import { FAKE, notFake } from "../../src/model/fake-hardware.ts";
+import type { JsonObject } from "../../src/model/json.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 
 type Of = Parameters<typeof novaObjections>[0];
@@ -13,12 +15,25 @@ const NODE = {
 };
 const ASKED = { flavor: "bm", image: null, ports: null, cut: false, watch: 0 };
 const PORT = { device_id: "", project_id: "p", mac_address: macOf(1) };
+/** Of a flavor that asks for nothing else, and these extra specs. */
+function needs(specs: JsonObject, sizes: JsonObject = {}) {
+  return needsOf({ extra_specs: { "resources:CUSTOM_GOLD": "1", ...specs }, ...sizes });
+}
+
 const FIT: Of = {
-  ...{ node: NODE, asked: ASKED, hasVolumes: false, offered: true, hasImage: true, project: "p" },
-  ...{ specs: { "resources:CUSTOM_GOLD": "1" }, unseen: [] },
+  ...{ node: NODE, asked: ASKED, hasVolumes: false, hasImage: true, project: "p", unseen: [] },
+  ...{ offered: new Map([["CUSTOM_GOLD", 1]]), needs: needs({}), interfaces: null },
   conductors: [{ hostname: "c", group: "", alive: true, drivers: [FAKE, "ipmi"] }],
   ...{ addresses: [macOf(1)], ports: new Map([["v", PORT]]) },
 };
+
+const SIZES = { vcpus: 4, ram: 512, disk: 10, swap: "" };
+const NO_SIZE = { "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" };
+
+/** Interfaces of fake hardware by their type, as Ironic tells those of all conductors. */
+function enabled(of: Readonly<Record<string, string>>): Of["interfaces"] {
+  return Object.entries(of).map(([type, name]) => ({ hostname: null, driver: FAKE, type, name }));
+}
 
 const node = (more: object): Of => ({ ...FIT, node: { ...NODE, ...more } });
 const port = (more: object): Of => ({ ...FIT, ports: new Map([["v", { ...PORT, ...more }]]) });
@@ -51,9 +66,30 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
     node({ instance_info: { ...NODE.instance_info, root_password: "x" } }),
     /its instance_info has secrets/,
   ],
-  [{ ...FIT, specs: null }, /Nova has no flavor bm/],
-  [{ ...FIT, specs: { "resources:CUSTOM_TIN": "1" } }, /does not ask for resources:CUSTOM_GOLD=1/],
-  [{ ...FIT, offered: false }, /no nova-compute has it/],
+  [{ ...FIT, needs: null }, /Nova has no flavor bm/],
+  [
+    { ...FIT, needs: needs({ "resources:CUSTOM_GOLD": "2" }) },
+    /does not ask for resources:CUSTOM_GOLD=1/,
+  ],
+  [{ ...FIT, offered: null }, /no nova-compute has it/],
+  [
+    { ...FIT, needs: needs({ "resources1:CUSTOM_FPGA": "1" }, { ...SIZES, swap: 1025 }) },
+    /also asks for resources:CUSTOM_FPGA=1, resources:VCPU=4, resources:MEMORY_MB=512, resources:DISK_GB=12, which .*: set resources:CUSTOM_FPGA=0, resources:VCPU=0/,
+  ],
+  [
+    { ...FIT, needs: needs({ "resources:PCPU": "1", ...NO_SIZE, "resources:VCPU": "0" }, SIZES) },
+    /also asks for resources:PCPU=1, which/,
+  ],
+  [
+    { ...node({ traits: [] }), needs: needs({ "trait:CUSTOM_RAID": "required" }) },
+    /says trait:CUSTOM_RAID=required, and its traits are none/,
+  ],
+  [
+    { ...node({ traits: ["CUSTOM_X"] }), needs: needs({ "trait:CUSTOM_X": "forbidden" }) },
+    /says trait:CUSTOM_X=forbidden, and its traits are CUSTOM_X/,
+  ],
+  [{ ...FIT, interfaces: enabled({ network: "flat" }) }, /no network interface noop for fake/],
+  [{ ...FIT, interfaces: enabled({ storage: "cinder" }) }, /no storage interface noop for fake/],
   [node({ instance_info: { image_source: "http://i/x" } }), /no image of Glance: give --image/],
   [{ ...FIT, hasImage: false }, /Glance has no image/],
   [{ ...FIT, ports: new Map([["v", null]]) }, /port v is not in Neutron/],
@@ -65,6 +101,14 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
 test("a machine that no server can be made of without a risk is refused, with why", () => {
   assert.deepEqual(novaObjections(FIT), []);
   assert.deepEqual(novaObjections(port({ device_id: NODE.uuid })), []);
+  const sizes = needs({ ...NO_SIZE, "resources:VCPU": "0", "trait:HW_X": "required" }, SIZES);
+  assert.deepEqual(novaObjections({ ...node({ traits: ["CUSTOM_X"] }), needs: sizes }), []);
+  const old = new Map([...(FIT.offered ?? []), ["VCPU", 4], ["MEMORY_MB", 512], ["DISK_GB", 10]]);
+  assert.deepEqual(novaObjections({ ...FIT, needs: needs({}, SIZES), offered: old }), []);
+  assert.deepEqual(
+    novaObjections({ ...FIT, interfaces: enabled({ network: "noop", storage: "noop" }) }),
+    [],
+  );
   const cut = { ...ASKED, cut: true };
   assert.deepEqual(novaObjections({ ...node({ network_interface: "neutron" }), asked: cut }), []);
   for (const [of, why] of CASES) {

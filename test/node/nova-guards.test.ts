@@ -312,7 +312,8 @@ test("a zone that names a machine is the one place that names it", async (t) => 
   Object.assign(at.cloud.node, { provision_state: "available" });
   Object.assign(at.cloud.port, { device_id: "" });
   const asked = { name: "web-1", description: null, flavor: "gold", image: null, ports: [] };
-  const words = { ...asked, metadata: {}, node: ID, zone: `nova:bm-1:${ID}` };
+  const named = "ABCDEF00-0000-4000-8000-00000000000A";
+  const words = { ...asked, metadata: {}, node: ID, zone: `nova:bm-1:${named}` };
   const made = await servers.create(words, {
     ...{ mark: OWN, isNew: true },
     may: () => Promise.resolve(null),

@@ -265,6 +265,9 @@ function boot({ node, port, servers, rules }: Omit<Held, "heard">, asked: JsonOb
   const { availability_zone: zone = "", hypervisor_hostname: pinned } = asked;
   if (String(zone).includes(":") === (pinned !== undefined))
     return says(400, { badRequest: { message: "a machine is named once" } });
+  const [, , named = ""] = String(zone).split(":");
+  if (named !== named.toLowerCase())
+    return says(400, { badRequest: { message: "No nodes matched" } }); // a real Nova: an ERROR
   const id = uuidOf(8, servers.size + 1);
   servers.set(id, {
     ...{ id, name: asked.name ?? "", metadata: asked.metadata ?? {}, status: "ACTIVE" },

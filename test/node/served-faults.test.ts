@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { openManaged } from "../../src/stages/manage-run.ts";
 import { runs } from "../hostile/cli.ts";
 import { dumped, uuidOf } from "./in-memory.ts";
-import { LAST, NODE, said, servedScene } from "./served-scene.ts";
+import { FIRST, LAST, NODE, said, servedScene } from "./served-scene.ts";
 
 test("what somebody else has in between is 409, and Neutron is asked again after it failed", async (t) => {
   const { ask, cloud, before } = await servedScene(t);
@@ -21,6 +21,15 @@ test("what somebody else has in between is 409, and Neutron is asked again after
   cloud.allocations.clear();
   assert.equal(dumped(cloud), before);
   assert.equal((await ask("POST /v1/manageable_servers", LAST)).status, 201);
+});
+
+test("where nothing says where Neutron is, no port is said not to be there", async (t) => {
+  const env = { OS_NETWORK_ENDPOINT_OVERRIDE: "" };
+  const { ask, cloud, before } = await servedScene(t, 1, { env });
+  const refused = await ask("POST /v1/servers/manage", FIRST);
+  assert.equal(refused.status, 503, said(refused));
+  assert.match(said(refused), /Nothing says where Neutron is/);
+  assert.equal(dumped(cloud), before);
 });
 
 test("a port that somebody got in between is 409, is his, and the run has nothing to take back", async (t) => {

@@ -26,7 +26,7 @@ interface Scene {
 export async function servedScene(
   t: TestContext,
   nodes = 2,
-  { most = 82, login = false } = {},
+  { most = 82, login = false, env = {} } = {},
 ): Promise<Scene & { readonly end: () => Promise<void> }> {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
@@ -41,7 +41,7 @@ export async function servedScene(
     run,
     {
       ...{ keystone: keystone.url, ironic: cloud.ironic },
-      env: { ...cloud.how.env, ...(login ? cloud.login : {}) },
+      env: { ...cloud.how.env, ...(login ? cloud.login : {}), ...env },
     },
     events,
   );

@@ -1,7 +1,7 @@
 import { FAKE } from "../../model/fake-hardware.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import type { ServerWishes } from "../../model/manage.ts";
-import type { Conductor } from "../../model/service.ts";
+import type { FlavorNeeds, ServerWishes } from "../../model/manage.ts";
+import { type Conductor, enabledBy, type Service } from "../../model/service.ts";
 import { isUuid } from "../../model/uuid.ts";
 import { customClass } from "../flavors/flavors.ts";
 import { MASKED, masked } from "./masked.ts";
@@ -14,13 +14,14 @@ interface NovaNode {
   readonly hasVolumes: boolean;
   /** Interfaces that Ironic tells in a newer microversion alone. */
   readonly unseen: readonly string[];
-  /** Whether a nova-compute has it. */
-  readonly offered: boolean;
-  /** Extra specs of the flavor; null: there is no such flavor. */
-  readonly specs: JsonObject | null;
+  /** What Placement has of it by resource class; null: no nova-compute has it. */
+  readonly offered: ReadonlyMap<string, number> | null;
+  /** Null: there is no such flavor. */
+  readonly needs: FlavorNeeds | null;
   /** Whether Glance has its image; null: nobody could say. */
   readonly hasImage: boolean | null;
   readonly conductors: readonly Conductor[];
+  readonly interfaces: Service["interfaces"];
   /** Uuid of the login's project; null: nobody said. */
   readonly project: string | null;
   /** MACs of its cards. */
@@ -51,11 +52,19 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
   ({ node }) =>
     typeof node.fault === "string" && node.fault !== "" ? `it has a fault: ${node.fault}` : null,
   ({ node, conductors }) => {
-    const group = String(node.conductor_group ?? "").toLowerCase();
-    const own = conductors.filter((one) => one.alive && (one.group ?? "") === group);
+    const own = conductorsOf(node, conductors);
     return own.length > 0 && own.every(({ drivers }) => drivers.includes(FAKE))
       ? null
       : `hardware type ${FAKE} is not enabled on the conductors of its group`;
+  },
+  ({ node, conductors, interfaces }) => {
+    const enabled = enabledBy(interfaces, conductorsOf(node, conductors), FAKE);
+    const lacking = ["network", "storage"].filter(
+      (type) => enabled.get(type)?.has("noop") === false,
+    );
+    return lacking.length === 0
+      ? null
+      : `the conductors of its group have no ${lacking.join(" and no ")} interface noop for ${FAKE}`;
   },
   ({ hasVolumes }) => (hasVolumes ? "it has volumes, which Nova would take from it" : null),
   ({ node }) => (bootsFromNet(node) ? "it boots from the network: what it boots would go" : null),
@@ -64,12 +73,37 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
       ? "its network_interface is neutron, and Nova unbinds its ports for a while: give --accept-network-cut"
       : null,
   ({ node }) => hasSecrets(node),
-  ({ node, specs, asked }) => {
-    if (specs === null) return `Nova has no flavor ${asked.flavor}`;
-    const wanted = `resources:${customClass(String(node.resource_class))}`;
-    return specs[wanted] === "1" ? null : `flavor ${asked.flavor} does not ask for ${wanted}=1`;
+  ({ node, needs, asked }) => {
+    if (needs === null) return `Nova has no flavor ${asked.flavor}`;
+    const wanted = customClass(String(node.resource_class));
+    return needs.resources.get(wanted) === 1
+      ? null
+      : `flavor ${asked.flavor} does not ask for resources:${wanted}=1`;
   },
-  ({ offered }) => (offered ? null : "no nova-compute has it: Placement has no inventory of it"),
+  ({ offered }) =>
+    offered === null ? "no nova-compute has it: Placement has no inventory of it" : null,
+  ({ node, needs, offered, asked }) => {
+    const own = customClass(String(node.resource_class));
+    const more = [...(needs?.resources ?? [])].filter(
+      ([name, amount]) => name !== own && offered !== null && (offered.get(name) ?? 0) < amount,
+    );
+    if (more.length === 0) return null;
+    const [all, none] = [1, 0].map((times) =>
+      more.map(([name, amount]) => `resources:${name}=${amount * times}`).join(", "),
+    ) as [string, string];
+    return `flavor ${asked.flavor} also asks for ${all}, which it does not offer: set ${none}`;
+  },
+  ({ node, needs, asked }) => {
+    const traits = Array.isArray(node.traits) ? node.traits : null;
+    // Nova and operators give a machine traits of other names too, which Ironic does not know.
+    const wrong = [...(needs?.traits ?? [])].filter(
+      ([name, how]) =>
+        /^CUSTOM_/.test(name) && traits !== null && traits.includes(name) !== (how === "required"),
+    );
+    return wrong.length === 0
+      ? null
+      : `flavor ${asked.flavor} says ${wrong.map(([name, how]) => `trait:${name}=${how}`).join(", ")}, and its traits are ${traits?.join(", ") || "none"}`;
+  },
   ({ hasImage, ...of }) =>
     imageFor(of) === null
       ? "instance_info.image_source is no image of Glance: give --image"
@@ -90,6 +124,15 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
     return null;
   },
 ];
+
+/** Those that may have it. */
+function conductorsOf(
+  { conductor_group: own }: JsonObject,
+  conductors: readonly Conductor[],
+): readonly Conductor[] {
+  const group = String(own ?? "").toLowerCase();
+  return conductors.filter((one) => one.alive && (one.group ?? "") === group);
+}
 
 /** Why its image may not be kept; null: it may. Ironic masks secrets, or they would stand in the journal. */
 export function hasSecrets({ instance_info: info = null }: JsonObject): string | null {

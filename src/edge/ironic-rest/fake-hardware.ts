@@ -17,7 +17,7 @@ export function checkSwap({ minor, identity, session }: RestService): void {
   if (minor < SWAP)
     throw new MigrationError(
       "N2I-E209",
-      `${session.url} speaks microversions up to ${identity.version}, and a driver is exchanged safely since 1.${SWAP} of Rocky`,
+      `${session.url} speaks microversions up to ${identity.version}, and a driver is exchanged safely since 1.${SWAP} of Stein`,
     );
 }
 

@@ -8,6 +8,8 @@ interface Offer {
   readonly total: number;
   /** Nova's resource tracker sets it apart: it is in use, or not fit. */
   readonly reserved: number;
+  /** Of each class what it has in all, this one among them. */
+  readonly totals: ReadonlyMap<string, number>;
 }
 
 /** Placement, as far as it says which machines Nova gives to tenants. */
@@ -28,7 +30,10 @@ export async function openOffers(cloud: Cloud, limit: number): Promise<Offers> {
       const all = objectOf(objectOf(body).inventories);
       const own = all[inventory];
       if (!isObject(own)) return null;
-      return { total: Number(own.total ?? 0), reserved: Number(own.reserved ?? 0) };
+      const totals = new Map(
+        Object.entries(all).map(([name, one]) => [name, Number(objectOf(one).total ?? 0)]),
+      );
+      return { total: Number(own.total ?? 0), reserved: Number(own.reserved ?? 0), totals };
     },
     async claims(node) {
       const body = await ask(session, `/resource_providers/${node}/allocations`);

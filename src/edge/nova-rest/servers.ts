@@ -1,11 +1,13 @@
 import { MigrationError } from "../../model/error.ts";
 import { type JsonObject, objectOf } from "../../model/json.ts";
+import type { FlavorNeeds } from "../../model/manage.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
 import { type Answer, ask, openSession, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
 import { together } from "../openstack/together.ts";
+import { needsOf } from "./needs.ts";
 import {
   findAll,
   listShown,
@@ -165,10 +167,10 @@ async function reached(at: At, wait: Wait): Promise<ReachedServer | null> {
 /** Statuses out of which Nova brings a server by itself, or by what it was told. */
 const PASSING = new Set(["BUILD", "ACTIVE", "SHUTOFF"]);
 
-/** Extra specs of a flavor by its id; null: there is none. */
-async function flavor({ session }: At, id: string): Promise<JsonObject | null> {
+/** What a flavor asks for, by its id; null: there is none. */
+async function flavor({ session }: At, id: string): Promise<FlavorNeeds | null> {
   const body = await ask(session, `/flavors/${encodeURIComponent(id)}`);
-  return body === null ? null : objectOf(objectOf(objectOf(body).flavor).extra_specs);
+  return body === null ? null : needsOf(objectOf(objectOf(body).flavor));
 }
 
 /** Asks for a server that was not asked for by this word before; resolves to it, or to why not. */
@@ -306,7 +308,10 @@ function bodyOf(asked: ServerAsked, mark: string): JsonObject {
     server: {
       ...{ name, flavorRef: flavor, metadata: { ...metadata, [MARK]: mark } },
       ...(description !== null && { description }),
-      ...(zone !== null && { availability_zone: zone }),
+      // Nova compares the machine in it letter by letter.
+      ...(zone !== null && {
+        availability_zone: zone.replace(/:[^:]*$/, (id) => id.toLowerCase()),
+      }),
       ...(image !== null && { imageRef: image }),
       networks: ports.length === 0 ? "none" : ports.map((port) => ({ port })),
       // Nova refuses a machine that is named twice.

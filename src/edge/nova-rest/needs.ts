@@ -1,0 +1,36 @@
+import { type JsonObject, objectOf } from "../../model/json.ts";
+import type { FlavorNeeds } from "../../model/manage.ts";
+
+/** `resources:VCPU`, `trait:CUSTOM_RAID`; with a number or a word behind the first where groups are asked for. */
+const SPEC = /^(resources|trait)(?:\d+|_[\w-]+)?:(.+)$/;
+
+/** MiB of swap in a GiB of disk. */
+const GIB = 1024;
+
+/**
+ * What a flavor makes Nova ask Placement for.
+ *
+ * @param flavor as Nova's API tells it, from 2.61 on with its extra specs
+ * @source nova 26.0.0: scheduler/utils.py, ResourceRequest.from_request_spec
+ */
+export function needsOf(flavor: JsonObject): FlavorNeeds {
+  const resources = new Map<string, number>();
+  const traits = new Map<string, "required" | "forbidden">();
+  for (const [key, value] of Object.entries(objectOf(flavor.extra_specs))) {
+    const [, kind, name = ""] = SPEC.exec(key) ?? [];
+    if (kind === "resources") resources.set(name, (resources.get(name) ?? 0) + Number(value));
+    if (kind === "trait" && (value === "required" || value === "forbidden"))
+      traits.set(name, value);
+  }
+  const [cpu, ram, root, ephemeral, swap] = [
+    ...[flavor.vcpus, flavor.ram, flavor.disk],
+    ...[flavor["OS-FLV-EXT-DATA:ephemeral"], flavor.swap],
+  ].map((told) => Number(told ?? 0) || 0) as [number, number, number, number, number];
+  const sizes = [
+    ...(resources.has("PCPU") ? [] : [["VCPU", cpu] as const]),
+    ["MEMORY_MB", ram] as const,
+    ["DISK_GB", root + ephemeral + Math.ceil(swap / GIB)] as const,
+  ];
+  for (const [name, size] of sizes) if (!resources.has(name)) resources.set(name, size);
+  return { resources: new Map([...resources].filter(([, amount]) => amount > 0)), traits };
+}

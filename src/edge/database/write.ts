@@ -29,11 +29,12 @@ const HOLDER = {
 } as const;
 
 /** What lets one transaction write: sessions are read-only, so that nothing writes past this file. */
-const OPEN: { readonly [engine in Database["engine"]]: string } = {
+const OPEN: { readonly [engine in Database["engine"]]: readonly string[] } = {
   // Servers that know no read-only transactions leave the words out.
-  mysql: "START TRANSACTION /*!50605 READ WRITE */",
-  postgresql: "SET TRANSACTION READ WRITE",
-  sqlite: "PRAGMA query_only=OFF",
+  mysql: ["START TRANSACTION /*!50605 READ WRITE */"],
+  postgresql: ["SET TRANSACTION READ WRITE"],
+  // Who reads before it writes is not let wait for another who writes: it is SQLITE_BUSY at once.
+  sqlite: ["PRAGMA query_only=OFF", "ROLLBACK", "BEGIN IMMEDIATE"],
 };
 
 /** A transaction that may write, and holds no lock: for questions that are rolled back. */
@@ -42,7 +43,8 @@ export async function openWriting(database: Database): Promise<Knex.Transaction>
   if (readOnly) throw new Error("a database that was opened to be read is not written to");
   const trx = await run("opening a transaction", () => knex.transaction());
   try {
-    if (!frozen) await run("opening a transaction", () => trx.raw(OPEN[engine]));
+    for (const sql of frozen ? [] : OPEN[engine])
+      await run("opening a transaction", () => trx.raw(sql));
     return trx;
   } catch (error) {
     await trx.rollback().catch(() => null);

@@ -6,6 +6,7 @@ import { openDatabase } from "../edge/database/open.ts";
 import { packageRoot } from "../edge/disk/package-root.ts";
 import { digestDatabase } from "../edge/ironic-db/digest.ts";
 import { atExit } from "../edge/process/at-exit.ts";
+import { MigrationError } from "../model/error.ts";
 import type { Case } from "./case.ts";
 import { writeCase } from "./write-case.ts";
 
@@ -49,9 +50,10 @@ async function digest(path: string): Promise<string> {
  *
  * @param main path of the program to run
  * @returns whether everything held
+ * @throws MigrationError N2I-E120 where its folder cannot be written
  */
 export async function demo(main: string, say: Say): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), "nova2ironic-demo-"));
+  const folder = folderIn(tmpdir());
   const gone = atExit(() => rmSync(folder, { recursive: true, force: true }));
   const proofs: (readonly [string, boolean])[] = [];
   const run = async (
@@ -79,6 +81,24 @@ export async function demo(main: string, say: Say): Promise<boolean> {
   return proofs.every(([, held]) => held);
 }
 
+function folderIn(root: string): string {
+  try {
+    return mkdtempSync(join(root, "nova2ironic-demo-"));
+  } catch (cause) {
+    return unwritable(root)(cause);
+  }
+}
+
+/** Says of what cannot be written where that is, and what to do; the sample's databases are files, too. */
+function unwritable(where: string): (cause: unknown) => never {
+  return (cause) => {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+    if (!/^(E[A-Z]+|SQLITE_(FULL|IOERR|READONLY|CANTOPEN).*)$/.test(code)) throw cause;
+    const fix = "Free space there, or name another folder in TMPDIR.";
+    throw new MigrationError("N2I-E120", `cannot write ${where} (${code})`, { cause, fix });
+  };
+}
+
 /** Where the demo plays. */
 interface Scene {
   readonly folder: string;
@@ -89,7 +109,7 @@ interface Scene {
 }
 
 async function play({ folder, run, say, prove }: Scene): Promise<void> {
-  const written = await writeCase(readCase("demo"), folder);
+  const written = await writeCase(readCase("demo"), folder).catch(unwritable(folder));
   // Short words to read: the commands run in that folder.
   const short = (words: readonly string[]): readonly string[] =>
     words.map((word) => word.replace(`${folder}/`, ""));

@@ -37,6 +37,18 @@ test("help and explain print pages of the manual, and name near ones", async () 
   assert.match((await runs(0, ["help"])).out, /^Manual: nova2ironic help TOPIC.*\brunbook\b/ms);
 });
 
+test("a demo without a place to play says so, and where to look", async (t) => {
+  const { TMPDIR: before } = process.env;
+  t.after(() => {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  });
+  process.env.TMPDIR = join(privateFolder(t), "gone");
+  const told = await run(["demo"]);
+  assertRefusal(told, 1, "N2I-E120", /cannot write \S+gone \(ENOENT\)/);
+  assert.match(told.err, /Fix: Free space there, or name another folder in TMPDIR\./);
+});
+
 test("what was mistyped is named, before what it made look missing", async () => {
   const option = await run(["extract", "--rum", "m1"]);
   assertRefusal(option, 64, "N2I-E100", /extract has no option --rum\./, /Did you mean --run\?/);

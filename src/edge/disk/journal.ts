@@ -1,20 +1,17 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { constants, type FileHandle, open, readFile, stat, writeFile } from "node:fs/promises";
+import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import { type Entries, type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import { type PackedEntries, packEntries } from "../../model/packed-entries.ts";
-import { shellWord } from "../../model/text.ts";
 import { parseObject } from "./artefact-form.ts";
 import { checkFile, chunksOf, notRead, notWritten } from "./failure.ts";
 import type { RunFolder } from "./run-folder.ts";
+import { checkLost, checkPlace, JOURNAL, rememberBegun } from "./run-place.ts";
 import { syncFolder } from "./temp-file.ts";
-
-/** In the run's folder; all parts share it. */
-const JOURNAL = "journal.jsonl";
 
 /** What was begun and what was done, in order. Each line names the digest of the one before. */
 export interface Journal {
@@ -60,7 +57,9 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
       await handle.truncate(found.bytes);
       await handle.sync();
     }
-    return journalOn(handle, path, found);
+    if (found.entries.length > 0) await rememberBegun(run);
+    else await checkLost(run);
+    return journalOn(handle, path, found, () => rememberBegun(run));
   } catch (cause) {
     await handle?.close();
     throw notWritten(path, cause);
@@ -87,10 +86,12 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const { entries, torn } = await readOnce(handle, path);
+    if (entries.length === 0) await checkLost(run);
     return { entries: entries.soFar(), torn };
   } catch (cause) {
-    if (systemCode(cause) === "ENOENT") return { entries: [], torn: false };
-    throw notRead(path, cause);
+    if (systemCode(cause) !== "ENOENT") throw notRead(path, cause);
+    await checkLost(run);
+    return { entries: [], torn: false };
   } finally {
     await handle?.close();
   }
@@ -111,7 +112,13 @@ async function readOnce(handle: FileHandle, path: string): Promise<Parsed> {
   return found;
 }
 
-function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
+/** @param begun called once it has its first entry */
+function journalOn(
+  handle: FileHandle,
+  path: string,
+  found: Parsed,
+  begun: () => Promise<void>,
+): Journal {
   const { entries } = found;
   let prev = found.prev;
   let last: Promise<void> = Promise.resolve();
@@ -130,6 +137,7 @@ function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
     }
     prev = digest(line);
     entries.push(entry);
+    if (entries.length === 1) await begun();
   };
   return {
     path,
@@ -217,37 +225,6 @@ function digest(line: string | Uint8Array): string {
   return hash("sha256", line).slice(0, 16);
 }
 
-/**
- * Refuses to act on a copy of a run. What a journal begun and did not end counts as this run's own
- * when it is found; in a copy taken earlier it may be what the first run, or another, has loaded since.
- * A folder that is renamed stays itself: it is known by its inode, which a copy and a restored backup
- * do not keep.
- *
- * @throws MigrationError N2I-E222, N2I-E120
- */
-async function checkPlace(run: RunFolder): Promise<void> {
-  const path = join(run.path, "run.place");
-  const here = String((await stat(run.path, { bigint: true })).ino);
-  const known = await readFile(path, "utf8").catch(orMissing(path));
-  if (known?.trim() === here) return;
-  if (known !== null && (await hasBegun(run)))
-    throw new MigrationError("N2I-E222", `${run.path} is a copy of the run it was made in`, {
-      fix: `Work in that one. If it is lost for good, or this is all that a backup gave back: rm ${shellWord(path)}, then run the same command again.`,
-    });
-  await writeFile(path, `${here}\n`, { mode: 0o600 }).catch((cause: unknown) => {
-    throw notWritten(path, cause);
-  });
-  await syncFolder(run.path);
-}
-
-/** Null for what is not there. @throws MigrationError N2I-E120 for any other failure */
-function orMissing(path: string): (cause: unknown) => null {
-  return (cause) => {
-    if (systemCode(cause) === "ENOENT") return null;
-    throw notWritten(path, cause);
-  };
-}
-
 /** What changes whenever a run's journal is written; null where it has none that can be looked at. */
 export async function journalMark(path: string): Promise<string | null> {
   const found = await stat(join(path, JOURNAL), { bigint: true }).catch(() => null);
@@ -256,11 +233,6 @@ export async function journalMark(path: string): Promise<string | null> {
 
 function markOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
-}
-
-async function hasBegun({ path }: RunFolder): Promise<boolean> {
-  const journal = await stat(join(path, JOURNAL)).catch(orMissing(path));
-  return journal !== null && journal.size > 0;
 }
 
 const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "text" } as const;

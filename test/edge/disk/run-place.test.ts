@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { cp, mkdir, rename, rm } from "node:fs/promises";
+import { cp, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openJournal } from "../../../src/edge/disk/journal.ts";
+import { openJournal, readJournal } from "../../../src/edge/disk/journal.ts";
 import { refuses, tempRun } from "./temp-run.ts";
 
 test("a copy of a run that has begun is refused, a renamed one and one that is given a word are not", async (t) => {
@@ -28,4 +28,27 @@ test("a copy of a run that has begun is refused, a renamed one and one that is g
   const renamed = join(run.path, "renamed");
   await rename(first, renamed);
   await opened(renamed);
+});
+
+test("a run that began and has no journal, or an empty one, does not pass for one that loaded nothing", async (t) => {
+  const run = await tempRun(t);
+  assert.equal((await readJournal(run)).entries.length, 0);
+  await (await openJournal(run)).close();
+  // Opened, and nothing done: it may go.
+  await rm(join(run.path, "journal.jsonl"));
+  assert.equal((await readJournal(run)).entries.length, 0);
+  const journal = await openJournal(run);
+  await journal.append({ do: "open", format: "nova2ironic/journal@2", tool: "1" });
+  await journal.close();
+  const lost = refuses("N2I-E112", "missing or empty, and run.place says that it was begun");
+  for (const lose of [
+    () => rm(join(run.path, "journal.jsonl")),
+    () => writeFile(join(run.path, "journal.jsonl"), ""),
+  ]) {
+    await lose();
+    await assert.rejects(readJournal(run), lost);
+    await assert.rejects(openJournal(run), lost);
+  }
+  await rm(join(run.path, "run.place"));
+  assert.equal((await readJournal(run)).entries.length, 0);
 });

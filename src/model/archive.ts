@@ -1,5 +1,5 @@
 import type { ServerIdentity } from "./artefact.ts";
-import type { Entries, RetireEntry } from "./journal.ts";
+import { besideMachines, type Entries, type RetireEntry } from "./journal.ts";
 import type { Sealed } from "./secret.ts";
 import type { StoredColumn } from "./tables.ts";
 
@@ -75,12 +75,15 @@ export interface Retirement {
 
 const OURS: ReadonlySet<string> = new Set(["archive", "drop", "dropped", "target"]);
 
+const NOTHING: Retirement = { archive: null, begun: new Set(), dropped: new Set(), stale: false };
+
 export function retirementOf(entries: Entries): Retirement {
+  // Found at once, where nothing was archived, as long as a window goes.
+  if (![...besideMachines(entries)].some((entry) => entry.do === "archive")) return NOTHING;
   const restored = entries.findLastIndex((entry) => entry.do === "restored");
   const last = entries.findLastIndex((entry) => entry.do === "archive");
   const archive = last < 0 ? undefined : entries.at(last);
-  if (archive?.do !== "archive" || last < restored)
-    return { archive: null, begun: new Set(), dropped: new Set(), stale: false };
+  if (archive?.do !== "archive" || last < restored) return NOTHING;
   const since = entries.slice(last);
   const tables = (what: "drop" | "dropped"): ReadonlySet<string> =>
     new Set(since.flatMap((entry) => (entry.do === what ? [entry.table] : [])));

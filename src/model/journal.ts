@@ -150,7 +150,7 @@ export function indexesLeft(
   entries: Entries,
 ): readonly { readonly index: string; readonly table: string; readonly column: string }[] {
   const left = new Map<string, string>();
-  for (const entry of entries)
+  for (const entry of besideMachines(entries))
     if (entry.do === "resource" && entry.kind === "index") left.set(entry.mark, entry.name);
     else if (entry.do === "gone") left.delete(entry.mark);
   return [...left].map(([index, name]) => {
@@ -195,6 +195,20 @@ export interface Entries extends Iterable<Entry> {
   readonly some: (is: (entry: Entry) => boolean) => boolean;
   /** Those of some parts alone, where they are found without a look at the others. */
   readonly of?: (...parts: readonly string[]) => Iterable<Entry>;
+  /** Those of no single machine, likewise. */
+  readonly others?: () => Iterable<Entry>;
+}
+
+/** Entries of the run and of batches, in order: those of single machines are made anew for whoever looks at them. */
+export function* besideMachines(entries: Entries): Generator<Exclude<Entry, MachineEntry>> {
+  for (const entry of entries.others?.() ?? entries) if (!("id" in entry)) yield entry;
+}
+
+/** When a run acted on a system for the first time; absent where it did not. */
+export function targetOf(entries: Entries, system: string): TargetEntry | undefined {
+  for (const entry of besideMachines(entries))
+    if (entry.do === "target" && entry.system === system) return entry;
+  return undefined;
 }
 
 /** Entries of parts, in order. */
@@ -218,7 +232,7 @@ export function batchesOf(entries: Entries, ...parts: readonly string[]): BatchE
 
 /** Digests of all plans that a journal speaks of. */
 export function plansNamed(entries: Entries): ReadonlySet<string> {
-  return new Set(entries.flatMap((entry) => ("plan" in entry ? [entry.plan] : [])));
+  return new Set([...besideMachines(entries)].flatMap((one) => ("plan" in one ? [one.plan] : [])));
 }
 
 /** The plans of which these parts began something, newest first. */

@@ -1,5 +1,6 @@
 import type { Entries, Entry, MachineEntry } from "./journal.ts";
 import { type JsonObject, parsedJson } from "./json.ts";
+import { join, type Moment, split } from "./moment.ts";
 import { pack } from "./packed.ts";
 
 /** Entries that are added one after the other. */
@@ -10,22 +11,17 @@ export interface PackedEntries extends Entries {
 }
 
 /** An entry of a machine; of any other nothing is in it. */
-interface Line {
+interface Line extends Moment {
   readonly do: MachineEntry["do"] | null;
   readonly part: string;
   readonly id: string;
-  readonly minute: string;
-  /** The rest of `at`: of these and of minutes a night has few, of both together one an entry. */
-  readonly second: string;
   readonly by: string | null;
   /** What was observed or left, as JSON: of many machines it is the same. */
   readonly more: string | null;
 }
 
-/** Characters of `at` that the entries of a minute have in common: `2026-01-01T00:00:`. */
-const MINUTE = 17;
 const OTHER: Line = {
-  ...{ do: null, part: "", id: "", minute: "", second: "", by: null, more: null },
+  ...{ do: null, part: "", id: "", minute: "", ms: -1, by: null, more: null },
 };
 
 /**
@@ -46,7 +42,7 @@ type Kept = ReturnType<typeof createKept>;
 function createKept() {
   const word = "word" as const;
   const lines = pack<Line>({
-    ...{ do: word, part: word, id: word, minute: word, second: word, by: word, more: word },
+    ...{ do: word, part: word, id: "text", minute: word, ms: "number", by: word, more: word },
   });
   const others = new Map<number, Entry>();
   /** Parts that go machine by machine. */
@@ -63,6 +59,10 @@ function createKept() {
     at(position: number): Entry | undefined {
       const line = lines.at(position);
       return line === undefined ? undefined : (others.get(position) ?? entryOf(line, parse));
+    },
+    /** Those of no machine; what is pushed meanwhile is met. */
+    *others(length: () => number): Generator<Entry> {
+      for (const [position, entry] of others) if (position < length()) yield entry;
     },
     /** Those of machines need not be looked at where only parts are wanted that go by batches. */
     *of(length: () => number, wanted: readonly string[]): Generator<Entry> {
@@ -119,6 +119,7 @@ function upTo(kept: Kept, length: () => number): Entries & { readonly toJSON: ()
     // Whoever looks for a secret in their text finds what stands in them.
     toJSON: () => [...all()],
     of: (...wanted) => kept.of(length, wanted),
+    others: () => kept.others(length),
     ...{ at, find, findLastIndex, some },
     findLast: (is) => kept.at(findLastIndex(is)),
     every: (is) => !some((entry) => !is(entry)),
@@ -155,8 +156,7 @@ function lineOf(entry: Entry): Line | null {
     do: doing,
     part,
     id,
-    minute: at.slice(0, MINUTE),
-    second: at.slice(MINUTE),
+    ...split(at),
     by: doing === "start" || doing === "return" ? entry.by : null,
     more: more === undefined ? null : JSON.stringify(more),
   };
@@ -164,7 +164,7 @@ function lineOf(entry: Entry): Line | null {
 
 function entryOf(line: Line, parse: (text: string) => JsonObject): Entry {
   const { do: doing, part, id, by, more } = line;
-  const at = line.minute + line.second;
+  const at = join(line);
   const told = more === null ? null : parse(more);
   switch (doing) {
     case "start":

@@ -1,4 +1,5 @@
-import { pack } from "./packed.ts";
+import { join, type Moment, split } from "./moment.ts";
+import { index, pack } from "./packed.ts";
 import type { KnownReadings, PowerReading } from "./power.ts";
 
 /** Readings of a fleet's BMCs, a hundred bytes or two each; one is made anew whenever it is asked for. */
@@ -9,29 +10,26 @@ export interface PackedReadings extends KnownReadings {
 }
 
 /** What hardly two readings have in common; the rest is one object for all that are alike but for it. */
-interface Line {
+interface Line extends Moment {
   readonly id: number;
   readonly address: string;
   /** What the question was made of, but for the address it begins with. */
   readonly words: string | null;
   readonly digest: string | null;
-  readonly minute: string;
-  readonly second: string;
   readonly elapsed: number;
   readonly rest: PowerReading;
 }
 
-/** Characters of `asked_at` that the readings of a minute have in common: `2026-01-01T00:00:`. */
-const MINUTE = 17;
-
 /** A reading may be of several machines behind one BMC; of two readings of a machine the later one counts. */
 export function packReadings(): PackedReadings {
-  const word = "word" as const;
+  const [word, short] = ["word", "short"] as const;
   const lines = pack<Line>({
-    ...{ id: "number", address: word, words: word, digest: word },
-    ...{ minute: word, second: word, elapsed: "number", rest: word },
+    ...{ id: "number", address: short, words: word, digest: short },
+    ...{ minute: word, ms: "number", elapsed: "number", rest: word },
   });
-  const places = new Map<number, number>();
+  /** By machine, from the first on that is not of one machine that comes after those before it. */
+  let places: Map<number, number> | null = null;
+  let last = Number.NEGATIVE_INFINITY;
   const alike = new Map<string, PowerReading>();
   const restOf = (reading: PowerReading): PowerReading => {
     const text = JSON.stringify(reading);
@@ -39,20 +37,31 @@ export function packReadings(): PackedReadings {
     alike.set(text, known);
     return known;
   };
-  const at = (place: number | undefined): PowerReading | undefined => {
-    const line = place === undefined ? undefined : lines.at(place);
-    return line && readingOf(line);
+  const placesSoFar = (): Map<number, number> => {
+    const found = new Map<number, number>();
+    for (const { id } of lines) found.set(id, found.size);
+    return found;
   };
+  const lineOfMachine = (id: number): Line | undefined =>
+    places === null ? index(lines, "id")(id)[0] : lines.at(places.get(id) ?? -1);
   return {
     put(reading) {
-      for (const id of reading.bm_node_ids) places.set(id, lines.length);
+      const { bm_node_ids: ids } = reading;
+      const [id = Number.NaN] = ids;
+      if (ids.length !== 1 || !(id > last)) places ??= placesSoFar();
+      last = id;
+      if (places !== null) for (const each of ids) places.set(each, lines.length);
       lines.put(lineOf(reading, restOf));
     },
-    get: (id) => at(places.get(id)),
+    get(id) {
+      const line = lineOfMachine(id);
+      return line && readingOf(line);
+    },
     *values() {
-      for (const place of places.values()) {
-        const reading = at(place);
-        if (reading !== undefined) yield reading;
+      if (places === null) for (const line of lines) yield readingOf(line);
+      for (const place of places?.values() ?? []) {
+        const line = lines.at(place);
+        if (line !== undefined) yield readingOf(line);
       }
     },
   };
@@ -73,7 +82,7 @@ function lineOf(reading: PowerReading, restOf: (rest: PowerReading) => PowerRead
   };
   return {
     ...{ id, address, words, digest, elapsed, rest: restOf(rest) },
-    ...{ minute: asked_at.slice(0, MINUTE), second: asked_at.slice(MINUTE) },
+    ...split(asked_at),
   };
 }
 
@@ -83,7 +92,7 @@ function readingOf(line: Line): PowerReading {
   return {
     ...rest,
     bm_node_ids: Number.isNaN(id) ? [] : [id, ...rest.bm_node_ids],
-    ...{ address, asked_at: line.minute + line.second, elapsed },
+    ...{ address, asked_at: join(line), elapsed },
     ...(asked !== undefined && {
       asked: {
         ...asked,

@@ -1,3 +1,4 @@
+import { createShortTexts } from "./short-texts.ts";
 import { createTexts, type Texts } from "./texts.ts";
 
 /** Rows that are gone through again and again: an array's, or packed ones. */
@@ -8,9 +9,9 @@ export interface Rows<T> extends Iterable<T> {
 
 /**
  * What a column holds: uuids, or other text, of which hardly any is like another; values of which many are the same,
- * kept once each; MACs as `normaliseMac` gives them; numbers.
+ * kept once each; short texts, each for itself; MACs as `normaliseMac` gives them; numbers.
  */
-type Kind = "text" | "word" | "mac" | "number";
+type Kind = "text" | "word" | "short" | "mac" | "number";
 
 type Value = string | number | null;
 
@@ -171,6 +172,26 @@ function textColumn(texts: Texts): Column {
   };
 }
 
+/** Short texts by where they are; what is none is kept as it is. */
+function shortColumn(): Column {
+  const numbers = createNumbers();
+  const texts = createShortTexts();
+  const others = createWords();
+  const at = (position: number): unknown => {
+    const place = numbers.at(position);
+    if (place === undefined) return undefined;
+    return place < 0 ? others.at(-1 - place) : texts.at(place);
+  };
+  return {
+    put(value) {
+      const place = typeof value === "string" ? texts.put(value) : null;
+      numbers.put(place ?? -1 - others.code(value));
+    },
+    at,
+    index: () => byKey(numbers.length(), at),
+  };
+}
+
 const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/;
 
 /** MACs are the numbers they write; what is none is kept as it is. */
@@ -204,6 +225,7 @@ function macOf(number: number): string {
 const COLUMNS: { readonly [kind in Kind]: (texts: Texts) => Column } = {
   text: textColumn,
   word: wordColumn,
+  short: shortColumn,
   mac: macColumn,
   number: numberColumn,
 };

@@ -89,7 +89,8 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       // What a load was begun with, it goes on with: half of it live would be half of it taken over.
       const staged = words.staged || wasStaged(entries, footer.sha256);
       if (staged !== words.staged) sink.say("This load was begun with --staged, and goes on so.");
-      const how = { header, seal, check: true, staged, unprotected: unprotected(entries) };
+      const cleared = () => unprotected(entries);
+      const how = { header, seal, check: true, staged, unprotected: cleared };
       const again = nextCommand("apply", words, { staged, yes: true });
       const { recheckPower } = words;
       const job = {

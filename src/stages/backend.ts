@@ -52,8 +52,8 @@ interface How {
   /** The release is the operator's word, which must be right; otherwise the plan's. */
   readonly planning?: boolean;
   readonly staged?: boolean;
-  /** Nodes whose protection finish cleared: nothing protects them again. */
-  readonly unprotected?: ReadonlySet<string>;
+  /** Nodes whose protection finish cleared: nothing protects them again. Asked for where machines are adopted. */
+  readonly unprotected?: () => ReadonlySet<string>;
 }
 
 /** An index by its name, and what it is on. */
@@ -197,7 +197,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
       const { identity, release } = service;
       const driving = {
         ...{ inFlight: Math.floor(inFlight), lockWait: lockWait * 1000 },
-        ...(unprotected && { unprotected }),
+        ...(unprotected && { unprotected: unprotected() }),
       };
       const target = createRestTarget(service, rest, seal, driving, failpoint);
       return { identity, release, target };

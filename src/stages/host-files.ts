@@ -3,7 +3,7 @@ import { findPlan, MANIFEST, openFileOf, openManifest, PLAN } from "../edge/disk
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import { MOVES, type MoveManifest, type PlannedMove } from "../model/host-move.ts";
-import { type Entries, plansOf } from "../model/journal.ts";
+import { type Entries, entriesOf, plansOf } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import { HOST_PARTS } from "../parts/host-move.ts";
 import { LEGACY } from "../parts/legacy-begun.ts";
@@ -53,7 +53,7 @@ export async function movesLegacy(run: RunFolder): Promise<boolean> {
 /** What kind of machines a run began to move, by its journal; null where it moved none. */
 async function begunKind(run: RunFolder): Promise<"ironic" | "legacy" | null> {
   const { entries = [] } = (await orNull(readJournal(run))) ?? {};
-  if (entries.some((entry) => "part" in entry && entry.part === LEGACY)) return "legacy";
+  if (entriesOf(entries, LEGACY).next().done === false) return "legacy";
   return plansOf(entries, ...HOST_PARTS).length > 0 ? "ironic" : null;
 }
 

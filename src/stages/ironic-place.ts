@@ -66,7 +66,7 @@ interface How {
   readonly check: boolean;
   readonly staged?: boolean;
   /** Nodes whose protection finish cleared. */
-  readonly unprotected?: ReadonlySet<string>;
+  readonly unprotected?: () => ReadonlySet<string>;
 }
 
 /** A plan's target, opened, found to be the one it was made for, and locked for the time of `work`. */

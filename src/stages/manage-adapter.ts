@@ -1,7 +1,7 @@
 import type { KnownNics, RunningNode } from "../model/adoptable.ts";
 import { MigrationError } from "../model/error.ts";
 import { FAKE } from "../model/fake-hardware.ts";
-import type { Entries } from "../model/journal.ts";
+import { type Entries, targetOf } from "../model/journal.ts";
 import { MANAGE, type RecordKeeper, type SeenServer, type ServerWishes } from "../model/manage.ts";
 import { type ManagePart, managePart, unlike, unmanagePart } from "../parts/manage.ts";
 import { bindsOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
@@ -100,8 +100,8 @@ export async function openAdapter(
 }
 
 function adapterIn(entries: Entries): string | null {
-  const began = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
-  return began?.do === "target" ? String(began.target.adapter) : null;
+  const began = targetOf(entries, MANAGE);
+  return began === undefined ? null : String(began.target.adapter);
 }
 
 /** @throws MigrationError N2I-E100 where the run began with another: its way back knows no records but those */

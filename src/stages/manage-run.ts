@@ -3,7 +3,7 @@ import { openManifest, PLAN } from "../edge/disk/plan-folder.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import { MigrationError, orNull } from "../model/error.ts";
-import type { Entries } from "../model/journal.ts";
+import { type Entries, targetOf } from "../model/journal.ts";
 import { MANAGE } from "../model/manage.ts";
 import { actsOf, type ManageChange } from "../parts/manage-acts.ts";
 import { nextCommand } from "./next.ts";
@@ -15,7 +15,7 @@ export async function managesNodes(run: Pick<RunFolder, "path">): Promise<boolea
 }
 
 function isOfManaging(entries: Entries): boolean {
-  return entries.some((entry) => entry.do === "target" && entry.system === MANAGE);
+  return targetOf(entries, MANAGE) !== undefined;
 }
 
 /** @throws MigrationError N2I-E315 for a run that carries machines over, or moves them */
@@ -62,10 +62,10 @@ export async function managedState(path: string) {
   const open = opened.length;
   const began = new Set(begunIds(entries)).size;
   const given = { run: run.path };
-  const target = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
+  const target = targetOf(entries, MANAGE);
   return {
     fields: {
-      ironic: target?.do === "target" ? String(target.target.address) : "",
+      ironic: target === undefined ? "" : String(target.target.address),
       managed: `${all.length - open} machines have their server record by this run`,
       open: `${open} begun and not at their end`,
       back: `${began - all.length} taken back`,

@@ -7,7 +7,7 @@ import { windowBack, windowForward } from "../engine/window.ts";
 import { ONE_BY_ONE, type Pace, type WindowPart } from "../engine/window-part.ts";
 import type { KnownNics } from "../model/adoptable.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entries } from "../model/journal.ts";
+import { type Entries, targetOf } from "../model/journal.ts";
 import { MANAGE, type ManageAsked, type ManagedOne } from "../model/manage.ts";
 import { once } from "../model/streams.ts";
 import type { ManagePosition } from "../parts/manage.ts";
@@ -119,8 +119,8 @@ function withUnreached(changes: readonly ManageChange[], done: Performed): Manag
 
 /** @throws MigrationError N2I-E300 where the run began with another Ironic */
 export function checkPlace(entries: Entries, address: string): void {
-  const began = entries.find((entry) => entry.do === "target" && entry.system === MANAGE);
-  if (began?.do !== "target" || began.target.address === address) return;
+  const began = targetOf(entries, MANAGE);
+  if (began === undefined || began.target.address === address) return;
   throw new MigrationError(
     "N2I-E300",
     `this run manages machines of ${String(began.target.address)}, and ${address} is given`,

@@ -1,5 +1,5 @@
 import { ownershipOf } from "../engine/ownership.ts";
-import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf, targetOf } from "../model/journal.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
 import type { NovaState } from "./run-files.ts";
 
@@ -24,6 +24,6 @@ export function isThrough({ sha256, counts }: NovaPlan, entries: Entries): boole
 export function leavesNova(plan: NovaPlan, entries: Entries): boolean {
   if (isThrough(plan, entries)) return false;
   const isBegun = NOVA_NAMES.some((name) => plansOf(entries, name).includes(plan.sha256));
-  const isOpened = entries.some((entry) => entry.do === "target" && entry.system === "nova");
+  const isOpened = targetOf(entries, "nova") !== undefined;
   return isBegun || (isOpened && plansOf(entries, IRONIC).length === 1);
 }

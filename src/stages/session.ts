@@ -5,7 +5,7 @@ import type { Clock } from "../engine/part.ts";
 import type { WindowSession } from "../engine/window.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
 import type { Entries, Entry } from "../model/journal.ts";
-import { JOURNAL_FORMAT } from "../model/journal.ts";
+import { JOURNAL_FORMAT, targetOf } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Lock } from "../model/target.ts";
 import { withFailpoints } from "./failpoint.ts";
@@ -86,7 +86,7 @@ export async function withSession<T>(
         const entries = journal.entries();
         if (entries.length === 0)
           await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: VERSION });
-        if (entries.some((entry) => entry.do === "target" && entry.system === system)) return;
+        if (targetOf(entries, system) !== undefined) return;
         const staged = how?.staged === true && { staged: true as const };
         const identity = target as JsonObject; // an identity is texts and numbers
         await journal.append({ do: "target", system, target: identity, ...staged, at: now() });

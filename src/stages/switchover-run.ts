@@ -3,7 +3,7 @@ import { openManifest, PLAN } from "../edge/disk/plan-folder.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import { MigrationError, orNull } from "../model/error.ts";
-import type { Entries } from "../model/journal.ts";
+import { type Entries, targetOf } from "../model/journal.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import {
   type ServerPlace,
@@ -23,7 +23,7 @@ export async function switchesOver(run: Pick<RunFolder, "path">): Promise<boolea
 }
 
 function isOfSwitching(entries: Entries): boolean {
-  return entries.some((entry) => entry.do === "target" && entry.system === SWITCHOVER);
+  return targetOf(entries, SWITCHOVER) !== undefined;
 }
 
 /** @throws MigrationError N2I-E315 for a run that does something else */
@@ -46,8 +46,8 @@ export function checkSwitchPlace(entries: Entries, address: string): void {
 }
 
 function addressIn(entries: Entries): string | null {
-  const target = entries.find((entry) => entry.do === "target" && entry.system === SWITCHOVER);
-  return target?.do === "target" ? String(target.target.address) : null;
+  const target = targetOf(entries, SWITCHOVER);
+  return target === undefined ? null : String(target.target.address);
 }
 
 /** What a journal says of its switchover. */

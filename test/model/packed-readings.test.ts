@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { test } from "node:test";
+import fc from "fast-check";
 import { packReadings } from "../../src/model/packed-readings.ts";
 import { type PowerReading, unasked } from "../../src/model/power.ts";
+import { held } from "../support/held.ts";
 
 function reading(ids: readonly number[], more: Partial<PowerReading> = {}): PowerReading {
   const address = `10.0.0.${ids[0]}`;
@@ -55,4 +58,41 @@ test("of two readings of a machine the later one counts", () => {
   readings.put(again);
   assert.deepEqual([readings.get(1), readings.get(2)], [both, again]);
   assert.deepEqual([...readings.values()], [both, again]);
+});
+
+test("readings in whatever order answer as a map of them does", () => {
+  const ids = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 3 });
+  const inOrder = fc.array(fc.nat(20)).map((all) => [...new Set(all)].toSorted((a, b) => a - b));
+  const first = inOrder.map((all) => all.map((id) => [id]));
+  const sequences = fc.tuple(first, fc.array(ids)).map(([some, others]) => [...some, ...others]);
+  fc.assert(
+    fc.property(sequences, (all) => {
+      const readings = packReadings();
+      const known = new Map<number, PowerReading>();
+      for (const [at, these] of all.entries()) {
+        const one = reading(these, { elapsed: at });
+        readings.put(one);
+        for (const id of these) known.set(id, one);
+      }
+      assert.deepEqual([...readings.values()], [...known.values()]);
+      for (let id = 0; id <= 20; id += 1) assert.deepEqual(readings.get(id), known.get(id));
+    }),
+  );
+});
+
+test("a reading takes a hundred bytes", () => {
+  const machines = 50_000;
+  const before = held();
+  const readings = packReadings();
+  for (let machine = 0; machine < machines; machine += 1) {
+    const address = `10.${machine >> 16}.${(machine >> 8) & 255}.${machine & 255}`;
+    const words = `${address} port 623 as "admin" at ADMINISTRATOR`;
+    const machines = [hash("sha256", address).slice(0, 16)];
+    const asked = { words, ipmitool: "1.8.19", machines } as const;
+    const asked_at = new Date(machine * 997).toISOString();
+    readings.put(reading([machine], { address, asked, asked_at, elapsed: 7 }));
+  }
+  const bytes = (held() - before) / machines;
+  assert.equal(readings.get(machines - 1)?.address, "10.0.195.79");
+  assert.ok(bytes < 100, `${bytes} bytes a reading`);
 });

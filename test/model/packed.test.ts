@@ -175,3 +175,31 @@ test("texts that become many are met as when they were few", () => {
   for (const id of [0, 9999, 10_000, 10_049]) assert.ok(met.has(uuidOf(id).toUpperCase()));
   assert.ok(!met.has(uuidOf(10_050)));
 });
+
+test("short texts are given as they were put, and so is what is longer, wider or none", () => {
+  const long = fc.constantFrom("x".repeat(255), "y".repeat(256), "\u00ff\u0000", "\u0100", "");
+  const value = fc.option(fc.oneof(fc.string({ unit: "binary" }), long, fc.ipV4()));
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 600 }), (all) => {
+      const made = pack<{ readonly text: string | null }>({ text: "short" });
+      for (const one of all) made.put({ text: one });
+      assert.deepEqual(
+        Array.from(made, ({ text }) => text),
+        all,
+      );
+      for (const one of all.slice(0, 5))
+        if (one !== null && one !== "")
+          assert.equal(index(made, "text")(one)[0]?.text?.toLowerCase(), one.toLowerCase());
+    }),
+  );
+});
+
+test("short texts of many parts are given as they were put", () => {
+  const made = pack<{ readonly text: string }>({ text: "short" });
+  const textOf = (n: number): string => `${n}${"x".repeat(n % 250)}`;
+  for (let n = 0; n < 2000; n += 1) made.put({ text: textOf(n) });
+  assert.deepEqual(
+    Array.from(made, ({ text }) => text),
+    Array.from({ length: 2000 }, (_, n) => textOf(n)),
+  );
+});

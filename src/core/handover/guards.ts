@@ -1,5 +1,5 @@
 import { type Guarded, type Guards, isOurs } from "../../model/handover.ts";
-import { type Entries, type Entry, IRONIC } from "../../model/journal.ts";
+import { besideMachines, type Entries, type Entry, IRONIC } from "../../model/journal.ts";
 import type { Origins, PlannedMachine } from "../../model/plan.ts";
 import type { PlannedNode } from "./judge.ts";
 
@@ -83,10 +83,11 @@ export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Pa
  * machines that are guarded again do not go on with it: Nova manages the others.
  */
 export function endOf(entries: Entries): { readonly at: string; readonly by: string } | null {
-  const last = entries.findLastIndex((entry) => entry.do === "close");
-  const end = last < 0 ? undefined : entries.at(last);
+  const own = [...besideMachines(entries)];
+  const last = own.findLastIndex((entry) => entry.do === "close");
+  const end = own[last];
   if (end?.do !== "close") return null;
-  const goesOn = entries.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
+  const goesOn = own.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
   return goesOn ? null : { at: end.at, by: end.by };
 }
 

@@ -161,7 +161,7 @@ async function begin<C extends Change, L>(
 }
 
 function hooksOf<C extends Change, L>(
-  { session, guard, ownership, about }: Walk<C, L>,
+  { session, guard, making, ownership, about }: Walk<C, L>,
   span: Span,
   chosen: Chosen<C, L>,
 ): Hooks {
@@ -171,7 +171,7 @@ function hooksOf<C extends Change, L>(
   return {
     owned: (id) => chosen.ours.has(id),
     ended: (machine) => hasEnded(ownership, span, machine),
-    precondition: guard.run,
+    ...{ precondition: guard.run, making: making.run },
     async observed({ found = [], done = [], refused = [] }) {
       const rows = { found: strangers(found, chosen, ownership), taken: done.filter(strange) };
       if (rows.found.length + rows.taken.length > 0)

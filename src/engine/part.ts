@@ -44,6 +44,8 @@ export interface Leg<C extends Change = Change, L = C> {
   readonly check: () => Promise<void>;
   /** Runs once, before the first write; what it throws stops everything before that. */
   readonly precondition: () => Promise<void>;
+  /** Runs once, before the first change is made that is not there already; of a part of rows alone. */
+  readonly making?: () => Promise<void>;
   /** Asks once more, right before their batch, which machines are left out, and why. */
   readonly exclude?: (lines: readonly L[]) => Promise<Excluded>;
   /** What is loaded is handed over later. */

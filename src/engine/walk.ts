@@ -54,6 +54,7 @@ export interface Walk<C extends Change, L> {
   /** What is appended from here on speaks of batches behind us. */
   readonly ownership: Ownership;
   readonly guard: ReturnType<typeof guardOf>;
+  readonly making: ReturnType<typeof guardOf>;
   /** What every entry of a batch begins with. */
   readonly about: (span: Span) => Pick<BatchEntry, "part" | "plan" | "from" | "to" | "at">;
 }
@@ -63,6 +64,7 @@ export function walkOf<C extends Change, L>(leg: Leg<C, L>, session: Session): W
   const part = leg.part.name;
   return {
     ...{ leg, session, guard: guardOf(leg.precondition) },
+    making: guardOf(leg.making ?? (() => Promise.resolve())),
     ownership: ownershipOf(session.journal.entries(), part, plan),
     about: ({ from, to }) => ({ part, plan, from, to, at: session.now() }),
   };

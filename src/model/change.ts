@@ -69,6 +69,8 @@ export interface Hooks {
   readonly ended: (machine: string) => boolean;
   /** Runs before anything is written, inside the transaction where there is one; what it throws stops it. */
   readonly precondition: () => Promise<void>;
+  /** Runs before the first change is made that is not there already, likewise. */
+  readonly making?: () => Promise<void>;
   /** Written to the journal before it resolves; called right before changes are kept. */
   readonly observed: (observed: Observed) => Promise<void>;
 }

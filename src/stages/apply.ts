@@ -5,6 +5,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { execute } from "../engine/execute.ts";
 import type { Walked } from "../engine/walk.ts";
 import type { SameSecret } from "../model/compare.ts";
+import type { Entries } from "../model/journal.ts";
 import type { ApiIdentity } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { KnownReadings } from "../model/power.ts";
@@ -12,7 +13,7 @@ import type { Seal } from "../model/secret.ts";
 import { unprotected } from "../parts/finish.ts";
 import { ironicLeg } from "../parts/ironic.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
-import { checkOthers } from "./check-others.ts";
+import { checkOthers, othersBeforeMaking } from "./check-others.ts";
 import { inspectCloser } from "./closer.ts";
 import { findConductors } from "./conductors.ts";
 import { closing } from "./databases.ts";
@@ -118,7 +119,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       );
       if (loaded === null) return null;
       const partial = leaves && (loaded.equal || loaded.failed > 0);
-      if (partial) await sink.several("Left out", leftOutOf(lines()));
+      if (partial && blocked > 0) await sink.several("Left out", leftOutOf(lines()));
       return { ...loaded, again, partial: partial || loaded.failed > 0 };
     }),
   );
@@ -168,7 +169,7 @@ export async function load(job: Job): Promise<Loaded | null> {
   const { run, plan, backend, seal, session, nova, place, sink, again } = job;
   const same = backend.same(seal);
   const entries = session.journal.entries();
-  if (plan.header.beside_others !== true) await checkOthers(run, backend, place.target, entries);
+  const others = await othersOf(job, entries);
   const guard = guardOf(job, same);
   // A rebuild must find the new images whatever becomes of the load; nothing is changed that would be refused.
   if (nova !== null) sink.say("Looking at Ironic, its conductors and Nova before the first write.");
@@ -185,7 +186,7 @@ export async function load(job: Job): Promise<Loaded | null> {
   }
   const beside = (cause: unknown): unknown =>
     flavors.done > 0 ? afterNova(cause, `${flavors.done} rows of flavors are changed`) : cause;
-  const applied = await loadMachines(job, guard).catch((cause: unknown) => {
+  const applied = await loadMachines(job, guard, others).catch((cause: unknown) => {
     throw beside(cause);
   });
   await tellApplied(applied, sink);
@@ -263,7 +264,26 @@ function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise
   };
 }
 
-async function loadMachines(job: Job, guard: () => Promise<void>): Promise<Walked<PlannedMachine>> {
+/**
+ * Looks for others' nodes, at once or before a row is made.
+ *
+ * @throws MigrationError N2I-E312, from what it gives too
+ */
+async function othersOf(job: Job, entries: Entries): Promise<(() => Promise<void>) | undefined> {
+  const { run, plan, backend, place, nova, recheckPower } = job;
+  if (plan.header.beside_others === true) return undefined;
+  // Flavors are changed before machines; and a machine that is left out is not seen to be there.
+  if (nova === null && !recheckPower)
+    return othersBeforeMaking(run, backend, place.target, entries, plan.footer);
+  await checkOthers(run, backend, place.target, entries);
+  return undefined;
+}
+
+async function loadMachines(
+  job: Job,
+  guard: () => Promise<void>,
+  making: (() => Promise<void>) | undefined,
+): Promise<Walked<PlannedMachine>> {
   const { plan, place, nova, session, seal, staged, readings, mappings } = job;
   const ask = job.recheckPower ? conductorOf(plan.header, mappings) : null;
   const probe = ask === null ? null : openProbe("native", ask.ipmitool);
@@ -274,7 +294,7 @@ async function loadMachines(job: Job, guard: () => Promise<void>): Promise<Walke
   const { sha256, footer } = plan.footer;
   const leg = {
     ...ironicLeg(place.part, { sha256, lines: plan.lines }),
-    ...{ staged, precondition: guard, ...exclude },
+    ...{ staged, precondition: guard, ...exclude, ...(making && { making }) },
     async check() {
       await place.check();
       // A nova-compute that somebody starts amid a long load is met before the next batch.

@@ -1,6 +1,8 @@
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { ownedLines } from "../engine/back.ts";
+import { ownershipOf } from "../engine/ownership.ts";
+import type { Footer, PlanCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { Target } from "../model/target.ts";
@@ -50,6 +52,30 @@ export async function checkOthers(
 ): Promise<void> {
   const others = await othersAt(run, backend, target, entries);
   if (others !== null) throw new MigrationError("N2I-E312", others);
+}
+
+/**
+ * The same, put off until a row is to be made: where Ironic holds no more nodes than this run loaded, and each of them
+ * is found, there are no others. So a plan that is there already is not read for it.
+ *
+ * @returns what then looks; it looked already where the journal does not say how many the run loaded
+ * @throws MigrationError N2I-E312
+ */
+export async function othersBeforeMaking(
+  run: RunFolder,
+  backend: Pick<Backend, "oldest">,
+  target: Target,
+  entries: Entries,
+  { sha256, footer }: Footer<PlanCounts>,
+): Promise<() => Promise<void>> {
+  const look = (): Promise<void> => checkOthers(run, backend, target, entries);
+  const { preExisting, refused, undone, left } = ownershipOf(entries, IRONIC, sha256);
+  const plans = plansOf(entries, IRONIC);
+  const isOnly = plans.length === 1 && plans[0] === sha256;
+  const others = preExisting.size + refused.size + undone.size + left.size;
+  const isKnown = isOnly && others === 0 && (await target.counts()).nodes <= footer.nodes;
+  if (!isKnown) await look();
+  return isKnown ? look : () => Promise.resolve();
 }
 
 const ALL = { wants: () => true };

@@ -85,6 +85,22 @@ for (const engine of ["mysql", "postgresql"] as const)
         await runs(0, [...planning, "-q"]);
         await runs(0, applying);
         await runs(0, applying);
+        // One of ours is gone, and theirs is there: as many nodes as ours are.
+        const [ours] = await ironic.db("nodes").select("id", "uuid").orderBy("id");
+        await ironic.db("ports").where({ node_id: ours.id }).delete();
+        await ironic.db("nodes").where({ id: ours.id }).delete();
+        await ironic.db("nodes").insert({ uuid: OTHER, driver: "fake-hardware" });
+        const beside = await digest(ironic);
+        await refused(applying, 4, "N2I-E312", [new RegExp(`1 nodes .*did not load: ${OTHER}\\.`)]);
+        assert.equal(await digest(ironic), beside);
+        await ironic.db("nodes").where({ uuid: OTHER }).delete();
+        assert.match(
+          (await runs(0, applying)).out,
+          /Apply: [1-9]\d* rows created, [1-9]\d* unchanged/,
+        );
+        await ironic.db("nodes").insert({ uuid: OTHER, driver: "fake-hardware" });
+        await refused(applying, 4, "N2I-E312", [new RegExp(`1 nodes .*did not load: ${OTHER}\\.`)]);
+        await ironic.db("nodes").where({ uuid: OTHER }).delete();
         const again = await runs(0, planning);
         assert.doesNotMatch(again.err, /did not load/);
         const other = ["--run", `${made.run}-other`];

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TargetIdentity } from "../../src/model/artefact.ts";
+import type { Footer, PlanCounts, TargetIdentity } from "../../src/model/artefact.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import type { Target } from "../../src/model/target.ts";
-import { countOthers } from "../../src/stages/check-others.ts";
+import { countOthers, othersBeforeMaking } from "../../src/stages/check-others.ts";
 
+const RUN = { path: "/nowhere" };
 const [OURS, THEIRS] = ["a-1", "z-1"];
 const MACHINE: PlannedMachine = {
   ...{ bm_node_id: 1, uuid: OURS, service_host: "c-1", verdict: "create", reason: null },
@@ -50,4 +51,49 @@ test("a node that was lost and loaded again by a plan made later hides no node o
   assert.equal(await count([OURS, THEIRS]), 1);
   assert.equal(await count([OURS]), 0);
   assert.equal(await count([THEIRS]), 1);
+});
+
+test("others are looked for before a row is made where the journal says how many nodes are ours, else at once", async () => {
+  const sha256 = "a".repeat(64);
+  const about = { part: "ironic", plan: sha256, from: 0, to: 1, at: "2026-11-21T00:00:00Z" };
+  const begun: Entry = { do: "begin", ...about, by: "root@host" };
+  const done = { do: "done", ...about, created: 1 } as const;
+  const loaded: readonly Entry[] = [begun, { ...done, found: [] }];
+  const later = { ...begun, plan: "b".repeat(64) };
+  const undone = { do: "undone", ...about, removed: 1, gone: 0, settled: [] } as const;
+  const footer = { footer: { nodes: 2 }, sha256 } as Footer<PlanCounts>;
+  const backend = { oldest: () => Promise.resolve([]) };
+  const look = async (entries: readonly Entry[], nodes: readonly string[]) => {
+    // The run has no plan: whoever looks takes all for others'.
+    const target = holding(nodes) as Target;
+    const making = othersBeforeMaking(RUN, backend, target, entries, footer);
+    return making.then(
+      (run) =>
+        run().then(
+          () => "never",
+          () => "before",
+        ),
+      () => "at once",
+    );
+  };
+  assert.equal(await look(loaded, [OURS]), "before");
+  assert.equal(await look(loaded, [OURS, THEIRS]), "before");
+  assert.equal(await look(loaded, [OURS, THEIRS, "z-2"]), "at once");
+  for (const entries of [
+    ...[
+      [],
+      [later],
+      [...loaded, later],
+      [later, ...loaded],
+      [begun, { ...done, found: [`node:${OURS}`] }],
+    ],
+    [...loaded, { do: "aborted", ...about, why: "refused", rows: [`node:${OURS}`] } as const],
+    [
+      ...loaded,
+      { do: "undo", ...about, by: "", nodes: "all" } as const,
+      { ...undone, conflicts: [] },
+    ],
+    [...loaded, { ...undone, conflicts: [`node:${OURS}`] }],
+  ])
+    assert.equal(await look(entries, [OURS]), "at once", JSON.stringify(entries));
 });

@@ -40,6 +40,8 @@ interface Writing {
   readonly inMaintenance: boolean;
   /** What is tried before statements; null where there is nothing else. */
   readonly bulk: Bulk | null;
+  /** Runs before rows are written; what it throws keeps them from it. */
+  readonly making?: () => Promise<void>;
 }
 
 /**
@@ -104,8 +106,9 @@ export async function createRows(
   steps: readonly Step[],
   owned: (id: string) => boolean,
 ): Promise<Outcome> {
-  const { ironic, trx, bulk } = writing;
+  const { ironic, trx, bulk, making } = writing;
   if (!steps.some(({ id }) => owned(id))) {
+    await making?.();
     // As a rule none is there, and the indexes say so sooner than a question would.
     const savepoint = (sql: string) => ironic.database.run("a savepoint", () => trx.raw(sql));
     await savepoint("SAVEPOINT before_rows");
@@ -127,7 +130,7 @@ async function createMissing(
   steps: readonly Step[],
   owned: (id: string) => boolean,
 ): Promise<Outcome> {
-  const { ironic, trx } = writing;
+  const { ironic, trx, making } = writing;
   const same = sameSecret(ironic.seal);
   const planned = new Map(steps.map((step) => [step.id, step]));
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
@@ -161,6 +164,9 @@ async function createMissing(
     );
   const skip = new Set([...found, ...changed.map(({ id }) => id)]);
   const missing = steps.filter(({ id, after }) => after !== null && !skip.has(id));
-  await writeAll(writing, missing, insertRows);
+  if (missing.length > 0) {
+    await making?.();
+    await writeAll(writing, missing, insertRows);
+  }
   return { done: missing.map(({ id }) => id), found, left: changed };
 }

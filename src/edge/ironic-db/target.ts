@@ -37,7 +37,7 @@ export function createTarget(
   // That of a dead conductor uses it up once, not once a batch.
   const patience = { ms: load.lockWait };
   type Batch = (...given: Parameters<Target["perform"]>) => Promise<Removed>;
-  const transact: Batch = async (steps, { owned, precondition, observed }) => {
+  const transact: Batch = async (steps, { owned, precondition, making, observed }) => {
     const performed = await writing(database, async (trx) => {
       const head = await headOf(database, trx);
       if (head !== identity.alembic_head)
@@ -48,7 +48,7 @@ export function createTarget(
       await precondition();
       const creating = steps.filter(({ before }) => before === null);
       const removing = steps.filter(({ after }) => after === null);
-      const where = { ironic, trx, inMaintenance: load.staged, bulk };
+      const where = { ironic, trx, inMaintenance: load.staged, bulk, ...(making && { making }) };
       const made = await createRows(where, creating, owned);
       const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing);
       await observed(made);

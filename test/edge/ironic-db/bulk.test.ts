@@ -215,6 +215,31 @@ for (const engine of ENGINES) {
     assert.deepEqual(await created(at), { done: 3, found: 1, ports: 2, works: true });
   });
 
+  test(`on ${engine}, what runs before rows are made keeps them from it, and where all are there it does not`, async (t) => {
+    const at = await ironicOn(engine, t);
+    if (at === null) return;
+    const trx = await openWriting(at.ironic.database);
+    const making = (): Promise<void> => Promise.reject(new Error("not yet"));
+    const writing = {
+      ironic: at.ironic,
+      trx,
+      inMaintenance: false,
+      bulk: bulkOf(at.ironic.database),
+    };
+    const [first] = steps();
+    assert.ok(first);
+    for (const isOurs of [true, false])
+      await assert.rejects(
+        createRows({ ...writing, making }, steps(), () => isOurs),
+        /not yet/,
+      );
+    assert.equal((await trx("nodes")).length, 0);
+    await createRows(writing, [first], () => false);
+    const { found } = await createRows({ ...writing, making }, [first], () => true);
+    assert.deepEqual(found, [first.id]);
+    await trx.rollback();
+  });
+
   test(`on ${engine}, a value that somebody else's row has is named, and nothing is kept`, async (t) => {
     const at = await ironicOn(engine, t);
     if (at === null) return;

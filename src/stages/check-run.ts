@@ -7,6 +7,7 @@ import { callOf } from "../edge/nova-rest/target.ts";
 import { NOVA_API_TABLES, NOVA_TABLES } from "../edge/nova-write/open.ts";
 import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
 import { ownedLines } from "../engine/back.ts";
+import { ownedIn, ownershipOf } from "../engine/ownership.ts";
 import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../model/artefact.ts";
 import { invert } from "../model/change.ts";
 import { isOdd, type OddText } from "../model/charset.ts";
@@ -14,14 +15,14 @@ import type { LineFacts, PlanApplies, PlanFacts, RunPlace } from "../model/check
 import type { SpecCall, Verb } from "../model/database.ts";
 import { orNull } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
-import { IRONIC, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import { createMet, index, type Met, pack } from "../model/packed.ts";
-import { isLoaded, nodeOf, type PlannedMachine } from "../model/plan.ts";
+import { isLoaded, nodeOf, type PlannedMachine, stepsOf } from "../model/plan.ts";
 import { createSeveral } from "../model/text.ts";
 import type { Texts } from "../model/texts.ts";
-import { ironicJournalled } from "../parts/ironic.ts";
+import { batchOf, ironicJournalled } from "../parts/ironic.ts";
 import { loadable } from "./nothing.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
 import { openPower, POWER } from "./power-file.ts";
@@ -68,7 +69,7 @@ export async function planFacts(
   snapshot: SnapshotIn,
   leaves: boolean,
   texts: Texts,
-): Promise<PlanFacts | null> {
+): Promise<(PlanFacts & { readonly created: Created }) | null> {
   const plan = await planOrNull(run.path);
   if (plan === null) return null;
   const nova = await novaPlanOf(run, plan.footer);
@@ -81,6 +82,7 @@ export async function planFacts(
     },
     texts,
   );
+  const created = createdIn(plan, texts);
   const left = { blocked: createSeveral(), conflict: createSeveral() };
   const skipped = new Set<number>();
   const findingsOf = createShared();
@@ -89,6 +91,7 @@ export async function planFacts(
   for await (const batch of plan.lines())
     for (const line of batch) {
       const { verdict, bm_node_id: id, reason } = line;
+      created.add(line);
       const row = nodeOf(line.records);
       if (verdict === "skipped") skipped.add(id);
       else
@@ -123,8 +126,44 @@ export async function planFacts(
     readings: await readingsFor(run, plan),
   };
   const words = { besideOthers, paired, release, traits, madeFor, applies };
-  return { machines, skipped, ports, ...words, images, made, nova: changes };
+  return { machines, skipped, ports, ...words, images, made, nova: changes, created };
 }
+
+/** Nodes that a plan creates, by where it has them: whose they are is asked later, and its lines are not read again. */
+type Created = ReturnType<typeof createdIn>;
+
+export function createdIn({ header, footer }: Pick<Plan, "header" | "footer">, texts: Texts) {
+  const nodes = pack<{
+    readonly at: number;
+    readonly node: string;
+    readonly machine: string | null;
+  }>({ at: "number", node: "text", machine: "text" }, texts);
+  let lines = 0;
+  return {
+    sha256: footer.sha256,
+    add(line: PlannedMachine): void {
+      for (const { id, resource, machine } of stepsOf(line))
+        if (resource === "node") nodes.put({ at: lines, node: id.slice(NODE.length), machine });
+      lines += 1;
+    },
+    /** @returns machines whose node is this run's own work */
+    *owned(entries: Entries): Generator<string> {
+      const ownership = ownershipOf(entries, IRONIC, footer.sha256);
+      const size = batchOf(header.target);
+      let [owned, to] = [ownedIn(ownership, { from: 0, to: 0 }), 0];
+      for (const { at, node, machine } of nodes) {
+        if (at >= to) {
+          const from = at - (at % size);
+          to = from + size;
+          owned = ownedIn(ownership, { from, to: Math.min(to, lines) });
+        }
+        if (owned({ id: NODE + node, machine })) yield machine ?? "";
+      }
+    },
+  };
+}
+
+const NODE = "node:";
 
 /** What is found of machines, by code; one map for all that have the same, of which there are few. */
 function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> {
@@ -259,12 +298,21 @@ function namedIn(column: Row[string] | undefined, names: RegExp): readonly strin
  * Uuids of nodes that are this run's own work, by its journal: created, not found there, and not
  * taken back since. A plan that is gone speaks for no row.
  *
+ * @param created of its present plan
  * @param texts of the whole look
  */
-export async function oursByJournal(run: RunFolder, texts: Texts): Promise<Met> {
+export async function oursByJournal(
+  run: RunFolder,
+  created: Created | null,
+  texts: Texts,
+): Promise<Met> {
   const { entries } = await readJournal(run);
   const ours = createMet(texts);
   for (const sha256 of plansOf(entries, IRONIC)) {
+    if (sha256 === created?.sha256) {
+      for (const uuid of created.owned(entries)) ours.add(uuid);
+      continue;
+    }
     const path = await orNull(findPlan(run, sha256), "N2I-E110");
     if (path === null) continue;
     const { header, lines } = await openPlan(path);

@@ -136,7 +136,7 @@ async function gather(
     nova,
     ironic: "refused" in ironic ? ironic : ironic.facts,
     plan,
-    ours: run === null ? createMet() : await oursByJournal(run, texts),
+    ours: run === null ? createMet() : await oursByJournal(run, plan?.created ?? null, texts),
     helpers: await probeAll(await helperHosts(asked, snapshot)),
     ...later,
     policy: await askPolicy(asked, plan),

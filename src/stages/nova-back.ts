@@ -1,5 +1,11 @@
-import { type KnownComputes, type NewCompute, newComputes } from "../core/hosts/computes.ts";
+import {
+  type KnownComputes,
+  type NewCompute,
+  newComputes,
+  type PlacedMachine,
+} from "../core/hosts/computes.ts";
 import type { Database } from "../edge/database/open.ts";
+import { inPortions } from "../edge/database/rows.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { openPlaces } from "../edge/nova-write/by-node.ts";
@@ -24,6 +30,7 @@ import { BACK_AFTER_IRONIC } from "./pipeline.ts";
 import { openPlan } from "./run.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
+import type { Leaving } from "./still.ts";
 
 /** What to take back of Nova's rows. */
 interface NovaScope {
@@ -47,6 +54,7 @@ export interface Wanted {
   /** Null where Ironic is not asked: nothing is left there, or nobody said where it is. */
   readonly backend: Backend | null;
   readonly reach: Reach & { readonly keyFile?: string };
+  readonly leaving: Pick<Leaving, "placed">;
 }
 
 /** What a rollback acts with. */
@@ -77,7 +85,7 @@ interface NovaBack {
 
 /** Opens nova for the time of a rollback; null without its database, or where none of its rows was changed. */
 export function withNovaBack<T>(
-  { run, nova: scope, reach }: Wanted,
+  { run, nova: scope, reach, leaving }: Wanted,
   { session, leave, sink }: Backing,
   watching: Watching,
   work: (nova: NovaBack | null) => Promise<T>,
@@ -114,7 +122,7 @@ export function withNovaBack<T>(
             if (undone.stopped) return { done, stopped: true };
           }
           if (part === "hosts")
-            tellNewComputes(await newComputesOf(run, scope, database), leave, sink);
+            tellNewComputes(await newComputesOf(run, scope, database, leaving), leave, sink);
           return { done, stopped: false };
         },
       }),
@@ -167,13 +175,17 @@ async function newComputesOf(
   run: RunFolder,
   { plans, machines: wants }: NovaScope,
   database: Database,
+  { placed }: Wanted["leaving"],
 ): Promise<readonly NewCompute[]> {
   const found = new Map<number, NewCompute>();
   const placesOf = await openPlaces(database);
   const known = await knownTo(plans);
   for (const nova of plans) {
-    const plan = await openPlan(await findPlan(run, nova.sha256));
-    const machines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
+    const machines = async function* (): AsyncGenerator<readonly PlacedMachine[]> {
+      const read = placed.get(nova.sha256);
+      if (read !== undefined) return yield* inPortions(read);
+      // It loaded nothing, and was not read before.
+      const plan = await openPlan(await findPlan(run, nova.sha256));
       for await (const batch of plan.lines()) yield batch.filter(wants);
     };
     for await (const compute of newComputes(machines(), placesOf, known))
@@ -228,7 +240,7 @@ export async function novaStepsBack(
  * @throws MigrationError N2I-E300 when the plans were made for another nova
  */
 export async function* previewNova(
-  { run, entries, nova: scope, reach }: Wanted,
+  { run, entries, nova: scope, reach, leaving }: Wanted,
   ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
 ): AsyncGenerator<UndoPreview> {
   const { novaDb } = reach;
@@ -243,7 +255,9 @@ export async function* previewNova(
     if (scope === null) return;
     const all = new Map([...excluded, ...stays]);
     yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, reach));
-    for (const compute of database === null ? [] : await newComputesOf(run, scope, database)) {
+    for (const compute of database === null
+      ? []
+      : await newComputesOf(run, scope, database, leaving)) {
       const { id, bm_node_id } = compute;
       const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
       yield { ...row, bm_node_id, why: whyNew(compute) };

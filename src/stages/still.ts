@@ -1,3 +1,4 @@
+import type { PlacedMachine } from "../core/hosts/computes.ts";
 import { instanceOn } from "../core/hosts/placed.ts";
 import { inPortions } from "../edge/database/rows.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
@@ -14,6 +15,7 @@ import type { NovaIdentity } from "../model/nova-plan.ts";
 import { pack, type Rows } from "../model/packed.ts";
 import { nodeOf, type PlannedMachine } from "../model/plan.ts";
 import { TOGETHER } from "../model/streams.ts";
+import { createTexts } from "../model/texts.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { closing, openRole } from "./databases.ts";
 import type { NovaFiles } from "./nova-files.ts";
@@ -28,6 +30,8 @@ export interface Leaving {
   readonly machines: Rows<Going>;
   /** Of each plan that loaded some of them; null where `extract` read none. */
   readonly sources: readonly SourceIdentity["nova"][];
+  /** Machines of the scope as each plan has them, by its digest; none where Nova is not given. */
+  readonly placed: ReadonlyMap<string, Rows<PlacedMachine>>;
 }
 
 /** What a command line says of Nova. */
@@ -47,13 +51,27 @@ export async function leavingOf(
   scope: Pick<Scope<PlannedMachine>, "wants">,
   { novaDb, leaveNova }: NovaWords,
 ): Promise<Leaving> {
-  const machines = pack<Going>({
-    ...{ uuid: "text", host: "word", instance: "text", used: "word" },
-  });
+  const texts = createTexts();
+  const machines = pack<Going>(
+    { uuid: "text", host: "word", instance: "text", used: "word" },
+    texts,
+  );
+  const placed = new Map<string, Rows<PlacedMachine>>();
   const sources: Leaving["sources"][number][] = [];
   for (const sha256 of plans) {
-    const { header, lines } = await openPlan(await findPlan(run, sha256));
+    const { header, lines: all } = await openPlan(await findPlan(run, sha256));
     if (leaveNova && novaDb === undefined) continue;
+    const places = pack<PlacedMachine>(
+      { bm_node_id: "number", uuid: "text", service_host: "word" },
+      texts,
+    );
+    if (novaDb !== undefined) placed.set(sha256, places);
+    const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
+      for await (const batch of all()) {
+        if (novaDb !== undefined) for (const line of batch.filter(scope.wants)) places.put(line);
+        yield batch;
+      }
+    };
     const before = machines.length;
     const leg = ironicJournalled(header.target, { sha256, lines });
     for await (const batch of ownedLines(leg, entries, scope))
@@ -64,7 +82,7 @@ export async function leavingOf(
       }
     if (machines.length > before) sources.push(header.source.nova);
   }
-  return { machines, sources };
+  return { machines, sources, placed };
 }
 
 /** @throws MigrationError N2I-E311 when instances use what is to be removed, and nobody looks at nova */

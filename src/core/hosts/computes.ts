@@ -182,6 +182,9 @@ export interface NewCompute extends ComputePlace {
   readonly bm_node_id: number;
 }
 
+/** A machine of a plan, and the compute host that it is of. */
+export type PlacedMachine = Pick<PlannedMachine, "bm_node_id" | "uuid" | "service_host">;
+
 /** Compute nodes that were there when hosts were planned. */
 export interface KnownComputes {
   readonly ids: ReadonlySet<number>;
@@ -198,7 +201,7 @@ export interface KnownComputes {
  * @source facts/nova-bm.md 5.2, 5.3
  */
 export async function* newComputes(
-  machines: AsyncIterable<readonly PlannedMachine[]>,
+  machines: AsyncIterable<readonly PlacedMachine[]>,
   placesOf: PlacesOf,
   known: KnownComputes,
 ): AsyncGenerator<NewCompute> {

@@ -5,6 +5,7 @@ import { startPostgres } from "../lab/postgres.ts";
 import type { Server } from "../lab/server.ts";
 import { benchAdopt } from "./adopt.ts";
 import { benchAgents } from "./agents.ts";
+import { benchCounted } from "./counted.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchHosts } from "./hosts.ts";
 import { benchManage } from "./manage.ts";
@@ -143,7 +144,9 @@ async function benchGrowths({ engines }: Asked): Promise<void> {
   );
   const night = async (): Promise<void> => {
     await growth(inProcess ?? []);
-    if (inProcess?.length !== 0) write(await benchNight());
+    if (inProcess?.length === 0) return;
+    write(await benchCounted());
+    write(await benchNight());
   };
   await Promise.all([night(), growth(servers ?? [])]);
 }

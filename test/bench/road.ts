@@ -5,7 +5,7 @@ import type { Engine } from "../../src/model/database.ts";
 import { SITE } from "../hostile/fleet.ts";
 import { connect, type Place } from "../lab/connect.ts";
 import type { Server } from "../lab/server.ts";
-import { makeFleet } from "./fleet.ts";
+import { type Fleet, makeFleet } from "./fleet.ts";
 
 const NOVA_CONF = "[DEFAULT]\n\n[baremetal]\nflavor_extra_specs = cpu_arch:x86_64\n";
 const ACCEPTED = [
@@ -32,16 +32,10 @@ export interface Ground {
   readonly urls: { readonly [name in Name]: string };
 }
 
-/** How many machines there are, and one of how many is in use. */
-interface Fleet {
-  readonly machines: number;
-  readonly share: number;
-}
-
 /** Makes a fleet, and hands it out until the work is done. @param server null: SQLite */
 export async function withGround<T>(
   server: Server | null,
-  { machines, share }: Fleet,
+  fleet: Fleet,
   work: (ground: Ground) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "n2i-bench-"));
@@ -62,7 +56,7 @@ export async function withGround<T>(
     const open = (name: Name) => connect(place(name));
     const databases = { nova_bm: open("nova_bm"), nova: open("nova"), ironic: open("ironic") };
     try {
-      await makeFleet(databases, engine, machines, share);
+      await makeFleet(databases, engine, fleet);
     } finally {
       for (const db of Object.values(databases)) await db.destroy();
     }
@@ -82,18 +76,26 @@ export interface Step {
   readonly words: readonly [string, ...string[]];
 }
 
+/** What is done with Nova: nothing, it is read, or its rows change too: every machine gets another compute host. */
+export type NovaPart = "left" | "read" | "changed";
+
 /**
  * The whole road, and back. `load` is apply, of which the verification that follows in it does not count.
  *
- * @param nova whether Nova is read too
  * @param retire whether nova_bm is archived, dropped and restored before the way back
  */
-export function steps({ urls, place }: Ground, nova: boolean, retire: boolean): readonly Step[] {
+export function steps({ urls, place }: Ground, nova: NovaPart, retire: boolean): readonly Step[] {
   const run = ["--run", "run"];
   const to = [...run, "--ironic-db", urls.ironic];
   const from = ["--nova-bm-db", urls.nova_bm];
-  const cloud = nova ? ["--nova-db", urls.nova] : [];
-  const load = [...to, "--leave-nova", "--yes"];
+  const cloud = nova === "left" ? [] : ["--nova-db", urls.nova];
+  const hosts = nova === "changed" ? ["--compute-host", "ironic-1"] : [];
+  const seen = nova === "changed" ? cloud : [];
+  const load = [
+    ...to,
+    ...(nova === "changed" ? [...cloud, "--watch", "0"] : ["--leave-nova"]),
+    "--yes",
+  ];
   const gone = [...run, ...from, "--without", "nova-db"];
   const retired: readonly Step[] = [
     { stage: "finish", words: ["finish", ...to, "--yes"] },
@@ -113,9 +115,9 @@ export function steps({ urls, place }: Ground, nova: boolean, retire: boolean): 
   const after = retire ? ["--after-finish"] : [];
   return [
     { stage: "extract", words: ["extract", ...run, ...from, ...cloud, "--nova-conf", "nova.conf"] },
-    { stage: "plan", words: ["plan", ...to, ...cloud, "--site", "site.json"] },
+    { stage: "plan", words: ["plan", ...to, ...cloud, ...hosts, "--site", "site.json"] },
     { stage: "load", words: ["apply", ...load] },
-    { stage: "verify", words: ["verify", ...to] },
+    { stage: "verify", words: ["verify", ...to, ...seen] },
     { stage: "second apply", words: ["apply", ...load] },
     { stage: "check", words: ["check", ...to, ...from, ...cloud, "--watch", "0"] },
     { stage: "show", words: ["show", "run/plan"] },

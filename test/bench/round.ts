@@ -22,6 +22,9 @@ export interface Round {
 /** Of so many machines one is in use, as in a fleet of 100,000 with 20,000 instances. */
 const SHARE = 5;
 
+/** What changes Nova's rows, or compares them. */
+const NOVA_STAGES: readonly string[] = ["plan", "load", "verify", "second apply", "rollback"];
+
 interface Asked {
   /** Whether Nova is read too. */
   readonly nova: boolean;
@@ -52,15 +55,18 @@ export function round(
       const dir = `${profile}/${engine}-${machines}-${stage.replaceAll(" ", "-")}`;
       const flags = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${dir}`];
       const { begun, ended: _, ...cost } = await command(folder, words, { flags, server });
-      const row = { stage, ...cost, ...(stage === "load" && begun.verify) };
+      const row = { stage, ...cost, ...(stage.startsWith("load") && begun.verify) };
       rows.push(row);
       tell(lineOf(row, machines, null));
     };
-    for (const step of steps(ground, nova, retire)) {
+    for (const step of steps(ground, nova ? "read" : "left", retire)) {
       // What was loaded is copied before it is taken back.
       if (step.stage === "rollback") found.push(...(await peers(ground)));
       await run(step);
     }
+    // The same once more, with what it does to Nova's rows.
+    for (const { stage, words } of nova && !retire ? steps(ground, "changed", false) : [])
+      if (NOVA_STAGES.includes(stage)) await run({ stage: `${stage}, Nova's rows too`, words });
     const instances = nova ? Math.floor(machines / SHARE) : null;
     return { engine, machines, instances, rows, peers: found };
   });

@@ -1,4 +1,5 @@
 import { isUtf8, type StoredText } from "../../model/charset.ts";
+import { keyed } from "./keyed.ts";
 import type { Database } from "./open.ts";
 import { ask, askNumber, inPortions, marks, string, text } from "./rows.ts";
 
@@ -107,7 +108,8 @@ async function oddRows(
   column: string,
 ): Promise<number> {
   const doing = `reading ${table}`;
-  const sql = `SELECT count(*) AS n FROM ${table} WHERE ${where} AND ${isNotAscii(database, column)}`;
+  const from = of === undefined ? table : await keyed(database, table, of.column);
+  const sql = `SELECT count(*) AS n FROM ${from} WHERE ${where} AND ${isNotAscii(database, column)}`;
   if (of === undefined) return (await askNumber(database, doing, sql)) ?? 0;
   let count = 0;
   for (const some of inPortions(of.values())) {

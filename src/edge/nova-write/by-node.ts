@@ -3,6 +3,7 @@ import type { OwnedCompute, Tenant } from "../../model/host-move.ts";
 import type { ComputePlace, ComputeSize, InstanceRow } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { type Fields, type RowOf, read, sql } from "../database/read.ts";
 import { integer, number, string, text } from "../database/rows.ts";
@@ -17,8 +18,8 @@ interface Naming {
   readonly column: "hypervisor_hostname" | "node";
   /** Condition on the rows that count, for the table by its own name. */
   readonly live: string;
-  /** Where they are looked at again, up to their ids. */
-  readonly again: string;
+  /** Where they are looked at again, up to their ids; absent: in that table, while they count. */
+  readonly again?: string;
 }
 
 /**
@@ -32,8 +33,9 @@ async function openByNode<F extends Fields>(
 ): Promise<ByNode<RowOf<F>>> {
   const some = `${live} AND ${column} IS NOT NULL`;
   const placed = await indexByText(database, database.knex, table, column, some);
+  const from = again ?? `${await keyed(database, table, "id")} WHERE ${live} AND id`;
   return async (nodes) => {
-    const rows = await read(database, fields, `${again} IN (...) ORDER BY 1`, placed.ids(nodes));
+    const rows = await read(database, fields, `${from} IN (...) ORDER BY 1`, placed.ids(nodes));
     return groupedBy(
       rows,
       (row) => string(row[column]).toLowerCase(),
@@ -46,7 +48,6 @@ const COMPUTES: Naming = {
   table: "compute_nodes",
   column: "hypervisor_hostname",
   live: "deleted = 0",
-  again: "compute_nodes WHERE deleted = 0 AND id",
 };
 const COMPUTE = { id: number, hypervisor_hostname: string, hypervisor_type: text };
 
@@ -64,7 +65,7 @@ export function openComputes(database: Database): Promise<ByNode<ComputeSize>> {
  */
 export async function openDeleted(database: Database, since: string): Promise<ByNode<number>> {
   const live = `deleted <> 0 AND deleted_at > '${since}'`;
-  const again = "compute_nodes WHERE deleted <> 0 AND id";
+  const again = `${await keyed(database, "compute_nodes", "id")} WHERE deleted <> 0 AND id`;
   const rowsOf = await openByNode(database, { ...COMPUTES, live, again }, COMPUTE);
   return async (nodes) =>
     new Map([...(await rowsOf(nodes))].map(([node, rows]) => [node, rows.map(({ id }) => id)]));
@@ -72,7 +73,7 @@ export async function openDeleted(database: Database, since: string): Promise<By
 
 /** Reads where nova-computes with a driver for machines offer them: live rows. */
 export async function openPlaces(database: Database): Promise<ByNode<ComputePlace>> {
-  const { host, from } = await computeHosts(database);
+  const { host, from } = await computeHosts(database, "id");
   const live = "deleted = 0 AND hypervisor_type IN ('ironic', 'baremetal')";
   const again = `${from} WHERE c.deleted = 0 AND c.id`;
   const fields = { ...COMPUTE, id: sql("c.id", number), host: sql(host, text) };
@@ -81,7 +82,7 @@ export async function openPlaces(database: Database): Promise<ByNode<ComputePlac
 
 /** Reads who owns live compute nodes, whatever drives them. */
 export async function openOwners(database: Database): Promise<ByNode<OwnedCompute>> {
-  const { host, from, byHost } = await computeHosts(database);
+  const { host, from, byHost } = await computeHosts(database, "id");
   const again = `${from} WHERE c.deleted = 0 AND c.id`;
   const fields = {
     ...{ ...COMPUTE, id: sql("c.id", number), service_id: sql("c.service_id", integer) },
@@ -94,7 +95,6 @@ export async function openOwners(database: Database): Promise<ByNode<OwnedComput
 
 const ON_NODES: Naming = {
   ...{ table: "instances", column: "node", live: "deleted = 0" },
-  again: "instances WHERE deleted = 0 AND id",
 };
 
 /** Reads which live instances are on nodes, and what Nova is doing with them. */

@@ -4,6 +4,7 @@ import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { NovaStep, RowState } from "../../model/nova-plan.ts";
 import { deletedNumber } from "../database/deleted.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read } from "../database/read.ts";
 import {
@@ -36,20 +37,24 @@ export async function observe(
   const observed: ObservedRow[] = [];
   for (const [table, some] of grouped(steps, ({ table }) => table)) {
     const columns = columnsOf(some);
-    const ask = (narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder) =>
+    const ask = (
+      from: string | Knex.Raw,
+      narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder,
+    ) =>
       run(`reading ${table}`, async (): Promise<readonly RawRow[]> => {
-        const query = narrow(on(table).select(...columns));
+        const query = narrow(on(from).select(...columns));
         return lock && engine !== "sqlite" ? query.forUpdate() : query;
       });
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
-    const rows = ids.length === 0 ? [] : await ask((query) => query.whereIn("id", ids));
+    const from = on.raw(await keyed(database, table, "id", "", on));
+    const rows = ids.length === 0 ? [] : await ask(from, (query) => query.whereIn("id", ids));
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
     const bars = new Map([
       ...(await conflictingSpecs(database, on, some)),
       ...(await conflictingComputes(database, on, some)),
     ]);
     for (const step of some) {
-      const row = await rowOf(step, byId, (key) => ask((query) => query.where(key)));
+      const row = await rowOf(step, byId, (key) => ask(table, (query) => query.where(key)));
       const why = bars.get(step.id);
       observed.push({ step, row, ...(why !== undefined && { conflict: why }) });
     }
@@ -143,7 +148,8 @@ async function conflictingComputes(
   const hosts = [...new Set(placed.map(({ host }) => host))];
   const nodes = placed.map(({ node }) => node);
   const fields = { id: number, host: text, hypervisor_hostname: text };
-  const from = `${COMPUTES} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
+  const placedIn = await keyed(database, COMPUTES, "host", "", on);
+  const from = `${placedIn} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
   const live = await read(database, fields, from, [...hosts, ...nodes], on);
   // Those that the same steps write have a say of their own.
   const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));

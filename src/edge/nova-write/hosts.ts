@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
 import type { HostUse } from "../../model/nova-rows.ts";
 import { columnNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { number, string } from "../database/rows.ts";
@@ -8,15 +9,20 @@ import { number, string } from "../database/rows.ts";
 /**
  * How a row of compute_nodes names its host, in SQL: Kilo names it in the row itself; rows it did not
  * write yet still have their service alone.
+ *
+ * @param column of compute_nodes, by which rows are asked for
  */
 export async function computeHosts(
   database: Database,
+  column?: "id",
 ): Promise<{ readonly byHost: boolean; readonly host: string; readonly from: string }> {
   const byHost = (await columnNames(database, "compute_nodes")).includes("host");
+  const computes =
+    column === undefined ? "compute_nodes c" : await keyed(database, "compute_nodes", column, "c");
   return {
     byHost,
     host: byHost ? "coalesce(c.host, s.host)" : "s.host",
-    from: `compute_nodes c ${byHost ? "LEFT " : ""}JOIN services s ON s.id = c.service_id AND s.deleted = 0`,
+    from: `${computes} ${byHost ? "LEFT " : ""}JOIN services s ON s.id = c.service_id AND s.deleted = 0`,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { InstanceRow } from "../../model/nova-rows.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import { columnNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read } from "../database/read.ts";
 import { integer, number, type Runner, spellings, string, text } from "../database/rows.ts";
@@ -16,7 +17,7 @@ const INSTANCE = {
 /** Reads which host and node instances name, as they are at each question. */
 export function openInstances(database: Database, on: Runner = database.knex): InstancesOf {
   return async (uuids) => {
-    const from = "instances WHERE uuid IN (...)";
+    const from = `${await keyed(database, "instances", "uuid", "", on)} WHERE uuid IN (...)`;
     const rows = await read(database, INSTANCE, from, spellings(uuids), on);
     return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
   };

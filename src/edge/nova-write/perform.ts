@@ -4,6 +4,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import { type NovaStep, type NovaTable, refuseStrange } from "../../model/nova-plan.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { orBehind } from "../database/sequence.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
@@ -65,11 +66,13 @@ export function onlyChanged(row: Row, other: Row): Row {
 }
 
 async function write(
-  { run }: Pick<Database, "run">,
+  database: Database,
   trx: Knex,
   { table, from, to, keys }: Change,
 ): Promise<void> {
-  await run(`writing ${table}`, async () => {
+  // DELETE takes no hint; of Nova's rows one at a time is deleted.
+  const hinted = to === null ? table : trx.raw(await keyed(database, table, "id", "", trx));
+  await database.run(`writing ${table}`, async () => {
     if (from === null) {
       await trx(table)
         .insert(cells({ ...to }))
@@ -78,7 +81,7 @@ async function write(
     }
     const ids = keys.flatMap(({ id }) => (typeof id === "number" ? [id] : []));
     const query =
-      ids.length > 0 ? trx(table).whereIn("id", ids) : trx(table).where(cells(keys[0] ?? {}));
+      ids.length > 0 ? trx(hinted).whereIn("id", ids) : trx(table).where(cells(keys[0] ?? {}));
     for (const [column, value] of Object.entries(cells(from)))
       if (value === null) query.whereNull(column);
       else query.where(column, value);

@@ -5,6 +5,7 @@ import { hasApiAggregates } from "../../model/nova-release.ts";
 import type { ComputeRow, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
+import { keyed } from "../database/keyed.ts";
 import { type Database, readTransaction } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { boolean, integer, lower, number, spellings, string, text } from "../database/rows.ts";
@@ -26,6 +27,7 @@ export async function openHosts(database: Database, identity: NovaIdentity) {
   const world = await readWorld(database, on, identity);
   const instancesOf = openInstances(database, on);
   const computesOf = await openOffering(database, on);
+  const mapped = await keyed(database, "block_device_mapping", "instance_uuid", "", on);
   return {
     world,
     /** The transaction, for other readers of the same moment. */
@@ -39,7 +41,7 @@ export async function openHosts(database: Database, identity: NovaIdentity) {
       const volumes = await read(
         database,
         { instance: sql("instance_uuid", lower), volume_id: string },
-        "block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY id",
+        `${mapped} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY id`,
         spellings(uuids),
         on,
       );
@@ -80,8 +82,8 @@ async function openOffering(database: Database, on: Knex) {
     ...(byHost && { host: text }),
     ...{ hypervisor_hostname: text, deleted: deletedNumber, deleted_at: text },
   };
+  const from = `${await keyed(database, "compute_nodes", "id", "", on)} WHERE id IN (...) ORDER BY id`;
   return async (nodes: readonly string[]): Promise<ReadonlyMap<string, readonly ComputeRow[]>> => {
-    const from = "compute_nodes WHERE id IN (...) ORDER BY id";
     const rows = await read(database, compute, from, placed.ids(nodes), on);
     const named = rows.filter(({ hypervisor_hostname }) => hypervisor_hostname !== "");
     return grouped(named, ({ hypervisor_hostname }) => lower(hypervisor_hostname));

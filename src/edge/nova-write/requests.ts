@@ -2,6 +2,7 @@ import type { Knex } from "knex";
 import { MigrationError } from "../../model/error.ts";
 import { isWaiting, type OpenRequest } from "../../model/requests.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { ask, lower, number, spellings, string, time } from "../database/rows.ts";
@@ -55,13 +56,15 @@ export async function waitingRequests(
   const readable = REQUEST_TABLES.every((table) => tables.has(table));
   if (!readable || instances.length === 0) return waiting;
   const uuids = spellings(instances.map(({ uuid }) => uuid));
+  const actions = await keyed(database, "instance_actions", "instance_uuid", "a", on);
+  const events = await keyed(database, "instance_actions_events", "action_id", "e", on);
   const open = await read(
     database,
     {
       ...{ id: sql("a.id", number), instance: sql("a.instance_uuid", lower) },
       ...{ action: sql("a.action", string), start_time: sql("a.start_time", time) },
     },
-    `instance_actions a LEFT JOIN instance_actions_events e ON e.action_id = a.id AND ${BEGUN} WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id`,
+    `${actions} LEFT JOIN ${events} ON e.action_id = a.id AND ${BEGUN} WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id`,
     uuids,
     on,
   );
@@ -69,7 +72,7 @@ export async function waitingRequests(
   const begun = await read(
     database,
     { instance: sql("a.instance_uuid", lower), id: sql("max(a.id)", number) },
-    `instance_actions_events e JOIN instance_actions a ON e.action_id = a.id WHERE ${BEGUN} AND a.instance_uuid IN (...) GROUP BY a.instance_uuid`,
+    `${events} JOIN ${actions} ON e.action_id = a.id WHERE ${BEGUN} AND a.instance_uuid IN (...) GROUP BY a.instance_uuid`,
     uuids,
     on,
   );

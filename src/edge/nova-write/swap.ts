@@ -4,6 +4,7 @@ import { orNull } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { NovaStep, NovaTable } from "../../model/nova-plan.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { marks } from "../database/rows.ts";
 import { changedBy } from "../database/statement.ts";
@@ -125,18 +126,20 @@ function amongst(ids: readonly number[]): string {
  * @returns false where one is not so, or a step is of another kind
  */
 export async function swap(
-  { engine, run }: Pick<Database, "engine" | "run">,
+  database: Pick<Database, "engine" | "run" | "knex">,
   trx: Knex,
   steps: readonly NovaStep[],
 ): Promise<boolean> {
+  const { engine, run } = database;
   for (const one of swapsOf(steps) ?? [null]) {
     if (one === null) return false;
     const { table, cells, rows } = one;
     const to = cells.filter(({ was, is }) => was !== is);
     const { sql, values } = asBefore(engine, one);
     const set = to.map(({ column }) => `${column} = ?`).join();
+    const from = await keyed(database, table, "id", "", trx);
     const changing = run(`writing ${table}`, () =>
-      changedBy(engine, trx, `UPDATE ${table} SET ${set} WHERE ${sql}`, [
+      changedBy(engine, trx, `UPDATE ${from} SET ${set} WHERE ${sql}`, [
         ...to.map(({ is }) => is),
         ...values,
       ]),

@@ -4,6 +4,7 @@ import { createMet, index, pack } from "../../model/packed.ts";
 import type { Texts } from "../../model/texts.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, quoted, read, sql } from "../database/read.ts";
 import { inPortions, integer, marks, number, spellings, string, text } from "../database/rows.ts";
@@ -43,8 +44,8 @@ export async function checkNova(
     },
     texts,
   );
+  const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...) ORDER BY uuid`;
   for (const some of inPortions(eachOnce(nodes, held, texts))) {
-    const from = "instances WHERE uuid IN (...) ORDER BY uuid";
     for (const row of await read(database, INSTANCE, from, spellings(some))) instances.put(row);
   }
   for (const row of await unnamed(database, nodes, instances)) instances.put(row);
@@ -112,8 +113,8 @@ async function readVolumes(
   database: Database,
   instances: NovaFacts["instances"],
 ): Promise<readonly string[]> {
-  const from =
-    "block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid";
+  const mapped = await keyed(database, "block_device_mapping", "instance_uuid");
+  const from = `${mapped} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid`;
   const found = new Set<string>();
   for (const some of inPortions(uuidsOf(instances)))
     for (const row of await read(database, { instance_uuid: string }, from, some))

@@ -5,6 +5,7 @@ import { createMet } from "../../model/packed.ts";
 import type { Texts } from "../../model/texts.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needTables, tableNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { inPortions, integer, lower, number, spellings, string, text } from "../database/rows.ts";
@@ -34,7 +35,7 @@ export async function readApi(
 ): Promise<Omit<ApiFacts, "forbidden">> {
   const tables = await needTables(database, API, ["instance_mappings"]);
   const mapping = { instance_uuid: lower, cell_id: integer };
-  const from = "instance_mappings WHERE instance_uuid IN (...)";
+  const from = `${await keyed(database, "instance_mappings", "instance_uuid")} WHERE instance_uuid IN (...)`;
   const [mapped, cellless] = [createMet(known), createMet(known)];
   for (const some of inPortions(instances))
     for (const { instance_uuid, cell_id } of await read(database, mapping, from, spellings(some)))
@@ -68,10 +69,10 @@ export async function readPlacement(
   const rows = await read(
     database,
     { consumer: sql("consumer_id", lower), uuid: sql("p.uuid", lower), name: sql("p.name", lower) },
-    "allocations LEFT JOIN resource_providers p ON p.id = allocations.resource_provider_id WHERE consumer_id IN (...)",
+    `${await keyed(database, "allocations", "consumer_id")} LEFT JOIN resource_providers p ON p.id = allocations.resource_provider_id WHERE consumer_id IN (...)`,
     spellings(instances),
   );
-  const named = "resource_providers WHERE name IN (...)";
+  const named = `${await keyed(database, "resource_providers", "name")} WHERE name IN (...)`;
   return {
     allocated: grouped(rows, ({ consumer }) => consumer),
     providers: await read(database, { uuid: lower, name: lower }, named, spellings(machines)),
@@ -135,7 +136,7 @@ export async function readClassless(
   if (!tables.has("instance_extra")) return new Set();
   if (!(await columnNames(database, "instance_extra")).includes("flavor")) return new Set();
   const copy = { instance: sql("instance_uuid", lower), flavor: text };
-  const from = "instance_extra WHERE instance_uuid IN (...)";
+  const from = `${await keyed(database, "instance_extra", "instance_uuid")} WHERE instance_uuid IN (...)`;
   const rows = await read(database, copy, from, spellings(instances));
   return new Set(
     rows.flatMap(({ instance, flavor: text }) => {

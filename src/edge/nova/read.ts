@@ -9,6 +9,7 @@ import { show } from "../../model/text.ts";
 import { indexByText } from "../database/by-text.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
 import { type Database, readTransaction } from "../database/open.ts";
 import { inOrder, quoted, read, sql } from "../database/read.ts";
 import {
@@ -249,6 +250,12 @@ const INSTANCE = [
 async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
   const { engine } = database;
   const instance = `id, ${columnList(database, INSTANCE)}`;
+  const keyedBy = (table: string, column: string) => keyed(database, table, column, "", trx);
+  const byUuid = await keyedBy("instances", "uuid");
+  const byId = await keyedBy("instances", "id");
+  const inCaches = await keyedBy("instance_info_caches", "instance_uuid");
+  const inCopies = await keyedBy("instance_extra", "instance_uuid");
+  const inMetadata = await keyedBy("instance_system_metadata", "instance_uuid");
   const textIndex = (table: string, column: string, live: string) =>
     indexByText(database, trx, table, column, live);
   const placed = await textIndex("instances", "node", "deleted = 0 AND node IS NOT NULL");
@@ -270,21 +277,21 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
     /** Instances bm_nodes names, deleted ones too, and live ones that name one of the nodes. */
     async instances(machines: readonly AskedMachine[]) {
       const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
-      const direct = await raw(instance, "instances WHERE uuid IN (...) ORDER BY uuid", named);
+      const direct = await raw(instance, `${byUuid} WHERE uuid IN (...) ORDER BY uuid`, named);
       const known = new Set(direct.map(({ id }) => integer(id)));
       const others = placed.ids(nodesOf(machines)).filter((id) => !known.has(id));
-      const more = await raw(instance, "instances WHERE id IN (...) ORDER BY uuid", others);
+      const more = await raw(instance, `${byId} WHERE id IN (...) ORDER BY uuid`, others);
       return [...direct, ...more];
     },
     /** Live rows of a node, in order of their ids. */
     computes,
     caches(instances: readonly string[]) {
       const what = columnList(database, ["instance_uuid", "network_info"]);
-      return raw(what, "instance_info_caches WHERE instance_uuid IN (...)", instances);
+      return raw(what, `${inCaches} WHERE instance_uuid IN (...)`, instances);
     },
     /** Flavors that instances carry with them, since Kilo. */
     copies(instances: readonly string[]) {
-      const from = "instance_extra WHERE instance_uuid IN (...) AND deleted = 0";
+      const from = `${inCopies} WHERE instance_uuid IN (...) AND deleted = 0`;
       const copy = { instance_uuid: lower, flavor: text };
       return read(database, copy, from, carries ? instances : [], trx);
     },
@@ -292,7 +299,7 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
     async metadata(instances: readonly string[]): Promise<readonly Described[]> {
       const held = (uuid: string): boolean => described !== null && claimed.has(uuid);
       const what = `${columnList(database, ["instance_uuid", "value"])}, ${quoted(engine, "key")} AS name`;
-      const from = `instance_system_metadata WHERE instance_uuid IN (...) AND ${keptMetadata(database)} ORDER BY id`;
+      const from = `${inMetadata} WHERE instance_uuid IN (...) AND ${keptMetadata(database)} ORDER BY id`;
       const others = instances.filter((uuid) => !held(uuid));
       const asked = await raw(what, from, others);
       return [

@@ -40,6 +40,8 @@ interface Change {
   readonly table: NovaTable;
   readonly from: Row | null;
   readonly to: Row | null;
+  /** Whether `deleted` is the row's own id, before and after. */
+  readonly own: { readonly from: boolean; readonly to: boolean };
   /** Ids of the rows, or what else finds the one row. */
   readonly keys: readonly Row[];
 }
@@ -47,15 +49,26 @@ interface Change {
 function changesOf(steps: readonly NovaStep[]): readonly Change[] {
   const changes = new Map<string, Change & { readonly keys: Row[] }>();
   for (const { table, key, before, after } of steps) {
-    const from = before && after ? onlyChanged(before, after) : before;
-    const to = before && after ? onlyChanged(after, before) : after;
-    const single = typeof key.id === "number" && before !== null && after !== null ? null : key;
-    const name = JSON.stringify([table, from, to, single]);
+    const many = typeof key.id === "number" && before !== null && after !== null;
+    const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
+    const own = { from: isOwn(was, key.id), to: isOwn(is, key.id) };
+    const from = was && own.from ? withoutDeleted(was) : (was ?? before);
+    const to = is && own.to ? withoutDeleted(is) : (is ?? after);
+    const name = JSON.stringify([table, from, to, own, many ? null : key]);
     const known = changes.get(name);
-    if (known === undefined) changes.set(name, { table, from, to, keys: [key] });
+    if (known === undefined) changes.set(name, { table, from, to, own, keys: [key] });
     else known.keys.push(key);
   }
   return [...changes.values()];
+}
+
+/** Nova marks a row as deleted by its own id: such rows are alike all the same. */
+function isOwn(row: Row | undefined, id: Json | undefined): boolean {
+  return row !== undefined && id !== 0 && row.deleted === id;
+}
+
+function withoutDeleted({ deleted: _, ...row }: Row): Row {
+  return row;
 }
 
 /** The columns in which a row is not as the other. */
@@ -68,7 +81,7 @@ export function onlyChanged(row: Row, other: Row): Row {
 async function write(
   database: Database,
   trx: Knex,
-  { table, from, to, keys }: Change,
+  { table, from, to, own, keys }: Change,
 ): Promise<void> {
   // DELETE takes no hint; of Nova's rows one at a time is deleted.
   const hinted = to === null ? table : trx.raw(await keyed(database, table, "id", "", trx));
@@ -85,7 +98,11 @@ async function write(
     for (const [column, value] of Object.entries(cells(from)))
       if (value === null) query.whereNull(column);
       else query.where(column, value);
-    const changed: number = await (to === null ? query.delete() : query.update(cells(to)));
+    if (own.from) query.where("deleted", trx.ref("id"));
+    const id = own.to ? { deleted: trx.ref("id") } : {};
+    const changed: number = await (to === null
+      ? query.delete()
+      : query.update({ ...cells(to), ...id }));
     if (changed !== keys.length)
       throw new MigrationError(
         "N2I-E300",

@@ -85,6 +85,8 @@ async function write(
 ): Promise<void> {
   // DELETE takes no hint; of Nova's rows one at a time is deleted.
   const hinted = to === null ? table : trx.raw(await keyed(database, table, "id", "", trx));
+  // SQLite would rather read all instances of a host by its index than 500 by their ids.
+  const compared = database.engine === "sqlite" ? "+??" : "??";
   await database.run(`writing ${table}`, async () => {
     if (from === null) {
       await trx(table)
@@ -96,8 +98,8 @@ async function write(
     const query =
       ids.length > 0 ? trx(hinted).whereIn("id", ids) : trx(table).where(cells(keys[0] ?? {}));
     for (const [column, value] of Object.entries(cells(from)))
-      if (value === null) query.whereNull(column);
-      else query.where(column, value);
+      if (value === null) query.whereRaw(`${compared} IS NULL`, [column]);
+      else query.whereRaw(`${compared} = ?`, [column, value]);
     if (own.from) query.where("deleted", trx.ref("id"));
     const id = own.to ? { deleted: trx.ref("id") } : {};
     const changed: number = await (to === null

@@ -12,8 +12,15 @@ export interface Line {
   readonly fix: () => void;
 }
 
+/** What a proxy makes of bytes on their way; null: they stay with it. */
+export type Change = (bytes: Buffer, to: "server" | "client") => Buffer | null;
+
 /** A TCP proxy on loopback before 127.0.0.1:`port`; gone when the test is. */
-export async function proxyTo(port: number, t: Pick<TestContext, "after">): Promise<Line> {
+export async function proxyTo(
+  port: number,
+  t: Pick<TestContext, "after">,
+  change: Change = (bytes) => bytes,
+): Promise<Line> {
   const lines = new Set<Socket>();
   let broken = false;
   let silent = false;
@@ -28,7 +35,11 @@ export async function proxyTo(port: number, t: Pick<TestContext, "after">): Prom
       [far, near],
     ] as const) {
       lines.add(one);
-      one.on("data", (bytes) => silent || other.write(bytes));
+      const to = one === near ? "server" : "client";
+      one.on("data", (bytes) => {
+        const changed = silent ? null : change(bytes, to);
+        if (changed !== null) other.write(changed);
+      });
       one.on("end", () => other.end());
       // A line that breaks is what this is for; the other half ends with it.
       one.on("error", () => other.destroy());

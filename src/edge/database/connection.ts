@@ -5,6 +5,7 @@ import type { Knex } from "knex";
 import type pg from "pg";
 import type { DatabaseAddress } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
+import { LOGIN_OPTIONS } from "./own-session.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -141,6 +142,8 @@ export function postgresConnection(
     ...(address.port !== null && { port: address.port }),
     ...loginOf(address),
     application_name: "nova2ironic",
+    // libpq's variable is the operator's; without ours the driver would read it by itself.
+    ...({ options: `${process.env.PGOPTIONS ?? ""} ${LOGIN_OPTIONS}`.trim() } as object),
     connectionTimeoutMillis: 15_000,
     ...{ keepAlive: true, keepAliveInitialDelayMillis: ALIVE },
     // pg accepts node:tls options and a types object; knex's type knows neither fully.

@@ -1,5 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
+import { isOfPooler, shared } from "./own-session.ts";
 
 /** Driver codes of MySQL, PostgreSQL (SQLSTATE), SQLite and the socket, by what they mean to us. */
 const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
@@ -98,6 +99,7 @@ export function translate(error: unknown, doing: string, shown: string): Migrati
 
 /** As `translate`, for a login: nothing was read or written, and there was no batch. */
 export function refusedLogin(error: unknown, shown: string): MigrationError {
+  if (isOfPooler(error)) return shared(shown);
   const translated = translate(error, "connecting", shown);
   if (translated.code !== "N2I-E207") return translated;
   return new MigrationError(

@@ -6,6 +6,7 @@ import { MigrationError } from "../../model/error.ts";
 import { encryption, mysqlConnection, postgresConnection } from "./connection.ts";
 import { isOfEncryption, isUnknownName, refusedLogin, translate } from "./errors.ts";
 import { hangUp, limitedClient, PATIENCE, type Patience } from "./limit.ts";
+import { proveOwn } from "./own-session.ts";
 import { select } from "./rows.ts";
 
 const require = createRequire(import.meta.url);
@@ -108,7 +109,12 @@ const AUTOCOMMIT: { readonly [engine in Engine]: string } = {
   sqlite: "PRAGMA query_only=OFF",
 };
 
-async function prepare(engine: Engine, connection: unknown, autocommit: boolean): Promise<void> {
+async function prepare(
+  { engine, shown }: DatabaseAddress,
+  connection: unknown,
+  autocommit: boolean,
+): Promise<void> {
+  await proveOwn(engine, connection, shown);
   const last = autocommit ? [AUTOCOMMIT[engine]] : [];
   for (const sql of [...SESSION[engine], ...last]) await onConnection(engine, connection, sql);
   for (const sql of MAYBE[engine])
@@ -159,7 +165,7 @@ function config(address: DatabaseAddress, encrypted: boolean, patience: Patience
  * way is tried when the server refuses the first because of it.
  *
  * @param options.readOnly the server itself then refuses every write
- * @throws MigrationError N2I-E200, N2I-E201, N2I-E202, N2I-E216
+ * @throws MigrationError N2I-E200, N2I-E201, N2I-E202, N2I-E216, N2I-E224
  */
 export async function openDatabase(address: DatabaseAddress, options: Options): Promise<Database> {
   const [first, ...others] = encryption(address);
@@ -209,7 +215,7 @@ function connect(
       max: 3,
       afterCreate: (connection: unknown, done: (error: Error | null, made: unknown) => void) => {
         made.add(connection);
-        prepare(engine, connection, autocommit).then(
+        prepare(address, connection, autocommit).then(
           () => done(null, connection),
           (error: Error) => done(error, connection),
         );

@@ -70,6 +70,7 @@ const SESSION: { readonly [engine in Engine]: readonly string[] } = {
     "SET lock_timeout='60s'",
     "SET client_encoding='UTF8'; SET datestyle='ISO, MDY'; SET bytea_output='hex'; SET array_nulls=on; SET standard_conforming_strings=on",
     `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${IDLE})`,
+    "SET default_transaction_isolation='read committed'",
     "SET default_transaction_read_only=on",
   ],
   sqlite: ["PRAGMA busy_timeout=20000", "PRAGMA foreign_keys=ON", "PRAGMA query_only=ON"],

@@ -91,7 +91,8 @@ export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Pro
 }
 
 /**
- * The rows of a batch.
+ * The rows of a batch. Their locks come before the first read without one, so that traits, and what is read
+ * after them, are as of then: nobody can add to a node that is locked.
  *
  * @param locking until the transaction ends (SQLite locks the whole file)
  */

@@ -16,6 +16,8 @@ import { createVerifier } from "./verifier.ts";
 /** Called around the commit of every batch; a test kills the process or cuts the line there. */
 type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;
 
+const NONE: Outcome = { done: [], found: [], left: [] };
+
 /** How rows are created, and removed. */
 interface Load {
   /** In maintenance with our reason, for `release` to hand over. */
@@ -39,7 +41,9 @@ export function createTarget(
   type Batch = (...given: Parameters<Target["perform"]>) => Promise<Removed>;
   const transact: Batch = async (steps, { owned, precondition, making, observed }) => {
     const performed = await writing(database, async (trx) => {
-      const head = await headOf(database, trx);
+      // On MySQL the first read without a lock is the moment that all later ones see: it must not come before the
+      // rows are locked, or what others add to a machine while we wait for it is not seen.
+      const head = await headOf(database, database.engine === "mysql" ? knex : trx);
       if (head !== identity.alembic_head)
         throw new MigrationError(
           "N2I-E300",
@@ -49,7 +53,7 @@ export function createTarget(
       const creating = steps.filter(({ before }) => before === null);
       const removing = steps.filter(({ after }) => after === null);
       const where = { ironic, trx, inMaintenance: load.staged, bulk, ...(making && { making }) };
-      const made = await createRows(where, creating, owned);
+      const made = creating.length === 0 ? NONE : await createRows(where, creating, owned);
       const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing);
       await observed(made);
       await failpoint("commit.before");

@@ -36,12 +36,13 @@ test("on postgresql, what a database sets for its sessions changes nothing read 
     "bytea_output='escape'",
     "client_encoding='LATIN1'",
     "idle_in_transaction_session_timeout='1s'",
+    "default_transaction_isolation='serializable'",
   ])
     await made.db.raw(`ALTER DATABASE ${made.name} SET ${setting}`);
   const database = await opened(made.url, t);
   const row = await one(
     database,
-    "SELECT timestamp '2014-05-01 10:00:00' AS at, '\\x01'::bytea AS bytes, (?::text[])[1] IS NULL AS none, '€' AS euro, current_setting('idle_in_transaction_session_timeout') AS idle",
+    "SELECT timestamp '2014-05-01 10:00:00' AS at, '\\x01'::bytea AS bytes, (?::text[])[1] IS NULL AS none, '€' AS euro, current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('transaction_isolation') AS level",
     [[null]],
   );
   assert.equal(time(row.at), "2014-05-01 10:00:00");
@@ -49,6 +50,7 @@ test("on postgresql, what a database sets for its sessions changes nothing read 
   assert.equal(row.none, true, "NULL in an array is not the word");
   assert.equal(row.euro, "€");
   assert.equal(row.idle, "0");
+  assert.equal(row.level, "read committed");
 });
 
 test("on mysql, what a server sets for its sessions changes nothing read or written", async (t) => {

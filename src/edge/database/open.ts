@@ -23,7 +23,7 @@ export interface Database {
   readonly standsFor?: DatabasePlace;
   /** Nothing is ever written to it. */
   readonly readOnly: boolean;
-  /** Its own settings make sessions read-only: whoever did that wants no load. */
+  /** Its own settings make it, or its sessions, read-only: whoever did that wants no load. */
   readonly frozen: boolean;
   /** @throws MigrationError in our words, whatever the driver says */
   readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
@@ -40,10 +40,10 @@ const MYSQL_READS =
 /** Times after which PostgreSQL ends a session that waits for us; older servers know one of them. */
 const IDLE = "'idle_in_transaction_session_timeout','idle_session_timeout','transaction_timeout'";
 
-/** Whether a session may write that nothing was set for; asked after we set ours. */
+/** Whether a session may write that nothing was set for; asked after we set ours. A replica lets privileged users write. */
 const FROZEN: { readonly [engine in Engine]: string | null } = {
   mysql:
-    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('tx_read_only', 'transaction_read_only') AND Value = 'ON'",
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('tx_read_only', 'transaction_read_only', 'read_only', 'super_read_only') AND Value <> 'OFF'",
   postgresql:
     "SELECT 1 FROM pg_settings WHERE name = 'default_transaction_read_only' AND reset_val = 'on'",
   sqlite: null,
@@ -176,6 +176,7 @@ export async function openDatabase(address: DatabaseAddress, options: Options): 
       await database.knex.raw("SELECT 1");
       const sql = options.readOnly ? null : FROZEN[address.engine];
       const rows = sql === null ? [] : await select(database, database.knex, sql);
+      if (rows.length > 0 && options.autocommit === true) throw readOnlyServer(address.shown);
       return { ...database, frozen: rows.length > 0 };
     } catch (error) {
       await database.close();
@@ -184,6 +185,14 @@ export async function openDatabase(address: DatabaseAddress, options: Options): 
       encrypted = next;
     }
   }
+}
+
+/** Of a server, or settings of it, that nothing is to be written to. */
+export function readOnlyServer(shown: string): MigrationError {
+  return new MigrationError(
+    "N2I-E206",
+    `${shown} is read-only, as a replica is; nothing is written to it`,
+  );
 }
 
 /** No other machine sees what goes there. */

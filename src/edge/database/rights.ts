@@ -2,7 +2,7 @@ import { access, constants } from "node:fs/promises";
 import type { Lacking, Privileges, Verb } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import { tableNames } from "./identity.ts";
-import type { Database } from "./open.ts";
+import { type Database, readOnlyServer } from "./open.ts";
 import { ask, boolean, text } from "./rows.ts";
 import { endWriting, openWriting } from "./write.ts";
 
@@ -32,8 +32,10 @@ function privilegeOf(verb: Verb): string {
  * rolled back; SQLite's privileges are its file's.
  *
  * @param database with a session that may write, unless only SELECT is wanted
+ * @throws MigrationError N2I-E206 when the server itself is read-only
  */
 export async function lacking(database: Database, wanted: Privileges): Promise<Lacking> {
+  if (database.frozen) throw readOnlyServer(database.shown);
   const statements: string[] = [];
   const grants: string[] = [];
   const missing: string[] = [];

@@ -6,7 +6,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { Lock } from "../../model/target.ts";
 import { atExit } from "../process/at-exit.ts";
 import { translate } from "./errors.ts";
-import type { Database } from "./open.ts";
+import { type Database, readOnlyServer } from "./open.ts";
 import { askNumber } from "./rows.ts";
 
 /** The advisory lock's number on PostgreSQL; a run's own is the one before. */
@@ -69,13 +69,14 @@ export async function endWriting({ engine }: Database, trx: Knex.Transaction): P
  * what was kept. This one ends when the server ends the transaction, so nobody looks at rows that
  * may still come.
  *
- * @throws MigrationError N2I-E318 when a transaction of an earlier run has not ended, N2I-E217 when
+ * @throws MigrationError N2I-E206 when the server is read-only, N2I-E318 when a transaction of an earlier run has not ended, N2I-E217 when
  *   the COMMIT was not answered
  */
 export async function writing<T>(
   database: Database,
   work: (trx: Knex.Transaction) => Promise<T>,
 ): Promise<T> {
+  if (database.frozen) throw readOnlyServer(database.shown);
   const trx = await openWriting(database);
   try {
     await take(database, trx);

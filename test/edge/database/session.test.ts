@@ -3,20 +3,31 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import type { Knex } from "knex";
 import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
 import { type Database, openDatabase } from "../../../src/edge/database/open.ts";
-import { integer, type RawRow, select, text, time } from "../../../src/edge/database/rows.ts";
+import { lacking } from "../../../src/edge/database/rights.ts";
+import {
+  askNumber,
+  integer,
+  type RawRow,
+  select,
+  text,
+  time,
+} from "../../../src/edge/database/rows.ts";
+import { defining, writing } from "../../../src/edge/database/write.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { connect } from "../../lab/connect.ts";
 import { needs, withDatabase } from "../../lab/index.ts";
 import { startMariadb } from "../../lab/mariadb.ts";
 
-async function opened(url: string, t: TestContext): Promise<Database> {
+async function opened(url: string, t: TestContext, autocommit = false): Promise<Database> {
   const file = join(privateFolder(t), "db.url");
   writeFileSync(file, url, { mode: 0o600 });
   const role = { option: "--ironic-db", section: "database", key: "connection" };
   const database = await openDatabase(await readDatabaseAddress(`file:${file}`, role, {}), {
     readOnly: false,
+    autocommit,
   });
   t.after(() => database.close());
   return database;
@@ -90,6 +101,21 @@ test("on mysql, what a server sets for its sessions changes nothing read or writ
   assert.deepEqual([row.auto, row.checks, row.idle].map(integer), [1, 1, 0]);
   assert.equal(integer(row.wait), 28_800);
   assert.equal(row.chain, "NO_CHAIN");
+
+  await t.test("nor is a replica written to by those whom its server would let", async () => {
+    await db.raw("SET GLOBAL read_only=1");
+    const url = server.url("session");
+    const replica = await opened(url, t);
+    const add = (trx: Knex) => trx.raw("INSERT INTO words VALUES ('added')");
+    await assert.rejects(writing(replica, add), { code: "N2I-E206" });
+    const wanted = new Map([["words", new Set(["INSERT"] as const)]]);
+    await assert.rejects(lacking(replica, wanted), { code: "N2I-E206" });
+    const table = "CREATE TABLE more (word VARCHAR(9))";
+    await assert.rejects(defining(replica, "making a table", table), { code: "N2I-E206" });
+    await assert.rejects(opened(url, t, true), { code: "N2I-E206" });
+    assert.equal(await askNumber(replica, "counting", "SELECT count(*) FROM words"), 2);
+    assert.equal((await db.raw("SHOW TABLES"))[0].length, 1);
+  });
 });
 
 test("text of a Latin-1 and of a four-byte column reads the same whatever charset the address names", async (t) => {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Engine } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { ScannedKey } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
@@ -65,32 +66,47 @@ export async function scannedByNode(database: Database): Promise<ReadonlySet<str
 /** An index of ours, and what it is on. */
 type Index = Pick<ScannedKey, "index" | "table" | "column">;
 
-/** What a server says of an index by its name; null: there is none. */
+/**
+ * What stands under the name of an index beside its table, and whether it is one that `createIndex` makes: on one
+ * column, all rows, in its usual order, and nothing more. PostgreSQL's text of an index depends on how its names look,
+ * SQLite's is the statement that made it.
+ */
 const FOUND = {
-  postgresql: "SELECT pg_get_indexdef(to_regclass(?)) AS made",
-  sqlite: "SELECT sql AS made FROM sqlite_master WHERE type = 'index' AND name = ?",
+  postgresql: `SELECT n.nspname AS place, coalesce(i.indrelid = t.oid AND i.indkey::text = a.attnum::text
+      AND i.indoption::text = '0' AND i.indpred IS NULL AND NOT i.indisunique AND m.amname = 'btree', false)::int AS ours
+    FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace
+      JOIN pg_class x ON x.relnamespace = t.relnamespace AND x.relname = ?
+      LEFT JOIN pg_index i ON i.indexrelid = x.oid LEFT JOIN pg_am m ON m.oid = x.relam
+      LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = ?
+    WHERE t.oid = to_regclass(?)`,
+  sqlite: "SELECT 'main' AS place, sql = ? AS ours FROM sqlite_master WHERE name = ?",
 } as const;
+
+interface Standing {
+  readonly state: "absent" | "ours" | "other";
+  /** The schema of its table. */
+  readonly place: string;
+}
+
+async function standing(database: Database, { index, table, column }: Index): Promise<Standing> {
+  const { engine } = database;
+  if (engine === "mysql") throw new Error("MySQL indexes each key by itself");
+  const values =
+    engine === "sqlite"
+      ? [statementOf(engine, { index, table, column }), index]
+      : [index, column, quoted(engine, table)];
+  const [row] = await ask(database, `looking for ${index}`, FOUND[engine], values);
+  if (row === undefined) return { state: "absent", place: "" };
+  return { state: integer(row.ours) === 1 ? "ours" : "other", place: text(row.place) ?? "" };
+}
 
 /**
  * How an index of that name stands: not there, as `createIndex` makes it, or somebody else's.
  *
  * @throws Error on MySQL, which makes its own
  */
-export async function indexState(
-  database: Database,
-  { index, table, column }: Index,
-): Promise<"absent" | "ours" | "other"> {
-  const { engine } = database;
-  if (engine === "mysql") throw new Error("MySQL indexes each key by itself");
-  const name = engine === "postgresql" ? quoted(engine, index) : index;
-  const [row] = await ask(database, `looking for ${index}`, FOUND[engine], [name]);
-  const made = text(row?.made ?? null);
-  if (made === null) return "absent";
-  const plain = made.replaceAll('"', "").toLowerCase();
-  const on = new RegExp(
-    `^create index ${index} on (\\w+\\.)?${table} (using btree )?\\(${column}\\)$`,
-  );
-  return on.test(plain) ? "ours" : "other";
+export async function indexState(database: Database, wanted: Index): Promise<Standing["state"]> {
+  return (await standing(database, wanted)).state;
 }
 
 /** Milliseconds each try waits for the table: whoever wants it waits behind us as long. */
@@ -100,17 +116,30 @@ const TRIES = 3;
 const PAUSE_MS = 500;
 
 /** In its own transaction; writers of the table wait while it is made. */
-export function createIndex(database: Database, { index, table, column }: Index): Promise<void> {
-  const name = (word: string): string => quoted(database.engine, word);
-  const sql = `CREATE INDEX ${name(index)} ON ${name(table)} (${name(column)})`;
-  return change(database, `making the index ${index}`, sql);
+export function createIndex(database: Database, wanted: Index): Promise<void> {
+  return change(database, `making the index ${wanted.index}`, statementOf(database.engine, wanted));
 }
 
-/** One that is gone already is none too many, and somebody else's of that name stays. */
+function statementOf(engine: Engine, { index, table, column }: Index): string {
+  const name = (word: string): string => quoted(engine, word);
+  return `CREATE INDEX ${name(index)} ON ${name(table)} (${name(column)})`;
+}
+
+/**
+ * One that is gone already is none too many.
+ *
+ * @throws MigrationError N2I-E207 when what has that name is not as `createIndex` makes it: it stays
+ */
 export async function dropIndex(database: Database, wanted: Index): Promise<void> {
-  const { index } = wanted;
-  if ((await indexState(database, wanted)) !== "ours") return;
-  const sql = `DROP INDEX IF EXISTS ${quoted(database.engine, index)}`;
+  const { index, table, column } = wanted;
+  const { state, place } = await standing(database, wanted);
+  if (state === "absent") return;
+  if (state === "other") {
+    const why = `it is not as this tool makes it, on ${table}.${column} alone; look whose it is, then drop or rename it`;
+    throw new MigrationError("N2I-E207", why);
+  }
+  const name = (word: string): string => quoted(database.engine, word);
+  const sql = `DROP INDEX IF EXISTS ${name(place)}.${name(index)}`;
   await change(database, `dropping the index ${index}`, sql);
 }
 

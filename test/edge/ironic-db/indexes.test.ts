@@ -34,6 +34,10 @@ async function ironic(engine: Engine, t: TestContext, as: "owner" | "writer" = "
     as === "writer" ? await made.server?.restrictedUser("writer", made.name, rights) : undefined;
   const file = join(privateFolder(t), "url");
   writeFileSync(file, writer?.url ?? made.url, { mode: 0o600 });
+  return { ...(await opened(file, t)), sql: made.db, file, user: writer?.user ?? "" };
+}
+
+async function opened(file: string, t: TestContext) {
   const role = { option: "--ironic-db", section: "database", key: "connection" };
   const address = await readDatabaseAddress(`file:${file}`, role, {});
   const database = await openDatabase(address, { readOnly: false });
@@ -45,7 +49,7 @@ async function ironic(engine: Engine, t: TestContext, as: "owner" | "writer" = "
     drop: (key: Parameters<typeof dropIndex>[1]) => dropIndex(database, key),
     state: (key: Parameters<typeof dropIndex>[1]) => indexState(database, key),
   };
-  return { ports, indexes, sql: made.db, user: writer?.user ?? "" };
+  return { ports, indexes };
 }
 
 function noting() {
@@ -133,7 +137,41 @@ for (const engine of ["sqlite", "postgresql"] as const)
     await session.journal.append({ do: "resource", ...left });
     await dropLeft(session, at);
     assert.equal(await at.indexes.state(key), "other");
+    assert.deepEqual(
+      indexesLeft(entries).map(({ index }) => index),
+      [INDEX],
+    );
+    await at.sql.raw(`DROP INDEX ${INDEX}`);
+    await dropLeft(session, at);
+    assert.deepEqual(indexesLeft(entries), []);
   });
+
+test("on postgresql, an index in a schema whose name needs quotes is dropped, and one elsewhere of its name is not", async (t) => {
+  const at = await ironic("postgresql", t);
+  if (at === null) return;
+  const path = `SET search_path = elsewhere, "ironic-x"`;
+  const [name] = (await at.sql.raw("SELECT current_database() AS name")).rows;
+  for (const sql of [
+    `ALTER SCHEMA public RENAME TO "ironic-x"`,
+    "CREATE SCHEMA elsewhere",
+    "CREATE TABLE elsewhere.notes (node_id int)",
+    `CREATE INDEX ${INDEX} ON elsewhere.notes (node_id)`,
+    `ALTER DATABASE ${name.name} ${path}`,
+  ])
+    await at.sql.raw(sql);
+  const { session, sink, entries } = noting();
+  const again = await opened(at.file, t);
+  await withIndexes(session, again, MANY, sink, async () =>
+    assert.equal(await again.ports(), undefined),
+  );
+  assert.deepEqual(
+    entries.map((entry) => entry.do),
+    ["resource", "gone"],
+  );
+  assert.ok(await again.ports());
+  const { rows } = await at.sql.raw("SELECT schemaname FROM pg_indexes WHERE indexname = ?", INDEX);
+  assert.deepEqual(rows, [{ schemaname: "elsewhere" }]);
+});
 
 test("on postgresql, a table out of sight is no key, and a busy one holds nobody up for long", async (t) => {
   const at = await ironic("postgresql", t);

@@ -45,17 +45,17 @@ export async function* back<C extends Change, L>(
       const owned = ownedIn(walk.ownership, span);
       const chosen = lines.filter(goes);
       const changes = changesBack(leg, chosen, owned);
-      yield { span, lines, owned, chosen, changes };
+      yield { span, lines, owned, chosen, changes, before: walk.ownership.left.of(span) };
     }
   }
   let sofar: Sofar = { lines: 0, done: leg.already ?? 0 };
-  for await (const { span, lines, owned, chosen, changes } of ahead(wanted())) {
+  for await (const { span, lines, owned, chosen, changes, before } of ahead(wanted())) {
     if (session.stopping()) return yield { kind: "stopped" };
     const named = [...new Set(chosen.map((line) => leg.machineOf(line) ?? ""))];
     const outcome =
       changes.length === 0
         ? NOTHING
-        : await act(walk, span, { changes, nodes: whole ? "all" : named }, sofar);
+        : await act(walk, span, { changes, nodes: whole ? "all" : named, before }, sofar);
     const behind = sofar.lines + (outcome.broke === undefined ? lines.length : 0);
     sofar = { lines: behind, done: sofar.done + outcome.done.length };
     const shared = lines.filter((line) => leg.machineOf(line) === null && !wants(line));
@@ -71,10 +71,18 @@ export async function* back<C extends Change, L>(
   }
 }
 
+/** What is taken back of a batch. */
+interface Chosen<C> {
+  readonly changes: readonly C[];
+  readonly nodes: readonly string[] | "all";
+  /** Left by a rollback before. */
+  readonly before: ReadonlySet<string>;
+}
+
 async function act<C extends Change, L>(
-  { leg, session, guard, ownership, about }: Walk<C, L>,
+  { leg, session, guard, about }: Walk<C, L>,
   span: Span,
-  { changes, nodes }: { readonly changes: readonly C[]; readonly nodes: readonly string[] | "all" },
+  { changes, nodes, before }: Chosen<C>,
   sofar: Sofar,
 ): Promise<Outcome> {
   const { append } = session.journal;
@@ -103,8 +111,9 @@ async function act<C extends Change, L>(
       ...{ do: "undone", ...about(span) },
       removed: outcome.done.length,
       gone: outcome.found.length,
-      settled: [...outcome.done, ...outcome.found].filter((id) => ownership.left.has(id)),
-      conflicts: left.map(({ id }) => id),
+      settled: [...outcome.done, ...outcome.found].filter((id) => before.has(id)),
+      // Those of a rollback before are known: a journal must not grow by all of them each time.
+      conflicts: left.flatMap(({ id }) => (before.has(id) ? [] : [id])),
     });
     return { ...outcome, left };
   } catch (cause) {

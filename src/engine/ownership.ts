@@ -18,13 +18,21 @@ export interface Ownership {
   /** Changes a rollback took back and that were not begun again since. */
   readonly back: number;
   /** Changes a rollback left in place, as last reported. */
-  readonly left: ReadonlySet<string>;
+  readonly left: LeftBack;
   /** Changes made, as the ends of batches have it; one taken back and made again counts once. */
   readonly created: number;
   /** Changes of ours that are there, as recorded, by batch. */
   readonly rows: ReadonlyMap<string, number>;
   /** Of each batch that ended once, the machines that never got to their end. */
   readonly failed: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** Changes left in place: there may be hundreds of thousands, so the journal is asked for those of a batch. */
+interface LeftBack {
+  /** Of all batches: each is gone through. */
+  readonly size: () => number;
+  readonly isEmpty: () => boolean;
+  readonly of: (span: Span) => ReadonlySet<string>;
 }
 
 /** A batch as the maps of `Ownership` name it. */
@@ -63,7 +71,7 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
   const batches = new Map<string, Known>();
   const preExisting = new Set<string>();
   const refused = new Set<string>();
-  const left = new Set<string>();
+  const taken: UndoneEntry[] = [];
   let created = 0;
   for (const entry of batchesOf(entries, part)) {
     if (entry.plan !== plan) continue;
@@ -76,10 +84,7 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
     if (entry.do === "observed")
       for (const set of [preExisting, refused]) for (const id of entry.taken) set.delete(id);
     if (entry.do === "aborted") for (const id of entry.rows ?? []) refused.add(id);
-    if (entry.do === "undone") {
-      for (const id of entry.settled) left.delete(id);
-      for (const id of entry.conflicts) left.add(id);
-    }
+    if (entry.do === "undone") taken.push(entry);
   }
   const all = [...batches];
   const mapOf = <T>(of: (known: Known) => T | undefined): ReadonlyMap<string, T> =>
@@ -92,12 +97,47 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
   return {
     begun: all.flatMap(([, known]) => (known.begun ? [known.span] : [])),
     open: all.flatMap(([, known]) => (known.open ? [known.span] : [])),
-    ...{ preExisting, refused, left, created },
+    ...{ preExisting, refused, left: leftBy(taken), created },
     undone: mapOf(({ undone }) => undone),
     back: all.reduce((sum, [, known]) => sum + known.back, 0),
     rows: mapOf(({ rows }) => rows),
     failed: mapOf(({ failed }) => failed),
   };
+}
+
+type UndoneEntry = Extract<BatchEntry, { readonly do: "undone" }>;
+
+/** @param undone in the order of the journal */
+function leftBy(undone: readonly UndoneEntry[]): LeftBack {
+  let last: { readonly span: Span; readonly ids: ReadonlySet<string> } | null = null;
+  const of = (span: Span): ReadonlySet<string> => {
+    if (last?.span.from === span.from && last.span.to === span.to) return last.ids;
+    const ids = new Set<string>();
+    for (const { from, to, settled, conflicts } of undone) {
+      if (to <= span.from || span.to <= from) continue;
+      for (const id of settled) ids.delete(id);
+      for (const id of conflicts) ids.add(id);
+    }
+    last = { span, ids };
+    return ids;
+  };
+  let empty: boolean | null = null;
+  return {
+    of,
+    size: () => apart(undone).reduce((sum, span) => sum + of(span).size, 0),
+    isEmpty: () => (empty ??= apart(undone).every((span) => of(span).size === 0)),
+  };
+}
+
+/** Spans as one where they overlap, as batches do that were cut otherwise. */
+function apart(spans: readonly Span[]): readonly Span[] {
+  const found: { from: number; to: number }[] = [];
+  for (const { from, to } of spans.toSorted((one, other) => one.from - other.from)) {
+    const last = found.at(-1);
+    if (last === undefined || last.to <= from) found.push({ from, to });
+    else last.to = Math.max(last.to, to);
+  }
+  return found;
 }
 
 /** @returns by how much it changes what counts as created */
@@ -175,7 +215,7 @@ export function wasUndone(
   id: string,
 ): boolean {
   const machines = undone.get(keyOf(span));
-  if (machines === undefined || left.has(id)) return false;
+  if (machines === undefined || left.of(span).has(id)) return false;
   return machines === "all" || machines.has(machine);
 }
 
@@ -218,7 +258,7 @@ export function begunAt(ownership: Ownership): (position: number) => boolean {
 }
 
 function wasTakenBack({ undone, left }: Ownership, span: Span): boolean {
-  return left.size === 0 && undone.get(keyOf(span)) === "all";
+  return undone.get(keyOf(span)) === "all" && left.isEmpty();
 }
 
 /** Whether a machine's batch ended once, and the machine with it; a later run that was cut changes nothing of that. */

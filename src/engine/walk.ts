@@ -1,6 +1,7 @@
-import type { Change, Left, Outcome } from "../model/change.ts";
+import type { Change, Left, Lefts, Outcome } from "../model/change.ts";
 import type { MigrationError } from "../model/error.ts";
 import type { BatchEntry, Span } from "../model/journal.ts";
+import { createLefts } from "../model/packed-ids.ts";
 import { type Ownership, ownershipOf } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
 
@@ -81,7 +82,7 @@ export interface Walked<L> {
   /** Changes made now, and those that were made already. */
   readonly done: number;
   readonly found: number;
-  readonly left: readonly Left[];
+  readonly left: Lefts;
   readonly excluded: readonly Aside<L>[];
   readonly failed: readonly Aside<L>[];
   readonly shared: number;
@@ -98,12 +99,13 @@ export async function gather<L>(
   progress: (lines: number) => void = () => undefined,
 ): Promise<Walked<L>> {
   let [done, found, shared] = [0, 0, 0];
-  const left: Left[] = [];
+  const lefts = createLefts();
   const excluded: Aside<L>[] = [];
   const failed: Aside<L>[] = [];
   const stays = new Map<string, string>();
   const ended = (how: Partial<Walked<L>>): Walked<L> => ({
-    ...{ done, found, shared, left, excluded, failed, stays, stopped: false, broke: null, ...how },
+    ...{ done, found, shared, left: lefts.all(), excluded, failed, stays },
+    ...{ stopped: false, broke: null, ...how },
   });
   for await (const event of events) {
     if (event.kind === "stopped") return ended({ stopped: true });
@@ -112,7 +114,7 @@ export async function gather<L>(
     done += outcome.done.length;
     found += outcome.found.length;
     shared += event.shared;
-    left.push(...outcome.left);
+    lefts.add(outcome.left);
     excluded.push(...event.excluded);
     failed.push(...event.failed);
     for (const [machine, why] of event.stays) stays.set(machine, why);
@@ -127,13 +129,19 @@ export function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
     done: one.done + next.done,
     found: one.found + next.found,
     shared: one.shared + next.shared,
-    left: [...one.left, ...next.left],
+    left: one.left.length === 0 ? next.left : joined(one.left, next.left),
     excluded: [...one.excluded, ...next.excluded],
     failed: [...one.failed, ...next.failed],
     stays: new Map([...one.stays, ...next.stays]),
     stopped: next.stopped,
     broke: next.broke,
   };
+}
+
+function joined(...lists: readonly Lefts[]): Lefts {
+  const lefts = createLefts();
+  for (const list of lists) lefts.add(list);
+  return lefts.all();
 }
 
 /** Machines of the changes that were left, with one of them. */

@@ -68,7 +68,7 @@ export type BatchEntry =
       readonly gone: number;
       /** Of those left by a rollback before, the ones that are back now. */
       readonly settled: readonly string[];
-      /** Left, as somebody changed them. */
+      /** Left, as somebody changed them; those that a rollback before left may be missing. */
       readonly conflicts: readonly string[];
     });
 

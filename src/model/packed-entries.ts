@@ -2,6 +2,7 @@ import type { Entries, Entry, MachineEntry } from "./journal.ts";
 import { type JsonObject, parsedJson } from "./json.ts";
 import { join, type Moment, split } from "./moment.ts";
 import { pack } from "./packed.ts";
+import { packIds } from "./packed-ids.ts";
 
 /** Entries that are added one after the other. */
 export interface PackedEntries extends Entries {
@@ -26,7 +27,7 @@ const OTHER: Line = {
 
 /**
  * Keeps entries of a journal. Those of machines, of which a large fleet has hundreds of thousands, take tens of
- * bytes each, and are made anew whenever they are asked for; the others are kept as they are.
+ * bytes each, and are made anew whenever they are asked for; the others are kept as they are, but for long lists.
  */
 export function packEntries(): PackedEntries {
   const kept = createKept();
@@ -52,7 +53,7 @@ function createKept() {
     length: (): number => lines.length,
     push(entry: Entry): void {
       const line = lineOf(entry);
-      if (line === null) others.set(lines.length, entry);
+      if (line === null) others.set(lines.length, withPackedLists(entry));
       else parts.add(line.part);
       lines.put(line ?? OTHER);
     },
@@ -145,6 +146,24 @@ function createParse(): (text: string) => JsonObject {
     if (last?.text !== text) last = { text, told: parsedJson(text) as JsonObject };
     return last.told;
   };
+}
+
+/** Ids of a list from which on it is packed. */
+const LONG = 20;
+
+/** A rollback may name every row of a batch that it leaves: a long list is made anew whenever it is looked at. */
+function withPackedLists(entry: Entry): Entry {
+  const packed = { ...entry };
+  for (const [name, value] of Object.entries(entry)) {
+    if (!isTexts(value) || value.length < LONG) continue;
+    const ids = packIds(value);
+    Object.defineProperty(packed, name, { enumerable: true, get: () => [...ids] });
+  }
+  return packed;
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
 }
 
 /** Null for what is of no machine. */

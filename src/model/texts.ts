@@ -89,16 +89,15 @@ function createUuids() {
   };
   return {
     length: (): number => length,
-    find: (text: string): number | null => (parse(text, bytes) ? find() : null),
+    find: (text: string): number | null => (uuidBytes(text, bytes) ? find() : null),
     /** Null for what is no uuid. */
     code(text: string): number | null {
       if (length === heads.length) grow();
-      return parse(text, bytes) ? (find() ?? add()) : null;
+      return uuidBytes(text, bytes) ? (find() ?? add()) : null;
     },
     at(code: number): string {
       lookAt(code);
-      const hex = bytes.toString("hex");
-      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+      return uuidText(bytes.toString("hex"));
     },
   };
 }
@@ -110,7 +109,7 @@ const DIGITS = new Int8Array(128).fill(-1);
 for (const [value, digit] of [..."0123456789abcdef"].entries()) DIGITS[digit.charCodeAt(0)] = value;
 
 /** Puts the bytes of a uuid there. @returns whether it is one; of another the bytes are of no use */
-function parse(text: string, bytes: Uint8Array): boolean {
+export function uuidBytes(text: string, bytes: Uint8Array): boolean {
   if (text.length !== FORM.length) return false;
   for (let at = 0, put = 0; at < FORM.length; ) {
     if (FORM[at] === "-") {
@@ -123,6 +122,11 @@ function parse(text: string, bytes: Uint8Array): boolean {
     bytes[put++] = high * 16 + low;
   }
   return true;
+}
+
+/** A uuid of its 32 digits. */
+export function uuidText(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 function hashOf(words: Int32Array): number {

@@ -1,4 +1,4 @@
-import type { Left } from "../model/change.ts";
+import type { Lefts } from "../model/change.ts";
 import type { Json } from "../model/json.ts";
 import type { FormatOptions } from "./format.ts";
 import { matching } from "./match.ts";
@@ -14,16 +14,22 @@ const COLUMNS = ["Row", "Why it is left"];
 export function gatherLeft(options: FormatOptions) {
   positions(COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
   matching(COLUMNS, options.match ?? []);
-  const rows: (readonly Json[])[] = [];
+  const lists: Lefts[] = [];
+  let any = false;
+  function* rows(): Generator<readonly Json[]> {
+    for (const list of lists) for (const { id, why } of list) yield [id, why];
+  }
   return {
-    add(more: readonly Left[]): void {
-      for (const { id, why } of more) rows.push([id, why]);
+    /** @param more is gone through when the list is printed */
+    add(more: Lefts): void {
+      any ||= more.length > 0;
+      lists.push(more);
     },
-    any: () => rows.length > 0,
+    any: () => any,
     /** One document in the forms for programs, empty or not; null: people are shown no empty table. */
     view: (): View | null =>
-      rows.length > 0 || options.format !== "table" || options.printEmpty === true
-        ? { columns: COLUMNS, rows, causes: ["Why it is left"] }
+      any || options.format !== "table" || options.printEmpty === true
+        ? { columns: COLUMNS, rows: rows(), causes: ["Why it is left"] }
         : null,
   };
 }

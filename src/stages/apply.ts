@@ -242,7 +242,7 @@ async function changeNova(
   result(`Apply to nova, ${what}: ${done} rows changed, ${found} so already, ${left.length} left.`);
   await several(
     "Left",
-    left.map(({ id, why }) => ({ text: `${id} ${why}`, cause: why })),
+    Array.from(left, ({ id, why }) => ({ text: `${id} ${why}`, cause: why })),
   );
   return stopped ? null : { done, left: left.length };
 }

@@ -59,7 +59,7 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
           if (left.length > 0)
             throw new MigrationError(
               "N2I-E300",
-              left.map(({ id, why }) => `${id} ${why}`).join("; "),
+              Array.from(left, ({ id, why }) => `${id} ${why}`).join("; "),
             );
           lifted += done;
         }

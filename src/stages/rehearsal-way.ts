@@ -162,7 +162,7 @@ async function taken(job: RehearsalJob): Promise<Ran | null> {
   const asked = { ...words, run: inner.path, all: true, afterFinish: false };
   const [from, began] = [(await entriesOf(job)).length, Date.now()];
   let left = 0;
-  const leave = (rows: readonly unknown[]): void => {
+  const leave = (rows: { readonly length: number }): void => {
     left += rows.length;
   };
   const ended = await rollback(asked, NOBODY, within(job, machines), leave);

@@ -323,7 +323,7 @@ function doneText(
     all.reduce((total, one) => total + of(one), 0);
   const [created, back] = [sum((one) => one.created), sum((one) => one.back)];
   const [begun, open] = [sum((one) => one.begun.length), sum((one) => one.open.length)];
-  const left = sum((one) => one.left.size);
+  const left = sum((one) => one.left.size());
   return (
     `plan ${sha256.slice(0, 12)}: ${created} rows ${done} in ${count(begun - open)}` +
     `${open > 0 ? `, ${count(open)} begun and not recorded as done` : ""}` +

@@ -120,6 +120,28 @@ test("what was left as somebody changed it is taken back once it is as it was ma
   assert.deepEqual(there(of), first);
 });
 
+test("a row that is left again and again stands in the journal once, and is still taken back in the end", async () => {
+  const { lines, of, first } = made(3);
+  await apply(of, lines);
+  of.rows.set("node:1", { what: "node", at: 99 });
+  const told = (): readonly (readonly [readonly string[], readonly string[]])[] =>
+    of.entries.flatMap((entry) =>
+      entry.do === "undone" ? [[entry.conflicts, entry.settled] as const] : [],
+    );
+  for (const _ of [1, 2, 3]) assert.equal((await rollback(of, lines)).left.length, 1);
+  assert.deepEqual(
+    told().flatMap(([conflicts]) => conflicts),
+    ["node:1"],
+  );
+  of.rows.set("node:1", { what: "node", at: 1 });
+  await rollback(of, lines);
+  assert.deepEqual(
+    told().flatMap(([, settled]) => settled),
+    ["node:1"],
+  );
+  assert.deepEqual(there(of), first);
+});
+
 test("a machine that is left out is not ours, whoever makes it later", async () => {
   const { lines, of, first } = made(3);
   await apply(of, lines, new Map([["m1", "its BMC says off"]]));

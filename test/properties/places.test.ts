@@ -97,7 +97,7 @@ test("rollback leaves a machine in whose empty columns somebody wrote", async ()
   await loaded(rich("2023.1"), async (at) => {
     await disturb(at.ironic, `UPDATE nodes SET description='rack 7' WHERE uuid='${NODE}'`);
     const { left, done } = await rolledBack(at);
-    assert.deepEqual(left.map(({ id }) => id).sort(), [`node:${NODE}`, `port:${PORT}`]);
+    assert.deepEqual(Array.from(left, ({ id }) => id).sort(), [`node:${NODE}`, `port:${PORT}`]);
     assert.equal(done, 2);
   });
 });

@@ -35,7 +35,7 @@ import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
 import { wasStaged } from "./run-files.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { One, Sink } from "./sink.ts";
-import { rememberVerified } from "./verified-file.ts";
+import { rememberVerified, sinceNow } from "./verified-file.ts";
 import { compare } from "./verify.ts";
 import { waitingFor } from "./waiting.ts";
 import { checkWindow } from "./window-file.ts";
@@ -211,13 +211,14 @@ export async function load(job: Job): Promise<Loaded | null> {
     return null;
   }
   const changed = flavors.done + applied.done + moved.done;
+  const since = await sinceNow(run);
   const verified = await compare(plan, place.verifier, same, sink).catch((cause: unknown) => {
     // Without this, status 1 would say that nothing was changed.
     throw changed === 0 ? cause : afterNova(cause, "everything is loaded, but verify did not end");
   });
   // Conductors are given a staged load without another look.
   const ironic = isEqual(verified);
-  await rememberVerified(run, plan.footer.sha256, { ironic });
+  await rememberVerified(run, plan.footer.sha256, since, { ironic });
   return {
     ...{ failed: applied.failed.length, verified },
     equal: ironic && moved.left + flavors.left === 0,

@@ -1,4 +1,4 @@
-import { readJournal } from "../edge/disk/journal.ts";
+import { journalMark, readJournal } from "../edge/disk/journal.ts";
 import { type RunFolder, readNote, writeNote } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import { isObject } from "../model/json.ts";
@@ -16,15 +16,31 @@ const AFTER: { readonly [how in keyof VerifiedState]: readonly (keyof VerifiedSt
 /** What looks found: those of verify, and whether Ironic alone was compared and held every row. */
 type Found = { readonly [how in keyof VerifiedState | "ironic"]?: boolean };
 
+/** Where a run's journal stood before rows were looked at. */
+export type Since = Awaited<ReturnType<typeof journalMark>>;
+
+/** Asked before the first row is: what is done from then on, a look may not have met. */
+export function sinceNow(run: RunFolder): Promise<Since> {
+  return journalMark(run.path);
+}
+
 /**
  * Keeps whether rows were found as planned, for `status` and `run` to go on; what is done after it makes
  * it void. Only a note: a run that cannot be written to is verified all the same.
  *
  * @param plan sha256
+ * @returns false where the journal went on since, and nothing is kept
  */
-export async function rememberVerified(run: RunFolder, plan: string, found: Found): Promise<void> {
+export async function rememberVerified(
+  run: RunFolder,
+  plan: string,
+  since: Since,
+  found: Found,
+): Promise<boolean> {
   try {
     const entries = (await readJournal(run)).entries.length;
+    // After it was read: what is counted is what was there.
+    if ((await journalMark(run.path)) !== since) return false;
     const before = await noteOf(run, plan, entries);
     const { ironic = before?.ironic === true, ...looks } = found;
     const all = before === null ? {} : looksIn(before);
@@ -34,8 +50,10 @@ export async function rememberVerified(run: RunFolder, plan: string, found: Foun
       Object.assign(all, { ...NONE, ...all, [how]: equal, ...Object.fromEntries(later) });
     }
     await writeNote(run, FILE, { format: FORMAT, plan, entries, ironic, ...all });
+    return true;
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
+    return true;
   }
 }
 

@@ -19,8 +19,7 @@ import { checkIdentity } from "./ironic-place.ts";
 import { nothingLoads } from "./nothing.ts";
 import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
-import { rememberVerified } from "./verified-file.ts";
-import { openToVerify, type VerifyAsked } from "./verify.ts";
+import { keepVerified, openToVerify, type VerifyAsked } from "./verify.ts";
 
 export interface TakeoverAsked
   extends Pick<VerifyAsked, "run" | "keyFile" | "ironicDb" | "allRows"> {
@@ -36,7 +35,8 @@ export interface TakeoverAsked
  * @throws MigrationError N2I-E100, N2I-E105, N2I-E326 where no machine is to be looked at
  */
 export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
-  const { run, plan, mappings } = await openToVerify(asked);
+  const opened = await openToVerify(asked);
+  const { plan, mappings } = opened;
   const { ironicDb, conductorLog = [] } = asked;
   if (ironicDb === undefined) throw new MigrationError("N2I-E100", "--takeover needs --ironic-db");
   const logs = await logsAt(conductorLog);
@@ -54,7 +54,7 @@ export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
     const faults =
       logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);
     const equal = isHandedOver(states) && faults === 0;
-    await rememberVerified(run, plan.footer.sha256, { takeover: equal });
+    await keepVerified(opened, { takeover: equal }, sink);
     return { states, logs: logs.length, faults };
   });
 }

@@ -17,7 +17,7 @@ import { novaPlanOf } from "./nova-files.ts";
 import { isRehearsed, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
 import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
-import { rememberVerified } from "./verified-file.ts";
+import { rememberVerified, type Since, sinceNow } from "./verified-file.ts";
 import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
 
 /** Which run is verified, against what. */
@@ -44,6 +44,7 @@ type Plan = Awaited<ReturnType<typeof openPlan>>;
  */
 export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) {
   const run = await openRun(asked.run, { create: false, inner: isRehearsed() });
+  const since = await sinceNow(run);
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
   if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
@@ -53,7 +54,19 @@ export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) 
   const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
   if (lost !== 0)
     throw new MigrationError("N2I-E114", `the plan lacks ${lost} machines of the snapshot`);
-  return { run, plan, seal, mappings };
+  return { run, since, plan, seal, mappings };
+}
+
+/** Keeps what was found, and says where it cannot be. */
+export async function keepVerified(
+  { run, since, plan }: { readonly run: RunFolder; readonly since: Since; readonly plan: Plan },
+  found: Parameters<typeof rememberVerified>[3],
+  { note }: Sink,
+): Promise<void> {
+  if (!(await rememberVerified(run, plan.footer.sha256, since, found)))
+    note(
+      "This run's journal was written to meanwhile: verify again, once nothing else works on it.",
+    );
 }
 
 /**
@@ -65,7 +78,8 @@ export async function verifyRun(
   asked: VerifyAsked,
   sink: Sink,
 ): Promise<Verified & { readonly computes: ComputeLogs | null }> {
-  const { run, plan, seal, mappings } = await openToVerify(asked);
+  const opened = await openToVerify(asked);
+  const { run, plan, seal, mappings } = opened;
   const logs = await logsAt(asked.computeLog ?? []);
   const verified = await closing(async (keep) => {
     const nova = await besideOf(run, plan.footer, asked, keep);
@@ -83,7 +97,7 @@ export async function verifyRun(
   const equal = isEqual(verified) && whole && faults === 0;
   const ironic = isEqual({ ...verified, nova: null });
   const found = asked.final ? { final: equal } : { rows: equal };
-  await rememberVerified(run, plan.footer.sha256, { ...found, ironic });
+  await keepVerified(opened, { ...found, ironic }, sink);
   return { ...verified, computes: logs.length === 0 ? null : { logs: logs.length, faults } };
 }
 

@@ -117,8 +117,15 @@ async function* blocks(
     if (kept === block.length) block = Buffer.concat([block, Buffer.allocUnsafe(kept)]);
     const wanted = Math.min(block.length - kept, ending.body - at);
     const { bytesRead } = await file.read(block, kept, wanted, at);
-    if (bytesRead === 0 || !same(await identify(file), ending.identity)) {
+    const now = await identify(file);
+    if (bytesRead === 0 || !same(now, ending.identity)) {
       throw refusal("N2I-E112", path, "changed while it was read");
+    }
+    if (now.ctimeNs !== ending.identity.ctimeNs) {
+      // Of a file that a backup linked, or whose rights were changed, nothing else tells it from one whose time was put back.
+      await checkBody(file, path, ending);
+      ending.identity = now;
+      continue;
     }
     at += bytesRead;
     const filled = kept + bytesRead;
@@ -145,6 +152,7 @@ function* wholeLines(read: Buffer): Generator<Buffer> {
   }
 }
 
+/** The same file as far as its times can be put back. */
 function same(one: Identity, other: Identity): boolean {
   return (
     one.dev === other.dev &&
@@ -160,6 +168,8 @@ interface Identity {
   readonly ino: bigint;
   readonly size: bigint;
   readonly mtimeNs: bigint;
+  /** Changes with the file's inode too, and nobody puts it back. */
+  readonly ctimeNs: bigint;
 }
 
 /** What the end of an artefact says. */
@@ -168,7 +178,8 @@ interface ArtefactEnd {
   readonly sha256: string;
   /** Bytes before the footer's line. */
   readonly body: number;
-  readonly identity: Identity;
+  /** When its digest was compared with its bytes last. */
+  identity: Identity;
 }
 
 const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
@@ -198,8 +209,8 @@ export async function openFile(path: string, kind: keyof typeof STAGES): Promise
 }
 
 async function identify(file: FileHandle): Promise<Identity> {
-  const { dev, ino, size, mtimeNs } = await file.stat({ bigint: true });
-  return { dev, ino, size, mtimeNs };
+  const { dev, ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+  return { dev, ino, size, mtimeNs, ctimeNs };
 }
 
 /**

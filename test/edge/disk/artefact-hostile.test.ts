@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { appendFile, mkdir, open, readFile, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  open,
+  readFile,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { footerLine } from "../../../src/edge/disk/artefact-form.ts";
@@ -129,4 +138,39 @@ test("a file that changes between check and reading is refused", async (t) => {
     for await (const _batch of plan.lines()) assert.fail("a line was given out");
   };
   await assert.rejects(read(), refuses("N2I-E112", "changed while it was read"));
+});
+
+/** Waits until the file system's clock went on: two changes within a tick of it have one time. */
+async function touched(path: string): Promise<void> {
+  const { ctimeNs } = await stat(path, { bigint: true });
+  do await chmod(path, 0o600);
+  while ((await stat(path, { bigint: true })).ctimeNs === ctimeNs);
+}
+
+test("a file that is edited in place, its time put back, is refused", async (t) => {
+  const path = await writePlan(await tempRun(t), [{ id: 1 }]);
+  await utimes(path, 1, 1);
+  const plan = await openArtefact(path, "machines");
+  await touched(path);
+  await writeFile(path, (await readFile(path, "utf8")).replace('"id":1', '"id":2'));
+  await utimes(path, 1, 1);
+  const read = async (): Promise<void> => {
+    for await (const _batch of plan.lines()) assert.fail("a line was given out");
+  };
+  await assert.rejects(read(), refuses("N2I-E112", "does not match the digest"));
+});
+
+test("a file that a backup touches between check and reading is read on", async (t) => {
+  const lines = Array.from({ length: 3000 }, (_, id) => ({ id, much: "x".repeat(1000) }));
+  const path = await writePlan(await tempRun(t), lines);
+  const plan = await openArtefact<object, { readonly id: number }>(path, "machines");
+  for (const _ of [1, 2]) {
+    let [id, mostly] = [0, false];
+    for await (const batch of plan.lines()) {
+      for (const line of batch) assert.equal(line.id, id++);
+      if (id > 1000 && !mostly) await touched(path);
+      mostly = id > 1000;
+    }
+    assert.equal(id, lines.length);
+  }
 });

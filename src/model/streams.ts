@@ -1,18 +1,26 @@
 /** Machines, or rows, that one statement asks about or one transaction changes. */
 export const TOGETHER = 500;
 
-/** The same items in their order, `size` at a time; the last group may be smaller. */
+/**
+ * The same items in their order, `size` at a time; the last group may be smaller.
+ *
+ * @param weights a group ends too once its items weigh so much, however few they are
+ */
 export async function* regroup<T>(
   groups: AsyncIterable<readonly T[]>,
   size: number,
+  weights?: { readonly of: (item: T) => number; readonly most: number },
 ): AsyncGenerator<readonly T[]> {
   let held: T[] = [];
+  let weight = 0;
   for await (const group of groups) {
     for (const item of group) {
       held.push(item);
-      if (held.length < size) continue;
+      if (weights !== undefined) weight += weights.of(item);
+      if (held.length < size && (weights === undefined || weight < weights.most)) continue;
       yield held;
       held = [];
+      weight = 0;
     }
   }
   if (held.length > 0) yield held;

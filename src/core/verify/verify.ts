@@ -29,6 +29,8 @@ interface Strictness {
 
 /** Machines asked about at once; at most two such questions are open, while a third batch is compared or parsed. */
 const BATCH = 128;
+/** Fewer machines where they have hundreds of ports each. */
+const ROWS = { of: ({ records }: PlannedMachine) => records.length, most: 2000 };
 
 type Named = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
 
@@ -80,7 +82,7 @@ type There = Awaited<ReturnType<Verifier["rows"]>>;
 async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target: Verifier) {
   const open = new Set<Promise<There>>();
   try {
-    for await (const batch of regroup(plan, BATCH)) {
+    for await (const batch of regroup(plan, BATCH, ROWS)) {
       const loaded = batch.filter(isLoaded);
       const rows = plannedRows(loaded);
       const uuids = loaded.map(({ uuid }) => uuid?.toLowerCase() ?? "");

@@ -28,6 +28,12 @@ interface Reading {
 /** A few hundred: four batches are in memory, one read, one made of rows, one asked about, one written. */
 const NODES = 300;
 const INTERFACES = 5000;
+/** Of the first answers: nobody knows yet how large a row is. */
+const FIRST = { nodes: 50, interfaces: 500 };
+/** Of a page, however few machines it has then; a machine is never cut. */
+const ROWS = 10_000;
+/** The same: a column of the site's own may hold anything. */
+const BYTES = 4 * 1024 * 1024;
 const NONE: readonly number[] = [];
 
 /**
@@ -83,45 +89,110 @@ function quote({ engine }: Database, columns: readonly string[]): string {
     .join(",");
 }
 
-function nodesAfter({ database, trx, schema }: Reading, after: string | null) {
+/** How many rows are asked for: as many as would fill a page, by the last answer. */
+function createPace(most: number, first: number) {
+  let limit = first;
+  return {
+    limit: () => limit,
+    /** @returns bytes of an answer */
+    took(rows: readonly RawRow[]): number {
+      const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0);
+      const fitting = Math.floor((BYTES * rows.length) / Math.max(bytes, 1));
+      // Later rows may be larger: no answer has more than twice as many as the one before.
+      if (rows.length > 0) limit = Math.max(1, Math.min(most, fitting, 2 * limit));
+      return bytes;
+    },
+  };
+}
+
+type Pace = ReturnType<typeof createPace>;
+
+/** Of its texts and bytes: what else it holds is never large. */
+function bytesOf(row: RawRow): number {
+  let bytes = 0;
+  for (const name in row) {
+    const value = row[name];
+    if (typeof value === "string") bytes += value.length;
+    else if (value instanceof ArrayBuffer || value instanceof Uint8Array) bytes += value.byteLength;
+  }
+  return bytes;
+}
+
+function nodesAfter({ database, trx, schema }: Reading, after: string | null, limit: number) {
   const columns = quote(database, schema.columns.bm_nodes ?? []);
   const where = after === null ? "" : `WHERE id > ${after}`;
-  const sql = `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${NODES}`;
+  const sql = `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${limit}`;
   return ask(database, "reading bm_nodes", sql, [], trx);
 }
 
 /**
- * Interfaces whose bm_node_id lies in (after, last]. Ordered by bm_node_id first, so that servers
+ * Interfaces whose bm_node_id lies in (after, last], answer by answer. Ordered by bm_node_id first, so that servers
  * take the index on it rather than walk the whole table by id.
  */
-async function interfacesBetween(
+async function* interfacesBetween(
   { database, trx, schema }: Reading,
   after: string | null,
   last: string | null,
-): Promise<readonly RawRow[]> {
+  pace: Pace,
+): AsyncGenerator<readonly RawRow[]> {
   const columns = quote(database, schema.columns.bm_interfaces ?? []);
   const upTo = last === null ? "" : `AND bm_node_id <= ${last}`;
-  const found: RawRow[] = [];
   let from = after === null ? "bm_node_id IS NOT NULL" : `bm_node_id > ${after}`;
   for (;;) {
-    const sql = `SELECT ${columns} FROM bm_interfaces WHERE ${from} ${upTo} ORDER BY bm_node_id, id LIMIT ${INTERFACES}`;
+    const limit = pace.limit();
+    const sql = `SELECT ${columns} FROM bm_interfaces WHERE ${from} ${upTo} ORDER BY bm_node_id, id LIMIT ${limit}`;
     const page = await ask(database, "reading bm_interfaces", sql, [], trx);
-    for (const row of page) found.push(row);
-    if (page.length < INTERFACES) return found;
+    yield page;
+    if (page.length < limit) return;
     const [node, id] = [digits(page.at(-1)?.bm_node_id), digits(page.at(-1)?.id)];
     from = `bm_node_id >= ${node} AND (bm_node_id > ${node} OR id > ${id})`;
   }
 }
 
-/** Nodes and their interfaces as the server gives them, a page of nodes at a time. */
-async function* pages(reading: Reading) {
+/** Nodes and their interfaces as the server gives them. */
+interface Page {
+  readonly nodes: readonly RawRow[];
+  readonly interfaces: readonly RawRow[];
+}
+
+async function* pages(reading: Reading): AsyncGenerator<Page> {
+  const pace = createPace(NODES, FIRST.nodes);
+  const paceOfInterfaces = createPace(INTERFACES, FIRST.interfaces);
   for (let after: string | null = null; ; ) {
-    const nodes: readonly RawRow[] = await nodesAfter(reading, after);
-    const last = nodes.length < NODES ? null : digits(nodes.at(-1)?.id);
-    yield { nodes, interfaces: await interfacesBetween(reading, after, last) };
+    const limit = pace.limit();
+    const nodes: readonly RawRow[] = await nodesAfter(reading, after, limit);
+    pace.took(nodes);
+    const last = nodes.length < limit ? null : digits(nodes.at(-1)?.id);
+    yield* cut(nodes, interfacesBetween(reading, after, last, paceOfInterfaces), paceOfInterfaces);
     if (last === null) return;
     after = last;
   }
+}
+
+/** Nodes with their interfaces, in several pages where these are many or large: each of whole machines. */
+async function* cut(
+  nodes: readonly RawRow[],
+  answers: AsyncIterable<readonly RawRow[]>,
+  { took }: Pace,
+): AsyncGenerator<Page> {
+  let rest = nodes;
+  let found: RawRow[] = [];
+  let bytes = 0;
+  for await (const answer of answers) {
+    bytes += took(answer);
+    for (const row of answer) found.push(row);
+    if (found.length < ROWS && bytes < BYTES) continue;
+    // More of the last one's may come.
+    const open = Number(digits(found.at(-1)?.bm_node_id));
+    const isBefore = (id: unknown): boolean => Number(digits(id)) < open;
+    const interfaces = found.filter((row) => isBefore(row.bm_node_id));
+    if (interfaces.length === 0) continue;
+    yield { nodes: rest.filter(({ id }) => isBefore(id)), interfaces };
+    rest = rest.filter(({ id }) => !isBefore(id));
+    found = found.slice(interfaces.length);
+    bytes = found.reduce((sum, row) => sum + bytesOf(row), 0);
+  }
+  yield { nodes: rest, interfaces: found };
 }
 
 /** Interfaces that name no node at all, a page at a time. */

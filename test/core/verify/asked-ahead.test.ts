@@ -8,8 +8,12 @@ import type { Verifier } from "../../../src/model/target.ts";
 
 const MACHINES = 2000;
 
-async function* plan(): AsyncGenerator<readonly PlannedMachine[]> {
-  for (let at = 1; at <= MACHINES; at++) {
+function plan(): AsyncGenerator<readonly PlannedMachine[]> {
+  return planOf(MACHINES, 1);
+}
+
+async function* planOf(machines: number, rows: number): AsyncGenerator<readonly PlannedMachine[]> {
+  for (let at = 1; at <= machines; at++) {
     const uuid = `n-${at}`;
     const about = { service_host: null, reason: null, state: { row: "free", outcome: "free" } };
     const record = {
@@ -18,18 +22,19 @@ async function* plan(): AsyncGenerator<readonly PlannedMachine[]> {
       row: { uuid },
       change: "create",
     } as const;
-    const records = [{ ...record, origins: [] }];
+    const records = Array.from({ length: rows }, () => ({ ...record, origins: [] }));
     yield [{ bm_node_id: at, uuid, verdict: "create", ...about, records, findings: [] }];
   }
 }
 
 /** Answers some turns later; tells how many questions are open, and how many were at most. */
 function slow() {
-  const told = { open: 0, most: 0 };
+  const told = { open: 0, most: 0, machines: 0 };
   const verifier: Pick<Verifier, "rows" | "marked"> = {
     async rows(uuids) {
       told.open += 1;
       told.most = Math.max(told.most, told.open);
+      told.machines = Math.max(told.machines, uuids.length);
       for (let turns = 0; turns < 5; turns++) await turn();
       told.open -= 1;
       const nodes = new Map(uuids.map((uuid) => [uuid, { uuid }]));
@@ -49,7 +54,7 @@ test("verify asks about the next batches while one is compared, and ends with no
   const tally = emptyTally();
   for await (const _ of verify(plan, whole.verifier, same, tally, { all: false }));
   assert.equal(tally.validated, MACHINES);
-  assert.deepEqual(whole.told, { open: 0, most: 2 });
+  assert.deepEqual(whole.told, { open: 0, most: 2, machines: 128 });
 
   const cut = slow();
   const verdicts = verify(plan, cut.verifier, same, emptyTally(), { all: true });
@@ -57,4 +62,13 @@ test("verify asks about the next batches while one is compared, and ends with no
   assert.ok(cut.told.open > 0);
   await verdicts.return(undefined);
   assert.equal(cut.told.open, 0);
+});
+
+test("verify asks about few machines at once where they have a thousand rows each", async () => {
+  const { told, verifier } = slow();
+  const tally = emptyTally();
+  const same = (): never => assert.fail("no secret is there");
+  for await (const _ of verify(() => planOf(20, 1000), verifier, same, tally, { all: false }));
+  assert.equal(tally.validated, 20_000);
+  assert.equal(told.machines, 2);
 });

@@ -72,7 +72,7 @@ export async function othersBeforeMaking(
   const { preExisting, refused, undone, left } = ownershipOf(entries, IRONIC, sha256);
   const plans = plansOf(entries, IRONIC);
   const isOnly = plans.length === 1 && plans[0] === sha256;
-  const others = preExisting.size + refused.size + undone.size + left.size;
+  const others = preExisting.size + refused.size + undone.size + left.size();
   const isKnown = isOnly && others === 0 && (await target.counts()).nodes <= footer.nodes;
   if (!isKnown) await look();
   return isKnown ? look : () => Promise.resolve();

@@ -136,6 +136,11 @@ export function isDeleted({ acts }: Pick<ManageChange, "acts">): boolean {
   return acts.findLast(({ step }) => step !== "gone")?.step === "deleted";
 }
 
+/** Whether a machine with a server of Nova had its hardware back once. */
+export function isFinished({ acts }: Pick<ManageChange, "acts">): boolean {
+  return acts.some(({ step }) => step === "swap");
+}
+
 /** Said of a node of the journal that Ironic does not show: of one that is another's it answers the same. */
 export function unseenNode(id: string): string {
   return `Ironic does not show node ${id} to this login: use the login that it was managed with. If it was deleted, pass --node-deleted ${id}`;

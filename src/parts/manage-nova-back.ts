@@ -11,13 +11,14 @@ import {
   bindsOf,
   holdOf,
   isDeleted,
+  isFinished,
   type ManageChange,
   recordOf,
   traitsIn,
   unseenNode,
 } from "./manage-acts.ts";
 import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
-import { portsBack, portsOpen } from "./manage-nova-ports.ts";
+import { portsAgainst, portsBack, portsLeft, portsOpen } from "./manage-nova-ports.ts";
 import {
   fakeAgain,
   heldFor,
@@ -107,7 +108,7 @@ async function back(
   }
   const wasFaked = acts.some(({ step }) => step === "fake");
   if (wasFaked) {
-    const why = await faked(hands, change, before);
+    const why = await faked(hands, change, seen, before);
     if (why !== null) return why;
   }
   const stays = await portsBack(hands, change);
@@ -143,6 +144,7 @@ async function staysFake(
 async function faked(
   hands: NovaHands,
   change: ManageChange,
+  seen: SeenServer,
   before: JsonObject,
 ): Promise<string | null> {
   const { id, server } = change;
@@ -157,7 +159,10 @@ async function faked(
     own = await ownServer(hands, change, now);
   }
   const isFake = now.driver === FAKE;
-  const against = objectionsBack(now, { before, own, change });
+  const against =
+    objectionsBack(now, { before, own, change }) ??
+    (own === null ? null : await portsAgainst(hands, change, own)) ??
+    (own === null || isFake ? null : portsLeft(change, seen, own));
   if (against !== null) {
     if (!isFake) return against;
     const held = await hardware.hold(id, reason);
@@ -200,13 +205,15 @@ async function serversGone(
   own: NovaServer | null,
 ): Promise<string | null> {
   const { hardware, servers } = hands;
-  const may = async (): Promise<string | null> => {
+  const mayEnd = (one: NovaServer) => async (): Promise<string | null> => {
     const real = unsafe(await hardware.read(change.id));
-    return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
+    return real.length === 0
+      ? portsAgainst(hands, change, one)
+      : `it is not harmless on fake hardware: ${real.join(", ")}`;
   };
   let next = own ?? (await byWord(hands, change));
   for (let tries = 0; next !== null && tries < MOST_SERVERS; tries += 1) {
-    const why = unsureOf(change, next) ?? (await servers.remove(next.id, may));
+    const why = unsureOf(change, next) ?? (await servers.remove(next.id, mayEnd(next)));
     if (why !== null) return why;
     next = await byWord(hands, change);
   }
@@ -299,14 +306,15 @@ function realObjections(
   now: JsonObject,
   before: JsonObject,
   own: NovaServer | null,
-  { acts }: ManageChange,
+  change: ManageChange,
 ): string | null {
   if (own !== null && own.task !== null)
     return `Nova is still working on server ${own.id} (${own.task}): run rollback again when it is done`;
   const state = String(now.provision_state);
   // Once it had its hardware back, nobody but its user's word brought it to another state.
-  const isFinished = acts.some(({ step }) => step === "swap");
-  if (!(isFinished ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state))
+  if (
+    !(isFinished(change) ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state)
+  )
     return `it is ${state}, and was left active`;
   if (!("protected" in before) && now.protected === true)
     return "it is protected: unprotect it first";

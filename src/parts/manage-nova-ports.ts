@@ -1,7 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NetworkService } from "../edge/neutron/ports.ts";
+import type { NovaServer } from "../edge/nova-rest/seen-servers.ts";
+import type { NovaServers } from "../edge/nova-rest/servers.ts";
 import type { JsonObject } from "../model/json.ts";
-import { type Act, bindsOf, type ManageChange, recordOf, unseen } from "./manage-acts.ts";
+import type { SeenServer } from "../model/manage.ts";
+import {
+  type Act,
+  bindsOf,
+  isFinished,
+  type ManageChange,
+  recordOf,
+  unseen,
+} from "./manage-acts.ts";
 
 interface Hands {
   readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
@@ -108,4 +118,36 @@ export async function portsBack(
     if (why !== null) stays.push(why);
   }
   return stays;
+}
+
+/**
+ * Ports that a server was given since: Nova deletes those that it made, cuts the others, and on fake hardware no card
+ * lets go of them.
+ *
+ * @source nova 26: network/neutron.py, deallocate_for_instance; ironic 21.4: network/noop.py, vif_detach
+ */
+export async function portsAgainst(
+  { servers }: { readonly servers: Pick<NovaServers, "portsOn"> },
+  change: ManageChange,
+  { id }: Pick<NovaServer, "id">,
+): Promise<string | null> {
+  const own = new Set(bindsOf(change).map(({ port }) => port));
+  const since = (await servers.portsOn(id)).filter((port) => !own.has(port));
+  return since.length === 0
+    ? null
+    : `server ${id} has port ${since.join(", ")} since: detach it first (openstack server remove port ${id} PORT)`;
+}
+
+/** Ports that its user took from a server since: their cards are without them, and would stay so. */
+export function portsLeft(
+  change: ManageChange,
+  { ports }: SeenServer,
+  { id }: Pick<NovaServer, "id">,
+): string | null {
+  const since = bindsOf(change).flatMap(({ port }) =>
+    ports?.get(port)?.device_id === "" ? [port] : [],
+  );
+  return since.length === 0 || !isFinished(change)
+    ? null
+    : `server ${id} has port ${since.join(", ")} no more: attach it first (openstack server add port ${id} PORT)`;
 }

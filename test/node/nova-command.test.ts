@@ -57,6 +57,11 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   assert.equal(found.status, 2, found.err);
   assert.match(found.out, /it stands on fake hardware: nothing reaches its machine/);
   cloud.node.driver = driver;
+  const added = { id: uuidOf(3, 2), device_id: String(row?.Server) };
+  cloud.others.set(added.id, added);
+  const unmanaged = await runs(2, ["node", "unmanage", ID, ...at, "--yes"], how);
+  assert.match(unmanaged.out + unmanaged.err, /has port 3\S+2 since: detach it first/);
+  cloud.others.clear();
   await runs(0, ["rollback", ...at, "--all", "--yes"], how);
   assert.equal(cloud.dump(), before);
   assert.equal(await listed(), "n-1\n");

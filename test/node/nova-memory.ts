@@ -10,6 +10,10 @@ type Body = Record<string, Json>;
 export interface NovaInMemory extends Pick<FaultyService, "calls" | "use" | "url"> {
   readonly node: Body;
   readonly port: Body;
+  /** Others of Neutron, that Nova made, by id. */
+  readonly others: Map<string, Body>;
+  /** Its network cards. */
+  readonly cards: Body[];
   readonly servers: Map<string, Body>;
   readonly rules: Rules;
   /** The machine itself, whatever is said of it. */
@@ -69,7 +73,10 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
   const rules: Rules = {};
   const machine: NovaInMemory["machine"] = { power_state: "power on" };
   const held: Held = {
-    ...{ node, port, rules, servers: new Map<string, Body>() },
+    ...{ node, port, rules, servers: new Map<string, Body>(), others: new Map<string, Body>() },
+    cards: [
+      { uuid: uuidOf(2, 1), node_uuid: NODE, address: macOf(1), extra: { vif_port_id: VIF } },
+    ],
     heard: (what) => heard.push(what),
   };
   const { url, calls, use } = await faultyService(t, {
@@ -90,18 +97,17 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
       return said;
     },
   });
+  const { servers, cards, others } = held;
   const dump = (): string =>
-    JSON.stringify([node, port, [...held.servers.values()]], (key, value: unknown) =>
-      key === "revision_number" ? 0 : value,
+    JSON.stringify(
+      [node, port, [...servers.values()], cards, [...others.values()]],
+      (key, value: unknown) => (key === "revision_number" ? 0 : value),
     );
-  return { url, calls, use, node, port, rules, machine, servers: held.servers, heard, dump };
+  return { url, calls, use, node, port, others, cards, rules, machine, servers, heard, dump };
 }
 
-interface Held {
-  readonly node: Body;
-  readonly port: Body;
-  readonly servers: Map<string, Body>;
-  readonly rules: Rules;
+interface Held
+  extends Pick<NovaInMemory, "node" | "port" | "others" | "cards" | "servers" | "rules"> {
   readonly heard: (what: string) => void;
 }
 
@@ -117,9 +123,9 @@ function shown(server: Readonly<Record<string, Json>>): Record<string, Json> {
 function answerTo(held: Held, call: string, sent: Json): Says {
   const [method = "", path = ""] = call.split(" ");
   const url = new URL(path, "http://cloud");
-  const { node, port } = held;
+  const { node } = held;
   const what = `${method} ${url.pathname}`;
-  if (what.includes("/v2.0/ports")) return neutron(port, held.rules, what, sent);
+  if (what.includes("/v2.0/ports")) return neutron(held, what, sent);
   if (what === "GET /servers" || what === "GET /servers/detail") {
     const status = url.searchParams.get("status");
     const all = [...held.servers.values()].map(shown);
@@ -132,11 +138,7 @@ function answerTo(held: Held, call: string, sent: Json): Says {
     case "GET /v1/nodes":
       return says(200, { nodes: [node] });
     case "GET /v1/ports":
-      return says(200, {
-        ports: [
-          { uuid: uuidOf(2, 1), node_uuid: NODE, address: macOf(1), extra: { vif_port_id: VIF } },
-        ],
-      });
+      return says(200, { ports: held.cards });
     case "GET /v1/portgroups":
       return says(200, { portgroups: [] });
     case "GET /v1/drivers":
@@ -229,13 +231,17 @@ function provision(node: Body, verb: string): Says {
   return says(202, {});
 }
 
-function nova({ node, port, servers, rules, heard }: Held, what: string, sent: Json): Says {
+function nova({ node, port, others, servers, rules, heard }: Held, what: string, sent: Json): Says {
   const [, , id = "", action] = what.split(" ")[1]?.split("/") ?? [];
   const server = servers.get(id);
   const isReal = node.driver !== FAKE;
   if (what === "POST /servers")
     return boot({ node, port, servers, rules }, objectOf(objectOf(sent).server));
   if (server === undefined) return says(404, { itemNotFound: { message: "no such server" } });
+  if (action === "os-interface") {
+    const all = [port, ...others.values()].filter(({ device_id }) => device_id === id);
+    return says(200, { interfaceAttachments: all.map((one) => ({ port_id: one.id })) });
+  }
   if (what.startsWith("GET")) return says(200, { server });
   if (isReal) heard(what);
   if (action === "action" && !("forceDelete" in objectOf(sent))) {
@@ -249,6 +255,7 @@ function nova({ node, port, servers, rules, heard }: Held, what: string, sent: J
     return { status: 204, text: "" };
   }
   servers.delete(id);
+  for (const [made, { device_id }] of others) if (device_id === id) others.delete(made);
   // What never came to a machine has none to leave.
   if (node.instance_uuid !== id) return { status: 204, text: "" };
   Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
@@ -257,7 +264,10 @@ function nova({ node, port, servers, rules, heard }: Held, what: string, sent: J
   return { status: 204, text: "" };
 }
 
-function boot({ node, port, servers, rules }: Omit<Held, "heard">, asked: JsonObject): Says {
+function boot(
+  { node, port, servers, rules }: Omit<Held, "heard" | "cards" | "others">,
+  asked: JsonObject,
+): Says {
   const free = node.provision_state === "available" && node.maintenance !== true;
   const wantsPort = asked.networks !== "none";
   if (!free || (wantsPort && port.device_id !== ""))
@@ -287,13 +297,14 @@ function boot({ node, port, servers, rules }: Omit<Held, "heard">, asked: JsonOb
 
 const UNBOUND = { "binding:host_id": "", "binding:vif_type": "unbound" };
 
-function neutron(port: Body, { unbound }: Rules, what: string, sent: Json): Says {
-  if (what === "GET /v2.0/ports") return says(200, { ports: [port] });
+function neutron({ port, others, rules: { unbound } }: Held, what: string, sent: Json): Says {
+  if (what === "GET /v2.0/ports") return says(200, { ports: [port, ...others.values()] });
+  const one = others.get(what.split("/").at(-1) ?? "") ?? port;
   const written = what.startsWith("PUT") ? objectOf(objectOf(sent).port) : {};
-  Object.assign(port, written);
+  Object.assign(one, written);
   if (written["binding:host_id"] !== undefined)
-    port["binding:vif_type"] = unbound === true ? "binding_failed" : "other";
-  return says(200, { port });
+    one["binding:vif_type"] = unbound === true ? "binding_failed" : "other";
+  return says(200, { port: one });
 }
 
 function says(status: number, body: unknown): Says {

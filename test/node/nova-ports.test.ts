@@ -5,9 +5,9 @@ import type { WindowSession } from "../../src/engine/window.ts";
 import { keepGone } from "../../src/stages/manage-gone.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
-import { uuidOf } from "./in-memory.ts";
+import { macOf, uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, forward, ID, scene } from "./nova-ways.ts";
+import { back, forward, ID, type Scene, scene } from "./nova-ways.ts";
 
 const NO_PORT = { status: 404, text: '{"NeutronError": {"message": "gone"}}' };
 
@@ -169,3 +169,87 @@ for (const lines of [1, 2, 5])
     });
     assert.equal(at.cloud.dump(), before);
   });
+
+const Q = uuidOf(3, 2);
+
+/** Its user lets Nova make a port, which Ironic attaches to another card. */
+function addNetwork({ cloud: { servers, cards, others } }: Scene): () => void {
+  const [id = ""] = servers.keys();
+  const card = { internal_info: { tenant_vif_port_id: Q }, extra: {} };
+  cards.push({ uuid: uuidOf(2, 2), node_uuid: ID, address: macOf(2), ...card });
+  others.set(Q, { id: Q, mac_address: macOf(2), device_id: id, device_owner: "compute:nova" });
+  return () => {
+    others.delete(Q);
+    cards.splice(1);
+  };
+}
+
+const NOT_Q = /server 8\S+ has port 3\S+2 since: detach it first \(openstack server remove port 8/;
+const writesSince = ({ calls }: NovaInMemory, from: number): readonly string[] =>
+  calls.slice(from).filter((call) => !call.startsWith("GET"));
+
+test("a port that its server got since is not deleted with it: nothing is written before it is detached", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  const detach = addNetwork(at);
+  const [was, from] = [at.cloud.dump(), at.cloud.calls.length];
+  for (let times = 1; times <= 2; times += 1)
+    await during(run, async (session) => assert.match((await back(at, session)).join(), NOT_Q));
+  assert.deepEqual([at.cloud.dump() === was, writesSince(at.cloud, from)], [true, []]);
+  assert.equal(managedIn((await readJournal(run)).entries).size, 1);
+  detach();
+  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+for (const [what, lines, when] of [
+  ["before a way back that begins on fake hardware", 7, /^GET \/v1\/$|^GET .*nodes/],
+  ["between the look and the end of its server", undefined, /reset_interfaces/],
+] as const)
+  test(`a port that its server gets ${what} is not deleted with it`, async (t) => {
+    const at = await scene(t);
+    const before = at.cloud.dump();
+    const run = await at.run();
+    await during(run, (session) => forward(at, session), lines);
+    const { others, servers, node } = at.cloud;
+    const [id = ""] = servers.keys();
+    at.cloud.use((call) => {
+      if (when.test(call)) others.set(Q, { id: Q, device_id: id });
+      return null;
+    });
+    await during(run, async (session) => {
+      const why = (await back(at, session)).join();
+      assert.match(why, NOT_Q);
+      assert.match(why, /it stays on fake hardware, in maintenance/);
+    });
+    const stands = [node.driver, node.maintenance, servers.size, others.size];
+    assert.deepEqual(stands, ["fake-hardware", true, 1, 1]);
+    at.cloud.use(() => null);
+    others.clear();
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.equal(at.cloud.dump(), before);
+    assert.deepEqual(at.cloud.heard, []);
+  });
+
+test("a port that its user took from its server is not given to the node before it is attached again", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  const { port, calls } = at.cloud;
+  const attached = { ...port };
+  Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
+  const [was, from] = [at.cloud.dump(), calls.length];
+  await during(run, async (session) => {
+    const why = (await back(at, session)).join();
+    assert.match(why, /server 8\S+ has port 3\S+1 no more: attach it first \(openstack server add/);
+  });
+  assert.deepEqual([at.cloud.dump() === was, writesSince(at.cloud, from)], [true, []]);
+  Object.assign(port, attached);
+  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+});

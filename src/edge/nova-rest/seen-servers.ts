@@ -53,6 +53,23 @@ export async function read(session: ServiceSession, id: string): Promise<NovaSer
   return found.status === "DELETED" ? null : found;
 }
 
+/**
+ * Ids of the ports that a server has: all that Nova unbinds or deletes with it. None where it is gone.
+ *
+ * @source nova 26: network/neutron.py, deallocate_for_instance; compute/attach_interfaces.py, index
+ */
+export async function portsOn(session: ServiceSession, id: string): Promise<readonly string[]> {
+  const body = await ask(session, `/servers/${id}/os-interface`);
+  if (body === null) return [];
+  const { interfaceAttachments: all } = objectOf(body);
+  if (!Array.isArray(all))
+    throw new MigrationError(
+      "N2I-E212",
+      `${session.url} answered GET /servers/${id}/os-interface without the ports; is a proxy in between?`,
+    );
+  return all.map((one) => String(objectOf(one).port_id));
+}
+
 /** Every server that carries each word, in one walk through all of them: Nova finds none by its metadata. */
 export async function findAll(session: ServiceSession, marks: readonly string[]) {
   const found = new Map<string, NovaServer[]>(marks.map((mark) => [mark, []]));

@@ -15,6 +15,7 @@ import {
   type MadeServer,
   type NovaServer,
   ownOf,
+  portsOn,
   read,
   type ShownStatus,
   type Turned,
@@ -77,6 +78,7 @@ export async function openServers(
     project: session.project,
     close: session.close,
     read: (id: string) => read(session, id),
+    portsOn: (id: string) => portsOn(session, id),
     /**
      * The server that was made by this word for this node, whoever lost the answer, and whatever it is called by now.
      *

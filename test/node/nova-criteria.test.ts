@@ -14,7 +14,10 @@ const NODE = {
   instance_info: { image_source: uuidOf(5, 1) },
 };
 const ASKED = { flavor: "bm", image: null, ports: null, cut: false, watch: 0 };
-const PORT = { device_id: "", project_id: "p", mac_address: macOf(1) };
+const PORT = { device_id: "", project_id: "p", mac_address: macOf(1), "binding:host_id": "" };
+/** As Neutron tells it to whom it hides the binding from. */
+const BLIND = { device_id: "", project_id: "p", mac_address: macOf(1) };
+
 /** Of a flavor that asks for nothing else, and these extra specs. */
 function needs(specs: JsonObject, sizes: JsonObject = {}) {
   return needsOf({ extra_specs: { "resources:CUSTOM_GOLD": "1", ...specs }, ...sizes });
@@ -96,6 +99,10 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [port({ mac_address: macOf(2) }), /port v has MAC/],
   [port({ device_id: "x" }), /port v belongs to device x/],
   [port({ project_id: "q" }), /port v belongs to another project/],
+  [
+    { ...FIT, ports: new Map([["v", BLIND]]) },
+    /does not see binding:host_id of port v, which Nova clears: use an administrator's/,
+  ],
 ];
 
 test("a machine that no server can be made of without a risk is refused, with why", () => {

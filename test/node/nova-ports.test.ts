@@ -253,3 +253,34 @@ test("a port that its user took from its server is not given to the node before 
   assert.equal(at.cloud.dump(), before);
   assert.deepEqual(at.cloud.heard, []);
 });
+
+test("a login that does not see what Nova clears of a port is refused before anything is written", async (t) => {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const { port, calls } = at.cloud;
+  const blind = (call: string) => {
+    if (!/^GET \/v2.0\/ports\/3/.test(call)) return null;
+    const shown = Object.entries(port).filter(([name]) => !name.startsWith("binding:"));
+    const text = JSON.stringify({ port: Object.fromEntries(shown) });
+    return { done: false, says: { status: 200, text } };
+  };
+  const why = /this login does not see binding:host_id of port 3\S+1, which Nova clears/;
+  at.cloud.use(blind);
+  await during(await at.run(), async (session) => {
+    assert.match((await forward(at, session)).join(), why);
+  });
+  assert.deepEqual([at.cloud.dump() === before, writesSince(at.cloud, 0)], [true, []]);
+  // And a login that goes on what another began.
+  at.cloud.use(() => null);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), 1);
+  const from = calls.length;
+  at.cloud.use(blind);
+  await during(run, async (session) => {
+    assert.match((await forward(at, session)).join(), why);
+  });
+  assert.ok(writesSince(at.cloud, from).every((call) => !call.includes("/v2.0/")));
+  at.cloud.use(() => null);
+  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.equal(at.cloud.dump(), before);
+});

@@ -120,6 +120,9 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
         return `port ${id} belongs to device ${String(device)}`;
       if (project !== null && owner !== project)
         return `port ${id} belongs to another project, and Nova would refuse it`;
+      // Neutron leaves it out for others. @source neutron: conf/policies/port.py, get_port:binding:host_id
+      if (!("binding:host_id" in port))
+        return `this login does not see binding:host_id of port ${id}, which Nova clears: use an administrator's`;
     }
     return null;
   },

@@ -139,6 +139,8 @@ export interface NotWritten {
   readonly why: string;
   /** Somebody else has it, or its name, or was there first. */
   readonly taken: boolean;
+  /** The login may not. */
+  readonly denied?: boolean;
 }
 
 /** What was written, or why not. */

@@ -79,8 +79,8 @@ interface Making {
   readonly begin: Begin;
 }
 
-function refusedBy(seen: SeenServer, { why, taken }: NotWritten): ManagePosition {
-  return left(seen, [{ why, is: taken ? "taken" : "state" }]);
+function refusedBy(seen: SeenServer, { why, taken, denied = false }: NotWritten): ManagePosition {
+  return left(seen, [{ why, is: denied ? "denied" : taken ? "taken" : "state" }]);
 }
 
 function stays(seen: SeenServer, why: string): ManagePosition {

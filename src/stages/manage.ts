@@ -161,7 +161,9 @@ async function perform(
   { session, sink, notify }: Acting,
 ): Promise<Performed> {
   const rows = new Map<string, ManagedOne>();
-  const part = telling(adapter.there(most, cards), notify);
+  // Of each machine amid whose steps something broke, what.
+  const broken = new Map<string, string>();
+  const part = telling(adapter.there(most, cards), notify, ({ id }, why) => broken.set(id, why));
   const pace: Pace = { ...ONE_BY_ONE, together: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
@@ -201,6 +203,10 @@ async function perform(
     notify({ event: "manage.error", ...named(change), why: why.join("; ") });
   }
   const back = await takeBack(adapter, unwanted, session, pace, (id) => unlike.has(id));
+  for (const [id, why] of broken) {
+    const change = known.get(id);
+    if (change !== undefined) rows.set(id, rowOf(change, "left", null, [why]));
+  }
   for (const [id, why] of back.stays) {
     const change = known.get(id);
     if (change !== undefined)
@@ -325,8 +331,12 @@ function named({ id, asked, server }: ManageChange): Omit<ManageEvent, "event"> 
 
 type Part = WindowPart<ManageChange, ManagePosition>;
 
-/** The part, with a word about each machine as it is begun and as it ends. */
-function telling(part: Part, notify: Acting["notify"]): Part {
+/** The part, with a word about each machine as it is begun and as it ends. @param broke hears of each that throws */
+function telling(
+  part: Part,
+  notify: Acting["notify"],
+  broke: (change: ManageChange, why: string) => void,
+): Part {
   return {
     ...part,
     async perform(change, seen, begin) {
@@ -340,6 +350,7 @@ function telling(part: Part, notify: Acting["notify"]): Part {
       } catch (cause) {
         const why = cause instanceof MigrationError ? `${cause.code} ${cause.message}` : "a fault";
         notify({ event: "manage.error", ...about, why });
+        broke(change, why);
         throw cause;
       }
     },

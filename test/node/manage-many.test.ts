@@ -8,7 +8,7 @@ import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
 import { MANAGE } from "../../src/model/manage.ts";
 import { assertRefusal, run, start } from "../hostile/cli.ts";
 import { addCard, dumped, uuidOf } from "./in-memory.ts";
-import { DOWN, scene, writes } from "./scene.ts";
+import { DENIED, DOWN, scene, writes } from "./scene.ts";
 
 interface Row {
   readonly Name: string;
@@ -47,8 +47,58 @@ test("machines that nobody came to have their row: the command was stopped, or b
       ran.err,
     );
     assert.equal(rows[0]?.Result, "managed");
+    if (how === "broke off") {
+      assert.deepEqual([rows[1]?.Result], ["left"]);
+      assert.match(rows[1]?.Why ?? "", /N2I-E210 .*does not say what became of/);
+    }
     assert.deepEqual([rows[2]?.Result, rows[2]?.Why.includes("before")], ["not reached", true]);
   }
+});
+
+const resultsOf = (out: string): readonly (readonly [string, string])[] =>
+  (JSON.parse(out) as readonly Row[]).map(({ Result, Why }) => [Result, Why]);
+
+test("a port that this login may not change leaves its machine, and no other, on both ways", async (t) => {
+  const { cloud, folder, at, before } = await scene(t, 3);
+  const words = [...at, ...cloud.words, "--in-flight", "1"];
+  const first = `PUT /v2.0/ports/${uuidOf(3, 1)}`;
+  const why = /PUT of port 3\S+1 is refused: 403 not today/;
+  cloud.use((call) => (call === first ? DENIED : null));
+  const manage = ["node", "manage", "--from", file(folder, 3), ...words, "-f", "json"];
+  const ran = await run(manage, cloud.how);
+  const [denied, ...others] = resultsOf(ran.out);
+  assert.deepEqual([ran.status, denied?.[0]], [3, "left"], ran.err);
+  assert.match(denied?.[1] ?? "", why);
+  assert.deepEqual(others, [
+    ["managed", ""],
+    ["managed", ""],
+  ]);
+  cloud.use(() => null);
+  assert.equal((await run(manage, cloud.how)).status, 0);
+  cloud.use((call) => (call === first ? DENIED : null));
+  const back = ["rollback", "--all", "--yes", ...words];
+  const left = await run(back, cloud.how);
+  assert.deepEqual([left.status, cloud.allocations.size], [2, 0], left.err);
+  assert.match(left.out + left.err, why);
+  assert.match(
+    left.out + left.err,
+    /2 machines have no server record of this run any more, 1 left/,
+  );
+  cloud.use(() => null);
+  assert.equal((await run(back, cloud.how)).status, 0);
+  assert.equal(dumped(cloud), before);
+});
+
+test("a login that may change no port at all ends the command soon, and says so", async (t) => {
+  const { cloud, folder, at, before } = await scene(t, 12);
+  cloud.use((call) => (call.startsWith("PUT /v2.0/") ? DENIED : null));
+  const words = [...at, ...cloud.words, "--in-flight", "1", "-f", "json"];
+  const ran = await run(["node", "manage", "--from", file(folder, 12), ...words], cloud.how);
+  assert.match(ran.err, /ERROR N2I-E211 .* refuses PUT of port 3\S+: 403 not today/);
+  const results = resultsOf(ran.out).map(([result]) => result);
+  const expected = Array.from({ length: 12 }, (_, one) => (one < 10 ? "left" : "not reached"));
+  assert.deepEqual(results, expected);
+  assert.equal(dumped(cloud), before);
 });
 
 test("what would be done is told without a run's folder, and with the run's journal where it has one", async (t) => {

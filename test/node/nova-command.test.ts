@@ -109,3 +109,23 @@ test("what the adapter needs and nobody says is named, before any write", async 
     [],
   );
 });
+
+test("a quota of Nova is a reason of the machine, and what the login may not is the login's", async (t) => {
+  for (const [message, code] of [
+    ["Quota exceeded for instances: Requested 1, but already used 10 of 10 instances", "N2I-E370"],
+    ["Maximum number of metadata items exceeds 128", "N2I-E370"],
+    ["Policy doesn't allow os_compute_api:servers:create to be performed.", "N2I-E211"],
+  ] as const) {
+    const { cloud, at, how } = await place(t);
+    const before = cloud.dump();
+    const text = JSON.stringify({ forbidden: { code: 403, message } });
+    cloud.use((call) =>
+      call === "POST /servers" ? { done: false, says: { status: 403, text } } : null,
+    );
+    const ran = await run([...manage, ...NOVA, ...at], how);
+    assert.ok(ran.err.includes(code) && ran.err.includes(message), ran.err);
+    assert.doesNotMatch(ran.out, /not reached/);
+    assert.equal(cloud.dump(), before);
+    assert.deepEqual(cloud.heard, []);
+  }
+});

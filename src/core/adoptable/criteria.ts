@@ -23,8 +23,8 @@ type Criterion = (
   own: string | null,
 ) => readonly (string | null)[];
 
-/** How a node fails: as it stands, as somebody has what it needs, or as that is not there. */
-export type Hindrance = "state" | "taken" | "gone";
+/** How a node fails: as it stands, as somebody has what it needs, as that is not there, or is not this login's to change. */
+export type Hindrance = "state" | "taken" | "gone" | "denied";
 
 /** One criterion that a node fails, in words. */
 export interface Objection {

@@ -94,9 +94,13 @@ export const BODIES: { readonly [shape in Shape]: object } = {
   },
 };
 
-const STATUSES: { readonly [is in Hindrance]: number } = { state: 403, gone: 404, taken: 409 };
+const STATUSES = { state: 403, gone: 404, taken: 409, denied: 503 } as const;
 
-/** @param hindrances why a machine is not managed, each by its kind; the gravest is answered */
+/**
+ * @param hindrances why a machine is not managed, each by its kind; the gravest is answered: before all else that it is
+ *   the service's own login which may not
+ */
 export function statusOf(hindrances: readonly Hindrance[]): number {
+  if (hindrances.includes("denied")) return STATUSES.denied;
   return Math.min(...hindrances.map((is) => STATUSES[is]), STATUSES.taken);
 }

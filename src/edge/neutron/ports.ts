@@ -6,7 +6,7 @@ import type { Ids } from "../../model/packed.ts";
 import type { PortPlace } from "../../model/port-place.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { NETWORK } from "../openstack/kinds.ts";
-import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
+import { type Answer, ask, openSession, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
 import { type PlacedPort, placed, placedOf } from "./place.ts";
 import { put, whole } from "./port.ts";
@@ -59,6 +59,7 @@ export interface NetworkService {
  */
 export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkService> {
   const session = await openSession(cloud, limit, NETWORK);
+  const rights = rightsToPorts();
   return {
     url: session.url,
     async ports(ids) {
@@ -66,9 +67,9 @@ export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkS
       await readPorts(session, ids, FIELDS, portOf, found.put);
       return found;
     },
-    bind: (port, from, to) => bind(session, port, from, to),
+    bind: (port, from, to) => bind(session, rights, port, from, to),
     whole: (port) => whole(session, port),
-    restore: (port, fields, devices) => restore(session, port, fields, devices),
+    restore: (port, fields, devices) => restore(session, rights, port, fields, devices),
     async placed(ids) {
       const found = new Map<string, PlacedPort>();
       const put = (port: PlacedPort): void => void found.set(port.id, port);
@@ -80,8 +81,31 @@ export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkS
   };
 }
 
+type Rights = ReturnType<typeof rightsToPorts>;
+
+/**
+ * What the login was let do. That it may not change a port is that port's fault, which may be another project's; that it
+ * may change none of the first few is its own.
+ */
+function rightsToPorts() {
+  let some = false;
+  const denied = new Set<string>();
+  return {
+    heard(id: string, answer: Answer): Answer {
+      if (answer.status < 300 && answer.status >= 200) some = true;
+      if (answer.status === 403) denied.add(id);
+      return answer;
+    },
+    isPorts: ({ status }: Answer): boolean => status === 403 && (some || denied.size < FEW),
+  };
+}
+
+/** Ports that are denied, and none that is not, before it is the login's fault. */
+const FEW = 10;
+
 async function restore(
   session: ServiceSession,
+  rights: Rights,
   id: string,
   fields: JsonObject,
   devices: readonly string[],
@@ -103,7 +127,8 @@ async function restore(
       revision = now.revision_number;
       return Object.entries(fields).every(isAs) ? "made" : "open";
     },
-    () => put(session, id, fields, revision),
+    async () => rights.heard(id, await put(session, id, fields, revision)),
+    rights.isPorts,
   );
 }
 
@@ -151,6 +176,7 @@ async function readPorts<T extends { readonly id: string }>(
 
 async function bind(
   session: ServiceSession,
+  rights: Rights,
   id: string,
   from: readonly PortDevice[],
   { device_id, device_owner }: PortDevice,
@@ -171,10 +197,14 @@ async function bind(
     const { device_owner: owner, device_id: device } = now;
     return { why: `port ${id} belongs to ${owner || "device"} ${device || "nobody"}` };
   };
-  const why = await settled(session, `PUT of port ${id}`, look, () =>
-    put(session, id, { device_id, device_owner }, revision),
-  );
-  return why === null ? null : { why, taken };
+  let denied = false;
+  const call = async (): Promise<Answer> => {
+    const answer = await put(session, id, { device_id, device_owner }, revision);
+    denied = answer.status === 403;
+    return rights.heard(id, answer);
+  };
+  const why = await settled(session, `PUT of port ${id}`, look, call, rights.isPorts);
+  return why === null ? null : { why, taken, denied };
 }
 
 function hasNext(links: unknown): boolean {

@@ -208,7 +208,7 @@ async function create(
       if (typeof id === "string") made = { id, since: hourBefore(answer) };
       return answer;
     },
-    ({ status }) => status === 409,
+    ({ status, fault }) => status === 409 || (status === 403 && OVER.test(fault)),
   );
   return (
     why ??
@@ -217,6 +217,13 @@ async function create(
     `${at.session.url} answered POST /servers without the server; is a proxy in between?`
   );
 }
+
+/**
+ * In a 403 of Nova that is no word about the login.
+ *
+ * @source nova 26: exception.py, OverQuota and its like; oslo.limit: ProjectOverLimit
+ */
+const OVER = /quota|exceed|over limit/i;
 
 const HOUR_MS = 3_600_000;
 

@@ -9,7 +9,8 @@ export type Stand = "made" | "open" | { readonly why: string };
  * Makes a change by a call that must not be made twice: it is looked at before each try, so that one whose
  * answer was lost counts as made.
  *
- * @param isFinal answers after which no other try is made, besides those that no try would change
+ * @param isFinal answers after which no other try is made, besides those that no try would change; a 403 among them is
+ *   no fault of the login
  * @returns null, or why it is refused
  * @throws MigrationError N2I-E211 when the login may not, N2I-E210 when nobody says what became of it
  */
@@ -26,7 +27,7 @@ export async function settled(
     if (stand !== "open") return stand.why;
     const answer = await call();
     if (answer.status >= 200 && answer.status < 300) return null;
-    if (answer.status === 403) throw refusedCall(session, what, answer);
+    if (answer.status === 403 && !isFinal(answer)) throw refusedCall(session, what, answer);
     if (!mayPass(answer) || isFinal(answer)) {
       const after = await look();
       if (after === "made") return null;

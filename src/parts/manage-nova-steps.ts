@@ -27,7 +27,7 @@ export interface NovaHands {
   readonly hardware: FakeHardware;
   readonly servers: Pick<
     NovaServers,
-    "read" | "portsOn" | "find" | "still" | "built" | "create" | "turn" | "remove"
+    "project" | "read" | "portsOn" | "find" | "still" | "built" | "create" | "turn" | "remove"
   >;
   readonly offers: Pick<Offers, "of" | "claims">;
   /** Where a port is named that Neutron has. */

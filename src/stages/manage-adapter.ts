@@ -15,6 +15,8 @@ import { allocationKeeper } from "./record-keeper.ts";
 /** How server records are made, and taken away. @param most machines at once */
 export interface Adapter {
   readonly name: "allocation" | "nova";
+  /** What the journal keeps of it. */
+  readonly target: { readonly adapter: string; readonly project?: string };
   /** @param cards of all nodes; null: a single machine is asked for */
   readonly there: (most: number, cards: KnownNics | null) => ManagePart;
   readonly back: (most: number) => ManagePart;
@@ -39,7 +41,7 @@ export interface Recorded {
 /** Records that are allocations of Ironic. */
 export function allocationAdapter(keeper: RecordKeeper): Adapter {
   return {
-    ...{ name: "allocation", record: "allocation" },
+    ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
     there: (most, cards) => managePart(keeper, most, cards),
     async unlike(made, most) {
       const all = made.filter(({ before }) => before.nics.every(({ vif }) => vif === null));
@@ -69,7 +71,7 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
  * The adapter that machines are managed by, or that a run began with.
  *
  * @param asked what is wanted of Nova; null: whatever the run began with
- * @throws MigrationError N2I-E100 where the run began with another
+ * @throws MigrationError N2I-E100 where the run began with another, N2I-E300 with another project
  */
 export async function openAdapter(
   place: ManagePlace,
@@ -86,8 +88,11 @@ export async function openAdapter(
     keep,
     asked === null || asked === "allocation" ? NONE : asked,
   );
+  const { project } = hands.servers;
+  checkProject(entries, project);
   return {
     ...{ name: "nova", record: "server" },
+    target: { adapter: "nova", ...(project !== null && { project }) },
     there: (most, cards) => novaPart(hands, most, cards?.twice),
     unlike: () => Promise.resolve(new Map()),
     back: (most) => novaBackPart(hands, most),
@@ -102,6 +107,25 @@ export async function openAdapter(
 function adapterIn(entries: Entries): string | null {
   const began = targetOf(entries, MANAGE);
   return began === undefined ? null : String(began.target.adapter);
+}
+
+/**
+ * Nova lists the servers of the login's own project, and one whose uuid came to nobody is found by that list alone: a
+ * login of another would leave it, and ask for a second.
+ *
+ * @throws MigrationError N2I-E300
+ */
+function checkProject(entries: Entries, project: string | null): void {
+  const own = targetOf(entries, MANAGE)?.target.project;
+  if (typeof own !== "string" || project === null || own === project) return;
+  throw new MigrationError(
+    "N2I-E300",
+    `this run makes servers in project ${own}, and the login is of project ${project}`,
+    {
+      why: "Nova lists only the servers of the login's own project.",
+      fix: "Use a login of the project that the run began with.",
+    },
+  );
 }
 
 /** @throws MigrationError N2I-E100 where the run began with another: its way back knows no records but those */

@@ -86,7 +86,7 @@ export function rollbackManaged(
       return withSession(
         run,
         async (session) => {
-          await session.begin(MANAGE, { adapter: adapter.name, address });
+          await session.begin(MANAGE, { ...adapter.target, address });
           await keepGone(session, gone);
           let [done, left] = [0, 0];
           const changes = (ours: ReadonlyMap<string, Begun>) => once(changesOf(ours, wanted));

@@ -75,7 +75,7 @@ export function manageMachines(
         async (session) => {
           const { address } = place.service.identity;
           checkPlace(entries, address);
-          await session.begin(MANAGE, { adapter: adapter.name, address });
+          await session.begin(MANAGE, { ...adapter.target, address });
           await rememberGiven(run, "node", words, true);
           return perform(known, words, { session, sink, notify });
         },

@@ -5,9 +5,12 @@ import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import type { Json } from "../../src/model/json.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import type { Fault, Says } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
 import { ID } from "./nova-ways.ts";
+
+const NONE = '{"servers":[]}';
 
 interface Place {
   readonly cloud: NovaInMemory;
@@ -128,4 +131,53 @@ test("a quota of Nova is a reason of the machine, and what the login may not is 
     assert.equal(cloud.dump(), before);
     assert.deepEqual(cloud.heard, []);
   }
+});
+
+/** A token of Keystone for a login of this project. */
+function tokenFor(project: string): Says {
+  const text = JSON.stringify({ token: { project: { id: project }, catalog: [] } });
+  return { status: 201, text, fields: { "X-Subject-Token": project } };
+}
+
+test("a run that makes servers in one project is none for a login of another, which would miss one", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const url = { OS_AUTH_URL: cloud.url, OS_BAREMETAL_ENDPOINT_OVERRIDE: cloud.url };
+  const user = { OS_USERNAME: "u", OS_PASSWORD: "pw", OS_PROJECT_NAME: "by-token" };
+  const login = { env: { ...how.env, ...url, ...user } };
+  const folder = at.slice(0, 2);
+  let [project, isAsked] = ["p", false];
+  const seen = (call: string): Fault | null => {
+    if (call.startsWith("POST /v3/")) return { done: false, says: tokenFor(project) };
+    const isList = /^GET .servers/.test(call);
+    return project === "q" && isList ? { done: false, says: { status: 200, text: NONE } } : null;
+  };
+  cloud.use((call) => {
+    isAsked ||= call === "POST /servers";
+    // Nova makes it, and nobody answers from then on.
+    return isAsked ? { done: true, says: null } : seen(call);
+  });
+  const died = await runs(5, [...manage, ...NOVA, ...folder], login);
+  assert.match(died.err, /N2I-E210/);
+  cloud.use(seen);
+  for (const server of cloud.servers.values())
+    Object.assign(server, { status: "ERROR", "OS-EXT-SRV-ATTR:hypervisor_hostname": null });
+  Object.assign(cloud.node, { provision_state: "available", instance_uuid: null });
+  Object.assign(cloud.port, { device_id: "" });
+  const [was, from] = [cloud.dump(), cloud.calls.length];
+  project = "q";
+  const why = /makes servers in project p, and the login is of project q/;
+  const back = ["rollback", "--all", "--yes", ...folder];
+  for (const words of [
+    back,
+    [...back, "--plan"],
+    [...manage, ...NOVA, ...folder],
+    ["verify", ...folder],
+  ])
+    assertRefusal(await run(words, login), 4, "N2I-E300", why);
+  assert.equal(cloud.dump(), was);
+  assert.ok(cloud.calls.slice(from).every((call) => /^GET |v3/.test(call)));
+  project = "p";
+  await runs(0, back, login);
+  assert.deepEqual([cloud.servers.size, cloud.dump()], [0, before]);
 });

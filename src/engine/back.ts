@@ -55,14 +55,16 @@ export async function* back<C extends Change, L>(
     const outcome =
       changes.length === 0
         ? NOTHING
-        : await act(walk, span, { changes, nodes: whole ? "all" : named, before }, sofar);
+        : await act(walk, span, { changes, all, nodes: whole ? "all" : named, before }, sofar);
     const behind = sofar.lines + (outcome.broke === undefined ? lines.length : 0);
     sofar = { lines: behind, done: sofar.done + outcome.done.length };
     const shared = lines.filter((line) => leg.machineOf(line) === null && !wants(line));
+    const stay = excluded.size === 0 ? [] : lines.filter((line) => wants(line) && !goes(line));
     yield {
       ...{ kind: "batch", lines: behind, outcome, excluded: [], failed: [] },
       stays: staysOf(changes, outcome.left),
       shared: changesBack(leg, shared, owned).length,
+      kept: changesBack(leg, stay, owned).length,
     };
     if (outcome.broke === undefined) continue;
     const { cause, behind: more } = outcome.broke;
@@ -74,6 +76,8 @@ export async function* back<C extends Change, L>(
 /** What is taken back of a batch. */
 interface Chosen<C> {
   readonly changes: readonly C[];
+  /** Whether everything is to be taken back. */
+  readonly all: boolean;
   readonly nodes: readonly string[] | "all";
   /** Left by a rollback before. */
   readonly before: ReadonlySet<string>;
@@ -82,7 +86,7 @@ interface Chosen<C> {
 async function act<C extends Change, L>(
   { leg, session, guard, about }: Walk<C, L>,
   span: Span,
-  { changes, nodes, before }: Chosen<C>,
+  { changes, all, nodes, before }: Chosen<C>,
   sofar: Sofar,
 ): Promise<Outcome> {
   const { append } = session.journal;
@@ -90,7 +94,8 @@ async function act<C extends Change, L>(
   let { done } = sofar;
   try {
     await leg.check();
-    await append({ do: "undo", ...about(span), nodes, by: session.by });
+    const marked = all && nodes !== "all" && { all: true as const };
+    await append({ do: "undo", ...about(span), nodes, ...marked, by: session.by });
     const outcome = await leg.part.perform(
       changes.filter(({ id }) => !waits.has(id)),
       {

@@ -45,7 +45,7 @@ export async function* forward<C extends Change, L>(
     const lines = sofar.lines + (outcome.broke === undefined ? batch.lines.length : 0);
     sofar = { lines, done: sofar.done + outcome.done.length };
     yield {
-      ...{ kind: "batch", lines, shared: 0, excluded: chosen.excluded },
+      ...{ kind: "batch", lines, shared: 0, kept: 0, excluded: chosen.excluded },
       ...{ outcome: { ...outcome, left }, stays: staysOf(chosen.changes, left) },
       failed: failedLines(leg, batch, outcome),
     };
@@ -157,7 +157,8 @@ async function begin<C extends Change, L>(
   if (out.length > 0)
     await append({ do: "aborted", ...about(span), why: "left out", ...rowsOf(out) });
   const staged = leg.staged === true && { staged: true as const };
-  await append({ do: "begin", ...about(span), by: session.by, ...staged });
+  const nova = leg.nova !== undefined && { nova: leg.nova };
+  await append({ do: "begin", ...about(span), by: session.by, ...staged, ...nova });
 }
 
 function hooksOf<C extends Change, L>(

@@ -1,5 +1,5 @@
 import type { Change, Hooks, Outcome, State } from "../model/change.ts";
-import type { BatchEntry, Entries, MachineEntry } from "../model/journal.ts";
+import type { BatchEntry, Entries, MachineEntry, NovaAfter } from "../model/journal.ts";
 
 export type Direction = "forward" | "back";
 
@@ -50,6 +50,8 @@ export interface Leg<C extends Change = Change, L = C> {
   readonly exclude?: (lines: readonly L[]) => Promise<Excluded>;
   /** What is loaded is handed over later. */
   readonly staged?: boolean;
+  /** Whether Nova's rows are changed behind these. */
+  readonly nova?: NovaAfter;
   /** Changes that a leg before made, with which this one is reported as one: an error counts them too. */
   readonly already?: number;
 }

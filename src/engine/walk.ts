@@ -24,6 +24,8 @@ export type Event<L> =
       readonly failed: readonly Aside<L>[];
       /** Changes of ours that machines share, out of the scope of a way back. */
       readonly shared: number;
+      /** Changes of ours of machines that are excluded from a way back. */
+      readonly kept: number;
       /** Machines of which a change was left, and which one. */
       readonly stays: Excluded;
     }
@@ -86,6 +88,7 @@ export interface Walked<L> {
   readonly excluded: readonly Aside<L>[];
   readonly failed: readonly Aside<L>[];
   readonly shared: number;
+  readonly kept: number;
   readonly stays: Excluded;
   /** Stopped on request before the end. */
   readonly stopped: boolean;
@@ -98,13 +101,13 @@ export async function gather<L>(
   events: AsyncIterable<Event<L>>,
   progress: (lines: number) => void = () => undefined,
 ): Promise<Walked<L>> {
-  let [done, found, shared] = [0, 0, 0];
+  let [done, found, shared, kept] = [0, 0, 0, 0];
   const lefts = createLefts();
   const excluded: Aside<L>[] = [];
   const failed: Aside<L>[] = [];
   const stays = new Map<string, string>();
   const ended = (how: Partial<Walked<L>>): Walked<L> => ({
-    ...{ done, found, shared, left: lefts.all(), excluded, failed, stays },
+    ...{ done, found, shared, kept, left: lefts.all(), excluded, failed, stays },
     ...{ stopped: false, broke: null, ...how },
   });
   for await (const event of events) {
@@ -114,6 +117,7 @@ export async function gather<L>(
     done += outcome.done.length;
     found += outcome.found.length;
     shared += event.shared;
+    kept += event.kept;
     lefts.add(outcome.left);
     excluded.push(...event.excluded);
     failed.push(...event.failed);
@@ -129,6 +133,7 @@ export function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
     done: one.done + next.done,
     found: one.found + next.found,
     shared: one.shared + next.shared,
+    kept: one.kept + next.kept,
     left: one.left.length === 0 ? next.left : joined(one.left, next.left),
     excluded: [...one.excluded, ...next.excluded],
     failed: [...one.failed, ...next.failed],

@@ -10,6 +10,9 @@ export interface Span {
   readonly to: number;
 }
 
+/** `left`: by --leave-nova. */
+export type NovaAfter = "follows" | "left";
+
 /** What every entry of a batch says: whose it is, of which plan, and when it was written. */
 interface About extends Span {
   /** Name of the part. */
@@ -27,6 +30,8 @@ export type BatchEntry =
       readonly by: string;
       /** The load is to be handed over later. */
       readonly staged?: true;
+      /** Whether this load changes Nova's rows behind Ironic's; absent in journals of earlier builds. */
+      readonly nova?: NovaAfter;
     })
   | (About & {
       /** Written before the commit: whose rows are whose must be known should `done` not be reached. */
@@ -58,6 +63,8 @@ export type BatchEntry =
       readonly do: "undo";
       /** Uuids of the machines named, or the whole batch. */
       readonly nodes: readonly string[] | "all";
+      /** All was asked for, and machines that are not named had to stay; absent in journals of earlier builds. */
+      readonly all?: true;
       readonly by: string;
     })
   | (About & {

@@ -25,6 +25,8 @@ export interface Advice {
 }
 
 const NOTHING = "nothing: it writes to no database";
+/** Of a rollback that goes on. */
+const AGAIN = "plan and apply, which load again what it took back";
 const DONE: Advice = {
   ...{ next: "nothing", why: "this run is done", takes: "0 s" },
   undo: "rollback --after-finish, while machines are as they were loaded",
@@ -43,7 +45,7 @@ export async function advice(path: string): Promise<Advice> {
   const { after: _after, note, ...bare } = step;
   const stage = stageOf(step);
   if (stage === null)
-    return { next: nextOf(files), why: note ?? "", takes: "not known", undo: NOTHING };
+    return { next: nextOf(files), why: note ?? "", takes: "not known", undo: AGAIN };
   const entries = "missing" in files.journal ? [] : files.journal.entries;
   const { seconds, source } = expected(files, stage, await measuredOf(run.path, entries));
   const undone = UNDONE_BY[stage];

@@ -296,6 +296,7 @@ async function loadMachines(
   const leg = {
     ...ironicLeg(place.part, { sha256, lines: plan.lines }),
     ...{ staged, precondition: guard, ...exclude, ...(making && { making }) },
+    nova: nova === null ? ("left" as const) : ("follows" as const),
     async check() {
       await place.check();
       // A nova-compute that somebody starts amid a long load is met before the next batch.

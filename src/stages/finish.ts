@@ -16,10 +16,14 @@ import { endOfRun, knowsGuards } from "./finished.ts";
 import { committing, type Finished, finish, openGuard, unfinish } from "./finishing.ts";
 import { linesOf, plansOfRun, plansThere } from "./loaded-plans.ts";
 import { wantedOf } from "./named.ts";
+import { APPLY_FIRST, unfinished } from "./pipeline.ts";
 import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
+import type { RunFiles } from "./run-files.ts";
+import { filesOf } from "./run-state.ts";
 import { type RunSession, withLocked } from "./session.ts";
 import type { Sink } from "./sink.ts";
+import { verifiedOf } from "./standing.ts";
 import { checkWindow } from "./window-file.ts";
 
 /** What a finish is given. */
@@ -38,6 +42,8 @@ interface Job {
   readonly plan: Awaited<ReturnType<typeof openPlan>>;
   readonly entries: Entries;
   readonly nodes: () => ReturnType<typeof runNodes>;
+  /** The run as `status` sees it, before anything is done. */
+  readonly files: RunFiles;
 }
 
 /** What became of a finish. */
@@ -54,6 +60,7 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
     const { backend, plan } = job;
     const { lockWait } = words;
     await checkWindow(job.run, "finish");
+    if (!words.undo && verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
     await sink.confirm(question(words, backend));
     const { identity, release, guard, inFlight, lock } = await openGuard(backend, plan.header);
     return withLocked(job.run, await lock(), FINISH, identity, async (session) => {
@@ -84,11 +91,43 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
 
 /** Shows what the same words would clear, and what they would leave; writes nothing. */
 export function previewFinish(words: FinishWords, sink: Sink): Promise<void> {
-  return withJob(words, { readOnly: true }, sink, async ({ backend, plan, entries, nodes }) => {
+  return withJob(words, { readOnly: true }, sink, async (job) => {
+    const { backend, plan, entries, nodes } = job;
     const { guard } = await openGuard(backend, plan.header);
     const cleared = words.undo ? clearedFields(begunIn(entries, FINISH)) : null;
-    await sink.list("guards", previewGuards(guard, nodes(), cleared));
+    const shown = { clear: 0, leave: 0, miss: 0, keep: 0, protect: 0 };
+    const rows = async function* (): AsyncGenerator<GuardPreview> {
+      for await (const row of previewGuards(guard, nodes(), cleared)) {
+        shown[row.action] += 1;
+        yield row;
+      }
+    };
+    await sink.list("guards", rows());
+    if (words.undo || words.node !== undefined || (await endOfRun(job.run)) !== null) return;
+    if (verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
+    const open = whyOpen(job, shown.miss);
+    const whys = [...open.whys, ...(shown.leave > 0 ? [`${shown.leave} machines are left`] : [])];
+    if (whys.length === 0) sink.result("Finish would end this run.");
+    else sink.result(`Finish would not end this run: ${whys.join("; ")}.${open.next}`);
   });
+}
+
+const DIFFERS =
+  "Verify found differences, and nobody verified anything since: look at them before tenants use these machines (verify).";
+
+/** Why the run is not done though every machine that is there is as it should be, and the line that names what is. */
+function whyOpen({ plan, entries, files }: Job, gone: number, named = `${gone} machines`) {
+  const open = ownershipOf(entries, IRONIC, plan.footer.sha256).open.length;
+  const rest = unfinished(files);
+  const whys = [
+    ...(open > 0 ? [`${open} batches of its load did not come to their end`] : []),
+    ...(gone > 0 ? [`not in Ironic: ${named}`] : []),
+  ];
+  return {
+    whys: rest === null || whys.length > 0 ? whys : [rest.why],
+    fix: rest?.fix ?? APPLY_FIRST,
+    next: rest === null ? "" : `\nNext: ${rest.next}`,
+  };
 }
 
 function withJob<T>(
@@ -108,7 +147,8 @@ function withJob<T>(
       const wanted = await wantedOf(words.node ?? [], () => linesOf(plans));
       const backend = keep(await openBackend(words, await loadMappings(), access, say));
       const nodes = () => runNodes(plans, entries, wanted);
-      return work({ run, words, backend, plan, entries, nodes });
+      const { files } = await filesOf(run, { run: words.run });
+      return work({ run, words, backend, plan, entries, nodes, files });
     }),
   );
 }
@@ -162,11 +202,12 @@ type Settled = Pick<Ended, "notes" | "partial">;
  * @param whole every machine of the run is as it should be
  */
 async function settle(
-  { run, words, plan, entries }: Job,
+  job: Job,
   { now, by, journal }: Pick<RunSession, "by" | "journal" | "now">,
   { stopped, broke, gone }: Finished,
   whole: boolean,
 ): Promise<Settled> {
+  const { run, words, plan } = job;
   if (stopped || broke !== null) return said();
   const ended = (await endOfRun(run)) !== null;
   if (words.undo) {
@@ -179,15 +220,13 @@ async function settle(
   if (!whole) return { notes: [], partial: gone.length > 0 };
   if (!ended) {
     const { sha256 } = plan.footer;
-    const open = ownershipOf(entries, IRONIC, sha256).open.length;
-    const why = [
-      ...(open > 0 ? [`${open} batches of its load did not come to their end`] : []),
-      ...(gone.length > 0 ? [`not in Ironic: ${listed(gone, NAMED)}`] : []),
-    ];
-    const fix = "Run apply, then finish again; rollback --node gives up a machine for good.";
+    const { whys, fix, next } = whyOpen(job, gone.length, listed(gone, NAMED));
     // Apply must not refuse to go on with it.
-    if (why.length > 0)
-      return { notes: [`This run is not done: ${why.join("; ")}.`, fix], partial: true };
+    if (whys.length > 0)
+      return {
+        notes: [`This run is not done: ${whys.join("; ")}.`, `${fix}${next}`],
+        partial: true,
+      };
     await journal.append({ do: "close", plan: sha256, at: now(), by });
   }
   return said(RUN_DONE);

@@ -115,7 +115,7 @@ export function withNovaBack<T>(
             const shared =
               undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
             sink.result(
-              `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left${shared}.`,
+              `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length + undone.kept} left${shared}.`,
             );
             leave(undone.left);
             done += undone.done;

@@ -1,14 +1,21 @@
-import { ownershipOf } from "../engine/ownership.ts";
-import { type Entries, IRONIC, plansOf, targetOf } from "../model/journal.ts";
+import { keyOf, type Ownership, ownershipOf } from "../engine/ownership.ts";
+import { batchesOf, type Entries, IRONIC, plansOf, type Span, targetOf } from "../model/journal.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
-import type { NovaState } from "./run-files.ts";
+import { type NovaState, type TakenBack, takenBack } from "./run-files.ts";
 
 type NovaPlan = NonNullable<NovaState["plan"]>;
 
-/** Whether apply went through every row of Nova; batches go in the order of their file. */
+/**
+ * Whether apply went through every row of Nova; batches go in the order of their file. One that a rollback took back
+ * is to be gone through again, but where its machines left Ironic since the last load.
+ */
 export function isThrough({ sha256, counts }: NovaPlan, entries: Entries): boolean {
+  const away = takenBack(entries);
   const legs = NOVA_NAMES.map((name) => ownershipOf(entries, name, sha256));
-  const reached = legs.map(({ begun }) => Math.max(0, ...begun.map(({ to }) => to)));
+  const reached = legs.map((leg) => {
+    const done = leg.begun.filter((span) => isDone(leg, span, away));
+    return Math.max(0, ...done.map(({ to }) => to));
+  });
   const rows = reached.reduce((sum, to) => sum + to, 0);
   return (
     legs.every(({ open }) => open.length === 0) &&
@@ -16,13 +23,24 @@ export function isThrough({ sha256, counts }: NovaPlan, entries: Entries): boole
   );
 }
 
+/** @param away machines that were taken back, and their rows of Nova with them */
+function isDone({ undone }: Ownership, span: Span, away: TakenBack | null): boolean {
+  const machines = undone.get(keyOf(span));
+  if (machines === undefined || away === "all") return true;
+  return machines !== "all" && [...machines].every((machine) => away?.has(machine) === true);
+}
+
 /**
- * Whether a load was stopped behind Ironic's rows and before the last of Nova's. One that was to leave Nova
- * (`--leave-nova`) never opened it: of the first plan of a run the journal says so, of a later one where a row of
- * Nova was begun.
+ * Whether a load was stopped behind Ironic's rows and before the last of Nova's. Where the journal is of an earlier
+ * build, one that was to leave Nova (`--leave-nova`) never opened it: of the first plan of a run that is seen, of a
+ * later one where a row of Nova was begun.
  */
 export function leavesNova(plan: NovaPlan, entries: Entries): boolean {
   if (isThrough(plan, entries)) return false;
+  const begun = batchesOf(entries, IRONIC).findLast(
+    (entry) => entry.do === "begin" && entry.plan === plan.sha256,
+  );
+  if (begun?.do === "begin" && begun.nova !== undefined) return begun.nova === "follows";
   const isBegun = NOVA_NAMES.some((name) => plansOf(entries, name).includes(plan.sha256));
   const isOpened = targetOf(entries, "nova") !== undefined;
   return isBegun || (isOpened && plansOf(entries, IRONIC).length === 1);

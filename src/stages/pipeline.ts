@@ -1,7 +1,7 @@
 import { ownershipOf } from "../engine/ownership.ts";
 import { graceEnd, isRetired, retirementOf } from "../model/archive.ts";
 import type { PlanCounts } from "../model/artefact.ts";
-import { batchesOf, type Entries, IRONIC, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { ApiIdentity } from "../model/nova-plan.ts";
 import { shellWord } from "../model/text.ts";
 import type { NovaLegName } from "../parts/nova.ts";
@@ -10,7 +10,8 @@ import { plansThere } from "./loaded-plans.ts";
 import { type NextCommand, nextCommand } from "./next.ts";
 import { heldUpText, isHeldUp, loadable, nothingText } from "./nothing.ts";
 import { leavesNova } from "./nova-rows-left.ts";
-import type { RunFiles, TakenBack } from "./run-files.ts";
+import { type RunFiles, takenBack } from "./run-files.ts";
+import { givenUpText, goOnBack, novaOptions } from "./way-back.ts";
 
 /**
  * The walk of `apply`: flavors first, so that a rebuild finds the new images whatever becomes of the load;
@@ -167,7 +168,7 @@ export function nextStepOf(files: RunFiles): NextStep | null {
 
 /** What comes next in a run, by its files alone; null where it is done. */
 export function stepOf(files: RunFiles): NextStep | null {
-  const { snapshot, plan, journal, nova, said, finish } = files;
+  const { snapshot, plan, journal, nova, said } = files;
   if ("missing" in snapshot)
     return !("missing" in journal) && plansThere(journal.entries).length === 0
       ? doneAgain(EXTRACT, snapshot, plan)
@@ -178,19 +179,63 @@ export function stepOf(files: RunFiles): NextStep | null {
   const stale = "missing" in plan || plan.madeFrom !== snapshot.sha256;
   if (stale || isBroken(nova))
     return (
-      novaBack(nova) ??
+      goOnBack(files) ??
       ("missing" in plan && said?.asked === false
         ? POWER
         : doneAgain(PLAN, stale ? plan : (nova ?? plan), plan))
     );
   // What it says is in doubt; verify asks the target alone.
   if ("missing" in journal) return withNova(VERIFY, nova);
-  const applied = withNovaRows(afterApply(journal.entries, plan), files, journal.entries);
-  if (applied.command === "apply" && applied.options === undefined && loadable(plan.counts) === 0)
-    return novaBack(nova) ?? loadingNothing(plan.counts, said);
+  const back = goOnBack(files);
+  if (back !== null) return back;
+  const applied = withNovaRows(afterApply(files, journal.entries, plan), files, journal.entries);
+  if (isFirst(applied) && loadable(plan.counts) === 0) return loadingNothing(plan.counts, said);
   const loaded = afterVerify(afterLoad(applied, files), files);
-  return withFinish(novaBack(nova) ?? withNova(loaded, nova), finish);
+  return withFinish(withNova(loaded, nova), files);
 }
+
+/** Whether nothing was done of the plan that is to be applied. */
+function isFirst({ command, options }: NextStep): boolean {
+  return command === "apply" && options === undefined;
+}
+
+/**
+ * What apply, or a rollback, has still to do before the run can end, as `status` says it, and why; null where the plan
+ * is loaded. A machine that was taken back by its name is given up: the run is whole without it.
+ */
+export function unfinished(files: RunFiles): Unfinished | null {
+  const { journal, plan, nova, said, handover } = files;
+  if ("missing" in journal || "missing" in plan) return null;
+  const told = (step: NextStep, why: string, fix = APPLY_FIRST): Unfinished => ({
+    ...{ why, fix, next: wordsOf(step, said, handover !== null) },
+  });
+  const back = goOnBack(files);
+  if (back !== null)
+    return told(back, `its rollback is not through: ${back.note}`, "Go on with rollback.");
+  const { entries } = journal;
+  const step = withNovaRows(afterApply(files, entries, plan), files, entries);
+  if (isFirst(step))
+    return loadable(plan.counts) === 0
+      ? null
+      : told(withNova(step, nova), "its plan is not applied");
+  if (step.command === "apply")
+    return told(withNova(step, nova), "its load was stopped before its end");
+  const isLeft = step.command === "plan" && nova !== undefined && !("missing" in nova);
+  return isLeft && nova.plan !== null && leavesNova(nova.plan, entries)
+    ? told(step, "its load was stopped before the last of Nova's rows")
+    : null;
+}
+
+/** What is still to do, why, and the command that does it. */
+interface Unfinished {
+  readonly why: string;
+  readonly fix: string;
+  readonly next: string;
+}
+
+/** What finish says of a load that is not whole. */
+export const APPLY_FIRST =
+  "Run apply, then finish again; rollback --node gives up a machine for good.";
 
 /** A stage whose file is there, and is not what it was: that is said before another takes its place. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
@@ -229,19 +274,22 @@ function afterVerify(step: NextStep, { verified, said }: RunFiles): NextStep {
 /** How much of the plan is in Ironic, as far as the journal knows. */
 export function loadOf({ journal, plan }: Pick<RunFiles, "journal" | "plan">) {
   if ("missing" in journal || "missing" in plan) return "none";
-  const { command, options } = afterApply(journal.entries, plan);
+  const { command, options } = afterApply({ journal }, journal.entries, plan);
   if (command === "verify") return "whole";
   return command === "apply" && options !== undefined ? "part" : "none";
 }
 
 type PlanFile = Exclude<RunFiles["plan"], { readonly missing: string }>;
 
-function afterApply(entries: Entries, { sha256, counts }: PlanFile): NextStep {
+function afterApply(
+  files: Pick<RunFiles, "journal" | "held">,
+  entries: Entries,
+  { sha256, counts }: PlanFile,
+): NextStep {
   // A plan nothing was done of is a first write, whatever became of earlier ones.
   if (!plansOf(entries, IRONIC).includes(sha256)) return { command: "apply" };
-  const last = batchesOf(entries, IRONIC).at(-1);
-  if (last?.do === "undo" || last?.do === "undone")
-    return { ...PLAN, note: "rolled back; or go on with rollback" };
+  if (takenBack(entries) !== null)
+    return { ...PLAN, note: givenUpText(files) ?? "rolled back; or go on with rollback" };
   const { open, rows, preExisting } = ownershipOf(entries, IRONIC, sha256);
   const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
   return open.length > 0 || there < counts.nodes + counts.ports ? GOES_ON : VERIFY;
@@ -283,21 +331,13 @@ function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
     : { ...PLAN, note: "Nova is not in the plan; or apply it with --leave-nova" };
 }
 
-/** A rollback of Ironic alone leaves instances on hosts that no longer have their machines. */
-function novaBack(nova: RunFiles["nova"]): NextStep | null {
-  if (nova === undefined || "missing" in nova || nova.still === undefined) return null;
-  const { still } = nova;
-  if ("missing" in still || still.rows === 0) return null;
-  return {
-    command: "rollback",
-    nova: { ...novaOptions(still.api), ...scopeOptions(still.machines) },
-    note: `${still.rows} rows of nova are changed still`,
-  };
-}
-
 /** The last command of the window, once verify finds nothing. */
-function withFinish(step: NextStep, finish: RunFiles["finish"]): NextStep | null {
+function withFinish(step: NextStep, files: RunFiles): NextStep | null {
+  const { finish } = files;
   if (finish === undefined || "missing" in finish) return step;
+  // It ended without those that were given up.
+  if (finish.end !== null && step.note !== undefined && step.note === givenUpText(files))
+    return null;
   if (step.command !== "verify" && step.command !== "finish") return step;
   if (finish.end !== null) return null;
   return step.command === "finish" || step.note !== undefined ? step : { ...step, after: FINISH };
@@ -319,32 +359,4 @@ function isBroken(nova: RunFiles["nova"]): boolean {
 
 function besideOptions(nova: BesideNova): object {
   return nova === null ? {} : novaOptions(nova.api);
-}
-
-/** Options for Nova that the next command wants besides, where they were not given. */
-export function novaOptions(api: ApiIdentity | undefined): {
-  readonly novaDb: "DB";
-  readonly novaApiDb?: "DB";
-  readonly flavorsVia?: "rest";
-} {
-  switch (api?.kind) {
-    case undefined:
-      return { novaDb: "DB" };
-    case "database":
-      return { novaDb: "DB", novaApiDb: "DB" };
-    case "rest":
-      return { novaDb: "DB", flavorsVia: "rest" };
-  }
-}
-
-/** Machines a command names; more of them are meant by a word. */
-const NAMED = 8;
-
-/** The options of `rollback` that take these back, for people to copy. */
-export function scopeOptions(machines: TakenBack): {
-  readonly all?: true;
-  readonly node?: readonly string[];
-} {
-  if (machines === "all") return { all: true };
-  return { node: machines.size > NAMED ? ["UUID"] : [...machines] };
 }

@@ -3,6 +3,7 @@ import type { FinishState } from "../model/handover.ts";
 import { batchesOf, type Entries, IRONIC } from "../model/journal.ts";
 import type { NovaPlanCounts, NovaPlanHeader } from "../model/nova-plan.ts";
 import type { Rehearsal } from "../model/rehearsal.ts";
+import { NOVA_NAMES } from "../parts/nova.ts";
 import type { Said } from "./given.ts";
 
 /** Why a file cannot be read. */
@@ -30,6 +31,8 @@ export interface RunFiles {
   /** Copies that a rehearsal made and did not remove. */
   readonly copies?: readonly string[] | Missing;
   readonly journal: { readonly entries: Entries; readonly torn: boolean } | Missing;
+  /** What a rollback since the last load has not taken from Ironic; absent: there was none. */
+  readonly held?: Held | Missing;
   /** Of a load that was staged: machines it stages, and those released; null: it was not. */
   readonly handover: { readonly staged: number; readonly released: number } | Missing | null;
   /** What the run's files know of earlier command lines; absent: nothing. */
@@ -68,19 +71,26 @@ export interface Still {
   readonly api: NovaPlanHeader["api"];
 }
 
-/** Machines a rollback was asked to take from Ironic since the last load, by uuid, or all of them. */
+/** Rows in Ironic that are this run's, and how many machines they are of. */
+export interface Held {
+  readonly rows: number;
+  readonly machines: number;
+}
+
+/** Machines a rollback was asked to take back since the last load, by uuid, or all of them. */
 export type TakenBack = ReadonlySet<string> | "all";
 
 /** @returns null where none was */
 export function takenBack(journal: Entries): TakenBack | null {
-  const entries = batchesOf(journal, IRONIC);
-  if (!entries.some(({ do: what }) => what === "begin")) return null;
+  const entries = batchesOf(journal, IRONIC, ...NOVA_NAMES);
+  if (!entries.some(({ do: what, part }) => what === "begin" && part === IRONIC)) return null;
   const loaded = entries.findLastIndex(({ do: what }) => what === "begin");
   const nodes = entries
     .slice(loaded + 1)
-    .flatMap((entry) => (entry.do === "undo" ? [entry.nodes] : []));
+    .flatMap((entry) => (entry.do === "undo" ? [entry.all === true ? "all" : entry.nodes] : []));
   if (nodes.length === 0) return null;
-  return nodes.includes("all") ? "all" : new Set(nodes.flat());
+  // Rows that machines share name none.
+  return nodes.includes("all") ? "all" : new Set(nodes.flat().filter((uuid) => uuid !== ""));
 }
 
 /** Whether what is loaded of a plan was loaded staged, since everything was rolled back last. */

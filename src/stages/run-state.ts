@@ -33,6 +33,7 @@ import {
 } from "./run-files.ts";
 import { type BackFirst, backFirst, standingOf } from "./standing.ts";
 import { readVerified, wasCompared } from "./verified-file.ts";
+import { heldOf, heldText } from "./way-back.ts";
 
 /** An artefact that is missing or broken is a fact about the run, not a failure of status. */
 async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
@@ -77,20 +78,30 @@ async function stillOf(run: RunFolder, entries: Entries, machines: TakenBack): P
   return { rows, machines, api };
 }
 
+/** The plan's steps on Nova's rows, and what was done of any; null where there never was one. */
+async function novaStateOf(
+  run: RunFolder,
+  plan: Parameters<typeof novaPlanOf>[1] | null,
+  entries: Entries,
+  back: TakenBack | null,
+): Promise<NovaState | null> {
+  const beside = plan === null ? null : await novaPlanOf(run, plan);
+  if (beside === null && plansOf(entries, ...NOVA_NAMES).length === 0) return null;
+  const still = back === null ? null : await orWhy(() => stillOf(run, entries, back));
+  return { plan: beside, entries, ...(still !== null && { still }) };
+}
+
 /** What a run's folder holds, and its plan where it can be read. */
 export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>) {
   const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
   const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
   const journal = await orWhy(() => readJournal(run));
-  const nova = await orWhy(async () => {
-    const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer);
-    const entries = "missing" in journal ? [] : journal.entries;
-    const plans = plansOf(entries, ...NOVA_NAMES);
-    if (beside === null && plans.length === 0) return null;
-    const back = "missing" in journal ? null : takenBack(journal.entries);
-    const still = back === null ? null : await orWhy(() => stillOf(run, entries, back));
-    return { plan: beside, entries, ...(still !== null && { still }) };
-  });
+  const entries = "missing" in journal ? [] : journal.entries;
+  const back = takenBack(entries);
+  const nova = await orWhy(() =>
+    novaStateOf(run, "missing" in plan ? null : plan.footer, entries, back),
+  );
+  const held = back === null ? null : await orWhy(() => heldOf(run, entries));
   const boot = await orWhy(async () => {
     const trees = stagedTrees("missing" in journal ? [] : journal.entries);
     return trees.size === 0 ? null : new Map([...trees].filter(([, machines]) => machines > 0));
@@ -121,6 +132,7 @@ export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>)
       sealedElsewhere: sealedElsewhere(run, snapshot),
     },
     ...{ ...(nova !== null && { nova }), ...(boot !== null && { boot }) },
+    ...(held !== null && { held }),
     snapshot:
       "missing" in snapshot
         ? snapshot
@@ -211,7 +223,7 @@ interface RunState {
 
 /** What is true of a run, from its files alone, and what comes next. */
 export function statusOf(files: RunFiles): RunState {
-  const { snapshot, plan, journal, handover, nova, boot, finish } = files;
+  const { snapshot, plan, journal, handover, nova, boot, finish, held } = files;
   const extracted =
     "missing" in snapshot
       ? snapshot.missing
@@ -227,7 +239,7 @@ export function statusOf(files: RunFiles): RunState {
       extract: extracted,
       plan: planned,
       ...rehearseField(files),
-      apply: "missing" in journal ? journal.missing : appliedText(journal.entries),
+      apply: "missing" in journal ? journal.missing : appliedText(journal.entries, held),
       ...(handover !== null && { handover: handoverText(handover) }),
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
@@ -332,8 +344,8 @@ function doneText(
   );
 }
 
-function appliedText(entries: Entries): string {
+function appliedText(entries: Entries, held: RunFiles["held"]): string {
   const plans = plansOf(entries, IRONIC);
   const parts = plans.map((sha256) => doneText(entries, [IRONIC], sha256, "created"));
-  return parts.join("; ") || "nothing was loaded";
+  return [...parts, heldText(held) ?? []].flat().join("; ") || "nothing was loaded";
 }

@@ -61,7 +61,7 @@ function isHeld({ open, rows, undone }: Ownership): boolean {
 }
 
 /** A look that found nothing wrong is noted as such, so none at all is a look that did. */
-function verifiedOf(verified: RunFiles["verified"]): Standing["verified"] {
+export function verifiedOf(verified: RunFiles["verified"]): Standing["verified"] {
   if (verified === undefined) return "no";
   const { rows, takeover, final } = verified;
   if (rows || final) return "yes";

@@ -99,7 +99,7 @@ async function undoPlan(
     );
   });
   sink.result(
-    `Rollback: ${undone.done} rows removed, ${undone.found} gone already, ${undone.left.length} left.`,
+    `Rollback: ${undone.done} rows removed, ${undone.found} gone already, ${undone.left.length + undone.kept} left.`,
   );
   leave(undone.left);
   if (undone.broke !== null) throw undone.broke;

@@ -9,9 +9,10 @@ import { rememberGiven, withEarlier } from "./given-file.ts";
 import type { RunStage } from "./journey.ts";
 import { createdAgain, isThere } from "./loaded-plans.ts";
 import { camel, FOR_STAGES, nextCommand, pick } from "./next.ts";
-import { novaOptions, PLAN } from "./pipeline.ts";
+import { PLAN } from "./pipeline.ts";
 import { inRun } from "./run.ts";
 import type { RunFiles } from "./run-files.ts";
+import { novaOptions } from "./way-back.ts";
 
 /** What run is given. */
 export interface RunWords {

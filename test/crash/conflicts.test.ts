@@ -59,7 +59,10 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
       err,
       new RegExp(`^Rollback: \\d+ rows removed, 2 gone already, ${2 * kept} left`, "m"),
     );
-    assert.match((await statusOf(made)).apply, new RegExp(`, ${2 * kept} rows left by rollback$`));
+    const still = `${2 * kept} rows of ${kept} machines are in Ironic still`;
+    const { apply, next } = await statusOf(made);
+    assert.match(apply, new RegExp(`, ${2 * kept} rows left by rollback; ${still}$`));
+    assert.match(next, new RegExp(`^nova2ironic rollback .*--all {2}# ${still}$`));
     const ports = await made.sql((db) => db("ports").count({ n: "*" }).first());
     // Ironic's own, those of the machines that are left, and the one that was added.
     assert.equal(Number(ports?.n), 1 + kept + 1);

@@ -61,7 +61,10 @@ test("a run that is asked to stop can be gone on with", async (t) => {
       await made.restore("applied");
       await ends(status, await signalled(made, "rollback", signal, 1));
       assert.equal(await loadedRows(made), rowsOf(3) - rowsOf(1));
-      assert.match((await statusOf(made)).apply, new RegExp(`, ${rowsOf(1)} rows rolled back$`));
+      const still = `${rowsOf(3) - rowsOf(1)} rows of \\d+ machines are in Ironic still$`;
+      const { apply, next } = await statusOf(made);
+      assert.match(apply, new RegExp(`, ${rowsOf(1)} rows rolled back; ${still}`));
+      assert.match(next, new RegExp(`^nova2ironic rollback .*--all {2}# ${still}`));
       await ends(0, made.does("rollback", ALL));
       assert.equal(await made.digest(), made.before);
     });

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
 import { stillReleased } from "../../src/parts/hand-over.ts";
-import { scopeOptions } from "../../src/stages/pipeline.ts";
+import { unfinished } from "../../src/stages/pipeline.ts";
 import { type RunFiles, takenBack, wasStaged } from "../../src/stages/run-files.ts";
 import { statusOf } from "../../src/stages/run-state.ts";
+import { scopeOptions } from "../../src/stages/way-back.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const span = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" };
@@ -167,4 +168,49 @@ test("what verify found as planned is behind us: take-over, nova-compute, finish
   assert.match(next({ rows: true }, true), /^nova2ironic verify .* --final .*# once the new/);
   assert.match(next({ takeover: true }), /^nova2ironic verify .* --nova-db DB --final /);
   assert.match(next({ final: true }), /^nova2ironic finish /);
+});
+
+test("a rollback that is not through goes on, and one of some machines says so", () => {
+  const machine = "11111111-1111-4111-8111-111111111111";
+  const undone = {
+    do: "undone",
+    ...span,
+    removed: 2,
+    gone: 0,
+    settled: [],
+    conflicts: [],
+  } as const;
+  const told = (undo: object, held: RunFiles["held"]) => {
+    const entries: readonly Entry[] = [
+      ...LOADED,
+      { do: "undo", ...span, nodes: [machine], by: "me", ...undo },
+      undone,
+    ];
+    const journal = { entries, torn: false };
+    const files = {
+      snapshot: SNAPSHOT,
+      plan: PLAN,
+      journal,
+      handover: null,
+      ...(held && { held }),
+    };
+    return { ...statusOf(files), open: unfinished(files) };
+  };
+  for (const undo of [{ nodes: "all" }, { all: true }]) {
+    const { fields, next, open } = told(undo, { rows: 2, machines: 1 });
+    assert.match(
+      fields.apply ?? "",
+      /2 rows rolled back; 2 rows of 1 machine are in Ironic still$/,
+    );
+    assert.match(
+      next,
+      /^nova2ironic rollback .*--all {2}# 2 rows of 1 machine are in Ironic still$/,
+    );
+    assert.equal(open?.next, next);
+    assert.match(open?.why ?? "", /^its rollback is not through: 2 rows /);
+    assert.match(told(undo, { rows: 0, machines: 0 }).next, /^nova2ironic plan .*# rolled back;/);
+  }
+  const one = told({}, { rows: 2, machines: 1 });
+  assert.match(one.next, /^nova2ironic plan .*# 1 of 2 machines was taken back: /);
+  assert.equal(one.open, null);
 });

@@ -243,11 +243,11 @@ const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form
   {
     open: { format: "text", tool: "text" },
     target: { system: "text", target: "object", staged: "yes?", at: "text" },
-    begin: { ...BATCH, by: "text", staged: "yes?" },
+    begin: { ...BATCH, by: "text", staged: "yes?", nova: "text?" },
     observed: { ...BATCH, found: "texts", taken: "texts" },
     done: { ...BATCH, created: "number", found: "texts", failed: "texts?" },
     aborted: { ...BATCH, why: "text", rows: "texts?", machines: "texts?" },
-    undo: { ...BATCH, by: "text", nodes: "nodes" },
+    undo: { ...BATCH, by: "text", nodes: "nodes", all: "yes?" },
     undone: { ...BATCH, removed: "number", gone: "number", settled: "texts", conflicts: "texts" },
     start: { ...MACHINE, by: "text", observed: "object?" },
     end: MACHINE,

@@ -1,9 +1,11 @@
 import { closeSync } from "node:fs";
 import { isatty } from "node:tty";
+import { EXIT_STATUS } from "../model/exit-status.ts";
 import type { Interrupt, ServiceSignals } from "../stages/surroundings.ts";
 import { type Host, io, isForMachines } from "./io.ts";
 import { log } from "./log.ts";
 import { aside } from "./print/events.ts";
+import { onUnread } from "./print/out.ts";
 
 /** Exit status by signal. A terminal that is lost (SIGHUP) ends a command as SIGTERM does. */
 const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGQUIT: 143 } as const;
@@ -63,6 +65,30 @@ export function endOnLostTerminal(host: NodeJS.Process): void {
       if (serving === null) host.emit("SIGHUP", "SIGHUP");
       // It would read its policy again and say so, which comes here again.
       else if (!stop.signal.aborted) host.emit("SIGTERM", "SIGTERM");
+    });
+}
+
+/**
+ * A reader that goes away, as in `show | head`, ends the process as SIGPIPE would, and quietly. Whoever acts comes to a
+ * good place first, as at a terminal that is lost: a load is not cut between two databases for a pager's sake.
+ */
+export function endOnLostReader(host: NodeJS.Process): void {
+  const { status } = EXIT_STATUS.unread;
+  for (const [name, stream] of [
+    ["stdout", host.stdout],
+    ["stderr", host.stderr],
+  ] as const)
+    onUnread(stream, () => {
+      // It comes to its end by itself, and what it says on the way is lost likewise.
+      if (stop.signal.aborted) return;
+      if (acting === 0) {
+        log("end", { status, name: "SIGPIPE" });
+        host.exit(status);
+        return;
+      }
+      const signal = serving === null ? "SIGHUP" : "SIGTERM";
+      aside(`${name} is closed: whoever read it has gone.`);
+      host.emit(signal, signal);
     });
 }
 

@@ -1,8 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { MigrationError } from "../model/error.ts";
-import { endOnLostTerminal, endOnSignal } from "./interrupt.ts";
+import { endOnLostReader, endOnLostTerminal, endOnSignal } from "./interrupt.ts";
 import { ioOf } from "./io.ts";
-import { endOnBrokenPipe } from "./print/out.ts";
 import { run } from "./program.ts";
 
 /** What a command left open, a socket above all, keeps nobody waiting: milliseconds. */
@@ -18,8 +17,7 @@ export async function start(host: NodeJS.Process): Promise<void> {
   const world = ioOf(host);
   endOnSignal(host);
   endOnLostTerminal(host);
-  endOnBrokenPipe(host.stdout, (status) => host.exit(status));
-  endOnBrokenPipe(host.stderr, (status) => host.exit(status));
+  endOnLostReader(host);
   host.exitCode = await run(world, stalled(host));
   setTimeout(() => host.exit(), OVER).unref();
 }

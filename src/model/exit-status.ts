@@ -15,9 +15,14 @@ export const EXIT_STATUS = {
   usage: { status: 64, meaning: "the command line, a document or a configuration is wrong" },
   bug: { status: 70, meaning: "internal error; please report it" },
   interrupted: { status: 130, meaning: "stopped by Ctrl-C; run the same command to go on" },
+  unread: {
+    status: 141,
+    meaning: "whoever read its output closed the pipe; it was writing nothing else",
+  },
   terminated: {
     status: 143,
-    meaning: "stopped by SIGTERM, or its terminal was lost; run the same command to go on",
+    meaning:
+      "stopped by SIGTERM, or its terminal or the reader of its output was lost; run the same command to go on",
   },
 } as const;
 

@@ -20,6 +20,8 @@ export interface Started {
   /** The same for a pattern: what it found. */
   readonly heard: (pattern: RegExp) => Promise<RegExpExecArray>;
   readonly signal: (name: NodeJS.Signals) => void;
+  /** From here on nobody reads these. */
+  readonly unread: (...streams: readonly ("stdout" | "stderr")[]) => void;
   readonly ended: Promise<Ran>;
 }
 
@@ -115,6 +117,9 @@ export function startProgram(
     pid: child.pid ?? 0,
     ended,
     signal: (name) => child.kill(name),
+    unread(...streams) {
+      for (const name of streams) child[name]?.destroy();
+    },
     async said(text) {
       await heard((all) => (all.includes(text) ? true : null), text);
     },

@@ -11,11 +11,13 @@ import {
   refused,
   run,
   runs,
+  start,
   startProgram,
 } from "./cli.ts";
 import { type Deployment, deployFiles } from "./deployment.ts";
 import { digest, treeOf } from "./digest.ts";
 import { SITE, SMALL, tenant } from "./fleet.ts";
+import { plannedWhole } from "./whole.ts";
 
 async function planned(t: TestContext, machines = 2): Promise<Deployment> {
   const nodes = Array.from({ length: machines }, (_, at) => tenant(at + 1));
@@ -75,6 +77,36 @@ test("a reader that goes away ends the tool with 141 and without a trace", async
     assert.equal(ran.err, "");
   }
 });
+
+for (const streams of [["stdout"], ["stdout", "stderr"]] as const)
+  test(`a reader of ${streams.join(" and ")} that goes away amid a load has it stop after the batch and name what goes on`, async (t) => {
+    const made = await plannedWhole("sqlite", t);
+    if (made === null) return;
+    const { at, writer, novaWriter, ironic, nova } = made;
+    const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes"];
+    const hosts = () => nova.db("instances").orderBy("id").select("host");
+    const before = await hosts();
+    const started = start(apply, { env: { NOVA2IRONIC_FAILPOINT: "begin.after:1:pause" } });
+    await started.said("failpoint");
+    started.unread(...streams);
+    started.signal("SIGUSR2");
+    const { status, err } = await started.ended;
+    assert.equal(status, 143, err);
+    assert.equal((await ironic.db("nodes")).length, 2);
+    assert.deepEqual(await hosts(), before);
+    // Where stderr went with it, the log alone has it.
+    const log = readFileSync(join(made.run, "log.jsonl"), "utf8").trimEnd().split("\n");
+    assert.match(log.at(-1) ?? "", /"type":"end","status":143/);
+    const said = log.map((line) => `${JSON.parse(line).text}\n`).join("");
+    for (const text of streams.length === 1 ? [said, err] : [said]) {
+      assert.match(text, /^std(out|err) is closed: whoever read it has gone\.$/m);
+      assert.match(text, /^Stopping after this batch; /m);
+      assert.match(text, /^Next: nova2ironic apply /m);
+      assert.doesNotMatch(text, /ERROR/);
+    }
+    assert.match((await runs(0, ["status", ...at])).err, /^Next: nova2ironic apply /m);
+    await runs(0, [...apply, "-q"]);
+  });
 
 test("closed standard streams are no reason to fail", async (t) => {
   const made = await planned(t);

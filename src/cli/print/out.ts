@@ -5,14 +5,13 @@ import { type FormatOptions, isColoured, type Screen, tableLimit } from "../../r
 import { renderObject, renderRows, type View } from "../../report/table.ts";
 import { io } from "../io.ts";
 
-/** What a shell reports of a program that SIGPIPE ended; OpenStack's clients exit with it too. */
-const BROKEN_PIPE_STATUS = 141;
-
 /**
  * Writes the chunks in order and waits whenever the reader is slower than we are. Chunks that are there already go
  * together: a call of the system for each line costs more than the line.
  *
- * @throws MigrationError N2I-E120 when the stream breaks; a closed pipe is `endOnBrokenPipe`'s
+ * Whose reader has gone hears no more of them, and they are gone through all the same: who acts still goes by them.
+ *
+ * @throws MigrationError N2I-E120 when the stream breaks
  */
 export async function writeAll(
   out: Writable,
@@ -24,6 +23,7 @@ export async function writeAll(
   };
   out.on("error", onError);
   const check = (): void => {
+    if (unread.has(out)) return;
     if (broken !== undefined || out.destroyed)
       throw new MigrationError("N2I-E120", "the output cannot be written", { cause: broken });
   };
@@ -38,7 +38,7 @@ export async function writeAll(
       // Comes round as soon as whoever gives the chunks has to wait.
       if (held === "") setImmediate(flush);
       held += chunk;
-      if (held.length >= out.writableHighWaterMark) flush();
+      if (held.length >= out.writableHighWaterMark || unread.has(out)) flush();
       if (isFull) await drained(out);
       isFull = false;
       check();
@@ -52,19 +52,21 @@ export async function writeAll(
   }
 }
 
-/**
- * Ends the process quietly when the reader of this stream has gone, as in `nova2ironic show | head`.
- *
- * @param exit ends the process
- */
-export function endOnBrokenPipe(stream: Writable, exit: (status: number) => void): void {
+/** Pipes that nobody reads any more; a process's own streams keep no error. */
+const unread = new WeakSet<Writable>();
+
+/** Calls when the reader of this stream has gone, as in `nova2ironic show | head`. */
+export function onUnread(stream: Writable, gone: () => void): void {
   stream.on("error", (error: Error & { code?: string }) => {
-    if (error.code === "EPIPE") exit(BROKEN_PIPE_STATUS);
+    if (error.code !== "EPIPE") return;
+    unread.add(stream);
+    gone();
   });
 }
 
 /**
- * Watches a stream that commands print to without waiting, such as a file on a disk that fills up.
+ * Watches a stream that commands print to without waiting, such as a file on a disk that fills up; a reader that has
+ * gone is `endOnLostReader`'s.
  *
  * @returns waits until all is out
  * @throws MigrationError N2I-E120, from what is returned, when some of it could not be written
@@ -76,7 +78,7 @@ export function onLost(stream: Writable): () => Promise<void> {
   });
   return async () => {
     if (!stream.destroyed) await drained(stream);
-    if (cause !== undefined)
+    if (cause !== undefined && !unread.has(stream))
       throw new MigrationError("N2I-E120", "the output cannot be written", {
         cause,
         fix: "Make room where the output goes, then run the same command again.",

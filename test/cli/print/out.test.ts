@@ -36,11 +36,11 @@ test("a stream that breaks is a refusal, not a hang", async () => {
 test("when the reader of a pipe goes away, the process ends with 141 and says nothing", async () => {
   const print = new URL("../../../src/cli/print/", import.meta.url).href;
   const program = `
-    import { endOnBrokenPipe } from "${print}out.js";
+    import { endOnLostReader } from "${print}../interrupt.js";
     import { printView } from "${print}out.js";
     import { ioOf } from "${print}../io.js";
     ioOf(process);
-    endOnBrokenPipe(process.stdout, process.exit);
+    endOnLostReader(process);
     function* rows() { for (;;) yield ["row"]; }
     await printView({ columns: ["A"], rows: rows() }, { format: "value" });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program]);

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { BACKENDS, BESIDE, CALLED, camel, NOTHING_FOR, PLACES, TARGET } from "../stages/next.ts";
+import { absolute } from "../stages/paths.ts";
 import { type Connection, surroundings } from "../stages/surroundings.ts";
 import { type Io, io } from "./io.ts";
 import type { Declared, OptionTable } from "./options/declared.ts";
@@ -12,6 +13,14 @@ const VARIABLE = "NOVA2IRONIC_CONFIG";
 /** Ironic's API, and how it is spoken with. */
 const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db");
 
+/** Commands with a plan, or what was loaded by it, to hold a database against: another is refused. */
+const HELD: readonly string[] = [
+  ...["rehearse", "apply", "verify", "boot", "handover", "release", "finish", "retire", "rollback"],
+];
+
+/** Of what a run keeps, what is the same wherever its databases and services are. */
+const OWN: readonly string[] = ["site", "key-file", "ironic-release", "conductor-ipmitool"];
+
 /** What a command is about to be given, by yargs' names. */
 type Args = { [name: string]: unknown };
 
@@ -20,6 +29,8 @@ interface Layer {
   readonly file: string;
   readonly connections: ReadonlyMap<string, Connection>;
   readonly wants: (option: string) => boolean;
+  /** Whether to say what is taken of it: the command line says some of it. */
+  readonly named: boolean;
 }
 
 /**
@@ -34,7 +45,8 @@ export function addConnections(args: Args, declared: Declared): Promise<void> | 
 }
 
 async function addFrom(path: string | null, args: Args, declared: Declared): Promise<void> {
-  const bare = !PLACES.some((name) => isSaid(args, name));
+  const said = PLACES.filter((name) => isSaid(args, name));
+  const named = said.length > 0;
   if (path !== null) {
     // Loaded where there is such a file.
     const { readConnections } = await import("../stages/connections.ts");
@@ -44,39 +56,76 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
     surroundings().connections.set("config", path);
     const wants = wanted(args, declared, connections);
     const without = await notVerified(args, declared, connections);
-    const layer = { file: path, connections };
-    fill(args, declared, { ...layer, wants: (option) => wants(option) && !without(option) });
+    const layer = { file: path, connections, named };
+    fill(args, declared, {
+      ...layer,
+      wants: (option) => wants(option) && !without(option),
+    });
   }
   const run = keptAt(args);
   if (run === null) return;
   const { keptFile, plansNova, readKept } = await import("../stages/kept.ts");
   const connections = await readKept(run);
   surroundings().kept.set(run, connections);
-  const wants = wantedOfRun(args, declared, connections, bare);
-  const without = await withoutNova(args, declared, () => plansNova(run));
-  const layer = { file: keptFile(run), connections };
-  fill(args, declared, { ...layer, wants: (option) => wants(option) && !without(option) });
+  const unplanned = await withoutNova(args, declared, () => plansNova(run));
+  const planned = (option: string): boolean => option !== "run" && !unplanned(option);
+  const wanting = wanted(args, declared, connections);
+  // As it would be without another database of Nova, which is joined by nothing of the run's.
+  const joined = wanted({ ...args, "nova-db": undefined }, declared, connections);
+  const layer = { file: keptFile(run), connections, named };
+  const { why, leaves } = leftOfRun(args, said, declared, connections);
+  const wants = (option: string): boolean => planned(option) && wanting(option) && !leaves(option);
+  const all = fillable(args, declared, {
+    ...layer,
+    wants: (option) => planned(option) && (wanting(option) || joined(option)),
+  });
+  const left = all.filter(([option]) => !wants(option));
+  fill(
+    args,
+    declared,
+    { ...layer, wants },
+    left.length === 0 ? "" : `without ${namesOf(left)}, ${why}`,
+  );
 }
 
-function fill(args: Args, { command, options = {} }: Declared, layer: Layer): void {
-  const { file, connections, wants } = layer;
-  const [name = ""] = command.split(" ");
-  const found = Object.entries(options).flatMap(([option, is]) => {
-    const value = connections.get(CALLED[name]?.[option] ?? option);
-    return value === undefined || args[option] !== undefined || !wants(option)
-      ? []
-      : [[option, asDeclared(is, value)] as const];
-  });
+/** @param without what is not taken of the file, and why */
+function fill(args: Args, declared: Declared, layer: Layer, without = ""): void {
+  const { file, named } = layer;
+  const found = fillable(args, declared, layer);
   for (const [option, value] of found) {
     args[option] = value;
     args[camel(option)] = value;
   }
-  if (found.length === 0 || args.quiet === true || reported.get(io())?.has(file)) return;
-  reported.set(io(), new Set([...(reported.get(io()) ?? []), file]));
-  aside(`Connections: ${file}`);
+  if (args.quiet === true || (found.length === 0 && without === "")) return;
+  const words = [named ? namesOf(found) : "", without].filter((text) => text !== "");
+  const text = [`Connections: ${file}`, words.join("; ")].filter((one) => one !== "").join(": ");
+  const once = without === "" ? file : text;
+  if (reported.get(io())?.has(once)) return;
+  reported.set(io(), new Set([...(reported.get(io()) ?? []), once]));
+  aside(text);
 }
 
-/** Files that a command line has named: `run` has each of its stages read them. */
+function namesOf(found: readonly (readonly [string, Connection])[]): string {
+  return found.flatMap(([option]) => (option === "run" ? [] : [option])).join(", ");
+}
+
+/** What a file says of options that the command has, that were not given, and that it may fill. */
+function fillable(
+  args: Args,
+  { command, options = {} }: Declared,
+  { connections, wants }: Layer,
+): readonly (readonly [string, Connection])[] {
+  const [name = ""] = command.split(" ");
+  return Object.entries(options).flatMap(([option, is]) => {
+    const word = connections.get(CALLED[name]?.[option] ?? option);
+    const value = word === undefined ? null : asDeclared(is, word);
+    return value === null || args[option] !== undefined || !wants(option)
+      ? []
+      : [[option, value] as const];
+  });
+}
+
+/** Files, and what is left out of them, that a command has said: `run` has each of its stages read them. */
 const reported = new WeakMap<Io, ReadonlySet<string>>();
 
 /** Named on the command line, by a variable, or in this folder; null where there is none. */
@@ -99,6 +148,13 @@ function isSaid(args: Args, name: string): boolean {
   return args[name] !== undefined && args[name] !== false;
 }
 
+/** Whether what is given of an option is something else than a file says of it. */
+function isOther(args: Args, name: string, connections: ReadonlyMap<string, Connection>): boolean {
+  if (!isSaid(args, name)) return false;
+  const given = [args[name]].flat().map((word) => absolute(name, String(word)));
+  return JSON.stringify(given) !== JSON.stringify([connections.get(name) ?? []].flat().map(String));
+}
+
 /** What `--without` names; without nova's database, without all of Nova. */
 function leftOut({ without }: Args): readonly string[] {
   const names = [without ?? []].flat().map(String);
@@ -117,10 +173,9 @@ function wanted(
     command !== "check" && [...BACKENDS, "from-catalog"].some((name) => isSaid(args, name));
   const rows = connections.has("ironic-db") && !elsewhere;
   const flavors = args["flavors-via"] ?? connections.get("flavors-via");
+  // Another database of Nova is joined by nothing that stands beside the file's.
   const alone =
-    isSaid(args, "leave-nova") ||
-    args.takeover === true ||
-    BESIDE.some((name) => isSaid(args, name));
+    isSaid(args, "leave-nova") || args.takeover === true || isOther(args, "nova-db", connections);
   const asks = command === "check" || (flavors === "rest" && !alone);
   const without = leftOut(args);
   return (option) => {
@@ -129,6 +184,9 @@ function wanted(
     if (NOTHING_FOR.includes(command) || without.includes(option)) return false;
     if (option === "compute-log") return isSaid(args, "final");
     if (option === "conductor-log") return command !== "verify" || args.takeover === true;
+    // Where flavors are, is said by one of the two.
+    if (option === "nova-api-db" && args["flavors-via"] === "rest") return false;
+    if (option === "flavors-via" && isSaid(args, "nova-api-db")) return false;
     if (option === "placement-db" && command === "plan") return isSaid(args, "propose-site");
     if (option === "placement-db" && !connections.has("nova-db")) return false;
     if ([...BESIDE, "compute-host"].includes(option)) return !alone;
@@ -138,24 +196,46 @@ function wanted(
 }
 
 /**
- * Which options a run may fill. What no command does without, it fills always; the rest only where no
- * database and no service is named: a line that names one is the operator's, and whole.
+ * What a run keeps and a command line is not given, and why: where it names another database or service
+ * than the run's, and no plan tells whether both belong together, nothing is mixed. What no command does
+ * without is given all the same.
  *
- * @param bare the command line names none
+ * @param said places that the command line itself names
  */
-function wantedOfRun(
+function leftOfRun(
   args: Args,
-  declared: Declared,
+  said: readonly string[],
+  { command: declared }: Declared,
   connections: ReadonlyMap<string, Connection>,
-  bare: boolean,
-): (option: string) => boolean {
-  const wants = wanted(args, declared, connections);
-  // A rollback without Ironic takes back Nova's rows, when Ironic is gone.
-  const needed = declared.command === "rollback" ? [] : TARGET;
-  // A retire names nova_bm for its owner, which says nothing of Nova.
-  const beside = declared.command === "retire" ? BESIDE : [];
-  const always: readonly string[] = [...needed, ...beside, "nova-bm-db"];
-  return (option) => option !== "run" && wants(option) && (bare || always.includes(option));
+): { readonly why: string; readonly leaves: (option: string) => boolean } {
+  const [command = ""] = declared.split(" ");
+  if (command === "rollback") {
+    // Without Ironic it takes back Nova's rows, when Ironic is gone.
+    const [by] = said.filter((name) => BESIDE.includes(name));
+    const target: readonly string[] = TARGET;
+    const alone = by !== undefined && !BACKENDS.some((name) => isSaid(args, name));
+    return {
+      why: `as --${by} is given alone`,
+      leaves: (option) => alone && target.includes(option),
+    };
+  }
+  const other = HELD.includes(command) ? null : otherPlace(args, connections);
+  const kept: readonly string[] = [...OWN, ...TARGET, "nova-bm-db"];
+  return {
+    why: `as --${other ?? "nova-db"} is another there`,
+    leaves: (option) => other !== null && !kept.includes(option),
+  };
+}
+
+/** A database or service that was given and is another than the run's; where Ironic is, is one. */
+function otherPlace(args: Args, connections: ReadonlyMap<string, Connection>): string | null {
+  const ironic = BACKENDS.some((name) => connections.has(name));
+  const other = PLACES.find(
+    (name) =>
+      (connections.has(name) || (ironic && BACKENDS.includes(name))) &&
+      isOther(args, name, connections),
+  );
+  return other ?? null;
 }
 
 /** The file says where Nova is, and the plan says nothing of it: there is nothing to compare. */
@@ -174,13 +254,16 @@ async function notVerified(
   return (option) => BESIDE.includes(option);
 }
 
-/** A plan without Nova is applied and verified without. */
+/** A plan without Nova is rehearsed, applied and verified without. */
 async function withoutNova(
   args: Args,
   { command }: Declared,
   plansNova: () => Promise<boolean>,
 ): Promise<(option: string) => boolean> {
-  if (!["apply", "verify"].includes(command) || BESIDE.some((name) => isSaid(args, name)))
+  if (
+    !["rehearse", "apply", "verify"].includes(command) ||
+    BESIDE.some((name) => isSaid(args, name))
+  )
     return () => false;
   const without = !(await plansNova());
   return (option) => without && BESIDE.includes(option);

@@ -45,6 +45,9 @@ export function verifiedText({ tally, hidden, nova }: Verified, all = false): re
   ];
 }
 
+export const NOVA_LEFT =
+  "Nova was not compared, though the plan was made with it: verify with --nova-db looks at its rows too.";
+
 function ironicText(tally: Tally, hidden: number): string {
   const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
   const used =

@@ -20,7 +20,7 @@ export const CONNECTIONS: readonly string[] = [
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
   ...["compute-log", "compute-host", "helper-host", "rabbit-url"],
 ];
-/** Databases and services: a command line that names one is the operator's, and whole. */
+/** Databases and services: a command line that names another than a run keeps is given none of the run's beside it. */
 export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...BESIDE];
 /** Commands to which Nova's databases, or a login beside Ironic's, mean something else than to those that act. */
 export const NOTHING_FOR: readonly string[] = ["config", "status"];
@@ -164,7 +164,7 @@ function keptOf(run: unknown): ReadonlyMap<string, Connection> {
 
 /**
  * Where a run keeps every place that a line names, `--run` says them all; where one is missing or
- * another, the line names them all, as a line that names one is whole.
+ * another, the line names them all, as one place of another deployment stands beside none of the run's.
  */
 function withoutKept(
   command: NextCommand,

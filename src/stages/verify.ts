@@ -72,12 +72,13 @@ export async function keepVerified(
 /**
  * Compares Ironic with a run's plan, and Nova where it is given, row by row.
  *
+ * @returns besides, whether the plan has Nova, and it was not given
  * @throws MigrationError N2I-E326 when no row was there to be compared
  */
 export async function verifyRun(
   asked: VerifyAsked,
   sink: Sink,
-): Promise<Verified & { readonly computes: ComputeLogs | null }> {
+): Promise<Verified & { readonly computes: ComputeLogs | null; readonly novaLeft: boolean }> {
   const opened = await openToVerify(asked);
   const { run, plan, seal, mappings } = opened;
   const logs = await logsAt(asked.computeLog ?? []);
@@ -93,12 +94,15 @@ export async function verifyRun(
     return compare(plan, target.verifier, backend.same(seal), sink, how);
   });
   const faults = logs.length === 0 ? 0 : await listFaults(logs, startedIn, sink);
-  const whole = asked.novaDb !== undefined || (await novaPlanOf(run, plan.footer)) === null;
-  const equal = isEqual(verified) && whole && faults === 0;
+  const beside = asked.novaDb === undefined ? await novaPlanOf(run, plan.footer) : null;
+  const equal = isEqual(verified) && beside === null && faults === 0;
   const ironic = isEqual({ ...verified, nova: null });
   const found = asked.final ? { final: equal } : { rows: equal };
   await keepVerified(opened, { ...found, ironic }, sink);
-  return { ...verified, computes: logs.length === 0 ? null : { logs: logs.length, faults } };
+  return {
+    ...{ ...verified, novaLeft: beside !== null },
+    computes: logs.length === 0 ? null : { logs: logs.length, faults },
+  };
 }
 
 /** What is wrong with the nova-compute that started last, by its log. */

@@ -90,13 +90,15 @@ export function steps({ urls, place }: Ground, nova: NovaPart, retire: boolean):
   const from = ["--nova-bm-db", urls.nova_bm];
   const cloud = nova === "left" ? [] : ["--nova-db", urls.nova];
   const hosts = nova === "changed" ? ["--compute-host", "ironic-1"] : [];
-  const seen = nova === "changed" ? cloud : [];
+  // Its rows stay as they are on the other roads.
+  const alone = ["--without", "nova-db"];
+  const seen = nova === "changed" ? cloud : alone;
   const load = [
     ...to,
     ...(nova === "changed" ? [...cloud, "--watch", "0"] : ["--leave-nova"]),
     "--yes",
   ];
-  const gone = [...run, ...from, "--without", "nova-db"];
+  const gone = [...run, ...from, ...alone];
   const retired: readonly Step[] = [
     { stage: "finish", words: ["finish", ...to, "--yes"] },
     {

@@ -47,15 +47,81 @@ test("what a command was told once, later commands have of --run alone, and so h
   assert.equal(mode & 0o777, 0o600);
 });
 
-test("a command line that names a database is whole, as it was before a run kept any", async (t) => {
+/** What a command said it took of the run's connections. */
+function takenBy({ err }: { readonly err: string }): readonly string[] {
+  const [, names = ""] = /^Connections: \S+connections\.yaml: (.*)$/m.exec(err) ?? [];
+  return names.split(", ");
+}
+
+test("an option that is given is joined by the others that the run keeps, and each of them is named", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const { at, writer, plan } = made;
+  await runs(0, ["extract", ...at, ...made.source]);
+  // Extract named Nova; a first plan has it by that.
+  const first = await runs(0, ["plan", ...at, ...writer, ...plan], BARE);
+  assert.deepEqual(takenBy(first), ["nova-db"]);
+  assert.doesNotMatch(first.err, /No Nova database/);
+  const again = await runs(0, ["plan", ...at, ...writer, ...novaOf(made)]);
+  assert.match(takenBy(again).join(), /site/);
+  assert.doesNotMatch(
+    (await run(["check", ...at, ...writer, "--watch", "0"])).out,
+    /Nova was not read/,
+  );
+  await runs(0, ["apply", ...at, ...writer, "--yes", "--watch", "0"], BARE);
+  await made.nova.db("instances").update({ host: "evil" });
+  const verified = await run(["verify", ...at, ...writer]);
+  assert.equal(verified.status, 2, verified.err);
+  assert.match(verified.err, /[1-9]\d* mismatched/);
+  const without = await runs(0, ["verify", ...at, ...writer, "--without", "nova-db"]);
+  assert.match(without.err, /^Nova was not compared, though the plan was made with it/m);
+});
+
+test("another database than the run's is joined by no other of the run's, and each that is left out is named", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const other = await deployFiles(t, SMALL);
+  const { at, writer } = made;
+  await planned(made, ...novaOf(made));
+  const elsewhere = await runs(0, ["plan", ...at, ...other.writer], BARE);
+  assert.match(
+    elsewhere.err,
+    /^Connections: .*; without nova-db, as --ironic-db is another there$/m,
+  );
+  assert.match(elsewhere.err, /No Nova database was given/);
+  const bm = other.source.slice(0, 2);
+  const read = await runs(0, ["extract", ...at, ...bm]);
+  assert.match(
+    read.err,
+    /^Connections: .*: without nova-db, nova-conf, as --nova-bm-db is another there$/m,
+  );
+  // What has a plan holds each database against it.
+  await runs(0, ["extract", ...at, ...made.source]);
+  await runs(0, ["plan", ...at, ...writer, ...novaOf(made)]);
+  const words = ["--yes", "--watch", "0"];
+  await refused(["apply", ...at, ...other.writer, ...words], 4, "N2I-E300", [], BARE);
+  await refused(["apply", ...at, ...novaOf(other), ...words], 4, "N2I-E300", [], BARE);
+  // Nor has another Nova what stands beside the run's.
+  appendFileSync(
+    join(made.run, "connections.yaml"),
+    "nova_api_db: sqlite:////nowhere\ncompute_host: [new]\n",
+  );
+  const nova = await run(["plan", ...at, ...novaOf(other)]);
+  const beside =
+    /^Connections: .*; without nova-api-db, compute-host, as --nova-db is another there$/m;
+  assert.match(nova.err, beside);
+});
+
+test("a plan without Nova is applied and verified without, whatever is named beside it", async (t) => {
   const made = await deployFiles(t, SMALL);
   const { at, writer } = made;
-  // Extract read Nova; this plan is without, and so is what follows it.
-  await planned(made);
+  await planned(made, "--without", "nova-db");
   await refused(["apply", ...at, "--yes"], 4, "N2I-E311", [/made without nova/], BARE);
+  await refused(["apply", ...at, ...writer, "--yes"], 4, "N2I-E311", [/made without nova/], BARE);
   await runs(0, ["apply", ...at, "--yes", "--leave-nova"], BARE);
   assert.doesNotMatch((await runs(0, ["verify", ...at])).err, /N2I-E|hypervisor/);
-  await refused(["rollback", ...at, ...writer, "--all", "--yes"], 4, "N2I-E311", [], BARE);
+  const away = ["rollback", ...at, ...writer, "--all", "--yes", "--without", "nova-db"];
+  await refused(away, 4, "N2I-E311", [], BARE);
+  const alone = await run(["rollback", ...at, ...novaOf(made), "--all", "--yes", "--watch", "0"]);
+  assert.match(alone.err, /^Connections: .*without ironic-db, as --nova-db is given alone$/m);
 });
 
 test("--without leaves out what the run or a file says", async (t) => {

@@ -42,10 +42,16 @@ const MINUTE = 60_000;
 /** Sixty machines are adopted in less, on a machine that has others to serve. */
 const PATIENCE = 5 * MINUTE;
 
-/** Acting on Ironic alone wants the operator's word; tests of other things let it be said here. */
+/**
+ * Acting on Ironic alone wants the operator's word, and so does a plan without the Nova that extract had;
+ * tests of other things let it be said here.
+ */
 export function leavingNova(words: readonly string[]): readonly string[] {
   const [command] = words;
   const said = words.some((word) => /^--(nova-db|leave-nova)\b/.test(word));
+  const named = words.some((word) => /^--(ironic-db|via|os-cloud|ironic-url)\b/.test(word));
+  if (command === "plan" && named && !said && !words.includes("--config"))
+    return [...words, "--without", "nova-db"];
   return (command === "apply" || command === "rollback") && !said
     ? [...words, "--leave-nova"]
     : words;

@@ -94,7 +94,8 @@ test("plan, apply and their options say no when they do not fit each other", asy
     await refused([...planning, ...words], 64, "N2I-E100", [text]);
   await refused([...planning, "--nova-db", source[1] ?? ""], 4, "N2I-E202", [/nova database/]);
   const applying = ["apply", ...at, ...writer, "--yes", "-q"];
-  await refused(applying, 4, "N2I-E311", [], { bare: true });
+  const without = [...applying, "--without", "nova-db"];
+  await refused(without, 4, "N2I-E311", [], { bare: true });
   await refused([...applying, ...novaWriter, "--leave-nova"], 64, "N2I-E100");
   const alone = await run([...applying, "--leave-nova"]);
   assert.equal(alone.status, 3, alone.err);

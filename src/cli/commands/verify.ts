@@ -5,7 +5,7 @@ import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { hostVerifiedText } from "../../report/hosts.ts";
-import { computesText, takenOverText, verifiedText } from "../../report/verify.ts";
+import { computesText, NOVA_LEFT, takenOverText, verifiedText } from "../../report/verify.ts";
 import { movesHosts } from "../../stages/host-files.ts";
 import { type HostVerifyWords, verifyHosts } from "../../stages/host-verify.ts";
 import { verifyManaged } from "../../stages/manage-back.ts";
@@ -64,8 +64,8 @@ function checkOptions(args: VerifyArgs): void {
 
 async function compared(args: VerifyArgs) {
   const verified = await verifyRun(args, sinkOf({ ...args, every: EVERY.verify(args) }));
-  const { computes } = verified;
-  const texts = verifiedText(verified, args.allRows);
+  const { computes, novaLeft } = verified;
+  const texts = [...verifiedText(verified, args.allRows), ...(novaLeft ? [NOVA_LEFT] : [])];
   if (computes === null) return { texts, equal: isEqual(verified) };
   const { logs, faults } = computes;
   return {

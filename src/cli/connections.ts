@@ -56,10 +56,11 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
     surroundings().connections.set("config", path);
     const wants = wanted(args, declared, connections);
     const without = await notVerified(args, declared, connections);
+    const decides = kindOf(args, declared);
     const layer = { file: path, connections, named };
     fill(args, declared, {
       ...layer,
-      wants: (option) => wants(option) && !without(option),
+      wants: (option) => wants(option) && !without(option) && !decides(option),
     });
   }
   const run = keptAt(args);
@@ -238,6 +239,12 @@ function otherPlace(args: Args, connections: ReadonlyMap<string, Connection>): s
   return other ?? null;
 }
 
+/** Of `host`: whether machines of Ironic or of nova-baremetal move is decided by who names nova_bm, not by a file. */
+function kindOf({ action }: Args, { command }: Declared): (option: string) => boolean {
+  const names = ["list", "schema", "agent"].includes(String(action));
+  return (option) => command.startsWith("host ") && option === "nova-bm-db" && !names;
+}
+
 /** The file says where Nova is, and the plan says nothing of it: there is nothing to compare. */
 async function notVerified(
   args: Args,
@@ -269,7 +276,8 @@ async function withoutNova(
   return (option) => without && BESIDE.includes(option);
 }
 
-/** One word or several, as the option takes them. */
-function asDeclared({ array }: OptionTable[string], value: Connection): Connection {
-  return array === true && !Array.isArray(value) ? [String(value)] : value;
+/** One word or several, as the option takes them; null for files of several hosts where it takes one. */
+function asDeclared({ array }: OptionTable[string], value: Connection): Connection | null {
+  if (array === true) return Array.isArray(value) ? value : [String(value)];
+  return Array.isArray(value) ? null : value;
 }

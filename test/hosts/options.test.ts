@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { HOST_ACTIONS } from "../../src/cli/options/host-actions.ts";
 import { run } from "../hostile/cli.ts";
 import { fakeBroker } from "./broker.ts";
-import { ago, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
+import { ago, FROM_H1, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
 
 const QUICK = ["--service-down-time", "0.1"];
 const PLAN = ["host", "plan", "--from", "H1", "--to", "H2", ...QUICK];
@@ -17,6 +17,27 @@ async function moved(t: TestContext): Promise<HostCloud> {
   assert.equal((await cloud.host("host", "move", "--yes")).status, 0);
   return cloud;
 }
+
+test("what a file of connections has for a load to Ironic keeps nobody from his dead host", async (t) => {
+  const cloud = await hostCloud(t);
+  assert.ok(cloud);
+  const { folder, nova, host, owners } = cloud;
+  const config = join(folder, "nova2ironic.yaml");
+  const list = {
+    ...{ run: "m1", nova_db: nova[1] },
+    nova_conf: { "compute-1": "c1.conf", "compute-2": "c2.conf" },
+    tftp_root: { "compute-1": "c1", "compute-2": "c2" },
+  };
+  writeFileSync(config, JSON.stringify(list), { mode: 0o600 });
+  const listed = await run(["host", "list", "--config", config]);
+  assert.equal(listed.status, 0, listed.err);
+  // What names nova_bm for the load says nothing of which machines go.
+  const all = JSON.stringify({ ...list, nova_bm_db: "sqlite:////nowhere" });
+  writeFileSync(config, all, { mode: 0o600 });
+  const taken = await host("host", "takeover", ...FROM_H1, "--yes", "--config", config);
+  assert.doesNotMatch(taken.err, /N2I-E/);
+  assert.doesNotMatch((await owners()).join(), / H1 /);
+});
 
 test("nothing can be forced but other aggregates", () => {
   const names = Object.values(HOST_ACTIONS).flatMap(({ options }) => Object.keys(options));

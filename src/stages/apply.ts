@@ -31,7 +31,7 @@ import { stopped } from "./pipeline.ts";
 import { openProbe } from "./probe.ts";
 import { checkReadings, conductorOf, recheckWith } from "./recheck.ts";
 import { checkNotRetired } from "./retired.ts";
-import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
+import { inRun, openPlan, PLAN, sealToLoad } from "./run.ts";
 import { wasStaged } from "./run-files.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { One, Sink } from "./sink.ts";
@@ -73,7 +73,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { header, footer, lines } = plan;
       const blocked = checkBlocked(footer.footer, words.skipBlocked);
-      const seal = await sealOf(run, words.keyFile, header.key);
+      const seal = await sealToLoad(run, words.keyFile, header);
       const mappings = await loadMappings();
       const backend = keep(await openBackend(words, mappings, { readOnly: false }, sink.say));
       const readings = await checkReadings(

@@ -1,10 +1,15 @@
 import { readHostConfigs, worldReadable } from "../edge/config/nova-conf.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import { findPlan, openManifest } from "../edge/disk/plan-folder.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { createSeal, readOrMakeKey } from "../edge/disk/seal.ts";
 import { openTrees } from "../edge/tftp/tree.ts";
+import { orNull } from "../model/error.ts";
 import { closing, openRole } from "./databases.ts";
 import { rememberGiven, withEarlier } from "./given-file.ts";
+import { plansThere } from "./loaded-plans.ts";
 import { checkNotRetired } from "./retired.ts";
-import { inRun } from "./run.ts";
+import { inRun, sealOf } from "./run.ts";
 import type { Sink } from "./sink.ts";
 import { type Extracted, takeSnapshot } from "./snapshot.ts";
 
@@ -26,7 +31,7 @@ export function extract(
   const { novaConf = [], tftpRoot = [], novaDb } = asked;
   return inRun(asked.run, "extract", { create: true }, async (run) => {
     await checkNotRetired(run, "a new snapshot would take the place of the last one there is");
-    const seal = createSeal(await readOrMakeKey(run.path, asked.keyFile));
+    const seal = await sealFor(run, asked.keyFile);
     const hosts = await readHostConfigs(novaConf, seal);
     const trees = await openTrees(tftpRoot, "--tftp-root");
     for (const spec of novaConf) {
@@ -49,4 +54,17 @@ export function extract(
       return { ...made, path: run.path, known: await withEarlier(run, "plan", asked) };
     });
   });
+}
+
+/**
+ * The key that seals what is read; made where there is none. What was loaded is taken back by the key of its
+ * plan: while it is in Ironic, the run keeps that one, and makes none.
+ *
+ * @throws MigrationError N2I-E115
+ */
+async function sealFor(run: RunFolder, keyFile: string | undefined) {
+  const [loaded] = plansThere((await readJournal(run)).entries);
+  const plan = loaded === undefined ? null : await orNull(findPlan(run, loaded));
+  if (plan === null) return createSeal(await readOrMakeKey(run.path, keyFile));
+  return sealOf(run, keyFile, (await openManifest(plan)).manifest.key);
 }

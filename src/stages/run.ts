@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { openArtefact } from "../edge/disk/artefact-reader.ts";
+import { digestOnly, openArtefact } from "../edge/disk/artefact-reader.ts";
 import { openFileOf, openManifest } from "../edge/disk/plan-folder.ts";
 import { lockRun, openRun, type RunFolder } from "../edge/disk/run-folder.ts";
-import { createSeal, readKey } from "../edge/disk/seal.ts";
+import { createSeal, KEY, readKey } from "../edge/disk/seal.ts";
 import type {
   Footer,
   MachinesHeader,
@@ -11,12 +11,13 @@ import type {
   SnapshotCounts,
   SnapshotHeader,
 } from "../model/artefact.ts";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError, orNull } from "../model/error.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import type { Machine, SnapshotLine } from "../model/machine.ts";
 import { MACHINES } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { isPlainlyHome, type Seal, strayed, UNBOUND } from "../model/secret.ts";
+import { shellWord } from "../model/text.ts";
 import { checkCarries } from "./host-files.ts";
 import { surroundings } from "./surroundings.ts";
 import { waitingFor } from "./waiting.ts";
@@ -104,19 +105,55 @@ function checkSecrets(
   );
 }
 
-/** The key of a run; a key the artefact was not sealed with is refused before it is used. */
+/**
+ * The key of a run; a key the artefact was not sealed with is refused before it is used.
+ *
+ * @throws MigrationError N2I-E115 naming the key of this run that fits, where there is one
+ */
 export async function sealOf(
   run: RunFolder,
   keyFile: string | undefined,
   sealedWith: string,
-): Promise<Seal> {
+): Promise<ReturnType<typeof createSeal>> {
   const seal = createSeal(await readKey(run.path, keyFile));
-  if (seal.id !== sealedWith)
-    throw new MigrationError(
-      "N2I-E115",
-      `${keyFile ?? join(run.path, "secret.key")} is another run's key`,
-    );
-  return seal;
+  if (seal.id === sealedWith) return seal;
+  const fits = await fittingKey(run, sealedWith);
+  throw new MigrationError(
+    "N2I-E115",
+    `${keyFile ?? join(run.path, KEY)} is another key (${seal.id}) than the one this was sealed with (${sealedWith})`,
+    fits === null ? {} : { fix: `Give the one that fits: --key-file ${shellWord(fits)}` },
+  );
+}
+
+/** The run's own key, or the one that it was given last, if it is this one. */
+async function fittingKey({ path }: RunFolder, sealedWith: string): Promise<string | null> {
+  const given = surroundings().kept.get(path)?.get("key-file");
+  for (const file of [join(path, KEY), ...(typeof given === "string" ? [given] : [])]) {
+    const key = await orNull(readKey(path, file));
+    if (key !== null && createSeal(key).id === sealedWith) return file;
+  }
+  return null;
+}
+
+/**
+ * The same of a plan that is to be loaded from its snapshot.
+ *
+ * @throws MigrationError N2I-E115, N2I-E114 where the plan is of another snapshot, which has another key
+ */
+export async function sealToLoad(
+  run: RunFolder,
+  keyFile: string | undefined,
+  { key, made_from }: PlanHeader,
+): Promise<Seal> {
+  try {
+    return await sealOf(run, keyFile, key);
+  } catch (cause) {
+    const snapshot = await orNull(digestOnly(`${run.path}/${SNAPSHOT}`, "snapshot"));
+    if (snapshot === null || snapshot === made_from.snapshot) throw cause;
+    throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`, {
+      cause,
+    });
+  }
 }
 
 /** Whether a rehearsal goes on, whose run is inside of another. */

@@ -4,7 +4,10 @@ import {
   appendFileSync,
   chmodSync,
   copyFileSync,
+  cpSync,
+  existsSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -172,7 +175,7 @@ test("a key of another run, a key open to others, no key and a broken one are re
     assert.deepEqual(treeOf(made.run), whole);
   };
   copyFileSync(theirs, ours);
-  await all(/another run's key/);
+  await all(/another key/);
   copyFileSync(keep, ours);
   chmodSync(ours, 0o644);
   await all(/open to other users \(mode 644\)/);
@@ -183,8 +186,51 @@ test("a key of another run, a key open to others, no key and a broken one are re
     await refused(apply, 4, "N2I-E115", [/secret\.key/]);
   }
   for (const words of [plan, apply, verify])
-    await refused([...words, "--key-file", theirs], 4, "N2I-E115", [/another run's key/]);
+    await refused([...words, "--key-file", theirs], 4, "N2I-E115", [/another key/]);
   assert.equal(await digest(made.ironic), target);
   await runs(0, [...apply, "--key-file", keep]);
   await runs(0, [...verify, "--key-file", keep]);
+});
+
+test("what was loaded keeps its key, and the way back names the key that fits", async (t) => {
+  const made = await planned(t);
+  const other = await planned(t);
+  const { at, source, run: folder } = made;
+  const { apply = [] } = commands(made);
+  const theirs = join(other.run, "secret.key");
+  await runs(0, apply);
+  const kept = join(folder, "connections.yaml");
+  const before = readFileSync(kept, "utf8");
+  const none = join(made.folder, "none.key");
+  const extract = ["extract", ...at, ...source, "-q"];
+  await refused([...extract, "--key-file", none], 4, "N2I-E115", [/none\.key is missing/]);
+  assert.equal(existsSync(none), false);
+  const fits = [/another key/, /Fix: .*--key-file \S+run\/secret\.key/];
+  await refused([...extract, "--key-file", theirs], 4, "N2I-E115", fits);
+  assert.equal(readFileSync(kept, "utf8"), before);
+  // A run whose extract was given another key by an earlier build.
+  appendFileSync(kept, `key_file: ${theirs}\n`);
+  const back = ["rollback", ...at, "--all", "--yes"];
+  await refused(back, 4, "N2I-E115", fits);
+  const ours = join(folder, "secret.key");
+  const moved = join(made.folder, "moved.key");
+  renameSync(ours, moved);
+  writeFileSync(kept, before);
+  await refused(extract, 4, "N2I-E115", [/secret\.key is missing/]);
+  assert.equal(existsSync(ours), false);
+  await runs(0, [...back, "--key-file", moved]);
+  // Nothing is left to take back: a new key is as good as any.
+  await runs(0, [...extract, "--key-file", none]);
+});
+
+test("another run's plan is none of this one's, by its key or without", async (t) => {
+  const [made, other] = [await planned(t), await planned(t)];
+  const { apply = [], verify = [] } = commands(made);
+  const plan = join(made.run, "plan");
+  rmSync(plan);
+  cpSync(join(other.run, "plan"), plan, { recursive: true, dereference: true });
+  const target = await digest(made.ironic);
+  for (const words of [apply, verify])
+    await refused(words, 4, "N2I-E114", [/another snapshot/, /Run plan again/]);
+  assert.equal(await digest(made.ironic), target);
 });

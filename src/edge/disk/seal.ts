@@ -161,7 +161,8 @@ function remember(open: (secret: string, place: string) => string): typeof open 
 
 const HEADER = "nova2ironic/key@1";
 const FORM = /^nova2ironic\/key@1\n([0-9a-f]{64})\n$/;
-const USUAL_NAME = "secret.key";
+/** A run's own. */
+export const KEY = "secret.key";
 
 /**
  * The 32 bytes that seal this run's secrets; makes the file when there is none.
@@ -169,7 +170,7 @@ const USUAL_NAME = "secret.key";
  * @throws MigrationError N2I-E115 when the file is no key or others may read it, N2I-E120
  */
 export async function readOrMakeKey(runFolder: string, keyFile?: string): Promise<Buffer> {
-  const path = keyFile ?? join(runFolder, USUAL_NAME);
+  const path = keyFile ?? join(runFolder, KEY);
   const key = randomBytes(32);
   let handle: FileHandle;
   try {
@@ -199,7 +200,7 @@ export async function readOrMakeKey(runFolder: string, keyFile?: string): Promis
  * @throws MigrationError N2I-E115 when it is missing, no key, or others may read it
  */
 export async function readKey(runFolder: string, keyFile?: string): Promise<Buffer> {
-  const path = keyFile ?? join(runFolder, USUAL_NAME);
+  const path = keyFile ?? join(runFolder, KEY);
   const unread = (cause: unknown): never => {
     if (systemCode(cause) === "ENOENT") throw refusal(`${path} is missing`);
     const why = systemCode(cause) ?? "it cannot be read";

@@ -5,7 +5,7 @@ import { MigrationError } from "../model/error.ts";
 import { checkExitName } from "../report/checks.ts";
 import { exitName, isCode } from "../report/explain.ts";
 import { nearest } from "../report/nearest.ts";
-import { CONNECTIONS } from "../stages/next.ts";
+import { CONNECTIONS, kebab } from "../stages/next.ts";
 import { setDatabaseTimeout } from "../stages/patience.ts";
 import { VERSION } from "../stages/version.ts";
 import { addCommands, commandNames, declaredCommands, isCommand } from "./commands/load.ts";
@@ -194,11 +194,22 @@ function declared(program: object): {
 function checkNumbers(program: object, args: { readonly [name: string]: unknown }): true {
   for (const name of declared(program).number) {
     const value = args[name];
-    if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))
+    const isNumber = typeof value === "number" && value >= 0 && value < 1e9;
+    // Of nothing it makes 0.
+    if (value !== undefined && (!isNumber || (value === 0 && isBlank(name))))
       throw new MigrationError("N2I-E100", `--${name} takes a number`);
   }
   if (typeof args["db-timeout"] === "number") setDatabaseTimeout(args["db-timeout"]);
   return true;
+}
+
+/** Whether the command line gives an option nothing: `--watch "$UNSET"`. */
+function isBlank(name: string): boolean {
+  const { words } = io();
+  return words.some((word, at) => {
+    const [, said = "", value = words[at + 1]] = /^--([\w-]+)(?:=(.*))?$/s.exec(word) ?? [];
+    return kebab(said) === name && value?.trim() === "";
+  });
 }
 
 /** What files of connections may say, and nothing else, can be left out. */

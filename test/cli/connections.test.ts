@@ -120,6 +120,18 @@ test("a copy of Nova's database is not joined by a database that the file names"
   assert.notEqual((await run(["plan", ...config])).status, 0);
 });
 
+test("an option that needs another has it of the file, too", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const config = ["--config", fileOf(t, connectionsOf(made))];
+  await runs(0, ["extract", ...config]);
+  await runs(0, ["plan", ...config]);
+  const placement = ["--placement-db", "sqlite:////nowhere"];
+  const verified = await run(["verify", ...placement, ...config]);
+  assertRefusal(verified, 1, "N2I-E200", /nowhere/);
+  // And of what the run keeps.
+  assertRefusal(await run(["verify", ...made.at, ...placement]), 1, "N2I-E200", /nowhere/);
+});
+
 test("paths are in the file's folder, and hosts may be keys", async (t) => {
   const folder = privateFolder(t);
   mkdirSync(join(folder, "confs"));

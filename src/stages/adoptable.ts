@@ -33,6 +33,7 @@ export function listAdoptable(
     const { asked, listing } = await sourceOf(words, keep, say);
     const beside = await asked;
     const troubled = createSeveral();
+    let shown = 0;
     async function* rows(): AsyncGenerator<AdoptableRow> {
       for await (const page of listing)
         for (const node of page) {
@@ -40,10 +41,15 @@ export function listAdoptable(
           if (row.whyNot.length > 0 && !words.all) continue;
           if (row.whyNot.length === 0 && node.last_error !== null)
             troubled.add(node.name ?? node.uuid);
+          shown += 1;
           yield row;
         }
     }
     await show(rows());
+    if (shown === 0)
+      note(
+        `0 machines${words.ironicDb === undefined ? ", as far as this login sees: a project's login sees that project's, or none" : ""}${words.all ? "" : "; --all lists those that are left out too, each with why"}.`,
+      );
     if (troubled.length > 0)
       note(
         `Ironic keeps a last error of ${troubled.length} of them: ${listed(troubled, NAMED)}. Look at it before you manage them.`,

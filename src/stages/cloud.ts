@@ -1,6 +1,6 @@
 import type { Images } from "../core/flavors/flavors.ts";
 import { type AskedImage, findImages, type ImageUse } from "../edge/glance/images.ts";
-import type { Cloud, Settings } from "../edge/openstack/cloud.ts";
+import { type Cloud, ENVIRONMENT, type Settings } from "../edge/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../edge/openstack/clouds.ts";
 import { cloudOf } from "../edge/openstack/settings.ts";
 import { surroundings } from "./surroundings.ts";
@@ -29,7 +29,7 @@ export function cloudFor(options: RestOptions): Cloud {
   const name = options.osCloud ?? (surroundings().env.OS_CLOUD || undefined);
   const { settings, from } =
     name === undefined
-      ? { settings: environmentSettings(surroundings().env), from: "OS_*" }
+      ? { settings: environmentSettings(surroundings().env), from: ENVIRONMENT }
       : cloudSettings(name, surroundings().env, surroundings().cwd());
   return cloudOf(new Map([...settings, ...louder(options)]), from);
 }

@@ -128,5 +128,31 @@ test("a list that breaks off, and what is no list, is refused", async (t) => {
     /ends the list of nodes/,
   );
   assertRefusal(await run(["node", "list", ...cloud.words]), 64, "N2I-E100", /wants --adoptable/);
-  assertRefusal(await run(list), 64, "N2I-E106", /nothing says where the baremetal service is/);
+});
+
+test("a login that nobody told of, and one without its Keystone, are told what is missing", async (t) => {
+  const cloud = await six(t);
+  const how = [/OS_AUTH_URL is not set, and no cloud is named/, /Fix: .*--os-cloud NAME/];
+  assertRefusal(await run(list), 64, "N2I-E106", ...how);
+  // A password is there to be sent somewhere: Ironic is not asked without a token.
+  const env = { OS_USERNAME: "admin", OS_PASSWORD: "secret" };
+  assertRefusal(
+    await run([...list, ...cloud.words], { env }),
+    64,
+    "N2I-E106",
+    /OS_\*: auth_url is missing/,
+  );
+  assert.deepEqual(cloud.calls, []);
+});
+
+test("a list without a machine says so, and what may hide them", async (t) => {
+  const cloud = await six(t);
+  cloud.use((call) =>
+    call.includes("/v1/nodes?")
+      ? { done: false, says: { status: 200, text: JSON.stringify({ nodes: [] }) } }
+      : null,
+  );
+  const listed = await run([...list, ...cloud.words], cloud.how);
+  assert.equal(listed.status, 0, listed.err);
+  assert.match(listed.err, /^0 machines, as far as this login sees: .*; --all lists/m);
 });

@@ -27,9 +27,16 @@ export interface Tls {
   readonly insecure: boolean;
 }
 
+/** Where a cloud was found that only variables name. */
+export const ENVIRONMENT = "OS_*";
+
 /** Secrets are behind functions so that they cannot print. */
 export type Auth =
-  | { readonly kind: "none" }
+  | {
+      readonly kind: "none";
+      /** Somebody said that it is so; else nobody named a Keystone. */
+      readonly named: boolean;
+    }
   | { readonly kind: "basic"; readonly user: string; readonly password: () => string }
   | {
       readonly kind: "keystone";

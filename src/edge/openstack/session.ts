@@ -1,6 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject, objectOf, parsedJson } from "../../model/json.ts";
-import type { Auth, Cloud } from "./cloud.ts";
+import { type Auth, type Cloud, ENVIRONMENT } from "./cloud.ts";
 import { faultOf } from "./fault.ts";
 import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } from "./http.ts";
 import { BAREMETAL, type ServiceKind } from "./kinds.ts";
@@ -54,6 +54,7 @@ export async function openSession(
   try {
     const login = await logIn(http, cloud, kind);
     const found = cloud[kind.said] ?? login.endpoint;
+    if (found === null && kind === BAREMETAL) checkNamed(cloud);
     if (found === null)
       throw new MigrationError(
         "N2I-E106",
@@ -75,6 +76,20 @@ export async function openSession(
     http.close();
     throw error;
   }
+}
+
+/** Where nobody named a Keystone, the service's URL is not what is missing. @throws MigrationError N2I-E106 */
+function checkNamed({ auth, from }: Cloud): void {
+  if (auth.kind !== "none" || auth.named) return;
+  throw new MigrationError(
+    "N2I-E106",
+    from === ENVIRONMENT
+      ? "OS_AUTH_URL is not set, and no cloud is named"
+      : `${from}: auth_url is missing`,
+    {
+      fix: "Say how to log in: --os-cloud NAME of clouds.yaml, or OS_AUTH_URL and the other OS_* variables. --ironic-url alone is for an Ironic without Keystone.",
+    },
+  );
 }
 
 /** @throws MigrationError N2I-E106 */

@@ -79,7 +79,7 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
   };
   switch (kind) {
     case "none":
-      return { kind };
+      return { kind, named: named !== undefined };
     case "basic": {
       const [user, password] = [need("username"), need("password")];
       return { kind, user, password: () => password };
@@ -117,7 +117,9 @@ function keystoneUrl(text: string, refuse: Refuse): string {
 /** As keystoneauth guesses: an application credential by its parts, else a password, else nothing. */
 function guessed(settings: Settings): Plugin {
   if (settings.has("application_credential_secret")) return "application_credential";
-  return settings.has("auth_url") ? "password" : "none";
+  // A login whose Keystone is missing is not a wish to go without one.
+  const login = ["auth_url", "username", "user_id", "password"].some((name) => settings.has(name));
+  return login ? "password" : "none";
 }
 
 /** How Keystone is asked for a thing: `NAME_id`, or `NAME_name` and its owner; null when there is neither. */

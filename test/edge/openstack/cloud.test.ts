@@ -37,7 +37,9 @@ test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks"
 
 test("what a login lacks is told by its name", () => {
   const from = (env: Record<string, string>) => cloudOf(environmentSettings(env), "OS_*");
-  assert.equal(from({}).auth.kind, "none");
+  assert.deepEqual(from({}).auth, { kind: "none", named: false });
+  assert.deepEqual(from({ OS_AUTH_TYPE: "none" }).auth, { kind: "none", named: true });
+  assert.throws(() => from({ OS_PASSWORD: "x" }), /OS_\*: auth_url is missing/);
   const url = { OS_AUTH_URL: "http://k" };
   assert.throws(() => from(url), /OS_\*: password is missing/);
   assert.throws(() => from({ ...url, OS_PASSWORD: "x" }), /username is missing/);

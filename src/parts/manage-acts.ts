@@ -116,6 +116,11 @@ export function recordOf({ server, acts }: Pick<ManageChange, "server" | "acts">
   return acts.findLast((act) => act.step === "made")?.uuid ?? server;
 }
 
+/** Whether the uuid of its server of Nova is known. */
+export function isMade(change: Pick<ManageChange, "server" | "acts">): boolean {
+  return recordOf(change) !== change.server;
+}
+
 /** What each port was before it was first touched; of those that are to be given back. */
 export function bindsOf({
   acts,

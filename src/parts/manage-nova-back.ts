@@ -12,6 +12,7 @@ import {
   holdOf,
   isDeleted,
   isFinished,
+  isMade,
   type ManageChange,
   recordOf,
   traitsIn,
@@ -22,6 +23,7 @@ import { portsAgainst, portsBack, portsLeft, portsOpen } from "./manage-nova-por
 import {
   fakeAgain,
   heldFor,
+  isForeign,
   MOST_LOOKS,
   marked,
   type NovaHands,
@@ -76,20 +78,17 @@ async function standsFake({ hardware }: NovaHands, { id, acts }: ManageChange): 
   return acts.some(({ step }) => step === "fake") && (await hardware.read(id)).driver === FAKE;
 }
 
-/** Whether nothing of its node is ours any more: whatever it is by now is another's. */
+/** Whether nothing of its node is ours any more, but a mark at most: whatever it is by now is another's. */
 async function isPortsAlone(
   { hardware }: NovaHands,
   change: ManageChange,
   seen: SeenServer,
 ): Promise<boolean> {
-  if (seen.record !== null || marked(change, seen)) return false;
+  if (seen.record !== null) return false;
   if (seen.node === null) return true;
-  const now = await hardware.read(change.id);
-  return (
-    now.driver !== FAKE &&
-    now.maintenance_reason !== heldFor(change.server) &&
-    now.instance_uuid !== recordOf(change)
-  );
+  // Where the uuid of its server is not known, its node may have it.
+  if (marked(change, seen) && !isMade(change)) return false;
+  return isForeign(change, await hardware.read(change.id));
 }
 
 async function back(
@@ -104,7 +103,9 @@ async function back(
   const reason = heldFor(server);
   if (await isPortsAlone(hands, change, seen)) {
     const stays = await portsBack(hands, change);
-    return stays.length === 0 ? null : stays.join("; ");
+    // Traits that are empty by now are so by whoever has it.
+    const why = seen.node === null ? null : await hands.keeper.release(id, server, []);
+    return whysOf(why, stays);
   }
   const wasFaked = acts.some(({ step }) => step === "fake");
   if (wasFaked) {
@@ -117,7 +118,12 @@ async function back(
   );
   if (released !== null && wasFaked) return staysFake(hands, change, { before, why: released });
   const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
-  return why ?? (stays.length === 0 ? null : stays.join("; "));
+  return whysOf(why, stays);
+}
+
+function whysOf(why: string | null, stays: readonly string[]): string | null {
+  const all = [...(why === null ? [] : [why]), ...stays];
+  return all.length === 0 ? null : all.join("; ");
 }
 
 /** Why a node is not as it was before it had a server; null: it is. */

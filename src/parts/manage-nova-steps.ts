@@ -14,6 +14,7 @@ import {
   type Act,
   bindsOf,
   holdOf,
+  isMade,
   type ManageChange,
   type PlainStep,
   recordOf,
@@ -356,6 +357,27 @@ export async function novaWould(
     : "";
 }
 
+/**
+ * Why a node is not this run's to act on, but for a mark that may be on it still: it had its server, and stands in service
+ * without it by now, as somebody else's or as nobody's. Null: it is not so.
+ */
+export function anothers(
+  change: Pick<ManageChange, "server" | "acts">,
+  now: JsonObject,
+): string | null {
+  return isMade(change) && isForeign(change, now)
+    ? `server ${recordOf(change)} is not on it any more`
+    : null;
+}
+
+/** Whether a node is in service on hardware of its own, without its server. */
+export function isForeign(
+  change: Pick<ManageChange, "server" | "acts">,
+  { driver, maintenance_reason: reason, instance_uuid: instance }: JsonObject,
+): boolean {
+  return driver !== FAKE && reason !== heldFor(change.server) && instance !== recordOf(change);
+}
+
 /** Its mark goes last: until then it is gone on with, or taken back. */
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
@@ -372,7 +394,10 @@ async function release(at: ServerMaking): Promise<string | null> {
   const why = await hands.hardware.release(id, reason, may);
   if (why !== null) return fakeAgain(hands, at, { before, why });
   for (const end = hands.clock.now() + hands.watch; hands.clock.now() < end; ) {
-    const other = notAsBefore(before, await hands.hardware.read(id));
+    const now = await hands.hardware.read(id);
+    const gone = anothers(at, now);
+    if (gone !== null) return gone;
+    const other = notAsBefore(before, now);
     if (other.length > 0) return `it has changed: ${other.join(", ")}${await novaWould(hands, at)}`;
     await hands.clock.sleep(LOOK_MS);
   }

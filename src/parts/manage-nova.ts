@@ -3,8 +3,16 @@ import { MigrationError, orNull } from "../model/error.ts";
 import { FAKE } from "../model/fake-hardware.ts";
 import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
-import { type Act, holdOf, type ManageChange, recordOf, withServer } from "./manage-acts.ts";
 import {
+  type Act,
+  holdOf,
+  isMade,
+  type ManageChange,
+  recordOf,
+  withServer,
+} from "./manage-acts.ts";
+import {
+  anothers,
   heldFor,
   marked,
   type NovaHands,
@@ -73,10 +81,11 @@ async function madeOrHeld(at: ServerMaking, step: ServerStep): Promise<string | 
   }
 }
 
-async function heldAfter({ hands, id, server, acts }: ServerMaking): Promise<string | null> {
+async function heldAfter(at: ServerMaking): Promise<string | null> {
+  const { hands, id, server, acts } = at;
   if (!acts.some(({ step }) => step === "fake")) return null;
   try {
-    const why = await hands.hardware.hold(id, heldFor(server));
+    const why = await hands.hardware.hold(id, heldFor(server), (now) => anothers(at, now));
     return why === null ? "it is held in maintenance" : `it is not held, ${why}`;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -101,13 +110,19 @@ async function whereIs(
   change: ManageChange,
   twice: ReadonlySet<string>,
 ): Promise<ManagePosition> {
-  const { server } = change;
+  const { id, server } = change;
   const seen = await hands.look(change);
   if (seen.node === null) return leftAt(seen, "Ironic has no such node", "gone");
+  const gone = isMade(change) ? anothers(change, await hands.hardware.read(id)) : null;
+  if (gone !== null)
+    return leftAt(
+      seen,
+      change.open === false ? `${gone}: run rollback, then manage it again` : gone,
+    );
   if (marked(change, seen)) return { is: "before", seen, ...NONE };
   if (isOurs(change, seen)) {
     // Whoever took its mark off did not give it its hardware back.
-    const { driver } = await hands.hardware.read(change.id);
+    const { driver } = await hands.hardware.read(id);
     return { is: driver === FAKE ? "before" : "after", seen, ...NONE };
   }
   const against = await hands.objections(seen, server, twice);
@@ -137,6 +152,5 @@ export function leftAt(
 
 /** Whether its instance is the server that was made of it. */
 function isOurs(change: ManageChange, { node }: SeenServer): boolean {
-  const uuid = recordOf(change);
-  return uuid !== change.server && node?.instance_uuid === uuid;
+  return isMade(change) && node?.instance_uuid === recordOf(change);
 }

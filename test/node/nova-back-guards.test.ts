@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../src/model/json.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
+import { back, forward, ID, type Scene, scene } from "./nova-ways.ts";
 import { BROKEN, DOWN } from "./scene.ts";
 
 /** Lines of a way there until its server is made, and until its hardware is to be exchanged back. */
@@ -63,15 +63,6 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
     "it was deployed anew, with another image",
     ({ node }) => Object.assign(node, { instance_info: { image_source: uuidOf(5, 2) } }),
     /instance_info.image_source is not as it was/,
-  ],
-  [
-    "Nova lost its server, and it is torn down",
-    ({ node, servers }) => {
-      servers.clear();
-      Object.assign(node, { provision_state: "available", instance_uuid: null });
-      node.extra = { rack: 1, nova2ironic_manage: OWN };
-    },
-    /it is available, and was left active/,
   ],
   [
     "this login does not see its server",

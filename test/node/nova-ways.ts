@@ -89,8 +89,8 @@ export async function forward(
         }),
     },
   };
-  const hold: NovaHands["hardware"]["hold"] = (node, reason) =>
-    dead ? Promise.reject(new Error("died")) : living.hardware.hold(node, reason);
+  const hold: NovaHands["hardware"]["hold"] = (...words) =>
+    dead ? Promise.reject(new Error("died")) : living.hardware.hold(...words);
   const hands = { ...living, hardware: { ...living.hardware, hold } };
   const asked = {
     ...{ node: ID, name: "web-1", description: null, availability_zone: null, metadata: {} },

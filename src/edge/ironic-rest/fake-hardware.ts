@@ -56,7 +56,7 @@ export function createFakeHardware(
     read: (node: string) => read(at, node),
     hasVolumes: (node: string) => hasVolumes(at, node),
     unseen: (known: JsonObject) => unseen(at, known),
-    hold: (node: string, reason: string) => hold(at, node, reason),
+    hold: (node: string, reason: string, may?: May) => hold(at, node, reason, may),
     release: (node: string, reason: string, may: May) => release(at, node, reason, may),
     fake: (node: string, reason: string, before: JsonObject) => fake(at, node, reason, before),
     bring: (node: string, verb: keyof typeof VERBS, may?: May) => bring(at, node, verb, may),
@@ -160,12 +160,14 @@ const WAIT = Symbol("it is under way");
 /** Looks at a conductor's work: about a quarter of an hour in all. */
 const MOST = 450;
 
-function hold(at: At, node: string, reason: string): Promise<string | null> {
+function hold(at: At, node: string, reason: string, may: May = () => null): Promise<string | null> {
   const wanted: Wanted = {
     what: "the maintenance",
     is: (now) => isHeld(now, reason),
-    may: ({ maintenance, maintenance_reason: why }) =>
-      maintenance === true ? `it is in maintenance: ${String(why)}` : null,
+    may: (now) =>
+      now.maintenance === true
+        ? `it is in maintenance: ${String(now.maintenance_reason)}`
+        : may(now),
   };
   return make(at, node, wanted, () => at.tell("PUT", `${pathOf(node)}/maintenance`, { reason }));
 }

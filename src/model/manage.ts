@@ -152,6 +152,13 @@ export interface ManagedOne {
   readonly name: string;
   /** Of its record; null where it has none. */
   readonly server: string | null;
-  readonly became: "managed" | "managed already" | "to be managed" | "left" | "not reached";
+  readonly became:
+    | "managed"
+    | "managed already"
+    | "to be managed"
+    /** Managed, and what marks it as under way could not be taken off. */
+    | "in service"
+    | "left"
+    | "not reached";
   readonly why: string;
 }

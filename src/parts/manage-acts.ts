@@ -54,7 +54,7 @@ export type Act =
   | { readonly step: PlainStep };
 
 /** Steps that replace nothing that is not kept already. */
-const PLAIN = ["fake", "free", "off", "record", "power", "swap", "release"] as const;
+const PLAIN = ["fake", "free", "off", "record", "power", "swap", "release", "unmark"] as const;
 
 export type PlainStep = (typeof PLAIN)[number];
 

@@ -6,7 +6,7 @@ import type { Offers } from "../edge/nova-rest/offers.ts";
 import type { NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import type { Clock } from "../engine/part.ts";
-import { orNull } from "../model/error.ts";
+import { MigrationError, orNull } from "../model/error.ts";
 import { FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { ManageAsked, RecordKeeper, SeenServer } from "../model/manage.ts";
@@ -378,7 +378,7 @@ export function isForeign(
   return driver !== FAKE && reason !== heldFor(change.server) && instance !== recordOf(change);
 }
 
-/** Its mark goes last: until then it is gone on with, or taken back. */
+/** Gives it to its user, and looks at it for a while. */
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
   const reason = heldFor(server);
@@ -393,15 +393,29 @@ async function release(at: ServerMaking): Promise<string | null> {
   };
   const why = await hands.hardware.release(id, reason, may);
   if (why !== null) return fakeAgain(hands, at, { before, why });
-  for (const end = hands.clock.now() + hands.watch; hands.clock.now() < end; ) {
+  for (const end = hands.clock.now() + hands.watch; ; await hands.clock.sleep(LOOK_MS)) {
     const now = await hands.hardware.read(id);
     const gone = anothers(at, now);
     if (gone !== null) return gone;
     const other = notAsBefore(before, now);
     if (other.length > 0) return `it has changed: ${other.join(", ")}${await novaWould(hands, at)}`;
-    await hands.clock.sleep(LOOK_MS);
+    if (hands.clock.now() >= end) return null;
   }
-  return hands.keeper.release(id, server, traitsIn(before));
+}
+
+/**
+ * Its mark goes last: until then it is gone on with, or taken back. A mark that stays, as where its user has it locked
+ * by what he does with it, is no reason to touch his machine.
+ */
+export async function unmarked(at: ServerMaking): Promise<string | null> {
+  const { hands, id, server, before } = at;
+  await at.begin({ step: "unmark" });
+  try {
+    return await hands.keeper.release(id, server, traitsIn(before));
+  } catch (cause) {
+    if (cause instanceof MigrationError) return cause.message;
+    throw cause;
+  }
 }
 
 const LOOK_MS = 1000;

@@ -1,6 +1,7 @@
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import { FAKE } from "../model/fake-hardware.ts";
+import type { JsonObject } from "../model/json.ts";
 import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
 import {
@@ -20,6 +21,7 @@ import {
   type ServerMaking,
   type ServerStep,
   THERE,
+  unmarked,
 } from "./manage-nova-steps.ts";
 
 /** Looked at together, and under way at once where nothing else is said: all wait for Nova's resource tracker once. */
@@ -55,11 +57,16 @@ export function novaPart(
       const isBegun = marked(change, seen) || isOurs(change, seen);
       const other = isBegun ? notAsBegun(at) : null;
       if (other !== null) return leftAt(seen, other);
-      for (const step of THERE.slice(isBegun ? firstOf(change.acts) : 0)) {
+      const first = isBegun ? firstOf(change.acts) : 0;
+      for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
         if (why !== null) return leftAt(await seenLast(hands, { ...change, acts }, seen), why);
       }
-      return { ...position, seen: withServer(at, seen.node), is: "after" };
+      const why = await unmarked(at);
+      const made = withServer(at, seen.node);
+      return why === null
+        ? { seen: made, is: "after", ...NONE }
+        : { ...leftAt(made, `its mark stays: ${why}`), inService: true };
     },
   };
 }
@@ -94,7 +101,7 @@ async function heldAfter(at: ServerMaking): Promise<string | null> {
 }
 
 /** What the journal has besides steps of the way there. */
-const BESIDE: ReadonlySet<Act["step"]> = new Set(["made", "gone", "deleted", "shown"]);
+const BESIDE: ReadonlySet<Act["step"]> = new Set(["made", "gone", "deleted", "shown", "unmark"]);
 
 /** The step to go on with: the last that was begun. */
 function firstOf(acts: readonly Act[]): number {
@@ -113,18 +120,18 @@ async function whereIs(
   const { id, server } = change;
   const seen = await hands.look(change);
   if (seen.node === null) return leftAt(seen, "Ironic has no such node", "gone");
-  const gone = isMade(change) ? anothers(change, await hands.hardware.read(id)) : null;
+  const now = isMade(change) ? await hands.hardware.read(id) : {};
+  const gone = anothers(change, now);
   if (gone !== null)
     return leftAt(
       seen,
       change.open === false ? `${gone}: run rollback, then manage it again` : gone,
     );
-  if (marked(change, seen)) return { is: "before", seen, ...NONE };
-  if (isOurs(change, seen)) {
-    // Whoever took its mark off did not give it its hardware back.
-    const { driver } = await hands.hardware.read(id);
-    return { is: driver === FAKE ? "before" : "after", seen, ...NONE };
-  }
+  const isMarked = marked(change, seen);
+  if (isMarked && isInService(change, now)) return { is: "before", seen, ...NONE, inService: true };
+  if (isMarked) return { is: "before", seen, ...NONE };
+  // Whoever took its mark off did not give it its hardware back.
+  if (isOurs(change, seen)) return { is: now.driver === FAKE ? "before" : "after", seen, ...NONE };
   const against = await hands.objections(seen, server, twice);
   if (against.length === 0) return { is: "before", seen, ...NONE };
   const hindrances = against.map(() => "state" as const);
@@ -148,6 +155,15 @@ export function leftAt(
   is: "state" | "gone" = "state",
 ): ManagePosition {
   return { is: "other", seen, why: [why], hindrances: [is] };
+}
+
+/** Whether it was handed out with its server, on its own hardware, and looked at to the end. */
+function isInService({ acts, server }: ManageChange, now: JsonObject): boolean {
+  return (
+    acts.some(({ step }) => step === "unmark") &&
+    now.driver !== FAKE &&
+    now.maintenance_reason !== heldFor(server)
+  );
 }
 
 /** Whether its instance is the server that was made of it. */

@@ -34,6 +34,8 @@ export interface ManagePosition extends Position {
   readonly why: readonly string[];
   /** Of what kind each is. */
   readonly hindrances: readonly Hindrance[];
+  /** It has its server, and was handed out: a mark is on it still, and nothing else is to be done or taken back. */
+  readonly inService?: true;
 }
 
 export type ManagePart = WindowPart<ManageChange, ManagePosition>;

@@ -176,7 +176,7 @@ async function perform(
         windowForward(leg, session, ({ change, position, made, found, behind }) => {
           const { is, why } = position;
           if (found && is === "other") refused(change, why, notify);
-          const became = is !== "after" ? "left" : made ? "managed" : "managed already";
+          const became = becameOf(position, made);
           rows.set(change.id, rowOf(change, became, recordIn(change, position), why));
           last.set(change.id, position);
           const { node: before } = position.seen;
@@ -357,9 +357,16 @@ function telling(
   };
 }
 
+function becameOf({ is, inService }: ManagePosition, made: boolean): ManagedOne["became"] {
+  if (inService === true) return "in service";
+  if (is !== "after") return "left";
+  return made ? "managed" : "managed already";
+}
+
 /** Uuid of the record that it has. */
 function recordIn({ server }: ManageChange, position: ManagePosition | undefined): string | null {
-  return position?.is === "after" ? (position.seen.record?.uuid ?? server) : null;
+  const { is, inService, seen } = position ?? {};
+  return is === "after" || inService === true ? (seen?.record?.uuid ?? server) : null;
 }
 
 function rowOf(

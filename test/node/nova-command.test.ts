@@ -71,6 +71,32 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   assert.deepEqual(cloud.heard, []);
 });
 
+test("a server whose machine keeps its mark is not taken back, and the same command ends it", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const { node, servers } = cloud;
+  cloud.use((call) =>
+    call.startsWith("PATCH") &&
+    node.driver === "ipmi" &&
+    node.maintenance === false &&
+    servers.size > 0
+      ? { done: false, says: { status: 400, text: "{}" } }
+      : null,
+  );
+  const columns = ["-f", "value", "-c", "Result", "-c", "Server", "-c", "Why"];
+  const words = [...manage, ...NOVA, ...at, ...columns];
+  const ran = await run(words, how);
+  assert.equal(ran.status, 3, ran.err);
+  const [server] = servers.keys();
+  assert.match(ran.out, new RegExp(`${server}.*in service|in service.*${server}`));
+  assert.match(ran.out, /its mark stays: PATCH of node 1\S+ is refused/);
+  assert.match(ran.err, /Run the same command again: it takes the marks off/);
+  assert.deepEqual([servers.size, node.maintenance], [1, false]);
+  cloud.use(() => null);
+  await runs(0, words, how);
+  assert.deepEqual([servers.size, node.extra], [1, { rack: 1 }]);
+  assert.deepEqual(cloud.heard, []);
+});
+
 test("a conductor without fake-hardware is refused before any write", async (t) => {
   const { cloud, at, how } = await place(t);
   const before = cloud.dump();

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 import { actsOf } from "../../src/parts/manage-acts.ts";
+import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
@@ -230,6 +231,69 @@ test("what changes while it is watched keeps its mark, and is held", async (t) =
   assert.ok(Object.values(at.cloud.node.extra ?? {}).includes(OWN));
   assert.equal(at.cloud.node.maintenance, true);
 });
+
+for (const [what, fault] of Object.entries({
+  "it is locked": { status: 409, text: '{"error_message":"node 1 is locked by host c"}' },
+  "it is refused": { status: 400, text: "{}" },
+  "the login may not": { status: 403, text: "{}" },
+  "Ironic fails": { status: 503, text: "{}" },
+}))
+  test(`a machine that was handed out is not touched because its mark stays: ${what}`, async (t) => {
+    const at = await scene(t);
+    const { node, servers, calls } = at.cloud;
+    let from = 0;
+    const fails = (): void =>
+      at.cloud.use((call) => {
+        const isLast = /^PATCH .*nodes\/[^?]*$/.test(call) && node.maintenance === false;
+        if (!isLast || node.driver !== "ipmi" || servers.size === 0) return null;
+        from = from === 0 ? calls.length : from;
+        return { done: false, says: fault };
+      });
+    fails();
+    const run = await at.run();
+    await during(run, async (session) => {
+      assert.match((await forward(at, session)).join(), /^its mark stays: (?!.*held)/);
+    });
+    // Its user goes on with his machine, and the same command comes once more.
+    const theirs = { power_state: "power off", provision_state: "rebuild", instance_info: {} };
+    Object.assign(node, theirs);
+    at.cloud.machine.power_state = "power off";
+    at.cloud.port.dns_name = "theirs";
+    const before = at.cloud.dump();
+    await during(run, async (session) => {
+      assert.match((await forward(at, session)).join(), /^its mark stays/);
+    });
+    assert.equal(at.cloud.dump(), before);
+    at.cloud.use(() => null);
+    await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+    assert.deepEqual(node.extra, { rack: 1 });
+    assert.equal(managedIn((await readJournal(run)).entries).get(ID)?.open, false);
+    const said = calls.slice(from - 1).filter((call) => !call.startsWith("GET"));
+    assert.deepEqual([...new Set(said)], [`PATCH /v1/nodes/${ID}`]);
+    assert.equal(servers.size, 1);
+    assert.deepEqual(at.cloud.heard, []);
+  });
+
+for (const isHeld of [true, false])
+  test(`what its way back left on fake hardware is not in service: ${isHeld ? "held" : "let go by somebody"}`, async (t) => {
+    const at = await scene(t);
+    const { node, servers } = at.cloud;
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    at.cloud.use((call) => (/^DELETE .servers/.test(call) ? { done: false, says: null } : null));
+    await during(run, async (session) => {
+      await assert.rejects(back(at, session));
+    });
+    assert.equal(node.driver, "fake-hardware");
+    at.cloud.use(() => null);
+    if (!isHeld) Object.assign(node, { maintenance: false, maintenance_reason: null });
+    await during(run, async (session) => {
+      assert.match((await forward(at, session)).join(), /driver is fake-hardware.*it is held/);
+      assert.deepEqual(await back(at, session), []);
+    });
+    assert.equal(servers.size, 0);
+    assert.deepEqual(at.cloud.heard, []);
+  });
 
 test("secrets that come between the look and the first step are not journalled", async (t) => {
   const at = await scene(t);

@@ -12,7 +12,7 @@ import { back, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
 const STATES = ["power on", "power off"] as const;
 type State = (typeof STATES)[number];
 /** Lines of a way there. */
-const THERE = 11;
+const THERE = 12;
 const RIVAL = uuidOf(9, 9);
 
 /** Its user turns it on or off, by Nova where it has a server. */

@@ -276,7 +276,11 @@ function forwardOf(
   // An interrupted way back may have left it in our own maintenance, which is ended first.
   const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
   const against = [...objections(fit, besideOf(seen, twice), server), ...strange];
-  return against.length === 0 ? { is: "before", seen, ...NONE } : left(seen, against);
+  if (against.length > 0) return left(seen, against);
+  // What the journal has of it is as it was before that record: what was written since is not to be lost.
+  return change.open === false
+    ? stays(seen, `its record ${server} was deleted since: run rollback, then manage it again`)
+    : { is: "before", seen, ...NONE };
 }
 
 const NONE = { why: [], hindrances: [] } as const;
@@ -311,8 +315,14 @@ async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<Manag
     node?.maintenance_reason === reasonOf(server) ||
     binds.some(({ port }) => isBound(seen, port, server));
   if (open) return { is: "before", seen, ...NONE };
-  const why = strangeOf(change, seen);
+  // A port that another device has by now was told by the way back that left it.
+  const why = unseenOf(change, seen);
   return { is: why.length === 0 ? "after" : "other", seen, why, hindrances: [] };
+}
+
+/** Ports of the journal that Neutron does not show. */
+function unseenOf(change: ManageChange, { ports }: SeenServer): readonly string[] {
+  return bindsOf(change).flatMap(({ port }) => (ports?.has(port) === true ? [] : [unseen(port)]));
 }
 
 /** Ports that are neither ours any more nor as they were: somebody else has them. */

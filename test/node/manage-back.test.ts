@@ -247,6 +247,33 @@ test("a way back that dies between its calls is gone on from by either way", asy
   }
 });
 
+test("what somebody made of a machine whose record he deleted is his, and it is managed anew", async (t) => {
+  const { cloud, at } = await scene(t);
+  const words = [...at, ...cloud.words];
+  const manage = ["node", "manage", "n-1", "web-1", ...words];
+  const back = ["rollback", ...words, "--all", "--yes"];
+  const id = uuidOf(1, 1);
+  const node = cloud.nodes.get(id) ?? assert.fail();
+  const port = cloud.network.get(uuidOf(3, 1)) ?? assert.fail();
+  node.instance_info = { traits: ["CUSTOM_A"] };
+  await runs(0, manage, cloud.how);
+  cloud.allocations.clear();
+  const his = { instance_uuid: null, allocation_uuid: null };
+  Object.assign(node, his, { instance_info: { traits: ["CUSTOM_B"] } });
+  Object.assign(port, { device_id: id, device_owner: "baremetal:none" });
+  const before = dumped(cloud);
+  cloud.calls.length = 0;
+  const { err } = await runs(4, manage, cloud.how);
+  assert.match(err, /N2I-E370 .*its record \S+ was deleted since: run rollback, then manage it/);
+  await runs(0, back, cloud.how);
+  assert.deepEqual(writes(cloud), []);
+  assert.match((await runs(0, ["status", ...at])).out, /1 taken back/);
+  await runs(0, manage, cloud.how);
+  assert.deepEqual(node.instance_info, { traits: ["CUSTOM_B"] });
+  await runs(0, back, cloud.how);
+  assert.equal(dumped(cloud), before);
+});
+
 test("traits that somebody wrote since are his", async (t) => {
   const { cloud, at } = await scene(t);
   const words = [...at, ...cloud.words];

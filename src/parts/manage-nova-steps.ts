@@ -79,6 +79,9 @@ export interface ServerMaking {
   readonly begin: (act: Act) => Promise<void>;
 }
 
+/** What is asked of one that was begun, beside what the journal says. */
+export type BegunServer = Omit<ServerMaking, "twice" | "begin">;
+
 export interface ServerStep {
   /** Under which the journal has it. */
   readonly step: Act["step"];
@@ -118,12 +121,12 @@ async function record(at: ServerMaking): Promise<string | null> {
 }
 
 /** Why it cannot be gone on with as it is asked for now; null: nothing stands against it. */
-export function notAsBegun(at: ServerMaking): string | null {
+export function notAsBegun(at: BegunServer): string | null {
   return otherWish(at) ?? otherPorts(at);
 }
 
 /** Why a server would be made with other ports than are asked for; null: it has them, was made, or they are not bound yet. */
-function otherPorts({ hands, seen, acts, server }: ServerMaking): string | null {
+function otherPorts({ hands, seen, acts, server }: BegunServer): string | null {
   if (recordOf({ acts, server }) !== server || !acts.some(({ step }) => step === "fake"))
     return null;
   const gone = acts.flatMap((act) => (act.step === "gone" ? [act.port] : []));
@@ -136,13 +139,13 @@ function otherPorts({ hands, seen, acts, server }: ServerMaking): string | null 
 }
 
 /** What a server is made with besides, as the journal has it: its node's own image may be the one. */
-function madeWith({ hands, id, asked, before }: ServerMaking) {
+function madeWith({ hands, id, asked, before }: BegunServer) {
   const { flavor, image } = hands.askedOf(asked, { id, before, ports: [] });
   return { flavor, ...(image !== null && { image }) };
 }
 
 /** Why a server would not be made as it was asked for at first; null: it would, or was made already. */
-function otherWish(at: ServerMaking): string | null {
+function otherWish(at: BegunServer): string | null {
   const { flavor: first, image: own } = holdOf(at) ?? {};
   if (first === undefined || recordOf(at) !== at.server) return null;
   const { flavor, image } = madeWith(at);
@@ -152,7 +155,7 @@ function otherWish(at: ServerMaking): string | null {
   ];
   return other.length === 0
     ? null
-    : `it was begun with ${other.join(" and ")}: pass the same values, or run rollback`;
+    : `it was begun with ${other.join(" and ")}: pass the same values, or it is taken back`;
 }
 
 /** What is deleted is nobody's record. */

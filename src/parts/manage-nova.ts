@@ -55,8 +55,6 @@ export function novaPart(
         },
       };
       const isBegun = marked(change, seen) || isOurs(change, seen);
-      const other = isBegun ? notAsBegun(at) : null;
-      if (other !== null) return leftAt(seen, other);
       const first = isBegun ? firstOf(change.acts) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
@@ -129,9 +127,13 @@ async function whereIs(
     );
   const isMarked = marked(change, seen);
   if (isMarked && isInService(change, now)) return { is: "before", seen, ...NONE, inService: true };
-  if (isMarked) return { is: "before", seen, ...NONE };
+  const isOwn = isOurs(change, seen);
   // Whoever took its mark off did not give it its hardware back.
-  if (isOurs(change, seen)) return { is: now.driver === FAKE ? "before" : "after", seen, ...NONE };
+  if (!isMarked && isOwn && now.driver !== FAKE) return { is: "after", seen, ...NONE };
+  if (isMarked || isOwn) {
+    const other = otherThanBegun(hands, change, seen);
+    return other === null ? { is: "before", seen, ...NONE } : leftAt(seen, other);
+  }
   const against = await hands.objections(seen, server, twice);
   if (against.length === 0) return { is: "before", seen, ...NONE };
   const hindrances = against.map(() => "state" as const);
@@ -155,6 +157,13 @@ export function leftAt(
   is: "state" | "gone" = "state",
 ): ManagePosition {
   return { is: "other", seen, why: [why], hindrances: [is] };
+}
+
+/** Why one that was begun is not gone on with as it is asked for now; null: it is. */
+function otherThanBegun(hands: NovaHands, change: ManageChange, seen: SeenServer): string | null {
+  const { id, server, acts, asked } = change;
+  const before = holdOf(change)?.node ?? {};
+  return asked === null ? null : notAsBegun({ hands, id, server, acts, asked, seen, before });
 }
 
 /** Whether it was handed out with its server, on its own hardware, and looked at to the end. */

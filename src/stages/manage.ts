@@ -207,10 +207,10 @@ async function perform(
     const change = known.get(id);
     if (change !== undefined) rows.set(id, rowOf(change, "left", null, [why]));
   }
-  for (const [id, why] of back.stays) {
+  for (const [id, why] of [...back.gone, ...back.stays]) {
     const change = known.get(id);
     if (change !== undefined)
-      rows.set(id, staying(rows.get(id) ?? rowOf(change, "left", null, []), why));
+      rows.set(id, takenBack(rows.get(id) ?? rowOf(change, "left", null, []), why));
   }
   const broke = end.broke ?? unasked ?? back.broke;
   return { rows: [...rows.values()], stopped: end.stopped, broke, last, stays: back.stays };
@@ -236,12 +236,10 @@ async function unlikeOf(
   }
 }
 
-/** What could not be taken back is said of the machine itself. */
-function staying(row: ManagedOne, why: string): ManagedOne {
-  return {
-    ...row,
-    why: [row.why, `not taken back: ${why}`].filter((one) => one !== "").join("; "),
-  };
+/** What became of what was begun is said of the machine itself. @param why something stays; null: nothing does */
+function takenBack(row: ManagedOne, why: string | null): ManagedOne {
+  const said = why === null ? "taken back, nothing stays" : `not taken back: ${why}`;
+  return { ...row, why: [row.why, said].filter((one) => one !== "").join("; ") };
 }
 
 /**
@@ -285,7 +283,7 @@ interface OneManaged {
  * What was begun, came to no end and is not wanted any more: nothing of it stays, or it is told why.
  *
  * @param ended of those that came to their end: which are taken back too
- * @returns of which machines something stays, and why; what broke it off
+ * @returns of which machines nothing stays; of which something does, and why; what broke it off
  */
 export async function takeBack(
   adapter: Adapter,
@@ -293,7 +291,11 @@ export async function takeBack(
   session: RunSession,
   pace: Pace,
   ended: (id: string) => boolean = () => false,
-): Promise<{ readonly stays: ReadonlyMap<string, string>; readonly broke: MigrationError | null }> {
+): Promise<{
+  readonly gone: ReadonlyMap<string, null>;
+  readonly stays: ReadonlyMap<string, string>;
+  readonly broke: MigrationError | null;
+}> {
   const part = adapter.back(pace.together);
   const changes = (ours: ReadonlyMap<string, Parameters<typeof changeBack>[1]>) =>
     once(
@@ -302,20 +304,20 @@ export async function takeBack(
         (begun.open ? wants(id) : ended(id)) ? [changeBack(id, begun).change] : [],
       ),
     );
+  const gone = new Map<string, null>();
   const stays = new Map<string, string>();
-  const behind = new Set<string>();
   try {
     const leg = { part, command: "node manage", changes, pace };
     const { broke } = await windowBack(leg, session, ({ change, position: { is, why } }) => {
-      behind.add(change.id);
-      if (is !== "after") stays.set(change.id, why.join("; "));
+      if (is === "after") gone.set(change.id, null);
+      else stays.set(change.id, why.join("; "));
     });
-    return { stays, broke };
+    return { gone, stays, broke };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
     for (const [id, begun] of begunIn(session.journal.entries(), MANAGE))
-      if (begun.open && wants(id) && !behind.has(id)) stays.set(id, cause.message);
-    return { stays, broke: cause };
+      if (begun.open && wants(id) && !gone.has(id) && !stays.has(id)) stays.set(id, cause.message);
+    return { gone, stays, broke: cause };
   }
 }
 

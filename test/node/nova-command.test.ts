@@ -97,6 +97,38 @@ test("a server whose machine keeps its mark is not taken back, and the same comm
   assert.deepEqual(cloud.heard, []);
 });
 
+test("another flavor after a death is refused by --dry-run too, and what is taken back is said to be", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const { node } = cloud;
+  // Nobody answers once it is free on fake hardware.
+  cloud.use((call) =>
+    node.provision_state === "available" && !call.startsWith("GET")
+      ? { done: false, says: null }
+      : null,
+  );
+  const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Result", "-c", "Why"];
+  assert.notEqual((await run(words, how)).status, 0);
+  cloud.use((call) =>
+    call === "GET /flavors/tin"
+      ? { done: false, says: { status: 200, text: JSON.stringify(TIN) } }
+      : null,
+  );
+  assert.equal(node.driver, "fake-hardware");
+  const other = words.map((word) => (word === "gold" ? "tin" : word));
+  const begun = "it was begun with flavor gold: pass the same values, or it is taken back";
+  const dry = await run([...other, "--dry-run"], how);
+  assert.equal(dry.status, 4, dry.err);
+  assert.equal(dry.out, `left ${begun}\n`);
+  assert.equal(node.driver, "fake-hardware");
+  const ran = await run(other, how);
+  assert.equal(ran.out, `left ${begun}; taken back, nothing stays\n`);
+  assert.equal(cloud.dump(), before);
+  await runs(0, words, how);
+});
+
+const TIN = { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } };
+
 test("a conductor without fake-hardware is refused before any write", async (t) => {
   const { cloud, at, how } = await place(t);
   const before = cloud.dump();

@@ -152,7 +152,7 @@ for (const lines of [1, 2, 5])
     const was = at.cloud.dump();
     const { askedOf } = at.hands;
     for (const [wish, why] of [
-      [{ flavor: "tin" }, /begun with flavor gold: pass the same values, or run rollback/],
+      [{ flavor: "tin" }, /begun with flavor gold: pass the same values, or it is taken back/],
       [{ image: uuidOf(5, 9) }, /begun with image 5\S+1: pass the same/],
       [{ image: null }, /begun with image 5\S+1: pass the same/],
     ] as const) {

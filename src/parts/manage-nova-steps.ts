@@ -28,7 +28,16 @@ export interface NovaHands {
   readonly hardware: FakeHardware;
   readonly servers: Pick<
     NovaServers,
-    "project" | "read" | "portsOn" | "find" | "still" | "built" | "create" | "turn" | "remove"
+    | "project"
+    | "read"
+    | "portsOn"
+    | "find"
+    | "twins"
+    | "still"
+    | "built"
+    | "create"
+    | "turn"
+    | "remove"
   >;
   readonly offers: Pick<Offers, "of" | "claims">;
   /** Where a port is named that Neutron has. */
@@ -74,6 +83,8 @@ export interface ServerMaking {
   readonly twice: ReadonlySet<string>;
   /** What of the node is replaced, as it was. */
   before: JsonObject;
+  /** Nova was asked for its server more than once. */
+  again?: boolean;
   /** Done so far. */
   readonly acts: readonly Act[];
   readonly begin: (act: Act) => Promise<void>;
@@ -262,6 +273,7 @@ async function create(at: ServerMaking, isNew: boolean): Promise<string | null> 
     may,
   });
   if (typeof made === "string") return made;
+  at.again = made.again === true;
   await at.begin({ step: "made", uuid: made.id });
   const now = await hands.servers.built(made);
   if (now === null) return `server ${made.id} is gone`;
@@ -404,6 +416,18 @@ async function release(at: ServerMaking): Promise<string | null> {
     if (other.length > 0) return `it has changed: ${other.join(", ")}${await novaWould(hands, at)}`;
     if (hands.clock.now() >= end) return null;
   }
+}
+
+/** What is told of one that has its server: another that Nova made by its word, of a call whose answer was lost. */
+export async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
+  const { hands, acts, server } = at;
+  if (at.again !== true) return [];
+  // It is said besides: whoever does not answer keeps nothing from its end.
+  const all = await orNull(hands.servers.twins(server, recordOf({ acts, server })));
+  return (all ?? []).map(
+    ({ id, status }) =>
+      `Nova made server ${id} of it besides, in ${status}, on no node: delete it in Nova`,
+  );
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   type ServerMaking,
   type ServerStep,
   THERE,
+  twinsOf,
   unmarked,
 } from "./manage-nova-steps.ts";
 
@@ -63,7 +64,7 @@ export function novaPart(
       const why = await unmarked(at);
       const made = withServer(at, seen.node);
       return why === null
-        ? { seen: made, is: "after", ...NONE }
+        ? { seen: made, is: "after", why: await twinsOf(at), hindrances: [] }
         : { ...leftAt(made, `its mark stays: ${why}`), inService: true };
     },
   };

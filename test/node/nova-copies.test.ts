@@ -90,6 +90,29 @@ test("its own server that is on another node by now is left, and named", async (
   assert.equal(at.cloud.servers.size, 1);
 });
 
+test("a server of a call that came late is told of, and its rollback ends it", async (t) => {
+  const at = await scene(t);
+  const was = at.cloud.dump();
+  const run = await at.run();
+  let posts = 0;
+  at.cloud.use((call) => {
+    if (call !== "POST /servers") return null;
+    posts += 1;
+    if (posts === 1) return { done: false, says: { status: 504, text: "gateway" } };
+    copied(at.cloud, { status: "ERROR", [NODE]: null });
+    return null;
+  });
+  await during(run, async (session) => {
+    assert.deepEqual(await forward(at, session), [
+      `Nova made server ${COPY} of it besides, in ERROR, on no node: delete it in Nova`,
+    ]);
+    assert.equal(at.cloud.servers.size, 2);
+    assert.deepEqual(await back(at, session), []);
+  });
+  assert.equal(at.cloud.dump(), was);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
 test("a run that goes on takes nobody's copy for its own server", async (t) => {
   const at = await scene(t);
   const was = at.cloud.dump();

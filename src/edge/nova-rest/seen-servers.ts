@@ -32,6 +32,8 @@ export interface MadeServer {
   readonly id: string;
   /** ISO 8601 by Nova's clock: it changed since. Null where Nova does not say. */
   readonly since: string | null;
+  /** It was asked for more than once: a call that came late may have made another. */
+  readonly again?: boolean;
 }
 
 export interface Wait extends MadeServer {

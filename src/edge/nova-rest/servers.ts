@@ -86,6 +86,8 @@ export async function openServers(
      */
     find: (mark: string, node: string, instance: string | null = null) =>
       find(at, mark, node, instance),
+    /** Servers of this word besides one, on no node: of a call that came late. */
+    twins: (mark: string, own: string) => twins(at, mark, own),
     still: (id: string) => still(at, id),
     /** Nova's power sync may have stopped it already: a fake deploy leaves a machine off. */
     built: (made: MadeServer) => reached(at, { ...made, to: ["ACTIVE", "SHUTOFF"] }),
@@ -126,6 +128,11 @@ async function find(
   instance: string | null,
 ): Promise<NovaServer | null> {
   return ownOf(await carrying(mark), node, instance);
+}
+
+async function twins({ carrying }: At, mark: string, own: string): Promise<readonly NovaServer[]> {
+  const all = await carrying(mark);
+  return all.filter((one) => one.id !== own && one.node === null && unsure(one) === null);
 }
 
 /** Waits until Nova is done with it. */
@@ -182,6 +189,7 @@ async function create(
   { mark, isNew, may }: Creating,
 ): Promise<MadeServer | string> {
   let untold = isNew;
+  let calls = isNew ? 0 : 1;
   let made: MadeServer | null = null;
   const found = async (): Promise<MadeServer | string | null> => {
     const server = await find(at, mark, asked.node, null);
@@ -199,6 +207,7 @@ async function create(
     `server ${asked.name}`,
     look,
     async () => {
+      calls += 1;
       const answer = await at.tell({
         method: "POST",
         path: "/servers",
@@ -210,12 +219,12 @@ async function create(
     },
     ({ status, fault }) => status === 409 || (status === 403 && OVER.test(fault)),
   );
-  return (
-    why ??
-    made ??
-    (await found()) ??
-    `${at.session.url} answered POST /servers without the server; is a proxy in between?`
-  );
+  if (why !== null) return why;
+  const known = made ?? (await found());
+  if (typeof known === "string") return known;
+  return known === null
+    ? `${at.session.url} answered POST /servers without the server; is a proxy in between?`
+    : { ...known, again: calls > 1 };
 }
 
 /**

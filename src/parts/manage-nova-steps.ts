@@ -6,7 +6,7 @@ import type { Offers } from "../edge/nova-rest/offers.ts";
 import type { NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import type { Clock } from "../engine/part.ts";
-import { MigrationError, orNull } from "../model/error.ts";
+import { orNull } from "../model/error.ts";
 import { FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { ManageAsked, RecordKeeper, SeenServer } from "../model/manage.ts";
@@ -14,12 +14,11 @@ import {
   type Act,
   bindsOf,
   holdOf,
-  isMade,
   type ManageChange,
   type PlainStep,
   recordOf,
-  traitsIn,
 } from "./manage-acts.ts";
+import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
 import { portRestored, portsFreed } from "./manage-nova-ports.ts";
 
 /** What a server of Nova is made with, on a machine that runs already. */
@@ -67,11 +66,6 @@ export interface NovaHands {
   readonly clock: Clock;
 }
 
-/** Why a machine is in maintenance while it gets its server, or loses it. */
-export function heldFor(server: string): string {
-  return `nova2ironic gives it a server of Nova: ${server}`;
-}
-
 /** A machine on its way there. */
 export interface ServerMaking {
   readonly hands: NovaHands;
@@ -91,7 +85,7 @@ export interface ServerMaking {
 }
 
 /** What is asked of one that was begun, beside what the journal says. */
-export type BegunServer = Omit<ServerMaking, "twice" | "begin">;
+type BegunServer = Omit<ServerMaking, "twice" | "begin">;
 
 export interface ServerStep {
   /** Under which the journal has it. */
@@ -372,27 +366,6 @@ export async function novaWould(
     : "";
 }
 
-/**
- * Why a node is not this run's to act on, but for a mark that may be on it still: it had its server, and stands in service
- * without it by now, as somebody else's or as nobody's. Null: it is not so.
- */
-export function anothers(
-  change: Pick<ManageChange, "server" | "acts">,
-  now: JsonObject,
-): string | null {
-  return isMade(change) && isForeign(change, now)
-    ? `server ${recordOf(change)} is not on it any more`
-    : null;
-}
-
-/** Whether a node is in service on hardware of its own, without its server. */
-export function isForeign(
-  change: Pick<ManageChange, "server" | "acts">,
-  { driver, maintenance_reason: reason, instance_uuid: instance }: JsonObject,
-): boolean {
-  return driver !== FAKE && reason !== heldFor(change.server) && instance !== recordOf(change);
-}
-
 /** Gives it to its user, and looks at it for a while. */
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
@@ -418,41 +391,4 @@ async function release(at: ServerMaking): Promise<string | null> {
   }
 }
 
-/** What is told of one that has its server: another that Nova made by its word, of a call whose answer was lost. */
-export async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
-  const { hands, acts, server } = at;
-  if (at.again !== true) return [];
-  // It is said besides: whoever does not answer keeps nothing from its end.
-  const all = await orNull(hands.servers.twins(server, recordOf({ acts, server })));
-  return (all ?? []).map(
-    ({ id, status }) =>
-      `Nova made server ${id} of it besides, in ${status}, on no node: delete it in Nova`,
-  );
-}
-
-/**
- * Its mark goes last: until then it is gone on with, or taken back. A mark that stays, as where its user has it locked
- * by what he does with it, is no reason to touch his machine.
- */
-export async function unmarked(at: ServerMaking): Promise<string | null> {
-  const { hands, id, server, before } = at;
-  await at.begin({ step: "unmark" });
-  try {
-    return await hands.keeper.release(id, server, traitsIn(before));
-  } catch (cause) {
-    if (cause instanceof MigrationError) return cause.message;
-    throw cause;
-  }
-}
-
 const LOOK_MS = 1000;
-
-/** Whether it was begun, and nobody else has it: its mark is ours, or its maintenance. */
-export function marked(
-  { acts, server }: Pick<ManageChange, "acts" | "server">,
-  { node }: SeenServer,
-): boolean {
-  const held = acts.some(({ step }) => step === "hold");
-  const ours = [...Object.values(node?.extra ?? {}), node?.maintenance_reason];
-  return held && (ours.includes(server) || ours.includes(heldFor(server)));
-}

@@ -10,19 +10,16 @@ import {
   isMade,
   type ManageChange,
   recordOf,
+  traitsIn,
   withServer,
 } from "./manage-acts.ts";
+import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
 import {
-  anothers,
-  heldFor,
-  marked,
   type NovaHands,
   notAsBegun,
   type ServerMaking,
   type ServerStep,
   THERE,
-  twinsOf,
-  unmarked,
 } from "./manage-nova-steps.ts";
 
 /** Looked at together, and under way at once where nothing else is said: all wait for Nova's resource tracker once. */
@@ -179,4 +176,31 @@ function isInService({ acts, server }: ManageChange, now: JsonObject): boolean {
 /** Whether its instance is the server that was made of it. */
 function isOurs(change: ManageChange, { node }: SeenServer): boolean {
   return isMade(change) && node?.instance_uuid === recordOf(change);
+}
+
+/** What is told of one that has its server: another that Nova made by its word, of a call whose answer was lost. */
+async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
+  const { hands, acts, server } = at;
+  if (at.again !== true) return [];
+  // It is said besides: whoever does not answer keeps nothing from its end.
+  const all = await orNull(hands.servers.twins(server, recordOf({ acts, server })));
+  return (all ?? []).map(
+    ({ id, status }) =>
+      `Nova made server ${id} of it besides, in ${status}, on no node: delete it in Nova`,
+  );
+}
+
+/**
+ * Its mark goes last: until then it is gone on with, or taken back. A mark that stays, as where its user has it locked
+ * by what he does with it, is no reason to touch his machine.
+ */
+async function unmarked(at: ServerMaking): Promise<string | null> {
+  const { hands, id, server, before } = at;
+  await at.begin({ step: "unmark" });
+  try {
+    return await hands.keeper.release(id, server, traitsIn(before));
+  } catch (cause) {
+    if (cause instanceof MigrationError) return cause.message;
+    throw cause;
+  }
 }

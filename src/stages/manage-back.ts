@@ -16,7 +16,7 @@ import { listed, NAMED } from "../model/text.ts";
 import { isUuid } from "../model/uuid.ts";
 import { bindsOf, type ManageChange, recordOf, unseenNode } from "../parts/manage-acts.ts";
 import { SIZE } from "../parts/manage-nova.ts";
-import { heldFor } from "../parts/manage-nova-steps.ts";
+import { heldFor } from "../parts/manage-nova-marks.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing } from "./databases.ts";
 import { checkPlace } from "./manage.ts";

@@ -1,0 +1,40 @@
+import { FAKE } from "../model/fake-hardware.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { SeenServer } from "../model/manage.ts";
+import { isMade, type ManageChange, recordOf } from "./manage-acts.ts";
+
+/** Why a machine is in maintenance while it gets its server, or loses it. */
+export function heldFor(server: string): string {
+  return `nova2ironic gives it a server of Nova: ${server}`;
+}
+
+/** Whether it was begun, and nobody else has it: its mark is ours, or its maintenance. */
+export function marked(
+  { acts, server }: Pick<ManageChange, "acts" | "server">,
+  { node }: SeenServer,
+): boolean {
+  const held = acts.some(({ step }) => step === "hold");
+  const ours = [...Object.values(node?.extra ?? {}), node?.maintenance_reason];
+  return held && (ours.includes(server) || ours.includes(heldFor(server)));
+}
+
+/**
+ * Why a node is not this run's to act on, but for a mark that may be on it still: it had its server, and stands in service
+ * without it by now, as somebody else's or as nobody's. Null: it is not so.
+ */
+export function anothers(
+  change: Pick<ManageChange, "server" | "acts">,
+  now: JsonObject,
+): string | null {
+  return isMade(change) && isForeign(change, now)
+    ? `server ${recordOf(change)} is not on it any more`
+    : null;
+}
+
+/** Whether a node is in service on hardware of its own, without its server. */
+export function isForeign(
+  change: Pick<ManageChange, "server" | "acts">,
+  { driver, maintenance_reason: reason, instance_uuid: instance }: JsonObject,
+): boolean {
+  return driver !== FAKE && reason !== heldFor(change.server) && instance !== recordOf(change);
+}

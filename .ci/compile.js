@@ -56,6 +56,7 @@ try {
 // after src/cli/start.ts did.
 setFlagsFromString("--flush-bytecode");
 setFlagsFromString("--semi-space-growth-factor=2");
+setFlagsFromString("--heap-growing-percent=0");
 process.umask(usual);
 for (const [file, { script }] of loadedFiles()) {
   if (!file.endsWith("program.js")) setFlagsFromString(FLAG);

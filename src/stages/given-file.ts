@@ -53,6 +53,21 @@ export async function rememberGiven(
   await writeNote(run, FILE, { format: FORMAT, given: words });
 }
 
+/**
+ * What is kept now, to be put back where a command is refused for its words once it has begun: no later one is to
+ * be given them again.
+ *
+ * @returns puts it back. @throws MigrationError N2I-E120
+ */
+export async function givenSoFar(run: RunFolder): Promise<() => Promise<void>> {
+  const [note, kept] = [await readNote(run, FILE), await readKept(run.path)];
+  return async () => {
+    if (isRehearsed()) return;
+    await writeKept(run, kept);
+    await writeNote(run, FILE, note ?? { format: FORMAT, given: [] });
+  };
+}
+
 /** The words of a command, and of those that connections.yaml has the names alone. */
 function divided({ command, options }: Given) {
   const all = Object.entries(options) as [string, string | number | true | string[]][];

@@ -3,6 +3,7 @@ import { onceLoaded, slowDelete } from "../core/plan/delete-cost.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { removePlans } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
 import { plansNamed } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
 import type { PlannedMachine } from "../model/plan.ts";
@@ -13,7 +14,7 @@ import { identified } from "./cloud.ts";
 import { closing, type Keep, openRole } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { type FlavorApi, openFlavorApi, type Reach } from "./flavor-api.ts";
-import { rememberGiven } from "./given-file.ts";
+import { givenSoFar, rememberGiven } from "./given-file.ts";
 import {
   type Destination,
   makePlan,
@@ -121,6 +122,7 @@ async function make(
   const source = { snapshot: from.snapshot.header, site: from.site.site };
   const moment = { release: doc.release, now: new Date().toISOString() };
   const nova = places && (await planNova(places, source, places.asked, moment));
+  const forget = await givenSoFar(run);
   await rememberGiven(run, "plan", words, true);
   const { allowPairing: pairing, besideOthers: others } = words;
   const all = { ...from, allow: { pairing, others, ipmitool } };
@@ -128,12 +130,17 @@ async function make(
     each(line, machineOf(machine));
     proposal?.add(line, machine);
   };
-  const planned = await sink.during(
-    "plan",
-    from.snapshot.footer.footer.machines,
-    (progress) => makePlan(run, all, ironic, { nova, progress, each: watch }),
-    ({ counts }) => `${counts.machines} machines`,
-  );
+  const planned = await sink
+    .during(
+      "plan",
+      from.snapshot.footer.footer.machines,
+      (progress) => makePlan(run, all, ironic, { nova, progress, each: watch }),
+      ({ counts }) => `${counts.machines} machines`,
+    )
+    .catch(async (cause: unknown) => {
+      if (cause instanceof MigrationError && cause.code === "N2I-E107") await forget();
+      throw cause;
+    });
   return { ...planned, proposal: proposal?.text() ?? null };
 }
 

@@ -174,7 +174,7 @@ async function unbegun(t: TestContext, more: { keepSource?: boolean } = {}) {
   assert.equal((await at.put("n-1", {})).status, 202);
   await at.end();
   const [id = ""] = readdirSync(at.state).filter(isUuid);
-  rmSync(join(at.state, id, "journal.jsonl"));
+  for (const file of ["journal.jsonl", "run.place"]) rmSync(join(at.state, id, file));
   at.cloud.use(() => null);
   // One that would be chosen before it.
   const sooner = addSpare(at.cloud, 1);

@@ -254,7 +254,7 @@ test("what was accepted and never begun is decided anew, and what somebody edite
     await end();
     const [id = ""] = readdirSync(folder).filter((name) => /^[0-9a-f-]{36}$/.test(name));
     // As a process leaves it that dies right behind its answer.
-    rmSync(join(folder, id, "journal.jsonl"));
+    for (const file of ["journal.jsonl", "run.place"]) rmSync(join(folder, id, file));
     cloud.use(() => null);
     Object.assign(cloud.nodes.get(SOURCE) ?? {}, change);
     await again();

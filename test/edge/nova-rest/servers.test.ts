@@ -172,7 +172,7 @@ test("a server whose answer was lost, or that was asked for before, is looked fo
     const { nova, calls, use } = await novaOf(t, servers);
     use((call) => (call === "POST /servers" ? { done: true, says: null } : null));
     const told = await nova.create(FLAVOR, { mark: "mark-s-1", isNew, may });
-    assert.deepEqual(told, { id: "s-1", since: UPDATED });
+    assert.deepEqual(told, { id: "s-1", since: UPDATED, again: false });
     assert.equal(calls.filter((call) => call.startsWith("POST")).length, isNew ? 1 : 0);
   }
 });

@@ -69,7 +69,8 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
   const connections = await readKept(run);
   surroundings().kept.set(run, connections);
   const unplanned = await withoutNova(args, declared, () => plansNova(run));
-  const planned = (option: string): boolean => option !== "run" && !unplanned(option);
+  const planned = (option: string): boolean =>
+    option !== "run" && !unplanned(option) && !(named && WITNESSES.has(option));
   const wanting = wanted(args, declared, connections);
   // As it would be without another database of Nova, which is joined by nothing of the run's.
   const joined = wanted({ ...args, "nova-db": undefined }, declared, connections);
@@ -88,6 +89,12 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
     left.length === 0 ? "" : `without ${namesOf(left)}, ${why}`,
   );
 }
+
+/**
+ * What tells of nova-computes and conductors as they were: each look at it is one that somebody asks for. A line that
+ * names a place takes none of an earlier one.
+ */
+const WITNESSES: ReadonlySet<string> = new Set(["rabbit-url", "conductor-log", "compute-log"]);
 
 /** @param without what is not taken of the file, and why */
 function fill(args: Args, declared: Declared, layer: Layer, without = ""): void {

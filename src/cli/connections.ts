@@ -230,7 +230,7 @@ function leftOfRun(
   const other = HELD.includes(command) ? null : otherPlace(args, connections);
   const kept: readonly string[] = [...OWN, ...TARGET, "nova-bm-db"];
   return {
-    why: `as --${other ?? "nova-db"} is another there`,
+    why: `as --${other ?? "nova-db"} is not as the run has it`,
     leaves: (option) => other !== null && !kept.includes(option),
   };
 }

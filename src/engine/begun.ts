@@ -7,6 +7,8 @@ export interface Begun {
   readonly observed: readonly JsonObject[];
   /** Its end, or that of its way back, was not recorded: a crash may have left it half made. */
   readonly open: boolean;
+  /** Its way back was begun last, and is not at its end. */
+  readonly back?: true;
 }
 
 const NONE: readonly JsonObject[] = [];
@@ -37,7 +39,7 @@ export function begunIn(
         if (begun.has(entry.id)) begun.set(entry.id, { observed, open: false });
         break;
       case "return":
-        if (begun.has(entry.id)) begun.set(entry.id, { observed, open: true });
+        if (begun.has(entry.id)) begun.set(entry.id, { observed, open: true, back: true });
         break;
       case "returned":
         if (entry.left === undefined) begun.delete(entry.id);

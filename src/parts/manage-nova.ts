@@ -1,4 +1,5 @@
 import { inFlight } from "../edge/ironic-rest/pool.ts";
+import { isOverQuota } from "../edge/nova-rest/servers.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import { FAKE } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -36,6 +37,8 @@ export function novaPart(
   most: number,
   twice: ReadonlySet<string> = new Set(),
 ): ManagePart {
+  // Whoever comes after it would be taken to fake hardware and back for the same answer.
+  let over: string | null = null;
   return {
     ...{ name: MANAGE, size: SIZE },
     inspect: (changes) => inFlight(changes, most, (change) => whereIs(hands, change, twice)),
@@ -53,10 +56,13 @@ export function novaPart(
         },
       };
       const isBegun = marked(change, seen) || isOurs(change, seen);
+      if (over !== null && !isBegun) return leftAt(seen, `not begun: ${over}`);
       const first = isBegun ? firstOf(change.acts) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
-        if (why !== null) return leftAt(await seenLast(hands, { ...change, acts }, seen), why);
+        if (why === null) continue;
+        if (step.step === "record" && isOverQuota(why)) over ??= why;
+        return leftAt(await seenLast(hands, { ...change, acts }, seen), why);
       }
       const why = await unmarked(at);
       const made = withServer(at, seen.node);
@@ -121,7 +127,7 @@ async function whereIs(
   if (gone !== null)
     return leftAt(
       seen,
-      change.open === false ? `${gone}: run rollback, then manage it again` : gone,
+      change.open === false ? `${gone}: run node unmanage ${id}, then manage it again` : gone,
     );
   const isMarked = marked(change, seen);
   if (isMarked && isInService(change, now)) return { is: "before", seen, ...NONE, inService: true };

@@ -279,7 +279,10 @@ function forwardOf(
   if (against.length > 0) return left(seen, against);
   // What the journal has of it is as it was before that record: what was written since is not to be lost.
   return change.open === false
-    ? stays(seen, `its record ${server} was deleted since: run rollback, then manage it again`)
+    ? stays(
+        seen,
+        `its record ${server} was deleted since: run node unmanage ${id}, then manage it again`,
+      )
     : { is: "before", seen, ...NONE };
 }
 

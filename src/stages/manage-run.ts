@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { readJournal } from "../edge/disk/journal.ts";
 import { openManifest, PLAN } from "../edge/disk/plan-folder.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
@@ -10,8 +12,24 @@ import { nextCommand } from "./next.ts";
 
 /** Whether a run gives machines their server record, by its journal. */
 export async function managesNodes(run: Pick<RunFolder, "path">): Promise<boolean> {
-  const journal = await orNull(readJournal(run));
+  const journal = await journalOf(run);
   return journal !== null && isOfManaging(journal.entries);
+}
+
+/**
+ * A run's journal, to know its kind; null where it cannot be read, and the run's other files tell the kind.
+ *
+ * @throws MigrationError N2I-E112 where nothing but a journal that is gone or edited could tell it
+ */
+export async function journalOf({ path }: Pick<RunFolder, "path">) {
+  try {
+    return await readJournal({ path });
+  } catch (cause) {
+    const isLost = cause instanceof MigrationError && cause.code === "N2I-E112";
+    if (!(cause instanceof MigrationError) || (isLost && !existsSync(join(path, "snapshot.jsonl"))))
+      throw cause;
+    return null;
+  }
 }
 
 function isOfManaging(entries: Entries): boolean {
@@ -28,14 +46,24 @@ export async function checkManages(run: RunFolder, entries: Entries): Promise<vo
 }
 
 /** Machines that a run began to manage and has not taken back since, by uuid. */
-export function managedIn(
-  entries: Entries,
-): ReadonlyMap<
+export function managedIn(entries: Entries): ReadonlyMap<
   string,
-  { readonly change: ManageChange; readonly name: string; readonly open: boolean }
+  {
+    readonly change: ManageChange;
+    readonly name: string;
+    readonly open: boolean;
+    /** It is its user's, and a mark alone is to be taken off: no way back was begun. */
+    readonly handedOut: boolean;
+  }
 > {
   const begun = begunIn(entries, MANAGE);
-  return new Map([...begun].map(([id, one]) => [id, { ...changeBack(id, one), open: one.open }]));
+  return new Map(
+    [...begun].map(([id, one]) => {
+      const known = changeBack(id, one);
+      const isLast = known.change.acts.at(-1)?.step === "unmark";
+      return [id, { ...known, open: one.open, handedOut: isLast && one.back !== true }];
+    }),
+  );
 }
 
 /** A machine as its way back needs it. */
@@ -58,8 +86,8 @@ export async function openManaged(path: string) {
 export async function managedState(path: string) {
   const { run, entries, managed } = await openManaged(path);
   const all = [...managed.values()];
-  const opened = all.filter((one) => one.open).map(({ change: { id } }) => id);
-  const open = opened.length;
+  const open = all.filter((one) => one.open).length;
+  const opened = all.filter((one) => one.open && !one.handedOut).map(({ change: { id } }) => id);
   const began = new Set(begunIds(entries)).size;
   const given = { run: run.path };
   const target = targetOf(entries, MANAGE);

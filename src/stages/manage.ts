@@ -17,7 +17,7 @@ import { rememberGiven } from "./given-file.ts";
 import { type Adapter, openAdapter, type Recorded } from "./manage-adapter.ts";
 import { changesOf, checkAsked, type ManageWords } from "./manage-asked.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
-import { changeBack, checkManages } from "./manage-run.ts";
+import { changeBack, checkManages, managedIn } from "./manage-run.ts";
 import { inRun } from "./run.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
@@ -135,8 +135,9 @@ async function wouldBe(
   const became = { before: "to be managed", after: "managed already" } as const;
   const rows = changes.flatMap((change, at): readonly ManagedOne[] => {
     const position = positions[at];
-    const { is = "other", why = [] } = position ?? {};
-    const what = is === "before" || is === "after" ? became[is] : "left";
+    const { is = "other", why = [], inService } = position ?? {};
+    const would = is === "before" || is === "after" ? became[is] : "left";
+    const what = inService === true ? "in service" : would;
     return [rowOf(change, what, recordIn(change, position), why)];
   });
   return { rows, stopped: false, stays: new Map() };
@@ -193,8 +194,11 @@ async function perform(
     });
   const known = new Map(changes.map((change) => [change.id, change]));
   const denied = end.broke !== null && (isDenied(end.broke) || isDenied(end.broke.cause));
+  // What is its user's stays so, whatever the login lacks.
+  const ours = denied ? managedIn(session.journal.entries()) : null;
   const unwanted = (id: string): boolean =>
-    rows.get(id)?.became === "left" || (denied && known.has(id) && !rows.has(id));
+    rows.get(id)?.became === "left" ||
+    (ours !== null && known.has(id) && !rows.has(id) && ours.get(id)?.handedOut !== true);
   const { unlike, unasked } = await unlikeOf(adapter, madeNow, most, cards);
   for (const [id, why] of unlike) {
     const change = known.get(id);

@@ -14,11 +14,12 @@ import {
   type Switchover,
   type SwitchStepName,
 } from "../model/switching.ts";
+import { journalOf } from "./manage-run.ts";
 import { nextCommand } from "./next.ts";
 
 /** Whether a run switches machines over, by its journal. */
 export async function switchesOver(run: Pick<RunFolder, "path">): Promise<boolean> {
-  const journal = await orNull(readJournal(run));
+  const journal = await journalOf(run);
   return journal !== null && isOfSwitching(journal.entries);
 }
 

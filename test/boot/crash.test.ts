@@ -32,7 +32,7 @@ function ofThisPart(points: readonly string[]): readonly string[] {
 
 /** Lets the run forget what it staged: the tree is as it was, or the test would not be here. */
 function forget({ run }: BootScene): void {
-  rmSync(join(run, "journal.jsonl"), { force: true });
+  for (const file of ["journal.jsonl", "run.place"]) rmSync(join(run, file), { force: true });
 }
 
 async function killed(at: BootScene, point: string, ...options: readonly string[]): Promise<void> {

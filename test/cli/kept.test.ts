@@ -84,14 +84,14 @@ test("another database than the run's is joined by no other of the run's, and ea
   const elsewhere = await runs(0, ["plan", ...at, ...other.writer], BARE);
   assert.match(
     elsewhere.err,
-    /^Connections: .*; without nova-db, as --ironic-db is another there$/m,
+    /^Connections: .*; without nova-db, as --ironic-db is not as the run has it$/m,
   );
   assert.match(elsewhere.err, /No Nova database was given/);
   const bm = other.source.slice(0, 2);
   const read = await runs(0, ["extract", ...at, ...bm]);
   assert.match(
     read.err,
-    /^Connections: .*: without nova-db, nova-conf, as --nova-bm-db is another there$/m,
+    /^Connections: .*: without nova-db, nova-conf, as --nova-bm-db is not as the run has it$/m,
   );
   // What has a plan holds each database against it.
   await runs(0, ["extract", ...at, ...made.source]);
@@ -106,7 +106,7 @@ test("another database than the run's is joined by no other of the run's, and ea
   );
   const nova = await run(["plan", ...at, ...novaOf(other)]);
   const beside =
-    /^Connections: .*; without nova-api-db, compute-host, as --nova-db is another there$/m;
+    /^Connections: .*; without nova-api-db, compute-host, as --nova-db is not as the run has it$/m;
   assert.match(nova.err, beside);
 });
 

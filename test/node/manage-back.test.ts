@@ -264,7 +264,10 @@ test("what somebody made of a machine whose record he deleted is his, and it is 
   const before = dumped(cloud);
   cloud.calls.length = 0;
   const { err } = await runs(4, manage, cloud.how);
-  assert.match(err, /N2I-E370 .*its record \S+ was deleted since: run rollback, then manage it/);
+  assert.match(
+    err,
+    /N2I-E370 .*its record \S+ was deleted since: run node unmanage \S+, then manage it/,
+  );
   await runs(0, back, cloud.how);
   assert.deepEqual(writes(cloud), []);
   assert.match((await runs(0, ["status", ...at])).out, /1 taken back/);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pauseShorter } from "../../src/edge/openstack/passing.ts";
@@ -189,6 +190,42 @@ test("a quota of Nova is a reason of the machine, and what the login may not is 
     assert.equal(cloud.dump(), before);
     assert.deepEqual(cloud.heard, []);
   }
+});
+
+test("a server that is in service stays its user's, whatever another machine's login lacks, and nobody is told to take it back", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const { node, servers } = cloud;
+  const other = { ...node, uuid: uuidOf(1, 2), name: "n-2" };
+  const isOut = () => node.driver === "ipmi" && node.maintenance === false && servers.size > 0;
+  cloud.use((call) =>
+    call.startsWith("PATCH") && isOut() ? { done: false, says: { status: 400, text: "{}" } } : null,
+  );
+  const columns = ["-f", "value", "-c", "Result"];
+  const words = [...manage, ...NOVA, ...at];
+  assert.equal((await run([...words, ...columns], how)).out, "in service\n");
+  assert.equal((await run([...words, "--dry-run", ...columns], how)).out, "in service\n");
+  const run_ = ["--run", at[1] ?? ""];
+  for (const asks of ["status", "next"])
+    assert.doesNotMatch((await run([asks, ...run_], how)).out, /^(\| next|Next:).*rollback/m);
+
+  const lists = JSON.stringify({ ports: [], portgroups: [] });
+  cloud.use((call) => {
+    if (!call.includes(other.uuid)) return null;
+    if (call.includes("resource_providers"))
+      return { done: false, says: { status: 403, text: "{}" } };
+    const text = /portgroups|ports/.test(call) ? lists : JSON.stringify(other);
+    return call.startsWith("GET") ? { done: false, says: { status: 200, text } } : null;
+  });
+  const file = join(privateFolder(t), "machines.json");
+  const asked = [
+    { node: other.uuid, name: "web-2" },
+    { node: ID, name: "Web server 1" },
+  ];
+  writeFileSync(file, JSON.stringify(asked));
+  const many = ["node", "manage", "--from", file, ...NOVA, ...at, "--in-flight", "1"];
+  const denied = await run(many, how);
+  assert.match(denied.err, /N2I-E211/);
+  assert.deepEqual([servers.size, node.driver, node.maintenance], [1, "ipmi", false], denied.out);
 });
 
 /** A token of Keystone for a login of this project. */

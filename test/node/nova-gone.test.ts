@@ -119,7 +119,7 @@ test("a run whose end is recorded makes nothing anew of a machine that lost its 
   await during(run, async (session) => {
     assert.match(
       (await forward(at, session)).join(),
-      /server 8\S+ is not on it any more: run rollback, then manage it again/,
+      /server 8\S+ is not on it any more: run node unmanage \S+, then manage it again/,
     );
     assert.deepEqual(await back(at, session), []);
   });

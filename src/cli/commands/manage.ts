@@ -70,7 +70,10 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   if (!args.dryRun) say(args, `Next: ${nextCommand("verify", args)}`);
   const marked = rows.filter(({ became }) => became === "in service");
   if (marked.length > 0)
-    note(args, "Run the same command again: it takes the marks off, and does nothing else.");
+    note(
+      args,
+      `Run the same command again: it takes the marks off, and ${left.length > 0 || stopped ? "tries the others" : "does nothing else"}.`,
+    );
   if (stopped) note(args, "Stopped: run the same command again to go on.");
   if (left.length + marked.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);
 }

@@ -47,7 +47,7 @@ export async function openWriting(database: Database): Promise<Knex.Transaction>
       await run("opening a transaction", () => trx.raw(sql));
     return trx;
   } catch (error) {
-    await trx.rollback().catch(() => null);
+    await endWriting(database, trx);
     throw error;
   }
 }

@@ -225,14 +225,21 @@ function digest(line: string | Uint8Array): string {
   return hash("sha256", line).slice(0, 16);
 }
 
-/** What changes whenever a run's journal is written; null where it has none that can be looked at. */
+/**
+ * What changes whenever a run's journal is written, and not where a backup links it or its rights change; null
+ * where it has none that can be looked at.
+ */
 export async function journalMark(path: string): Promise<string | null> {
   const found = await stat(join(path, JOURNAL), { bigint: true }).catch(() => null);
-  return found === null ? null : markOf(found);
+  return found === null ? null : writtenOf(found);
 }
 
-function markOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
+function writtenOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs].join(" ");
+}
+
+function markOf(found: BigIntStats): string {
+  return `${writtenOf(found)} ${found.ctimeNs}`;
 }
 
 const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "text" } as const;

@@ -234,6 +234,11 @@ async function create(
  */
 const OVER = /quota|exceed|over limit/i;
 
+/** Whether a server was refused for what its project may have, so that another would be, too. @param why as `create` tells it */
+export function isOverQuota(why: string): boolean {
+  return OVER.test(why.slice(why.lastIndexOf(" is refused: ")));
+}
+
 const HOUR_MS = 3_600_000;
 
 /** An hour before an answer, by Nova's clock: whatever else of Nova changes a server may have another. */

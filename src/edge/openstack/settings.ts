@@ -85,6 +85,10 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
       return { kind, user, password: () => password };
     }
     case "password": {
+      if (named === undefined && !settings.has("auth_url"))
+        throw refuse(
+          "auth_url is missing for the user or password that is set; where Ironic wants none, unset them, or set auth_type to none",
+        );
       const url = keystoneUrl(need("auth_url"), refuse);
       const password = need("password");
       const login = {

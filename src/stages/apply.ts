@@ -276,7 +276,9 @@ async function othersOf(job: Job, entries: Entries): Promise<(() => Promise<void
   // Flavors are changed before machines; and a machine that is left out is not seen to be there.
   if (nova === null && !recheckPower)
     return othersBeforeMaking(run, backend, place.target, entries, plan.footer);
-  await checkOthers(run, backend, place.target, entries);
+  const { lines } = nova ?? plan;
+  const { sha256 } = plan.footer;
+  await checkOthers(run, backend, place.target, entries, { sha256, lines });
   return undefined;
 }
 

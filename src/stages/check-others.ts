@@ -17,16 +17,23 @@ const LOOKED = 1000;
 /**
  * What nodes of others a database holds, for people; null when there are none, and over REST, where
  * a service has nodes of others by its nature.
+ *
+ * @param present a plan that is open already
  */
 export async function othersAt(
   run: RunFolder,
   { oldest }: Pick<Backend, "oldest">,
   target: Target,
   entries: Entries,
+  present?: MachinePlan,
 ): Promise<string | null> {
   if (oldest === null) return null;
   const plans: MachinePlan[] = [];
   for (const sha256 of plansOf(entries, IRONIC)) {
+    if (sha256 === present?.sha256) {
+      plans.push(present);
+      continue;
+    }
     // The rows of a plan that is lost are nobody's we know.
     const path = await findPlan(run, sha256).catch(() => null);
     if (path === null) continue;
@@ -49,8 +56,9 @@ export async function checkOthers(
   backend: Pick<Backend, "oldest">,
   target: Target,
   entries: Entries,
+  present?: MachinePlan,
 ): Promise<void> {
-  const others = await othersAt(run, backend, target, entries);
+  const others = await othersAt(run, backend, target, entries, present);
   if (others !== null) throw new MigrationError("N2I-E312", others);
 }
 

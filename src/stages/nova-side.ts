@@ -1,20 +1,11 @@
 import { choiceOf } from "../core/hosts/choice.ts";
-import { accepted, changedTenants, instanceOn } from "../core/hosts/placed.ts";
-import type { Database } from "../edge/database/open.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { openOnNodes } from "../edge/nova-write/by-node.ts";
-import { openInstances } from "../edge/nova-write/instances.ts";
 import { execute } from "../engine/execute.ts";
-import { begunAt, ownershipOf } from "../engine/ownership.ts";
 import type { Excluded } from "../engine/part.ts";
 import type { Walked } from "../engine/walk.ts";
 import type { Footer, PlanCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
-import { type Entries, IRONIC } from "../model/journal.ts";
-import { type NovaPlanHeader, type NovaStep, stepsOf } from "../model/nova-plan.ts";
-import type { PlannedMachine } from "../model/plan.ts";
-import { regroup, TOGETHER } from "../model/streams.ts";
-import { NAMED } from "../model/text.ts";
+import { type NovaStep, stepsOf } from "../model/nova-plan.ts";
 import { type NovaLegName, novaParts } from "../parts/nova.ts";
 import { closing, openRole } from "./databases.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
@@ -22,12 +13,14 @@ import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
 import { inspectNova, novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
 import { FORWARD } from "./pipeline.ts";
-import { asked, checkQueued } from "./queued.ts";
 import type { RunSession } from "./session.ts";
+import { checkRequests, checkTenants, type Tenants, tenantsOf } from "./tenants.ts";
 
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
 export interface NovaSide {
   readonly plan: NovaFiles;
+  /** The plan's machines: whoever goes through them before `check` spares it that. */
+  readonly lines: Tenants["lines"];
   /** Whether its nova-computes stand still. @throws MigrationError N2I-E310 */
   readonly inspect: () => Promise<void>;
   /** Everything that can be known before the first row of anything is written. */
@@ -45,7 +38,7 @@ interface NovaWords extends FlavorApiOptions {
   readonly confirm: (question: string) => Promise<void>;
   readonly watching: Watching;
   /** The plan's machines. */
-  readonly lines: Machines["lines"];
+  readonly lines: Tenants["lines"];
 }
 
 /** Rows of Nova that the run's plan changes. */
@@ -91,7 +84,7 @@ export async function besideNova<T>(
   words: NovaWords,
   work: (side: NovaSide | null) => Promise<T>,
 ): Promise<T> {
-  const { novaDb, leaveNova, confirm, watching, lines } = words;
+  const { novaDb, leaveNova, confirm, watching } = words;
   const file = await novaPlanOf(run, plan);
   if (novaDb === undefined) {
     if (!leaveNova) checkUnasked(file);
@@ -122,13 +115,16 @@ export async function besideNova<T>(
         const legs = names.map((name) => novaWalk(place, parts, name, file));
         return execute(legs, session, { direction: "forward", excluded });
       };
+      const { take, lines } = tenantsOf(words.lines, choiceOf(file.header.compute_hosts ?? []));
       return work({
-        ...{ plan: file, inspect: place.watch.inspect },
+        ...{ plan: file, lines, inspect: place.watch.inspect },
         async check() {
-          await checkRequests(database, lines, watching);
+          const machines = await take();
+          await checkRequests(database, machines, watching);
           await inspectNova(file, parts, session.journal.entries());
           await place.watch.settle();
-          await checkTenants(session.journal.entries(), database, file.header, { ...plan, lines });
+          // What the plan says of them is known; what Nova says is asked for by now.
+          await checkTenants(session.journal.entries(), database, machines, plan.sha256);
         },
         async flavors() {
           const all = await walk(FORWARD.beforeIronic);
@@ -139,69 +135,4 @@ export async function besideNova<T>(
       });
     });
   });
-}
-
-/** A plan's machines, and the digest by which the journal knows it. */
-export interface Machines {
-  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
-  readonly sha256: string;
-}
-
-/**
- * Looks for requests to the tenants of machines that are to be loaded; what the site document accepts
- * was emptied before the plan.
- *
- * @throws MigrationError N2I-E314
- */
-async function checkRequests(
-  database: Database,
-  lines: Machines["lines"],
-  watching: Watching,
-): Promise<void> {
-  const instancesOf = openInstances(database);
-  for await (const batch of regroup(lines(), TOGETHER)) {
-    const loading = batch.filter(
-      (line) => line.verdict === "create" && !accepted(line, "N2I-D243"),
-    );
-    const rows = await instancesOf(loading.flatMap((line) => instanceOn(line) ?? []));
-    await checkQueued(database, [...rows.values()].map(asked), watching);
-  }
-}
-
-/**
- * Looks at the tenants of machines before the first of them is loaded. Those of a batch that was begun
- * before may have been handed over since, and changed by whom they belong to.
- *
- * @throws MigrationError N2I-E300 naming machines whose tenant came, went or moved since `extract`
- */
-async function checkTenants(
-  entries: Entries,
-  database: Database,
-  { compute_hosts = [] }: NovaPlanHeader,
-  { lines, sha256 }: Machines,
-): Promise<void> {
-  const begun = begunAt(ownershipOf(entries, IRONIC, sha256));
-  const loading = (at: number): boolean => !begun(at);
-  const now = {
-    ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
-    nova: database,
-  };
-  const stale: string[] = [];
-  let count = 0;
-  for await (const what of changedTenants(
-    regroup(lines(), TOGETHER),
-    loading,
-    now,
-    choiceOf(compute_hosts),
-  )) {
-    count += 1;
-    if (stale.length < NAMED) stale.push(what);
-  }
-  if (count === 0) return;
-  const more = count > NAMED ? ` and ${count - NAMED} more` : "";
-  throw new MigrationError(
-    "N2I-E300",
-    `Nova's instances changed since extract: ${stale.join("; ")}${more}`,
-    { fix: "Stop every nova-compute, extract again, then plan and look at the difference." },
-  );
 }

@@ -2,6 +2,8 @@ import { choiceOf } from "../../src/core/hosts/choice.ts";
 import { changedTenants } from "../../src/core/hosts/placed.ts";
 import { openOnNodes } from "../../src/edge/nova-write/by-node.ts";
 import { openInstances } from "../../src/edge/nova-write/instances.ts";
+import { once } from "../../src/model/streams.ts";
+import { tenantsOf } from "../../src/stages/tenants.ts";
 import { after, open, planOf, type Workplace } from "./planned-case.ts";
 
 /**
@@ -17,7 +19,8 @@ export async function heldByApply(at: Workplace): Promise<readonly string[]> {
     const { lines } = await planOf(at);
     const choice = choiceOf(after(at.written.plan, "--compute-host"));
     const held: string[] = [];
-    for await (const fault of changedTenants(lines(), () => true, now, choice)) held.push(fault);
+    const machines = await tenantsOf(lines, choice).take();
+    for await (const fault of changedTenants(once([...machines]), now)) held.push(fault);
     return held;
   } finally {
     await nova.close();

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceOf } from "../../../src/core/hosts/choice.ts";
-import { auditInstances, type OnNode } from "../../../src/core/hosts/placed.ts";
+import {
+  auditInstances,
+  type OnNode,
+  packPlaced,
+  placedOf,
+} from "../../../src/core/hosts/placed.ts";
 import { accept, finding } from "../../../src/model/finding.ts";
 import type { InstanceRow } from "../../../src/model/nova-rows.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
@@ -74,3 +79,40 @@ for (const [code, row] of [
     assert.deepEqual(await told(row, { findings }), []);
     assert.notDeepEqual(await told(row), []);
   });
+
+test("a machine that is packed is the one it was, however its instance is spelled and whatever was accepted", () => {
+  const instance = "B0000000-0000-4000-8000-00000000000B";
+  const node = (instance_uuid: string | null) =>
+    LINE.records.map((one) => ({ ...one, row: { ...one.row, instance_uuid } }));
+  const [lost, shared] = [finding("N2I-D201", "", ""), finding("N2I-D207", "", "")];
+  const lines: readonly Partial<PlannedMachine>[] = [
+    {},
+    { uuid: null, service_host: null, records: [] },
+    { bm_node_id: 2 ** 40, records: node(instance) },
+    {
+      records: node(instance.toLowerCase()),
+      findings: [...accept([lost], [{ finding: "N2I-D201", reason: "looked at it" }]), shared],
+    },
+    { records: node(null), findings: [lost] },
+  ];
+  const choice = choiceOf(["group:rack7=metal"]);
+  const placed = lines.map((line, at) => placedOf({ ...LINE, ...line }, at, choice));
+  const packed = packPlaced();
+  for (const one of placed) packed.put(one);
+  const keys = Object.keys(placed[0] ?? {}) as (keyof (typeof placed)[0])[];
+  const values = Array.from(packed, (one) => keys.map((key) => one[key]));
+  assert.deepEqual(
+    values,
+    placed.map((one) => keys.map((key) => one[key])),
+  );
+  assert.deepEqual(
+    placed.map(({ host, kept, alone, accepted }) => [host, kept, alone, accepted]),
+    [
+      ["metal", false, true, ""],
+      [null, true, false, ""],
+      ["metal", false, true, ""],
+      ["metal", false, false, "N2I-D201"],
+      ["metal", false, true, ""],
+    ],
+  );
+});

@@ -29,17 +29,19 @@ export async function* plannedNodes(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   wanted: (machine: PlannedMachine) => boolean,
 ): AsyncGenerator<readonly PlannedNode[]> {
-  for await (const batch of regroup(plan, BATCH))
-    yield batch
-      .filter((machine) => isLoaded(machine) && wanted(machine))
-      .flatMap(({ records, bm_node_id, boot }) =>
-        records
-          .filter(({ resource }) => resource === "node")
-          .map(({ row }) => ({
-            ...{ uuid: String(row.uuid), bm_node_id, row },
-            ...(boot !== undefined && { root: boot.root_uuid }),
-          })),
-      );
+  for await (const batch of regroup(plan, BATCH)) yield batch.filter(wanted).flatMap(nodesOf);
+}
+
+/** The nodes of a machine that a plan loads; of another none. */
+export function nodesOf(machine: PlannedMachine): readonly PlannedNode[] {
+  if (!isLoaded(machine)) return [];
+  const { records, bm_node_id, boot } = machine;
+  return records
+    .filter(({ resource }) => resource === "node")
+    .map(({ row }) => ({
+      ...{ uuid: String(row.uuid), bm_node_id, row },
+      ...(boot !== undefined && { root: boot.root_uuid }),
+    }));
 }
 
 /** The nodes this run handed over, that were not staged again and that no rollback took away since. */

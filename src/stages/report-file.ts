@@ -1,7 +1,9 @@
 import { createReadStream, readFileSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { notRead, notWritten } from "../edge/disk/failure.ts";
 import { packageRoot } from "../edge/disk/package-root.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { createTemp } from "../edge/disk/temp-file.ts";
 import { MigrationError, systemCode } from "../model/error.ts";
 import { inRun } from "./run.ts";
@@ -34,16 +36,51 @@ export async function writeReport(
   return write(path, text);
 }
 
+/**
+ * Keeps what is packed of machines beside the report, until what stands before it is known: it comes of
+ * the same pass over them. Nobody but this process reads it.
+ */
+export function openParts(output: string | undefined) {
+  let temp: Awaited<ReturnType<typeof createTemp>> | null = null;
+  return {
+    /** @throws MigrationError N2I-E120 */
+    async keep({ path: run }: RunFolder, pieces: AsyncIterable<string>): Promise<void> {
+      const path =
+        output === undefined ? resolve(run, REPORT) : resolve(surroundings().cwd(), output);
+      temp = await createTemp(dirname(path), basename(path));
+      await writeInto(temp.handle, path, pieces);
+    },
+    /** What was kept, in the same order. */
+    async *pieces(): AsyncGenerator<string> {
+      yield* temp?.handle.createReadStream({ start: 0, encoding: "latin1", autoClose: false }) ??
+        [];
+    },
+    close: async (): Promise<void> => temp?.drop(),
+  };
+}
+
+async function writeInto(
+  handle: FileHandle,
+  path: string,
+  text: AsyncIterable<string> | Iterable<string>,
+): Promise<void> {
+  try {
+    for await (const piece of text) await handle.writeFile(piece);
+  } catch (cause) {
+    throw notWritten(path, cause);
+  }
+}
+
 async function write(
   path: string,
   text: AsyncIterable<string> | Iterable<string>,
 ): Promise<string> {
   const temp = await createTemp(dirname(path), basename(path));
   try {
-    for await (const piece of text) await temp.handle.writeFile(piece);
+    await writeInto(temp.handle, path, text);
   } catch (cause) {
     await temp.drop();
-    throw notWritten(path, cause);
+    throw cause;
   }
   await temp.commit();
   return path;

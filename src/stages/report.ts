@@ -17,7 +17,6 @@ import type { Finding } from "../model/finding.ts";
 import type { Machine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import { nodeOf, type Origins, type PlannedMachine } from "../model/plan.ts";
-import { once } from "../model/streams.ts";
 import { loadMappings } from "./documents.ts";
 import { backendOf, type Given, wordsFor } from "./given.ts";
 import { readGiven } from "./given-file.ts";
@@ -27,7 +26,7 @@ import { nextCommand } from "./next.ts";
 import { loadable } from "./nothing.ts";
 import { novaPlanOf } from "./nova-files.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
-import { runState } from "./run-state.ts";
+import { createHandover, runState } from "./run-state.ts";
 import type { Sink } from "./sink.ts";
 import type { BackFirst } from "./standing.ts";
 import { VERSION } from "./version.ts";
@@ -35,54 +34,70 @@ import { VERSION } from "./version.ts";
 /** What a run is to those who decide on it. */
 interface Report {
   readonly facts: ReportFacts;
-  readonly origins: Origins;
-  /** Some machines, those that need a look before others. */
+  /** Some machines, those that need a look before others; none where nobody takes machines. */
   readonly first: readonly ReportMachine[];
-  /** Every machine, in the order of the plan, each time it is called; memory is that of a batch. */
-  readonly machines: () => AsyncIterable<readonly Reported[]>;
 }
+
+/** Takes every machine, in the order of the plan, before anything else is known; memory is that of a batch. */
+type Take = (
+  run: RunFolder,
+  machines: AsyncIterable<readonly Reported[]>,
+  origins: Origins,
+) => Promise<void>;
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
 
 /**
  * Reads a run's artefacts, journal and log: what its plan would do, what was found and accepted, what was
- * done so far and how long that took. Asks no database.
+ * done so far and how long that took. Asks no database, and parses each artefact once.
  *
  * @throws MigrationError N2I-E110 to N2I-E115
  */
-export async function report(words: { readonly run: string }, sink: Sink): Promise<Report> {
+export async function report(
+  words: { readonly run: string },
+  sink: Sink,
+  take: Take | null,
+): Promise<Report> {
   const run = await openRun(words.run, { create: false });
   await checkCarries(run);
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
   const fresh = plan.header.made_from.snapshot === snapshot?.footer.sha256;
   const counts = plan.footer.footer;
+  const { origins } = plan.header;
+  const { entries } = await readJournal(run);
   const tally = createTotals();
-  const source = fresh ? snapshot : null;
+  const handover = createHandover(plan.footer.sha256, entries);
   const some = createFirst();
   await sink.during(
     "report",
     counts.machines,
     async (progress) => {
       let behind = 0;
-      for await (const batch of plan.lines()) {
-        for (const planned of batch) {
-          tally.add(planned);
-          some.add(planned);
+      async function* counted() {
+        for await (const batch of plan.lines()) {
+          for (const planned of batch) {
+            tally.add(planned);
+            handover?.add(planned);
+          }
+          behind += batch.length;
+          progress(behind);
+          yield batch;
         }
-        behind += batch.length;
-        progress(behind);
       }
+      if (take === null) for await (const _ of counted());
+      else await take(run, some.of(reported(counted(), fresh ? snapshot : null)), origins);
     },
     () => `${counts.machines} machines`,
   );
   const totals = tally.end(counts);
   const nova = await novaTotals(run, plan.footer);
-  const { entries } = await readJournal(run);
   const measured = await measuredOf(run.path, entries);
   const given = await readGiven(run);
   const { perMinute } = wordsFor("handover", given);
-  const { fields, next, left, standing, back } = await runState(run, { run: words.run });
+  const { fields, next, left, standing, back } = await runState(run, { run: words.run }, () =>
+    Promise.resolve(handover?.end() ?? null),
+  );
   const facts: ReportFacts = {
     ...{ run: basename(run.path), at: new Date().toISOString(), tool: VERSION },
     plan: {
@@ -100,9 +115,7 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
     }),
     undo: undoOf(words.run, given, nova, back),
   };
-  const { origins } = plan.header;
-  const first = await firstOf(some.all(), source);
-  return { facts, origins, first, machines: () => reported(plan.lines(), source) };
+  return { facts, first: some.all() };
 }
 
 function rowsOf(nova: NovaTotals | null): number {
@@ -119,27 +132,22 @@ async function wantsBoot(release: string): Promise<boolean> {
 const FIRST = 25;
 
 function createFirst() {
-  const [trouble, others]: [PlannedMachine[], PlannedMachine[]] = [[], []];
-  return {
-    add(machine: PlannedMachine): void {
-      const calm = machine.verdict === "create" || machine.verdict === "unchanged";
-      const kept = calm || machine.verdict === "skipped" ? others : trouble;
-      if (kept.length < FIRST) kept.push(machine);
-    },
-    all: (): readonly PlannedMachine[] => [...trouble, ...others].slice(0, FIRST),
+  const [trouble, others]: [ReportMachine[], ReportMachine[]] = [[], []];
+  const add = (machine: ReportMachine): void => {
+    const calm = machine.verdict === "create" || machine.verdict === "unchanged";
+    const kept = calm || machine.verdict === "skipped" ? others : trouble;
+    if (kept.length < FIRST) kept.push(machine);
   };
-}
-
-/** Machines with what only the snapshot says of them, which is read no further than the last of them. */
-async function firstOf(
-  some: readonly PlannedMachine[],
-  snapshot: Snapshot | null,
-): Promise<readonly ReportMachine[]> {
-  const made = new Map<PlannedMachine, ReportMachine>();
-  const inOrder = some.toSorted((one, other) => one.bm_node_id - other.bm_node_id);
-  for await (const batch of reported(once(inOrder), snapshot))
-    for (const { planned, machine } of batch) made.set(planned, machine);
-  return some.flatMap((planned) => made.get(planned) ?? []);
+  return {
+    /** The same machines, of which it keeps some. */
+    async *of(batches: AsyncIterable<readonly Reported[]>): AsyncGenerator<readonly Reported[]> {
+      for await (const batch of batches) {
+        for (const { machine } of batch) add(machine);
+        yield batch;
+      }
+    },
+    all: (): readonly ReportMachine[] => [...trouble, ...others].slice(0, FIRST),
+  };
 }
 
 /**

@@ -11,7 +11,7 @@ import { type Entries, IRONIC, indexesLeft, plansOf } from "../model/journal.ts"
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { stagedTrees } from "../parts/boot-steps.ts";
-import { plannedNodes, stillReleased } from "../parts/hand-over.ts";
+import { nodesOf, stillReleased } from "../parts/hand-over.ts";
 import { NOVA_LEGS, NOVA_NAMES, novaJournalled } from "../parts/nova.ts";
 import type { Places } from "./allocations.ts";
 import { endOfRun, knowsGuards } from "./finished.ts";
@@ -50,19 +50,30 @@ export async function handoverOf(
   plan: Pick<Awaited<ReturnType<typeof openPlan>>, "footer" | "lines">,
   journal: Entries,
 ): Promise<{ readonly staged: number; readonly released: number } | null> {
-  if (!wasStaged(journal, plan.footer.sha256)) return null;
+  const tally = createHandover(plan.footer.sha256, journal);
+  if (tally === null) return null;
+  for await (const batch of plan.lines()) for (const line of batch) tally.add(line);
+  return tally.end();
+}
+
+/** Counts what of a staged load was handed over as its machines go by; null of a load that was not staged. */
+export function createHandover(sha256: string, journal: Entries) {
+  if (!wasStaged(journal, sha256)) return null;
   const known = stillReleased(journal);
   let [staged, released] = [0, 0];
   // What was there before the first plan of a run no plan of it staged.
-  const first = plansOf(journal, IRONIC).every((one) => one === plan.footer.sha256);
-  const ours = ({ verdict }: PlannedMachine) => !first || verdict === "create";
-  for await (const batch of plannedNodes(plan.lines(), ours))
-    for (const { uuid, row } of batch) {
-      if (row.maintenance === true) continue;
-      staged += 1;
-      if (known.has(uuid)) released += 1;
-    }
-  return { staged, released };
+  const first = plansOf(journal, IRONIC).every((one) => one === sha256);
+  return {
+    add(line: PlannedMachine): void {
+      if (first && line.verdict !== "create") return;
+      for (const { uuid, row } of nodesOf(line)) {
+        if (row.maintenance === true) continue;
+        staged += 1;
+        if (known.has(uuid)) released += 1;
+      }
+    },
+    end: () => ({ staged, released }),
+  };
 }
 
 /** What a rollback of these machines with Nova's database would still find changed, by the journal. */
@@ -91,8 +102,16 @@ async function novaStateOf(
   return { plan: beside, entries, ...(still !== null && { still }) };
 }
 
-/** What a run's folder holds, and its plan where it can be read. */
-export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>) {
+/**
+ * What a run's folder holds, and its plan where it can be read.
+ *
+ * @param handover tells how much of a staged load was handed over
+ */
+export async function filesOf(
+  run: RunFolder,
+  given: NonNullable<Said["given"]>,
+  handover: typeof handoverOf = handoverOf,
+) {
   const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
   const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
   const journal = await orWhy(() => readJournal(run));
@@ -155,7 +174,7 @@ export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>)
     handover:
       "missing" in plan || "missing" in journal
         ? null
-        : await orWhy(() => handoverOf(plan, journal.entries)),
+        : await orWhy(() => handover(plan, journal.entries)),
   };
   return { files, plan };
 }
@@ -173,12 +192,14 @@ function saidBy(plan: Awaited<ReturnType<typeof openPlan>>["header"] | null) {
  * What is true of a run by its files, and the next command.
  *
  * @param given options of status: databases to ask besides, and words for the next command
+ * @param handover as `filesOf` takes it
  */
 export async function runState(
   run: RunFolder,
   given: NonNullable<Said["given"]>,
+  handover: typeof handoverOf = handoverOf,
 ): Promise<RunState> {
-  const { files, plan } = await filesOf(run, given);
+  const { files, plan } = await filesOf(run, given, handover);
   const state = statusOf(files);
   const allocations = "missing" in plan ? null : await allocationsOf(given, plan.lines);
   return { ...state, fields: { ...state.fields, ...(allocations !== null && { allocations }) } };

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { packed } from "../../src/report/page/blocks.ts";
 import { page as reportPage } from "../../src/report/page/page.ts";
 import { pageAssets } from "../../src/stages/report-file.ts";
 import { chromiumPath } from "../lab/chromium.ts";
@@ -36,10 +37,10 @@ async function pageOf(machines: number): Promise<string> {
     yield all;
   }
   const first = all.slice(0, 25).map(({ machine }) => machine);
-  const shown = { facts: sampleFacts(), origins: [["uuid", "bm_nodes.uuid"]] as const, first };
+  const packedOnes = () => packed(batches(), [["uuid", "bm_nodes.uuid"]]);
+  const shown = { facts: sampleFacts(), first, machines: packedOnes };
   let text = "";
-  for await (const piece of reportPage({ ...shown, machines: batches }, pageAssets()))
-    text += piece;
+  for await (const piece of reportPage(shown, pageAssets())) text += piece;
   return text;
 }
 

@@ -41,6 +41,8 @@ test("a report in any form tells what was run and how long it took, and keeps no
 /** What the page of a run has packed, in a folder of its own. */
 function unpacked(run: string, folder: string): string {
   const page = readFileSync(join(run, "report.html"), "utf8");
+  // Some are in the page itself, with what the snapshot alone says of them.
+  assert.match(page, /<td class="number">1<\/td>.*<bdi>[^<]*\d+\.\d+\.\d+\.\d+<\/bdi>/);
   const islands = [...page.matchAll(/<script type="text\/plain" [^>]+>([^<]+)</g)];
   assert.ok(islands.length >= 3);
   const texts = islands.map(([, packed = ""]) => gunzipSync(Buffer.from(packed, "base64")));

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import type { Reported } from "../../src/core/report/facts.ts";
 import { UNSEEN } from "../../src/model/text.ts";
+import { packed } from "../../src/report/page/blocks.ts";
 import type { DetailBlock, IndexColumns } from "../../src/report/page/data.ts";
 import { page } from "../../src/report/page/page.ts";
 import { matchesGolden } from "../support/golden.ts";
@@ -21,7 +22,8 @@ async function* batches(times: number): AsyncGenerator<readonly Reported[]> {
 async function pageOf(times = 1): Promise<string> {
   const first = REPORTED.map(({ machine }) => machine);
   const origins = [["uuid", HOSTILE]] as const;
-  const shown = { facts: sampleFacts(), origins, first, machines: () => batches(times) };
+  const machines = () => packed(batches(times), origins);
+  const shown = { facts: sampleFacts(), first, machines };
   let text = "";
   for await (const piece of page(shown, ASSETS)) text += piece;
   return text;

@@ -9,7 +9,9 @@ import { besideNova } from "../../src/stages/nova-side.ts";
 import { inRun, openPlan } from "../../src/stages/run.ts";
 import { withSession } from "../../src/stages/session.ts";
 import { tenantsOf } from "../../src/stages/tenants.ts";
-import { run } from "../hostile/cli.ts";
+import { run, runs } from "../hostile/cli.ts";
+import { deployFiles } from "../hostile/deployment.ts";
+import { SITE, tenant } from "../hostile/fleet.ts";
 import { checkRows } from "../nova/check-output.ts";
 import { plannedCloud } from "../nova/planned.ts";
 
@@ -124,4 +126,25 @@ test("a tenant that came amid the watch is met, although the plan was read befor
     );
   });
   assert.equal(count(), 1 + 1);
+});
+
+test("a report parses the plan once in either form, of a staged load too", async (t) => {
+  const made = await deployFiles(t, {
+    shows: "a tenant, staged",
+    ...{ nova_bm: { nodes: [tenant(1)] }, ironic: { release: "kilo" } },
+    ...{ allow_pairing: true, site: SITE },
+  });
+  const { at, source, writer, plan } = made;
+  await runs(0, ["extract", ...at, ...source]);
+  await runs(0, ["plan", ...at, ...writer, ...plan]);
+  const count = opened(t);
+  for (const staged of [false, true]) {
+    if (staged) await runs(0, ["apply", ...at, ...writer, "--leave-nova", "--staged", "--yes"]);
+    count();
+    for (const form of ["html", "md"]) {
+      await runs(0, ["report", ...at, "--format", form]);
+      // What is true of the run is told after a second look at its digest.
+      assert.equal(count(), 2 + 1, form);
+    }
+  }
 });

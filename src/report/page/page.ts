@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Reported, ReportFacts, ReportMachine } from "../../core/report/facts.ts";
-import type { Origins } from "../../model/plan.ts";
+import type { ReportFacts, ReportMachine } from "../../core/report/facts.ts";
 import { visible } from "../text.ts";
 import { aboutOf, PROMISE } from "../told.ts";
-import { island, packed, VERDICTS, verdictSigns } from "./blocks.ts";
+import { island, VERDICTS, verdictSigns } from "./blocks.ts";
 import { type About, STATIC_ROWS } from "./data.ts";
 import { escaped, isolated, section } from "./markup.ts";
 import { sections, signOff } from "./sections.ts";
@@ -17,25 +16,25 @@ interface Assets {
 /** What a page is made of. */
 interface Shown {
   readonly facts: ReportFacts;
-  readonly origins: Origins;
   /** Machines to be read without scripts, those that need a look first. */
   readonly first: readonly ReportMachine[];
-  readonly machines: () => AsyncIterable<readonly Reported[]>;
+  /** Every machine, as `packed` made it. */
+  readonly machines: () => AsyncIterable<string>;
 }
 
 /**
  * The report as one page, in pieces: it needs no network, no other file, and no script to be read, and
- * allows itself nothing else. Machines are packed as they go by.
+ * allows itself nothing else.
  */
 export async function* page(shown: Shown, assets: Assets): AsyncGenerator<string> {
-  const { facts, origins, first } = shown;
+  const { facts, first, machines } = shown;
   yield beginning(facts, assets);
   yield `${sections(facts).join("\n")}\n`;
   yield machinesSection(facts, first);
   yield `${signOff(facts)}\n</main>\n${dialog()}\n`;
   const about: About = { run: visible(facts.run), verdicts: verdictSigns() };
   yield island('id="about"', about);
-  yield* packed(shown.machines(), origins);
+  yield* machines();
   yield `<script>${assets.script}</script>\n</body>\n</html>\n`;
 }
 

@@ -1,16 +1,21 @@
 import { keyOf, type Ownership, ownershipOf } from "../engine/ownership.ts";
 import { batchesOf, type Entries, IRONIC, plansOf, type Span, targetOf } from "../model/journal.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
-import { type NovaState, type TakenBack, takenBack } from "./run-files.ts";
+import type { NovaState, TakenBack } from "./run-files.ts";
 
 type NovaPlan = NonNullable<NovaState["plan"]>;
 
 /**
  * Whether apply went through every row of Nova; batches go in the order of their file. One that a rollback took back
  * is to be gone through again, but where its machines left Ironic since the last load.
+ *
+ * @param away those that did
  */
-export function isThrough({ sha256, counts }: NovaPlan, entries: Entries): boolean {
-  const away = takenBack(entries);
+export function isThrough(
+  { sha256, counts }: NovaPlan,
+  entries: Entries,
+  away: TakenBack | null,
+): boolean {
   const legs = NOVA_NAMES.map((name) => ownershipOf(entries, name, sha256));
   const reached = legs.map((leg) => {
     const done = leg.begun.filter((span) => isDone(leg, span, away));
@@ -34,9 +39,11 @@ function isDone({ undone }: Ownership, span: Span, away: TakenBack | null): bool
  * Whether a load was stopped behind Ironic's rows and before the last of Nova's. Where the journal is of an earlier
  * build, one that was to leave Nova (`--leave-nova`) never opened it: of the first plan of a run that is seen, of a
  * later one where a row of Nova was begun.
+ *
+ * @param away machines that left Ironic since
  */
-export function leavesNova(plan: NovaPlan, entries: Entries): boolean {
-  if (isThrough(plan, entries)) return false;
+export function leavesNova(plan: NovaPlan, entries: Entries, away: TakenBack | null): boolean {
+  if (isThrough(plan, entries, away)) return false;
   const begun = batchesOf(entries, IRONIC).findLast(
     (entry) => entry.do === "begin" && entry.plan === plan.sha256,
   );

@@ -10,7 +10,7 @@ import { plansThere } from "./loaded-plans.ts";
 import { type NextCommand, nextCommand } from "./next.ts";
 import { heldUpText, isHeldUp, loadable, nothingText } from "./nothing.ts";
 import { leavesNova } from "./nova-rows-left.ts";
-import { type RunFiles, takenBack } from "./run-files.ts";
+import { awayOf, type RunFiles, type TakenBack } from "./run-files.ts";
 import { givenUpText, goOnBack, novaOptions } from "./way-back.ts";
 
 /**
@@ -105,6 +105,10 @@ const VERIFY: NextStep = { command: "verify" };
 const GOES_ON: NextStep = {
   ...{ command: "apply", options: { yes: true } },
   note: "goes on where it stopped",
+};
+const LOADS_AGAIN: NextStep = {
+  ...GOES_ON,
+  note: "goes on where it stopped, and loads again what was taken back",
 };
 const TAKEOVER: NextStep = {
   ...{ command: "verify", options: { takeover: true } },
@@ -210,19 +214,15 @@ export function unfinished(files: RunFiles): Unfinished | null {
     ...{ why, fix, next: wordsOf(step, said, handover !== null) },
   });
   const back = goOnBack(files);
-  if (back !== null)
-    return told(back, `its rollback is not through: ${back.note}`, "Go on with rollback.");
+  if (back !== null) return told(back, `its rollback is not through: ${back.note}`, BACK_FIRST);
   const { entries } = journal;
   const step = withNovaRows(afterApply(files, entries, plan), files, entries);
   if (isFirst(step))
     return loadable(plan.counts) === 0
       ? null
       : told(withNova(step, nova), "its plan is not applied");
-  if (step.command === "apply")
-    return told(withNova(step, nova), "its load was stopped before its end");
-  const isLeft = step.command === "plan" && nova !== undefined && !("missing" in nova);
-  return isLeft && nova.plan !== null && leavesNova(nova.plan, entries)
-    ? told(step, "its load was stopped before the last of Nova's rows")
+  return step.command === "apply"
+    ? told(withNova(step, nova), "its load was stopped before its end")
     : null;
 }
 
@@ -237,15 +237,23 @@ interface Unfinished {
 export const APPLY_FIRST =
   "Run apply, then finish again; rollback --node gives up a machine for good.";
 
+/**
+ * What finish says of a rollback that is not through. It does not end such a run: that would clear what guards machines
+ * whose flavors are Nova's old ones again, while apply and rollback take nothing that the other does not bring back.
+ */
+const BACK_FIRST =
+  "Go on with rollback, and set right before what its --plan leaves; or keep that, and load the others again with apply.";
+
 /** A stage whose file is there, and is not what it was: that is said before another takes its place. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
   const why = "missing" in file ? String(file.missing) : "it was made from another snapshot";
   return why.startsWith("N2I-E110 ") && "missing" in plan ? step : { ...step, again: why };
 }
 
-/** Whether a step is for a person to decide: a plan after a rollback, without Nova, or after one that loads nothing; another snapshot of what is loaded. */
+/** Whether a step is for a person to decide: a plan after a rollback, without Nova, or after one that loads nothing; another snapshot of what is loaded; an apply that loads again what was taken back. */
 export function isDecision({ command, note }: NextStep): boolean {
-  return note !== undefined && ["extract", "power", "plan"].includes(command);
+  if (note === undefined) return false;
+  return ["extract", "power", "plan"].includes(command) || note === LOADS_AGAIN.note;
 }
 
 /** A plan that apply would refuse whatever is left out. */
@@ -272,40 +280,48 @@ function afterVerify(step: NextStep, { verified, said }: RunFiles): NextStep {
 }
 
 /** How much of the plan is in Ironic, as far as the journal knows. */
-export function loadOf({ journal, plan }: Pick<RunFiles, "journal" | "plan">) {
+export function loadOf(files: RunFiles) {
+  const { journal, plan } = files;
   if ("missing" in journal || "missing" in plan) return "none";
-  const { command, options } = afterApply({ journal }, journal.entries, plan);
+  const { command, options } = afterApply(files, journal.entries, plan);
   if (command === "verify") return "whole";
   return command === "apply" && options !== undefined ? "part" : "none";
 }
 
 type PlanFile = Exclude<RunFiles["plan"], { readonly missing: string }>;
 
-function afterApply(
-  files: Pick<RunFiles, "journal" | "held">,
-  entries: Entries,
-  { sha256, counts }: PlanFile,
-): NextStep {
+function afterApply(files: RunFiles, entries: Entries, { sha256, counts }: PlanFile): NextStep {
   // A plan nothing was done of is a first write, whatever became of earlier ones.
   if (!plansOf(entries, IRONIC).includes(sha256)) return { command: "apply" };
-  if (takenBack(entries) !== null)
-    return { ...PLAN, note: givenUpText(files) ?? "rolled back; or go on with rollback" };
+  const away = awayOf(files);
   const { open, rows, preExisting } = ownershipOf(entries, IRONIC, sha256);
+  if (away !== null) {
+    const note = givenUpText(files);
+    if (note === null) return { ...PLAN, note: "rolled back; or go on with rollback" };
+    // The others are half loaded.
+    return open.length > 0 || waitsInNova(files, entries, away) ? LOADS_AGAIN : { ...PLAN, note };
+  }
   const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
   return open.length > 0 || there < counts.nodes + counts.ports ? GOES_ON : VERIFY;
 }
 
 /** Nobody hands over, or starts a service for, machines whose rows of Nova are still to be changed. */
-function withNovaRows(
-  step: NextStep,
+function withNovaRows(step: NextStep, files: RunFiles, entries: Entries): NextStep {
+  if (step.command !== "verify") return step;
+  return waitsInNova(files, entries, awayOf(files)) ? GOES_ON : step;
+}
+
+/** Whether rows of Nova are still to be changed by a load that was stopped. */
+function waitsInNova(
   { nova, verified, finish }: RunFiles,
   entries: Entries,
-): NextStep {
-  if (step.command !== "verify" || nova === undefined || "missing" in nova) return step;
+  away: TakenBack | null,
+): boolean {
+  if (nova === undefined || "missing" in nova || nova.plan === null) return false;
   const isEnded = finish !== undefined && !("missing" in finish) && finish.end !== null;
   // Verify asked Nova itself, which knows better than a count.
-  if (isEnded || verified !== undefined || nova.plan === null) return step;
-  return leavesNova(nova.plan, entries) ? GOES_ON : step;
+  if (isEnded || verified !== undefined) return false;
+  return leavesNova(nova.plan, entries, away);
 }
 
 /** A whole load that was staged waits for its hand-over, once its rows were compared; after that, for the conductors. */

@@ -75,6 +75,8 @@ export interface Still {
 export interface Held {
   readonly rows: number;
   readonly machines: number;
+  /** Those of them that a rollback was asked for by their uuid, and left. */
+  readonly left: ReadonlySet<string>;
 }
 
 /** Machines a rollback was asked to take back since the last load, by uuid, or all of them. */
@@ -91,6 +93,36 @@ export function takenBack(journal: Entries): TakenBack | null {
   if (nodes.length === 0) return null;
   // Rows that machines share name none.
   return nodes.includes("all") ? "all" : new Set(nodes.flat().filter((uuid) => uuid !== ""));
+}
+
+/** Machines of which a rollback since the last load was begun and never came to its end: Ironic alone knows of them. */
+export function cutBack(journal: Entries): ReadonlySet<string> {
+  const entries = batchesOf(journal, IRONIC);
+  const open = new Map<string, ReadonlySet<string>>();
+  let asked: readonly string[] = [];
+  for (const entry of entries.slice(
+    entries.findLastIndex(({ do: what }) => what === "begin") + 1,
+  )) {
+    const batch = `${entry.plan} ${entry.from}-${entry.to}`;
+    const before = open.get(batch) ?? new Set();
+    if (entry.do === "undo") {
+      asked = entry.nodes === "all" ? [] : entry.nodes;
+      open.set(batch, new Set([...before, ...asked]));
+    } else if (entry.do === "undone")
+      open.set(batch, new Set([...before].filter((uuid) => !asked.includes(uuid))));
+  }
+  return new Set([...open.values()].flatMap((uuids) => [...uuids]));
+}
+
+/**
+ * Machines a rollback since the last load took back, or is to. One that was asked for by its uuid and left is in Ironic
+ * as if nobody had asked.
+ */
+export function awayOf({ journal, held }: Pick<RunFiles, "journal" | "held">): TakenBack | null {
+  const asked = "missing" in journal ? null : takenBack(journal.entries);
+  if (asked === null || asked === "all" || held === undefined || "missing" in held) return asked;
+  const away = [...asked].filter((uuid) => !held.left.has(uuid));
+  return away.length === 0 ? null : new Set(away);
 }
 
 /** Whether what is loaded of a plan was loaded staged, since everything was rolled back last. */

@@ -23,6 +23,7 @@ import { openPower, POWER } from "./power-file.ts";
 import { copiesLeft, copiesText, readRehearsal, rehearsedText } from "./rehearsal-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import {
+  awayOf,
   type Missing,
   type NovaState,
   type RunFiles,
@@ -116,11 +117,11 @@ export async function filesOf(
   const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
   const journal = await orWhy(() => readJournal(run));
   const entries = "missing" in journal ? [] : journal.entries;
-  const back = takenBack(entries);
+  const held = takenBack(entries) === null ? null : await orWhy(() => heldOf(run, entries));
+  const back = awayOf({ journal, ...(held !== null && { held }) });
   const nova = await orWhy(() =>
     novaStateOf(run, "missing" in plan ? null : plan.footer, entries, back),
   );
-  const held = back === null ? null : await orWhy(() => heldOf(run, entries));
   const boot = await orWhy(async () => {
     const trees = stagedTrees("missing" in journal ? [] : journal.entries);
     return trees.size === 0 ? null : new Map([...trees].filter(([, machines]) => machines > 0));

@@ -5,7 +5,7 @@ import { NOVA_NAMES } from "../parts/nova.ts";
 import type { NextCommand } from "./next.ts";
 import { isThrough } from "./nova-rows-left.ts";
 import { loadOf } from "./pipeline.ts";
-import type { RunFiles } from "./run-files.ts";
+import { awayOf, type RunFiles } from "./run-files.ts";
 
 /** How far a run got with its plan, by its files alone. */
 export function standingOf(files: RunFiles): Standing {
@@ -49,7 +49,7 @@ function loadedOf(files: RunFiles, ended: boolean): Standing["load"] {
   }
   // Verify asked Nova itself, which knows better than a count.
   if (ended || verified?.rows === true || planned === null) return "whole";
-  return isThrough(planned, journal.entries) ? "whole" : "part";
+  return isThrough(planned, journal.entries, awayOf(files)) ? "whole" : "part";
 }
 
 /** Whether something of it is there by our hand, or may be. */

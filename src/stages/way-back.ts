@@ -7,11 +7,21 @@ import { ironicJournalled } from "../parts/ironic.ts";
 import type { NextStep } from "./given.ts";
 import { isThere } from "./loaded-plans.ts";
 import { openPlan } from "./run.ts";
-import { type Held, type RunFiles, type TakenBack, takenBack } from "./run-files.ts";
+import {
+  awayOf,
+  cutBack,
+  type Held,
+  type RunFiles,
+  type TakenBack,
+  takenBack,
+} from "./run-files.ts";
 
 /** What this run loaded that is in Ironic still, by the journal: reads its plans. */
 export async function heldOf(run: RunFolder, entries: Entries): Promise<Held> {
   const machines = new Set<string>();
+  const left = new Set<string>();
+  const asked = takenBack(entries);
+  const cut = cutBack(entries);
   let rows = 0;
   for (const sha256 of plansOf(entries, IRONIC)) {
     if (!isThere(entries, sha256)) continue;
@@ -20,10 +30,13 @@ export async function heldOf(run: RunFolder, entries: Entries): Promise<Held> {
     for await (const batch of ownedLines(leg, entries, { wants: () => true }))
       for (const { line, changes } of batch) {
         rows += changes.length;
-        machines.add(line.uuid ?? String(line.bm_node_id));
+        const { uuid, bm_node_id } = line;
+        machines.add(uuid ?? String(bm_node_id));
+        if (uuid !== null && asked !== null && asked !== "all" && asked.has(uuid) && !cut.has(uuid))
+          left.add(uuid);
       }
   }
-  return { rows, machines: machines.size };
+  return { rows, machines: machines.size, left };
 }
 
 /** What is in Ironic still, in words; null where nothing is. */
@@ -40,8 +53,9 @@ export function heldText(held: RunFiles["held"]): string | null {
  * A rollback that was begun and is not through: it was stopped, or rows had to stay. One of Ironic alone leaves
  * instances on hosts that no longer have their machines.
  */
-export function goOnBack({ journal, nova, held }: RunFiles): NextStep | null {
-  const away = "missing" in journal ? null : takenBack(journal.entries);
+export function goOnBack(files: RunFiles): NextStep | null {
+  const { nova, held } = files;
+  const away = awayOf(files);
   const still = nova === undefined || "missing" in nova ? undefined : nova.still;
   const known = still === undefined || "missing" in still || still.rows === 0 ? null : still;
   const rows = away === "all" ? heldText(held) : null;
@@ -60,8 +74,9 @@ export function goOnBack({ journal, nova, held }: RunFiles): NextStep | null {
 }
 
 /** Machines that were taken back one by one, in words; null where all were, or none. */
-export function givenUpText({ journal, held }: Pick<RunFiles, "journal" | "held">): string | null {
-  const away = "missing" in journal ? null : takenBack(journal.entries);
+export function givenUpText(files: Pick<RunFiles, "journal" | "held">): string | null {
+  const { held } = files;
+  const away = awayOf(files);
   if (away === null || away === "all" || heldText(held) === null) return null;
   const machines = held === undefined || "missing" in held ? 0 : held.machines;
   const of = `${away.size} of ${machines + away.size} machines`;

@@ -17,6 +17,7 @@ async function said({ at, writer, source }: PlannedCloud) {
     status: status.out,
     next: status.err.split("\n").find((line) => line.startsWith("Next: ")) ?? "",
     one: String(JSON.parse(next.out).next),
+    why: String(JSON.parse(next.out).why),
     preview: preview.out,
     finish: `${finished.status} ${finished.out}`,
     verify: verified.status,
@@ -130,4 +131,107 @@ test("finish names a verify that found differences", async (t) => {
     (await runs(0, ["finish", ...at, ...writer, "--yes"])).err,
     /^Verify found differences/m,
   );
+});
+
+/** Loads it, and takes machines back of which somebody changed a row of the first one meanwhile. */
+async function leftOne(made: PlannedCloud, nodes: readonly string[], more: readonly string[] = []) {
+  const { at, writer, act } = made;
+  if (more.length === 0) assert.equal((await act(["apply"])).status, 0);
+  else await runs(3, ["apply", ...at, ...writer, ...more, "--yes", "-q"], { bare: true });
+  const extra = await isChanged(made);
+  const words = ["rollback", ...nodes.flatMap((node) => ["--node", node])];
+  const back =
+    more.length === 0
+      ? await act(words)
+      : await run([...words, ...at, ...writer, ...more, "--yes", "-q"], { bare: true });
+  assert.equal(back.status, 2, back.err);
+  return { back, extra };
+}
+
+/** Somebody changes the node of the first machine; gives what has it as it was. */
+async function isChanged({ ironic }: PlannedCloud): Promise<() => Promise<unknown>> {
+  const { uuid, extra } = await ironic.db("nodes").orderBy("uuid").first("uuid", "extra");
+  const first = () => ironic.db("nodes").where({ uuid });
+  await first().update({ extra: '{"x":1}' });
+  return () => first().update({ extra });
+}
+
+for (const more of [[], ["--leave-nova"]])
+  test(`a machine that a rollback of it alone had to leave was not taken back${more.join()}`, async (t) => {
+    const made = await planned(t);
+    const { back, extra } = await leftOne(made, ["1"], more);
+    assert.match(back.out, /^Rollback: 0 rows removed, 0 gone already, 2 left\.$/m);
+    await extra();
+    const { status, next, finish, verify } = await said(made);
+    assert.doesNotMatch(status, /[1-9]\d* rows are changed still/);
+    assert.match(next, /^Next: nova2ironic verify /);
+    assert.match(finish, /^0 [\s\S]*^This run is done\.$/m);
+    assert.equal(verify, more.length === 0 ? 0 : 2);
+  });
+
+test("of two machines of which one had to stay, one was taken back, and the other is to be gone on with", async (t) => {
+  const made = await planned(t);
+  const { extra } = await leftOne(made, ["1", "2"]);
+  const { status, next, finish } = await said(made);
+  assert.doesNotMatch(status, /[1-9]\d* rows are changed still/);
+  assert.match(next, /^Next: nova2ironic plan .*# 1 of 4 machines was taken back: /);
+  assert.match(finish, /^0 [\s\S]*^This run is done\.$/m);
+  await extra();
+  await runs(0, ["finish", ...made.at, ...made.writer, "--undo", "--yes", "-q"]);
+  assert.equal((await made.act(["rollback", "--node", "1"])).status, 0);
+  assert.match(
+    (await runs(0, ["status", ...made.at])).err,
+    /^Next: nova2ironic plan .*# 2 of 4 machines were taken back: /m,
+  );
+});
+
+for (const point of ["nova.begin.before:1:kill", "commit.after:1:kill"])
+  test(`a load that dies at ${point} waits for its end, whoever is taken back or left after it`, async (t) => {
+    const made = await planned(t, HOSTS);
+    assert.equal((await made.act(["apply"])).status, 0);
+    assert.equal((await made.act(["rollback", "--node", "1"])).status, 0);
+    const cut = await made.act(["apply"], point);
+    assert.equal(cut.status, 128, cut.err);
+    const extra = await isChanged(made);
+    assert.equal((await made.act(["rollback", "--node", "1"])).status, 2);
+    await extra();
+    assert.match((await said(made)).next, /^Next: nova2ironic apply .*--yes {2}# goes on where it/);
+    assert.equal((await made.act(["rollback", "--node", "2"])).status, 0);
+    const { next, one, why, preview, finish } = await said(made);
+    assert.match(next, /^Next: nova2ironic apply .*--yes {2}# goes on where it stopped, and loads/);
+    assert.match(why, /loads again what was taken back/, "which is a person's to decide");
+    assert.match(one, /^nova2ironic apply .*--yes/);
+    assert.match(preview, /^Finish would not end this run: /m);
+    assert.match(finish, /^3 [\s\S]*^Next: nova2ironic apply .*--yes/m);
+    assert.doesNotMatch(finish, /ends the run without/);
+    assert.equal((await made.act(["apply"])).status, 0);
+    await isWhole(made);
+  });
+
+for (const point of ["commit.before:1:kill", "commit.after:1:kill"])
+  test(`a rollback of one machine that dies at ${point} goes on`, async (t) => {
+    const made = await planned(t);
+    assert.equal((await made.act(["apply"])).status, 0);
+    assert.equal((await made.act(["rollback", "--node", "1"], point)).status, 128);
+    const { next, finish } = await said(made);
+    assert.match(next, /^Next: nova2ironic rollback .*--node \S+ {2}# 2 rows of nova are changed/);
+    assert.match(finish, /^3 [\s\S]*^Next: nova2ironic rollback .*--node/m);
+    assert.equal((await made.act(["rollback", "--node", "1"])).status, 0);
+    assert.match((await said(made)).next, /# 1 of 4 machines was taken back: /);
+  });
+
+test("a machine that every rollback has to leave is kept by a new apply, and the run ends", async (t) => {
+  const made = await planned(t);
+  assert.equal((await made.act(["apply"])).status, 0);
+  await made.nova.db("instances").where({ id: 2 }).update({ host: "somewhere" });
+  for (let nights = 0; nights < 2; nights++)
+    assert.equal((await made.act(["rollback", "--all"])).status, 2);
+  const refused = await run(["finish", ...made.at, ...made.writer, "--yes", "-q"]);
+  assert.match(refused.out, /^Go on with rollback, .*; or keep that, .* with apply\.$/m);
+  assert.equal((await made.act(["apply"])).status, 2);
+  assert.equal((await made.ironic.db("nodes")).length, 4);
+  const { next, finish, verify } = await said(made);
+  assert.match(next, /^Next: nova2ironic verify /);
+  assert.match(finish, /^0 [\s\S]*^This run is done\.$/m);
+  assert.equal(verify, 2);
 });

@@ -319,8 +319,8 @@ function waitsInNova(
 ): boolean {
   if (nova === undefined || "missing" in nova || nova.plan === null) return false;
   const isEnded = finish !== undefined && !("missing" in finish) && finish.end !== null;
-  // Verify asked Nova itself, which knows better than a count.
-  if (isEnded || verified !== undefined) return false;
+  // Verify asked Nova itself, which knows better than a count; one that found differences is no word for it.
+  if (isEnded || verified?.rows === true || verified?.final === true) return false;
   return leavesNova(nova.plan, entries, away);
 }
 

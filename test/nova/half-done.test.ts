@@ -39,6 +39,9 @@ async function isCut(made: PlannedCloud): Promise<void> {
   assert.match(finish, /^3 [\s\S]*^This run is not done: its load was stopped before its end\.$/m);
   assert.match(finish, /^Next: nova2ironic apply .*--yes/m);
   assert.equal(verify, 2);
+  const again = await said(made);
+  assert.match(again.finish, /^3 /);
+  assert.match(again.next, /^Next: nova2ironic apply .*--yes/);
 }
 
 async function isWhole(made: PlannedCloud): Promise<void> {

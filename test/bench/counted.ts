@@ -8,8 +8,8 @@ import { steps, withGround } from "./road.ts";
 const SIZES = [500, 1000, 2000] as const;
 /** What is done for twice as many machines more, where nothing is quadratic: twice as much, and what few batches differ. */
 const LIMIT = 2.05;
-/** What is so little that it says nothing. */
-const LEAST = 200;
+/** What is so little that it says nothing: of two like runs of a small stage one enters some thousand blocks more. */
+const LEAST = 8000;
 /** What a part of a batch more does: of Nova's rows there is one at some sizes. */
 const PART = 2000;
 

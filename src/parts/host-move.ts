@@ -21,7 +21,7 @@ export function rowsPart({ inspect, perform }: Reached): Part<NovaStep> {
 }
 
 /**
- * Services of hosts: fenced by a statement of their own, let go as any row is restored.
+ * Services of hosts: fenced by a statement of their own, let go by restoring the row like others.
  *
  * @param fence performs steps that fence
  */

@@ -79,6 +79,8 @@ export interface ServerMaking {
   before: JsonObject;
   /** Nova was asked for its server more than once. */
   again?: boolean;
+  /** How Nova refused its server for a quota. */
+  over?: string;
   /** Done so far. */
   readonly acts: readonly Act[];
   readonly begin: (act: Act) => Promise<void>;
@@ -267,6 +269,10 @@ async function create(at: ServerMaking, isNew: boolean): Promise<string | null> 
     may,
   });
   if (typeof made === "string") return made;
+  if ("over" in made) {
+    at.over = made.over;
+    return made.over;
+  }
   at.again = made.again === true;
   await at.begin({ step: "made", uuid: made.id });
   const now = await hands.servers.built(made);

@@ -1,5 +1,4 @@
 import { inFlight } from "../edge/ironic-rest/pool.ts";
-import { isOverQuota } from "../edge/nova-rest/servers.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import { FAKE } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -61,7 +60,7 @@ export function novaPart(
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
         if (why === null) continue;
-        if (step.step === "record" && isOverQuota(why)) over ??= why;
+        over ??= at.over ?? null;
         return leftAt(await seenLast(hands, { ...change, acts }, seen), why);
       }
       const why = await unmarked(at);

@@ -176,3 +176,45 @@ test("fifty machines are all on fake hardware before Nova's resource tracker is 
     assert.deepEqual([driver, maintenance, typeof instance_uuid], ["ipmi", false, "string"]);
   assert.match(heldFor("x"), /x$/);
 });
+
+test("after a quota of Nova no other machine is begun", async (t) => {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const at = tracked(3);
+  const asked: string[] = [];
+  const create = ({ node }: { readonly node: string }) => {
+    asked.push(node);
+    return Promise.resolve({ over: "server web is refused: Quota exceeded" });
+  };
+  const hands = { ...at.hands, servers: { ...at.hands.servers, create } } as unknown as NovaHands;
+  // Its one machine is offered at once.
+  Object.assign(hands.offers, {
+    of: () => Promise.resolve({ total: 1, reserved: 0, totals: new Map() }),
+  });
+  const ids = [...at.nodes.keys()];
+  const changes = ids.map((id, index) => ({
+    ...{ id, server: uuidOf(7, index + 1), acts: [] },
+    asked: {
+      ...{ node: id, name: "web", description: null },
+      ...{ availability_zone: null, metadata: {} },
+    },
+  }));
+  const pace = { ...ONE_BY_ONE, together: 1, inFlight: 1 };
+  const leg = { part: novaPart(hands, 1), command: "manage", pace };
+  const why: string[] = [];
+  await during(await openRun(privateFolder(t), { create: true }), async (session) => {
+    await windowForward({ ...leg, changes: () => once(changes) }, session, ({ position }) => {
+      why.push(position.why.join());
+    });
+  });
+  assert.deepEqual(asked, ids.slice(0, 1));
+  assert.match(why[0] ?? "", /^server web is refused: Quota exceeded; it is held in maintenance/);
+  assert.deepEqual(why.slice(1), [
+    "not begun: server web is refused: Quota exceeded",
+    "not begun: server web is refused: Quota exceeded",
+  ]);
+  assert.deepEqual(
+    ids.map((id) => at.nodes.get(id)?.driver),
+    ["fake-hardware", "ipmi", "ipmi"],
+  );
+});

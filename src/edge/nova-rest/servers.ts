@@ -187,10 +187,11 @@ async function create(
   at: At,
   asked: ServerAsked,
   { mark, isNew, may }: Creating,
-): Promise<MadeServer | string> {
+): Promise<MadeServer | OverQuota | string> {
   let untold = isNew;
   let calls = isNew ? 0 : 1;
   let made: MadeServer | null = null;
+  let isOver = false;
   const found = async (): Promise<MadeServer | string | null> => {
     const server = await find(at, mark, asked.node, null);
     return server && (unsure(server) ?? { id: server.id, since: server.updated });
@@ -217,9 +218,12 @@ async function create(
       if (typeof id === "string") made = { id, since: hourBefore(answer) };
       return answer;
     },
-    ({ status, fault }) => status === 409 || (status === 403 && OVER.test(fault)),
+    ({ status, fault }) => {
+      isOver = status === 403 && OVER.test(fault);
+      return status === 409 || isOver;
+    },
   );
-  if (why !== null) return why;
+  if (why !== null) return isOver ? { over: why } : why;
   const known = made ?? (await found());
   if (typeof known === "string") return known;
   return known === null
@@ -234,9 +238,9 @@ async function create(
  */
 const OVER = /quota|exceed|over limit/i;
 
-/** Whether a server was refused for what its project may have, so that another would be, too. @param why as `create` tells it */
-export function isOverQuota(why: string): boolean {
-  return OVER.test(why.slice(why.lastIndexOf(" is refused: ")));
+/** Refused for what its project may have: another would be, too. */
+interface OverQuota {
+  readonly over: string;
 }
 
 const HOUR_MS = 3_600_000;

@@ -156,7 +156,7 @@ test("a server is asked for without a look where nobody asked before, and lists 
   const servers: Server[] = [];
   const { nova, calls, heard } = await novaOf(t, servers);
   const told = await nova.create(FLAVOR, { mark: "m", isNew: true, may });
-  assert.ok(typeof told === "object");
+  assert.ok(typeof told === "object" && "id" in told);
   assert.deepEqual(calls, ["POST /servers"]);
   const ago = Date.now() - Date.parse(told.since ?? "");
   assert.ok(Math.abs(ago - 3_600_000) < 60_000, told.since ?? "");

@@ -38,6 +38,15 @@ export interface Refusal {
 }
 
 /** Makes refusals that end with one status. */
-export function ending(name: ExitName): (title: string, why: string, fix: string) => Refusal {
+function ending(name: ExitName): (title: string, why: string, fix: string) => Refusal {
   return (title, why, fix) => ({ exit: EXIT_STATUS[name].status, title, why, fix });
 }
+
+/** Refusals by how a command ends that meets one. */
+export const bug = ending("bug");
+export const denied = ending("denied");
+export const failed = ending("failed");
+export const halfway = ending("halfway");
+export const locked = ending("locked");
+export const refused = ending("refused");
+export const usage = ending("usage");

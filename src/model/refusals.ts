@@ -1,15 +1,7 @@
-import { ending } from "./exit-status.ts";
+import { bug, denied, failed, halfway, locked, refused, usage } from "./exit-status.ts";
 import { LEASE_REFUSALS } from "./refusals/leases.ts";
 import { MOVES } from "./refusals/moves.ts";
 import { REACHED } from "./refusals/reached.ts";
-
-const bug = ending("bug");
-const denied = ending("denied");
-const failed = ending("failed");
-const halfway = ending("halfway");
-const locked = ending("locked");
-const refused = ending("refused");
-const usage = ending("usage");
 
 /**
  * Every reason this tool stops for: what it is, why the tool stops, and what the operator does next.

@@ -25,7 +25,7 @@ const EXECUTED: ReadonlySet<string> = new Set([
 
 /**
  * Whether a request still lies in the message queue of its host: that was not seen since. Until Kilo
- * nothing tells when it was, as any change of its service renews `updated_at`. `finish_time` stays
+ * nothing tells when it was, since each change of its service renews `updated_at`. `finish_time` stays
  * NULL for what was done, too.
  *
  * @param seen when the host reported last, naive UTC; null where nothing tells

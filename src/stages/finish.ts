@@ -20,7 +20,7 @@ import { APPLY_FIRST, unfinished } from "./pipeline.ts";
 import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
 import type { RunFiles } from "./run-files.ts";
-import { filesOf } from "./run-state.ts";
+import { createHandover, filesOf } from "./run-state.ts";
 import { type RunSession, withLocked } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { verifiedOf } from "./standing.ts";
@@ -113,7 +113,7 @@ export function previewFinish(words: FinishWords, sink: Sink): Promise<void> {
 }
 
 const DIFFERS =
-  "Verify found differences, and nobody verified anything since: look at them before tenants use these machines (verify).";
+  "The last verify found differences. Run verify, and look at them before tenants use these machines.";
 
 /** Why the run is not done though every machine that is there is as it should be, and the line that names what is. */
 function whyOpen({ plan, entries, files }: Job, gone: number, named = `${gone} machines`) {
@@ -147,7 +147,10 @@ function withJob<T>(
       const wanted = await wantedOf(words.node ?? [], () => linesOf(plans));
       const backend = keep(await openBackend(words, await loadMappings(), access, say));
       const nodes = () => runNodes(plans, entries, wanted);
-      const { files } = await filesOf(run, { run: words.run });
+      // Whether it was staged is all that is asked of that here: its lines are not read for it.
+      const { files } = await filesOf(run, { run: words.run }, ({ footer }, journal) =>
+        Promise.resolve(createHandover(footer.sha256, journal)?.end() ?? null),
+      );
       return work({ run, words, backend, plan, entries, nodes, files });
     }),
   );

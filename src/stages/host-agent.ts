@@ -174,7 +174,7 @@ export function withAgent<T>(
         );
       told = reports;
     };
-    /** A nova-compute that hangs may go on one day: it is to be ended as any other. */
+    /** A nova-compute that hangs may go on one day: it has to be ended like others. */
     const isFenced = async (): Promise<boolean> => {
       const [now] = await readLeases(leases, host);
       return now === undefined

@@ -39,8 +39,8 @@ export async function watchHost(
 }
 
 /**
- * Whether a host that reported since it was fenced is silent again: watched as long as any that is called
- * dead, as its own clock may lie.
+ * Whether a host that reported since it was fenced is silent again: watched as long as one that is called
+ * dead, since its own clock may lie.
  */
 export async function isSilentAgain(...watched: Parameters<typeof watchHost>): Promise<boolean> {
   return watchHost(...watched).then(

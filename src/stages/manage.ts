@@ -325,7 +325,7 @@ export async function takeBack(
   }
 }
 
-/** One that is refused as it was found has its two events as any other. */
+/** One that is refused as it was found has its two events, too. */
 function refused(change: ManageChange, why: readonly string[], notify: Acting["notify"]): void {
   notify({ event: "manage.start", ...named(change) });
   notify({ event: "manage.error", ...named(change), why: why.join("; ") });

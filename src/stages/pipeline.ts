@@ -242,7 +242,7 @@ export const APPLY_FIRST =
  * whose flavors are Nova's old ones again, while apply and rollback take nothing that the other does not bring back.
  */
 const BACK_FIRST =
-  "Go on with rollback, and set right before what its --plan leaves; or keep that, and load the others again with apply.";
+  "Set right what rollback --plan would leave, then run rollback again; or load the other machines again with apply.";
 
 /** A stage whose file is there, and is not what it was: that is said before another takes its place. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {

@@ -7,6 +7,7 @@ import {
   placedOf,
 } from "../core/hosts/placed.ts";
 import type { Database } from "../edge/database/open.ts";
+import { inPortions } from "../edge/database/rows.ts";
 import { openOnNodes } from "../edge/nova-write/by-node.ts";
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { begunAt, ownershipOf } from "../engine/ownership.ts";
@@ -65,7 +66,7 @@ export async function checkRequests(
   watching: Watching,
 ): Promise<void> {
   const instancesOf = openInstances(database);
-  for await (const batch of together(machines)) {
+  for (const batch of inPortions(machines, TOGETHER)) {
     const loading = batch.filter((one) => !accepted(one, "N2I-D243"));
     const rows = await instancesOf(loading.flatMap(({ instance }) => instance ?? []));
     await checkQueued(database, [...rows.values()].map(asked), watching);
@@ -92,10 +93,10 @@ export async function checkTenants(
   };
   const stale: string[] = [];
   let count = 0;
-  for await (const what of changedTenants(
-    together(machines, ({ at }) => !begun(at)),
-    now,
-  )) {
+  const first = function* () {
+    for (const batch of inPortions(machines, TOGETHER)) yield batch.filter(({ at }) => !begun(at));
+  };
+  for await (const what of changedTenants(first(), now)) {
     count += 1;
     if (stale.length < NAMED) stale.push(what);
   }
@@ -106,20 +107,4 @@ export async function checkTenants(
     `Nova's instances changed since extract: ${stale.join("; ")}${more}`,
     { fix: "Stop every nova-compute, extract again, then plan and look at the difference." },
   );
-}
-
-/** As many at a time as one statement asks about. */
-async function* together(
-  machines: Iterable<Placed>,
-  wanted: (one: Placed) => boolean = () => true,
-): AsyncGenerator<readonly Placed[]> {
-  let held: Placed[] = [];
-  for (const one of machines) {
-    if (!wanted(one)) continue;
-    held.push(one);
-    if (held.length < TOGETHER) continue;
-    yield held;
-    held = [];
-  }
-  if (held.length > 0) yield held;
 }

@@ -90,7 +90,7 @@ test("a server whose machine keeps its mark is not taken back, and the same comm
   const [server] = servers.keys();
   assert.match(ran.out, new RegExp(`${server}.*in service|in service.*${server}`));
   assert.match(ran.out, /its mark stays: PATCH of node 1\S+ is refused/);
-  assert.match(ran.err, /Run the same command again: it takes the marks off/);
+  assert.match(ran.err, /Run the same command again: it removes this run's mark/);
   assert.deepEqual([servers.size, node.maintenance], [1, false]);
   cloud.use(() => null);
   await runs(0, words, how);

@@ -128,11 +128,11 @@ test("finish names a verify that found differences", async (t) => {
   await runs(2, ["verify", ...at, ...writer, ...source.slice(2, 4), "-q"]);
   assert.match(
     (await runs(0, ["finish", ...at, ...writer, "--plan"])).err,
-    /^Verify found differences/m,
+    /^The last verify found differences/m,
   );
   assert.match(
     (await runs(0, ["finish", ...at, ...writer, "--yes"])).err,
-    /^Verify found differences/m,
+    /^The last verify found differences/m,
   );
 });
 
@@ -230,7 +230,7 @@ test("a machine that every rollback has to leave is kept by a new apply, and the
   for (let nights = 0; nights < 2; nights++)
     assert.equal((await made.act(["rollback", "--all"])).status, 2);
   const refused = await run(["finish", ...made.at, ...made.writer, "--yes", "-q"]);
-  assert.match(refused.out, /^Go on with rollback, .*; or keep that, .* with apply\.$/m);
+  assert.match(refused.out, /^Set right what .* would leave, .*; or load .* again with apply\.$/m);
   assert.equal((await made.act(["apply"])).status, 2);
   assert.equal((await made.ironic.db("nodes")).length, 4);
   const { next, finish, verify } = await said(made);

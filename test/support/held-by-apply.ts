@@ -2,7 +2,6 @@ import { choiceOf } from "../../src/core/hosts/choice.ts";
 import { changedTenants } from "../../src/core/hosts/placed.ts";
 import { openOnNodes } from "../../src/edge/nova-write/by-node.ts";
 import { openInstances } from "../../src/edge/nova-write/instances.ts";
-import { once } from "../../src/model/streams.ts";
 import { tenantsOf } from "../../src/stages/tenants.ts";
 import { after, open, planOf, type Workplace } from "./planned-case.ts";
 
@@ -20,7 +19,7 @@ export async function heldByApply(at: Workplace): Promise<readonly string[]> {
     const choice = choiceOf(after(at.written.plan, "--compute-host"));
     const held: string[] = [];
     const machines = await tenantsOf(lines, choice).take();
-    for await (const fault of changedTenants(once([...machines]), now)) held.push(fault);
+    for await (const fault of changedTenants([[...machines]], now)) held.push(fault);
     return held;
   } finally {
     await nova.close();

@@ -72,7 +72,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   if (marked.length > 0)
     note(
       args,
-      `Run the same command again: it takes the marks off, and ${left.length > 0 || stopped ? "tries the others" : "does nothing else"}.`,
+      `Run the same command again: it removes this run's mark from the nodes in service, and ${left.length > 0 || stopped ? "tries the others" : "does nothing else"}.`,
     );
   if (stopped) note(args, "Stopped: run the same command again to go on.");
   if (left.length + marked.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);

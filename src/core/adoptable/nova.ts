@@ -91,7 +91,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
     const [all, none] = [1, 0].map((times) =>
       more.map(([name, amount]) => `resources:${name}=${amount * times}`).join(", "),
     ) as [string, string];
-    return `flavor ${asked.flavor} also asks for ${all}, which it does not offer: set ${none}`;
+    return `flavor ${asked.flavor} also asks for ${all}, which Placement has not of this node: set ${none} on the flavor`;
   },
   ({ node, needs, asked }) => {
     const traits = Array.isArray(node.traits) ? node.traits : null;

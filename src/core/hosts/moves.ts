@@ -78,7 +78,7 @@ export function createMoves(
     judged,
     /** The machine's line. @param tenant what Ironic says of the node */
     machine(machine: OwnedMachine, from: string, tenant: NodeTenant): PlannedMove {
-      // Who serves it already is as good as any other.
+      // A host that serves it already may keep it.
       const to = asked.to.includes(from) ? from : destination(machine.node, asked.to);
       const accepted = acceptances(machine.node, from);
       const findings = accept(

@@ -148,10 +148,10 @@ function isBusyAccepted(line: Placed): boolean {
  * a tenant since would be loaded free, and given to the next one.
  */
 export async function* changedTenants(
-  machines: AsyncIterable<readonly Placed[]>,
+  machines: Iterable<readonly Placed[]>,
   { instancesOf, onNodes, nova }: TenantsNow,
 ): AsyncGenerator<string> {
-  for await (const lines of machines) {
+  for (const lines of machines) {
     const there = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
     const rows = await instancesOf(lines.flatMap(({ instance }) => instance ?? []));
     for (const line of lines) {

@@ -34,7 +34,7 @@ function typeOf(column: Column): { readonly [keyword: string]: Json } {
 }
 
 /**
- * What Ironic takes as a trait's name: any custom one, or one os-traits lists, of which the form and
+ * What Ironic takes as a trait's name: each custom one, or one os-traits lists, of which the form and
  * the namespaces are looked at. The site document's form has the same.
  *
  * @source ironic 21.4, api/controllers/v1/utils.py, TRAITS_SCHEMA; os-traits 2.9

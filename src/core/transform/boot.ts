@@ -12,7 +12,7 @@ const ARGS = "ro";
 /** What is known of a tenant's root filesystem: the site document's word, or else the boot file's. */
 interface BootSource {
   readonly root_uuid: string | null;
-  /** Only where the ramdisk interface boots the tenant: any other passes it to the deploy ramdisk. */
+  /** Only where the ramdisk interface boots the tenant: every other passes it to the deploy ramdisk. */
   readonly kernel_append_params: string | null;
 }
 

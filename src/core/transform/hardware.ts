@@ -126,7 +126,7 @@ function askedAnew(
     const named = driver.interfaces !== null && typeof chosen === "string";
     const { by, choices } = named
       ? { by: `${kind} interface ${chosen}`, choices: [hardware.needs.get(chosen) ?? NOTHING] }
-      : // Without a name it will be the first that is enabled: any that has what it needs will do.
+      : // Without a name it will be the first that is enabled: one that has what it needs will do.
         { by: String(row.driver), choices: choicesOf(driver, kind, hardware) };
     const left = choices.map(({ required, login }) => ({
       required: required.filter((key) => !insisted.has(`driver_info.${key}`)),

@@ -65,7 +65,7 @@ NOBODY.addAddress("255.255.255.255", "ipv4");
 NOBODY.addAddress("::", "ipv6");
 NOBODY.addSubnet("ff00::", 8, "ipv6");
 
-/** Why nothing is sent to such an address; null when it may be one machine's, as any name may be. */
+/** Why nothing is sent to such an address; null when it may be one machine's; every name may be. */
 export function whyNotAddress(host: string): string | null {
   const literal = asLiteral(host);
   if (literal === null) return null;

@@ -214,7 +214,7 @@ interface Failed {
 
 /**
  * What to do after a login that brought nothing: log in again, otherwise or later, or end.
- * A password, name or Kg that was refused is never tried again. Silence refuses nothing, as any
+ * A password, name or Kg that was refused is never tried again. Silence refuses nothing, since a
  * datagram may be lost: it is met by another login for as long as there is time.
  *
  * @param suites in order of preference, not empty

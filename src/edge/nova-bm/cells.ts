@@ -106,7 +106,7 @@ function truth(number: number, column: string): boolean {
   });
 }
 
-/** A value as any server would give it back: fractions of a second without zeros at their end. */
+/** A value in the form that all servers give it back in: fractions of a second without zeros at their end. */
 export function plainCell(cell: Cell, { type }: Pick<StoredColumn, "type">): Cell {
   if (typeof cell === "string" && type === "datetime")
     return cell.replace(/(:\d\d)\.(\d*?)0+$/, (_, before: string, fraction: string) =>

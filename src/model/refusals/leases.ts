@@ -1,8 +1,4 @@
-import { ending } from "../exit-status.ts";
-
-const halfway = ending("halfway");
-const locked = ending("locked");
-const refused = ending("refused");
+import { halfway, locked, refused } from "../exit-status.ts";
 
 /** Of leases and locks in nova_bm. */
 export const LEASE_REFUSALS = {

@@ -1,7 +1,5 @@
-import { ending } from "../exit-status.ts";
+import { refused } from "../exit-status.ts";
 import { SWITCHOVER } from "./switchover.ts";
-
-const refused = ending("refused");
 
 /** Why machines are not moved from one compute host to another, nor given a server record, nor left for a spare, and what waits for them. */
 export const MOVES = {

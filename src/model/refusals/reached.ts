@@ -1,9 +1,4 @@
-import { ending } from "../exit-status.ts";
-
-const denied = ending("denied");
-const failed = ending("failed");
-const halfway = ending("halfway");
-const refused = ending("refused");
+import { denied, failed, halfway, refused } from "../exit-status.ts";
 
 /** Of a database or a service: silent, not the right one, or it refuses. */
 export const REACHED = {

@@ -1,9 +1,4 @@
-import { ending } from "../exit-status.ts";
-
-const failed = ending("failed");
-const halfway = ending("halfway");
-const locked = ending("locked");
-const refused = ending("refused");
+import { failed, halfway, locked, refused } from "../exit-status.ts";
 
 /** Why the instance of one node is not moved to another, or not whole. */
 export const SWITCHOVER = {

@@ -24,13 +24,10 @@ const OWN: readonly string[] = ["site", "key-file", "ironic-release", "conductor
 /** What a command is about to be given, by yargs' names. */
 type Args = { [name: string]: unknown };
 
-/** A file of connections, and which options of the command it may fill. */
+/** What a file of connections says, and which options of the command it may fill. */
 interface Layer {
-  readonly file: string;
   readonly connections: ReadonlyMap<string, Connection>;
   readonly wants: (option: string) => boolean;
-  /** Whether to say what is taken of it: the command line says some of it. */
-  readonly named: boolean;
 }
 
 /**
@@ -57,11 +54,11 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
     const wants = wanted(args, declared, connections);
     const without = await notVerified(args, declared, connections);
     const decides = kindOf(args, declared);
-    const layer = { file: path, connections, named };
-    fill(args, declared, {
-      ...layer,
-      wants: (option) => wants(option) && !without(option) && !decides(option),
-    });
+    const layer = {
+      connections,
+      wants: (option: string) => wants(option) && !without(option) && !decides(option),
+    };
+    fill(args, path, named, fillable(args, declared, layer));
   }
   const run = keptAt(args);
   if (run === null) return;
@@ -74,20 +71,15 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
   const wanting = wanted(args, declared, connections);
   // As it would be without another database of Nova, which is joined by nothing of the run's.
   const joined = wanted({ ...args, "nova-db": undefined }, declared, connections);
-  const layer = { file: keptFile(run), connections, named };
   const { why, leaves } = leftOfRun(args, said, declared, connections);
-  const wants = (option: string): boolean => planned(option) && wanting(option) && !leaves(option);
   const all = fillable(args, declared, {
-    ...layer,
+    connections,
     wants: (option) => planned(option) && (wanting(option) || joined(option)),
   });
-  const left = all.filter(([option]) => !wants(option));
-  fill(
-    args,
-    declared,
-    { ...layer, wants },
-    left.length === 0 ? "" : `without ${namesOf(left)}, ${why}`,
-  );
+  const isTaken = ([option]: Filled): boolean => wanting(option) && !leaves(option);
+  const left = all.filter((one) => !isTaken(one));
+  const without = left.length === 0 ? "" : `without ${namesOf(left)}, ${why}`;
+  fill(args, keptFile(run), named, all.filter(isTaken), without);
 }
 
 /**
@@ -96,10 +88,20 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
  */
 const WITNESSES: ReadonlySet<string> = new Set(["rabbit-url", "conductor-log", "compute-log"]);
 
-/** @param without what is not taken of the file, and why */
-function fill(args: Args, declared: Declared, layer: Layer, without = ""): void {
-  const { file, named } = layer;
-  const found = fillable(args, declared, layer);
+/** An option, and what a file says of it. */
+type Filled = readonly [option: string, value: Connection];
+
+/**
+ * @param named whether to say what is taken of the file: the command line says some of it
+ * @param without what is not taken of it, and why
+ */
+function fill(
+  args: Args,
+  file: string,
+  named: boolean,
+  found: readonly Filled[],
+  without = "",
+): void {
   for (const [option, value] of found) {
     args[option] = value;
     args[camel(option)] = value;
@@ -113,7 +115,7 @@ function fill(args: Args, declared: Declared, layer: Layer, without = ""): void 
   aside(text);
 }
 
-function namesOf(found: readonly (readonly [string, Connection])[]): string {
+function namesOf(found: readonly Filled[]): string {
   return found.flatMap(([option]) => (option === "run" ? [] : [option])).join(", ");
 }
 
@@ -122,7 +124,7 @@ function fillable(
   args: Args,
   { command, options = {} }: Declared,
   { connections, wants }: Layer,
-): readonly (readonly [string, Connection])[] {
+): readonly Filled[] {
   const [name = ""] = command.split(" ");
   return Object.entries(options).flatMap(([option, is]) => {
     const word = connections.get(CALLED[name]?.[option] ?? option);

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { identifyNova } from "../../../src/edge/nova-write/open.ts";
-import { createNovaTarget } from "../../../src/edge/nova-write/target.ts";
 import type { NovaStep } from "../../../src/model/nova-plan.ts";
-import { loadHosts, uuidOf } from "../../hosts/cloud.ts";
-import { withDatabase } from "../../lab/index.ts";
-import { open } from "../../support/planned-case.ts";
+import { uuidOf } from "../../hosts/cloud.ts";
+import { hostsTarget } from "./hosts-target.ts";
 
 const HOOKS = {
   owned: () => false,
@@ -53,13 +50,10 @@ const CHANGES: readonly (readonly [what: string, table: string, row: object])[] 
 
 for (const engine of ["sqlite", "mysql", "postgresql"] as const)
   test(`on ${engine}, a batch that is held is nobody's until it is kept, and one with a changed row is not written`, async (t) => {
-    const place = await withDatabase(engine, t);
-    if (place === null) return;
-    const { db } = place;
-    await loadHosts(db, engine, { machines: 3, tenants: true });
-    const database = await open("env:DB", false, { DB: place.url });
-    t.after(() => database.close());
-    const { hold } = createNovaTarget(database, await identifyNova(database));
+    const at = await hostsTarget(engine, 3, t);
+    if (at === null) return;
+    const { db } = at;
+    const { hold } = at.target;
     const hosts = async () =>
       [
         ...(await db("compute_nodes").where("id", "<", 9).orderBy("id").select("host")),
@@ -97,13 +91,10 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
   });
 
 test("what stands against keeping a held batch takes it back", async (t) => {
-  const place = await withDatabase("sqlite", t);
-  assert.ok(place);
-  const { db } = place;
-  await loadHosts(db, "sqlite", { machines: 3, tenants: true });
-  const database = await open("env:DB", false, { DB: place.url });
-  t.after(() => database.close());
-  const { hold } = createNovaTarget(database, await identifyNova(database));
+  const at = await hostsTarget("sqlite", 3, t);
+  assert.ok(at);
+  const { db } = at;
+  const { hold } = at.target;
   const held = await hold(STEPS);
   const precondition = () => Promise.reject(new Error("the host reported"));
   await assert.rejects(
@@ -114,12 +105,9 @@ test("what stands against keeping a held batch takes it back", async (t) => {
 });
 
 test("steps that insert, or that differ in what they change, are not held", async (t) => {
-  const place = await withDatabase("sqlite", t);
+  const place = await hostsTarget("sqlite", 40, t);
   assert.ok(place);
-  await loadHosts(place.db, "sqlite", { machines: 40, tenants: true });
-  const database = await open("env:DB", false, { DB: place.url });
-  t.after(() => database.close());
-  const { hold } = createNovaTarget(database, await identifyNova(database));
+  const { hold } = place.target;
   const insert = { ...instanceStep(4), before: null };
   assert.equal(await hold([...STEPS, insert]), null);
   const each = Array.from({ length: 40 }, (_, at) => {

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { identifyNova } from "../../../src/edge/nova-write/open.ts";
-import { createNovaTarget } from "../../../src/edge/nova-write/target.ts";
 import type { NovaStep } from "../../../src/model/nova-plan.ts";
-import { loadHosts, uuidOf } from "../../hosts/cloud.ts";
-import { withDatabase } from "../../lab/index.ts";
-import { open } from "../../support/planned-case.ts";
+import { uuidOf } from "../../hosts/cloud.ts";
+import { hostsTarget } from "./hosts-target.ts";
 
 const HOOKS = {
   owned: () => true,
@@ -26,13 +23,10 @@ function deletion(id: number): NovaStep {
 
 for (const engine of ["sqlite", "mysql", "postgresql"] as const)
   test(`on ${engine}, rows that are deleted together, and come back, are one statement, and one with another id is left`, async (t) => {
-    const place = await withDatabase(engine, t);
-    if (place === null) return;
-    const { db } = place;
-    await loadHosts(db, engine, { machines: 3, tenants: true });
-    const database = await open("env:DB", false, { DB: place.url });
-    t.after(() => database.close());
-    const { perform } = createNovaTarget(database, await identifyNova(database));
+    const at = await hostsTarget(engine, 3, t);
+    if (at === null) return;
+    const { db, database } = at;
+    const { perform } = at.target;
     const deleted = async () =>
       (await db("compute_nodes").where("id", "<", 4).orderBy("id").select("deleted")).map((row) =>
         Number(row.deleted),

@@ -21,8 +21,14 @@ export const commands: Claim = {
           !(MAY[title.split("-").at(-1) ?? ""] ?? [0]).some((one) => one === status),
       )
       .map(
-        ({ title, status, err }) => `${title}: exit ${status}: ${err.trim().split("\n").at(-1)}`,
+        ({ title, status, err, out }) =>
+          `${title}: exit ${status}: ${[...last(err, 1), ...last(out, 12)].join(" / ")}`,
       );
   },
   broken: (seen) => ({ ...seen, ran: seen.ran.map((one) => ({ ...one, status: 5 })) }),
 };
+
+/** The last lines of a text: an error is one, what `check` found a few. */
+function last(text: string, lines: number): readonly string[] {
+  return text.trim().split("\n").slice(-lines);
+}

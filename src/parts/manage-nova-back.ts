@@ -19,9 +19,10 @@ import {
   unseenNode,
 } from "./manage-acts.ts";
 import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
+import type { NovaHands } from "./manage-nova-hands.ts";
 import { heldFor, isForeign, marked } from "./manage-nova-marks.ts";
 import { portsAgainst, portsBack, portsLeft, portsOpen } from "./manage-nova-ports.ts";
-import { fakeAgain, MOST_LOOKS, type NovaHands, nobodys, novaWould } from "./manage-nova-steps.ts";
+import { fakeAgain, MOST_LOOKS, nobodys, novaWould } from "./manage-nova-steps.ts";
 
 /** Takes servers of Nova away again, on fake hardware: their machines run on, active as before. */
 export function novaBackPart(hands: NovaHands, most: number): ManagePart {

@@ -1,93 +1,16 @@
 import { hasSecrets } from "../core/adoptable/nova.ts";
 import { customClass } from "../core/flavors/flavors.ts";
-import { type FakeHardware, infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
-import type { NetworkService } from "../edge/neutron/ports.ts";
-import type { Offers } from "../edge/nova-rest/offers.ts";
-import type { NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
+import { infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { pause } from "../edge/openstack/passing.ts";
-import type { Clock } from "../engine/part.ts";
 import { orNull } from "../model/error.ts";
 import { FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
-import type { ManageAsked, RecordKeeper, SeenServer } from "../model/manage.ts";
-import {
-  type Act,
-  bindsOf,
-  holdOf,
-  type ManageChange,
-  type PlainStep,
-  recordOf,
-} from "./manage-acts.ts";
+import type { SeenServer } from "../model/manage.ts";
+import { type Act, bindsOf, type ManageChange, type PlainStep, recordOf } from "./manage-acts.ts";
+import { madeWith, otherPorts } from "./manage-nova-begun.ts";
+import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
 import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
 import { portRestored, portsFreed } from "./manage-nova-ports.ts";
-
-/** What a server of Nova is made with, on a machine that runs already. */
-export interface NovaHands {
-  readonly keeper: Pick<RecordKeeper, "hold" | "release">;
-  readonly hardware: FakeHardware;
-  readonly servers: Pick<
-    NovaServers,
-    | "project"
-    | "read"
-    | "portsOn"
-    | "find"
-    | "twins"
-    | "still"
-    | "built"
-    | "create"
-    | "turn"
-    | "remove"
-  >;
-  readonly offers: Pick<Offers, "of" | "claims">;
-  /** Where a port is named that Neutron has. */
-  readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
-  readonly look: (change: ManageChange) => Promise<SeenServer>;
-  /** Everything that stands against a machine that nothing was begun for. */
-  readonly objections: (
-    seen: SeenServer,
-    server: string,
-    twice: ReadonlySet<string>,
-  ) => Promise<readonly string[]>;
-  /** Ids of Neutron's ports that are to be its server's. */
-  readonly portsOf: (seen: SeenServer) => readonly string[];
-  readonly askedOf: (
-    asked: ManageAsked,
-    at: { readonly id: string; readonly before: JsonObject; readonly ports: readonly string[] },
-  ) => ServerAsked;
-  /**
-   * The first server is built alone: where two are the first that a nova-compute of Nova 26 builds, its client of Ironic
-   * fails one, and says that no API version was specified.
-   *
-   * @source python-ironicclient 5: common/http.py, negotiate_version
-   */
-  readonly alone: <T>(build: () => Promise<T>) => Promise<T>;
-  /** Milliseconds for which a machine is looked at afterwards. */
-  readonly watch: number;
-  readonly clock: Clock;
-}
-
-/** A machine on its way there. */
-export interface ServerMaking {
-  readonly hands: NovaHands;
-  readonly id: string;
-  readonly server: string;
-  readonly asked: ManageAsked;
-  readonly seen: SeenServer;
-  /** Neutron ports that more than one machine names. */
-  readonly twice: ReadonlySet<string>;
-  /** What of the node is replaced, as it was. */
-  before: JsonObject;
-  /** Nova was asked for its server more than once. */
-  again?: boolean;
-  /** How Nova refused its server for a quota. */
-  over?: string;
-  /** Done so far. */
-  readonly acts: readonly Act[];
-  readonly begin: (act: Act) => Promise<void>;
-}
-
-/** What is asked of one that was begun, beside what the journal says. */
-type BegunServer = Omit<ServerMaking, "twice" | "begin">;
 
 export interface ServerStep {
   /** Under which the journal has it. */
@@ -125,44 +48,6 @@ async function record(at: ServerMaking): Promise<string | null> {
   const isNew = !at.acts.some(({ step }) => step === "record");
   await at.begin({ step: "record" });
   return (await offered(at, isNew)) ?? at.hands.alone(() => create(at, isNew));
-}
-
-/** Why it cannot be gone on with as it is asked for now; null: nothing stands against it. */
-export function notAsBegun(at: BegunServer): string | null {
-  return otherWish(at) ?? otherPorts(at);
-}
-
-/** Why a server would be made with other ports than are asked for; null: it has them, was made, or they are not bound yet. */
-function otherPorts({ hands, seen, acts, server }: BegunServer): string | null {
-  if (recordOf({ acts, server }) !== server || !acts.some(({ step }) => step === "fake"))
-    return null;
-  const gone = acts.flatMap((act) => (act.step === "gone" ? [act.port] : []));
-  const bound = bindsOf({ acts }).map(({ port }) => port);
-  const missing = hands.portsOf(seen).filter((port) => !bound.includes(port));
-  const other = [...new Set([...(bound.length === 0 ? gone : []), ...missing])];
-  return other.length === 0
-    ? null
-    : `its server would be made without port ${other.join(", ")}: run rollback, then manage it with ports that exist`;
-}
-
-/** What a server is made with besides, as the journal has it: its node's own image may be the one. */
-function madeWith({ hands, id, asked, before }: BegunServer) {
-  const { flavor, image } = hands.askedOf(asked, { id, before, ports: [] });
-  return { flavor, ...(image !== null && { image }) };
-}
-
-/** Why a server would not be made as it was asked for at first; null: it would, or was made already. */
-function otherWish(at: BegunServer): string | null {
-  const { flavor: first, image: own } = holdOf(at) ?? {};
-  if (first === undefined || recordOf(at) !== at.server) return null;
-  const { flavor, image } = madeWith(at);
-  const other = [
-    ...(first === flavor ? [] : [`flavor ${first}`]),
-    ...(own === image ? [] : [`image ${own ?? "none"}`]),
-  ];
-  return other.length === 0
-    ? null
-    : `it was begun with ${other.join(" and ")}: pass the same values, or it is taken back`;
 }
 
 /** What is deleted is nobody's record. */
@@ -387,14 +272,17 @@ async function release(at: ServerMaking): Promise<string | null> {
   };
   const why = await hands.hardware.release(id, reason, may);
   if (why !== null) return fakeAgain(hands, at, { before, why });
-  for (const end = hands.clock.now() + hands.watch; ; await hands.clock.sleep(LOOK_MS)) {
+  for (const end = hands.clock.now() + hands.watch; ; ) {
     const now = await hands.hardware.read(id);
     const gone = anothers(at, now);
     if (gone !== null) return gone;
     const other = notAsBefore(before, now);
     if (other.length > 0) return `it has changed: ${other.join(", ")}${await novaWould(hands, at)}`;
-    if (hands.clock.now() >= end) return null;
+    const rest = end - hands.clock.now();
+    if (rest <= 0) return null;
+    await hands.clock.sleep(Math.min(LOOK_MS, rest));
   }
 }
 
-const LOOK_MS = 1000;
+/** Fifty at once ask Ironic ten times a second: what Nova or Ironic did by then stays to be seen. */
+const LOOK_MS = 5000;

@@ -13,14 +13,10 @@ import {
   traitsIn,
   withServer,
 } from "./manage-acts.ts";
+import { notAsBegun } from "./manage-nova-begun.ts";
+import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
 import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
-import {
-  type NovaHands,
-  notAsBegun,
-  type ServerMaking,
-  type ServerStep,
-  THERE,
-} from "./manage-nova-steps.ts";
+import { type ServerStep, THERE } from "./manage-nova-steps.ts";
 
 /** Looked at together, and under way at once where nothing else is said: all wait for Nova's resource tracker once. */
 export const SIZE = 50;

@@ -14,7 +14,7 @@ import type { JsonObject } from "../model/json.ts";
 import type { SeenServer, ServerWishes } from "../model/manage.ts";
 import type { Service } from "../model/service.ts";
 import { bindsOf, holdOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
-import type { NovaHands } from "../parts/manage-nova-steps.ts";
+import type { NovaHands } from "../parts/manage-nova-hands.ts";
 import type { Keep } from "./databases.ts";
 import { failpoint } from "./failpoint.ts";
 import { kept, type ManagePlace } from "./manage-place.ts";

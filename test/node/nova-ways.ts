@@ -11,7 +11,7 @@ import { once } from "../../src/model/streams.ts";
 import type { ManageChange } from "../../src/parts/manage-acts.ts";
 import { novaPart } from "../../src/parts/manage-nova.ts";
 import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
-import type { NovaHands } from "../../src/parts/manage-nova-steps.ts";
+import type { NovaHands } from "../../src/parts/manage-nova-hands.ts";
 import type { Keep } from "../../src/stages/databases.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { keepGone } from "../../src/stages/manage-gone.ts";

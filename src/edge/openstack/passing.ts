@@ -13,11 +13,23 @@ export function isPassing({ status }: Tried): boolean {
   return status === 0 || status >= 500 || status === 429;
 }
 
-/** Puts a question until it is answered, for about twelve seconds and the calls' own time limits. */
-export async function askUntilAnswered<T extends Tried>(put: () => Promise<T>): Promise<T> {
+/** Milliseconds in all after which a question is not put again: a service that is silent takes its whole limit each time. */
+const LONG_MS = 90_000;
+
+/**
+ * Puts a question until it is answered, for about twelve seconds and the calls' own time limits; of one that is silent
+ * for a minute each time, twice.
+ *
+ * @param now milliseconds
+ */
+export async function askUntilAnswered<T extends Tried>(
+  put: () => Promise<T>,
+  now: () => number = () => performance.now(),
+): Promise<T> {
+  const began = now();
   for (const wait of PAUSES) {
     const answer = await put();
-    if (!isPassing(answer)) return answer;
+    if (!isPassing(answer) || now() - began >= LONG_MS) return answer;
     await rest(wait);
   }
   return put();

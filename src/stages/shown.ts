@@ -58,7 +58,8 @@ type Record =
  * @param nova of a plan: its rows of Nova instead of its machines
  * @throws MigrationError N2I-E110 to N2I-E114
  */
-export async function openShown(file: string, nova: boolean): Promise<Shown> {
+export async function openShown(named: string, nova: boolean): Promise<Shown> {
+  const file = wholeName(named);
   const folder = folderOf(file);
   if (folder !== null && !existsSync(join(folder, MANIFEST)))
     throw new MigrationError("N2I-E110", `${file} is no plan's folder`, {
@@ -72,6 +73,12 @@ export async function openShown(file: string, nova: boolean): Promise<Shown> {
   if (record !== null) return { ...record, run: dirname(file) };
   const inPlan = basename(dirname(file)) === PLAN;
   return { ...(await fileOf(file)), run: dirname(inPlan ? dirname(file) : file) };
+}
+
+/** `m1/log` is m1/log.jsonl. */
+function wholeName(file: string): string {
+  const whole = `${file}.jsonl`;
+  return !existsSync(file) && existsSync(whole) ? whole : file;
 }
 
 /** Known by their names, as they have no footer; null for any other file, and for one that is not there. */

@@ -30,7 +30,8 @@ test("what a run writes down as it goes is shown as any list", async (t) => {
   const began = await shown("log.jsonl", "--match", "What=begin", "-f", "value", "-c", "Text");
   assert.match(began, /^nova2ironic extract .*\nnova2ironic plan .*\nnova2ironic window open /);
   assert.match(await shown("log.jsonl", "-f", "csv"), /"end",\d+,"exit 0 done"/);
-  assert.match(await shown("window.jsonl", "-c", "What", "-c", "Stage"), /\| begin +\| apply/);
+  for (const window of ["window.jsonl", "window"])
+    assert.match(await shown(window, "-c", "What", "-c", "Stage"), /\| begin +\| apply/);
   const nothing = ["show", join(made.folder, "journal.jsonl")];
   await refused(nothing, 64, "N2I-E110", [/does not exist/]);
   await refused(["show", join(run, "log.jsonl"), "--diff", ""], 64, "N2I-E100", [/not a log/]);

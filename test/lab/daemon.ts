@@ -73,8 +73,11 @@ export function startDaemon(
   };
 }
 
-/** Below those that a kernel gives out by itself, to listeners and to connections. */
-const PORTS = { first: 10_000, last: 32_000 } as const;
+/**
+ * Below those that a kernel gives out by itself, to listeners and to connections. 10000 is the deploy helper's: who
+ * had it would be taken for one.
+ */
+const PORTS = { first: 10_001, last: 32_000 } as const;
 
 /**
  * A TCP port of 127.0.0.1 that nobody listens on, and that no process of ours is given until this

@@ -25,7 +25,9 @@ export const THERE: readonly ServerStep[] = [
   { step: "bind", make: bind },
   { step: "fake", make: fake },
   plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted", nobodys)),
-  plain("off", ({ hands: { hardware }, id }) => hardware.power(id, "power off")),
+  plain("off", ({ hands: { hardware }, id, before }) =>
+    hardware.power(id, String(before.power_state)),
+  ),
   { step: "record", make: record },
   plain("power", turn),
   plain("swap", swap),
@@ -176,23 +178,36 @@ function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
 }
 
 /**
- * Lets Nova stop its server, and start it again where its machine is on, all on fake hardware. A fake deploy
- * leaves the machine off in everybody's book, and Nova's power sync would stop the server some time later: once
- * Nova has started it, what a sync found before is behind it.
+ * Brings its server to what its machine is. One whose machine is on was made with its machine on in Ironic's book, and
+ * stands so already; where it does not, as after a deploy that said off, Nova stops its server and starts it again, all
+ * on fake hardware: once Nova has started it, what its power sync found before is behind it.
  */
-async function turn({ hands, id, acts, server, before }: ServerMaking): Promise<string | null> {
+async function turn(at: ServerMaking): Promise<string | null> {
+  const { hands, id, acts, server, before } = at;
   const uuid = recordOf({ acts, server });
   const may = async (): Promise<string | null> => {
     const real = unsafe(await hands.hardware.read(id));
     return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
   };
-  const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
-  if (stopped !== null) return stopped;
-  if (statusFor(before) === "ACTIVE") {
-    const started = await hands.servers.turn(uuid, "ACTIVE", may);
+  if (!(await stands(at, uuid))) {
+    const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
+    if (stopped !== null) return stopped;
+    const started =
+      statusFor(before) === "ACTIVE" ? await hands.servers.turn(uuid, "ACTIVE", may) : null;
     if (started !== null) return started;
   }
   return hands.hardware.power(id, String(before.power_state));
+}
+
+/** Whether Ironic and Nova both have it on or off as its machine is. */
+async function stands(
+  { hands, id, before }: Pick<ServerMaking, "hands" | "id" | "before">,
+  uuid: string,
+): Promise<boolean> {
+  const { power_state } = await hands.hardware.read(id);
+  if (power_state !== before.power_state) return false;
+  const now = await hands.servers.read(uuid);
+  return now?.status === statusFor(before) && now.task === null;
 }
 
 async function swap(at: ServerMaking): Promise<string | null> {

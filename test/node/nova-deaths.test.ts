@@ -16,10 +16,18 @@ test("a server is made of a machine that runs, which hears nothing, and everythi
   const before = at.cloud.dump();
   const { driver, boot_interface, instance_info } = at.cloud.node;
   const run = await at.run();
+  const { node, port, calls } = at.cloud;
+  const states = new Set<unknown>();
+  at.cloud.use(() => {
+    states.add(node.power_state);
+    return null;
+  });
   await during(run, async (session) => {
     assert.deepEqual(await forward(at, session), []);
   });
-  const { node, port } = at.cloud;
+  // Nobody who reads Ironic's book meanwhile finds it off, and Nova has nothing to stop or start.
+  assert.deepEqual([...states], ["power on"]);
+  assert.ok(!calls.some((call) => call.endsWith("/action")));
   const [server] = at.cloud.servers.values();
   assert.equal(server?.status, "ACTIVE");
   assert.deepEqual(

@@ -34,6 +34,8 @@ interface Rules {
   unbound?: true;
   /** Nova keeps what was deleted for a while. */
   softly?: true;
+  /** A deploy leaves a machine off in Ironic's book. */
+  forgets?: true;
 }
 
 const NODE = uuidOf(1, 1);
@@ -259,7 +261,7 @@ function nova({ node, port, others, servers, rules, heard }: Held, what: string,
   // What never came to a machine has none to leave.
   if (node.instance_uuid !== id) return { status: 204, text: "" };
   Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
-  Object.assign(node, { power_state: "power off", lessee: null });
+  node.lessee = null;
   if (port.device_id === id) Object.assign(port, { device_id: "", device_owner: "", ...UNBOUND });
   return { status: 204, text: "" };
 }
@@ -289,7 +291,8 @@ function boot(
     Object.assign(node, { provision_state: "active", instance_uuid: rules.rival });
     return says(202, { server: { id } });
   }
-  Object.assign(node, { provision_state: "active", instance_uuid: id, power_state: "power off" });
+  Object.assign(node, { provision_state: "active", instance_uuid: id });
+  if (rules.forgets === true) node.power_state = "power off";
   node.instance_info = { display_name: asked.name ?? "", image_source: asked.imageRef ?? null };
   if (wantsPort) Object.assign(port, { device_id: id, device_owner: "compute:nova", ...UNBOUND });
   return says(202, { server: { id } });

@@ -33,10 +33,12 @@ export interface Scene {
   readonly run: () => Promise<RunFolder>;
 }
 
-export async function scene(t: TestContext): Promise<Scene> {
+/** @param rules how its cloud is not as it should be */
+export async function scene(t: TestContext, rules: NovaInMemory["rules"] = {}): Promise<Scene> {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
   const cloud = await novaInMemory(t);
+  Object.assign(cloud.rules, rules);
   const { releases, rest } = await loadMappings();
   const names = ["endpoint", "network", "compute", "placement", "image"].map(
     (name) => [name === "endpoint" ? name : `${name}_endpoint_override`, cloud.url] as const,

@@ -64,6 +64,8 @@ export interface StackOptions {
   readonly powerSync?: number;
   /** Seconds without a heartbeat after which Nova calls a service down: its own 60 unless given. */
   readonly downTime?: number;
+  /** Processes of Neutron that answer: one unless given. */
+  readonly workers?: number;
   /** Whether RabbitMQ serves its management API. */
   readonly managed?: boolean;
 }
@@ -159,7 +161,7 @@ type Started = <T extends { readonly stop: () => Promise<void> | void }>(
 ) => Promise<T>;
 
 async function startParts(
-  { machines, engine, period, powerSync = 5, downTime, managed = false }: StackOptions,
+  { machines, engine, period, powerSync = 5, downTime, workers, managed = false }: StackOptions,
   started: Started,
 ): Promise<Omit<Stack, "db" | "stop">> {
   const kept = KEPT[engine];
@@ -202,7 +204,13 @@ async function startParts(
     below,
     message,
     started("Placement", startPlacement(server, chosen, kept, ports.placement)),
-    started("Neutron", startNeutron({ ...place, mechanism: MECHANISM, port: ports.neutron })),
+    started(
+      "Neutron",
+      startNeutron({
+        ...{ ...place, mechanism: MECHANISM, port: ports.neutron },
+        ...(workers !== undefined && { workers }),
+      }),
+    ),
     below.then((one) => {
       const own = { ...ironicOptions(one, more), port: ports.ironic, kept };
       return started("Ironic's schema", startIronic(server, own));

@@ -2,6 +2,7 @@ import type { FakeHardware } from "../edge/ironic-rest/fake-hardware.ts";
 import type { NetworkService } from "../edge/neutron/ports.ts";
 import type { Offers } from "../edge/nova-rest/offers.ts";
 import type { NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
+import type { Alone } from "../edge/openstack/together.ts";
 import type { Clock } from "../engine/part.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { ManageAsked, RecordKeeper, SeenServer } from "../model/manage.ts";
@@ -46,7 +47,9 @@ export interface NovaHands {
    *
    * @source python-ironicclient 5: common/http.py, negotiate_version
    */
-  readonly alone: <T>(build: () => Promise<T>) => Promise<T>;
+  readonly alone: Alone;
+  /** Before the next look at what Nova offers: all of a batch wait for the same. */
+  readonly pause: (tries: number) => Promise<void>;
   /** Milliseconds for which a machine is looked at afterwards. */
   readonly watch: number;
   readonly clock: Clock;
@@ -63,6 +66,8 @@ export interface ServerMaking {
   readonly twice: ReadonlySet<string>;
   /** What of the node is replaced, as it was. */
   before: JsonObject;
+  /** Just built, it is on or off everywhere as its machine is. */
+  stands?: boolean;
   /** Nova was asked for its server more than once. */
   again?: boolean;
   /** How Nova refused its server for a quota. */

@@ -49,7 +49,7 @@ async function record(at: ServerMaking): Promise<string | null> {
   if (other !== null) return other;
   const isNew = !at.acts.some(({ step }) => step === "record");
   await at.begin({ step: "record" });
-  return (await offered(at, isNew)) ?? at.hands.alone(() => create(at, isNew));
+  return (await offered(at, isNew)) ?? at.hands.alone((passed) => create(at, isNew, passed));
 }
 
 /** What is deleted is nobody's record. */
@@ -125,7 +125,7 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
   return hands.hardware.fake(id, heldFor(server), before);
 }
 
-/** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
+/** Looks at Placement: a quarter of an hour at least, more than Nova's resource tracker wants. */
 export const MOST_LOOKS = 450;
 
 /**
@@ -141,12 +141,16 @@ async function offered(at: ServerMaking, isNew: boolean): Promise<string | null>
   for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
     const offer = await hands.offers.of(id, inventory);
     if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
-    await pause(tries);
+    await hands.pause(tries);
   }
   return "Nova does not offer it: its resource tracker keeps it reserved; see that nova-compute runs";
 }
 
-async function create(at: ServerMaking, isNew: boolean): Promise<string | null> {
+async function create(
+  at: ServerMaking,
+  isNew: boolean,
+  passed: (() => void) | null,
+): Promise<string | null> {
   const { hands, id, server, asked, acts } = at;
   const ports = bindsOf({ acts }).map(({ port }) => port);
   const may = async () => notFree(await hands.hardware.read(id));
@@ -162,14 +166,28 @@ async function create(at: ServerMaking, isNew: boolean): Promise<string | null> 
   }
   at.again = made.again === true;
   await at.begin({ step: "made", uuid: made.id });
+  if (passed !== null && (await taken(hands, id))) passed();
   const now = await hands.servers.built(made);
   if (now === null) return `server ${made.id} is gone`;
   if (now.status === "ERROR") return `Nova cannot make it a server: ${now.fault}`;
   if (!/^(ACTIVE|SHUTOFF)$/.test(now.status)) return `server ${made.id} is ${now.status}`;
-  const { instance_uuid } = await hands.hardware.read(id);
-  return instance_uuid === made.id
+  const node = await hands.hardware.read(id);
+  at.stands = isAsMachine(at.before, node, now.status);
+  return node.instance_uuid === made.id
     ? null
-    : `server ${made.id} is not on it: instance_uuid is ${String(instance_uuid)}`;
+    : `server ${made.id} is not on it: instance_uuid is ${String(node.instance_uuid)}`;
+}
+
+/** Looks at a node that Nova was given: ten seconds or so. */
+const FEW_LOOKS = 10;
+
+/** Waits until a nova-compute has told Ironic to deploy a node: its client has agreed with Ironic on a version by then. */
+async function taken({ hardware }: NovaHands, id: string): Promise<boolean> {
+  for (let tries = 0; tries < FEW_LOOKS; tries += 1) {
+    if ((await hardware.read(id)).provision_state !== "available") return true;
+    await pause(tries);
+  }
+  return false;
 }
 
 /** What Nova calls a server whose machine is so. */
@@ -189,25 +207,24 @@ async function turn(at: ServerMaking): Promise<string | null> {
     const real = unsafe(await hands.hardware.read(id));
     return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
   };
-  if (!(await stands(at, uuid))) {
-    const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
-    if (stopped !== null) return stopped;
-    const started =
-      statusFor(before) === "ACTIVE" ? await hands.servers.turn(uuid, "ACTIVE", may) : null;
-    if (started !== null) return started;
-  }
-  return hands.hardware.power(id, String(before.power_state));
+  if (at.stands ?? (await stands(at, uuid))) return null;
+  const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
+  if (stopped !== null) return stopped;
+  const started =
+    statusFor(before) === "ACTIVE" ? await hands.servers.turn(uuid, "ACTIVE", may) : null;
+  return started ?? hands.hardware.power(id, String(before.power_state));
 }
 
 /** Whether Ironic and Nova both have it on or off as its machine is. */
-async function stands(
-  { hands, id, before }: Pick<ServerMaking, "hands" | "id" | "before">,
-  uuid: string,
-): Promise<boolean> {
-  const { power_state } = await hands.hardware.read(id);
-  if (power_state !== before.power_state) return false;
+async function stands({ hands, id, before }: ServerMaking, uuid: string): Promise<boolean> {
   const now = await hands.servers.read(uuid);
-  return now?.status === statusFor(before) && now.task === null;
+  if (now === null || now.task !== null) return false;
+  return isAsMachine(before, await hands.hardware.read(id), now.status);
+}
+
+function isAsMachine(before: JsonObject, node: JsonObject, status: string): boolean {
+  const { power_state: is, target_power_state: goal = null } = node;
+  return is === before.power_state && goal === null && status === statusFor(before);
 }
 
 async function swap(at: ServerMaking): Promise<string | null> {
@@ -299,5 +316,5 @@ async function release(at: ServerMaking): Promise<string | null> {
   }
 }
 
-/** Fifty at once ask Ironic ten times a second: what Nova or Ironic did by then stays to be seen. */
-const LOOK_MS = 5000;
+/** Fifty at once ask Ironic five times a second: what Nova or Ironic did by then stays to be seen. */
+const LOOK_MS = 10_000;

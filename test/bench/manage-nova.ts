@@ -31,6 +31,8 @@ export async function benchManageNova(
   try {
     const at = await startNovaScene(t, {
       ...{ machines: 1 + batch, tracked: TRACKED, power: POWER },
+      // As Neutron does unless it is told otherwise.
+      workers: cpus().length,
     });
     const managed = async (names: readonly string[]): Promise<Cost> => {
       const file = join(folder, `${names.length}.csv`);

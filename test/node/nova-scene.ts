@@ -47,6 +47,8 @@ interface SceneOptions {
   readonly tracked?: number;
   /** Seconds between two looks of Nova, and of Ironic, at power. */
   readonly power?: { readonly nova: number; readonly ironic: number };
+  /** Processes of Neutron that answer: one unless given. */
+  readonly workers?: number;
 }
 
 /** Starts it for this test alone; null after the test was told to skip itself. */
@@ -56,14 +58,17 @@ export async function novaScene(t: TestContext, options: SceneOptions): Promise<
 
 export async function startNovaScene(
   t: Pick<TestContext, "after" | "diagnostic">,
-  { machines: count, off = 0, tracked, power = OFTEN }: SceneOptions,
+  { machines: count, off = 0, tracked, power = OFTEN, workers }: SceneOptions,
 ): Promise<NovaScene> {
   const ends: (() => Promise<void> | void)[] = [];
   t.after(async () => {
     for (const end of ends.splice(0).reverse()) await end();
   });
   const stack = await startStack(
-    { machines: count, engine: "mysql", period: power.ironic },
+    {
+      ...{ machines: count, engine: "mysql", period: power.ironic },
+      ...(workers !== undefined && { workers }),
+    },
     (line) => t.diagnostic(line),
   );
   ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);

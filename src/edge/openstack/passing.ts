@@ -55,6 +55,20 @@ export async function pause(tries: number): Promise<void> {
   await rest(Math.min(LONGEST_MS, FIRST_MS * 1.6 ** tries) * (0.8 + 0.4 * Math.random()));
 }
 
+/** Calls a second that all who wait for one thing make together. */
+const RATE = 10;
+
+/** The same pause for many who wait for one thing: longer the more they are. */
+export function pauseAmong(): (tries: number) => Promise<void> {
+  let waiting = 0;
+  return async (tries) => {
+    waiting += 1;
+    const shared = (waiting / RATE) * 1000;
+    await Promise.all([pause(tries), rest(shared)]);
+    waiting -= 1;
+  };
+}
+
 /** Waits so many milliseconds, which only a test shortens. */
 async function rest(milliseconds: number): Promise<void> {
   await sleep(pace * milliseconds);

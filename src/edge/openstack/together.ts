@@ -7,13 +7,13 @@ interface Waiter<K, V> {
   readonly reject: (cause: unknown) => void;
 }
 
-/** Tries after which a pause is about a second. */
-const SECOND = 5;
+/** Tries after which a pause is about two seconds. */
+const LONG = 7;
 
 /**
  * Lets many who ask a service the same kind of question share it. Who asks while one is under way is answered by the
  * next, so that nobody gets an answer that is older than what he asked. A question waits a tenth of a second for others,
- * and after one that several shared a second.
+ * and after one that several shared two seconds.
  *
  * @param ask answers all that asked by then
  */
@@ -37,7 +37,7 @@ export function together<K, V>(
       const asked = waiting;
       waiting = [];
       await answer(asked);
-      if (asked.length > 1) await pause(SECOND);
+      if (asked.length > 1) await pause(LONG);
     }
     under = false;
   }
@@ -48,21 +48,24 @@ export function together<K, V>(
     });
 }
 
+/** What is done alone where it comes first; that one is told how to say that it need not be alone any more. */
+export type Alone = <T>(work: (passed: (() => void) | null) => Promise<T>) => Promise<T>;
+
 /**
- * Lets who comes first do its work alone, and all others once that is over, however it ended, or takes too long.
+ * Lets who comes first do its work alone, and all others once it says so, or is over, however it ended, or takes too long.
  *
  * @param most milliseconds that the others wait
  * @returns runs what it is given
  */
-export function firstAlone(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function firstAlone(most: number): Alone {
   let first: Promise<unknown> | null = null;
   return async (work) => {
     if (first !== null) {
       await first;
-      return work();
+      return work(null);
     }
-    const own = work();
     const ended = new AbortController();
+    const own = work(() => ended.abort());
     const late = sleep(most, null, { signal: ended.signal }).catch(() => null);
     // Whoever does it hears of an error.
     const over = own.catch(() => undefined).finally(() => ended.abort());

@@ -25,6 +25,8 @@ export interface NeutronPlace {
   readonly cloud: Pick<Cloud, "authtoken">;
   readonly mechanism: Mechanism;
   readonly port: number;
+  /** Processes that answer, besides the first: none unless given, where Neutron has one for each processor. */
+  readonly workers?: number;
   /** Folder for its schema, once made. */
   readonly kept?: string;
 }
@@ -82,13 +84,16 @@ export async function startNeutron(place: NeutronPlace): Promise<Neutron | null>
   return { url, log, stop: daemon.stop };
 }
 
-function sections({ server, cloud, mechanism, port }: NeutronPlace, folder: string): Sections {
+function sections(
+  { server, cloud, mechanism, port, workers = 0 }: NeutronPlace,
+  folder: string,
+): Sections {
   return {
     ...common({ folder }),
     DEFAULT: {
       ...{ bind_host: "127.0.0.1", bind_port: port, state_path: folder, core_plugin: "ml2" },
-      // All in one process, and no agent to be told.
-      ...{ api_workers: 0, rpc_workers: 0, transport_url: "fake:/" },
+      // No agent to be told.
+      ...{ api_workers: workers, rpc_workers: 0, transport_url: "fake:/" },
       ...{ dhcp_agent_notification: false, network_auto_schedule: false },
       // Ironic opens a connection for each task and leaves it open: at Neutron's own 100 nobody is answered any more.
       wsgi_default_pool_size: 1000,

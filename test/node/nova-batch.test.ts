@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
 import type { NovaServer } from "../../src/edge/nova-rest/seen-servers.ts";
 import { pauseAmong, pauseShorter } from "../../src/edge/openstack/passing.ts";
@@ -29,6 +29,8 @@ function node(at: number): Node {
     ...{ maintenance_reason: null, instance_info: {}, resource_class: "gold" },
   };
 }
+
+const LATER_MS = 30;
 
 interface Tracked {
   readonly nodes: Map<string, Node>;
@@ -103,7 +105,7 @@ function tracked(count: number): Tracked {
         };
         servers.set(mark, server).set(id, server);
         // Its nova-compute tells Ironic a little later.
-        void turn().then(() => {
+        void sleep(LATER_MS).then(() => {
           building -= 1;
           Object.assign(of(on), { provision_state: "active", instance_uuid: id });
         });

@@ -17,6 +17,8 @@ export interface ManageChange {
   readonly acts: readonly Act[];
   /** Whether its end, or that of its way back, is not recorded. */
   readonly open?: boolean;
+  /** Its way back was begun last, and is not at its end. */
+  readonly back?: true;
 }
 
 /** One step, as the journal keeps it before it is made, with what it replaces. */

@@ -42,8 +42,8 @@ export interface NovaHands {
     at: { readonly id: string; readonly before: JsonObject; readonly ports: readonly string[] },
   ) => ServerAsked;
   /**
-   * The first server is built alone: where two are the first that a nova-compute of Nova 26 builds, its client of Ironic
-   * fails one, and says that no API version was specified.
+   * The first server is alone until Ironic was told to deploy it: where two are the first that a nova-compute of Nova 26
+   * builds, its client of Ironic fails one, and says that no API version was specified.
    *
    * @source python-ironicclient 5: common/http.py, negotiate_version
    */

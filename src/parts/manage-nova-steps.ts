@@ -25,6 +25,7 @@ export const THERE: readonly ServerStep[] = [
   { step: "bind", make: bind },
   { step: "fake", make: fake },
   plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted", nobodys)),
+  // Its name is of builds that wrote off whatever the machine was: journals have it.
   plain("off", ({ hands: { hardware }, id, before }) =>
     hardware.power(id, String(before.power_state)),
   ),
@@ -125,8 +126,10 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
   return hands.hardware.fake(id, heldFor(server), before);
 }
 
-/** Looks at Placement: a quarter of an hour at least, more than Nova's resource tracker wants. */
+/** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
 export const MOST_LOOKS = 450;
+/** The same in time, where many wait and each looks more seldom. */
+const MOST_MS = 900_000;
 
 /**
  * Ends its maintenance, on fake hardware, and waits until Nova gives it to tenants: its resource tracker sets it
@@ -138,7 +141,8 @@ async function offered(at: ServerMaking, isNew: boolean): Promise<string | null>
   const why = await hands.hardware.release(id, heldFor(server), notFree);
   if (why !== null) return why;
   const inventory = customClass(seen.node?.resource_class ?? "");
-  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
+  const end = hands.clock.now() + MOST_MS;
+  for (let tries = 0; tries < MOST_LOOKS && hands.clock.now() < end; tries += 1) {
     const offer = await hands.offers.of(id, inventory);
     if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
     await hands.pause(tries);
@@ -166,7 +170,7 @@ async function create(
   }
   at.again = made.again === true;
   await at.begin({ step: "made", uuid: made.id });
-  if (passed !== null && (await taken(hands, id))) passed();
+  if (passed !== null && (await taken(hands, id, made.id))) passed();
   const now = await hands.servers.built(made);
   if (now === null) return `server ${made.id} is gone`;
   if (now.status === "ERROR") return `Nova cannot make it a server: ${now.fault}`;
@@ -181,10 +185,17 @@ async function create(
 /** Looks at a node that Nova was given: ten seconds or so. */
 const FEW_LOOKS = 10;
 
-/** Waits until a nova-compute has told Ironic to deploy a node: its client has agreed with Ironic on a version by then. */
-async function taken({ hardware }: NovaHands, id: string): Promise<boolean> {
+const DEPLOYED = /^(deploying|wait call-back|active|deploy failed)$/;
+
+/**
+ * Waits until a nova-compute has told Ironic to deploy a node: its client has agreed with Ironic on a version by then.
+ *
+ * @source nova 26: virt/ironic/driver.py, spawn: node.validate comes before, by the same client
+ */
+async function taken({ hardware }: NovaHands, id: string, server: string): Promise<boolean> {
   for (let tries = 0; tries < FEW_LOOKS; tries += 1) {
-    if ((await hardware.read(id)).provision_state !== "available") return true;
+    const { provision_state: state, instance_uuid } = await hardware.read(id);
+    if (instance_uuid === server && DEPLOYED.test(String(state))) return true;
     await pause(tries);
   }
   return false;
@@ -197,8 +208,9 @@ function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
 
 /**
  * Brings its server to what its machine is. One whose machine is on was made with its machine on in Ironic's book, and
- * stands so already; where it does not, as after a deploy that said off, Nova stops its server and starts it again, all
- * on fake hardware: once Nova has started it, what its power sync found before is behind it.
+ * stands so already. Where it does not, as in a run that an earlier build began with its machine off there, Nova stops
+ * its server and starts it again, all on fake hardware: once it has started it, what its power sync found before is
+ * behind it.
  */
 async function turn(at: ServerMaking): Promise<string | null> {
   const { hands, id, acts, server, before } = at;
@@ -207,7 +219,7 @@ async function turn(at: ServerMaking): Promise<string | null> {
     const real = unsafe(await hands.hardware.read(id));
     return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
   };
-  if (at.stands ?? (await stands(at, uuid))) return null;
+  if (at.stands === true || (await stands(at, uuid))) return null;
   const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
   if (stopped !== null) return stopped;
   const started =

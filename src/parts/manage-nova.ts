@@ -51,8 +51,12 @@ export function novaPart(
         },
       };
       const isBegun = marked(change, seen) || isOurs(change, seen);
+      if (position.onFake === true && change.back === true) {
+        const held = await heldAfter(at);
+        return leftAt(seen, [BACK, ...(held === null ? [] : [held])].join("; "));
+      }
       if (over !== null && !isBegun) return leftAt(seen, `not begun: ${over}`);
-      const first = isBegun ? firstOf(change.acts) : 0;
+      const first = isBegun ? firstOf(change.acts, position.onFake === true) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
         if (why === null) continue;
@@ -97,16 +101,21 @@ async function heldAfter(at: ServerMaking): Promise<string | null> {
   }
 }
 
+/** What its way back told Nova may be done days later, on whatever hardware it has by then. */
+const BACK = "its way back was begun, and Nova may delete its server still: run rollback";
+
 /** What the journal has besides steps of the way there. */
 const BESIDE: ReadonlySet<Act["step"]> = new Set(["made", "gone", "deleted", "shown", "unmark"]);
 
-/** The step to go on with: the last that was begun. */
-function firstOf(acts: readonly Act[]): number {
+/**
+ * The step to go on with: the last that was begun. A machine that stands on fake hardware still, or again, is turned
+ * once more first: its user may have turned it there.
+ */
+function firstOf(acts: readonly Act[], onFake: boolean): number {
   const last = acts.findLast(({ step }) => !BESIDE.has(step))?.step;
-  return Math.max(
-    0,
-    THERE.findIndex(({ step }) => step === last),
-  );
+  const at = (name: string | undefined) => THERE.findIndex(({ step }) => step === name);
+  const begun = Math.max(0, at(last));
+  return onFake ? Math.min(begun, at("power")) : begun;
 }
 
 async function whereIs(
@@ -131,7 +140,8 @@ async function whereIs(
   if (!isMarked && isOwn && now.driver !== FAKE) return { is: "after", seen, ...NONE };
   if (isMarked || isOwn) {
     const other = otherThanBegun(hands, change, seen);
-    return other === null ? { is: "before", seen, ...NONE } : leftAt(seen, other);
+    const onFake = now.driver === FAKE && { onFake: true as const };
+    return other === null ? { is: "before", seen, ...NONE, ...onFake } : leftAt(seen, other);
   }
   const against = await hands.objections(seen, server, twice);
   if (against.length === 0) return { is: "before", seen, ...NONE };

@@ -36,6 +36,8 @@ export interface ManagePosition extends Position {
   readonly hindrances: readonly Hindrance[];
   /** It has its server, and was handed out: a mark is on it still, and nothing else is to be done or taken back. */
   readonly inService?: true;
+  /** It stands on fake hardware with its server. */
+  readonly onFake?: true;
 }
 
 export type ManagePart = WindowPart<ManageChange, ManagePosition>;

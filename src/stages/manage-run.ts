@@ -72,7 +72,8 @@ export function changeBack(
   begun: Begun,
 ): { readonly change: ManageChange; readonly name: string } {
   const { server, name, acts } = actsOf(id, begun);
-  return { change: { id, server, acts, asked: null, open: begun.open }, name };
+  const back = begun.back === true && { back: true as const };
+  return { change: { id, server, acts, asked: null, open: begun.open, ...back }, name };
 }
 
 /** A run of this kind, with what its journal says. @throws MigrationError N2I-E110 to N2I-E113 */

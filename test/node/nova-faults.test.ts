@@ -11,7 +11,7 @@ const FAILED: Fault = { done: false, says: { status: 500, text: '{"error_message
 
 /** Of a way there, at the least: whoever makes fewer does not come to its end. */
 const LEAST = { calls: 60, writes: 11 };
-/** Besides, where a deploy leaves it off in Ironic's book: Nova stops its server and starts it. */
+/** Besides, where it is off in Ironic's book once it is deployed: Nova stops its server and starts it. */
 const TURNED = { calls: 9, writes: 2 };
 /** Calls by then. */
 const DEPLOYED = 45;
@@ -30,13 +30,13 @@ function failAt({ cloud }: Scene, nth: number, fault: Fault): () => boolean {
 /** What passes is one fault to who asks, broken or failed: each call meets one of them. */
 const PASSING = (nth: number): Fault => (nth % 2 === 0 ? BROKEN : FAILED);
 
-/** What fails, and whether a deploy leaves the machine off in Ironic's book. */
+/** What fails, and whether the machine is off in Ironic's book once it is deployed. */
 const FAILS: readonly (readonly [string, (nth: number) => Fault, forgets: boolean])[] = [
   ["its answer is lost", () => LOST, false],
-  ["its answer is lost, and a deploy says off", () => LOST, true],
+  ["its answer is lost, off in Ironic's book", () => LOST, true],
   ["once, by a cut or a 500", PASSING, false],
   ["it is refused", () => REFUSED, false],
-  ["it is refused, and a deploy says off", () => REFUSED, true],
+  ["it is refused, off in Ironic's book", () => REFUSED, true],
 ];
 
 for (const [what, faultOf, forgets] of FAILS)

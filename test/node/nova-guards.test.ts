@@ -37,7 +37,7 @@ const ASKED = /^POST \/servers$/;
 const TURNED = /action$/;
 const PORT = /^PUT .*ports/;
 const ADOPT = FREED;
-/** A deploy leaves it off in Ironic's book, so that Nova has to stop its server and start it. */
+/** It is off in Ironic's book once it is deployed, so that Nova has to stop its server and start it. */
 const FORGETS = { forgets: true } as const;
 
 /** What somebody does on the way there, why it ends, and a call that is not made from then on. */
@@ -294,7 +294,7 @@ for (const isHeld of [true, false])
     at.cloud.use(() => null);
     if (!isHeld) Object.assign(node, { maintenance: false, maintenance_reason: null });
     await during(run, async (session) => {
-      assert.match((await forward(at, session)).join(), /driver is fake-hardware.*it is held/);
+      assert.match((await forward(at, session)).join(), /its way back was begun.*it is held/);
       assert.deepEqual(await back(at, session), []);
     });
     assert.equal(servers.size, 0);

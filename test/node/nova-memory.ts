@@ -34,7 +34,7 @@ interface Rules {
   unbound?: true;
   /** Nova keeps what was deleted for a while. */
   softly?: true;
-  /** A deploy leaves a machine off in Ironic's book. */
+  /** A machine is off in Ironic's book once it is deployed, as in a run that an earlier build began. */
   forgets?: true;
 }
 

@@ -150,10 +150,12 @@ async function bytesOf(
 ): Promise<void> {
   const path = `/v2/images/${encodeURIComponent(id)}/file`;
   const fields = { Accept: "application/octet-stream" };
-  const answer = await askUntilAnswered(async () => {
+  const put = async () => {
     await begin();
     return session.call({ method: "GET", path, into, fields });
-  });
+  };
+  // However long it lasts, it is no silence: the limit is between two portions.
+  const answer = await askUntilAnswered(put, { silent: Number.POSITIVE_INFINITY });
   if (answer.status === 200) return;
   if (isPassing(answer))
     throw new MigrationError("N2I-E210", `${session.url} does not give ${path}: ${answer.fault}`);

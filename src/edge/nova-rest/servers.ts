@@ -89,7 +89,7 @@ export async function openServers(
     /** Servers of this word besides one, on no node: of a call that came late. */
     twins: (mark: string, own: string) => twins(at, mark, own),
     still: (id: string) => still(at, id),
-    /** Nova's power sync may have stopped it already: a fake deploy leaves a machine off. */
+    /** Of a machine that is off Nova's power sync may have stopped it already. */
     built: (made: MadeServer) => reached(at, { ...made, to: ["ACTIVE", "SHUTOFF"] }),
     flavor: (id: string) => flavor(at, id),
     create: (asked: ServerAsked, how: Creating) => create(at, asked, how),

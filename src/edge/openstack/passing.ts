@@ -13,23 +13,31 @@ export function isPassing({ status }: Tried): boolean {
   return status === 0 || status >= 500 || status === 429;
 }
 
-/** Milliseconds in all after which a question is not put again: a service that is silent takes its whole limit each time. */
-const LONG_MS = 90_000;
+/** Milliseconds from which a try says that a service is silent. */
+const SILENT_MS = 30_000;
+
+interface Asking {
+  /** Milliseconds from which a try counts as one of a silent service: a download takes its time. */
+  readonly silent?: number;
+  /** Milliseconds. */
+  readonly now?: () => number;
+}
 
 /**
- * Puts a question until it is answered, for about twelve seconds and the calls' own time limits; of one that is silent
- * for a minute each time, twice.
- *
- * @param now milliseconds
+ * Puts a question until it is answered, for about twelve seconds and the calls' own time limits; to a service that is
+ * silent, twice.
  */
 export async function askUntilAnswered<T extends Tried>(
   put: () => Promise<T>,
-  now: () => number = () => performance.now(),
+  { silent = SILENT_MS, now = () => performance.now() }: Asking = {},
 ): Promise<T> {
-  const began = now();
+  let waited = false;
   for (const wait of PAUSES) {
+    const began = now();
     const answer = await put();
-    if (!isPassing(answer) || now() - began >= LONG_MS) return answer;
+    const isLong = now() - began >= silent;
+    if (!isPassing(answer) || (isLong && waited)) return answer;
+    waited ||= isLong;
     await rest(wait);
   }
   return put();
@@ -55,16 +63,16 @@ export async function pause(tries: number): Promise<void> {
   await rest(Math.min(LONGEST_MS, FIRST_MS * 1.6 ** tries) * (0.8 + 0.4 * Math.random()));
 }
 
-/** Calls a second that all who wait for one thing make together. */
-const RATE = 10;
+/** Milliseconds that each of many who wait for one thing adds, and that they add at most. */
+const SHARE_MS = 100;
+const SHARES_MS = 5000;
 
-/** The same pause for many who wait for one thing: longer the more they are. */
+/** The same pause for many who wait for one thing: longer the more they are, up to five seconds. */
 export function pauseAmong(): (tries: number) => Promise<void> {
   let waiting = 0;
   return async (tries) => {
     waiting += 1;
-    const shared = (waiting / RATE) * 1000;
-    await Promise.all([pause(tries), rest(shared)]);
+    await Promise.all([pause(tries), rest(Math.min(SHARES_MS, waiting * SHARE_MS))]);
     waiting -= 1;
   };
 }

@@ -205,7 +205,8 @@ function answered(answer: Answered | Unanswered, secrets: readonly string[]): An
 const OTHER_SCOPE = /requires a scope of \[/;
 
 /**
- * Puts a question until it is answered, for about twelve seconds and the calls' own time limits.
+ * Puts a question until it is answered, for about twelve seconds and the calls' own time limits, or to a silent service
+ * twice.
  *
  * @returns the body; null when the service says that there is no such thing
  * @throws MigrationError N2I-E210 when it is not answered, N2I-E211, N2I-E212 when it is refused

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { during } from "../engine/on-journal.ts";
+import type { NovaInMemory } from "./nova-memory.ts";
+import { back, forward, scene } from "./nova-ways.ts";
+
+const STATES = ["power on", "power off"] as const;
+/** Lines of a way there. */
+const THERE = 12;
+
+/** It has its own hardware, its server, and nothing of a run on it; it heard nothing. */
+function given({ node, servers, heard }: NovaInMemory, was: (typeof STATES)[number]): void {
+  const [server] = servers.values();
+  assert.deepEqual(
+    [node.driver, node.maintenance, node.power_state, server?.status, heard],
+    ["ipmi", false, was, was === "power on" ? "ACTIVE" : "SHUTOFF", []],
+  );
+}
+
+for (const was of STATES)
+  test(`a run that an earlier build began, with a machine off on fake hardware that is ${was}, is gone on from`, async (t) => {
+    let standing = 0;
+    for (let lines = 0; lines <= THERE; lines += 1) {
+      const at = await scene(t, { forgets: true });
+      const { node, machine } = at.cloud;
+      Object.assign(node, { power_state: was });
+      machine.power_state = was;
+      const before = at.cloud.dump();
+      const run = await at.run();
+      await during(run, (session) => forward(at, session), lines);
+      if (node.driver !== "ipmi" && node.provision_state === "available") {
+        node.power_state = "power off";
+        standing += 1;
+      }
+      await during(run, async (session) => {
+        assert.deepEqual(await forward(at, session), [], `after ${lines} lines`);
+      });
+      given(at.cloud, was);
+      await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+      assert.equal(at.cloud.dump(), before, `after ${lines} lines`);
+    }
+    assert.ok(standing > 1, String(standing));
+  });
+
+for (const was of STATES)
+  test(`a server that its user turns while its machine that is ${was} stands on fake hardware is turned back by the same command`, async (t) => {
+    const at = await scene(t);
+    const { node, machine, servers } = at.cloud;
+    Object.assign(node, { power_state: was });
+    machine.power_state = was;
+    const before = at.cloud.dump();
+    let open = true;
+    at.cloud.use((call) => {
+      const [server] = servers.values();
+      if (open && server !== undefined && /^PUT .*maintenance$/.test(call)) {
+        open = false;
+        server["OS-EXT-STS:task_state"] = was === "power on" ? "powering-off" : "powering-on";
+      }
+      return null;
+    });
+    const run = await at.run();
+    await during(run, async (session) => {
+      assert.match((await forward(at, session)).join(), /it stays on fake hardware/);
+    });
+    assert.equal(open, false);
+    // Nova comes to its end with it, where nothing is behind it.
+    const [server] = servers.values();
+    const isOn = was === "power on";
+    Object.assign(server ?? {}, {
+      ...{ status: isOn ? "SHUTOFF" : "ACTIVE", "OS-EXT-STS:task_state": null },
+    });
+    node.power_state = isOn ? "power off" : "power on";
+    await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+    given(at.cloud, was);
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.equal(at.cloud.dump(), before);
+  });

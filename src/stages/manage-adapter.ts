@@ -21,6 +21,8 @@ export interface Adapter {
   readonly there: (most: number, cards: KnownNics | null) => ManagePart;
   readonly back: (most: number) => ManagePart;
   readonly look: (change: ManageChange) => Promise<SeenServer>;
+  /** Whether one of several is not looked at again by itself once it has its record, but by `unlike` with all others. */
+  readonly comparesLater: (before: RunningNode) => boolean;
   /** Of those that have their record now, and were not looked at since: those that are not as they are to be, and why. */
   readonly unlike: (
     made: readonly Recorded[],
@@ -43,14 +45,14 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
   return {
     ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
     there: (most, cards) => managePart(keeper, most, cards),
+    comparesLater: ({ nics }) => nics.every(({ vif }) => vif === null),
     async unlike(made, most) {
-      const all = made.filter(({ before }) => before.nics.every(({ vif }) => vif === null));
       const now = await keeper.compared(
-        all.map(({ change }) => change.id),
+        made.map(({ change }) => change.id),
         most,
       );
       return new Map(
-        all.flatMap(({ change, before }, at) => {
+        made.flatMap(({ change, before }, at) => {
           const against = unlike(change, before, now[at] ?? null);
           return against.length === 0 ? [] : [[change.id, against.map(({ why }) => why)] as const];
         }),
@@ -94,6 +96,7 @@ export async function openAdapter(
     ...{ name: "nova", record: "server" },
     target: { adapter: "nova", ...(project !== null && { project }) },
     there: (most, cards) => novaPart(hands, most, cards?.twice),
+    comparesLater: () => false,
     unlike: () => Promise.resolve(new Map()),
     back: (most) => novaBackPart(hands, most),
     look: hands.look,

@@ -4,7 +4,7 @@ import { readNics } from "../edge/ironic-rest/running.ts";
 import { begunIn } from "../engine/begun.ts";
 import { isDenied } from "../engine/midway.ts";
 import { windowBack, windowForward } from "../engine/window.ts";
-import { ONE_BY_ONE, type Pace, type WindowPart } from "../engine/window-part.ts";
+import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
 import type { KnownNics } from "../model/adoptable.ts";
 import { MigrationError } from "../model/error.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
@@ -16,21 +16,12 @@ import { closing, type Keep } from "./databases.ts";
 import { rememberGiven } from "./given-file.ts";
 import { type Adapter, openAdapter, type Recorded } from "./manage-adapter.ts";
 import { changesOf, checkAsked, type ManageWords } from "./manage-asked.ts";
+import { type Notify, named, refused, tellEnds, telling } from "./manage-events.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { changeBack, checkManages, managedIn } from "./manage-run.ts";
 import { inRun } from "./run.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
-
-/** What becomes of a machine as it is done: `manage.start`, then `manage.end` or `manage.error`. */
-export interface ManageEvent {
-  readonly event: "manage.start" | "manage.end" | "manage.error";
-  readonly node: string;
-  readonly name: string;
-  /** Null: it was refused before one was chosen. */
-  readonly server: string | null;
-  readonly why?: string;
-}
 
 interface Managed {
   readonly rows: readonly ManagedOne[];
@@ -53,7 +44,7 @@ export function manageMachines(
   all: readonly ManageAsked[],
   words: ManageWords,
   sink: Pick<Sink, "say" | "during">,
-  notify: (event: ManageEvent) => void,
+  notify: Notify,
 ): Promise<Managed> {
   checkAsked(all, words);
   const preview = async (entries: Entries): Promise<Managed> =>
@@ -153,7 +144,7 @@ interface Performed extends Managed {
 interface Acting {
   readonly session: RunSession;
   readonly sink: Pick<Sink, "during">;
-  readonly notify: (event: ManageEvent) => void;
+  readonly notify: Notify;
 }
 
 async function perform(
@@ -164,7 +155,18 @@ async function perform(
   const rows = new Map<string, ManagedOne>();
   // Of each machine amid whose steps something broke, what.
   const broken = new Map<string, string>();
-  const part = telling(adapter.there(most, cards), notify, ({ id }, why) => broken.set(id, why));
+  const isLater = ({ is, seen: { node } }: ManagePosition): boolean =>
+    cards !== null && is === "after" && node !== null && adapter.comparesLater(node);
+  // Their last word comes once all are compared.
+  const held = new Map<string, ManageChange>();
+  const part = telling(adapter.there(most, cards), notify, {
+    holds(change, reached) {
+      const holds = isLater(reached);
+      if (holds) held.set(change.id, change);
+      return holds;
+    },
+    broke: ({ id }, why) => broken.set(id, why),
+  });
   const pace: Pace = { ...ONE_BY_ONE, together: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
@@ -181,7 +183,7 @@ async function perform(
           rows.set(change.id, rowOf(change, became, recordIn(change, position), why));
           last.set(change.id, position);
           const { node: before } = position.seen;
-          if (made && is === "after" && before !== null) madeNow.push({ change, before });
+          if (made && before !== null && isLater(position)) madeNow.push({ change, before });
           progress(behind);
         }),
       ({ made }) => `${made} machines managed`,
@@ -190,6 +192,7 @@ async function perform(
       // A login that lacks a right may have had another: what it did is taken back all the same.
       if (cause instanceof MigrationError && isDenied(cause))
         return { stopped: false, broke: cause };
+      tellEnds(held, notify);
       throw cause;
     });
   const known = new Map(changes.map((change) => [change.id, change]));
@@ -199,13 +202,15 @@ async function perform(
   const unwanted = (id: string): boolean =>
     rows.get(id)?.became === "left" ||
     (ours !== null && known.has(id) && !rows.has(id) && ours.get(id)?.handedOut !== true);
-  const { unlike, unasked } = await unlikeOf(adapter, madeNow, most, cards);
+  const { unlike, unasked } = await unlikeOf(adapter, madeNow, most);
   for (const [id, why] of unlike) {
     const change = known.get(id);
     if (change === undefined) continue;
     rows.set(id, rowOf(change, "left", null, why));
     notify({ event: "manage.error", ...named(change), why: why.join("; ") });
+    held.delete(id);
   }
+  tellEnds(held, notify);
   const back = await takeBack(adapter, unwanted, session, pace, (id) => unlike.has(id));
   for (const [id, why] of broken) {
     const change = known.get(id);
@@ -225,13 +230,12 @@ async function unlikeOf(
   adapter: Adapter,
   made: readonly Recorded[],
   most: number,
-  cards: KnownNics | null,
 ): Promise<{
   readonly unlike: ReadonlyMap<string, readonly string[]>;
   readonly unasked: MigrationError | null;
 }> {
   const none = { unlike: new Map<string, readonly string[]>(), unasked: null };
-  if (cards === null || made.length === 0) return none;
+  if (made.length === 0) return none;
   try {
     return { ...none, unlike: await adapter.unlike(made, most) };
   } catch (cause) {
@@ -257,7 +261,7 @@ export async function manageOne(
   adapter: Adapter,
   change: ManageChange,
   session: RunSession,
-  notify: Acting["notify"],
+  notify: Notify,
 ): Promise<OneManaged> {
   const during: Sink["during"] = (_title, _machines, work) =>
     work(
@@ -323,44 +327,6 @@ export async function takeBack(
       if (begun.open && wants(id) && !gone.has(id) && !stays.has(id)) stays.set(id, cause.message);
     return { gone, stays, broke: cause };
   }
-}
-
-/** One that is refused as it was found has its two events, too. */
-function refused(change: ManageChange, why: readonly string[], notify: Acting["notify"]): void {
-  notify({ event: "manage.start", ...named(change) });
-  notify({ event: "manage.error", ...named(change), why: why.join("; ") });
-}
-
-function named({ id, asked, server }: ManageChange): Omit<ManageEvent, "event"> {
-  return { node: id, name: asked?.name ?? "", server };
-}
-
-type Part = WindowPart<ManageChange, ManagePosition>;
-
-/** The part, with a word about each machine as it is begun and as it ends. @param broke hears of each that throws */
-function telling(
-  part: Part,
-  notify: Acting["notify"],
-  broke: (change: ManageChange, why: string) => void,
-): Part {
-  return {
-    ...part,
-    async perform(change, seen, begin) {
-      const about = named(change);
-      notify({ event: "manage.start", ...about });
-      try {
-        const reached = await part.perform(change, seen, begin);
-        if (reached.is === "after") notify({ event: "manage.end", ...about });
-        else notify({ event: "manage.error", ...about, why: reached.why.join("; ") });
-        return reached;
-      } catch (cause) {
-        const why = cause instanceof MigrationError ? `${cause.code} ${cause.message}` : "a fault";
-        notify({ event: "manage.error", ...about, why });
-        broke(change, why);
-        throw cause;
-      }
-    },
-  };
 }
 
 function becameOf({ is, inService }: ManagePosition, made: boolean): ManagedOne["became"] {

@@ -32,8 +32,9 @@ import {
 } from "../model/served.ts";
 import { besideCards } from "./adoptable.ts";
 import { callersService } from "./callers-service.ts";
-import { type ManageEvent, manageOne, takeBack } from "./manage.ts";
+import { manageOne, takeBack } from "./manage.ts";
 import type { Adapter } from "./manage-adapter.ts";
+import type { ManageEvent, Notify } from "./manage-events.ts";
 import type { ManagePlace } from "./manage-place.ts";
 import { managedIn } from "./manage-run.ts";
 import { whose } from "./proxy-requests.ts";
@@ -51,7 +52,7 @@ interface ManageableParts {
   /** Null: what stands behind it has no such word. */
   readonly adapter: Adapter | null;
   readonly allows: (rule: keyof typeof MANAGEABLE_RULES, who: TokenOwner) => boolean;
-  readonly notify: (event: ManageEvent) => void;
+  readonly notify: Notify;
 }
 
 /** Who asks, and Ironic as he sees it. */
@@ -155,8 +156,6 @@ async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise
     }
   });
 }
-
-type Notify = ManageableParts["notify"];
 
 /** A request that may manage has one event when it begins and one when it ends, whatever it comes to. */
 async function announced(

@@ -9,8 +9,9 @@ import { MigrationError } from "../model/error.ts";
 import { MANAGE } from "../model/manage.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing } from "./databases.ts";
-import { checkPlace, type ManageEvent } from "./manage.ts";
+import { checkPlace } from "./manage.ts";
 import { type Adapter, allocationAdapter, checkAdapter } from "./manage-adapter.ts";
+import type { Notify } from "./manage-events.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { checkManages } from "./manage-run.ts";
 import { manageableAnswer } from "./manageable-requests.ts";
@@ -26,7 +27,7 @@ type ManageableAsked = Omit<ProxyAsked, "novaCompat"> & Omit<RestOptions, "apiTi
 interface ManageableTold {
   readonly say: (text: string) => void;
   readonly served: (request: Served) => void;
-  readonly notify: (event: ManageEvent) => void;
+  readonly notify: Notify;
   /** Resolves when it is to end; without it, whoever asks to stop ends it. */
   readonly until?: (url: string) => Promise<void>;
 }

@@ -19,6 +19,17 @@ function listOf(cloud: InMemory, folder: string): string {
   return path;
 }
 
+/** Of each node what was said of it, in order. */
+function eventsOf(err: string): Map<string, readonly string[]> {
+  const events = new Map<string, readonly string[]>();
+  for (const line of err.split("\n").filter((one) => one.startsWith("{"))) {
+    const { event, node } = JSON.parse(line) as { readonly event?: string; readonly node?: string };
+    if (event === undefined || node === undefined) continue;
+    events.set(node, [...(events.get(node) ?? []), event]);
+  }
+  return events;
+}
+
 test("machines without ports of tenants cost a POST each, and nodes are read in listings", async (t) => {
   const { cloud, folder, at } = await scene(t, MANY);
   const words = ["node", "manage", "--from", listOf(cloud, folder), ...at, ...cloud.words];
@@ -67,10 +78,15 @@ test("a node that is somebody's by the time its record is made loses the record,
         else if (node.allocation_uuid !== null) Object.assign(node, asked > 0 ? change : {});
         return null;
       });
-      const words = ["node", "manage", ...which, "-f", "json", ...at, ...cloud.words];
+      const words = ["node", "manage", ...which, "-f", "json", "--json", ...at, ...cloud.words];
       const ran = await run(words, cloud.how);
+      const events = eventsOf(ran.err);
+      assert.deepEqual(events.get(uuidOf(1, 2)), ["manage.start", "manage.error"]);
+      events.delete(uuidOf(1, 2));
+      for (const own of events.values()) assert.deepEqual(own, ["manage.start", "manage.end"]);
+      assert.equal(events.size, single ? 0 : MANY - 1);
       const told = `${ran.out}${ran.err}`;
-      assert.match(told, new RegExp(field));
+      assert.match(ran.out, new RegExp(field));
       assert.equal(cloud.allocations.size, single ? 0 : MANY - 1, told);
     }
 });

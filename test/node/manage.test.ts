@@ -165,6 +165,30 @@ test("what stands against a machine is told, and a record's name that is taken",
   assertRefusal({ ...bare, out: "" }, 4, "N2I-E370", /nothing says where Neutron is/);
 });
 
+test("a record that Ironic makes in vain is deleted, and its machine is as before", async (t) => {
+  // The second has no port of a tenant: it is not marked before.
+  for (const nth of [1, 2]) {
+    const { cloud, at } = await scene(t, 2);
+    Object.assign(cloud.ports.get(uuidOf(2, 2)) ?? {}, { internal_info: {} });
+    cloud.network.delete(uuidOf(3, 2));
+    const before = dumped(cloud);
+    const node = cloud.nodes.get(uuidOf(1, nth)) ?? {};
+    cloud.use((call) => {
+      if (call === "POST /v1/allocations") node.resource_class = "silver";
+      return null;
+    });
+    const words = ["node", "manage", `n-${nth}`, `web-${nth}`, ...at, ...cloud.words];
+    const left = await run(words, cloud.how);
+    const why = /Ironic does not allocate it: Cannot backfill an allocation/;
+    assertRefusal({ ...left, out: "" }, 4, "N2I-E370", why);
+    assert.equal(cloud.allocations.size, 0);
+    const deleted = writes(cloud).filter((call) => call.startsWith("DELETE /v1/allocations"));
+    assert.equal(deleted.length, 1);
+    node.resource_class = "gold";
+    assert.equal(dumped(cloud), before);
+  }
+});
+
 test("what the command line says wrong is told before anything is opened", async (t) => {
   const folder = privateFolder(t);
   const at = ["--run", join(folder, "run"), "--ironic-url", "http://127.0.0.1:9"];

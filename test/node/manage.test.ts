@@ -165,6 +165,22 @@ test("what stands against a machine is told, and a record's name that is taken",
   assertRefusal({ ...bare, out: "" }, 4, "N2I-E370", /nothing says where Neutron is/);
 });
 
+test("a node that is given by its uuid is that one, though another is called so", async (t) => {
+  const { cloud, at } = await scene(t, 2);
+  const uuid = uuidOf(1, 2);
+  Object.assign(cloud.nodes.get(uuidOf(1, 1)) ?? {}, { name: uuid });
+  const words = ["node", "manage", uuid, "web-2", ...at, ...cloud.words];
+  await runs(0, words, cloud.how);
+  assert.deepEqual([serverOf(cloud, 1), serverOf(cloud, 2) === "null"], ["null", false]);
+  await runs(0, ["rollback", ...at, ...cloud.words, "--all", "--yes"], cloud.how);
+  // Ironic would hand out whatever is called so once the node is gone.
+  cloud.nodes.delete(uuid);
+  const [before, since] = [dumped(cloud), writes(cloud).length];
+  assertRefusal(await run(words, cloud.how), 1, "N2I-E212", /answers GET \S+ with something else/);
+  assert.equal(dumped(cloud), before);
+  assert.equal(writes(cloud).length, since);
+});
+
 test("a record that Ironic makes in vain is deleted, and its machine is as before", async (t) => {
   // The second has no port of a tenant: it is not marked before.
   for (const nth of [1, 2]) {

@@ -53,8 +53,10 @@ test("a machine is given its record, shown, compared, and loses it without a tra
   const { extra, instance_info, maintenance } = cloud.nodes.get(node) ?? {};
   assert.deepEqual([extra, instance_info, maintenance], [{}, {}, false], "as it was otherwise");
 
-  const again = await runs(0, ["node", "manage", node, "web-1", ...words], cloud.how);
+  const again = await runs(0, ["manage", node, "web-1", ...words], cloud.how);
   assert.match(again.out, /managed already/);
+  const journal = await runs(0, ["show", join(at[1] ?? "", "journal.jsonl")]);
+  assert.match(journal.out, new RegExp(`manage.*${node}`));
   const verified = await runs(0, ["verify", ...words], cloud.how);
   assert.match(verified.err, /Verify: 3 rows validated, 0 not as they should be/);
   const status = await runs(0, ["status", ...at]);
@@ -66,7 +68,7 @@ test("a machine is given its record, shown, compared, and loses it without a tra
   const plan = await runs(0, ["rollback", ...words, "--all", "--plan", "-f", "csv"], cloud.how);
   assert.match(plan.out, new RegExp(`"restore","node","${node}"`));
   cloud.network.delete("x");
-  await runs(0, ["node", "unmanage", "n-1", ...words, "--yes"], cloud.how);
+  await runs(0, ["unmanage", "n-1", ...words, "--yes"], cloud.how);
   assert.equal(dumped(cloud), before);
   const gone = await runs(0, ["status", ...at]);
   assert.match(gone.out, /1 taken back/);

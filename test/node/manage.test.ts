@@ -220,6 +220,7 @@ test("what the command line says wrong is told before anything is opened", async
     [["n", "a\u0007b", "--nova", "--flavor", "bm"], /name: no control characters/],
     [["n", uuidOf(1, 1)], /name: must not be a UUID/],
     [["n", "web", "--property", "a/b=c"], /metadata "a\/b": letters/],
+    [["n", "web", "--property", `${long}=c`], /metadata "x+": letters.* 1 to 255/],
     [["n", "web", "--property", "a"], /--property takes KEY=VALUE/],
     [["n", "web", "--description", long], /description: at most 255/],
     [["n", "web", "--in-flight", "0"], /--in-flight takes a whole number/],

@@ -149,6 +149,7 @@ test("a body that is not as its text has it is refused with each path", async (t
     ["manageable_servers", { ...LAST, node_uuid: "n-1" }, /node_uuid/],
     ["manageable_servers", { ...LAST, flavor_uuid: NODE }, /flavor_uuid/],
     ["manageable_servers", { ...LAST, metadata: { "a/b": "c" } }, /metadata/],
+    ["manageable_servers", { ...LAST, metadata: { ["x".repeat(256)]: "c" } }, /metadata/],
     ["manageable_servers", [], /./],
     ["manageable_servers", undefined, /./],
   ] as const) {

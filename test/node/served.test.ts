@@ -118,6 +118,27 @@ test("a machine gets its server by either text, and loses it by the run", async 
   }
 });
 
+test("a machine whose image Glance has not, by id or by name, gets its server all the same", async (t) => {
+  const { ask, cloud } = await servedScene(t, 3);
+  const image = uuidOf(6, 1);
+  cloud.images.set(image, { id: image, name: "debian", status: "active" });
+  for (const [at, image_source, image_uuid] of [
+    [1, uuidOf(6, 2), null],
+    [2, "no-such-image", null],
+    [3, image, image],
+  ] as const) {
+    const node_uuid = uuidOf(1, at);
+    Object.assign(cloud.nodes.get(node_uuid) ?? {}, { instance_info: { image_source } });
+    const made = await ask("POST /v1/manageable_servers", { name: `web-${at}`, node_uuid });
+    assert.deepEqual([made.status, made.body.image_uuid], [201, image_uuid]);
+    const asked = cloud.calls.filter((call) => call.startsWith("GET /v2/images"));
+    assert.ok(
+      asked.some((call) => call.includes(image_source)),
+      asked.join(),
+    );
+  }
+});
+
 test("a body that is not as its text has it is refused with each path", async (t) => {
   const { ask, cloud, before } = await servedScene(t);
   const { networks: _, ...without } = FIRST;

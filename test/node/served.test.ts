@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "../hostile/cli.ts";
+import { PROJECT } from "../proxy/stand-ins.ts";
 import { dumped, macOf, uuidOf } from "./in-memory.ts";
 import { FIRST, LAST, NODE, said, servedScene } from "./served-scene.ts";
 
@@ -91,19 +92,27 @@ test("a machine gets its server by either text, and loses it by the run", async 
     const made = await ask(`POST ${path}`, body);
     assert.equal(made.status, 201, JSON.stringify(made.body));
     const { uuid } = made.body;
+    const created_at = "2026-01-02T00:00:00+00:00";
+    const { host } = new URL(made.fields.get("location") ?? "");
+    const [own, status, power_state] = path.endsWith("manage")
+      ? [{ description: "a shop", availability_zone: "az1", metadata: {} }, "active", "power on"]
+      : [
+          { description: null, availability_zone: null, metadata: { a: "b" } },
+          ...["stopped", "power off"],
+        ];
+    assert.deepEqual(made.body, {
+      ...{ uuid, name: "web-1", ...own, node_uuid: NODE, status, power_state },
+      ...{ flavor_uuid: null, image_uuid: null, key_name: null, partitions: null },
+      addresses: [{ port_id: uuidOf(3, 1), mac_address: macOf(1) }],
+      ...{ project_id: PROJECT, user_id: "u", affinity_zone: null },
+      ...{ created_at, launched_at: created_at, updated_at: created_at },
+      links: [
+        { href: `http://${host}/v1/servers/${String(uuid)}`, rel: "self" },
+        { href: `http://${host}/servers/${String(uuid)}`, rel: "bookmark" },
+      ],
+    });
     assert.equal(made.fields.get("location")?.endsWith(`/v1/servers/${String(uuid)}`), true);
     assert.equal(cloud.nodes.get(NODE)?.instance_uuid, uuid);
-    assert.deepEqual(
-      [
-        made.body.name,
-        made.body.node_uuid,
-        made.body.status,
-        made.body.image_uuid,
-        made.body.flavor_uuid,
-      ],
-      ["web-1", NODE, path.endsWith("manage") ? "active" : "stopped", null, null],
-    );
-    assert.deepEqual(made.body.addresses, [{ port_id: uuidOf(3, 1), mac_address: macOf(1) }]);
     assert.deepEqual(
       events.map(({ event }) => event),
       ["manage.start", "manage.end"],

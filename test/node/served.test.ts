@@ -281,6 +281,16 @@ test("two at once make one server, and a fault after any call leaves nothing", a
   assert.ok(events.length >= 2);
 });
 
+test("the oldest Ironic that can be served is listed by both texts, an older one is refused at the start", async (t) => {
+  const { ask } = await servedScene(t, 1, { most: 22 });
+  for (const path of ["manageable_servers", "adoptable_nodes"]) {
+    const list = await ask(`GET /v1/${path}`);
+    assert.equal(list.status, 200);
+    assert.equal((list.body[path] as readonly unknown[]).length, 1);
+  }
+  await assert.rejects(servedScene(t, 1, { most: 21 }), { code: "N2I-E209" });
+});
+
 test("an Ironic without such allocations lists, and answers that the rest is not implemented", async (t) => {
   const { ask, before, cloud } = await servedScene(t, 1, { most: 57 });
   const list = await ask("GET /v1/manageable_servers");

@@ -1,38 +1,16 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { test } from "node:test";
 import type { Json } from "../../src/model/json.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import type { Fault, Says } from "../support/faulty-service.ts";
+import type { Fault } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
-import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
+import { loginAt, manage, NOVA, place, tokenFor } from "./nova-place.ts";
 import { ID } from "./nova-ways.ts";
 
 const NONE = '{"servers":[]}';
-
-interface Place {
-  readonly cloud: NovaInMemory;
-  readonly at: readonly string[];
-  readonly how: { readonly env: { readonly [name: string]: string } };
-}
-
-async function place(t: TestContext): Promise<Place> {
-  pauseShorter(0);
-  t.after(() => pauseShorter(1));
-  const cloud = await novaInMemory(t);
-  const names = ["NETWORK", "COMPUTE", "PLACEMENT"];
-  const env = Object.fromEntries(
-    names.map((name) => [`OS_${name}_ENDPOINT_OVERRIDE`, cloud.url] as const),
-  );
-  const at = ["--run", join(privateFolder(t), "run"), "--ironic-url", cloud.url];
-  return { cloud, at, how: { env } };
-}
-
-const manage = ["node", "manage", ID.toUpperCase(), "Web server 1"] as const;
-const NOVA = ["--nova", "--flavor", "gold", "--watch", "0"] as const;
 
 test("the command makes a server of Nova, tells its two events, compares it and takes it back", async (t) => {
   const { cloud, at, how } = await place(t);
@@ -130,48 +108,6 @@ test("another flavor after a death is refused by --dry-run too, and what is take
 
 const TIN = { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } };
 
-test("a conductor without fake-hardware is refused before any write", async (t) => {
-  const { cloud, at, how } = await place(t);
-  const before = cloud.dump();
-  const drivers = JSON.stringify({ drivers: [{ name: "ipmi", hosts: ["c"] }] });
-  const conductor = { hostname: "c", conductor_group: "", alive: true, drivers: ["ipmi"] };
-  const conductors = JSON.stringify({ conductors: [conductor] });
-  cloud.use((call) => {
-    if (call.startsWith("GET /v1/drivers"))
-      return { done: false, says: { status: 200, text: drivers } };
-    if (call.startsWith("GET /v1/conductors"))
-      return { done: false, says: { status: 200, text: conductors } };
-    return null;
-  });
-  const ran = await run([...manage, ...NOVA, ...at], how);
-  assert.equal(ran.status, 4, ran.err);
-  assert.match(ran.err, /N2I-E370 .*hardware type fake-hardware is not enabled/);
-  assert.deepEqual(
-    cloud.calls.filter((call) => !call.startsWith("GET ")),
-    [],
-  );
-  assert.equal(cloud.dump(), before);
-});
-
-test("what the adapter needs and nobody says is named, before any write", async (t) => {
-  const { cloud, at, how } = await place(t);
-  for (const [name, why] of [
-    ["COMPUTE", /nothing says where the compute service is/],
-    ["PLACEMENT", /nothing says where the placement service is/],
-  ] as const) {
-    const env = { ...how.env, [`OS_${name}_ENDPOINT_OVERRIDE`]: "" };
-    assertRefusal(await run([...manage, ...NOVA, ...at], { env }), 64, "N2I-E106", why);
-  }
-  const tin = [...manage, "--nova", "--flavor", "tin", ...at];
-  assert.match((await run(tin, how)).err, /N2I-E370 .*Nova has no flavor tin/);
-  const zone = [...manage, ...NOVA, "--availability-zone", "nova:bm-1", ...at];
-  assertRefusal(await run(zone, how), 64, "N2I-E100", /neither ZONE nor ZONE:HOST:NODE/);
-  assert.deepEqual(
-    cloud.calls.filter((call) => !call.startsWith("GET ")),
-    [],
-  );
-});
-
 test("a quota of Nova is a reason of the machine, and what the login may not is the login's", async (t) => {
   for (const [message, code] of [
     ["Quota exceeded for instances: Requested 1, but already used 10 of 10 instances", "N2I-E370"],
@@ -228,18 +164,10 @@ test("a server that is in service stays its user's, whatever another machine's l
   assert.deepEqual([servers.size, node.driver, node.maintenance], [1, "ipmi", false], denied.out);
 });
 
-/** A token of Keystone for a login of this project. */
-function tokenFor(project: string): Says {
-  const text = JSON.stringify({ token: { project: { id: project }, catalog: [] } });
-  return { status: 201, text, fields: { "X-Subject-Token": project } };
-}
-
 test("a run that makes servers in one project is none for a login of another, which would miss one", async (t) => {
   const { cloud, at, how } = await place(t);
   const before = cloud.dump();
-  const url = { OS_AUTH_URL: cloud.url, OS_BAREMETAL_ENDPOINT_OVERRIDE: cloud.url };
-  const user = { OS_USERNAME: "u", OS_PASSWORD: "pw", OS_PROJECT_NAME: "by-token" };
-  const login = { env: { ...how.env, ...url, ...user } };
+  const login = loginAt(cloud, how);
   const folder = at.slice(0, 2);
   let [project, isAsked] = ["p", false];
   const seen = (call: string): Fault | null => {

@@ -108,6 +108,28 @@ test("another flavor after a death is refused by --dry-run too, and what is take
 
 const TIN = { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } };
 
+test("a machine that another's server got first stays on fake hardware, and the exit status is 5", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const { node, rules } = cloud;
+  const rival = uuidOf(9, 9);
+  rules.rival = rival;
+  const ran = await runs(5, [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
+  assert.match(ran.out, new RegExp(`No valid host.*it has instance ${rival}`));
+  assert.match(ran.out, /it stays on fake hardware, in maintenance/);
+  assert.match(ran.err, new RegExp(`Not taken back: ${ID}. Run rollback once that is settled`));
+  const stands = () => [node.driver, node.maintenance, node.instance_uuid];
+  assert.deepEqual(stands(), ["fake-hardware", true, rival]);
+  const back = ["rollback", "--all", "--yes", ...at];
+  await runs(2, back, how);
+  assert.deepEqual(stands(), ["fake-hardware", true, rival]);
+  // The other's server is deleted.
+  Object.assign(node, { provision_state: "available", instance_uuid: null, instance_info: {} });
+  await runs(0, back, how);
+  assert.equal(cloud.dump(), before);
+  assert.deepEqual(cloud.heard, []);
+});
+
 test("a quota of Nova is a reason of the machine, and what the login may not is the login's", async (t) => {
   for (const [message, code] of [
     ["Quota exceeded for instances: Requested 1, but already used 10 of 10 instances", "N2I-E370"],

@@ -6,8 +6,8 @@ import type { Json } from "../../src/model/json.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import type { Fault } from "../support/faulty-service.ts";
-import { uuidOf } from "./in-memory.ts";
-import { loginAt, manage, NOVA, place, tokenFor } from "./nova-place.ts";
+import { macOf, uuidOf } from "./in-memory.ts";
+import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts";
 import { ID } from "./nova-ways.ts";
 
 const NONE = '{"servers":[]}';
@@ -127,6 +127,41 @@ test("a machine that another's server got first stays on fake hardware, and the 
   Object.assign(node, { provision_state: "available", instance_uuid: null, instance_info: {} });
   await runs(0, back, how);
   assert.equal(cloud.dump(), before);
+  assert.deepEqual(cloud.heard, []);
+});
+
+test("a machine whose network_interface is neutron gets its server where the cut is accepted, and its port is bound as before", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const { node, port, cards, calls } = cloud;
+  const wire = { local_link_information: [{ switch_id: macOf(9), port_id: "p1" }] };
+  node.network_interface = "neutron";
+  port["binding:profile"] = wire;
+  Object.assign(cards[0] ?? {}, { extra: {}, internal_info: { tenant_vif_port_id: port.id } });
+  const before = cloud.dump();
+  const words = [...manage, ...NOVA, ...at];
+  assert.match((await runs(4, words, how)).err, /N2I-E370 .*give --accept-network-cut/);
+  assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);
+  const cut: unknown[] = [];
+  cloud.use((call) => {
+    // Whoever has it in service has its network too.
+    if (call.startsWith("DELETE") && node.driver === "ipmi")
+      cut.push([node.network_interface, port["binding:vif_type"]]);
+    return null;
+  });
+  await runs(0, [...words, "--accept-network-cut"], how);
+  const [server] = cloud.servers.keys();
+  const stands = [node.network_interface, node.instance_uuid, port.device_id];
+  assert.deepEqual(stands, ["neutron", server, server]);
+  const bound = ["binding:host_id", "binding:vif_type", "binding:profile"].map((of) => port[of]);
+  assert.deepEqual(bound, [ID, "other", wire]);
+  await runs(0, ["verify", ...at], how);
+  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+  assert.equal(cloud.dump(), before);
+  assert.deepEqual(cut, [
+    ["neutron", "other"],
+    ["neutron", "other"],
+  ]);
+  assert.ok(calls.some((call) => call.includes("reset_interfaces")));
   assert.deepEqual(cloud.heard, []);
 });
 

@@ -38,3 +38,26 @@ test("what the adapter needs and nobody says is named, before any write", async 
   assertRefusal(await run(zone, how), 64, "N2I-E100", /neither ZONE nor ZONE:HOST:NODE/);
   assert.deepEqual(writes(cloud), []);
 });
+
+for (const [speaks, release, status] of [
+  ["1.46", "Rocky", 4],
+  ["1.56", "Stein", 0],
+] as const)
+  test(`an Ironic of ${release}, which speaks up to ${speaks}, is ${status === 0 ? "new enough" : "refused, before any write"}`, async (t) => {
+    const { cloud, at, how } = await place(t);
+    const before = cloud.dump();
+    const fields = { "X-OpenStack-Ironic-API-Maximum-Version": speaks };
+    cloud.use((call) =>
+      call === "GET /v1/"
+        ? { done: false, says: { status: 200, text: '{"id":"v1"}', fields } }
+        : null,
+    );
+    const why = /microversions up to 1\.46, and a driver is exchanged safely since 1\.47/;
+    for (const more of status === 0 ? [["--dry-run"]] : [["--dry-run"], []]) {
+      const ran = await run([...manage, ...NOVA, ...more, ...at], how);
+      if (status === 0) assert.equal(ran.status, status, ran.err);
+      else assertRefusal(ran, status, "N2I-E209", why);
+    }
+    assert.deepEqual(writes(cloud), []);
+    assert.equal(cloud.dump(), before);
+  });

@@ -36,6 +36,8 @@ interface Rules {
   softly?: true;
   /** A machine is off in Ironic's book once it is deployed, as in a run that an earlier build began. */
   forgets?: true;
+  /** Disks of a storage network that belong to it. */
+  volumes?: readonly JsonObject[];
 }
 
 const NODE = uuidOf(1, 1);
@@ -150,8 +152,9 @@ function answerTo(held: Held, call: string, sent: Json): Says {
         conductors: [{ hostname: "c", conductor_group: "", alive: true, drivers: [FAKE, "ipmi"] }],
       });
     case "GET /v1/volume/connectors":
+      return says(200, { connectors: [] });
     case "GET /v1/volume/targets":
-      return says(200, { connectors: [], targets: [] });
+      return says(200, { targets: held.rules.volumes ?? [] });
     case "GET /flavors/gold":
       return says(200, { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } });
     case `GET /resource_providers/${NODE}/inventories`: {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertRefusal, run } from "../hostile/cli.ts";
-import { manage, NOVA, place, writes } from "./nova-place.ts";
+import { uuidOf } from "./in-memory.ts";
+import type { NovaInMemory } from "./nova-memory.ts";
+import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts";
 
 test("a conductor without fake-hardware is refused before any write", async (t) => {
   const { cloud, at, how } = await place(t);
@@ -57,6 +59,63 @@ for (const [speaks, release, status] of [
       const ran = await run([...manage, ...NOVA, ...more, ...at], how);
       if (status === 0) assert.equal(ran.status, status, ran.err);
       else assertRefusal(ran, status, "N2I-E209", why);
+    }
+    assert.deepEqual(writes(cloud), []);
+    assert.equal(cloud.dump(), before);
+  });
+
+const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[] = [
+  [
+    "boots from the network",
+    ({ node }) => {
+      node.instance_info = { image_source: uuidOf(5, 1), capabilities: { boot_option: "netboot" } };
+    },
+    /it boots from the network: what it boots would go/,
+  ],
+  [
+    "has a volume",
+    ({ rules }) => {
+      rules.volumes = [{ uuid: uuidOf(6, 1), volume_type: "iscsi", boot_index: 0 }];
+    },
+    /it has volumes, which Nova would take from it/,
+  ],
+  [
+    "has secrets in instance_info",
+    ({ node }) => {
+      node.instance_info = { image_source: uuidOf(5, 1), configdrive: "******" };
+    },
+    /its instance_info has secrets, which could not be given back/,
+  ],
+  [
+    "has its console on",
+    ({ node }) => {
+      node.console_enabled = true;
+    },
+    /its console is on, and Ironic exchanges no driver then: disable it first/,
+  ],
+  [
+    "has a port of another project",
+    ({ port }) => {
+      port.project_id = "q";
+    },
+    /port 3\S+1 belongs to another project, and Nova would refuse it/,
+  ],
+];
+
+for (const [what, makes, why] of REFUSED)
+  test(`a machine that ${what} is refused by the command, before any write`, async (t) => {
+    const { cloud, at, how } = await place(t);
+    makes(cloud);
+    const before = cloud.dump();
+    cloud.use((call) =>
+      call.startsWith("POST /v3/") ? { done: false, says: tokenFor("p") } : null,
+    );
+    for (const more of [["--dry-run"], []]) {
+      const words = [...manage, ...NOVA, ...more, ...at.slice(0, 2)];
+      const ran = await run(words, loginAt(cloud, how));
+      assert.equal(ran.status, 4, ran.err);
+      assert.match(ran.err, /N2I-E370/);
+      assert.match(ran.err, why);
     }
     assert.deepEqual(writes(cloud), []);
     assert.equal(cloud.dump(), before);

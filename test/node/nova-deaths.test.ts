@@ -8,7 +8,7 @@ import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import { back, deleted, forward, ID, scene } from "./nova-ways.ts";
 
-/** Lines of a way there: eleven steps, the server's own uuid, and the end. */
+/** Lines of a way there: nine steps, the server's own uuid, the end of its mark, and the end. */
 const THERE = 12;
 
 test("a server is made of a machine that runs, which hears nothing, and everything is taken back", async (t) => {

@@ -134,13 +134,17 @@ async function keepsRunning(at: NovaScene, machine: Running): Promise<void> {
   assert.deepEqual(at.told(), []);
 }
 
-/** Compares with the beginning, once Nova's resource tracker has set machines apart again. */
+/** Compares with the beginning, once Nova's resource tracker has set machines apart again; the list has each. */
 async function same(at: NovaScene, before: string): Promise<void> {
   await until("Nova keeps all machines to itself again", 60, async () => {
     const all = await Promise.all(at.machines.map(({ uuid }) => inventory(at.stack, uuid)));
     return all.every((one) => one?.reserved === 1) ? null : JSON.stringify(all);
   });
   assert.equal(await dumps(at), before);
+  const words = ["node", "list", "--adoptable", ...at.words, "-f", "value", "-c", "Name"];
+  const { out } = await runs(0, words, { env: at.env });
+  const all = at.machines.map((_, index) => `n-${index}`);
+  assert.deepEqual(out.trim().split("\n").toSorted(), all.toSorted());
 }
 
 /** What the journal has of a machine on its way, line by line. */

@@ -298,6 +298,7 @@ async function killed(at: RealScene, before: string): Promise<void> {
       }),
     );
     assert.equal(await dumps(at), before, `killed after calls ${pair.join(", ")}`);
+    await listedAgain(at);
   }
 }
 
@@ -317,4 +318,11 @@ async function twoAtOnce(at: RealScene): Promise<void> {
   assert.equal((body as { readonly allocations: readonly unknown[] }).allocations.length, 1);
   const winner = both[0]?.status === 0 ? "a" : "b";
   await runs(0, ["rollback", ...words(winner), "--all", "--yes"], { env: at.env });
+  await listedAgain(at);
+}
+
+/** Whatever was made and taken back, the list has those that it had. */
+async function listedAgain(at: RealScene): Promise<void> {
+  const words = ["node", "list", "--adoptable", ...place(at), "-f", "value", "-c", "Name"];
+  assert.equal((await runs(0, words, { env: at.env })).out, "n-1\nn-6\n");
 }

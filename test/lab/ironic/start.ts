@@ -105,7 +105,7 @@ export async function startIronic(
   const awake = join(folder, "awake");
   const wake = (): Promise<void> => {
     if (!existsSync(awake)) privateFile(awake, "", user);
-    return alive(at, daemon).catch(orStop);
+    return alive(at, daemon, typesOf(options)).catch(orStop);
   };
   const fallAsleep = async (): Promise<void> => {
     if (!existsSync(awake)) return;
@@ -140,13 +140,18 @@ async function schema(folder: string, daemon: Daemon): Promise<void> {
   }
 }
 
-/** Waits until the API answers and a conductor that is alive brings every hardware type. */
-async function alive(at: IronicAt, daemon: Daemon): Promise<void> {
+function typesOf({ more }: IronicOptions): readonly string[] {
+  const own = more?.DEFAULT?.enabled_hardware_types;
+  return own === undefined ? TYPES : String(own).split(",");
+}
+
+/** Waits until the API answers and a conductor that is alive brings every hardware type that it has. */
+async function alive(at: IronicAt, daemon: Daemon, types: readonly string[]): Promise<void> {
   const api = apiOf(at);
   for (const until = Date.now() + PATIENCE_MS; ; await sleep(100)) {
     const asked = await api("GET", "/v1/drivers").catch((cause: unknown) => cause);
     const answer = JSON.stringify(asked);
-    if (TYPES.every((type) => answer.includes(`"${type}"`))) return;
+    if (types.every((type) => answer.includes(`"${type}"`))) return;
     if (!daemon.running()) throw new Error("it ended by itself");
     if (Date.now() > until) throw new Error(`no conductor is alive; the API says ${answer}`);
   }

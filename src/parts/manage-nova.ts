@@ -102,7 +102,7 @@ async function heldAfter(at: ServerMaking): Promise<string | null> {
 }
 
 /** What its way back told Nova may be done days later, on whatever hardware it has by then. */
-const BACK = "its way back was begun, and Nova may delete its server still: run rollback";
+const BACK = "its way back was begun, and Nova may still delete its server: run rollback";
 
 /** What the journal has besides steps of the way there. */
 const BESIDE: ReadonlySet<Act["step"]> = new Set(["made", "gone", "deleted", "shown", "unmark"]);

@@ -6,6 +6,7 @@ import { until } from "../../grenade/lib/wait.ts";
 import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { runs, start } from "../hostile/cli.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
+import { stopAndStart } from "../nova/switched.ts";
 import {
   dumps,
   hardwareOf,
@@ -15,7 +16,6 @@ import {
   novaScene,
   type Running,
 } from "./nova-scene.ts";
-import { stopAndStart } from "./nova-switches.ts";
 
 test("a machine that runs gets a server of a real Nova, and no BMC hears of it", async (t) => {
   const at = await novaScene(t, { machines: 1 + ACTS.length, off: 1 });
@@ -188,7 +188,7 @@ function boundOnce(at: NovaScene, machine: Running): void {
 
 async function switched(at: NovaScene, machine: Running): Promise<void> {
   const { instance_uuid: server } = await nodeOf(at, machine);
-  await stopAndStart(at.stack, String(server), machine.on);
+  await stopAndStart(at.stack, { server: String(server), on: machine.on });
   boundOnce(at, machine);
   const told = at.told();
   assert.match(String(told[0]), /^0 shutdown/);

@@ -11,9 +11,9 @@ import { run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
 import { needs } from "../lab/index.ts";
+import { stopAndStart } from "../nova/switched.ts";
 import { type Compute, computeOf } from "../nova/two-computes.ts";
 import { uuidOf } from "./in-memory.ts";
-import { stopAndStart } from "./nova-switches.ts";
 
 type Body = { readonly [field: string]: unknown };
 
@@ -283,7 +283,7 @@ async function keepsRunning(at: Scene): Promise<void> {
 async function stopsAndStarts(at: Scene): Promise<void> {
   const { stack, server } = at;
   const before = stack.sim.commands().length;
-  await stopAndStart(stack, server, () => stack.sim.power(SPARE));
+  await stopAndStart(stack, { server, on: () => stack.sim.power(SPARE) });
   const commands = stack.sim.commands().slice(before);
   assert.match(String(commands[0]), /^1 shutdown/);
   assert.ok(commands.includes("1 power 1"), commands.join());

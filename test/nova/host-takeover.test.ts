@@ -5,8 +5,8 @@ import { type TestContext, test } from "node:test";
 import { until } from "../../grenade/lib/wait.ts";
 import { ended, owners, servers, tool } from "./host-tool.ts";
 import { takenOverLegacy } from "./legacy-takeover.ts";
+import { asked, stopAndStart } from "./switched.ts";
 import {
-  asked,
   type Compute,
   DOWN_SECONDS,
   dumped,
@@ -15,7 +15,6 @@ import {
   heldStill,
   keepLogs,
   looked,
-  switched,
   type TwoComputes,
   twoComputes,
 } from "./two-computes.ts";
@@ -115,8 +114,7 @@ async function byHand(cloud: TwoComputes): Promise<void> {
     return owner?.[1]?.includes(b.host) ? null : JSON.stringify(owner);
   });
   ended(await verify(), 0);
-  await switched(cloud, first, "stop");
-  await switched(cloud, first, "start");
+  await stopAndStart(cloud.stack, first);
   assert.deepEqual(
     cloud.told(),
     [...STOP, ...START].map((one) => `${first.name} ${one}`),
@@ -250,10 +248,7 @@ async function killed(cloud: TwoComputes): Promise<void> {
   assert.deepEqual(await servers(cloud, tenants), before);
   // The returned host counts on while it is fenced.
   ended(await verify(), 2, a.host);
-  await firstAlone(tenants, async (one) => {
-    await switched(cloud, one, "stop");
-    await switched(cloud, one, "start");
-  });
+  await firstAlone(tenants, (one) => stopAndStart(cloud.stack, one));
   const told = cloud.told();
   for (const { name } of tenants)
     assert.deepEqual(
@@ -267,8 +262,7 @@ async function killed(cloud: TwoComputes): Promise<void> {
   ended(await back(), 0);
   assert.deepEqual(await owners(cloud), all(cloud, a.host));
   await a.start();
-  await switched(cloud, waiting, "stop");
-  await switched(cloud, waiting, "start");
+  await stopAndStart(cloud.stack, waiting);
   assert.deepEqual(
     cloud.told(),
     [...STOP, ...START].map((one) => `${waiting.name} ${one}`),
@@ -325,8 +319,5 @@ async function stopped(cloud: TwoComputes): Promise<void> {
   await Promise.all([looked(a, 0), looked(b)]);
   assert.deepEqual(await owners(cloud), all(cloud, b.host));
   assert.deepEqual(cloud.told(), []);
-  await firstAlone(tenants, async (one) => {
-    await switched(cloud, one, "stop");
-    await switched(cloud, one, "start");
-  });
+  await firstAlone(tenants, (one) => stopAndStart(cloud.stack, one));
 }

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { LEGACY_DATABASE } from "../../grenade/lib/base.ts";
 import { run } from "../hostile/cli.ts";
 import { ended, owners, servers, tool } from "./host-tool.ts";
+import { stopAndStart } from "./switched.ts";
 import {
   DOWN_SECONDS,
   dumpedWhole,
   firstAlone,
   looked,
   reportsAhead,
-  switched,
   type TwoComputes,
 } from "./two-computes.ts";
 import type { TwoLegacy } from "./two-legacy.ts";
@@ -62,10 +62,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
   await looked(b);
   assert.deepEqual(site.told(), []);
   const cycle = async (): Promise<void> => {
-    await firstAlone(tenants, async (one) => {
-      await switched(cloud, one, "stop");
-      await switched(cloud, one, "start");
-    });
+    await firstAlone(tenants, (one) => stopAndStart(cloud.stack, one));
     const told = site.told();
     for (const { name } of tenants)
       assert.deepEqual(

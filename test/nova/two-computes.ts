@@ -245,26 +245,6 @@ function looksOf({ log }: Compute, since: number): readonly string[] {
   return [...log().slice(since).matchAll(LOOKS)].map(([, what = ""]) => what);
 }
 
-/** Asks Nova to switch a server, and waits until it and its machine are. */
-export async function switched(
-  { stack, nova }: TwoComputes,
-  { server, name, on }: Tenant,
-  to: "stop" | "start",
-): Promise<void> {
-  await asked(stack, server, to);
-  const vm_state = { stop: "stopped", start: "active" }[to];
-  await until(`${name} is ${vm_state}`, 60, async () => {
-    const row = await nova("instances").where({ uuid: server }).first("vm_state", "task_state");
-    const there = row.vm_state === vm_state && row.task_state === null;
-    return there && on() === (to === "start") ? null : JSON.stringify({ ...row, on: on() });
-  });
-}
-
-/** Asks Nova to switch a server, and no more. */
-export async function asked(stack: Stack, server: string, to: "stop" | "start"): Promise<void> {
-  await stack.asks("nova", "POST", `/servers/${server}/action`, { [`os-${to}`]: null });
-}
-
 /** What the tool needs by its own word, and no right besides. */
 async function toolUser({ server, db }: Stack): Promise<string> {
   const { user, url } = await server.restrictedUser("tool", NOVA_DATABASES.cell, "SELECT");

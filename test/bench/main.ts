@@ -23,7 +23,8 @@ import { HEAD } from "./table.ts";
 const HELP = `npm run bench -- [PART ...] [ENGINE ...] [MACHINES ...] [nova|bare] [--profile FOLDER]
 
 Without a word: the road at 10,000 and 100,000 machines on MariaDB, PostgreSQL and SQLite, with Nova
-(a fifth of the machines has an instance) and without; an hour or two. On servers that sync every commit.
+(a fifth of the machines has an instance) and without; a quarter of an hour on two quiet cores. On
+servers that sync every commit.
 
   road      every command of the road and back, against the engine's own dump-and-restore
   retire    the same, with finish, and nova_bm archived, dropped and restored before the way back

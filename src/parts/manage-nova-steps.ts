@@ -245,6 +245,7 @@ async function swap(at: ServerMaking): Promise<string | null> {
   const reason = heldFor(server);
   const held = await hardware.hold(id, reason);
   if (held !== null) return held;
+  // A list does not tell what its user asked for since, which would reach its machine from here on.
   const may = (now: JsonObject) => notOurs(at, now);
   const why = await hardware.swap(id, before, { reason, exact: false, may });
   return why === null ? null : fakeAgain(hands, at, { before, why });
@@ -328,5 +329,5 @@ async function release(at: ServerMaking): Promise<string | null> {
   }
 }
 
-/** Fifty at once ask Ironic five times a second: what Nova or Ironic did by then stays to be seen. */
-const LOOK_MS = 10_000;
+/** What Nova or Ironic did by then stays to be seen, and others of the batch are still at work. */
+const LOOK_MS = 30_000;

@@ -24,6 +24,9 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   const [row] = JSON.parse(out) as readonly { readonly [column: string]: Json }[];
   assert.deepEqual([row?.UUID, row?.Result], [ID, "managed"]);
   assert.ok(cloud.servers.has(String(row?.Server)));
+  // Of each such answer Nova asks Neutron first: right before its hardware comes back, and before its maintenance ends.
+  const shown = cloud.calls.filter((call) => call.startsWith(`GET /servers/${row?.Server}`));
+  assert.equal(shown.length, 2, shown.join());
   const events = err
     .split("\n")
     .flatMap((line) => (line.includes('"manage.') ? [JSON.parse(line) as { event: string }] : []));
@@ -49,6 +52,41 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   assert.equal(await listed(), "n-1\n");
   assert.deepEqual(cloud.heard, []);
 });
+
+for (const [when, call, reaches] of [
+  ["right after it is built", /^PUT .*maintenance$/, false],
+  ["while its hardware is given back", /^PATCH .*nodes/, true],
+] as const)
+  test(`a server that its user stops ${when} is taken back, its machine as it was, and made anew by the same command`, async (t) => {
+    const { cloud, at, how } = await place(t);
+    const before = cloud.dump();
+    const { node, servers } = cloud;
+    let open = true;
+    // Whether Nova could do it to the machine itself.
+    let reached = false;
+    cloud.use((heard) => {
+      const [server] = servers.values();
+      reached ||= !open && server !== undefined && node.driver === "ipmi";
+      if (open && server !== undefined && call.test(heard)) {
+        open = false;
+        server["OS-EXT-STS:task_state"] = "powering-off";
+      }
+      return null;
+    });
+    const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Result", "-c", "Why"];
+    const ran = await run(words, how);
+    assert.deepEqual([ran.status, open, reached], [4, false, reaches], ran.err);
+    cloud.use(() => null);
+    assert.match(
+      ran.out,
+      /^left server \S+ is ACTIVE, powering-off; .*taken back, nothing stays$/m,
+    );
+    assert.equal(cloud.dump(), before);
+    await runs(0, words, how);
+    await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+    assert.equal(cloud.dump(), before);
+    assert.deepEqual(cloud.heard, []);
+  });
 
 test("a server whose machine keeps its mark is not taken back, and the same command ends it", async (t) => {
   const { cloud, at, how } = await place(t);

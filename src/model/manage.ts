@@ -13,6 +13,8 @@ export interface ManageAsked {
   readonly description: string | null;
   readonly availability_zone: string | null;
   readonly metadata: { readonly [key: string]: string };
+  /** Ids of Neutron's ports that it is to have, lower case; absent: those that its cards name. */
+  readonly ports?: readonly string[];
   /** Who asked, where a token says it. */
   readonly owner?: { readonly user_id: string; readonly project_id: string | null };
 }

@@ -142,7 +142,7 @@ async function recordMarked(
     // What changed since it was looked at.
     const now: RunningNode = { ...marked.now, nics: seen.node.nics };
     const against = [
-      ...objections(now, besideOf({ ...seen, node: now }, twice), server),
+      ...objections(now, besideOf({ ...seen, node: now }, twice, asked), server),
       ...changedSince(seen.node, now),
     ];
     if (against.length > 0) return left(seen, against);
@@ -260,7 +260,7 @@ function forwardOf(
   seen: SeenServer,
   twice: ReadonlySet<string>,
 ): ManagePosition {
-  const { id, server } = change;
+  const { id, server, asked } = change;
   const { node, record } = seen;
   if (node === null) return left(seen, [{ why: "Ironic has no such node", is: "gone" }]);
   if (node.instance_uuid === server) {
@@ -277,7 +277,7 @@ function forwardOf(
       : [];
   // An interrupted way back may have left it in our own maintenance, which is ended first.
   const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
-  const against = [...objections(fit, besideOf(seen, twice), server), ...strange];
+  const against = [...objections(fit, besideOf(seen, twice, asked), server), ...strange];
   if (against.length > 0) return left(seen, against);
   // What the journal has of it is as it was before that record: what was written since is not to be lost.
   return change.open === false
@@ -347,10 +347,12 @@ function isBound({ ports }: SeenServer, port: string, server: string): boolean {
 function besideOf(
   { node, ports }: SeenServer,
   known: ReadonlySet<string>,
+  asked: ManageAsked | null,
 ): Parameters<typeof objections>[1] {
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
   const twice = vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif));
-  return { ports, twice: new Set(twice) };
+  const named = asked?.ports && { named: new Set(asked.ports) };
+  return { ports, twice: new Set(twice), ...named };
 }
 
 /** Ports of Neutron that its cards name. */

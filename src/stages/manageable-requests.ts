@@ -21,7 +21,7 @@ import type { Tokens } from "../edge/openstack/tokens.ts";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import type { RunningNode } from "../model/adoptable.ts";
 import { MigrationError, orNull } from "../model/error.ts";
-import { isObject, objectOf, parsedJson } from "../model/json.ts";
+import { objectOf, parsedJson } from "../model/json.ts";
 import type { ManageAsked } from "../model/manage.ts";
 import {
   type AskedFor,
@@ -147,7 +147,7 @@ async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise
     try {
       const node = await readRunning(service, id);
       if (node === null) return fault(404, `Node ${id} could not be found.`);
-      const foreign = shape === "first" ? await portFault(at, node, body.networks) : null;
+      const foreign = asked.ports === undefined ? null : await portFault(at, node, asked.ports);
       return (
         foreign ?? (await managed({ ...at, parts: { ...parts, notify } }, adapter, node, asked))
       );
@@ -283,11 +283,8 @@ async function imageOf(
 async function portFault(
   { parts: { place } }: Asking,
   { uuid, nics }: RunningNode,
-  networks: unknown,
+  ids: readonly string[],
 ): Promise<Reply | null> {
-  const ids = (Array.isArray(networks) ? (networks as unknown[]) : []).flatMap((one) =>
-    isObject(one) ? String(one.port_id).toLowerCase() : [],
-  );
   const neutron = await place.network();
   if (neutron === null && ids.length > 0) return fault(503, "Nothing says where Neutron is.");
   const ports = (await neutron?.ports(new Set(ids))) ?? new Map<string, never>();
@@ -315,9 +312,13 @@ function askedOf(body: ReturnType<typeof objectOf>): ManageAsked {
     const value = body[key];
     return typeof value === "string" && value !== "" ? value : null;
   };
+  const { networks } = body;
   return {
     ...{ node: (word("node_uuid") ?? "").toLowerCase(), name: word("name") ?? "" },
     ...{ description: word("description"), availability_zone: word("availability_zone") },
+    ...(Array.isArray(networks) && {
+      ports: networks.map((one) => String(objectOf(one).port_id).toLowerCase()),
+    }),
     metadata: Object.fromEntries(
       Object.entries(objectOf(body.metadata)).map(([key, value]) => [key, String(value)]),
     ),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "../hostile/cli.ts";
 import { PROJECT } from "../proxy/stand-ins.ts";
-import { dumped, macOf, uuidOf } from "./in-memory.ts";
+import { addCard, dumped, macOf, uuidOf } from "./in-memory.ts";
 import { FIRST, LAST, NODE, said, servedScene } from "./served-scene.ts";
 
 test("both texts list what can be managed, secrets masked", async (t) => {
@@ -265,6 +265,50 @@ test("a port with the MAC of the machine that is not its own is 409, and one wit
   assert.deepEqual(await listed("adoptable_nodes", "adoptable_nodes"), [NODE]);
   assert.deepEqual(await listed("manageable_servers", "manageable_servers"), [NODE, uuidOf(1, 2)]);
   assert.equal(dumped(cloud), before);
+});
+
+test("a port of the machine that the first text does not name is refused, and named as well it is the server's", async (t) => {
+  const { ask, cloud, events } = await servedScene(t, 1);
+  const vif = uuidOf(3, 9);
+  addCard(cloud, NODE, 9, { extra: { vif_port_id: vif } });
+  cloud.network.set(vif, {
+    ...{ id: vif, mac_address: macOf(9), device_id: "", device_owner: "", revision_number: 1 },
+  });
+  const before = dumped(cloud);
+  const refused = await ask("POST /v1/servers/manage", FIRST);
+  assert.equal(refused.status, 403, said(refused));
+  assert.match(
+    said(refused),
+    new RegExp(`managed: VIF ${vif} is attached to it, and the request does not name it$`),
+  );
+  assert.equal(dumped(cloud), before);
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ["manage.start", "manage.error"],
+  );
+  const networks = [...FIRST.networks, { port_id: vif.toUpperCase() }];
+  const made = await ask("POST /v1/servers/manage", { ...FIRST, networks });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  for (const id of [uuidOf(3, 1), vif])
+    assert.equal(cloud.network.get(id)?.device_id, made.body.uuid);
+});
+
+test("a port that is attached to the machine after its ports were compared is not bound", async (t) => {
+  const { ask, cloud } = await servedScene(t, 1);
+  const vif = uuidOf(3, 9);
+  const port = { id: vif, mac_address: macOf(1), device_id: "", device_owner: "" };
+  cloud.network.set(vif, { ...port, revision_number: 1 });
+  let looks = 0;
+  cloud.use((call) => {
+    looks += call.startsWith("GET /v1/ports") ? 1 : 0;
+    if (looks === 2 && cloud.ports.size === 1)
+      addCard(cloud, NODE, 9, { extra: { vif_port_id: vif } });
+    return null;
+  });
+  const refused = await ask("POST /v1/servers/manage", FIRST);
+  assert.equal(refused.status, 403, said(refused));
+  assert.match(said(refused), /VIF \S+9 is attached to it/);
+  assert.deepEqual([cloud.network.get(vif)?.device_id, cloud.allocations.size], ["", 0]);
 });
 
 test("two at once make one server, and a fault after any call leaves nothing", async (t) => {

@@ -7,6 +7,8 @@ export interface Beside {
   readonly ports: NetworkPorts | null;
   /** Neutron ports that more than one nic of any node names. */
   readonly twice: ReadonlySet<string>;
+  /** Neutron ports that its record is asked for with; absent: whichever its cards name. */
+  readonly named?: ReadonlySet<string>;
 }
 
 /** In `extra` of a node that is being given its server record: the uuid of that record. */
@@ -122,10 +124,12 @@ function sorted(value: Json): string {
 function vifFault(
   { uuid, nics }: RunningNode,
   vif: string,
-  { ports, twice }: Beside,
+  { ports, twice, named }: Beside,
   own: string | null,
 ): Objection | null {
   const taken = (why: string): Objection => ({ why: `VIF ${vif} ${why}`, is: "taken" });
+  if (named?.has(vif) === false)
+    return { why: `VIF ${vif} is attached to it, and the request does not name it`, is: "state" };
   if (twice.has(vif)) return taken("is named by more than one port");
   if (ports === null)
     return { why: `VIF ${vif} cannot be looked up: nothing says where Neutron is`, is: "state" };

@@ -30,6 +30,8 @@ export interface Adapter {
   ) => Promise<ReadonlyMap<string, readonly string[]>>;
   /** What nothing but its hardware tells of a machine that has its record; null: nothing is wrong. */
   readonly fault: (change: ManageChange) => Promise<string | null>;
+  /** Zones that records are made in, each with whether they are now; null: there are none, or nobody tells. */
+  readonly zones: () => Promise<ReadonlyMap<string, boolean> | null>;
   /** What a record is, for people: `allocation`. */
   readonly record: string;
 }
@@ -60,6 +62,7 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
     },
     back: (most) => unmanagePart(keeper, most),
     fault: () => Promise.resolve(null),
+    zones: () => Promise.resolve(null),
     look: (change) =>
       keeper.look(
         change.id,
@@ -99,7 +102,7 @@ export async function openAdapter(
     comparesLater: () => false,
     unlike: () => Promise.resolve(new Map()),
     back: (most) => novaBackPart(hands, most),
-    look: hands.look,
+    ...{ look: hands.look, zones: hands.zones },
     async fault({ id }) {
       const { driver } = await hands.hardware.read(id);
       return driver === FAKE ? "it stands on fake hardware: nothing reaches its machine" : null;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { zoneFault } from "../core/adoptable/nova.ts";
+import { noZone, zoneFault, zoneNamed } from "../core/adoptable/nova.ts";
 import { repeatedFaults, requestFaults } from "../core/adoptable/request.ts";
 import { readUuids } from "../edge/ironic-rest/running.ts";
 import { MigrationError } from "../model/error.ts";
@@ -8,6 +8,7 @@ import type { ManageAsked, ServerWishes } from "../model/manage.ts";
 import { listed, NAMED } from "../model/text.ts";
 import type { ManageChange } from "../parts/manage-acts.ts";
 import type { RestOptions } from "./cloud.ts";
+import type { Adapter } from "./manage-adapter.ts";
 import type { ManagePlace } from "./manage-place.ts";
 import { managedIn } from "./manage-run.ts";
 
@@ -39,6 +40,15 @@ export function checkAsked(
 
 const MOST_TOLD = 20;
 
+/** @throws MigrationError N2I-E100 naming every zone in which no server is made */
+async function checkZones(all: readonly ManageAsked[], zones: Adapter["zones"]): Promise<void> {
+  const named = new Set(all.flatMap(({ availability_zone: zone }) => zoneNamed(zone) ?? []));
+  const known = named.size === 0 ? null : await zones();
+  if (known === null) return;
+  const faults = [...named].flatMap((zone) => noZone(zone, known) ?? []);
+  if (faults.length > 0) throw new MigrationError("N2I-E100", listed(faults, MOST_TOLD, "; "));
+}
+
 export function inFlightFaults(most: number): readonly string[] {
   return Number.isInteger(most) && most > 0 ? [] : ["--in-flight takes a whole number, 1 or more"];
 }
@@ -46,13 +56,13 @@ export function inFlightFaults(most: number): readonly string[] {
 /**
  * Each machine by the uuid of its node, with the record that was begun for it, or a new one.
  *
- * @throws MigrationError N2I-E306 naming every node that Ironic has not
+ * @throws MigrationError N2I-E306 naming every node that Ironic has not, N2I-E100 every zone that is not there
  */
 export async function changesOf(
   all: readonly ManageAsked[],
   { service }: ManagePlace,
-  { inFlight: most, nova }: ManageWords,
-  entries: Entries,
+  { inFlight: most }: ManageWords,
+  { entries, zones: known }: { readonly entries: Entries } & Pick<Adapter, "zones">,
 ): Promise<readonly ManageChange[]> {
   const idents = all.map(({ node }) => node);
   const found = await readUuids(service, idents, most);
@@ -63,15 +73,20 @@ export async function changesOf(
       fix: "Correct the name; node list --adoptable --all lists every node.",
     });
   const uuids = found.flatMap((uuid) => uuid ?? []);
-  const known = new Set<string>();
-  const twice = uuids.filter((uuid) => known.size === known.add(uuid).size);
+  const met = new Set<string>();
+  const twice = uuids.filter((uuid) => met.size === met.add(uuid).size);
   if (twice.length > 0)
     throw new MigrationError("N2I-E100", `node ${listed(twice, NAMED)} is named more than once`);
-  const zones = all.flatMap(({ availability_zone: zone }, at) =>
-    nova === undefined ? [] : (zoneFault(zone, uuids[at] ?? "") ?? []),
+  const zones = all.flatMap(
+    ({ availability_zone: zone }, at) => zoneFault(zone, uuids[at] ?? "") ?? [],
   );
   if (zones.length > 0) throw new MigrationError("N2I-E100", listed(zones, MOST_TOLD, "; "));
   const begun = managedIn(entries);
+  // Of one that was begun its run goes on, whatever became of its zone.
+  await checkZones(
+    all.filter((_, at) => !begun.has(uuids[at] ?? "")),
+    known,
+  );
   return all.map((asked, at) => {
     const id = uuids[at] ?? "";
     const before = begun.get(id);

@@ -93,7 +93,8 @@ async function looked(
 ): Promise<Looked> {
   const place = await openManagePlace(words, keep, sink.say);
   const adapter = await openAdapter(place, keep, entries, words.nova ?? "allocation");
-  const changes = await changesOf(all, place, words, entries);
+  const { zones } = adapter;
+  const changes = await changesOf(all, place, words, { entries, zones });
   const cards = all.length > 1 ? await readNics(place.service) : null;
   return { place, adapter, changes, cards };
 }

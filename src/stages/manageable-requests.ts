@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { adoptableNode, keptAsked, manageableServer, serverBody } from "../core/adoptable/body.ts";
 import { whyNot } from "../core/adoptable/criteria.ts";
+import { zoneFault } from "../core/adoptable/nova.ts";
 import { requestFaults } from "../core/adoptable/request.ts";
 import {
   BODIES,
@@ -135,7 +136,10 @@ async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise
   if (faults.length > 0) return fault(400, faults.join("; "));
   const body = objectOf(sent);
   const asked = askedOf(body);
-  const wrong = requestFaults(asked);
+  const wrong = [
+    ...requestFaults(asked),
+    ...[zoneFault(asked.availability_zone, asked.node) ?? []].flat(),
+  ];
   if (wrong.length > 0) return fault(400, wrong.join("; "));
   if (parts.adapter === null)
     return fault(501, "This Ironic makes no allocation of a node in use: not implemented.");

@@ -31,7 +31,7 @@ export async function novaHands(
   place: ManagePlace,
   keep: Keep,
   asked: ServerWishes,
-): Promise<NovaHands> {
+): Promise<NovaHands & Pick<NovaServers, "zones">> {
   const { service, cloud, limit } = place;
   checkSwap(service);
   const servers = await waitingFor("logging in and asking Nova what it is", () =>
@@ -59,7 +59,7 @@ export async function novaHands(
   };
   return {
     keeper: createAllocations(service, MARK, failpoint),
-    ...{ hardware, servers, offers, network: opened.network },
+    ...{ hardware, servers, offers, network: opened.network, zones: servers.zones },
     portsOf: (seen) => portsOf(asked, seen),
     look: (change) => lookAt(opened, change),
     objections: (seen, server, twice) => against(opened, seen, server, twice),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { novaObjections, zoneFault } from "../../src/core/adoptable/nova.ts";
+import { novaObjections, noZone, zoneFault, zoneNamed } from "../../src/core/adoptable/nova.ts";
 import { needsOf } from "../../src/edge/nova-rest/needs.ts";
 import { FAKE, notFake } from "../../src/model/fake-hardware.ts";
 import type { JsonObject } from "../../src/model/json.ts";
@@ -143,4 +143,18 @@ test("a zone may name the machine, and no other", () => {
   assert.match(zoneFault(`nova:bm-1:${uuidOf(1, 2)}`, id) ?? "", /names another node than/);
   for (const wrong of [`nova::${id}`, "nova:bm-1", `a:b:${id}:c`])
     assert.match(zoneFault(wrong, id) ?? "", /neither ZONE nor ZONE:HOST:NODE/);
+});
+
+test("a zone that is meant by name is looked for among Nova's, whatever machine it names", () => {
+  for (const fit of [null, "nova", "nova:bm-1:n", "", ":bm-1:n"])
+    assert.equal(zoneNamed(fit), null);
+  for (const named of ["az1", "az1:bm-1:n"]) assert.equal(zoneNamed(named), "az1");
+  const zones = new Map([
+    ["az1", true],
+    ["az2", false],
+  ]);
+  assert.equal(noZone("az1", zones), null);
+  assert.match(noZone("az2", zones) ?? "", /zone az2: each nova-compute of it is disabled/);
+  assert.match(noZone("az3", zones) ?? "", /zone az3: Nova has az1, az2/);
+  assert.match(noZone("az3", new Map()) ?? "", /zone az3: Nova has none/);
 });

@@ -38,6 +38,8 @@ interface Rules {
   forgets?: true;
   /** Disks of a storage network that belong to it. */
   volumes?: readonly JsonObject[];
+  /** Nova's availability zones besides its own default, each with whether it is available. */
+  zones?: Readonly<Record<string, boolean>>;
 }
 
 const NODE = uuidOf(1, 1);
@@ -155,6 +157,14 @@ function answerTo(held: Held, call: string, sent: Json): Says {
       return says(200, { connectors: [] });
     case "GET /v1/volume/targets":
       return says(200, { targets: held.rules.volumes ?? [] });
+    case "GET /os-availability-zone": {
+      const zones = Object.entries({ nova: true, ...held.rules.zones });
+      return says(200, {
+        availabilityZoneInfo: zones.map(([zoneName, available]) => ({
+          ...{ zoneName, zoneState: { available }, hosts: null },
+        })),
+      });
+    }
     case "GET /flavors/gold":
       return says(200, { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } });
     case `GET /resource_providers/${NODE}/inventories`: {

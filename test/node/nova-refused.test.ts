@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertRefusal, run } from "../hostile/cli.ts";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts";
+import { ID } from "./nova-ways.ts";
 
 test("a conductor without fake-hardware is refused before any write", async (t) => {
   const { cloud, at, how } = await place(t);
@@ -39,6 +40,49 @@ test("what the adapter needs and nobody says is named, before any write", async 
   const zone = [...manage, ...NOVA, "--availability-zone", "nova:bm-1", ...at];
   assertRefusal(await run(zone, how), 64, "N2I-E100", /neither ZONE nor ZONE:HOST:NODE/);
   assert.deepEqual(writes(cloud), []);
+});
+
+test("a zone that Nova has not, or makes no server in, is refused before any write; who may not list them goes on", async (t) => {
+  const { cloud, at, how } = await place(t);
+  cloud.rules.zones = { az1: true, az2: false };
+  const before = cloud.dump();
+  const asks = (zone: string) => run([...manage, ...NOVA, "--availability-zone", zone, ...at], how);
+  for (const [zone, why] of [
+    ["az3", /availability_zone az3: Nova has nova, az1, az2/],
+    [`az3:bm-1:${ID}`, /availability_zone az3: Nova has/],
+    ["az2", /availability_zone az2: each nova-compute of it is disabled/],
+  ] as const)
+    assertRefusal(await asks(zone), 64, "N2I-E100", why);
+  assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);
+  const listed = () => cloud.calls.filter((call) => call.includes("os-availability-zone")).length;
+  const dry = ["--dry-run", ...at];
+  for (const zone of ["nova", `nova:bm-1:${ID}`, "az1", `az1:bm-1:${ID}`])
+    await runs(0, [...manage, ...NOVA, "--availability-zone", zone, ...dry], how);
+  assert.equal(listed(), 3 + 2);
+  for (const status of [403, 404]) {
+    cloud.use((call) =>
+      call.includes("os-availability-zone") ? { done: false, says: { status, text: "{}" } } : null,
+    );
+    await runs(0, [...manage, ...NOVA, "--availability-zone", "az3", ...dry], how);
+  }
+});
+
+test("a machine that was begun goes on, and back, whatever became of its zone", async (t) => {
+  const { cloud, at, how } = await place(t);
+  cloud.rules.zones = { az1: true };
+  const words = [...manage, ...NOVA, "--availability-zone", "az1", ...at];
+  const { node } = cloud;
+  cloud.use((call) =>
+    node.provision_state === "available" && !call.startsWith("GET")
+      ? { done: false, says: null }
+      : null,
+  );
+  assert.notEqual((await run(words, how)).status, 0);
+  assert.equal(node.driver, "fake-hardware");
+  cloud.use(() => null);
+  cloud.rules.zones = { az1: false };
+  await runs(0, words, how);
+  assert.deepEqual([cloud.servers.size, cloud.heard], [1, []]);
 });
 
 for (const [speaks, release, status] of [

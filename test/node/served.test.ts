@@ -172,6 +172,16 @@ test("a body that is not as its text has it is refused with each path, and begin
     ["manageable_servers", { ...LAST, metadata: { a: 7 } }, /metadata/],
     ["manageable_servers", { ...LAST, name: "a\u0007b" }, /name/],
     ["servers/manage", { ...FIRST, metadata: {} }, /metadata/],
+    [
+      "servers/manage",
+      { ...FIRST, availability_zone: `az1:bm-1:${uuidOf(1, 2)}` },
+      /availability_zone \S+ names another node/,
+    ],
+    [
+      "servers/manage",
+      { ...FIRST, availability_zone: "az1:bm-1" },
+      /availability_zone az1:bm-1 is/,
+    ],
     ["servers/manage", LAST, /flavor_uuid/],
     ["manageable_servers", { ...LAST, name: "" }, /name/],
     ["manageable_servers", { ...LAST, name: "x".repeat(256) }, /name/],

@@ -162,6 +162,27 @@ export function zoneFault(zone: string | null, node: string): string | null {
     : `availability_zone ${zone} names another node than ${node}`;
 }
 
+/** The zone that is meant by name; null: none, or the one that Nova has for whatever is in no other. */
+export function zoneNamed(zone: string | null): string | null {
+  const [name = ""] = (zone ?? "").split(":");
+  // What another default is called, Nova tells.
+  return name === "" || name === "nova" ? null : name;
+}
+
+/**
+ * Why Nova makes no server in a zone; null: nothing is wrong with it.
+ *
+ * @param zones each with whether Nova makes servers in it
+ * @source nova 26: compute/api.py, create: "The requested availability zone is not available"
+ */
+export function noZone(zone: string, zones: ReadonlyMap<string, boolean>): string | null {
+  const available = zones.get(zone);
+  if (available === true) return null;
+  return available === false
+    ? `availability_zone ${zone}: each nova-compute of it is disabled`
+    : `availability_zone ${zone}: Nova has ${[...zones.keys()].join(", ") || "none"}`;
+}
+
 /** The image its server is said to be made of; null: nobody says. */
 export function imageFor({ node, asked }: Pick<NovaNode, "node" | "asked">): string | null {
   if (asked.image !== null) return asked.image;

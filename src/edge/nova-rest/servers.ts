@@ -22,6 +22,7 @@ import {
   unsure,
   type Wait,
 } from "./seen-servers.ts";
+import { readZones } from "./zones.ts";
 
 /** What a server is made with. */
 export interface ServerAsked {
@@ -92,6 +93,7 @@ export async function openServers(
     /** Of a machine that is off Nova's power sync may have stopped it already. */
     built: (made: MadeServer) => reached(at, { ...made, to: ["ACTIVE", "SHUTOFF"] }),
     flavor: (id: string) => flavor(at, id),
+    zones: () => readZones(session),
     create: (asked: ServerAsked, how: Creating) => create(at, asked, how),
     turn: (id: string, to: Turned, may: May) => turn(at, id, to, may),
     remove: (id: string, may: May) => remove(at, id, may),

@@ -171,6 +171,13 @@ const LIMIT = 60;
 /** Machines under way at once: a conductor starts no more by itself. */
 const IN_FLIGHT = 8;
 
+/** What an API cannot be told, its database can; commands over this have both. */
+function orByRows(cause: unknown): never {
+  if (!(cause instanceof MigrationError) || cause.code !== "N2I-E209") throw cause;
+  const fix = `${cause.fix.replace(/\.$/, "")}, or load into the database with --ironic-db.`;
+  throw new MigrationError(cause.code, cause.message, { cause, fix });
+}
+
 function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Backend {
   const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
   if (inFlight < 1 || apiTimeout <= 0)
@@ -178,7 +185,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
   const services: RestService[] = [];
   const open = async (said: string | undefined): Promise<RestService> => {
     const service = await waitingFor("logging in and asking Ironic what it is", () =>
-      openService(cloud, releases, rest, said, apiTimeout * 1000),
+      openService(cloud, releases, rest, said, apiTimeout * 1000).catch(orByRows),
     );
     services.push(service);
     return service;

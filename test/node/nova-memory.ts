@@ -38,6 +38,8 @@ interface Rules {
   forgets?: true;
   /** Disks of a storage network that belong to it. */
   volumes?: readonly JsonObject[];
+  /** Newest microversion of this Ironic, where it is another. */
+  speaks?: string;
   /** Nova's availability zones besides its own default, each with whether it is available. */
   zones?: Readonly<Record<string, boolean>>;
 }
@@ -139,8 +141,11 @@ function answerTo(held: Held, call: string, sent: Json): Says {
   }
   if (what.includes("/servers")) return nova(held, what, sent);
   switch (what) {
-    case "GET /v1/":
-      return says(200, { id: "v1" });
+    case "GET /v1/": {
+      const { speaks } = held.rules;
+      const fields = speaks && { "X-OpenStack-Ironic-API-Maximum-Version": speaks };
+      return { ...says(200, { id: "v1" }), ...(fields && { fields }) };
+    }
     case "GET /v1/nodes":
       return says(200, { nodes: [node] });
     case "GET /v1/ports":

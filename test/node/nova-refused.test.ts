@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { openBackend } from "../../src/stages/backend.ts";
+import { loadMappings } from "../../src/stages/documents.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
@@ -102,11 +104,51 @@ for (const [speaks, release, status] of [
     for (const more of status === 0 ? [["--dry-run"]] : [["--dry-run"], []]) {
       const ran = await run([...manage, ...NOVA, ...more, ...at], how);
       if (status === 0) assert.equal(ran.status, status, ran.err);
-      else assertRefusal(ran, status, "N2I-E209", why);
+      else {
+        assertRefusal(ran, status, "N2I-E209", why, /^Fix: Upgrade that service first\.$/m);
+        assert.doesNotMatch(ran.err, /--ironic-db/);
+      }
     }
     assert.deepEqual(writes(cloud), []);
     assert.equal(cloud.dump(), before);
   });
+
+test("what is too old is told with what node can do about it", async (t) => {
+  const { cloud, at, how } = await place(t);
+  cloud.use((call) =>
+    call.startsWith("GET /servers?limit")
+      ? { done: false, says: { status: 406, text: "{}" } }
+      : null,
+  );
+  const nova = await run([...manage, ...NOVA, ...at], how);
+  assertRefusal(nova, 4, "N2I-E209", /does not speak microversion 2\.74/);
+  cloud.use(() => null);
+  const words = ["node", "manage", ID, "web-1", ...at];
+  const refusals = [nova];
+  for (const [speaks, why] of [
+    ["1.56", /allocations of nodes in use came with 1\.58/],
+    ["1.16", /adoption needs 1\.17 of Newton or later/],
+  ] as const) {
+    cloud.rules.speaks = speaks;
+    const ran = await run(words, how);
+    assertRefusal(ran, 4, "N2I-E209", why);
+    refusals.push(ran);
+  }
+  for (const { err } of refusals) assert.match(err, /^Fix: Upgrade that service first\.$/m);
+  assert.deepEqual(writes(cloud), []);
+  // Whoever loads has another way.
+  const backend = await openBackend(
+    { ironicUrl: cloud.url },
+    await loadMappings(),
+    { readOnly: true },
+    () => undefined,
+  );
+  t.after(backend.close);
+  await assert.rejects(backend.identify(undefined), {
+    ...{ code: "N2I-E209" },
+    fix: "Upgrade that service first, or load into the database with --ironic-db.",
+  });
+});
 
 const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[] = [
   [

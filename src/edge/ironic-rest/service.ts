@@ -97,7 +97,9 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
   const path = "/v1/nodes?limit=1&fields=uuid";
   const answer = await answerTo(session, path, isThere);
   if (answer.headers[SPOKEN] !== version)
-    throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`);
+    throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`, {
+      fix: "See what stands between you and Ironic: it drops or changes header fields.",
+    });
 }
 
 /**

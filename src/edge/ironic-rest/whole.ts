@@ -25,7 +25,6 @@ export function checkSwitches({ minor, identity, session }: RestService): void {
   throw new MigrationError(
     "N2I-E209",
     `${session.url} speaks microversions up to ${identity.version}, and a switchover needs 1.${AUTOMATED_CLEAN} of Stein or later`,
-    { fix: "Upgrade Ironic first." },
   );
 }
 

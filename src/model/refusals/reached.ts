@@ -48,9 +48,9 @@ export const REACHED = {
     "Look which release runs and give --ironic-release.",
   ),
   "N2I-E209": refused(
-    "this bare metal service cannot adopt",
-    "Adoption came with microversion 1.17 of Newton; every call is pinned to one version.",
-    "Load into the database with --ironic-db, or upgrade Ironic first.",
+    "a service is too old for what is asked",
+    "What is asked came with a later microversion; every call is pinned to one version.",
+    "Upgrade that service first.",
   ),
   "N2I-E210": failed(
     "a service does not answer",

@@ -137,7 +137,7 @@ async function against(
   const twice = new Set(vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif)));
   const simple = objections(node, { ports, twice }, server).map(({ why }) => why);
   if (simple.length > 0) return simple;
-  const whole = await hardware.read(node.uuid);
+  const { node: whole, unseen } = await hardware.newest(await hardware.read(node.uuid));
   const offer = await offers.of(node.uuid, customClass(node.resource_class ?? ""));
   const own = new Map<string, JsonObject | null>();
   for (const port of portsOf(asked, seen)) own.set(port, await (await network()).whole(port));
@@ -145,7 +145,7 @@ async function against(
     ...{ node: whole, asked, offered: offer?.totals ?? null, ports: own },
     addresses: node.nics.flatMap(({ address }) => address ?? []),
     hasVolumes: await hardware.hasVolumes(node.uuid),
-    unseen: await hardware.unseen(whole),
+    ...{ unseen, children: await hardware.children(node.uuid) },
     needs: await servers.flavor(asked.flavor),
     hasImage: await hasImage(place, imageFor({ node: whole, asked })),
     ...{ ...(await behind()), project: servers.project },

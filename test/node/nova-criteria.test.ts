@@ -25,6 +25,7 @@ function needs(specs: JsonObject, sizes: JsonObject = {}) {
 
 const FIT: Of = {
   ...{ node: NODE, asked: ASKED, hasVolumes: false, hasImage: true, project: "p", unseen: [] },
+  children: [],
   ...{ offered: new Map([["CUSTOM_GOLD", 1]]), needs: needs({}), interfaces: null },
   conductors: [{ hostname: "c", group: "", alive: true, drivers: [FAKE, "ipmi"] }],
   ...{ addresses: [macOf(1)], ports: new Map([["v", PORT]]) },
@@ -48,6 +49,13 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [node({ target_power_state: "power off" }), /target_power_state is power off/],
   [{ ...FIT, unseen: ["firmware_interface"] }, /cannot be given back: firmware_interface/],
   [node({ fault: "power failure" }), /fault: power failure/],
+  [node({ parent_node: "c" }), /part of node c, which Ironic turns on before it/],
+  [
+    node({ parent_node: "c", driver_info: { has_dedicated_power_supply: false } }),
+    /part of node c/,
+  ],
+  [{ ...FIT, children: ["a", "b"] }, /nodes are part of it, .* turns off before it.*: a, b/],
+  [node({ disable_power_off: true, power_state: "power off" }), /disable_power_off keeps Nova/],
   [node({ conductor_group: "west" }), /not enabled on the conductors of its group/],
   [
     { ...FIT, conductors: [{ hostname: "c", group: "", alive: true, drivers: ["ipmi"] }] },
@@ -116,6 +124,13 @@ test("a machine that no server can be made of without a risk is refused, with wh
     novaObjections({ ...FIT, interfaces: enabled({ network: "noop", storage: "noop" }) }),
     [],
   );
+  for (const has_dedicated_power_supply of [true, "True"])
+    assert.deepEqual(
+      novaObjections(node({ parent_node: "c", driver_info: { has_dedicated_power_supply } })),
+      [],
+    );
+  // Nothing tells one to be off that is on.
+  assert.deepEqual(novaObjections(node({ disable_power_off: true })), []);
   const cut = { ...ASKED, cut: true };
   assert.deepEqual(novaObjections({ ...node({ network_interface: "neutron" }), asked: cut }), []);
   for (const [of, why] of CASES) {

@@ -38,8 +38,12 @@ interface Rules {
   forgets?: true;
   /** Disks of a storage network that belong to it. */
   volumes?: readonly JsonObject[];
+  /** Nodes that are part of it, of an Ironic that has such. */
+  children?: readonly JsonObject[];
   /** Newest microversion of this Ironic, where it is another. */
   speaks?: string;
+  /** Fields of the machine's node that it tells in that one alone. */
+  newer?: JsonObject;
   /** Nova's availability zones besides its own default, each with whether it is available. */
   zones?: Readonly<Record<string, boolean>>;
 }
@@ -89,8 +93,10 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
   };
   const { url, calls, use } = await faultyService(t, {
     most: 82,
-    answer: (call, sent) => {
-      const said = answerTo(held, call, sent);
+    answer: (call, sent, fields) => {
+      const asked = fields["x-openstack-ironic-api-version"];
+      const isNewest = call === `GET /v1/nodes/${NODE}` && asked === (rules.speaks ?? "");
+      const said = isNewest ? says(200, { ...node, ...rules.newer }) : answerTo(held, call, sent);
       // A conductor that looks now: it switches the machine to what its row says.
       if (
         node.driver !== FAKE &&
@@ -146,8 +152,10 @@ function answerTo(held: Held, call: string, sent: Json): Says {
       const fields = speaks && { "X-OpenStack-Ironic-API-Maximum-Version": speaks };
       return { ...says(200, { id: "v1" }), ...(fields && { fields }) };
     }
-    case "GET /v1/nodes":
-      return says(200, { nodes: [node] });
+    case "GET /v1/nodes": {
+      const isOfParent = url.searchParams.has("parent_node");
+      return says(200, { nodes: isOfParent ? (held.rules.children ?? []) : [node] });
+    }
     case "GET /v1/ports":
       return says(200, { ports: held.cards });
     case "GET /v1/portgroups":

@@ -111,6 +111,7 @@ for (const [speaks, release, status] of [
     }
     assert.deepEqual(writes(cloud), []);
     assert.equal(cloud.dump(), before);
+    assert.ok(cloud.calls.every((call) => !call.includes("parent_node"))); // of 1.83
   });
 
 test("what is too old is told with what node can do about it", async (t) => {
@@ -185,6 +186,30 @@ const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp
       port.project_id = "q";
     },
     /port 3\S+1 belongs to another project, and Nova would refuse it/,
+  ],
+  [
+    "is part of another, which Ironic turns on with it",
+    ({ rules }) => {
+      rules.speaks = "1.999";
+      rules.newer = { parent_node: uuidOf(1, 7) };
+    },
+    /it is part of node 1\S+7, which Ironic turns on before it, on fake hardware too/,
+  ],
+  [
+    "has parts, which Ironic turns off with it",
+    ({ rules }) => {
+      rules.speaks = "1.83";
+      rules.children = [{ uuid: uuidOf(1, 8) }];
+    },
+    /nodes are part of it, which Ironic turns off before it, on fake hardware too: 1\S+8/,
+  ],
+  [
+    "has an interface that is newer than what is known",
+    ({ rules }) => {
+      rules.speaks = "1.999";
+      rules.newer = { firmware_interface: "no-firmware", later_interface: "x" };
+    },
+    /would reset what cannot be given back: .*later_interface/,
   ],
 ];
 

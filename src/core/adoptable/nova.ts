@@ -14,6 +14,8 @@ interface NovaNode {
   readonly hasVolumes: boolean;
   /** Interfaces that Ironic tells in a newer microversion alone. */
   readonly unseen: readonly string[];
+  /** Uuids of nodes whose parent it is. */
+  readonly children: readonly string[];
   /** What Placement has of it by resource class; null: no nova-compute has it. */
   readonly offered: ReadonlyMap<string, number> | null;
   /** Null: there is no such flavor. */
@@ -51,6 +53,20 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
       : `this Ironic is newer than what is known here, and would reset what cannot be given back: ${unseen.join(", ")}`,
   ({ node }) =>
     typeof node.fault === "string" && node.fault !== "" ? `it has a fault: ${node.fault}` : null,
+  ({ node: { parent_node: parent = null, driver_info: info } }) => {
+    const own = isObject(info) ? info.has_dedicated_power_supply : null;
+    return parent === null || OWN_POWER.test(String(own))
+      ? null
+      : `it is part of node ${String(parent)}, which Ironic turns on before it, on fake hardware too`;
+  },
+  ({ children }) =>
+    children.length === 0
+      ? null
+      : `nodes are part of it, which Ironic turns off before it, on fake hardware too: ${children.join(", ")}`,
+  ({ node }) =>
+    node.disable_power_off === true && node.power_state === "power off"
+      ? "it is off, and disable_power_off keeps Nova from stopping its server"
+      : null,
   ({ node, conductors }) => {
     const own = conductorsOf(node, conductors);
     return own.length > 0 && own.every(({ drivers }) => drivers.includes(FAKE))
@@ -127,6 +143,9 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
     return null;
   },
 ];
+
+/** Ironic takes any word for yes. @source ironic 28.0: conductor/utils.py, node_power_action */
+const OWN_POWER = /^(true|yes|on|1)$/i;
 
 /** Those that may have it. */
 function conductorsOf(

@@ -12,6 +12,9 @@ import type { RestService } from "./service.ts";
 /** Microversion that brought automated_clean, the last of what a swap needs. @source facts/ironic.md 4.1 */
 const SWAP = 47;
 
+/** Microversion that brought nodes of nodes. @source facts/ironic.md 4.1 */
+const CHILDREN = 83;
+
 /** @throws MigrationError N2I-E209 where the service cannot reset interfaces, or keeps no automated_clean */
 export function checkSwap({ minor, identity, session }: RestService): void {
   if (minor < SWAP)
@@ -55,7 +58,8 @@ export function createFakeHardware(
   return {
     read: (node: string) => read(at, node),
     hasVolumes: (node: string) => hasVolumes(at, node),
-    unseen: (known: JsonObject) => unseen(at, known),
+    newest: (known: JsonObject) => newest(at, known),
+    children: (node: string) => children(at, node),
     hold: (node: string, reason: string, may?: May) => hold(at, node, reason, may),
     release: (node: string, reason: string, may: May) => release(at, node, reason, may),
     fake: (node: string, reason: string, before: JsonObject) => fake(at, node, reason, before),
@@ -104,14 +108,30 @@ async function hasVolumes({ service }: At, node: string): Promise<boolean> {
   return false;
 }
 
-/** Interfaces that a node has by the newest word of a service that is newer than what is known here. */
-async function unseen({ service }: At, known: JsonObject): Promise<readonly string[]> {
+interface Newest {
+  readonly node: JsonObject;
+  /** Interfaces that the newest word alone tells. */
+  readonly unseen: readonly string[];
+}
+
+/** A node by the newest word of a service that is newer than what is known here. */
+async function newest({ service }: At, known: JsonObject): Promise<Newest> {
   const { identity, minor, session } = service;
-  if (minorOf(identity.version) <= minor) return [];
-  const whole = await ask(session.at(identity.version), pathOf(String(known.uuid)));
-  return Object.keys(objectOf(whole)).filter(
+  if (minorOf(identity.version) <= minor) return { node: known, unseen: [] };
+  const whole = objectOf(await ask(session.at(identity.version), pathOf(String(known.uuid))));
+  const unseen = Object.keys(whole).filter(
     (name) => name.endsWith("_interface") && !(name in known),
   );
+  return { node: { ...known, ...whole }, unseen };
+}
+
+/** Uuids of nodes that say of it that they are a part of it, as the blades of a chassis. */
+async function children({ service }: At, node: string): Promise<readonly string[]> {
+  const { identity, session } = service;
+  if (minorOf(identity.version) < CHILDREN) return [];
+  const path = `/v1/nodes?parent_node=${node}&fields=uuid`;
+  const all = listed(await ask(session.at(identity.version), path), "nodes");
+  return all.map((one) => String(objectOf(one).uuid));
 }
 
 interface Wanted {

@@ -135,7 +135,8 @@ async function against(
   if (node === null) return ["Ironic has no such node"];
   const vifs = node.nics.flatMap(({ vif }) => vif ?? []);
   const twice = new Set(vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif)));
-  const simple = objections(node, { ports, twice }, server).map(({ why }) => why);
+  const named = asked.ports === null ? {} : { named: new Set(asked.ports) };
+  const simple = objections(node, { ports, twice, ...named }, server).map(({ why }) => why);
   if (simple.length > 0) return simple;
   const { node: whole, unseen } = await hardware.newest(await hardware.read(node.uuid));
   const offer = await offers.of(node.uuid, customClass(node.resource_class ?? ""));

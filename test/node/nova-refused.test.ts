@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { openBackend } from "../../src/stages/backend.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
-import { uuidOf } from "./in-memory.ts";
+import { macOf, uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts";
 import { ID } from "./nova-ways.ts";
@@ -113,6 +113,21 @@ for (const [speaks, release, status] of [
     assert.equal(cloud.dump(), before);
     assert.ok(cloud.calls.every((call) => !call.includes("parent_node"))); // of 1.83
   });
+
+test("a port of the machine that --port does not name is refused, before any write", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const [own, other] = [uuidOf(3, 1), uuidOf(3, 2)];
+  const card = { node_uuid: ID, address: macOf(2), extra: { vif_port_id: other } };
+  cloud.cards.push({ uuid: uuidOf(2, 2), ...card });
+  cloud.others.set(other, { ...cloud.port, id: other, mac_address: macOf(2) });
+  const before = cloud.dump();
+  const words = [...manage, ...NOVA, "--port", own, ...at];
+  const ran = await run(words, how);
+  assert.equal(ran.status, 4, ran.err);
+  assert.match(ran.err, /N2I-E370 .*VIF 3\S+2 is attached to it, and the request does not name it/);
+  assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);
+  await runs(0, [...words, "--port", other, "--dry-run"], how);
+});
 
 test("what is too old is told with what node can do about it", async (t) => {
   const { cloud, at, how } = await place(t);

@@ -20,7 +20,7 @@ import { heldFor } from "../parts/manage-nova-marks.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing } from "./databases.ts";
 import { checkPlace } from "./manage.ts";
-import { openAdapter } from "./manage-adapter.ts";
+import { type Adapter, openAdapter } from "./manage-adapter.ts";
 import { inFlightFaults } from "./manage-asked.ts";
 import { type GoneWords, keepGone, saidGone } from "./manage-gone.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
@@ -77,9 +77,7 @@ export function rollbackManaged(
               ? `Node ${id}: you said it was deleted; at most its ports are given back.`
               : `Node ${id}: you said it was deleted, and Ironic shows it: it is taken back.`,
         );
-      await sink.confirm(
-        `Take the server record of ${several(wanted.size)} at ${address} away? They stay active, and on.`,
-      );
+      await sink.confirm(question(adapter, wanted.size, address));
       const together = words.inFlight ?? (adapter.name === "nova" ? SIZE : IN_FLIGHT);
       const part = adapter.back(together);
       const pace = { ...ONE_BY_ONE, together, inFlight: together };
@@ -108,6 +106,12 @@ export function rollbackManaged(
       );
     }),
   );
+}
+
+function question({ name }: Adapter, machines: number, address: string): string {
+  return name === "nova"
+    ? `Delete the servers of Nova of ${several(machines)} at ${address}? The machines run on as they are. A port is unbound while its server is deleted: with network_interface neutron that cuts its machine off for a while.`
+    : `Delete the allocations of ${several(machines)} at ${address}? The machines stay active, on or off as they are.`;
 }
 
 function several(machines: number): string {
@@ -227,7 +231,8 @@ export function verifyManaged(
             state: reason === null ? "validated" : "mismatched",
           };
         };
-        const standing = nodeFault(id, node, server, { open, own: change.server });
+        const again = change.back === true ? "rollback" : "node manage";
+        const standing = nodeFault(id, node, server, { open, own: change.server, again });
         const rows = [
           row("node", standing ?? (await adapter.fault(change))),
           row(`${adapter.record} ${name}`, recordFault(record, id)),
@@ -248,15 +253,15 @@ function nodeFault(
   id: string,
   node: SeenServer["node"],
   server: string,
-  { open, own }: { readonly open: boolean; readonly own: string },
+  { open, own, again }: { readonly open: boolean; readonly own: string; readonly again: string },
 ): string | null {
   if (node === null) return unseenNode(id);
   if (node.instance_uuid !== server)
     return `instance_uuid is ${node.instance_uuid ?? "null"}, expected ${server}`;
   if (node.provision_state !== "active") return `it is ${node.provision_state ?? "in no state"}`;
   if ([reasonOf(server), heldFor(own)].includes(node.maintenance_reason ?? ""))
-    return "this run holds it in maintenance: run node manage again";
-  return open ? "the run did not come to its end: run node manage again" : null;
+    return `this run holds it in maintenance: run ${again} again`;
+  return open ? `the run did not come to its end: run ${again} again` : null;
 }
 
 function recordFault(record: SeenServer["record"], node: string): string | null {

@@ -235,7 +235,7 @@ test("a way back that dies between its calls is gone on from by either way", asy
     if (nth === 1) {
       assert.equal(cloud.nodes.get(uuidOf(1, 1))?.maintenance, true, "or nothing is tried");
       const told = await run(["verify", ...words], cloud.how);
-      assert.match(told.out + told.err, /this run holds it in maintenance: run node manage again/);
+      assert.match(told.out + told.err, /this run holds it in maintenance: run rollback again/);
     }
     const again = await runs(0, manage, cloud.how);
     assert.doesNotMatch(again.out, /managed already/, `${nth}: ${again.out}`);

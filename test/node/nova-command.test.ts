@@ -88,6 +88,21 @@ for (const [when, call, reaches] of [
     assert.deepEqual(cloud.heard, []);
   });
 
+test("what a way back that broke off left is said to be ended by rollback", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  await runs(0, [...manage, ...NOVA, ...at], how);
+  cloud.use((call) => (call.startsWith("DELETE /servers") ? { done: false, says: null } : null));
+  const back = ["rollback", ...at, "--all", "--yes"];
+  assert.notEqual((await run(back, how)).status, 0);
+  const found = await run(["verify", ...at], how);
+  assert.equal(found.status, 2, found.err);
+  assert.match(found.out, /this run holds it in maintenance: run rollback again/);
+  cloud.use(() => null);
+  await runs(0, back, how);
+  assert.equal(cloud.dump(), before);
+});
+
 test("a server whose machine keeps its mark is not taken back, and the same command ends it", async (t) => {
   const { cloud, at, how } = await place(t);
   const { node, servers } = cloud;
@@ -155,7 +170,12 @@ test("a machine that another's server got first stays on fake hardware, and the 
   const ran = await runs(5, [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
   assert.match(ran.out, new RegExp(`No valid host.*it has instance ${rival}`));
   assert.match(ran.out, /it stays on fake hardware, in maintenance/);
-  assert.match(ran.err, new RegExp(`Not taken back: ${ID}. Run rollback once that is settled`));
+  assert.match(
+    ran.err,
+    new RegExp(
+      `Not taken back[.] Do what Why says of each, then run: nova2ironic rollback --run .*--node ${ID}`,
+    ),
+  );
   const stands = () => [node.driver, node.maintenance, node.instance_uuid];
   assert.deepEqual(stands(), ["fake-hardware", true, rival]);
   const back = ["rollback", "--all", "--yes", ...at];

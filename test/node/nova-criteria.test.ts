@@ -101,7 +101,7 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   ],
   [{ ...FIT, interfaces: enabled({ network: "flat" }) }, /no network interface noop for fake/],
   [{ ...FIT, interfaces: enabled({ storage: "cinder" }) }, /no storage interface noop for fake/],
-  [node({ instance_info: { image_source: "http://i/x" } }), /no image of Glance: give --image/],
+  [node({ instance_info: { image_source: "http://i/x" } }), /no id of an image: give --image/],
   [{ ...FIT, hasImage: false }, /Glance has no image/],
   [{ ...FIT, ports: new Map([["v", null]]) }, /port v is not in Neutron/],
   [port({ mac_address: macOf(2) }), /port v has MAC/],

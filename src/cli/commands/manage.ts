@@ -54,9 +54,10 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   if (broke !== null) throw broke;
   const left = rows.filter(({ became }) => became === "left");
   if (nova !== null && stays.size > 0) {
+    const words = [...stays.keys()].map((id) => `--node ${id}`).join(" ");
     note(
       args,
-      `Not taken back: ${[...stays.keys()].join(", ")}. Run rollback once that is settled.`,
+      `Not taken back. Do what Why says of each, then run: ${nextCommand("rollback", args)} ${words}`,
     );
     return exitWith(EXIT_STATUS.halfway.status);
   }

@@ -12,7 +12,10 @@ interface NodeAction {
 
 const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout");
 
-const RUN = meaning("run", "The run's folder: the way back; all but list want it");
+const RUN = meaning(
+  "run",
+  "Folder of the run, by which it is taken back; list and switchover --endpoint do without",
+);
 const ARG = { requiresArg: true };
 const PACE = {
   "in-flight": number("Machines under way at once (4; 50 for servers of Nova)", {
@@ -22,9 +25,11 @@ const PACE = {
 const NOVA = {
   nova: flag("A server of Nova rather than an allocation of Ironic"),
   flavor: word("With --nova: id of the flavor; it asks for the machine's resource class"),
-  image: word("With --nova: id of an image (what instance_info names)"),
-  port: words("With --nova: a port of Neutron (those of the machine's cards). Repeatable"),
-  "accept-network-cut": flag("With --nova: machines whose network_interface is neutron too"),
+  image: word("With --nova: id of an image (image_source of instance_info, where that is an id)"),
+  port: words("With --nova: uuid of a Neutron port, for each that its cards have. Repeatable"),
+  "accept-network-cut": flag(
+    "With --nova: machines with network_interface neutron too, cut off until their ports are bound again",
+  ),
   watch: number("With --nova: seconds to look at each machine afterwards (120)", {
     requiresArg: true,
   }),
@@ -92,15 +97,16 @@ export const NODE_ACTIONS = {
     options: {
       ...RUN,
       from: word("Machines: CSV with node,name on its first line, or a list in YAML"),
-      description: word("Of its record"),
+      description: word("Description of the record"),
       property: words("KEY=VALUE of its record. Repeatable"),
-      "availability-zone": word("Of its record"),
+      "availability-zone": word("Zone of the record; with --nova also ZONE:HOST:NODE"),
       "dry-run": flag("Only show what would be done"),
       ...{ ...PACE, ...NOVA, ...PORTS, ...IRONIC, ...listOptionsWithoutAll },
     },
   },
   unmanage: {
-    describe: "take the record that this run made away; the machine stays active, and on",
+    describe:
+      "delete the allocation, or the server of Nova, that this run made; the machine stays active, on or off as it is",
     needs: ["run", "machine"],
     options: {
       ...{ ...RUN, ...PACE, ...DELETED, ...IRONIC },

@@ -122,7 +122,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
   },
   ({ hasImage, ...of }) =>
     imageFor(of) === null
-      ? "instance_info.image_source is no image of Glance: give --image"
+      ? "instance_info.image_source is no id of an image: give --image"
       : hasImage === false
         ? `Glance has no image ${imageFor(of)}: give --image`
         : null,

@@ -28,9 +28,11 @@ interface PortsWanted {
 }
 
 /**
- * Keeps of ports what Nova writes over, and takes their device off: Nova takes none that has one.
+ * Keeps of ports what Nova writes over, and takes their device and name off: Nova takes none that has a device, and none
+ * whose name is not its server's.
  *
  * @returns null, or why one is not free
+ * @source nova 26: network/neutron.py, _validate_requested_port_ids (PortInUse, PortNotUsableDNS)
  */
 export async function portsFreed(
   { network }: Hands,
@@ -51,8 +53,9 @@ export async function portsFreed(
     const more = Object.fromEntries(names.map((one) => [one, port[one] ?? null]));
     const bound = isBound(port) && { bound: true };
     await begin({ step: "bind", port: id, device_id, device_owner, more, ...bound });
-    if (device_id === "") continue;
-    const free = { device_id: "", device_owner: "" };
+    const isNamed = (port.dns_name ?? "") !== "";
+    if (device_id === "" && !isNamed) continue;
+    const free = { device_id: "", device_owner: "", ...(isNamed && { dns_name: "" }) };
     const why = await neutron.restore(id, free, [device_id, ""]);
     if (why !== null) return why;
   }

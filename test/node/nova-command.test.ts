@@ -24,6 +24,8 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   const [row] = JSON.parse(out) as readonly { readonly [column: string]: Json }[];
   assert.deepEqual([row?.UUID, row?.Result], [ID, "managed"]);
   assert.ok(cloud.servers.has(String(row?.Server)));
+  const kept = ["dns_name", "binding:profile", "binding:host_id"].map((name) => cloud.port[name]);
+  assert.deepEqual(kept, ["db", { physical_network: "rack" }, ID]);
   // Of each such answer Nova asks Neutron first: right before its hardware comes back, and before its maintenance ends.
   const shown = cloud.calls.filter((call) => call.startsWith(`GET /servers/${row?.Server}`));
   assert.equal(shown.length, 2, shown.join());

@@ -78,8 +78,8 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
   };
   const port: Body = {
     ...{ id: VIF, mac_address: macOf(1), device_id: NODE, device_owner: "baremetal:none" },
-    ...{ "binding:host_id": NODE, "binding:profile": {}, project_id: "p", revision_number: 1 },
-    ...{ "binding:vif_type": "other", dns_name: "" },
+    ...{ "binding:host_id": NODE, "binding:vif_type": "other", project_id: "p" },
+    ...{ "binding:profile": { physical_network: "rack" }, dns_name: "db", revision_number: 1 },
   };
   const heard: string[] = [];
   const rules: Rules = {};
@@ -288,7 +288,8 @@ function nova({ node, port, others, servers, rules, heard }: Held, what: string,
   if (node.instance_uuid !== id) return { status: 204, text: "" };
   Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
   node.lessee = null;
-  if (port.device_id === id) Object.assign(port, { device_id: "", device_owner: "", ...UNBOUND });
+  if (port.device_id === id)
+    Object.assign(port, { device_id: "", device_owner: "", dns_name: "", ...UNBOUND });
   return { status: 204, text: "" };
 }
 
@@ -317,14 +318,24 @@ function boot(
     Object.assign(node, { provision_state: "active", instance_uuid: rules.rival });
     return says(202, { server: { id } });
   }
+  const hostname = String(asked.name).toLowerCase().replaceAll(" ", "-");
+  if (wantsPort && !["", hostname].includes(String(port.dns_name))) {
+    const message = `value ${String(port.dns_name)} assigned to dns_name attribute does not match instance's hostname`;
+    Object.assign(servers.get(id) ?? {}, { status: "ERROR", [ON_NODE]: null, fault: { message } });
+    return says(202, { server: { id } });
+  }
   Object.assign(node, { provision_state: "active", instance_uuid: id });
   if (rules.forgets === true) node.power_state = "power off";
   node.instance_info = { display_name: asked.name ?? "", image_source: asked.imageRef ?? null };
-  if (wantsPort) Object.assign(port, { device_id: id, device_owner: "compute:nova", ...UNBOUND });
+  if (wantsPort)
+    Object.assign(port, {
+      ...{ device_id: id, device_owner: "compute:nova", dns_name: hostname, ...UNBOUND },
+    });
   return says(202, { server: { id } });
 }
 
-const UNBOUND = { "binding:host_id": "", "binding:vif_type": "unbound" };
+/** @source nova 26: network/neutron.py, _unbind_ports, _update_port_dns_name */
+const UNBOUND = { "binding:host_id": "", "binding:profile": {}, "binding:vif_type": "unbound" };
 
 function neutron({ port, others, rules: { unbound } }: Held, what: string, sent: Json): Says {
   if (what === "GET /v2.0/ports") return says(200, { ports: [port, ...others.values()] });

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { novaObjections, noZone, zoneFault, zoneNamed } from "../../src/core/adoptable/nova.ts";
+import {
+  imageFor,
+  novaObjections,
+  noZone,
+  zoneFault,
+  zoneNamed,
+} from "../../src/core/adoptable/nova.ts";
 import { needsOf } from "../../src/edge/nova-rest/needs.ts";
 import { FAKE, notFake } from "../../src/model/fake-hardware.ts";
 import type { JsonObject } from "../../src/model/json.ts";
@@ -102,6 +108,7 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [{ ...FIT, interfaces: enabled({ network: "flat" }) }, /no network interface noop for fake/],
   [{ ...FIT, interfaces: enabled({ storage: "cinder" }) }, /no storage interface noop for fake/],
   [node({ instance_info: { image_source: "http://i/x" } }), /no id of an image: give --image/],
+  [node({ instance_info: { image_source: "glance://x" } }), /no id of an image: give --image/],
   [{ ...FIT, hasImage: false }, /Glance has no image/],
   [{ ...FIT, ports: new Map([["v", null]]) }, /port v is not in Neutron/],
   [port({ mac_address: macOf(2) }), /port v has MAC/],
@@ -172,4 +179,20 @@ test("a zone that is meant by name is looked for among Nova's, whatever machine 
   assert.match(noZone("az2", zones) ?? "", /zone az2: each nova-compute of it is disabled/);
   assert.match(noZone("az3", zones) ?? "", /zone az3: Nova has az1, az2/);
   assert.match(noZone("az3", new Map()) ?? "", /zone az3: Nova has none/);
+});
+
+test("a server's image is the one that is asked for, or that its node names by its id", () => {
+  const id = uuidOf(5, 2);
+  for (const [image_source, image] of [
+    [id.toUpperCase(), id],
+    [`glance://${id}`, id],
+    ["cirros", null],
+    [`http://i/${id}`, null],
+    [null, null],
+  ] as const) {
+    const { node } = FIT;
+    const of = { node: { ...node, instance_info: { image_source } }, asked: ASKED };
+    assert.equal(imageFor(of), image);
+    assert.equal(imageFor({ ...of, asked: { ...ASKED, image: uuidOf(5, 9) } }), uuidOf(5, 9));
+  }
 });

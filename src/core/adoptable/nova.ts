@@ -202,12 +202,13 @@ export function noZone(zone: string, zones: ReadonlyMap<string, boolean>): strin
     : `availability_zone ${zone}: Nova has ${[...zones.keys()].join(", ") || "none"}`;
 }
 
-/** The image its server is said to be made of; null: nobody says. */
+/** Id of the image its server is said to be made of, as such or as `glance://ID`; null: nobody says. */
 export function imageFor({ node, asked }: Pick<NovaNode, "node" | "asked">): string | null {
   if (asked.image !== null) return asked.image;
   const { instance_info: info } = node;
   const source = isObject(info) ? info.image_source : null;
-  return typeof source === "string" && isUuid(source) ? source.toLowerCase() : null;
+  const id = typeof source === "string" ? source.replace(/^glance:\/\//, "") : "";
+  return isUuid(id) ? id.toLowerCase() : null;
 }
 
 /** @source ironic: drivers/modules/deploy_utils.py get_boot_option; `deleted` removes root_uuid_or_disk_id */

@@ -77,7 +77,7 @@ test("a port that Neutron has not, or has otherwise, keeps its node from the lis
     `VIF ${uuidOf(3, 1)} is not in Neutron`,
     `VIF ${uuidOf(3, 2)} has MAC ${macOf(99)}, and the node ${macOf(2)}`,
     `VIF ${uuidOf(3, 3)} belongs to compute:nova a-server`,
-    twice,
+    `${twice}; VIF ${uuidOf(3, 5)} has MAC ${macOf(5)}, and the node ${macOf(4)}, ${macOf(44)}`,
     twice,
   ]);
   const alone = await runs(0, [...list, "--all", ...cloud.words, "-f", "value", "-c", "Why not"]);

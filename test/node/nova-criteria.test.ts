@@ -147,6 +147,23 @@ test("a machine that no server can be made of without a risk is refused, with wh
   }
 });
 
+test("of each port that cannot be its server's, everything that stands against it is told", () => {
+  const wrong = { device_id: "x", project_id: "q", mac_address: macOf(2) };
+  const ports = new Map([
+    ["v", wrong],
+    ["w", null],
+    ["x", { ...PORT, device_id: "y" }],
+  ]);
+  assert.deepEqual(novaObjections({ ...FIT, ports }), [
+    `port v has MAC ${macOf(2)}, and the node ${macOf(1)}`,
+    "port v belongs to device x",
+    "port v belongs to another project, and Nova would refuse it",
+    "this login does not see binding:host_id of port v, which Nova clears: use an administrator's",
+    "port w is not in Neutron",
+    "port x belongs to device y",
+  ]);
+});
+
 test("only a driver and interfaces that do nothing are fake hardware", () => {
   const fake = { driver: FAKE, boot_interface: "fake", raid_interface: "no-raid" };
   assert.deepEqual(notFake({ ...fake, storage_interface: "noop" }), []);

@@ -1,4 +1,9 @@
-import type { ComparedNode, NetworkPorts, RunningNode } from "../../model/adoptable.ts";
+import type {
+  ComparedNode,
+  NetworkPort,
+  NetworkPorts,
+  RunningNode,
+} from "../../model/adoptable.ts";
 import { isObject, type Json } from "../../model/json.ts";
 
 /** What is known besides Ironic's own word of a node. */
@@ -87,10 +92,9 @@ export function objections(
   for (const [name, fails] of ALL)
     for (const why of fails(node, beside, own))
       if (why !== null) found.set(why, { why, is: name === "unmarked" ? "taken" : "state" });
-  for (const { vif } of node.nics) {
-    const fault = vif === null ? null : vifFault(node, vif, beside, own);
-    if (fault !== null) found.set(fault.why, fault);
-  }
+  for (const { vif } of node.nics)
+    for (const fault of vif === null ? [] : vifFaults(node, vif, beside, own))
+      found.set(fault.why, fault);
   return [...found.values()];
 }
 
@@ -120,25 +124,39 @@ function sorted(value: Json): string {
   );
 }
 
-/** Why a tenant's port is none to go on with; null where it is one. */
-function vifFault(
-  { uuid, nics }: RunningNode,
+/** Everything for which a tenant's port is none to go on with. */
+function vifFaults(
+  node: RunningNode,
   vif: string,
   { ports, twice, named }: Beside,
   own: string | null,
-): Objection | null {
-  const taken = (why: string): Objection => ({ why: `VIF ${vif} ${why}`, is: "taken" });
+): readonly Objection[] {
+  const says = (is: Hindrance, why: string): Objection => ({ why: `VIF ${vif} ${why}`, is });
+  const faults: Objection[] = [];
   if (named?.has(vif) === false)
-    return { why: `VIF ${vif} is attached to it, and the request does not name it`, is: "state" };
-  if (twice.has(vif)) return taken("is named by more than one port");
+    faults.push(says("state", "is attached to it, and the request does not name it"));
+  if (twice.has(vif)) faults.push(says("taken", "is named by more than one port"));
+  const port = ports?.get(vif);
   if (ports === null)
-    return { why: `VIF ${vif} cannot be looked up: nothing says where Neutron is`, is: "state" };
-  const port = ports.get(vif);
-  if (port === undefined) return { why: `VIF ${vif} is not in Neutron`, is: "gone" };
+    faults.push(says("state", "cannot be looked up: nothing says where Neutron is"));
+  else if (port === undefined) faults.push(says("gone", "is not in Neutron"));
+  else for (const why of portFaults(node, port, own)) faults.push(says("taken", why));
+  return faults;
+}
+
+/** Why a port of Neutron is another's. */
+function portFaults(
+  { uuid, nics }: RunningNode,
+  { mac_address, device_id, device_owner }: NetworkPort,
+  own: string | null,
+): readonly string[] {
   const addresses = nics.flatMap(({ address }) => address ?? []);
-  if (!addresses.includes(port.mac_address))
-    return taken(`has MAC ${port.mac_address}, and the node ${addresses.join(", ") || "none"}`);
-  if (!["", uuid, own].includes(port.device_id))
-    return taken(`belongs to ${port.device_owner || "device"} ${port.device_id}`);
-  return null;
+  return [
+    ...(addresses.includes(mac_address)
+      ? []
+      : [`has MAC ${mac_address}, and the node ${addresses.join(", ") || "none"}`]),
+    ...(["", uuid, own].includes(device_id)
+      ? []
+      : [`belongs to ${device_owner || "device"} ${device_id}`]),
+  ];
 }

@@ -32,8 +32,8 @@ interface NovaNode {
   readonly ports: ReadonlyMap<string, JsonObject | null>;
 }
 
-/** Why no server can be made of it without a risk; null where this does not stand against it. */
-const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
+/** Why no server can be made of it without a risk; null, or nothing, where this does not stand against it. */
+const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[] = [
   ({ node }) =>
     node.console_enabled === true
       ? "its console is on, and Ironic exchanges no driver then: disable it first"
@@ -126,23 +126,33 @@ const CRITERIA: readonly ((of: NovaNode) => string | null)[] = [
       : hasImage === false
         ? `Glance has no image ${imageFor(of)}: give --image`
         : null,
-  ({ ports, project, node, addresses }) => {
-    for (const [id, port] of ports) {
-      if (port === null) return `port ${id} is not in Neutron`;
-      const { device_id: device, project_id: owner, mac_address: mac } = port;
-      if (!addresses.includes(String(mac).toLowerCase()))
-        return `port ${id} has MAC ${String(mac)}, and the node ${addresses.join(", ") || "none"}`;
-      if (![null, undefined, "", node.uuid].includes(device as string | null))
-        return `port ${id} belongs to device ${String(device)}`;
-      if (project !== null && owner !== project)
-        return `port ${id} belongs to another project, and Nova would refuse it`;
-      // Neutron leaves it out for others. @source neutron: conf/policies/port.py, get_port:binding:host_id
-      if (!("binding:host_id" in port))
-        return `this login does not see binding:host_id of port ${id}, which Nova clears: use an administrator's`;
-    }
-    return null;
-  },
+  (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),
 ];
+
+/** Everything for which a port cannot be its server's. */
+function portFaults(
+  { project, node, addresses }: NovaNode,
+  id: string,
+  port: JsonObject | null,
+): readonly string[] {
+  if (port === null) return [`port ${id} is not in Neutron`];
+  const { device_id: device, project_id: owner, mac_address: mac } = port;
+  const faults: string[] = [];
+  if (!addresses.includes(String(mac).toLowerCase()))
+    faults.push(
+      `port ${id} has MAC ${String(mac)}, and the node ${addresses.join(", ") || "none"}`,
+    );
+  if (![null, undefined, "", node.uuid].includes(device as string | null))
+    faults.push(`port ${id} belongs to device ${String(device)}`);
+  if (project !== null && owner !== project)
+    faults.push(`port ${id} belongs to another project, and Nova would refuse it`);
+  // Neutron leaves it out for others. @source neutron: conf/policies/port.py, get_port:binding:host_id
+  if (!("binding:host_id" in port))
+    faults.push(
+      `this login does not see binding:host_id of port ${id}, which Nova clears: use an administrator's`,
+    );
+  return faults;
+}
 
 /** Ironic takes any word for yes. @source ironic 28.0: conductor/utils.py, node_power_action */
 const OWN_POWER = /^(true|yes|on|1)$/i;

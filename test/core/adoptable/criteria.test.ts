@@ -61,6 +61,25 @@ test("a port that some device has is that device's, unless it is the node", () =
   assert.deepEqual(whyNot(NODE, twice), ["VIF v is named by more than one port"]);
 });
 
+test("of a port that fails in several ways, each is told", () => {
+  const twice = new Set(["v"]);
+  const named = new Set<string>();
+  const other = { ...PORT, mac_address: "52:54:00:00:00:02", device_id: "x" };
+  const first = [
+    "VIF v is attached to it, and the request does not name it",
+    "VIF v is named by more than one port",
+  ];
+  for (const [ports, why] of [
+    [
+      new Map([["v", other]]),
+      [`VIF v has MAC 52:54:00:00:00:02, and the node ${MAC}`, "VIF v belongs to device x"],
+    ],
+    [new Map<string, NetworkPort>(), ["VIF v is not in Neutron"]],
+    [null, ["VIF v cannot be looked up: nothing says where Neutron is"]],
+  ] as const)
+    assert.deepEqual(whyNot(NODE, { ports, twice, named }), [...first, ...why]);
+});
+
 test("Nova takes a name that Ironic does not, and neither a control character", () => {
   const asked = { node: "n", description: null, availability_zone: null, metadata: {} };
   const called = (name: string) => ({ ...asked, name });

@@ -127,6 +127,34 @@ test("a machine gets its server by either text, and loses it by the run", async 
   }
 });
 
+test("the caller's token reads, and the process's own login does each write, back as well", async (t) => {
+  const { ask, cloud, before } = await servedScene(t, 1, { login: true });
+  const seen: (readonly [call: string, token: unknown])[] = [];
+  let isRefused = true;
+  cloud.use((call, fields) => {
+    seen.push([call, fields["x-auth-token"]]);
+    if (!isRefused || !call.startsWith("POST /v1/allocations")) return null;
+    isRefused = false;
+    return { done: false, says: { status: 400, text: "{}" } };
+  });
+  // What is refused amid its steps is taken back, then it is made.
+  const left = await ask("POST /v1/manageable_servers", LAST);
+  assert.equal(left.status, 403, said(left));
+  assert.equal(dumped(cloud), before);
+  const made = await ask("POST /v1/manageable_servers", LAST);
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const ofServices = seen.filter(([call]) => !call.includes("/v3/"));
+  const writes = ofServices.filter(([call]) => !call.startsWith("GET"));
+  assert.deepEqual(
+    [...new Set(writes.map(([call]) => call.replaceAll(/[0-9a-f-]{36}/g, "U")))].toSorted(),
+    ["PATCH /v1/nodes/U", "POST /v1/allocations", "PUT /v2.0/ports/U"],
+  );
+  const others = ofServices.filter(([call]) => /^GET .v2/.test(call));
+  for (const [call, token] of [...writes, ...others]) assert.equal(token, "of-the-service", call);
+  const [first] = ofServices;
+  assert.deepEqual(first, [`GET /v1/nodes/${NODE}`, "admin"]);
+});
+
 test("a machine whose image Glance has not, by id or by name, gets its server all the same", async (t) => {
   const { ask, cloud } = await servedScene(t, 3);
   const image = uuidOf(6, 1);

@@ -272,6 +272,13 @@ test("what cannot be managed is refused by its kind, and stays as it was", async
   Object.assign(port, { mac_address: macOf(1), device_id: "s", device_owner: "compute:az" });
   await tried(LAST, 409, /belongs to compute:az s/);
   Object.assign(port, { device_id: "", device_owner: "" });
+  const card = addCard(cloud, NODE, 9, { extra: { vif_port_id: uuidOf(3, 1) } });
+  for (const [path, body] of [
+    ["manageable_servers", LAST],
+    ["servers/manage", FIRST],
+  ] as const)
+    await tried(body, 409, /managed: VIF 3\S+1 is named by more than one port$/, path);
+  cloud.ports.delete(card);
   cloud.network.delete(uuidOf(3, 1));
   await tried(LAST, 404, /is not in Neutron/);
   // Words of an operator decide nothing.

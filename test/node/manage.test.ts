@@ -263,6 +263,47 @@ test("machines of a file are managed several at a time, those that cannot be are
   assert.equal(dumped(cloud), before);
 });
 
+test("machines of a list in YAML are managed, each with what the list says of it", async (t) => {
+  const { cloud, folder, at, before } = await scene(t, 2);
+  const file = join(folder, "machines.yaml");
+  const text = `# two of a rack
+- node: n-1
+  name: web-1
+  description: "a shop: the first"
+  availability_zone: az1
+  metadata: { rack: "7", "on call": ops }
+- { node: ${uuidOf(1, 2).toUpperCase()}, name: web-2 }
+`;
+  writeFileSync(file, text);
+  const words = ["node", "manage", "--from", file, ...at, ...cloud.words];
+  const { out } = await runs(0, [...words, "-f", "json"], cloud.how);
+  const told = (JSON.parse(out) as readonly { readonly UUID: string; readonly Name: string }[]).map(
+    ({ UUID, Name }) => [UUID, Name],
+  );
+  assert.deepEqual(told, [
+    [uuidOf(1, 1), "web-1"],
+    [uuidOf(1, 2), "web-2"],
+  ]);
+  const kept = [1, 2].map((one) => cloud.allocations.get(serverOf(cloud, one)));
+  assert.deepEqual(
+    kept.map((one) => [one?.name, one?.extra]),
+    [
+      [
+        "web-1",
+        {
+          nova2ironic: {
+            ...{ managed: true, description: "a shop: the first", availability_zone: "az1" },
+            metadata: { rack: "7", "on call": "ops" },
+          },
+        },
+      ],
+      ["web-2", { nova2ironic: { managed: true } }],
+    ],
+  );
+  await runs(0, ["rollback", ...at, ...cloud.words, "--all", "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+});
+
 test("a file is read whole before the first call, and every fault in it is told", async (t) => {
   const { cloud, folder, at } = await scene(t, 2);
   const tried = async (

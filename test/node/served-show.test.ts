@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { objectOf, parsedJson } from "../../src/model/json.ts";
 import { start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { standInKeystone } from "../proxy/stand-ins.ts";
@@ -139,6 +140,9 @@ const SERVICES = [
     path: "/v1/manageable_servers",
     status: 200,
     folder: "--run",
+    more: ["--json"],
+    also: "; with --json each POST has its two events on stderr",
+    logged: /^\{.*"path":"\/v1\/manageable_servers","status":403,.*\}$/m,
   },
   {
     what: "switchover",
@@ -146,10 +150,13 @@ const SERVICES = [
     path: `/v1/nodes/${uuidOf(1, 1)}/switchover`,
     status: 404,
     folder: "--state",
+    more: [],
+    also: "",
+    logged: /^GET \/v1\/nodes\/\S+\/switchover 403 /m,
   },
 ] as const;
-for (const { what, rule, path, status, folder: option } of SERVICES)
-  test(`SIGHUP reads the policy of serve ${what} again and ends nothing`, async (t) => {
+for (const { what, rule, path, status, folder: option, more, also, logged } of SERVICES)
+  test(`serve ${what}: SIGHUP reads the policy again and ends nothing${also}`, async (t) => {
     const [cloud, keystone, folder] = [
       await inMemory(t),
       await standInKeystone(t),
@@ -161,17 +168,16 @@ for (const { what, rule, path, status, folder: option } of SERVICES)
     writeFileSync(file, "{}\n");
     const where = [
       ...["--keystone-url", keystone.url, "--policy-file", file],
-      ...[option, join(folder, "own")],
+      ...[option, join(folder, "own"), ...more],
     ];
     const words = ["serve", what, "--listen", "127.0.0.1:0", ...cloud.words, ...where];
     const started = start(words, cloud.how);
     t.after(() => started.signal("SIGKILL"));
     const [, url = ""] = await started.heard(/listening on ([^ ,]+),? /);
-    const ask = async (): Promise<number> => {
-      const headers = { "X-Auth-Token": "admin", "X-OpenStack-Ironic-API-Version": "1.82" };
-      return (await fetch(`${url}${path}`, { headers })).status;
-    };
+    const headers = { "X-Auth-Token": "admin", "X-OpenStack-Ironic-API-Version": "1.82" };
+    const ask = async () => (await fetch(`${url}${path}`, { headers })).status;
     assert.equal(await ask(), status);
+    if (what === "manageable") await eventsOfTwo(url, headers, started);
     writeFileSync(file, `"${rule}": "!"\n`);
     started.signal("SIGHUP");
     await started.said("was read again");
@@ -183,5 +189,31 @@ for (const { what, rule, path, status, folder: option } of SERVICES)
     started.signal("SIGTERM");
     const ended = await started.ended;
     assert.equal(ended.status, 143, ended.err);
-    assert.match(ended.err, new RegExp(`^GET ${path} 403 `, "m"));
+    assert.match(ended.err, logged);
   });
+
+/** One machine that is managed and one that is not there, each with its two events. */
+async function eventsOfTwo(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { heard }: ReturnType<typeof start>,
+): Promise<void> {
+  for (const [node_uuid, status, event] of [
+    [NODE, 201, "manage.end"],
+    [uuidOf(1, 9), 404, "manage.error"],
+  ] as const) {
+    const body = JSON.stringify({ ...LAST, node_uuid });
+    const made = await fetch(`${url}/v1/manageable_servers`, { method: "POST", headers, body });
+    assert.equal(made.status, status);
+    const { uuid = null } = (await made.json()) as { readonly uuid?: string };
+    const line = (name: string) =>
+      heard(new RegExp(`^\\{.*"event":"${name}".*${node_uuid}.*\\}$`, "m"));
+    const about = { node: node_uuid, name: "web-1", server: uuid };
+    for (const name of ["manage.start", event]) {
+      const { v, ts, type, why, ...told } = objectOf(parsedJson((await line(name))[0]));
+      assert.deepEqual([v, type, told], [1, "item", { event: name, ...about }]);
+      assert.match(String(ts), /^\d{4}-.*Z$/);
+      assert.equal(typeof why, name === "manage.error" ? "string" : "undefined");
+    }
+  }
+}

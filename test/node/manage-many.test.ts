@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openJournal } from "../../src/edge/disk/journal.ts";
+import { openJournal, readJournal } from "../../src/edge/disk/journal.ts";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
 import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
 import { MANAGE } from "../../src/model/manage.ts";
@@ -181,6 +181,16 @@ test("each machine has an event when it begins and one when it ends, one that is
   assert.deepEqual(of("web-1"), ["manage.start", "manage.end"]);
   assert.deepEqual(of("web-2"), ["manage.start", "manage.error it is retired"]);
   assert.deepEqual(of("web-3"), ["manage.start", "manage.end"]);
+  // The journal has what was begun: of one that was left as it was found, nothing.
+  const { entries } = await readJournal({ path: at[1] ?? "" });
+  const acts = (one: number) =>
+    entries.flatMap((entry) =>
+      JSON.stringify(entry).includes(uuidOf(1, one)) ? [String(entry.do)] : [],
+    );
+  assert.deepEqual(
+    [1, 2, 3].map((one) => acts(one).filter((act, i, all) => act !== all[i - 1])),
+    [["start", "end"], [], ["start", "end"]],
+  );
 });
 
 interface Event {

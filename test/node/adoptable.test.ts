@@ -23,7 +23,7 @@ async function six(t: TestContext): Promise<InMemory> {
 
 const list = ["node", "list", "--adoptable"] as const;
 
-test("the list has active, free, classed nodes in service alone, with the ports Neutron has of them", async (t) => {
+test("C-1: the list has active, free, classed nodes in service alone, with the ports Neutron has of them", async (t) => {
   const cloud = await six(t);
   const { out, err } = await runs(0, [...list, ...cloud.words, "-f", "json"], cloud.how);
   const rows = JSON.parse(out) as readonly { readonly [column: string]: unknown }[];

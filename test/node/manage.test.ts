@@ -7,7 +7,7 @@ import { privateFolder } from "../hostile/deployment.ts";
 import { dumped, uuidOf } from "./in-memory.ts";
 import { BROKEN, DOWN, LOST, REFUSED, scene, serverOf, writes } from "./scene.ts";
 
-test("a machine is given its record, shown, compared, and loses it without a trace", async (t) => {
+test("C-9, C-13: a machine is given its record, shown, compared, and loses it without a trace", async (t) => {
   const { cloud, at, before } = await scene(t);
   const node = uuidOf(1, 1);
   const words = [...at, ...cloud.words];

@@ -11,7 +11,7 @@ import { back, deleted, forward, ID, scene } from "./nova-ways.ts";
 /** Lines of a way there: nine steps, the server's own uuid, the end of its mark, and the end. */
 const THERE = 12;
 
-test("a server is made of a machine that runs, which hears nothing, and everything is taken back", async (t) => {
+test("C-11, C-13: a server is made of a machine that runs, which hears nothing, and everything is taken back", async (t) => {
   const at = await scene(t);
   const before = at.cloud.dump();
   const { driver, boot_interface, instance_info } = at.cloud.node;

@@ -40,7 +40,7 @@ const FAILS: readonly (readonly [string, (nth: number) => Fault, forgets: boolea
 ];
 
 for (const [what, faultOf, forgets] of FAILS)
-  test(`any call that fails leaves a machine as it was, or with its server: ${what}`, async (t) => {
+  test(`C-8: any call that fails leaves a machine as it was, or with its server: ${what}`, async (t) => {
     const at = await scene(t, forgets ? { forgets } : {});
     const before = at.cloud.dump();
     let most = 0;

@@ -85,7 +85,7 @@ test("secrets of addresses are masked in both texts, however deep they stand", a
   }
 });
 
-test("a fault at any call of a request leaves nothing behind", async (t) => {
+test("C-8: a fault at any call of a request leaves nothing behind", async (t) => {
   const { ask, cloud, before } = await servedScene(t);
   const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
   for (let nth = 1; nth <= 4; nth += 1) {

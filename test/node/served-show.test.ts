@@ -41,7 +41,7 @@ test("a server that was managed is shown where Location says, to administrators 
   }
 });
 
-test("of six nodes both texts list the first and the last, with the port that an attach wrote first", async (t) => {
+test("C-1: of six nodes both texts list the first and the last, with the port that an attach wrote first", async (t) => {
   const { ask, cloud } = await servedScene(t, 6);
   const set = (at: number, more: object) =>
     Object.assign(cloud.nodes.get(uuidOf(1, at)) ?? {}, more);
@@ -141,7 +141,7 @@ const SERVICES = [
     status: 200,
     folder: "--run",
     more: ["--json"],
-    also: "; with --json each POST has its two events on stderr",
+    also: "; C-12: with --json each POST has its two events on stderr",
     logged: /^\{.*"path":"\/v1\/manageable_servers","status":403,.*\}$/m,
   },
   {

@@ -36,7 +36,7 @@ test("both texts list what can be managed, secrets masked", async (t) => {
   assert.equal(dumped(cloud), before);
 });
 
-test("who is no administrator is refused, and nothing is asked for him", async (t) => {
+test("C-2: who is no administrator is refused, and nothing is asked for him", async (t) => {
   const { ask, cloud } = await servedScene(t);
   cloud.calls.length = 0;
   for (const [line, rule] of [
@@ -77,7 +77,7 @@ test("a token that Ironic knows no more is 401, and Keystone is asked about it a
   }
 });
 
-test("a machine gets its server by either text, and loses it by the run", async (t) => {
+test("C-3, C-12, C-13: a machine gets its server by either text, with two events, and loses it by the run", async (t) => {
   for (const [path, body] of [
     [
       "/v1/manageable_servers",
@@ -155,7 +155,7 @@ test("the caller's token reads, and the process's own login does each write, bac
   assert.deepEqual(first, [`GET /v1/nodes/${NODE}`, "admin"]);
 });
 
-test("a machine whose image Glance has not, by id or by name, gets its server all the same", async (t) => {
+test("C-7: a machine whose image Glance has not, by id or by name, gets its server all the same", async (t) => {
   const { ask, cloud } = await servedScene(t, 3);
   const image = uuidOf(6, 1);
   cloud.images.set(image, { id: image, name: "debian", status: "active" });
@@ -176,7 +176,7 @@ test("a machine whose image Glance has not, by id or by name, gets its server al
   }
 });
 
-test("a body that is not as its text has it is refused with each path, and begins nothing", async (t) => {
+test("C-4: a body that is not as its text has it is refused with each path, and begins nothing", async (t) => {
   const { ask, cloud, before, events } = await servedScene(t);
   const { networks: _, ...without } = FIRST;
   for (const [path, body, why] of [
@@ -228,7 +228,7 @@ test("a body that is not as its text has it is refused with each path, and begin
   assert.deepEqual([events, dumped(cloud)], [[], before]);
 });
 
-test("what cannot be managed is refused by its kind, and stays as it was", async (t) => {
+test("C-5, C-6, C-12: what cannot be managed is refused by its kind, and stays as it was", async (t) => {
   const { ask, cloud, events } = await servedScene(t, 3);
   let told = 0;
   const tried = async (body: object, status: number, why: RegExp, path = "manageable_servers") => {
@@ -356,7 +356,7 @@ test("a port that is attached to the machine after its ports were compared is no
   assert.deepEqual([cloud.network.get(vif)?.device_id, cloud.allocations.size], ["", 0]);
 });
 
-test("two at once make one server, and a fault after any call leaves nothing", async (t) => {
+test("C-5: two at once make one server, and a fault after any call leaves nothing", async (t) => {
   const { ask, cloud, before, run, events, end } = await servedScene(t);
   const both = await Promise.all(
     ["a", "b"].map((name) => ask("POST /v1/manageable_servers", { ...LAST, name })),
@@ -380,7 +380,7 @@ test("the oldest Ironic that can be served is listed by both texts, an older one
   await assert.rejects(servedScene(t, 1, { most: 21 }), { code: "N2I-E209" });
 });
 
-test("an Ironic without such allocations lists, and answers that the rest is not implemented, which begins nothing", async (t) => {
+test("C-10: an Ironic without such allocations lists, and answers that the rest is not implemented, which begins nothing", async (t) => {
   const { ask, before, cloud, events } = await servedScene(t, 1, { most: 57 });
   const list = await ask("GET /v1/manageable_servers");
   assert.equal((list.body.manageable_servers as readonly unknown[]).length, 1);

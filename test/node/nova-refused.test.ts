@@ -124,7 +124,7 @@ test("a port of the machine that --port does not name is refused, before any wri
   const words = [...manage, ...NOVA, "--port", own, ...at];
   const ran = await run(words, how);
   assert.equal(ran.status, 4, ran.err);
-  assert.match(ran.err, /N2I-E370 .*VIF 3\S+2 is attached to it, and the request does not name it/);
+  assert.match(ran.err, /N2I-E370 .*VIF 3\S+2 is attached to it, and is not named/);
   assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);
   await runs(0, [...words, "--port", other, "--dry-run"], how);
 });

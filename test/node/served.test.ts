@@ -324,7 +324,7 @@ test("a port of the machine that the first text does not name is refused, and na
   assert.equal(refused.status, 403, said(refused));
   assert.match(
     said(refused),
-    new RegExp(`managed: VIF ${vif} is attached to it, and the request does not name it$`),
+    new RegExp(`managed: VIF ${vif} is attached to it, and is not named$`),
   );
   assert.equal(dumped(cloud), before);
   assert.deepEqual(

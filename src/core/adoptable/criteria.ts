@@ -133,8 +133,7 @@ function vifFaults(
 ): readonly Objection[] {
   const says = (is: Hindrance, why: string): Objection => ({ why: `VIF ${vif} ${why}`, is });
   const faults: Objection[] = [];
-  if (named?.has(vif) === false)
-    faults.push(says("state", "is attached to it, and the request does not name it"));
+  if (named?.has(vif) === false) faults.push(says("state", "is attached to it, and is not named"));
   if (twice.has(vif)) faults.push(says("taken", "is named by more than one port"));
   const port = ports?.get(vif);
   if (ports === null)

@@ -66,7 +66,7 @@ test("of a port that fails in several ways, each is told", () => {
   const named = new Set<string>();
   const other = { ...PORT, mac_address: "52:54:00:00:00:02", device_id: "x" };
   const first = [
-    "VIF v is attached to it, and the request does not name it",
+    "VIF v is attached to it, and is not named",
     "VIF v is named by more than one port",
   ];
   for (const [ports, why] of [

@@ -6,11 +6,12 @@ import type { IpmiSim } from "../lab/bmc/sims.ts";
 import type { Neutron } from "../lab/cloud/neutron.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
 import { apiOf } from "../lab/ironic/api.ts";
+import { faultyProxy } from "../lab/ironic/faulty.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
 import type { Who } from "../proxy/questions.ts";
 import type { RealUsers } from "../proxy/real-users.ts";
 import { uuidOf } from "./in-memory.ts";
-import { asking, said, served } from "./served-scene.ts";
+import { asking, type Place, said, served } from "./served-scene.ts";
 
 export interface RealScene {
   readonly cloud: Cloud;
@@ -76,11 +77,29 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
     );
   }
 
+  const maintained = uuidOf(1, 5);
+  const strange = (port: string) => ({ ...first, networks: [{ port_id: port }] });
+  for (const [line, body, status, why] of [
+    ["servers/manage", { ...first, networks: [] }, 400, /networks/],
+    ["manageable_servers", { ...last, node_uuid: "n-1" }, 400, /node_uuid/],
+    ["manageable_servers", { ...last, node_uuid: maintained }, 403, /in maintenance: a fan/],
+    ["manageable_servers", { ...last, node_uuid: uuidOf(1, 99) }, 404, /^Node \S+99 could not/],
+    ["servers/manage", strange(uuidOf(3, 99)), 404, /^Port \S+99 could not be found/],
+    ["servers/manage", strange(at.vifs[1] ?? ""), 409, /^Port \S+ has MAC \S+, and node/],
+  ] as const) {
+    const refused = await ask("admin", `POST /v1/${line}`, body);
+    assert.equal(refused.status, status, said(refused));
+    assert.match(said(refused), why);
+  }
+  await behindOthers(t, at, place, last);
+
   const api = apiOf(at.ironic);
-  const made = [
-    await ask("admin", "POST /v1/manageable_servers", last),
-    await ask("admin", "POST /v1/servers/manage", first),
-  ];
+  const own = await ask("admin", "POST /v1/manageable_servers", last);
+  // Ironic's own word, once the second machine was marked and its port bound.
+  const named = await ask("admin", "POST /v1/servers/manage", { ...first, name: last.name });
+  assert.equal(named.status, 409, said(named));
+  assert.match(said(named), /name web-1 already exists/);
+  const made = [own, await ask("admin", "POST /v1/servers/manage", first)];
   for (const [index, answer] of made.entries()) {
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     const { body, fields } = answer;
@@ -96,29 +115,48 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
   const again = await ask("admin", "POST /v1/manageable_servers", { ...last, name: "web-2" });
   assert.equal(again.status, 403, said(again));
   for (const one of both) await one.end();
-  const back = ["rollback", "--ironic-url", at.ironic.url, "--all", "--yes"];
-  const [mine = "", theirs = ""] = runsOf;
-  await runs(0, [...back, "--run", mine], { env: at.env });
+  await runs(0, [...back(at), "--run", runsOf[0] ?? ""], { env: at.env });
+  await race(at, place, runsOf);
+}
 
-  // Two services, which know nothing of each other, have one node to give.
-  const [one, two] = [await served(mine, place, []), await served(theirs, place, [])];
-  const post = (to: { readonly url: string } | undefined, index: number) =>
-    ask("admin", "POST /v1/manageable_servers", { node_uuid, name: `race-${index}` }, to?.url);
-  const race = await Promise.all(
-    [one, two].map(async (to, index) => {
-      const answer = await post(to, index);
-      // A node that stays locked is to be asked for again, as 503 says.
-      return answer.status === 503 ? post(to, index) : answer;
+const back = ({ ironic }: RealScene) => ["rollback", "--ironic-url", ironic.url, "--all", "--yes"];
+
+/** Two services, which know nothing of each other, have one node to give. */
+async function race(at: RealScene, place: Place, runsOf: readonly string[]): Promise<void> {
+  const both = [];
+  for (const run of runsOf) both.push(await served(run, place, []));
+  const answers = await Promise.all(
+    both.map(({ url }, index) => {
+      const body = { node_uuid: uuidOf(1, 1), name: `race-${index}` };
+      return asking(url, "POST /v1/manageable_servers", body, at.tokens.admin);
     }),
   );
-  await Promise.all([one.end(), two.end()]);
-  const statuses = race.map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 201).length, 1, statuses.join());
-  assert.ok(
-    statuses.every((status) => [201, 403, 409].includes(status)),
-    race.map((one) => (one.status === 201 ? "201" : said(one))).join("; "),
-  );
-  const { body } = await api("GET", "/v1/allocations");
+  await Promise.all(both.map(({ end }) => end()));
+  const told = answers.map((one) => `${one.status} ${one.status === 201 ? "" : said(one)}`);
+  const [first, other] = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+  assert.equal(first, 201, told.join("; "));
+  assert.ok(other === 403 || other === 409, told.join("; "));
+  const { body } = await apiOf(at.ironic)("GET", "/v1/allocations");
   assert.equal((body as { readonly allocations: readonly unknown[] }).allocations.length, 1);
-  for (const run of runsOf) await runs(0, [...back, "--run", run], { env: at.env });
+  for (const run of runsOf) await runs(0, [...back(at), "--run", run], { env: at.env });
+}
+
+/** The real Ironic as a release of it that has no such allocations, and one that does not answer. */
+async function behindOthers(t: TestContext, at: RealScene, place: Place, last: Body) {
+  const proxy = await faultyProxy(at.ironic.url, t);
+  const oldest = { "x-openstack-ironic-api-maximum-version": "1.57" };
+  for (const [fault, began, status, why] of [
+    [{ do: "refuse" }, null, 503, /^Ironic does not answer/],
+    [{ do: "says", fields: oldest }, { do: "says", fields: oldest }, 501, /not implemented/],
+  ] as const) {
+    proxy.use(() => began);
+    const own = { ...place, ironic: proxy.url };
+    const { url, end } = await served(join(at.folder, `served-${status}`), own, []);
+    t.after(end);
+    proxy.use(() => fault);
+    const refused = await asking(url, "POST /v1/manageable_servers", last, at.tokens.admin);
+    assert.equal(refused.status, status, said(refused));
+    assert.match(said(refused), why);
+    await end();
+  }
 }

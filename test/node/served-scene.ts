@@ -53,7 +53,7 @@ export async function servedScene(
 }
 
 /** Where the service is, and how it logs in. */
-interface Place {
+export interface Place {
   readonly keystone: string;
   readonly ironic: string;
   readonly env: { readonly [name: string]: string };

@@ -6,11 +6,15 @@ import { TLSSocket } from "node:tls";
 import type { Pair } from "../../support/certificates.ts";
 import { listening } from "../../support/listening.ts";
 
-/** What becomes of one call. `lost`: the service does it, and its answer is cut in the middle. */
+/**
+ * What becomes of one call. `lost`: the service does it, and its answer is cut in the middle; `says`: it says these
+ * header fields in place of its own.
+ */
 export type Fault =
   | { readonly do: "answer"; readonly status: number; readonly text: string }
   | { readonly do: "lost" }
   | { readonly do: "refuse" }
+  | { readonly do: "says"; readonly fields: { readonly [name: string]: string } }
   | { readonly do: "slow"; readonly ms: number };
 
 export interface Call {
@@ -52,11 +56,11 @@ export async function faultyProxy(
     };
     calls.push(call);
     const fault = await choose(call);
-    if (fault === null) return forward(to, asked, answer, false);
+    if (fault === null) return forward(to, asked, answer, {});
     if (fault.do === "refuse") return void cut(asked.socket);
-    if (fault.do === "lost") return forward(to, asked, answer, true);
-    if (fault.do === "slow")
-      return void setTimeout(() => forward(to, asked, answer, false), fault.ms);
+    if (fault.do === "lost") return forward(to, asked, answer, null);
+    if (fault.do === "says") return forward(to, asked, answer, fault.fields);
+    if (fault.do === "slow") return void setTimeout(() => forward(to, asked, answer, {}), fault.ms);
     asked.resume();
     answer.writeHead(fault.status, { "content-type": "application/json" }).end(fault.text);
   };
@@ -77,13 +81,19 @@ export async function faultyProxy(
   };
 }
 
-function forward(to: string, asked: IncomingMessage, answer: ServerResponse, lost: boolean): void {
+/** @param says header fields in place of the service's own; null: the answer is lost */
+function forward(
+  to: string,
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  says: { readonly [name: string]: string } | null,
+): void {
   const passed = request(
     new URL(asked.url ?? "/", to),
     { method: asked.method, headers: asked.headers },
     (got) => {
-      if (!lost) {
-        answer.writeHead(got.statusCode ?? 502, got.headers);
+      if (says !== null) {
+        answer.writeHead(got.statusCode ?? 502, { ...got.headers, ...says });
         got.pipe(answer);
         return;
       }

@@ -9,7 +9,7 @@ import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
 import { needs } from "../lab/index.ts";
-import { type Compute, computeOf } from "../nova/two-computes.ts";
+import { type Compute, computeOf, PASSING, rowsIn } from "../nova/two-computes.ts";
 
 type Body = { readonly [field: string]: unknown };
 
@@ -213,7 +213,7 @@ export function hardwareOf(node: Body): Body {
   );
 }
 
-/** Everything that a server touches, as services tell it; without their own counts and clocks. */
+/** Everything that a server touches, as services tell it and as rows; without their own counts and clocks. */
 export async function dumps({ stack }: NovaScene): Promise<string> {
   const { asks } = stack;
   const all = [
@@ -223,14 +223,47 @@ export async function dumps({ stack }: NovaScene): Promise<string> {
     await asks("neutron", "GET", "/ports"),
     await asks("nova", "GET", "/servers/detail?all_tenants=1"),
   ];
-  const placed = stack.db("placement")("allocations").select("consumer_id", "used");
   const passing = new Set([
     ...["updated_at", "revision_number", "provision_updated_at", "inspection_finished_at"],
     ...["driver_internal_info", "last_error", "reservation", "status"],
   ]);
   return JSON.stringify(
-    [...all, await placed],
+    [...all, await rows(stack)],
     (key, value: unknown) => (passing.has(key) ? 0 : value),
     1,
   );
+}
+
+/**
+ * What stays of a server that is deleted, beside rows that say so in `deleted`, and why.
+ *
+ * @source nova 26: db/main/api.py, instance_destroy, security_group_ensure_default; objects/ec2.py; cmd/manage.py
+ */
+const OUTLIVES: { readonly [table: string]: string } = {
+  instance_actions: "os-instance-actions tells what was done to a server that is gone",
+  instance_actions_events: "the same",
+  instance_mappings: "with queued_for_delete, until nova-manage db archive_deleted_rows",
+  request_specs: "until nova-manage db archive_deleted_rows",
+  s3_images: "an image that a server was made of has a number of EC2 from then on",
+  security_groups: "a project that had a server has its group called default from then on",
+  projects: "Placement knows whoever had an allocation once",
+  users: "the same",
+};
+
+/** Rows of Nova and Placement by table: all that are not deleted, without what clocks and counters write. */
+async function rows(stack: Stack): ReturnType<typeof rowsIn> {
+  const deleted = await stack
+    .db(NOVA_DATABASES.cell)("instances")
+    .whereNot({ deleted: 0 })
+    .pluck<readonly string[]>("uuid");
+  const gone = new Set(deleted);
+  const passes = (column: string): boolean =>
+    /_at$|^generation$/.test(column) || PASSING.includes(column);
+  return rowsIn(stack, [...Object.values(NOVA_DATABASES), "placement"], (row, table) => {
+    const { deleted: is = 0, instance_uuid: server = null } = row;
+    const stays = table in OUTLIVES && (server === null || gone.has(String(server)));
+    return stays || is !== 0
+      ? null
+      : Object.fromEntries(Object.entries(row).filter(([column]) => !passes(column)));
+  });
 }

@@ -259,7 +259,7 @@ async function toolUser({ server, db }: Stack): Promise<string> {
  * What a heartbeat writes, and what a resource tracker counts: one whose pass goes on while its machines leave it
  * counts nothing on them, until the next pass of whom they are of by then.
  */
-const PASSING = [
+export const PASSING: readonly string[] = [
   ...["updated_at", "report_count", "last_seen_up", "vcpus_used", "memory_mb_used", "stats"],
   ...["local_gb_used", "free_ram_mb", "free_disk_gb", "current_workload", "running_vms"],
 ];
@@ -296,19 +296,26 @@ function databasesOf({ ironic }: Stack): readonly string[] {
   return [NOVA_DATABASES.cell, NOVA_DATABASES.api, "placement", ironic.database];
 }
 
-async function rowsIn(
-  stack: Stack,
+/**
+ * Every row of these databases.
+ *
+ * @param seen what of a row of a table is looked at; null: it is left out
+ */
+export async function rowsIn(
+  stack: Pick<Stack, "db">,
   databases: readonly string[],
-  seen: (row: { readonly [column: string]: unknown }) => object,
+  seen: (row: { readonly [column: string]: unknown }, table: string) => object | null,
 ): Promise<Dump> {
   const all: { [row: string]: unknown } = {};
   for (const database of databases) {
     const db = stack.db(database);
     const [tables] = await db.raw("SHOW TABLES");
     for (const table of (tables as readonly object[]).flatMap((row) => Object.values(row)))
-      for (const row of await db(table).select())
-        all[`${database}.${table} ${row.uuid ?? row.id ?? row.resource ?? JSON.stringify(row)}`] =
-          JSON.stringify(seen(row));
+      for (const row of await db(table).select()) {
+        const name = row.uuid ?? row.id ?? row.resource ?? JSON.stringify(row);
+        const told = seen(row, table);
+        if (told !== null) all[`${database}.${table} ${name}`] = JSON.stringify(told);
+      }
   }
   return all;
 }

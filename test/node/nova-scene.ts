@@ -193,6 +193,15 @@ async function told(
   });
 }
 
+/** Makes a node one that Ironic does not undeploy before somebody unprotects it. */
+export function protect({ stack }: NovaScene, { uuid }: Running): Promise<void> {
+  const patch = [
+    { op: "add", path: "/protected", value: true },
+    { op: "add", path: "/protected_reason", value: "a shop" },
+  ];
+  return told(stack, "PATCH", `/nodes/${uuid}`, patch);
+}
+
 export async function inventory({ asks }: Stack, uuid: string): Promise<Body | null> {
   const found = await asks<{ readonly inventories: { readonly CUSTOM_BM?: Body } }>(
     ...(["placement", "GET", `/resource_providers/${uuid}/inventories`] as const),

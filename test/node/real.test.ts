@@ -24,21 +24,21 @@ import { switchedForReal } from "./real-switched.ts";
 const PASSWORD = "of-the-lab";
 const MACHINES = 6;
 
-test("machines of a real Ironic and Neutron are listed, managed and let go, and no BMC hears of it", async (t) => {
+test("C-9: machines of a real Ironic and Neutron are listed, managed and let go, and no BMC hears of it", async (t) => {
   const at = await scene(t);
   if (at === null) return;
   const before = await dumps(at);
   await t.test("the list has those that can be managed, and why not of the others", () =>
     listed(at),
   );
-  await t.test("the service answers each caller as his token may, by both texts", () =>
+  await t.test("C-1, C-2, C-3, C-5: the service answers each caller as his token may, by both texts", () =>
     servedForReal(t, at),
   );
-  await t.test("a machine is managed, compared, and let go without a trace", async () => {
+  await t.test("C-13: a machine is managed, compared, and let go without a trace", async () => {
     await managed(at);
     assert.deepEqual(await dumps(at), before);
   });
-  await t.test("a death at each call is rolled back", async () => {
+  await t.test("C-8: a death at each call is rolled back", async () => {
     await killed(at, before);
   });
   await t.test("two commands at once make one record", () => twoAtOnce(at));

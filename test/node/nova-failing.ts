@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { runs } from "../hostile/cli.ts";
+import { type Call, type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
+import { hardwareOf, type NovaScene, nodeOf, type Running } from "./nova-scene.ts";
+
+/**
+ * What becomes of a call that changes something, once a machine stands on fake hardware; null: it passes.
+ *
+ * @param before calls that changed something so far; those that failed begin with `failed`
+ */
+type Chosen = (line: string, before: readonly string[]) => Fault | null;
+
+interface Failing {
+  /** Of its run, and of its server. */
+  readonly name: string;
+  readonly what: string;
+  readonly fault: Chosen;
+  /** Whether it has its server all the same; else it is taken back by the command that failed. */
+  readonly ends: "managed" | "taken back";
+}
+
+const FAILED = /^failed /;
+const RECORD = "POST /v2.1/servers";
+const WHY = "not today";
+
+/** One call alone: the first such one. */
+const once =
+  (fault: Fault, is: (line: string, before: readonly string[]) => boolean): Chosen =>
+  (line, before) =>
+    is(line, before) && !before.some((one) => FAILED.test(one)) ? fault : null;
+
+/** The same, of those behind the POST of its server. */
+const onceMade = (fault: Fault, path: RegExp): Chosen =>
+  once(fault, (line, before) => before.includes(RECORD) && path.test(line));
+
+/** An error as Nova words it, and Neutron. */
+function refused(name: "badRequest" | "NeutronError"): Fault {
+  const text = JSON.stringify({ [name]: { message: WHY, code: 400, type: "BadRequest" } });
+  return { do: "answer", status: 400, text };
+}
+
+const FAILS: readonly Failing[] = [
+  {
+    ...{ name: "lost", what: "every answer is lost", ends: "managed" },
+    fault: () => ({ do: "lost" }),
+  },
+  {
+    ...{ name: "failed", what: "every other call is answered with 500", ends: "managed" },
+    fault: (line, before) =>
+      before.at(-1) === `failed ${line}` ? null : ironicFault(500, "the database went away"),
+  },
+  {
+    ...{ name: "no-server", what: "Nova refuses its server", ends: "taken back" },
+    fault: once(refused("badRequest"), (line) => line === RECORD),
+  },
+  {
+    ...{ name: "no-swap", what: "Ironic refuses the change back", ends: "taken back" },
+    fault: onceMade(ironicFault(400, WHY), /^PATCH /),
+  },
+  {
+    ...{ name: "no-port", what: "Neutron refuses to bind its port again", ends: "taken back" },
+    fault: onceMade(refused("NeutronError"), /^PUT .v2.0.ports/),
+  },
+];
+
+/**
+ * A machine each, at once, by proxies before the real Ironic, Nova and Neutron: whatever a call comes to, it has its
+ * server or stands as it did, on its own hardware; then its server is taken away, amid the same faults.
+ */
+export async function failing(t: TestContext, at: NovaScene): Promise<void> {
+  // The first machine has other things to do.
+  const all = FAILS.map((one, index) => {
+    const place = index + 1;
+    const machine = at.machines[place] ?? assert.fail();
+    return fails(t, at, one, { name: `n-${place}`, machine });
+  });
+  // One that is not as it should be is told once nobody works with the proxies any more.
+  await Promise.allSettled(all);
+  await Promise.all(all);
+}
+
+async function fails(
+  t: TestContext,
+  at: NovaScene,
+  { name: run, what, fault, ends }: Failing,
+  { name, machine }: { readonly name: string; readonly machine: Running },
+): Promise<void> {
+  const before = await nodeOf(at, machine);
+  const { words, env, failed } = await proxied(t, at, fault);
+  const place = ["--run", join(at.folder, run), ...words];
+  const asked = ["node", "manage", name, run, ...place, "--nova", "--flavor", "bm", "--watch", "3"];
+  const ran = await runs(ends === "managed" ? 0 : 4, asked, { env });
+  const node = await nodeOf(at, machine);
+  const now = [node.provision_state, node.maintenance, node.power_state, node.protected];
+  assert.deepEqual(now, ["active", false, "power on", before.protected], `${what}: ${ran.err}`);
+  assert.deepEqual(hardwareOf(node), hardwareOf(before), what);
+  assert.equal(node.instance_uuid === null, ends !== "managed", what);
+  if (ends === "taken back") {
+    assert.match(ran.err, new RegExp(`${WHY}.*taken back, nothing stays`, "s"));
+    assert.equal(failed().length, 1, what);
+  } else {
+    for (const service of ["v1/nodes", "v2.1/servers", "v2.0/ports"])
+      assert.ok(
+        failed().some((line) => line.includes(service)),
+        `${what}: ${service}`,
+      );
+  }
+  const back =
+    run === "lost" ? ["node", "unmanage", name, ...place] : ["rollback", ...place, "--all"];
+  await runs(0, [...back, "--yes"], { env });
+}
+
+/** The same cloud behind proxies. */
+async function proxied(t: TestContext, { stack, words, env }: NovaScene, fault: Chosen) {
+  const lines: string[] = [];
+  let isFake = false;
+  const choose = ({ method, path }: Call): Fault | null => {
+    const line = `${method} ${path}`;
+    if (method === "GET") return null;
+    isFake ||= line.endsWith("reset_interfaces=true");
+    const chosen = isFake ? fault(line, lines) : null;
+    lines.push(chosen === null ? line : `failed ${line}`);
+    return chosen;
+  };
+  const before = async (url: string): Promise<string> => {
+    const proxy = await faultyProxy(url, t);
+    proxy.use(choose);
+    return proxy.url;
+  };
+  const own = await before(stack.ironic.url);
+  return {
+    words: words.map((word) => (word === stack.ironic.url ? own : word)),
+    env: {
+      ...env,
+      OS_COMPUTE_ENDPOINT_OVERRIDE: `${await before(stack.nova.url)}/v2.1`,
+      OS_NETWORK_ENDPOINT_OVERRIDE: await before(stack.neutron.url),
+    },
+    failed: () => lines.filter((line) => FAILED.test(line)),
+  };
+}

@@ -46,12 +46,15 @@ test("C-11: a machine that runs gets a server of a real Nova, and no BMC hears o
   await failed;
   const told = at.told();
   assert.deepEqual([...new Set(told.map((line) => line.replace(/ .*/, "")))], ["0"]);
-  await step("C-13: taken away again, everything is as it was, and no BMC hears of it", async () => {
-    await runs(0, ["rollback", ...place(at, "one"), "--all", "--yes"], { env: at.env });
-    await same(at, before);
-    assert.ok(!off.on());
-    assert.deepEqual(at.told(), told);
-  });
+  await step(
+    "C-13: taken away again, everything is as it was, and no BMC hears of it",
+    async () => {
+      await runs(0, ["rollback", ...place(at, "one"), "--all", "--yes"], { env: at.env });
+      await same(at, before);
+      assert.ok(!off.on());
+      assert.deepEqual(at.told(), told);
+    },
+  );
   await step("C-8: killed behind any line of the journal, it is taken back", async () => {
     await killed(at, others, before);
     assert.deepEqual(at.told(), told);

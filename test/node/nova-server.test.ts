@@ -74,6 +74,10 @@ const asked = (at: NovaScene, run: string, ...machines: string[]): readonly stri
 /** These machines by one command, the first of which this is: they wait for Nova's resource tracker at once. */
 async function managed(at: NovaScene, machine: Running, names: readonly string[]): Promise<void> {
   const before = await nodeOf(at, machine);
+  const elsewhere = [...asked(at, "zone", "n-0", "web"), "--availability-zone", "az9"];
+  const refused = await runs(64, elsewhere, { env: at.env });
+  assert.match(refused.err, /N2I-E100 .*availability_zone az9: Nova has /);
+  assert.deepEqual(await nodeOf(at, machine), before);
   const file = join(at.folder, "machines.csv");
   writeFileSync(file, ["node,name", ...names.map((name) => `${name},web-${name}`)].join("\n"));
   const words = [...asked(at, "one", "--from", file), "-f", "json"];
@@ -165,12 +169,16 @@ async function same(at: NovaScene, before: string): Promise<void> {
 /** What the journal has of a machine on its way, line by line. */
 const ACTS = ["hold", "bind", "fake", "free", "off", "record", "made", "power", "swap", "release"];
 
+const LAST = "release";
+
 /** Each machine has a run of its own, which dies behind another line. */
 async function killed(at: NovaScene, machines: readonly Running[], before: string): Promise<void> {
   const died = await inFlight([...ACTS.entries()], AT_ONCE, async ([line, act]) => {
     const env = { ...at.env, NOVA2IRONIC_FAILPOINT: `start.after:${line + 1}:kill` };
     const name = `n-${line + 1}`;
-    const ran = await start(asked(at, act, name, `web-${name}`), { env }).ended;
+    const pinned = `nova:${at.compute.host}:${machines[line]?.uuid}`;
+    const zone = act === LAST ? ["--availability-zone", pinned] : [];
+    const ran = await start([...asked(at, act, name, `web-${name}`), ...zone], { env }).ended;
     assert.equal(ran.status, 128, `${act}: ${ran.out}${ran.err}`);
     const journal = readFileSync(join(at.folder, act, "journal.jsonl"), "utf8");
     return [...journal.matchAll(/"step":"(\w+)"/g)].at(-1)?.[1];
@@ -179,9 +187,13 @@ async function killed(at: NovaScene, machines: readonly Running[], before: strin
   const [, , , , off] = machines;
   // Fake hardware, deleted: it is free, and its server not asked for.
   if (off !== undefined) assert.equal((await nodeOf(at, off)).driver, "fake-hardware");
-  await inFlight(ACTS, AT_ONCE, (act) =>
-    runs(0, ["rollback", ...place(at, act), "--all", "--yes"], { env: at.env }),
-  );
+  await inFlight(ACTS, AT_ONCE, async (act) => {
+    const back = ["rollback", ...place(at, act), "--all", "--yes"];
+    // One way back dies too, behind a call of which nobody heard the answer.
+    const env = { ...at.env, NOVA2IRONIC_FAILPOINT: "rest.after:3:kill" };
+    if (act === LAST) assert.equal((await start(back, { env }).ended).status, 128);
+    await runs(0, back, { env: at.env });
+  });
   await same(at, before);
 }
 

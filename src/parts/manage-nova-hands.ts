@@ -16,6 +16,7 @@ export interface NovaHands {
     NovaServers,
     | "project"
     | "read"
+    | "isUntouched"
     | "portsOn"
     | "find"
     | "twins"

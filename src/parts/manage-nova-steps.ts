@@ -252,12 +252,14 @@ async function swap(at: ServerMaking): Promise<string | null> {
 }
 
 /** Why a node is not one whose server is ours and stands as its machine does; null: it is. */
-async function notOurs({ hands, server, acts, before }: ServerMaking, now: JsonObject) {
+async function notOurs({ hands, server, acts, before, stands }: ServerMaking, now: JsonObject) {
   const uuid = recordOf({ acts, server });
   if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
   if (now.provision_state !== "active") return `it is ${String(now.provision_state)}, not active`;
   if (now.power_state !== before.power_state)
     return `power_state is ${String(now.power_state)}, and was ${String(before.power_state)}`;
+  // Then it stands as it was built, in a quarter of what Nova and Neutron take to show it.
+  if (stands === true && (await hands.servers.isUntouched(uuid))) return null;
   const book = await hands.servers.read(uuid);
   if (book?.status === statusFor(before) && book.task === null) return null;
   return `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;

@@ -83,6 +83,7 @@ function tracked(count: number): Tracked {
       release: (id: string) => fine(id, { extra: {} }),
     },
     servers: {
+      isUntouched: () => Promise.resolve(true),
       find: (mark: string) => Promise.resolve(servers.get(mark) ?? null),
       read: (id: string) => Promise.resolve(servers.get(id) ?? null),
       async built({ id }: { id: string }) {

@@ -270,6 +270,11 @@ function nova({ node, port, others, servers, rules, heard }: Held, what: string,
     const all = [port, ...others.values()].filter(({ device_id }) => device_id === id);
     return says(200, { interfaceAttachments: all.map((one) => ({ port_id: one.id })) });
   }
+  if (action === "os-instance-actions") {
+    const isBusy = server["OS-EXT-STS:task_state"] !== null || server.status !== "ACTIVE";
+    const all = ["create", ...(isBusy ? ["stop"] : [])].map((one) => ({ action: one }));
+    return says(200, { instanceActions: all });
+  }
   if (what.startsWith("GET")) return says(200, { server });
   if (isReal) heard(what);
   if (action === "action" && !("forceDelete" in objectOf(sent))) {

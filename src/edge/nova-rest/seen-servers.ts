@@ -73,6 +73,18 @@ export async function portsOn(session: ServiceSession, id: string): Promise<read
   return all.map((one) => String(objectOf(one).port_id));
 }
 
+/**
+ * Whether Nova was asked for nothing of a server since it was made: it writes each such thing down before it tells a
+ * nova-compute. False too where nobody says so.
+ *
+ * @source nova: compute/api.py, _record_action_start; no word of it goes to Neutron
+ */
+export async function isUntouched(session: ServiceSession, id: string): Promise<boolean> {
+  const body = await orNull(ask(session, `/servers/${id}/os-instance-actions`), "N2I-E211");
+  const { instanceActions: all } = objectOf(body);
+  return Array.isArray(all) && all.length === 1 && objectOf(all[0]).action === "create";
+}
+
 /** Every server that carries each word, in one walk through all of them: Nova finds none by its metadata. */
 export async function findAll(session: ServiceSession, marks: readonly string[]) {
   const found = new Map<string, NovaServer[]>(marks.map((mark) => [mark, []]));

@@ -10,6 +10,7 @@ import { together } from "../openstack/together.ts";
 import { needsOf } from "./needs.ts";
 import {
   findAll,
+  isUntouched,
   listShown,
   MARK,
   type MadeServer,
@@ -79,6 +80,7 @@ export async function openServers(
     project: session.project,
     close: session.close,
     read: (id: string) => read(session, id),
+    isUntouched: (id: string) => isUntouched(session, id),
     portsOn: (id: string) => portsOn(session, id),
     /**
      * The server that was made by this word for this node, whoever lost the answer, and whatever it is called by now.

@@ -247,3 +247,21 @@ test("of servers that carry one word the node's own is found, then one without a
   assert.match(String(why), /server s-3 carries .* this login does not see its node/);
   assert.deepEqual(calls, ["GET /servers/detail"]);
 });
+
+test("a server is untouched where its making is all that Nova has written down of it", async (t) => {
+  const { nova, use } = await novaOf(t, []);
+  for (const [status, said, is] of [
+    [200, ["create"], true],
+    [200, ["stop", "create"], false],
+    [200, ["delete"], false],
+    [200, [], false],
+    [403, [], false],
+    [404, [], false],
+  ] as const) {
+    const text = JSON.stringify({ instanceActions: said.map((action) => ({ action })) });
+    use(() => ({ done: false, says: { status, text } }));
+    assert.equal(await nova.isUntouched("s-1"), is, `${status} ${said.join()}`);
+  }
+  use(() => ({ done: false, says: { status: 200, text: "{}" } }));
+  assert.equal(await nova.isUntouched("s-1"), false);
+});

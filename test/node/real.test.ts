@@ -18,6 +18,7 @@ import { apiOf } from "../lab/ironic/api.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { realUsers } from "../proxy/real-users.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
+import { failedForReal } from "./real-failing.ts";
 import { type RealScene, servedForReal } from "./real-served.ts";
 import { switchedForReal } from "./real-switched.ts";
 
@@ -41,6 +42,11 @@ test("C-9: machines of a real Ironic and Neutron are listed, managed and let go,
   });
   await t.test("C-8: a death at each call is rolled back", async () => {
     await killed(at, before);
+  });
+  await t.test("any call that fails is made again, or nothing stays", async (own) => {
+    await failedForReal(own, at);
+    assert.equal(await dumps(at), before);
+    await listedAgain(at);
   });
   await t.test("two commands at once make one record", () => twoAtOnce(at));
   assert.deepEqual(await dumps(at), before);
@@ -294,6 +300,9 @@ async function killed(at: RealScene, before: string): Promise<void> {
     await Promise.all(
       pair.map(async (call) => {
         const back = ["rollback", ...words(call), "--all", "--yes"];
+        // One way back dies too.
+        const env = { ...at.env, NOVA2IRONIC_FAILPOINT: "rest.after:1:kill" };
+        if (call === 4) assert.equal((await start(back, { env }).ended).status, 128);
         const undone = await start(back, { env: at.env }).ended;
         assert.equal(undone.status, 0, undone.err + undone.out);
       }),

@@ -311,7 +311,8 @@ async function release(at: ServerMaking): Promise<string | null> {
   for (const bind of bindsOf({ acts })) {
     const own = [recordOf({ acts, server })];
     const why = await portRestored(hands, bind, bind.more ?? {}, own);
-    if (why !== null) return why;
+    // Nova may have deleted its server, and would tear its machine down.
+    if (why !== null) return fakeAgain(hands, at, { before, why });
   }
   const may = async (now: JsonObject): Promise<string | null> => {
     const other = [...notAsBefore(before, now), ...infoLost(before, now)];

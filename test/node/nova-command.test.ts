@@ -91,6 +91,38 @@ for (const [when, call, reaches] of [
     assert.deepEqual(cloud.heard, []);
   });
 
+for (const [when, call, reaches] of [
+  ["before its machine gets its hardware back", /^PUT .*maintenance$/, false],
+  ["while its machine gets its hardware back", /^PATCH .*nodes/, true],
+] as const)
+  test(`a server that Nova deletes ${when}, without its nova-compute, leaves it on fake hardware`, async (t) => {
+    const { cloud, at, how } = await place(t);
+    const before = cloud.dump();
+    const { node, port, servers } = cloud;
+    let isGone = false;
+    let reached = false;
+    cloud.use((heard) => {
+      const [id] = servers.keys();
+      reached ||= isGone && node.driver === "ipmi";
+      isGone ||= id !== undefined && call.test(heard);
+      if (id !== undefined && call.test(heard)) {
+        servers.clear();
+        Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
+      }
+      return null;
+    });
+    const ran = await run([...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
+    assert.equal(ran.status, 5, ran.err);
+    const stands = [node.driver, node.maintenance, servers.size, reached];
+    assert.deepEqual(stands, ["fake-hardware", true, 0, reaches], ran.out);
+    cloud.use(() => null);
+    // A nova-compute that comes up tears down what it still has.
+    Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
+    await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+    assert.equal(cloud.dump(), before);
+    assert.deepEqual(cloud.heard, []);
+  });
+
 test("what a way back that broke off left is said to be ended by rollback", async (t) => {
   const { cloud, at, how } = await place(t);
   const before = cloud.dump();

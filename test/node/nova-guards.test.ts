@@ -151,7 +151,7 @@ const MEANWHILE: readonly (readonly [string, Change, RegExp, never: RegExp])[] =
     after([ASKED, HOLD], ({ port }) => {
       Object.assign(port, { device_id: RIVAL });
     }),
-    /port .* belongs to compute:nova .* now; it is held/,
+    /belongs to compute:nova .* now; it stays on fake hardware; it is held/,
     PORT,
   ],
 ];

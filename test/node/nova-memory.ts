@@ -96,7 +96,15 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
     answer: (call, sent, fields) => {
       const asked = fields["x-openstack-ironic-api-version"];
       const isNewest = call === `GET /v1/nodes/${NODE}` && asked === (rules.speaks ?? "");
-      const said = isNewest ? says(200, { ...node, ...rules.newer }) : answerTo(held, call, sent);
+      // Nova tells these of what it deleted too, from 2.21 on.
+      const [, gone = ""] = /^GET .servers.([^/]+).os-instance-actions$/.exec(call) ?? [];
+      const tellsGone =
+        gone !== "" && !held.servers.has(gone) && fields["x-openstack-nova-api-version"] !== "2.20";
+      const said = isNewest
+        ? says(200, { ...node, ...rules.newer })
+        : tellsGone
+          ? says(200, { instanceActions: [{ action: "create" }] })
+          : answerTo(held, call, sent);
       // A conductor that looks now: it switches the machine to what its row says.
       if (
         node.driver !== FAKE &&

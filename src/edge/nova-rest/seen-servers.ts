@@ -73,14 +73,17 @@ export async function portsOn(session: ServiceSession, id: string): Promise<read
   return all.map((one) => String(objectOf(one).port_id));
 }
 
+/** From 2.21 on Nova tells the actions of a server that it deleted, too. */
+const OF_THERE = "2.20";
+
 /**
- * Whether Nova was asked for nothing of a server since it was made: it writes each such thing down before it tells a
- * nova-compute. False too where nobody says so.
+ * Whether a server is there, and Nova was asked for nothing of it since it was made: it writes each such thing down before
+ * it tells a nova-compute, but a delete while that is down. False too where nobody says so.
  *
- * @source nova: compute/api.py, _record_action_start; no word of it goes to Neutron
+ * @source nova: compute/api.py, _record_action_start, _local_delete; no word of it goes to Neutron
  */
 export async function isUntouched(session: ServiceSession, id: string): Promise<boolean> {
-  const body = await orNull(ask(session, `/servers/${id}/os-instance-actions`), "N2I-E211");
+  const body = await orNull(ask(session.at(OF_THERE), `/servers/${id}/os-instance-actions`));
   const { instanceActions: all } = objectOf(body);
   return Array.isArray(all) && all.length === 1 && objectOf(all[0]).action === "create";
 }

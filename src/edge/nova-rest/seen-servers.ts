@@ -37,12 +37,11 @@ export interface MadeServer {
 }
 
 export interface Wait extends MadeServer {
-  /** The first is the likely one. */
-  readonly to: readonly [Turned, ...Turned[]];
+  readonly to: readonly Turned[];
 }
 
 /** Null: none of them yet. */
-export type ShownStatus = Turned | "to be read" | null;
+export type ShownStatus = Turned | "ERROR" | "not told" | null;
 
 export async function read(session: ServiceSession, id: string): Promise<NovaServer | null> {
   const body = await ask(session, `/servers/${id}`);
@@ -91,7 +90,7 @@ export async function isUntouched(session: ServiceSession, id: string): Promise<
 /** Every server that carries each word, in one walk through all of them: Nova finds none by its metadata. */
 export async function findAll(session: ServiceSession, marks: readonly string[]) {
   const found = new Map<string, NovaServer[]>(marks.map((mark) => [mark, []]));
-  for await (const page of listed(session, "/servers/detail", new URLSearchParams()))
+  for await (const page of listed(session, "/servers/detail", {}))
     for (const one of page) {
       const mark = objectOf(one.metadata)[MARK];
       const server = serverOf(one);
@@ -124,31 +123,29 @@ export function unsure({ id, node, seesNode, status }: NovaServer): string | nul
 }
 
 /**
- * Servers that are waited for, found in lists without details, one for each status that comes first in what is waited for
- * and one for all others: of what a list or an answer shows in detail Nova asks Neutron first, which takes both ten
- * times as long.
+ * Servers that are waited for, found in lists without details, one for each status: of what a list or an answer shows in
+ * detail Nova asks Neutron first, which takes both ten times as long.
  */
 export async function listShown(session: ServiceSession, waits: readonly Wait[]) {
   const since = waits.map(({ since }) => since ?? "").toSorted()[0] ?? "";
-  const idsOf = async (statuses: readonly string[]): Promise<ReadonlySet<string>> => {
+  const idsOf = async (status: Turned | "ERROR"): Promise<ReadonlySet<string>> => {
     const ids = new Set<string>();
-    const filters = new URLSearchParams(statuses.map((one): [string, string] => ["status", one]));
-    if (since !== "") filters.set("changes-since", since);
+    const filters = { status, ...(since !== "" && { "changes-since": since }) };
     for await (const page of listed(session, "/servers", filters))
       for (const { id } of page) ids.add(String(id));
     return ids;
   };
-  const firsts = new Set<string>(waits.map(({ to: [first] }) => first));
-  const rest = new Set<string>([...waits.flatMap(({ to }) => to), "ERROR"]);
   const lists = async () => {
-    const found = new Map<string, ReadonlySet<string>>();
-    for (const status of firsts) found.set(status, await idsOf([status]));
-    return { found, others: await idsOf([...rest].filter((status) => !firsts.has(status))) };
+    const found = new Map<Turned | "ERROR", ReadonlySet<string>>();
+    for (const status of new Set([...waits.flatMap(({ to }) => to), "ERROR" as const]))
+      found.set(status, await idsOf(status));
+    return found;
   };
-  const all = await orNull(lists());
+  const found = await orNull(lists());
   return ({ id, to }: Wait): ShownStatus => {
-    if (all === null || all.others.has(id)) return "to be read";
-    return to.find((status) => all.found.get(status)?.has(id) === true) ?? null;
+    if (found === null) return "not told";
+    const is = ["ERROR" as const, ...to].find((status) => found.get(status)?.has(id) === true);
+    return is ?? null;
   };
 }
 
@@ -156,10 +153,11 @@ export async function listShown(session: ServiceSession, waits: readonly Wait[])
 async function* listed(
   session: ServiceSession,
   collection: "/servers" | "/servers/detail",
-  filters: URLSearchParams,
+  filters: { readonly [name: string]: string },
 ): AsyncGenerator<readonly JsonObject[]> {
-  for (const query = new URLSearchParams(filters); ; ) {
-    const path = `${collection}${query.size === 0 ? "" : `?${query}`}`;
+  for (let marker = {}; ; ) {
+    const query = new URLSearchParams({ ...filters, ...marker }).toString();
+    const path = `${collection}${query === "" ? "" : `?${query}`}`;
     const { servers: page, servers_links: more } = objectOf(await ask(session, path));
     // What says nothing of servers is not to be taken for there being none.
     if (!Array.isArray(page) || !page.every(isObject))
@@ -167,7 +165,7 @@ async function* listed(
     yield page;
     const last = page.at(-1)?.id;
     if (last === undefined || more === undefined) return;
-    query.set("marker", String(last));
+    marker = { marker: String(last) };
   }
 }
 

@@ -107,7 +107,7 @@ interface At {
   readonly tell: ServiceSession["call"];
   /** Servers with this word in their metadata. */
   readonly carrying: (mark: string) => Promise<readonly NovaServer[]>;
-  /** The status by which a list has a server that is waited for, or that it has another. */
+  /** The status by which lists have a server that is waited for: one that it is to have, or `ERROR`. */
   readonly shown: (wait: Wait) => Promise<ShownStatus>;
 }
 
@@ -167,7 +167,7 @@ async function reached(at: At, wait: Wait): Promise<ReachedServer | null> {
     const shown = await at.shown(wait);
     if (shown === "ACTIVE" || shown === "SHUTOFF") return { status: shown, fault: "" };
     // No list has one that is gone.
-    const asks = shown === "to be read" || SELDOM.has(tries + 1);
+    const asks = shown !== null || SELDOM.has(tries + 1);
     const now = asks ? await read(at.session, id) : undefined;
     if (now === null || now?.status === "ERROR") return now;
     // What its user did to it since it stays, until he does something else.

@@ -2,15 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { runs } from "../hostile/cli.ts";
-import { type Call, type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
+import { type Fault, ironicFault } from "../lab/ironic/faulty.ts";
+import { type Chosen, FAILED, failingProxies } from "./failing-proxies.ts";
 import { hardwareOf, type NovaScene, nodeOf, type Running } from "./nova-scene.ts";
-
-/**
- * What becomes of a call that changes something, once a machine stands on fake hardware; null: it passes.
- *
- * @param before calls that changed something so far; those that failed begin with `failed`
- */
-type Chosen = (line: string, before: readonly string[]) => Fault | null;
 
 interface Failing {
   /** Of its run, and of its server. */
@@ -21,7 +15,6 @@ interface Failing {
   readonly ends: "managed" | "taken back";
 }
 
-const FAILED = /^failed /;
 const RECORD = "POST /v2.1/servers";
 const WHY = "not today";
 
@@ -112,23 +105,12 @@ async function fails(
   await runs(0, [...back, "--yes"], { env });
 }
 
-/** The same cloud behind proxies. */
+/** The same cloud behind proxies, which fail calls once a machine stands on fake hardware. */
 async function proxied(t: TestContext, { stack, words, env }: NovaScene, fault: Chosen) {
-  const lines: string[] = [];
-  let isFake = false;
-  const choose = ({ method, path }: Call): Fault | null => {
-    const line = `${method} ${path}`;
-    if (method === "GET") return null;
-    isFake ||= line.endsWith("reset_interfaces=true");
-    const chosen = isFake ? fault(line, lines) : null;
-    lines.push(chosen === null ? line : `failed ${line}`);
-    return chosen;
-  };
-  const before = async (url: string): Promise<string> => {
-    const proxy = await faultyProxy(url, t);
-    proxy.use(choose);
-    return proxy.url;
-  };
+  const isFake = (line: string): boolean => line.endsWith("reset_interfaces=true");
+  const { before, failed } = failingProxies(t, (line, lines) =>
+    isFake(line) || lines.some(isFake) ? fault(line, lines) : null,
+  );
   const own = await before(stack.ironic.url);
   return {
     words: words.map((word) => (word === stack.ironic.url ? own : word)),
@@ -137,6 +119,6 @@ async function proxied(t: TestContext, { stack, words, env }: NovaScene, fault: 
       OS_COMPUTE_ENDPOINT_OVERRIDE: `${await before(stack.nova.url)}/v2.1`,
       OS_NETWORK_ENDPOINT_OVERRIDE: await before(stack.neutron.url),
     },
-    failed: () => lines.filter((line) => FAILED.test(line)),
+    failed,
   };
 }

@@ -94,17 +94,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
   const { url, calls, use } = await faultyService(t, {
     most: 82,
     answer: (call, sent, fields) => {
-      const asked = fields["x-openstack-ironic-api-version"];
-      const isNewest = call === `GET /v1/nodes/${NODE}` && asked === (rules.speaks ?? "");
-      // Nova tells these of what it deleted too, from 2.21 on.
-      const [, gone = ""] = /^GET .servers.([^/]+).os-instance-actions$/.exec(call) ?? [];
-      const tellsGone =
-        gone !== "" && !held.servers.has(gone) && fields["x-openstack-nova-api-version"] !== "2.20";
-      const said = isNewest
-        ? says(200, { ...node, ...rules.newer })
-        : tellsGone
-          ? says(200, { instanceActions: [{ action: "create" }] })
-          : answerTo(held, call, sent);
+      const said = byVersion(held, call, fields) ?? answerTo(held, call, sent);
       // A conductor that looks now: it switches the machine to what its row says.
       if (
         node.driver !== FAKE &&
@@ -136,6 +126,23 @@ interface Held
 const ON_NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
 /** A server's node, where a login has no right to see it: Nova leaves it out. */
 export const HIDDEN = "policy";
+
+/** What another microversion is answered with; null: what any is. */
+function byVersion(
+  { node, rules, servers }: Held,
+  call: string,
+  fields: { readonly [name: string]: unknown },
+): Says | null {
+  const ofIronic = fields["x-openstack-ironic-api-version"];
+  if (call === `GET /v1/nodes/${NODE}` && ofIronic === (rules.speaks ?? ""))
+    return says(200, { ...node, ...rules.newer });
+  // Nova tells the actions of what it deleted too, from 2.21 on.
+  const [, server] = /^GET .servers.([^/]+).os-instance-actions$/.exec(call) ?? [];
+  const isGone = server !== undefined && !servers.has(server);
+  return isGone && fields["x-openstack-nova-api-version"] !== "2.20"
+    ? says(200, { instanceActions: [{ action: "create" }] })
+    : null;
+}
 
 function shown(server: Readonly<Record<string, Json>>): Record<string, Json> {
   const { [ON_NODE]: on = null, ...others } = server;

@@ -5,12 +5,10 @@ import { runs } from "../hostile/cli.ts";
 import { connect } from "../lab/connect.ts";
 import { lab } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
-import { type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
+import { ironicFault } from "../lab/ironic/faulty.ts";
+import { type Chosen, failingProxies } from "./failing-proxies.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { RealScene } from "./real-served.ts";
-
-/** @param before calls that changed something so far; those that failed begin with `failed` */
-type Chosen = (line: string, before: readonly string[]) => Fault | null | Promise<Fault | null>;
 
 /**
  * Calls that fail before the real Ironic and Neutron, of two machines at once: each is made again, or nothing stays of its
@@ -71,22 +69,11 @@ async function endsInError(t: TestContext, at: RealScene): Promise<void> {
 }
 
 /** The same services behind proxies. */
-async function proxied(t: TestContext, at: RealScene, run: string, fault: Chosen) {
-  const lines: string[] = [];
-  const before = async (url: string): Promise<string> => {
-    const proxy = await faultyProxy(url, t);
-    proxy.use(async ({ method, path }) => {
-      const line = `${method} ${path}`;
-      if (method === "GET") return null;
-      const chosen = await fault(line, lines);
-      lines.push(chosen === null ? line : `failed ${line}`);
-      return chosen;
-    });
-    return proxy.url;
-  };
+async function proxied(t: TestContext, at: RealScene, run: string, choose: Chosen) {
+  const { before, failed } = failingProxies(t, choose);
   return {
     words: ["--run", join(at.folder, `fails-${run}`), "--ironic-url", await before(at.ironic.url)],
     env: { ...at.env, OS_NETWORK_ENDPOINT_OVERRIDE: await before(at.neutron.url) },
-    failed: () => lines.filter((line) => line.startsWith("failed ")),
+    failed,
   };
 }

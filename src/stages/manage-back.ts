@@ -110,7 +110,7 @@ export function rollbackManaged(
 
 function question({ name }: Adapter, machines: number, address: string): string {
   return name === "nova"
-    ? `Delete the servers of Nova of ${several(machines)} at ${address}? The machines run on as they are. A port is unbound while its server is deleted: with network_interface neutron that cuts its machine off for a while.`
+    ? `Delete the Nova servers of ${several(machines)} at ${address}? The machines run on as they are. A port is unbound while its server is deleted: with network_interface neutron that cuts its machine off for a while.`
     : `Delete the allocations of ${several(machines)} at ${address}? The machines stay active, on or off as they are.`;
 }
 

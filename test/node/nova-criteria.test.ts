@@ -193,9 +193,12 @@ test("a zone that is meant by name is looked for among Nova's, whatever machine 
     ["az2", false],
   ]);
   assert.equal(noZone("az1", zones), null);
-  assert.match(noZone("az2", zones) ?? "", /zone az2: each nova-compute of it is disabled/);
-  assert.match(noZone("az3", zones) ?? "", /zone az3: Nova has az1, az2/);
-  assert.match(noZone("az3", new Map()) ?? "", /zone az3: Nova has none/);
+  assert.match(
+    noZone("az2", zones) ?? "",
+    /every nova-compute of availability_zone az2 is disabled/,
+  );
+  assert.match(noZone("az3", zones) ?? "", /no availability_zone az3; it has az1, az2/);
+  assert.match(noZone("az3", new Map()) ?? "", /no availability_zone az3; it has none/);
 });
 
 test("a server's image is the one that is asked for, or that its node names by its id", () => {

@@ -50,9 +50,9 @@ test("a zone that Nova has not, or makes no server in, is refused before any wri
   const before = cloud.dump();
   const asks = (zone: string) => run([...manage, ...NOVA, "--availability-zone", zone, ...at], how);
   for (const [zone, why] of [
-    ["az3", /availability_zone az3: Nova has nova, az1, az2/],
-    [`az3:bm-1:${ID}`, /availability_zone az3: Nova has/],
-    ["az2", /availability_zone az2: each nova-compute of it is disabled/],
+    ["az3", /Nova has no availability_zone az3; it has nova, az1, az2/],
+    [`az3:bm-1:${ID}`, /Nova has no availability_zone az3; it has/],
+    ["az2", /every nova-compute of availability_zone az2 is disabled/],
   ] as const)
     assertRefusal(await asks(zone), 64, "N2I-E100", why);
   assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);

@@ -208,8 +208,8 @@ export function noZone(zone: string, zones: ReadonlyMap<string, boolean>): strin
   const available = zones.get(zone);
   if (available === true) return null;
   return available === false
-    ? `availability_zone ${zone}: each nova-compute of it is disabled`
-    : `availability_zone ${zone}: Nova has ${[...zones.keys()].join(", ") || "none"}`;
+    ? `every nova-compute of availability_zone ${zone} is disabled`
+    : `Nova has no availability_zone ${zone}; it has ${[...zones.keys()].join(", ") || "none"}`;
 }
 
 /** Id of the image its server is said to be made of, as such or as `glance://ID`; null: nobody says. */

@@ -66,6 +66,8 @@ export interface StackOptions {
   readonly downTime?: number;
   /** Processes of Neutron that answer: one unless given. */
   readonly workers?: number;
+  /** Whether Neutron's ports have a `dns_name`. */
+  readonly dns?: boolean;
   /** Whether RabbitMQ serves its management API. */
   readonly managed?: boolean;
 }
@@ -161,7 +163,16 @@ type Started = <T extends { readonly stop: () => Promise<void> | void }>(
 ) => Promise<T>;
 
 async function startParts(
-  { machines, engine, period, powerSync = 5, downTime, workers, managed = false }: StackOptions,
+  {
+    machines,
+    engine,
+    period,
+    powerSync = 5,
+    downTime,
+    workers,
+    dns = false,
+    managed = false,
+  }: StackOptions,
   started: Started,
 ): Promise<Omit<Stack, "db" | "stop">> {
   const kept = KEPT[engine];
@@ -207,7 +218,7 @@ async function startParts(
     started(
       "Neutron",
       startNeutron({
-        ...{ ...place, mechanism: MECHANISM, port: ports.neutron },
+        ...{ ...place, mechanism: MECHANISM, port: ports.neutron, dns },
         ...(workers !== undefined && { workers }),
       }),
     ),

@@ -49,6 +49,8 @@ interface SceneOptions {
   readonly power?: { readonly nova: number; readonly ironic: number };
   /** Processes of Neutron that answer: one unless given. */
   readonly workers?: number;
+  /** Whether ports have names, each another than its server's. */
+  readonly dns?: boolean;
 }
 
 /** Starts it for this test alone; null after the test was told to skip itself. */
@@ -58,7 +60,7 @@ export async function novaScene(t: TestContext, options: SceneOptions): Promise<
 
 export async function startNovaScene(
   t: Pick<TestContext, "after" | "diagnostic">,
-  { machines: count, off = 0, tracked, power = OFTEN, workers }: SceneOptions,
+  { machines: count, off = 0, tracked, power = OFTEN, workers, dns = false }: SceneOptions,
 ): Promise<NovaScene> {
   const ends: (() => Promise<void> | void)[] = [];
   t.after(async () => {
@@ -66,7 +68,7 @@ export async function startNovaScene(
   });
   const stack = await startStack(
     {
-      ...{ machines: count, engine: "mysql", period: power.ironic },
+      ...{ machines: count, engine: "mysql", period: power.ironic, dns },
       ...(workers !== undefined && { workers }),
     },
     (line) => t.diagnostic(line),
@@ -80,7 +82,7 @@ export async function startNovaScene(
   const order = await enroll(stack, own);
   const machines = await inFlight([...order.entries()], AT_ONCE, async ([at, uuid]) => {
     const isOn = at < count - off;
-    const port = await adopted(stack, { at, uuid, isOn, image: images.disk, network });
+    const port = await adopted(stack, { at, uuid, isOn, image: images.disk, network, dns });
     return { uuid, port, on: () => sim.power(at) };
   });
   await until("Ironic sees which machines are on", 60, async () => {
@@ -125,18 +127,21 @@ async function adopted(
     isOn,
     image,
     network,
+    dns,
   }: {
     readonly at: number;
     readonly uuid: string;
     readonly isOn: boolean;
     readonly image: string;
     readonly network: string;
+    readonly dns: boolean;
   },
 ): Promise<string> {
   const mac_address = `52:54:00:00:01:${at.toString(16).padStart(2, "0")}`;
   const port = {
     ...{ network_id: network, mac_address, device_id: uuid, device_owner: "baremetal:none" },
     ...{ "binding:vnic_type": "baremetal", "binding:host_id": uuid },
+    ...(dns && { dns_name: `db-${at}` }),
   };
   const made = await asks<{ readonly port: { readonly id: string } }>(
     ...(["neutron", "POST", "/ports", { port }] as const),

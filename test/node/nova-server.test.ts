@@ -22,7 +22,7 @@ import {
 test("C-11: a machine that runs gets a server of a real Nova, and no BMC hears of it", {
   concurrency: true,
 }, async (t) => {
-  const at = await novaScene(t, { machines: 1 + ACTS.length, off: 1 });
+  const at = await novaScene(t, { machines: 1 + ACTS.length, off: 1, dns: true });
   if (at === null) return;
   const [machine, ...others] = at.machines as [Running, ...Running[]];
   // Two that Ironic is not to undeploy, and does for nobody but this command.
@@ -118,7 +118,10 @@ async function managed(at: NovaScene, machine: Running, names: readonly string[]
   const port = await at.stack.asks<{ readonly port: { readonly [field: string]: unknown } }>(
     ...(["neutron", "GET", `/ports/${machine.port}`] as const),
   );
-  assert.deepEqual([port?.port.device_id, port?.port["binding:host_id"]], [server, machine.uuid]);
+  assert.deepEqual(
+    [port?.port.device_id, port?.port["binding:host_id"], port?.port.dns_name],
+    [server, machine.uuid, "db-0"],
+  );
   boundOnce(at, machine);
   assert.ok(machine.on());
   assert.deepEqual(at.told(), []);

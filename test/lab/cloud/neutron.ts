@@ -27,6 +27,8 @@ export interface NeutronPlace {
   readonly port: number;
   /** Processes that answer, besides the first: none unless given, where Neutron has one for each processor. */
   readonly workers?: number;
+  /** Whether ports have a `dns_name`: only with a router does Neutron know it. */
+  readonly dns?: boolean;
   /** Folder for its schema, once made. */
   readonly kept?: string;
 }
@@ -85,13 +87,14 @@ export async function startNeutron(place: NeutronPlace): Promise<Neutron | null>
 }
 
 function sections(
-  { server, cloud, mechanism, port, workers = 0 }: NeutronPlace,
+  { server, cloud, mechanism, port, workers = 0, dns = false }: NeutronPlace,
   folder: string,
 ): Sections {
   return {
     ...common({ folder }),
     DEFAULT: {
       ...{ bind_host: "127.0.0.1", bind_port: port, state_path: folder, core_plugin: "ml2" },
+      ...(dns && { service_plugins: "router", dns_domain: "lab.example." }),
       // No agent to be told.
       ...{ api_workers: workers, rpc_workers: 0, transport_url: "fake:/" },
       ...{ dhcp_agent_notification: false, network_auto_schedule: false },
@@ -104,7 +107,7 @@ function sections(
     // Of what becomes of a server's ports it tells Nova, as it does anywhere.
     nova: cloud.authtoken,
     ml2: {
-      ...{ type_drivers: "flat", tenant_network_types: "", extension_drivers: "" },
+      ...{ type_drivers: "flat", tenant_network_types: "", extension_drivers: dns ? "dns" : "" },
       mechanism_drivers: mechanism.module,
     },
     ml2_type_flat: { flat_networks: "*" },

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { until } from "../../grenade/lib/wait.ts";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { runs } from "../hostile/cli.ts";
 import type { IpmiSim } from "../lab/bmc/sims.ts";
 import type { Neutron } from "../lab/cloud/neutron.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
+import { connect } from "../lab/connect.ts";
+import { lab } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { faultyProxy } from "../lab/ironic/faulty.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
@@ -92,6 +96,11 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
     assert.match(said(refused), why);
   }
   await behindOthers(t, at, place, last);
+  await withLock(at, async () => {
+    const refused = await ask("admin", "POST /v1/manageable_servers", last);
+    assert.equal(refused.status, 409, said(refused));
+    assert.match(said(refused), /is locked by host somewhere-else/);
+  });
 
   const api = apiOf(at.ironic);
   const own = await ask("admin", "POST /v1/manageable_servers", last);
@@ -139,6 +148,29 @@ async function race(at: RealScene, place: Place, runsOf: readonly string[]): Pro
   const { body } = await apiOf(at.ironic)("GET", "/v1/allocations");
   assert.equal((body as { readonly allocations: readonly unknown[] }).allocations.length, 1);
   for (const run of runsOf) await runs(0, [...back(at), "--run", run], { env: at.env });
+}
+
+/** The first machine, kept by a conductor that comes to no end. */
+async function withLock({ ironic }: RealScene, during: () => Promise<void>): Promise<void> {
+  const { mariadb } = await lab();
+  assert.ok(mariadb !== null);
+  const db = connect({ ...mariadb, database: ironic.database });
+  const locked = (reservation: string | null) =>
+    until(`its lock is ${reservation}`, 30, async () => {
+      // A conductor that looks at it has it for a moment.
+      const own = db("nodes").where({ uuid: uuidOf(1, 1) });
+      const free = reservation === null ? own : own.whereNull("reservation");
+      return (await free.update({ reservation })) === 1 ? null : "somebody has it";
+    });
+  try {
+    await locked("somewhere-else");
+    pauseShorter(0);
+    await during();
+    await locked(null);
+  } finally {
+    pauseShorter(1);
+    await db.destroy();
+  }
 }
 
 /** The real Ironic as a release of it that has no such allocations, and one that does not answer. */

@@ -73,7 +73,9 @@ async function scene(t: TestContext): Promise<RealScene | null> {
     text: readFileSync(join(packageRoot(), "grenade", "legacy", "machine_ports.py"), "utf8"),
   };
   const place = { server, cloud, mechanism, port: await freePort() };
-  const more = { keystone_authtoken: cloud.authtoken };
+  // One that is locked is said to be so at once.
+  const conductor = { node_locked_retry_attempts: 1 };
+  const more = { keystone_authtoken: cloud.authtoken, conductor };
   const asked = { auth: "keystone", token: cloud.token, more } as const;
   const [ironic, neutron] = await Promise.all([
     withIronic(t, "mysql", asked),

@@ -1,79 +1,97 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
+import { until } from "../../grenade/lib/wait.ts";
 import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { install, locate } from "../lab/binaries.ts";
+import { startIpmiSim } from "../lab/bmc/sims.ts";
+import { needsTools } from "../lab/bmc/tools.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
-import { macOf, uuidOf } from "./in-memory.ts";
+import { blocks, page } from "../support/manual.ts";
+import { uuidOf } from "./in-memory.ts";
 
-type Api = ReturnType<typeof apiOf>;
+const PASSWORD = "of-the-lab";
+const IMAGE = uuidOf(5, 1);
+const CLIENT = { title: "Ironic's client", packages: ["python3-ironicclient"] } as const;
 
-const NODE = uuidOf(1, 1);
-const AT = `/v1/nodes/${NODE}`;
-const PACE_MS = 200;
-
-test("a machine that runs goes from one Ironic to another, and is managed in each", async (t) => {
+test("a machine that runs goes from one Ironic to another as the page says, is managed in each, and no BMC hears of it", async (t) => {
+  const tools = await needsTools(t, "ipmi_sim", "ipmitool");
+  const client = tools === null ? null : clientOf(t);
+  if (tools === null || client === null) return;
   const [here, there] = await Promise.all([withIronic(t, "mysql"), withIronic(t, "mysql")]);
   if (here === null || there === null) return;
+  const sim = await startIpmiSim(tools.ipmi_sim, [{ power: true, password: PASSWORD }]);
+  t.after(sim.stop);
+  const [leaves = "", comes = ""] = blocks(theMove(), "console");
+  const says = async (url: string, block: string): Promise<void> => {
+    const named = { "192.0.2.1": sim.addresses[0] ?? "", ID: IMAGE, NODE_UUID: "" };
+    for (const line of block.trim().split("\n")) {
+      const words = ["--os-auth-type", "none", "--os-endpoint", url, ...wordsOf(line, named)];
+      const { stdout } = await promisify(execFile)(client, words);
+      named.NODE_UUID = /\| uuid +\| (\S+)/.exec(stdout)?.[1] ?? named.NODE_UUID;
+    }
+  };
   const folder = privateFolder(t);
   const record = async (url: string, name: string): Promise<void> => {
     const words = ["--ironic-url", url, "-f", "json"];
     const { out } = await runs(0, ["node", "list", "--adoptable", ...words]);
-    assert.match(out, new RegExp(NODE));
+    assert.match(out, /"Name": "n-1"/);
     await runs(0, ["node", "manage", "n-1", name, "--run", join(folder, name), ...words]);
   };
-  const [old, other] = [apiOf(here), apiOf(there)];
-  await adopted(old);
+  await says(here.url, comes);
   await record(here.url, "web-there");
-  // As the page has it: a row is deleted, and its allocation with it.
-  assert.equal((await old("DELETE", AT)).status, 409, "not without maintenance");
-  await done(old, "PUT", `${AT}/maintenance`, { reason: "goes to another cloud" });
-  assert.equal((await fieldsOf(old)).power_state, "power on");
-  await done(old, "DELETE", AT);
-  const { body } = await old("GET", "/v1/allocations");
-  assert.deepEqual((body as { readonly allocations: unknown }).allocations, []);
-  await adopted(other);
+  const old = apiOf(here);
+  assert.equal((await old("DELETE", "/v1/nodes/n-1")).status, 409, "not without maintenance");
+  await says(here.url, leaves);
+  for (const kind of ["allocations", "nodes"])
+    assert.deepEqual(await old("GET", `/v1/${kind}`).then(({ body }) => listIn(body, kind)), []);
+  await says(there.url, comes);
   await record(there.url, "web-here");
-  const { provision_state, power_state, instance_uuid } = await fieldsOf(other);
-  assert.deepEqual([provision_state, power_state], ["active", "power on"]);
-  assert.notEqual(instance_uuid, null);
+  const other = apiOf(there);
+  await until("its new conductor has looked at it", 60, async () => {
+    const { power_state, provision_state, instance_uuid, maintenance } = (
+      await other("GET", "/v1/nodes/n-1")
+    ).body as { readonly [field: string]: unknown };
+    assert.deepEqual([provision_state, maintenance], ["active", false]);
+    assert.notEqual(instance_uuid, null);
+    return power_state === "power on" ? null : String(power_state);
+  });
+  assert.ok(sim.power(0));
+  assert.deepEqual(sim.commands(), []);
 });
 
-/** A node as its operator creates it of a machine that runs. */
-async function adopted(api: Api): Promise<void> {
-  const fake = { driver: "fake-hardware", deploy_interface: "fake", boot_interface: "fake" };
-  const more = { name: "n-1", resource_class: "gold" };
-  await done(api, "POST", "/v1/nodes", { uuid: NODE, ...fake, ...more });
-  await done(api, "POST", "/v1/ports", { node_uuid: NODE, address: macOf(1) });
-  await done(api, "PUT", `${AT}/states/provision`, { target: "manage" });
-  await until(api, "provision_state", "manageable");
-  await done(api, "PUT", `${AT}/states/power`, { target: "power on" });
-  await until(api, "power_state", "power on");
-  await done(api, "PUT", `${AT}/states/provision`, { target: "adopt" });
-  await until(api, "provision_state", "active");
+function clientOf(t: TestContext): string | null {
+  const found = locate("baremetal") ?? (install(CLIENT) ? locate("baremetal") : null);
+  if (found === null) t.skip(`needs ${CLIENT.title}: apt-get install ${CLIENT.packages.join(" ")}`);
+  return found;
 }
 
-async function done(api: Api, method: string, path: string, body?: unknown): Promise<void> {
-  for (;;) {
-    const answer = await api(method, path, body);
-    if (answer.status < 300) return;
-    // A conductor has the node for a moment.
-    assert.match(JSON.stringify(answer.body), /is locked by host/);
-    await sleep(PACE_MS);
-  }
+/** The page's part, up to the next heading. */
+function theMove(): string {
+  const [, after = ""] = page("managing").split("## From one OpenStack to another\n");
+  return after.split("\n## ")[0] ?? "";
 }
 
-async function until(api: Api, field: string, wanted: string): Promise<void> {
-  for (;;) {
-    const node = await fieldsOf(api);
-    if (node[field] === wanted) return;
-    assert.doesNotMatch(String(node.provision_state), /failed|error/, String(node.last_error));
-    await sleep(PACE_MS);
-  }
+/** A line of the page with this lab's names in place of its own, and with what stands for `...` there. */
+function wordsOf(line: string, named: { readonly [word: string]: string }): readonly string[] {
+  const [command, noun, ...words] = line.match(/"[^"]*"|\S+/g) ?? [];
+  assert.deepEqual([command, noun], ["openstack", "baremetal"]);
+  const more = words.includes("create")
+    ? ["ipmi_username=admin", `ipmi_password=${PASSWORD}`, "ipmi_cipher_suite=3"].flatMap(
+        (info) => ["--driver-info", info],
+      )
+    : ["--instance-info", 'capabilities={"boot_option": "local"}'];
+  return words.flatMap((word) =>
+    word === "..."
+      ? more
+      : [word.replaceAll('"', "").replace(/[^=]+$/, (own) => named[own] ?? own)],
+  );
 }
 
-async function fieldsOf(api: Api): Promise<{ readonly [field: string]: unknown }> {
-  return (await api("GET", AT)).body as { readonly [field: string]: unknown };
+function listIn(body: unknown, kind: string): unknown {
+  return (body as { readonly [kind: string]: unknown })[kind];
 }

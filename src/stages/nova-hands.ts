@@ -11,9 +11,11 @@ import type { NovaServer } from "../edge/nova-rest/seen-servers.ts";
 import { type NovaServers, openServers } from "../edge/nova-rest/servers.ts";
 import { pauseAmong } from "../edge/openstack/passing.ts";
 import { firstAlone } from "../edge/openstack/together.ts";
+import { MigrationError } from "../model/error.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer, ServerWishes } from "../model/manage.ts";
 import type { Service } from "../model/service.ts";
+import { isUuid } from "../model/uuid.ts";
 import { bindsOf, holdOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
 import type { NovaHands } from "../parts/manage-nova-hands.ts";
 import type { Keep } from "./databases.ts";
@@ -30,7 +32,7 @@ import { waitingFor } from "./waiting.ts";
 export async function novaHands(
   place: ManagePlace,
   keep: Keep,
-  asked: ServerWishes,
+  wishes: ServerWishes,
 ): Promise<NovaHands & Pick<NovaServers, "zones">> {
   const { service, cloud, limit } = place;
   checkSwap(service);
@@ -38,6 +40,7 @@ export async function novaHands(
     openServers(cloud, limit, failpoint),
   );
   kept(keep, servers.close);
+  const asked = await byIds(wishes, place, servers);
   const offers = await waitingFor("logging in at Placement", () => openOffers(cloud, limit));
   kept(keep, offers.close);
   const hardware = createFakeHardware(service, failpoint);
@@ -70,6 +73,37 @@ export async function novaHands(
     ...{ alone: firstAlone(ALONE_MS), pause: pauseAmong(), watch: asked.watch * 1000 },
     clock: { now: Date.now, sleep },
   };
+}
+
+/**
+ * The same wishes by ids: people also give names, as they do to Nova's own client. A flavor that Nova has not stays, and
+ * stands against each machine.
+ *
+ * @throws MigrationError N2I-E100 where a name means no one image
+ */
+async function byIds(
+  wishes: ServerWishes,
+  { images }: Pick<ManagePlace, "images">,
+  { flavorId }: Pick<NovaServers, "flavorId">,
+): Promise<ServerWishes> {
+  const { flavor, image } = wishes;
+  return {
+    ...wishes,
+    flavor: flavor === "" ? flavor : ((await flavorId(flavor)) ?? flavor),
+    image: image === null || isUuid(image) ? image : await imageNamed(image, images),
+  };
+}
+
+async function imageNamed(name: string, images: ManagePlace["images"]): Promise<string> {
+  const glance = await images();
+  const id = await glance?.find(name);
+  if (id != null) return id;
+  throw new MigrationError(
+    "N2I-E100",
+    glance === null
+      ? `--image ${name} is no id, and nothing says where the image service is: pass the image's id`
+      : `Glance has no active image ${name}, or more than one: pass the image's id`,
+  );
 }
 
 /** A nova-compute has asked Ironic by then; as long as that Nova offers the other machines to anybody. */

@@ -193,6 +193,10 @@ function answerTo(held: Held, call: string, sent: Json): Says {
         })),
       });
     }
+    case "GET /flavors/detail": {
+      const all = [{ id: "silver" }, { id: "gold", name: "bm.gold" }, { id: "tin", name: "gold" }];
+      return says(200, { flavors: url.searchParams.has("marker") ? [] : all });
+    }
     case "GET /flavors/gold":
       return says(200, { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } });
     case `GET /resource_providers/${NODE}/inventories`: {

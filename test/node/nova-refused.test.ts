@@ -39,6 +39,8 @@ test("what the adapter needs and nobody says is named, before any write", async 
   }
   const tin = [...manage, "--nova", "--flavor", "tin", ...at];
   assert.match((await run(tin, how)).err, /N2I-E370 .*Nova has no flavor tin/);
+  const image = [...manage, ...NOVA, "--image", "debian", ...at];
+  assertRefusal(await run(image, how), 64, "N2I-E100", /nothing says where the image service is/);
   const zone = [...manage, ...NOVA, "--availability-zone", "nova:bm-1", ...at];
   assertRefusal(await run(zone, how), 64, "N2I-E100", /neither ZONE nor ZONE:HOST:NODE/);
   assert.deepEqual(writes(cloud), []);

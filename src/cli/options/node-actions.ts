@@ -24,8 +24,10 @@ const PACE = {
 };
 const NOVA = {
   nova: flag("A server of Nova rather than an allocation of Ironic"),
-  flavor: word("With --nova: id of the flavor; it asks for the machine's resource class"),
-  image: word("With --nova: id of an image (image_source of instance_info, where that is an id)"),
+  flavor: word("With --nova: id or name of the flavor; it asks for the machine's resource class"),
+  image: word(
+    "With --nova: id or name of an image (image_source of instance_info, where that is an id)",
+  ),
   port: words("With --nova: uuid of a Neutron port, for each that its cards have. Repeatable"),
   "accept-network-cut": flag(
     "With --nova: machines with network_interface neutron too, cut off until their ports are bound again",

@@ -18,7 +18,7 @@ export async function readRestFlavors(
 ): Promise<FlavorRows> {
   const flavors: FlavorRow[] = [];
   const specs: SpecRow[] = [];
-  for (const { flavorid, name } of await listed(service)) {
+  for (const { flavorid, name } of await listFlavors(service.ask)) {
     const id = ids.get(flavorid) ?? -1 - flavors.length;
     flavors.push({ id, name, flavorid, deleted: 0 });
     const own = (await service.specs(flavorid)) ?? new Map<string, string>();
@@ -28,19 +28,26 @@ export async function readRestFlavors(
   return { place: "rest", flavors, specs, hosts };
 }
 
-interface Listed {
+/** A flavor, by what Nova tells without asking for it. */
+interface ListedFlavor {
   readonly flavorid: string;
   readonly name: string | null;
 }
 
-/** Page by page, each after the last flavor of the one before. */
-async function listed(service: ComputeService): Promise<readonly Listed[]> {
-  const found = new Map<string, Listed>();
+/**
+ * Every flavor that the login may see, page by page, each after the last flavor of the one before.
+ *
+ * @param ask for the answer to a path of Nova
+ */
+export async function listFlavors(
+  ask: (path: string) => Promise<unknown>,
+): Promise<readonly ListedFlavor[]> {
+  const found = new Map<string, ListedFlavor>();
   for (let after: string | null = null; ; ) {
     const marker: string = after === null ? "" : `&marker=${encodeURIComponent(after)}`;
-    const body = await service.ask(`/flavors/detail?is_public=None${marker}`);
+    const body = await ask(`/flavors/detail?is_public=None${marker}`);
     const page = (isObject(body) && Array.isArray(body.flavors) ? body.flavors : []).flatMap(
-      (one: unknown): readonly Listed[] =>
+      (one: unknown): readonly ListedFlavor[] =>
         isObject(one) && typeof one.id === "string"
           ? [{ flavorid: one.id, name: typeof one.name === "string" ? one.name : null }]
           : [],

@@ -7,6 +7,7 @@ import { pause } from "../openstack/passing.ts";
 import { type Answer, ask, openSession, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
 import { together } from "../openstack/together.ts";
+import { listFlavors } from "./flavors.ts";
 import { needsOf } from "./needs.ts";
 import {
   findAll,
@@ -95,6 +96,7 @@ export async function openServers(
     /** Of a machine that is off Nova's power sync may have stopped it already. */
     built: (made: MadeServer) => reached(at, { ...made, to: ["ACTIVE", "SHUTOFF"] }),
     flavor: (id: string) => flavor(at, id),
+    flavorId: (asked: string) => flavorId(at, asked),
     zones: () => readZones(session),
     create: (asked: ServerAsked, how: Creating) => create(at, asked, how),
     turn: (id: string, to: Turned, may: May) => turn(at, id, to, may),
@@ -184,6 +186,13 @@ const PASSING = new Set(["BUILD", "ACTIVE", "SHUTOFF"]);
 async function flavor({ session }: At, id: string): Promise<FlavorNeeds | null> {
   const body = await ask(session, `/flavors/${encodeURIComponent(id)}`);
   return body === null ? null : needsOf(objectOf(objectOf(body).flavor));
+}
+
+/** Id of a flavor, by its id or by its name, as Nova's own client takes it; null: there is none. */
+async function flavorId({ session }: At, asked: string): Promise<string | null> {
+  if ((await ask(session, `/flavors/${encodeURIComponent(asked)}`)) !== null) return asked;
+  const all = await listFlavors((path) => ask(session, path));
+  return all.find(({ name }) => name === asked)?.flavorid ?? null;
 }
 
 /** Asks for a server that was not asked for by this word before; resolves to it, or to why not. */

@@ -198,7 +198,7 @@ function answerTo(held: Held, call: string, sent: Json): Says {
       return says(200, { flavors: url.searchParams.has("marker") ? [] : all });
     }
     case "GET /flavors/gold":
-      return says(200, { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } });
+      return says(200, { flavor: { id: "gold", extra_specs: { "resources:CUSTOM_GOLD": "1" } } });
     case `GET /resource_providers/${NODE}/inventories`: {
       const free = node.provision_state === "available" && node.maintenance !== true;
       return says(200, { inventories: { CUSTOM_GOLD: { total: 1, reserved: free ? 0 : 1 } } });

@@ -190,7 +190,10 @@ async function flavor({ session }: At, id: string): Promise<FlavorNeeds | null> 
 
 /** Id of a flavor, by its id or by its name, as Nova's own client takes it; null: there is none. */
 async function flavorId({ session }: At, asked: string): Promise<string | null> {
-  if ((await ask(session, `/flavors/${encodeURIComponent(asked)}`)) !== null) return asked;
+  const { id } = objectOf(
+    objectOf(await ask(session, `/flavors/${encodeURIComponent(asked)}`)).flavor,
+  );
+  if (typeof id === "string") return id;
   const all = await listFlavors((path) => ask(session, path));
   return all.find(({ name }) => name === asked)?.flavorid ?? null;
 }

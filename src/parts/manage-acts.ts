@@ -43,6 +43,13 @@ export type Act =
       /** Whether Neutron had bound it: an unbound port carries nothing. */
       readonly bound?: boolean;
     } & PortDevice)
+  /** Its user, or Ironic, changed the port of a server in service: it is to be so. */
+  | {
+      readonly step: "changed";
+      readonly port: string;
+      readonly more: JsonObject;
+      readonly bound?: boolean;
+    }
   /** Somebody else had the port first: nothing was written of it. */
   | { readonly step: "unbound"; readonly port: string }
   /** The port was deleted, by the operator's word: nothing of it is to be given back. */
@@ -56,7 +63,9 @@ export type Act =
   | { readonly step: PlainStep };
 
 /** Steps that replace nothing that is not kept already. */
-const PLAIN = ["fake", "free", "off", "record", "power", "swap", "release", "unmark"] as const;
+const PLAIN = [
+  ...["fake", "free", "off", "record", "power", "swap", "release", "handed", "unmark"],
+] as const;
 
 export type PlainStep = (typeof PLAIN)[number];
 
@@ -91,6 +100,10 @@ export function actsOf(
           ...(isObject(one.more) && { more: one.more }),
           ...(one.bound === true && { bound: true }),
         };
+      case "changed": {
+        const bound = one.bound === true && { bound: true as const };
+        return { step, port: text("port"), more: isObject(one.more) ? one.more : {}, ...bound };
+      }
       case "unbound":
       case "gone":
         return { step, port: text("port") };
@@ -123,14 +136,20 @@ export function isMade(change: Pick<ManageChange, "server" | "acts">): boolean {
   return recordOf(change) !== change.server;
 }
 
-/** What each port was before it was first touched; of those that are to be given back. */
+/** What each port is to be again: as it was before it was first touched, or as it was changed since. */
 export function bindsOf({
   acts,
 }: Pick<ManageChange, "acts">): readonly Extract<Act, { readonly step: "bind" }>[] {
   const first = new Map<string, Extract<Act, { readonly step: "bind" }>>();
-  for (const act of acts)
-    if (act.step === "unbound" || act.step === "gone") first.delete(act.port);
+  for (const act of acts) {
+    const known = act.step === "changed" ? first.get(act.port) : undefined;
+    if (act.step === "changed" && known !== undefined) {
+      const { bound: _was, ...bind } = known;
+      const { step: _step, ...now } = act;
+      first.set(act.port, { ...bind, ...now });
+    } else if (act.step === "unbound" || act.step === "gone") first.delete(act.port);
     else if (act.step === "bind" && !first.has(act.port)) first.set(act.port, act);
+  }
   return [...first.values()];
 }
 
@@ -146,6 +165,15 @@ export function isDeleted({ acts }: Pick<ManageChange, "acts">): boolean {
 /** Whether a machine with a server of Nova had its hardware back once. */
 export function isFinished({ acts }: Pick<ManageChange, "acts">): boolean {
   return acts.some(({ step }) => step === "swap");
+}
+
+/**
+ * Whether its maintenance was to end, on hardware of its own: its user may have his server since. One that went to fake
+ * hardware again is nobody's.
+ */
+export function isHanded({ acts }: Pick<ManageChange, "acts">): boolean {
+  const last = acts.findLast(({ step }) => /^(swap|handed|unmark)$/.test(step));
+  return last !== undefined && last.step !== "swap";
 }
 
 /** Said of a node of the journal that Ironic does not show: of one that is another's it answers the same. */

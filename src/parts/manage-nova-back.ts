@@ -8,10 +8,12 @@ import type { JsonObject } from "../model/json.ts";
 import { MANAGE, type SeenServer } from "../model/manage.ts";
 import type { ManagePart, ManagePosition } from "./manage.ts";
 import {
+  type Act,
   bindsOf,
   holdOf,
   isDeleted,
   isFinished,
+  isHanded,
   isMade,
   type ManageChange,
   recordOf,
@@ -21,17 +23,27 @@ import {
 import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
 import type { NovaHands } from "./manage-nova-hands.ts";
 import { heldFor, isForeign, marked } from "./manage-nova-marks.ts";
-import { portsAgainst, portsBack, portsLeft, portsOpen } from "./manage-nova-ports.ts";
+import {
+  portsAgainst,
+  portsBack,
+  portsChanged,
+  portsLeft,
+  portsOpen,
+} from "./manage-nova-ports.ts";
 import { fakeAgain, MOST_LOOKS, nobodys, novaWould } from "./manage-nova-steps.ts";
 
-/** Takes servers of Nova away again, on fake hardware: their machines run on, active as before. */
-export function novaBackPart(hands: NovaHands, most: number): ManagePart {
+/**
+ * Takes servers of Nova away again, on fake hardware: their machines run on, active as before.
+ *
+ * @param unasked nobody asked for it: what a user may have by now is left
+ */
+export function novaBackPart(hands: NovaHands, most: number, unasked = false): ManagePart {
   return {
     ...{ name: MANAGE, size: SIZE },
-    inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change)),
+    inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change, unasked)),
     async perform(change, position, begin) {
       await begin();
-      const why = await back(hands, change, position.seen);
+      const why = await back(hands, change, position.seen, (act) => begin({ ...act }));
       return why === null
         ? { ...position, is: "after", ...NONE }
         : leftAt(await seenLast(hands, change, position.seen), why);
@@ -39,7 +51,11 @@ export function novaBackPart(hands: NovaHands, most: number): ManagePart {
   };
 }
 
-async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePosition> {
+async function backOf(
+  hands: NovaHands,
+  change: ManageChange,
+  unasked: boolean,
+): Promise<ManagePosition> {
   const { id, server } = change;
   const seen = await hands.look(change);
   const { node, record } = seen;
@@ -49,6 +65,8 @@ async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePos
     const open = change.open === true && (await portsOpen(hands, change));
     return { is: open ? "before" : "after", seen, ...NONE };
   }
+  if (unasked && record !== null && isHanded(change) && !(await standsFake(hands, change)))
+    return leftAt(seen, IN_USE);
   const open =
     record !== null ||
     marked(change, seen) ||
@@ -56,9 +74,13 @@ async function backOf(hands: NovaHands, change: ManageChange): Promise<ManagePos
     bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change)) ||
     (await standsFake(hands, change)) ||
     // Of what came to its end, an unbound port is its user's word.
-    (change.open === true && (await portsOpen(hands, change)));
+    (change.open === true &&
+      (await wantsPorts(hands, change, seen)) &&
+      (await portsOpen(hands, change)));
   return { is: open ? "before" : "after", seen, ...NONE };
 }
+
+const IN_USE = "its user may have its server by now: only rollback takes it away";
 
 /** Said of a server whose node was deleted: one that is found by its word alone may be somebody's copy. */
 function stillThere(uuid: string, change: ManageChange): string {
@@ -84,18 +106,33 @@ async function isPortsAlone(
   return isForeign(change, await hardware.read(change.id));
 }
 
+/** Whether its ports are to be as they were: what another has by now, or nobody, has no use of them. */
+async function wantsPorts(
+  { hardware }: NovaHands,
+  change: ManageChange,
+  { node }: SeenServer,
+): Promise<boolean> {
+  if (node === null) return true;
+  const now = await hardware.read(change.id);
+  return !isForeign(change, now) || nobodyOn(now) === null;
+}
+
 async function back(
   hands: NovaHands,
-  change: ManageChange,
+  begun: ManageChange,
   seen: SeenServer,
+  begin: (act: Act) => Promise<void>,
 ): Promise<string | null> {
-  const { id, server, acts } = change;
+  const { id, server, acts } = begun;
+  const isServing = isHanded(begun) && !(await standsFake(hands, begun));
+  const changed = isServing ? await portsChanged(hands, begun, begin) : [];
+  const change = { ...begun, acts: [...acts, ...changed] };
   const before = holdOf(change)?.node;
   if (before === undefined) return "the journal does not say how it was";
   const { hardware } = hands;
   const reason = heldFor(server);
   if (await isPortsAlone(hands, change, seen)) {
-    const stays = await portsBack(hands, change);
+    const stays = (await wantsPorts(hands, change, seen)) ? await portsBack(hands, change) : [];
     // Traits that are empty by now are so by whoever has it.
     const why = seen.node === null ? null : await hands.keeper.release(id, server, []);
     return whysOf(why, stays);

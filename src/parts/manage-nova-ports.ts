@@ -88,6 +88,29 @@ export async function portRestored(
   return `Neutron does not bind port ${port} again: binding:vif_type is ${type}; see that its agent runs`;
 }
 
+/**
+ * Ports of a server in service that its user, or Ironic, changed since: they are to be as they are now, once it is gone.
+ *
+ * @returns what the journal has of them from now on
+ */
+export async function portsChanged(
+  { network }: Hands,
+  change: ManageChange,
+  begin: (act: Act) => Promise<void>,
+): Promise<readonly Act[]> {
+  const acts: Act[] = [];
+  for (const { port, more = {}, bound } of bindsOf(change)) {
+    const now = await (await network()).whole(port);
+    if (now?.device_id !== recordOf(change)) continue;
+    const is = Object.fromEntries(Object.keys(more).map((one) => [one, now[one] ?? null]));
+    const isSame = isDeepStrictEqual(is, more) && isBound(now) === (bound === true);
+    if (!isSame)
+      acts.push({ step: "changed", port, more: is, ...(isBound(now) && { bound: true }) });
+  }
+  for (const act of acts) await begin(act);
+  return acts;
+}
+
 /** Whether a port of the journal is nobody's and not as it was, or is not seen. */
 export async function portsOpen(
   { network }: Hands,
@@ -147,9 +170,12 @@ export function portsLeft(
   { ports }: SeenServer,
   { id }: Pick<NovaServer, "id">,
 ): string | null {
-  const since = bindsOf(change).flatMap(({ port }) =>
-    ports?.get(port)?.device_id === "" ? [port] : [],
-  );
+  const since = bindsOf(change).flatMap(({ port, device_id: first }) => {
+    const { device_id: device = id } = ports?.get(port) ?? {};
+    if (device === "") return [port];
+    // One that is back already is nobody's to wait for.
+    return device === id || device === first ? [] : [`${port}, which device ${device} has,`];
+  });
   return since.length === 0 || !isFinished(change)
     ? null
     : `server ${id} has port ${since.join(", ")} no more: attach it first (openstack server add port ${id} PORT)`;

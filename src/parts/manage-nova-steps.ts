@@ -6,7 +6,14 @@ import { orNull } from "../model/error.ts";
 import { FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer } from "../model/manage.ts";
-import { type Act, bindsOf, type ManageChange, type PlainStep, recordOf } from "./manage-acts.ts";
+import {
+  type Act,
+  bindsOf,
+  isHanded,
+  type ManageChange,
+  type PlainStep,
+  recordOf,
+} from "./manage-acts.ts";
 import { madeWith, otherPorts } from "./manage-nova-begun.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
 import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
@@ -308,11 +315,15 @@ export async function novaWould(
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
   const reason = heldFor(server);
-  for (const bind of bindsOf({ acts })) {
-    const own = [recordOf({ acts, server })];
-    const why = await portRestored(hands, bind, bind.more ?? {}, own);
-    // Nova may have deleted its server, and would tear its machine down.
-    if (why !== null) return fakeAgain(hands, at, { before, why });
+  if (!isHanded(at)) {
+    for (const bind of bindsOf({ acts })) {
+      const own = [recordOf({ acts, server })];
+      const why = await portRestored(hands, bind, bind.more ?? {}, own);
+      // Nova may have deleted its server, and would tear its machine down.
+      if (why !== null) return fakeAgain(hands, at, { before, why });
+    }
+    // From here on its ports are its user's.
+    await at.begin({ step: "handed" });
   }
   const may = async (now: JsonObject): Promise<string | null> => {
     const other = [...notAsBefore(before, now), ...infoLost(before, now)];

@@ -7,6 +7,7 @@ import type { ManagePart, ManagePosition } from "./manage.ts";
 import {
   type Act,
   holdOf,
+  isHanded,
   isMade,
   type ManageChange,
   recordOf,
@@ -105,7 +106,9 @@ async function heldAfter(at: ServerMaking): Promise<string | null> {
 const BACK = "its way back was begun, and Nova may still delete its server: run rollback";
 
 /** What the journal has besides steps of the way there. */
-const BESIDE: ReadonlySet<Act["step"]> = new Set(["made", "gone", "deleted", "shown", "unmark"]);
+const BESIDE: ReadonlySet<Act["step"]> = new Set([
+  ...(["made", "changed", "gone", "deleted", "shown", "handed", "unmark"] as const),
+]);
 
 /**
  * The step to go on with: the last that was begun. A machine that stands on fake hardware still, or again, is turned
@@ -175,12 +178,10 @@ function otherThanBegun(hands: NovaHands, change: ManageChange, seen: SeenServer
   return asked === null ? null : notAsBegun({ hands, id, server, acts, asked, seen, before });
 }
 
-/** Whether it was handed out with its server, on its own hardware, and looked at to the end. */
-function isInService({ acts, server }: ManageChange, now: JsonObject): boolean {
+/** Whether it was handed out with its server, on its own hardware, and is not held again since. */
+function isInService(change: ManageChange, now: JsonObject): boolean {
   return (
-    acts.some(({ step }) => step === "unmark") &&
-    now.driver !== FAKE &&
-    now.maintenance_reason !== heldFor(server)
+    isHanded(change) && now.driver !== FAKE && now.maintenance_reason !== heldFor(change.server)
   );
 }
 

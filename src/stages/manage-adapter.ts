@@ -19,7 +19,8 @@ export interface Adapter {
   readonly target: { readonly adapter: string; readonly project?: string };
   /** @param cards of all nodes; null: a single machine is asked for */
   readonly there: (most: number, cards: KnownNics | null) => ManagePart;
-  readonly back: (most: number) => ManagePart;
+  /** @param unasked by no command of its own: what a user may have by now is left */
+  readonly back: (most: number, unasked?: boolean) => ManagePart;
   readonly look: (change: ManageChange) => Promise<SeenServer>;
   /** Whether one of several is not looked at again by itself once it has its record, but by `unlike` with all others. */
   readonly comparesLater: (before: RunningNode) => boolean;
@@ -101,7 +102,7 @@ export async function openAdapter(
     there: (most, cards) => novaPart(hands, most, cards?.twice),
     comparesLater: () => false,
     unlike: () => Promise.resolve(new Map()),
-    back: (most) => novaBackPart(hands, most),
+    back: (most, unasked) => novaBackPart(hands, most, unasked),
     ...{ look: hands.look, zones: hands.zones },
     async fault({ id }) {
       const { driver } = await hands.hardware.read(id);

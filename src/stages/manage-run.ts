@@ -7,7 +7,7 @@ import { type Begun, begunIn } from "../engine/begun.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
 import { MANAGE } from "../model/manage.ts";
-import { actsOf, type ManageChange } from "../parts/manage-acts.ts";
+import { actsOf, isHanded, type ManageChange } from "../parts/manage-acts.ts";
 import { nextCommand } from "./next.ts";
 
 /** Whether a run gives machines their server record, by its journal. */
@@ -52,7 +52,7 @@ export function managedIn(entries: Entries): ReadonlyMap<
     readonly change: ManageChange;
     readonly name: string;
     readonly open: boolean;
-    /** It is its user's, and a mark alone is to be taken off: no way back was begun. */
+    /** Its user may have its server, and its mark is on it still: no way back was begun. */
     readonly handedOut: boolean;
   }
 > {
@@ -60,8 +60,8 @@ export function managedIn(entries: Entries): ReadonlyMap<
   return new Map(
     [...begun].map(([id, one]) => {
       const known = changeBack(id, one);
-      const isLast = known.change.acts.at(-1)?.step === "unmark";
-      return [id, { ...known, open: one.open, handedOut: isLast && one.back !== true }];
+      const handedOut = isHanded(known.change) && one.back !== true;
+      return [id, { ...known, open: one.open, handedOut }];
     }),
   );
 }

@@ -305,7 +305,7 @@ export async function takeBack(
   readonly stays: ReadonlyMap<string, string>;
   readonly broke: MigrationError | null;
 }> {
-  const part = adapter.back(pace.together);
+  const part = adapter.back(pace.together, true);
   const changes = (ours: ReadonlyMap<string, Parameters<typeof changeBack>[1]>) =>
     once(
       [...ours].flatMap(([id, begun]) =>
@@ -315,17 +315,23 @@ export async function takeBack(
     );
   const gone = new Map<string, null>();
   const stays = new Map<string, string>();
+  const others = (why: string): void => {
+    for (const [id, begun] of begunIn(session.journal.entries(), MANAGE))
+      if (begun.open && wants(id) && !gone.has(id) && !stays.has(id)) stays.set(id, why);
+  };
+  // An allocation is gone in a moment; a server of Nova is waited for, and its machine is held until then.
+  const own = adapter.name === "allocation" ? { ...session, stopping: () => false } : session;
   try {
     const leg = { part, command: "node manage", changes, pace };
-    const { broke } = await windowBack(leg, session, ({ change, position: { is, why } }) => {
+    const { broke } = await windowBack(leg, own, ({ change, position: { is, why } }) => {
       if (is === "after") gone.set(change.id, null);
       else stays.set(change.id, why.join("; "));
     });
+    if (session.stopping()) others("somebody asked to stop before");
     return { gone, stays, broke };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
-    for (const [id, begun] of begunIn(session.journal.entries(), MANAGE))
-      if (begun.open && wants(id) && !gone.has(id) && !stays.has(id)) stays.set(id, cause.message);
+    others(cause.message);
     return { gone, stays, broke: cause };
   }
 }

@@ -7,7 +7,7 @@ import { openRun } from "../../src/edge/disk/run-folder.ts";
 import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
 import { MANAGE } from "../../src/model/manage.ts";
 import { assertRefusal, run, start } from "../hostile/cli.ts";
-import { addCard, dumped, uuidOf } from "./in-memory.ts";
+import { addCard, dumped, refuses, uuidOf } from "./in-memory.ts";
 import { DENIED, DOWN, scene, writes } from "./scene.ts";
 
 interface Row {
@@ -53,6 +53,22 @@ test("machines that nobody came to have their row: the command was stopped, or b
     }
     assert.deepEqual([rows[2]?.Result, rows[2]?.Why.includes("before")], ["not reached", true]);
   }
+});
+
+test("a machine that is refused once somebody asked to stop is taken back all the same", async (t) => {
+  const { cloud, at, before } = await scene(t, 1);
+  const words = ["node", "manage", "n-1", "web-1", ...at, ...cloud.words, "-f", "json"];
+  const started = start(words, cloud.how);
+  cloud.use((call) => {
+    if (!call.startsWith("POST /v1/allocations")) return null;
+    started.signal("SIGTERM");
+    const faultstring = "An allocation with name web-1 already exists";
+    return { done: false, after: 200, says: refuses(409, faultstring) };
+  });
+  const ran = await started.ended;
+  const [row] = JSON.parse(ran.out) as readonly Row[];
+  assert.match(row?.Why ?? "", /already exists.*; taken back, nothing stays/, ran.err);
+  assert.equal(dumped(cloud), before);
 });
 
 const resultsOf = (out: string): readonly (readonly [string, string])[] =>

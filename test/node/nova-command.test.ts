@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Json } from "../../src/model/json.ts";
@@ -54,45 +54,6 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   assert.equal(cloud.dump(), before);
   assert.equal(await listed(), "n-1\n");
   assert.deepEqual(cloud.heard, []);
-});
-
-test("flavor and image are known by their names too, and the journal has their ids", async (t) => {
-  const { cloud, at, how } = await place(t);
-  const before = cloud.dump();
-  const env = { ...how.env, OS_IMAGE_ENDPOINT_OVERRIDE: cloud.url };
-  const debian = { id: uuidOf(5, 7), name: "debian", status: "active" };
-  const double = [1, 2].map((one) => ({ ...debian, id: uuidOf(5, one), name: "double" }));
-  const images = [debian, ...double];
-  let refuses = true;
-  cloud.use((call) => {
-    if (refuses && call.startsWith("POST /servers"))
-      return { done: false, says: { status: 400, text: "{}" } };
-    const [, path, by, word] = /^GET (.v2.images)(.name=|.)(\w[\w-]*)/.exec(call) ?? [];
-    if (path === undefined) return null;
-    const found = images.filter(({ id, name }) => word === (by === "/" ? id : name));
-    const text = JSON.stringify(by === "/" ? found[0] : { images: found });
-    const status = by === "/" && found.length === 0 ? 404 : 200;
-    return { done: false, says: { status, text } };
-  });
-  const words = (flavor: string, image: string) => [
-    ...[...manage, "--nova", "--flavor", flavor, "--image", image, "--watch", "0", ...at],
-  ];
-  for (const image of ["double", "suse"]) {
-    const ran = await run(words("bm.gold", image), { env });
-    assertRefusal(ran, 64, "N2I-E100", /Glance has no active image \w+, or more than one/);
-  }
-  assert.match((await run(words("bm", "debian"), { env })).err, /Nova has no flavor bm\b/);
-  assert.deepEqual(writes(cloud), []);
-  const left = await run(words("bm.gold", "debian"), { env });
-  assert.match(left.out + left.err, /taken back, nothing stays/);
-  const journal = readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8");
-  const [, flavor, image] =
-    /"step":"hold".*"flavor":"([^"]*)","image":"([^"]*)"/.exec(journal) ?? [];
-  assert.deepEqual([flavor, image, cloud.dump()], ["gold", debian.id, before]);
-  refuses = false;
-  await runs(0, words("bm.gold", "debian"), { env });
-  await runs(0, ["rollback", ...at, "--all", "--yes"], { env });
-  assert.equal(cloud.dump(), before);
 });
 
 for (const [when, call, reaches] of [

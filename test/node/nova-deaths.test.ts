@@ -8,8 +8,8 @@ import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import { back, deleted, forward, ID, scene } from "./nova-ways.ts";
 
-/** Lines of a way there: nine steps, the server's own uuid, the end of its mark, and the end. */
-const THERE = 12;
+/** Lines of a way there: ten steps, the server's own uuid, the end of its mark, and the end. */
+const THERE = 13;
 
 test("C-11, C-13: a server is made of a machine that runs, which hears nothing, and everything is taken back", async (t) => {
   const at = await scene(t);

@@ -74,8 +74,10 @@ for (const [what, fields] of Object.entries(SINCE))
           );
           assert.deepEqual(node.extra, { rack: 1 });
           const said = calls.slice(from).filter((call) => !call.startsWith("GET"));
+          // Whoever else has it would be given the network of a port that was bound to it again.
+          const bound = what === "adopted anew" ? "PUT /v2.0/ports" : "none";
           assert.deepEqual(
-            said.filter((call) => !call.startsWith("PUT /v2.0/ports")),
+            said.filter((call) => !call.startsWith(bound)),
             [`PATCH /v1/nodes/${ID}`],
           );
           assert.equal(managedIn((await readJournal(run)).entries).size, 0);

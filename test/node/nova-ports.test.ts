@@ -7,7 +7,7 @@ import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, forward, ID, type Scene, scene } from "./nova-ways.ts";
+import { back, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
 
 const NO_PORT = { status: 404, text: '{"NeutronError": {"message": "gone"}}' };
 
@@ -234,24 +234,50 @@ for (const [what, lines, when] of [
     assert.deepEqual(at.cloud.heard, []);
   });
 
-test("a port that its user took from its server is not given to the node before it is attached again", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
-  const { port, calls } = at.cloud;
-  const attached = { ...port };
-  Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
-  const [was, from] = [at.cloud.dump(), calls.length];
-  await during(run, async (session) => {
-    const why = (await back(at, session)).join();
-    assert.match(why, /server 8\S+ has port 3\S+1 no more: attach it first \(openstack server add/);
+for (const [what, device, named] of [
+  ["took from", "", " "],
+  ["gave to another than", uuidOf(8, 9), ", which device 8\\S+9 has, "],
+] as const)
+  test(`a port that its user ${what} its server is not given to the node before it is attached again`, async (t) => {
+    const at = await scene(t);
+    const before = at.cloud.dump();
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    const { port, calls } = at.cloud;
+    const attached = { ...port };
+    Object.assign(port, { device_id: device, device_owner: "", "binding:host_id": "" });
+    const [was, from] = [at.cloud.dump(), calls.length];
+    await during(run, async (session) => {
+      const why = (await back(at, session)).join();
+      assert.match(why, new RegExp(`server 8\\S+ has port 3\\S+1${named}no more: attach it first`));
+    });
+    assert.deepEqual([at.cloud.dump() === was, writesSince(at.cloud, from)], [true, []]);
+    Object.assign(port, attached);
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.equal(at.cloud.dump(), before);
+    assert.deepEqual(at.cloud.heard, []);
   });
-  assert.deepEqual([at.cloud.dump() === was, writesSince(at.cloud, from)], [true, []]);
-  Object.assign(port, attached);
-  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-  assert.equal(at.cloud.dump(), before);
-  assert.deepEqual(at.cloud.heard, []);
+
+test("what its user changed of the port of a server in service stays, before and after its way back", async (t) => {
+  for (const lines of [11, undefined]) {
+    const at = await scene(t);
+    const { port, node } = at.cloud;
+    const was = { ...port };
+    const run = await at.run();
+    // Killed while it was watched, or at its end.
+    await during(run, (session) => forward(at, session), lines);
+    const isMarked = Object.values(node.extra ?? {}).includes(OWN);
+    assert.deepEqual([node.maintenance, isMarked], [false, lines !== undefined]);
+    const since = { dns_name: "new", "binding:profile": { local_link_information: ["rack 2"] } };
+    Object.assign(port, since);
+    await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+    assert.deepEqual({ ...port, ...since }, port);
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    const { revision_number: _now, ...is } = port;
+    const { revision_number: _then, ...then } = was;
+    assert.deepEqual(is, { ...then, ...since });
+    assert.deepEqual([managedIn((await readJournal(run)).entries).size, at.cloud.heard], [0, []]);
+  }
 });
 
 test("a login that does not see what Nova clears of a port is refused before anything is written", async (t) => {

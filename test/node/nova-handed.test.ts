@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { run, runs, start } from "../hostile/cli.ts";
+import { manage, NOVA, place } from "./nova-place.ts";
+
+test("a server that its user stops and starts while it is watched stays his, and the same command ends it", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const { node, servers, port, machine } = cloud;
+  const is = (status: string, power_state: "power on" | "power off"): void => {
+    for (const server of servers.values()) server.status = status;
+    Object.assign(node, { power_state });
+    machine.power_state = power_state;
+  };
+  let stage: "held" | "in service" | "stopped" | "started" = "held";
+  cloud.use((call) => {
+    if (stage === "held" && node.driver === "ipmi" && /^DELETE .*maintenance/.test(call))
+      stage = "in service";
+    else if (stage === "in service" && call.startsWith("GET /v1/nodes")) {
+      is("SHUTOFF", "power off");
+      stage = "stopped";
+    } else if (stage === "stopped" && node.maintenance === true) {
+      is("ACTIVE", "power on");
+      stage = "started";
+    }
+    return null;
+  });
+  const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"];
+  const ran = await run(words, how);
+  assert.deepEqual([ran.status, stage], [5, "started"], ran.err);
+  assert.match(
+    ran.out,
+    /power_state is power off, and was .*; it is held in maintenance; not taken back: its user may have/,
+  );
+  assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
+  // Its user's port is not written any more.
+  port.dns_name = "his";
+  await runs(0, words, how);
+  assert.deepEqual([node.maintenance, node.extra, port.dns_name], [false, { rack: 1 }, "his"]);
+  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+  assert.deepEqual([servers.size, node.instance_uuid, port.dns_name], [0, null, "his"]);
+  assert.deepEqual(cloud.heard, []);
+});
+
+test("what is refused once somebody asked to stop is held, and told as not taken back", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const { node } = cloud;
+  const started = start([...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
+  cloud.use((call) => {
+    if (!call.startsWith("POST /servers")) return null;
+    started.signal("SIGTERM");
+    const text = JSON.stringify({ badRequest: { message: "not today" } });
+    return { done: false, after: 200, says: { status: 400, text } };
+  });
+  const ran = await started.ended;
+  assert.equal(ran.status, 5, ran.err);
+  assert.match(ran.out, /not today.*; not taken back: somebody asked to stop before/);
+  assert.deepEqual([node.driver, node.maintenance], ["fake-hardware", true]);
+  cloud.use(() => null);
+  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+  assert.equal(cloud.dump(), before);
+});

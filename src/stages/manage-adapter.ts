@@ -9,6 +9,7 @@ import { novaPart } from "../parts/manage-nova.ts";
 import { novaBackPart } from "../parts/manage-nova-back.ts";
 import type { Keep } from "./databases.ts";
 import type { ManagePlace } from "./manage-place.ts";
+import { managedIn } from "./manage-run.ts";
 import { novaHands } from "./nova-hands.ts";
 import { allocationKeeper } from "./record-keeper.ts";
 
@@ -93,6 +94,7 @@ export async function openAdapter(
     place,
     keep,
     asked === null || asked === "allocation" ? NONE : asked,
+    [...managedIn(entries).values()].flatMap(({ change, open }) => (open ? [change] : [])),
   );
   const { project } = hands.servers;
   checkProject(entries, project);

@@ -15,6 +15,7 @@ import { MigrationError } from "../model/error.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer, ServerWishes } from "../model/manage.ts";
 import type { Service } from "../model/service.ts";
+import { listed, NAMED } from "../model/text.ts";
 import { isUuid } from "../model/uuid.ts";
 import { bindsOf, holdOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
 import type { NovaHands } from "../parts/manage-nova-hands.ts";
@@ -27,12 +28,14 @@ import { waitingFor } from "./waiting.ts";
 /**
  * Opens Nova and Placement beside Ironic and Neutron.
  *
+ * @param begun machines of this run that are not at their end
  * @throws MigrationError N2I-E106, N2I-E209 where one of them is too old, N2I-E210 to N2I-E212
  */
 export async function novaHands(
   place: ManagePlace,
   keep: Keep,
   wishes: ServerWishes,
+  begun: readonly ManageChange[],
 ): Promise<NovaHands & Pick<NovaServers, "zones">> {
   const { service, cloud, limit } = place;
   checkSwap(service);
@@ -40,7 +43,7 @@ export async function novaHands(
     openServers(cloud, limit, failpoint),
   );
   kept(keep, servers.close);
-  const asked = await byIds(wishes, place, servers);
+  const asked = await byIds(wishes, begun, place, servers);
   const offers = await waitingFor("logging in at Placement", () => openOffers(cloud, limit));
   kept(keep, offers.close);
   const hardware = createFakeHardware(service, failpoint);
@@ -83,27 +86,34 @@ export async function novaHands(
  */
 async function byIds(
   wishes: ServerWishes,
+  begun: readonly ManageChange[],
   { images }: Pick<ManagePlace, "images">,
   { flavorId }: Pick<NovaServers, "flavorId">,
 ): Promise<ServerWishes> {
   const { flavor, image } = wishes;
+  const own = new Set(begun.flatMap((change) => holdOf(change)?.image ?? []));
   return {
     ...wishes,
     flavor: flavor === "" ? flavor : ((await flavorId(flavor)) ?? flavor),
-    image: image === null || isUuid(image) ? image : await imageNamed(image, images),
+    image: image === null || isUuid(image) ? image : await imageNamed(image, images, own),
   };
 }
 
-async function imageNamed(name: string, images: ManagePlace["images"]): Promise<string> {
+/** @param begun images that machines of this run, which are not at their end, were begun with */
+async function imageNamed(
+  name: string,
+  images: ManagePlace["images"],
+  begun: ReadonlySet<string>,
+): Promise<string> {
   const glance = await images();
   const id = await glance?.find(name);
   if (id != null) return id;
-  throw new MigrationError(
-    "N2I-E100",
+  const why =
     glance === null
-      ? `--image ${name} is no id, and nothing says where the image service is: pass the image's id`
-      : `Glance has no active image ${name}, or more than one: pass the image's id`,
-  );
+      ? `--image ${name} is no id, and nothing says where the image service is`
+      : `Glance has no active image ${name}, or more than one`;
+  const open = `; machines of this run were begun with image ${listed([...begun], NAMED)}: pass that id, or run rollback`;
+  throw new MigrationError("N2I-E100", `${why}${begun.size > 0 ? open : ": pass the image's id"}`);
 }
 
 /** A nova-compute has asked Ironic by then; as long as that Nova offers the other machines to anybody. */

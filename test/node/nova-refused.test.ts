@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { openBackend } from "../../src/stages/backend.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import type { Says } from "../support/faulty-service.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts";
@@ -266,10 +267,9 @@ test("flavor and image are known by their names too, and the journal has their i
   const debian = { id: uuidOf(5, 7), name: "debian", status: "active" };
   const double = [1, 2].map((one) => ({ ...debian, id: uuidOf(5, one), name: "double" }));
   const images = [debian, ...double];
-  let refuses = true;
+  let refuses: { readonly says: Says | null } | null = { says: { status: 400, text: "{}" } };
   cloud.use((call) => {
-    if (refuses && call.startsWith("POST /servers"))
-      return { done: false, says: { status: 400, text: "{}" } };
+    if (refuses !== null && call.startsWith("POST /servers")) return { done: false, ...refuses };
     const [, path, by, word] = /^GET (.v2.images)(.name=|.)(\w[\w-]*)/.exec(call) ?? [];
     if (path === undefined) return null;
     const found = images.filter(({ id, name }) => word === (by === "/" ? id : name));
@@ -292,8 +292,14 @@ test("flavor and image are known by their names too, and the journal has their i
   const [, flavor, image] =
     /"step":"hold".*"flavor":"([^"]*)","image":"([^"]*)"/.exec(journal) ?? [];
   assert.deepEqual([flavor, image, cloud.dump()], ["gold", debian.id, before]);
-  refuses = false;
-  await runs(0, words("bm.gold", "debian"), { env });
+  // What was begun goes on with what it began with, whatever the name means by then.
+  refuses = { says: null };
+  assert.match((await run(words("bm.gold", "debian"), { env })).err, /N2I-E210/);
+  refuses = null;
+  images.push({ ...debian, id: uuidOf(5, 8) });
+  const twice = /more than one; machines of this run were begun with image 5\S+7: pass that id/;
+  assertRefusal(await run(words("bm.gold", "debian"), { env }), 64, "N2I-E100", twice);
+  await runs(0, words("bm.gold", debian.id), { env });
   await runs(0, ["rollback", ...at, "--all", "--yes"], { env });
   assert.equal(cloud.dump(), before);
 });

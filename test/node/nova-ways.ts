@@ -56,7 +56,7 @@ export async function scene(t: TestContext, rules: NovaInMemory["rules"] = {}): 
     network: () => Promise.resolve(network),
     images: () => Promise.resolve(null),
   };
-  const hands = await novaHands(own, closedAfter(t), asked);
+  const hands = await novaHands(own, closedAfter(t), asked, []);
   return { cloud, hands, run: () => openRun(privateFolder(t), { create: true }) };
 }
 

@@ -180,11 +180,11 @@ async function adopted(
 }
 
 /** Tells Ironic something of a node, once no conductor looks at it. */
-async function told(
+export async function told(
   { asks }: Pick<Stack, "asks">,
   method: string,
   path: string,
-  body: unknown,
+  body?: unknown,
 ): Promise<void> {
   await until(`Ironic takes ${method} ${path}`, 60, async () => {
     try {

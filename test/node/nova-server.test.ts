@@ -17,6 +17,7 @@ import {
   novaScene,
   protect,
   type Running,
+  told,
 } from "./nova-scene.ts";
 
 test("C-11: a machine that runs gets a server of a real Nova, and no BMC hears of it", {
@@ -59,6 +60,13 @@ test("C-11: a machine that runs gets a server of a real Nova, and no BMC hears o
     await killed(at, others, before);
     assert.deepEqual(at.told(), told);
   });
+  await step(
+    "its node deleted first, its server is deleted in Nova, and no BMC hears of it",
+    async () => {
+      await leaves(at, machine);
+      assert.deepEqual(at.told(), told);
+    },
+  );
 });
 
 const place = ({ words, folder }: NovaScene, run: string): readonly string[] => [
@@ -217,6 +225,24 @@ function boundOnce(at: NovaScene, machine: Running): void {
   const { uuid } = machine;
   const once = [`from ${uuid} to nobody`, `from nobody to ${uuid}`];
   assert.deepEqual(bindings(at, machine), once);
+}
+
+/** As the manual has it of a machine that goes to another cloud: the other way round its disks are wiped. */
+async function leaves(at: NovaScene, machine: Running): Promise<void> {
+  await runs(0, asked(at, "leaves", "n-0", "web"), { env: at.env });
+  const { instance_uuid } = await nodeOf(at, machine);
+  const reason = "goes to another cloud";
+  await told(at.stack, "PUT", `/nodes/${machine.uuid}/maintenance`, { reason });
+  // It is protected, as the first one is.
+  await told(at.stack, "PATCH", `/nodes/${machine.uuid}`, [{ op: "remove", path: "/protected" }]);
+  await told(at.stack, "DELETE", `/nodes/${machine.uuid}`);
+  const path = `/servers/${String(instance_uuid)}`;
+  await at.stack.asks("nova", "DELETE", path);
+  await until("Nova has deleted its server", 60, async () => {
+    const found = await at.stack.asks<{ readonly server: object }>("nova", "GET", path);
+    return found === null ? null : JSON.stringify(found.server);
+  });
+  assert.ok(machine.on());
 }
 
 async function switched(at: NovaScene, machine: Running): Promise<void> {

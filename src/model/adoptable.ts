@@ -107,7 +107,12 @@ export interface RunningNode {
 /** What a node is compared by before and after it has its record; conductors write the rest at any time. */
 export type ComparedNode = Pick<
   RunningNode,
-  "instance_uuid" | "resource_class" | "instance_info" | "extra"
+  | "instance_uuid"
+  | "resource_class"
+  | "instance_info"
+  | "extra"
+  | "maintenance"
+  | "maintenance_reason"
 >;
 
 /** A port of Neutron. Fields are named as Neutron names them. */

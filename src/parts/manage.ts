@@ -1,5 +1,6 @@
 import {
   changedSince,
+  claimsOn,
   type Hindrance,
   MARK,
   type Objection,
@@ -252,7 +253,7 @@ export function unlike(
     return [
       { why: `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`, is: "state" },
     ];
-  return changedSince({ ...before, instance_uuid: server }, now);
+  return [...claimsOn(now, server), ...changedSince({ ...before, instance_uuid: server }, now)];
 }
 
 function forwardOf(

@@ -49,7 +49,9 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
   return {
     ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
     there: (most, cards) => managePart(keeper, most, cards),
-    comparesLater: ({ nics }) => nics.every(({ vif }) => vif === null),
+    // One that was marked is looked at again then, with its record.
+    comparesLater: ({ nics, instance_uuid }) =>
+      instance_uuid === null && nics.every(({ vif }) => vif === null),
     async unlike(made, most) {
       const now = await keeper.compared(
         made.map(({ change }) => change.id),

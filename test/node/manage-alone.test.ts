@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { MARK } from "../../src/core/adoptable/criteria.ts";
+import { objectOf } from "../../src/model/json.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { type InMemory, uuidOf } from "./in-memory.ts";
-import { scene, writes } from "./scene.ts";
+import { DOWN, scene, writes } from "./scene.ts";
 
 /** More than are asked for one by one. */
 const MANY = 40;
@@ -18,6 +20,9 @@ function listOf(cloud: InMemory, folder: string): string {
   writeFileSync(path, ["node,name", ...lines, ""].join("\n"));
   return path;
 }
+
+const BEFORE = { maintenance: false, maintenance_reason: null, extra: {} } as const;
+const FAN = { maintenance: true, maintenance_reason: "a fan" } as const;
 
 /** Of each node what was said of it, in order. */
 function eventsOf(err: string): Map<string, readonly string[]> {
@@ -66,6 +71,11 @@ test("a node that is somebody's by the time its record is made loses the record,
       ["extra", { extra: { rack: "9" } }],
       ["instance_info", { instance_info: { image_source: "another", traits: [] } }],
       ["instance_uuid is i, expected", { instance_uuid: "i" }],
+      ["it is in maintenance: a fan", FAN],
+      [
+        `it is being managed: extra.${MARK} is ${uuidOf(8, 1)}`,
+        { extra: { [MARK]: uuidOf(8, 1) } },
+      ],
     ] as const) {
       const { cloud, folder, at } = await scene(t, MANY);
       const list = listOf(cloud, folder);
@@ -88,5 +98,37 @@ test("a node that is somebody's by the time its record is made loses the record,
       const told = `${ran.out}${ran.err}`;
       assert.match(ran.out, new RegExp(field));
       assert.equal(cloud.allocations.size, single ? 0 : MANY - 1, told);
+      // It stays as he has it.
+      const { allocation_uuid, ...kept } = node;
+      assert.equal(allocation_uuid, null);
+      const { maintenance, maintenance_reason, extra } = { ...BEFORE, ...change };
+      assert.deepEqual(
+        [kept.maintenance, kept.maintenance_reason, kept.extra],
+        [maintenance, maintenance_reason, extra],
+      );
     }
+});
+
+test("one that was marked, and is put in maintenance once it has its record, keeps both", async (t) => {
+  const { cloud, folder, at } = await scene(t, MANY);
+  const list = ["--from", listOf(cloud, folder), "--in-flight", "1"];
+  const words = ["node", "manage", ...list, ...at, ...cloud.words];
+  const node = cloud.nodes.get(uuidOf(1, 2)) ?? {};
+  let asked = 0;
+  cloud.use((call) => {
+    if (call === "POST /v1/allocations") asked += 1;
+    return asked === 2 ? DOWN : null;
+  });
+  assert.notEqual((await run(words, cloud.how)).status, 0, "it was begun, and nobody knows");
+  let marked = false;
+  cloud.use(() => {
+    const now = objectOf(node.extra)[MARK] !== undefined;
+    if (marked && !now) Object.assign(node, FAN);
+    marked ||= now;
+    return null;
+  });
+  await runs(0, words, cloud.how);
+  assert.ok(marked);
+  assert.equal(cloud.allocations.size, MANY);
+  assert.deepEqual([node.maintenance, node.maintenance_reason], [true, "a fan"]);
 });

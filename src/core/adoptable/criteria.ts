@@ -58,20 +58,23 @@ const CRITERIA: { readonly [name: string]: Criterion } = {
       : `it has allocation ${allocation_uuid}`,
   ],
   classed: ({ resource_class }) => [resource_class === null ? "it has no resource class" : null],
-  "in service": ({ maintenance, maintenance_reason }) => [
-    maintenance
-      ? `it is in maintenance${maintenance_reason === null ? "" : `: ${maintenance_reason}`}`
-      : null,
-  ],
+  "in service": (node) => [maintained(node)],
   "not retired": ({ retired }) => [retired ? "it is retired" : null],
-  unmarked: ({ extra: { [MARK]: mark } }, _beside, own) => [
-    typeof mark === "string" && mark !== own
-      ? `it is being managed: extra.${MARK} is ${mark}`
-      : null,
-  ],
+  unmarked: (node, _beside, own) => [marked(node, own)],
 };
 
 const ALL = Object.entries(CRITERIA);
+
+function maintained({ maintenance, maintenance_reason }: ComparedNode): string | null {
+  if (!maintenance) return null;
+  return `it is in maintenance${maintenance_reason === null ? "" : `: ${maintenance_reason}`}`;
+}
+
+function marked({ extra: { [MARK]: mark } }: ComparedNode, own: string | null): string | null {
+  return typeof mark === "string" && mark !== own
+    ? `it is being managed: extra.${MARK} is ${mark}`
+    : null;
+}
 
 /** Every criterion that a node fails, in words; none: it can be managed. */
 export function whyNot(
@@ -96,6 +99,18 @@ export function objections(
     for (const fault of vif === null ? [] : vifFaults(node, vif, beside, own))
       found.set(fault.why, fault);
   return [...found.values()];
+}
+
+/**
+ * Whose hand is on a node that has its record, and that nobody marked before it: somebody has it in maintenance, or
+ * manages it too.
+ */
+export function claimsOn(node: ComparedNode, own: string): readonly Objection[] {
+  const [held, mark] = [maintained(node), marked(node, own)];
+  return [
+    ...(held === null ? [] : [{ why: held, is: "state" as const }]),
+    ...(mark === null ? [] : [{ why: mark, is: "taken" as const }]),
+  ];
 }
 
 /**

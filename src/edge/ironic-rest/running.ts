@@ -186,7 +186,9 @@ export function readCompared(
   uuids: readonly string[],
   most: number,
 ): Promise<readonly (ComparedNode | null)[]> {
-  const query = "&fields=uuid,name,instance_uuid,resource_class,instance_info,extra";
+  const fields =
+    "uuid,name,instance_uuid,resource_class,instance_info,extra,maintenance,maintenance_reason";
+  const query = `&fields=${fields}`;
   const of = (body: Json) => nodeOf(service, body, []);
   return several<ComparedNode>(service, uuids, most, { query, of, whole: (node) => node });
 }

@@ -74,14 +74,15 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
     if (wanted.do === "nowhere") return fault(404, "The resource could not be found.");
     const { owner } = who.known;
     if (!parts.allows(wanted.do, owner)) return fault(403, deniedText(wanted.do));
-    let forgotten = false;
+    // Of his own token; whatever else is refused was asked by the service.
+    const refusals: (401 | 403)[] = [];
     const { token } = who;
     const at: Asking = {
       ...{ parts, owner, asked },
       service: callersService(parts.http, parts.place.service, asked, token, (status) => {
-        if (status !== 401 || token === null) return;
-        parts.tokens?.forget(token);
-        forgotten = true;
+        if (token === null) return;
+        if (status === 401) parts.tokens?.forget(token);
+        refusals.push(status);
       }),
     };
     try {
@@ -95,8 +96,8 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
       }
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
-      if (forgotten) return unauthorized(parts.keystone, error.message);
-      return fault(error.code === "N2I-E211" ? 403 : 503, error.message);
+      if (refusals.includes(401)) return unauthorized(parts.keystone, error.message);
+      return fault(refusals.includes(403) ? 403 : 503, error.message);
     }
   };
 }

@@ -5,6 +5,8 @@ import { runs } from "../hostile/cli.ts";
 import { dumped, uuidOf } from "./in-memory.ts";
 import { FIRST, LAST, NODE, said, servedScene } from "./served-scene.ts";
 
+const OTHER = { ...LAST, name: "web-2", node_uuid: uuidOf(1, 2) };
+
 test("what somebody else has in between is 409, and Neutron is asked again after it failed", async (t) => {
   const { ask, cloud, before } = await servedScene(t);
   const text = JSON.stringify({ NeutronError: { message: "not now" } });
@@ -128,6 +130,50 @@ test("a login of the service that lacks a right, or cannot take back, is the ser
   // The next one takes back first what stayed.
   [passed, from, to] = [0, 0, 0];
   assert.equal((await ask("POST /v1/manageable_servers", LAST)).status, 201);
+  await end();
+  await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+});
+
+test("a read that is refused is 403 where the caller asks, and 503 where the service does", async (t) => {
+  const { ask, cloud, run, end, before } = await servedScene(t, 2, { login: true });
+  const lists = ["GET /v1/manageable_servers", "GET /v1/adoptable_nodes"];
+  const asked: [line: string, body?: object][] = lists.map((line) => [line]);
+  asked.push(["POST /v1/manageable_servers", LAST], ["POST /v1/servers/manage", FIRST]);
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
+  const refusing = async (
+    refuses: (call: string, fields: { readonly [name: string]: unknown }) => boolean,
+    [line, body]: (typeof asked)[number],
+    [status, refusal]: readonly [number, number],
+  ) => {
+    let refused = 0;
+    cloud.use((call, fields) => {
+      if (!refuses(call, fields)) return null;
+      refused += 1;
+      return { done: false, says: { status: refusal, text } };
+    });
+    const answer = await ask(line, body);
+    cloud.use(() => null);
+    assert.ok(refused > 0, line);
+    assert.equal(answer.status, status, `${line}: ${JSON.stringify(answer.body)}`);
+    assert.match(said(answer), /not today/);
+  };
+  const isLogin = (call: string): boolean => call.startsWith("POST /v3/auth/");
+  const isRead = (call: string): boolean => call.startsWith("GET ");
+  // Nobody logged in at Neutron yet.
+  for (const one of asked) await refusing(isLogin, one, [503, 401]);
+  assert.equal((await ask("POST /v1/manageable_servers", OTHER)).status, 201);
+  const [{ uuid = "" } = {}] = cloud.allocations.values();
+  for (const one of [...asked, [`GET /v1/servers/${String(uuid)}`] as [string]]) {
+    await refusing((call) => isRead(call) && call.includes("/v2.0/"), one, [503, 403]);
+    await refusing((_call, { "x-auth-token": by }) => by === "admin", one, [403, 403]);
+    if (one[0].startsWith("POST"))
+      await refusing(
+        (call, { "x-auth-token": by }) => isRead(call) && /^GET .v1./.test(call) && by !== "admin",
+        one,
+        [503, 403],
+      );
+  }
   await end();
   await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
   assert.equal(dumped(cloud), before);

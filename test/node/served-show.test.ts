@@ -68,19 +68,40 @@ test("C-1: of six nodes both texts list the first and the last, with the port th
       [uuidOf(1, 6), [port(6, null)], [{ ...bond, neutron_port_id: uuidOf(3, 6) }]],
     ],
   );
-  const first = (await ask("GET /v1/adoptable_nodes")).body.adoptable_nodes;
+  // A card of the bond has no VIF; the bond is what is named.
+  const told = (kind: "ports" | "portgroups", uuid: string, vif_port_id: string | null) => ({
+    ...{ uuid, vif_port_id, href: `${cloud.ironic}/v1/${kind}/${uuid}`, rel: "self" },
+  });
+  // One without a VIF: nothing of it is to be named.
+  cloud.portgroups.set(uuidOf(4, 7), {
+    ...{ uuid: uuidOf(4, 7), node_uuid: uuidOf(1, 6), address: null, mode: "802.3ad" },
+    ...{ internal_info: {}, extra: {} },
+  });
+  const first = (await ask("GET /v1/adoptable_nodes")).body.adoptable_nodes as readonly Listed[];
   assert.deepEqual(
-    (first as readonly Listed[]).map(({ uuid, ports }) => [uuid, ports[0]?.vif_port_id]),
+    first.map(({ uuid, ports }) => [uuid, ports]),
     [
-      [NODE, uuidOf(3, 1)],
-      [uuidOf(1, 6), null],
+      [NODE, [told("ports", uuidOf(2, 1), uuidOf(3, 1))]],
+      [
+        uuidOf(1, 6),
+        [told("ports", uuidOf(2, 6), null), told("portgroups", uuidOf(4, 6), uuidOf(3, 6))],
+      ],
     ],
   );
+  // What is listed can be named.
+  for (const { uuid: node_uuid, ports } of first) {
+    const networks = ports.flatMap(({ vif_port_id }) =>
+      vif_port_id === null ? [] : [{ port_id: vif_port_id }],
+    );
+    const body = { ...FIRST, node_uuid, networks, name: `web-${node_uuid}` };
+    const made = await ask("POST /v1/servers/manage", body);
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+  }
 });
 
 interface Listed {
   readonly uuid: string;
-  readonly ports: readonly { readonly vif_port_id?: string | null }[];
+  readonly ports: readonly { readonly vif_port_id: string | null }[];
   readonly portgroups: readonly unknown[];
 }
 

@@ -10,11 +10,12 @@ import { masked, maskedText } from "./masked.ts";
  * @source facts/systems.md C1: adoptable_nodes
  */
 export function adoptableNode(node: RunningNode, ironic: string): JsonObject {
-  const ports = node.nics.filter(({ is }) => is === "port");
+  // A request has to name the VIF of a bond, too.
+  const ports = node.nics.filter(({ is, vif }) => is === "port" || vif !== null);
   return {
     ...{ uuid: node.uuid, name: node.name },
-    ports: ports.map(({ uuid, vif }) => ({
-      ...{ uuid, vif_port_id: vif, href: `${ironic}/v1/ports/${uuid}`, rel: "self" },
+    ports: ports.map(({ is, uuid, vif }) => ({
+      ...{ uuid, vif_port_id: vif, href: `${ironic}/v1/${is}s/${uuid}`, rel: "self" },
     })),
     ...{ power_state: node.power_state, provision_state: node.provision_state },
     ...{ created_at: node.created_at, properties: node.properties },

@@ -46,6 +46,13 @@ test("a machine that runs goes from one Ironic to another as the page says, is m
   await record(here.url, "web-there");
   const old = apiOf(here);
   assert.equal((await old("DELETE", "/v1/nodes/n-1")).status, 409, "not without maintenance");
+  const patch = [{ op: "replace", path: "/protected", value: true }];
+  await until("it is protected", 30, async () => {
+    const { status } = await old("PATCH", "/v1/nodes/n-1", patch);
+    return status === 200 ? null : `${status}`;
+  });
+  const [, unprotect = ""] = /`(openstack baremetal node unset [^`]*)`/.exec(theMove()) ?? [];
+  await says(here.url, unprotect);
   await says(here.url, leaves);
   for (const kind of ["allocations", "nodes"])
     assert.deepEqual(await old("GET", `/v1/${kind}`).then(({ body }) => listIn(body, kind)), []);

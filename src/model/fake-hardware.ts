@@ -50,6 +50,23 @@ function interfacesOf(node: JsonObject): readonly (readonly [string, Json])[] {
  */
 const LOST = ["protected", "protected_reason", "lessee"];
 
+/**
+ * Which of that is somebody's word since, and not to be written over: Ironic protects none by itself, and a lessee that it
+ * chose it tells.
+ *
+ * @source ironic 21.4: conductor/deployments.py, automatic_lessee
+ */
+function saidSince(before: JsonObject, now: JsonObject): readonly string[] {
+  const isChosen = objectIn(now.driver_internal_info).automatic_lessee === true;
+  const isSaid = {
+    protection: now.protected === true,
+    lessee: (now.lessee ?? null) !== null && !isChosen,
+  };
+  return LOST.filter(
+    (name) => name in before && isSaid[name === "lessee" ? name : "protection"],
+  ).filter((name) => (now[name] ?? null) !== (before[name] ?? null));
+}
+
 /** What of a node is replaced while it gets its server, as it was. */
 export function imageOf(node: JsonObject): JsonObject {
   const fields = ["driver", "automated_clean", "power_state", "instance_info"];
@@ -74,21 +91,23 @@ export function fakePatch(now: JsonObject): readonly Json[] {
 }
 
 /**
- * Gives a node its driver and each interface back, and what stood in `instance_info`.
+ * Gives a node its driver and each interface back, and what stood in `instance_info`; what somebody said since of its
+ * protection or its lessee stays.
  *
  * @param exact what came to `instance_info` since goes; else it stays beside what was
  */
 export function swapPatch(before: JsonObject, now: JsonObject, exact: boolean): readonly Json[] {
   const [was, is] = [objectIn(before.instance_info), objectIn(now.instance_info)];
+  const said = saidSince(before, now);
   const differs = ([key, value]: readonly [string, Json]): boolean =>
     JSON.stringify(is[key]) !== JSON.stringify(value);
   return [
     add("driver", before.driver ?? null),
     ...interfacesOf(before).map(([name, value]) => add(name, value)),
     add("automated_clean", before.automated_clean ?? null),
-    ...LOST.filter((name) => name in before && (now[name] ?? null) !== before[name]).map((name) =>
-      add(name, before[name] ?? null),
-    ),
+    ...LOST.filter((name) => name in before && (now[name] ?? null) !== before[name])
+      .filter((name) => !said.includes(name))
+      .map((name) => add(name, before[name] ?? null)),
     ...(exact
       ? [add("instance_info", was)]
       : Object.entries(was)
@@ -97,17 +116,39 @@ export function swapPatch(before: JsonObject, now: JsonObject, exact: boolean): 
   ];
 }
 
-/** What of driver, interfaces, power and protection is not as it was. */
+/** What of driver, interfaces, power and protection is not as it was, but for what somebody said since and may stay. */
 export function notAsBefore(before: JsonObject, now: JsonObject): readonly string[] {
   const names = ["driver", "automated_clean", "power_state"];
+  const said = saidSince(before, now);
   const known = [
-    ...LOST.filter((name) => name in before),
+    ...LOST.filter((name) => name in before && !said.includes(name)),
     ...interfacesOf(before).map(([name]) => name),
   ];
-  return [...names, ...known].flatMap((name) => {
+  return differing(before, now, [...names, ...known]);
+}
+
+/** The same with that, of one that is to lose it. */
+export function changedSince(before: JsonObject, now: JsonObject): readonly string[] {
+  return [...notAsBefore(before, now), ...differing(before, now, saidSince(before, now))];
+}
+
+function differing(
+  before: JsonObject,
+  now: JsonObject,
+  names: readonly string[],
+): readonly string[] {
+  return names.flatMap((name) => {
     const [was, is] = [before[name] ?? null, now[name] ?? null];
     return was === is ? [] : [`${name} is ${String(is)}, and was ${String(was)}`];
   });
+}
+
+/** Why its protection is not to be taken off: somebody gave it since, or for another reason; null: nothing is. */
+export function protectedSince(before: JsonObject, now: JsonObject): string | null {
+  const names = ["protected", "protected_reason"];
+  return now.protected === true && differing(before, now, names).length > 0
+    ? "it was protected since: unprotect it first"
+    : null;
 }
 
 /** RFC 6901. */

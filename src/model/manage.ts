@@ -39,6 +39,21 @@ export interface FlavorNeeds {
   readonly resources: ReadonlyMap<string, number>;
   /** Traits, by whether the machine must have them or must not. */
   readonly traits: ReadonlyMap<string, "required" | "forbidden">;
+  /** MiB, its own size whatever extra specs say. */
+  readonly ram: number;
+  /** GiB of its root disk, likewise; 0: it says none. */
+  readonly root: number;
+}
+
+/** What Glance says of an image that a server is to be made of. */
+export interface ServerImage {
+  readonly status: string;
+  /** Bytes; null where it does not say. */
+  readonly size: number | null;
+  /** MiB that a flavor must have; 0: any. */
+  readonly min_ram: number;
+  /** GiB that its root disk must have; 0: any. */
+  readonly min_disk: number;
 }
 
 /** A server record as its keeper tells it. */

@@ -3,7 +3,7 @@ import { customClass } from "../core/flavors/flavors.ts";
 import { infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import { orNull } from "../model/error.ts";
-import { FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
+import { changedSince, FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer } from "../model/manage.ts";
 import {
@@ -85,7 +85,7 @@ async function hold(at: ServerMaking): Promise<string | null> {
   if (why !== null) return why;
   // What changed since it was looked at.
   const now = await hands.hardware.read(id);
-  const other = [...notAsBefore(at.before, now), ...infoChanged(at.before, now)];
+  const other = [...changedSince(at.before, now), ...infoChanged(at.before, now)];
   if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
   const fresh = await hands.look({ id, server, asked, acts });
   const against = await hands.objections(inService(fresh), server, twice);
@@ -122,7 +122,7 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
   if (now.driver !== FAKE) {
     const state = String(now.provision_state);
     const other = [
-      ...notAsBefore(before, now),
+      ...changedSince(before, now),
       ...infoChanged(before, now),
       ...[nobodys(now) ?? []].flat(),
       ...(state === "active" ? [] : [`it is ${state}`]),

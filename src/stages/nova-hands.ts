@@ -13,7 +13,7 @@ import { pauseAmong } from "../edge/openstack/passing.ts";
 import { firstAlone } from "../edge/openstack/together.ts";
 import { MigrationError } from "../model/error.ts";
 import type { JsonObject } from "../model/json.ts";
-import type { SeenServer, ServerWishes } from "../model/manage.ts";
+import type { SeenServer, ServerImage, ServerWishes } from "../model/manage.ts";
 import type { Service } from "../model/service.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { isUuid } from "../model/uuid.ts";
@@ -192,12 +192,15 @@ async function against(
     hasVolumes: await hardware.hasVolumes(node.uuid),
     ...{ unseen, children: await hardware.children(node.uuid) },
     needs: await servers.flavor(asked.flavor),
-    hasImage: await hasImage(place, imageFor({ node: whole, asked })),
+    image: await imageOf(place, imageFor({ node: whole, asked })),
     ...{ ...(await behind()), project: servers.project },
   });
 }
 
-async function hasImage({ images }: ManagePlace, image: string | null): Promise<boolean | null> {
+async function imageOf(
+  { images }: ManagePlace,
+  image: string | null,
+): Promise<ServerImage | "none" | null> {
   const glance = image === null ? null : await images();
-  return glance === null ? null : (await glance.find(image ?? "")) !== null;
+  return image === null || glance === null ? null : ((await glance.image(image)) ?? "none");
 }

@@ -30,13 +30,14 @@ function needs(specs: JsonObject, sizes: JsonObject = {}) {
 }
 
 const FIT: Of = {
-  ...{ node: NODE, asked: ASKED, hasVolumes: false, hasImage: true, project: "p", unseen: [] },
+  ...{ node: NODE, asked: ASKED, hasVolumes: false, image: null, project: "p", unseen: [] },
   children: [],
   ...{ offered: new Map([["CUSTOM_GOLD", 1]]), needs: needs({}), interfaces: null },
   conductors: [{ hostname: "c", group: "", alive: true, drivers: [FAKE, "ipmi"] }],
   ...{ addresses: [macOf(1)], ports: new Map([["v", PORT]]) },
 };
 
+const GIB = 2 ** 30;
 const SIZES = { vcpus: 4, ram: 512, disk: 10, swap: "" };
 const NO_SIZE = { "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" };
 
@@ -46,6 +47,11 @@ function enabled(of: Readonly<Record<string, string>>): Of["interfaces"] {
 }
 
 const node = (more: object): Of => ({ ...FIT, node: { ...NODE, ...more } });
+/** An image that fits, to the byte, but for what is said, and a flavor that has these sizes. */
+const image = (more: object, sizes: JsonObject = SIZES): Of => ({
+  ...{ ...FIT, needs: needs({ ...NO_SIZE, "resources:VCPU": "0" }, sizes) },
+  image: { ...{ status: "active", size: 10 * GIB, min_ram: 512, min_disk: 10 }, ...more },
+});
 const port = (more: object): Of => ({ ...FIT, ports: new Map([["v", { ...PORT, ...more }]]) });
 
 const CASES: readonly (readonly [Of, RegExp])[] = [
@@ -109,7 +115,15 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [{ ...FIT, interfaces: enabled({ storage: "cinder" }) }, /no storage interface noop for fake/],
   [node({ instance_info: { image_source: "http://i/x" } }), /no id of an image: give --image/],
   [node({ instance_info: { image_source: "glance://x" } }), /no id of an image: give --image/],
-  [{ ...FIT, hasImage: false }, /Glance has no image/],
+  [{ ...FIT, image: "none" }, /Glance has no image .*: give --image/],
+  [image({ status: "deactivated" }), /Glance says image \S+ is deactivated: give --image/],
+  [image({ status: "queued", size: null, min_ram: 9999 }), /Glance says image \S+ is queued/],
+  [image({ min_ram: 513 }), /image \S+ wants min_ram 513, flavor bm has 512$/],
+  [image({ min_disk: 11 }), /image \S+ wants min_disk 11, flavor bm has 10$/],
+  [
+    image({ size: 10 * GIB + 1 }),
+    /image \S+ has 10737418241 bytes, flavor bm has a root disk of 10 GiB$/,
+  ],
   [{ ...FIT, ports: new Map([["v", null]]) }, /port v is not in Neutron/],
   [port({ mac_address: macOf(2) }), /port v has MAC/],
   [port({ device_id: "x" }), /port v belongs to device x/],
@@ -136,6 +150,11 @@ test("a machine that no server can be made of without a risk is refused, with wh
       novaObjections(node({ parent_node: "c", driver_info: { has_dedicated_power_supply } })),
       [],
     );
+  assert.deepEqual(novaObjections(image({})), []);
+  assert.deepEqual(novaObjections(image({ size: null, min_ram: 0, min_disk: 0 })), []);
+  // Nova looks at no disk where the flavor says no size of it.
+  const endless = { min_disk: 99, size: 99 * GIB };
+  assert.deepEqual(novaObjections(image(endless, { ...SIZES, disk: 0 })), []);
   // Nothing tells one to be off that is on.
   assert.deepEqual(novaObjections(node({ disable_power_off: true })), []);
   const cut = { ...ASKED, cut: true };

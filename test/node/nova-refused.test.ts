@@ -49,6 +49,39 @@ test("what the adapter needs and nobody says is named, before any write", async 
   assert.deepEqual(writes(cloud), []);
 });
 
+test("an image that Nova makes no server of the flavor with is refused before any write, by its id too", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const env = { ...how.env, OS_IMAGE_ENDPOINT_OVERRIDE: cloud.url };
+  const none = ["VCPU", "MEMORY_MB", "DISK_GB"].map((name) => [`resources:${name}`, "0"] as const);
+  const extra_specs = { "resources:CUSTOM_GOLD": "1", ...Object.fromEntries(none) };
+  const flavor = { id: "gold", vcpus: 4, ram: 2048, disk: 10, extra_specs };
+  const image: Record<string, unknown> = { status: "active", size: 1, min_ram: 0, min_disk: 0 };
+  cloud.use((call) => {
+    const text = call === "GET /flavors/gold" ? JSON.stringify({ flavor }) : JSON.stringify(image);
+    const isOurs = call === "GET /flavors/gold" || call.startsWith("GET /v2/images/");
+    return isOurs ? { done: false, says: { status: 200, text } } : null;
+  });
+  const words = (...more: readonly string[]) => [...manage, ...NOVA, ...more, ...at, "--dry-run"];
+  await runs(0, words(), { env });
+  for (const [what, why] of [
+    [{ status: "deactivated" }, /Glance says image \S+ is deactivated: give --image/],
+    [{ min_ram: 4096 }, /image \S+ wants min_ram 4096, flavor gold has 2048/],
+    [{ min_disk: 20 }, /image \S+ wants min_disk 20, flavor gold has 10/],
+    [{ size: 2 ** 34 }, /image \S+ has 17179869184 bytes, flavor gold has a root disk of 10 GiB/],
+  ] as const) {
+    const fit = { ...image };
+    Object.assign(image, what);
+    for (const given of [[], ["--image", uuidOf(5, 7)]]) {
+      const ran = await run(words(...given), { env });
+      assert.equal(ran.status, 4, ran.err);
+      assert.match(ran.err, why);
+      assert.match(ran.err, given.length > 0 ? new RegExp(`image ${uuidOf(5, 7)}`) : /./);
+    }
+    Object.assign(image, fit);
+  }
+  assert.deepEqual(writes(cloud), []);
+});
+
 test("a zone that Nova has not, or makes no server in, is refused before any write; who may not list them goes on", async (t) => {
   const { cloud, at, how } = await place(t);
   cloud.rules.zones = { az1: true, az2: false };

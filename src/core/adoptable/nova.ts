@@ -1,6 +1,6 @@
 import { FAKE } from "../../model/fake-hardware.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import type { FlavorNeeds, ServerWishes } from "../../model/manage.ts";
+import type { FlavorNeeds, ServerImage, ServerWishes } from "../../model/manage.ts";
 import { type Conductor, enabledBy, type Service } from "../../model/service.ts";
 import { isUuid } from "../../model/uuid.ts";
 import { customClass } from "../flavors/flavors.ts";
@@ -20,8 +20,8 @@ interface NovaNode {
   readonly offered: ReadonlyMap<string, number> | null;
   /** Null: there is no such flavor. */
   readonly needs: FlavorNeeds | null;
-  /** Whether Glance has its image; null: nobody could say. */
-  readonly hasImage: boolean | null;
+  /** Its image, as Glance tells it; null: nobody could say. */
+  readonly image: ServerImage | "none" | null;
   readonly conductors: readonly Conductor[];
   readonly interfaces: Service["interfaces"];
   /** Uuid of the login's project; null: nobody said. */
@@ -120,14 +120,38 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
       ? null
       : `flavor ${asked.flavor} says ${wrong.map(([name, how]) => `trait:${name}=${how}`).join(", ")}, and its traits are ${traits?.join(", ") || "none"}`;
   },
-  ({ hasImage, ...of }) =>
-    imageFor(of) === null
-      ? "instance_info.image_source is no id of an image: give --image"
-      : hasImage === false
-        ? `Glance has no image ${imageFor(of)}: give --image`
-        : null,
+  (of) => imageFaults(of, imageFor(of)),
   (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),
 ];
+
+/** Bytes in a GiB. */
+const GIB = 2 ** 30;
+
+/**
+ * Everything for which Nova makes no server of its image: it says so only once it is asked for one.
+ *
+ * @source nova 26: compute/api.py, _validate_flavor_image
+ */
+function imageFaults(
+  { image, needs, asked: { flavor } }: NovaNode,
+  id: string | null,
+): readonly string[] {
+  if (id === null) return ["instance_info.image_source is no id of an image: give --image"];
+  if (image === null) return [];
+  if (image === "none") return [`Glance has no image ${id}: give --image`];
+  const { status, size, min_ram: ram, min_disk: disk } = image;
+  if (status !== "active") return [`Glance says image ${id} is ${status}: give --image`];
+  if (needs === null) return [];
+  const has = `flavor ${flavor} has`;
+  const faults: string[] = [];
+  if (ram > needs.ram) faults.push(`image ${id} wants min_ram ${ram}, ${has} ${needs.ram}`);
+  // No size is no limit, to Nova.
+  if (needs.root === 0) return faults;
+  if (disk > needs.root) faults.push(`image ${id} wants min_disk ${disk}, ${has} ${needs.root}`);
+  if (size !== null && size > needs.root * GIB)
+    faults.push(`image ${id} has ${size} bytes, ${has} a root disk of ${needs.root} GiB`);
+  return faults;
+}
 
 /** Everything for which a port cannot be its server's. */
 function portFaults(

@@ -1,5 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
+import type { ServerImage } from "../../model/manage.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { IMAGE } from "../openstack/kinds.ts";
 import { askUntilAnswered, isPassing } from "../openstack/passing.ts";
@@ -21,12 +22,9 @@ export interface AskedImage {
 }
 
 /** What Glance tells of an image. */
-interface Image {
+interface Image extends ServerImage {
   readonly id: string;
-  readonly status: string;
   readonly disk_format: string;
-  /** Bytes; null where it does not say. */
-  readonly size: number | null;
   readonly digest: GlanceImage["digest"];
 }
 
@@ -92,6 +90,12 @@ export interface ImageService {
    */
   readonly find: (source: string) => Promise<string | null>;
   /**
+   * An image by its id, whatever its status; null where Glance has none of that id.
+   *
+   * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
+   */
+  readonly image: (id: string) => Promise<ServerImage | null>;
+  /**
    * Images by their ids, as they are to be on a disk; of others why there is none: it is not active, or not there.
    *
    * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
@@ -121,6 +125,7 @@ export async function openImages(cloud: Cloud, limit: number): Promise<ImageServ
   const session = await openSession(cloud, limit, IMAGE);
   return {
     find: (source) => found(session, source),
+    image: async (id) => (ID.test(id) ? await withId(session, id) : [])[0] ?? null,
     whole: (ids) => whole(session, ids),
     bytes: (id, begin, into) => bytesOf(session, id, begin, into),
     close: session.close,
@@ -242,11 +247,13 @@ function noImages({ url }: ServiceSession, why: string): MigrationError {
 }
 
 function imageOf(id: string, body: JsonObject): Image {
-  const { status, disk_format, size } = body;
+  const { status, disk_format, size, min_ram, min_disk } = body;
   return {
     ...{ id, status: String(status), digest: digestOf(body) },
     disk_format: typeof disk_format === "string" ? disk_format : "",
     size: typeof size === "number" ? size : null,
+    min_ram: typeof min_ram === "number" ? min_ram : 0,
+    min_disk: typeof min_disk === "number" ? min_disk : 0,
   };
 }
 

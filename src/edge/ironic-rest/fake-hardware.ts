@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { MigrationError } from "../../model/error.ts";
-import { FAKE, fakePatch, notAsBefore, swapPatch, unsafe } from "../../model/fake-hardware.ts";
+import {
+  FAKE,
+  fakePatch,
+  notAsBefore,
+  protectedSince,
+  swapPatch,
+  unsafe,
+} from "../../model/fake-hardware.ts";
 import { isObject, type JsonObject, objectOf } from "../../model/json.ts";
 import { minorOf } from "../../model/rest.ts";
 import { pause } from "../openstack/passing.ts";
@@ -215,7 +222,7 @@ async function fake(
   const wanted: Wanted = {
     what: "the change to fake hardware",
     is: (now) => unsafe(now).length === 0,
-    may: (now) => heldBy(now, reason) ?? (now.driver === FAKE ? null : turned(before, now)),
+    may: (now) => heldBy(now, reason) ?? wordOn(before, now),
   };
   const path = `${pathOf(node)}?reset_interfaces=true`;
   const why = await make(at, node, wanted, (now) => at.tell("PATCH", path, fakePatch(now)));
@@ -322,6 +329,11 @@ function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string)
 
 function heldBy(now: JsonObject, reason: string): string | null {
   return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
+}
+
+/** What somebody said of one on its own hardware, which would be lost; null: nothing. */
+function wordOn(before: JsonObject, now: JsonObject): string | null {
+  return now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now));
 }
 
 /** Why a node is not on or off as it was; null: it is, and nobody is about to change that. */

@@ -32,5 +32,8 @@ export function needsOf(flavor: JsonObject): FlavorNeeds {
     ["DISK_GB", root + ephemeral + Math.ceil(swap / GIB)] as const,
   ];
   for (const [name, size] of sizes) if (!resources.has(name)) resources.set(name, size);
-  return { resources: new Map([...resources].filter(([, amount]) => amount > 0)), traits };
+  return {
+    ...{ resources: new Map([...resources].filter(([, amount]) => amount > 0)), traits },
+    ...{ ram, root },
+  };
 }

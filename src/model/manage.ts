@@ -39,6 +39,8 @@ export interface FlavorNeeds {
   readonly resources: ReadonlyMap<string, number>;
   /** Traits, by whether the machine must have them or must not. */
   readonly traits: ReadonlyMap<string, "required" | "forbidden">;
+  /** What its extra specs say of `capabilities:`, as it stands there, by name. */
+  readonly capabilities: ReadonlyMap<string, string>;
   /** MiB, its own size whatever extra specs say. */
   readonly ram: number;
   /** GiB of its root disk, likewise; 0: it says none. */

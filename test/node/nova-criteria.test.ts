@@ -47,6 +47,18 @@ function enabled(of: Readonly<Record<string, string>>): Of["interfaces"] {
 }
 
 const node = (more: object): Of => ({ ...FIT, node: { ...NODE, ...more } });
+/** What a flavor says of capabilities, and more of the node. */
+const capable = (says: JsonObject, more: object): Of => ({
+  ...node(more),
+  needs: needs(
+    Object.fromEntries(Object.entries(says).map(([name, of]) => [`capabilities:${name}`, of])),
+  ),
+});
+const BIOS = "supports_boot_mode:uefi,boot_mode:bios,secure_boot:true";
+/** A node whose instance asks for capabilities. */
+const asking = (capabilities: unknown) => ({
+  instance_info: { ...NODE.instance_info, capabilities },
+});
 /** An image that fits, to the byte, but for what is said, and a flavor that has these sizes. */
 const image = (more: object, sizes: JsonObject = SIZES): Of => ({
   ...{ ...FIT, needs: needs({ ...NO_SIZE, "resources:VCPU": "0" }, sizes) },
@@ -111,6 +123,28 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
     { ...node({ traits: ["CUSTOM_X"] }), needs: needs({ "trait:CUSTOM_X": "forbidden" }) },
     /says trait:CUSTOM_X=forbidden, and its traits are CUSTOM_X/,
   ],
+  [
+    capable({ boot_mode: "uefi" }, {}),
+    /says capabilities:boot_mode=uefi,.* has boot_mode unknown$/,
+  ],
+  [
+    capable({ boot_mode: "UEFI", secure_boot: "true" }, { properties: { capabilities: BIOS } }),
+    /capabilities:boot_mode=UEFI, capabilities:secure_boot=true, which Ironic would tell its BMC, and the node has boot_mode bios, secure_boot false$/,
+  ],
+  [
+    capable({ secure_boot: "false" }, asking('{"secure_boot": "True"}')),
+    /secure_boot=false, .* the node has secure_boot true$/,
+  ],
+  // What the machine could do, it does not do.
+  [
+    capable({ trusted_boot: "true" }, { properties: { capabilities: "trusted_boot:true" } }),
+    /trusted_boot=true, .* the node has trusted_boot false$/,
+  ],
+  [
+    capable({ secure_boot: "true" }, { properties: { capabilities: { secure_boot: "true" } } }),
+    /secure_boot=true, .* the node has secure_boot false$/,
+  ],
+  [capable({ boot_option: "netboot" }, {}), /boot_option=netboot, .* has boot_option local$/],
   [{ ...FIT, interfaces: enabled({ network: "flat" }) }, /no network interface noop for fake/],
   [{ ...FIT, interfaces: enabled({ storage: "cinder" }) }, /no storage interface noop for fake/],
   [node({ instance_info: { image_source: "http://i/x" } }), /no id of an image: give --image/],
@@ -164,6 +198,21 @@ test("a machine that no server can be made of without a risk is refused, with wh
     assert.equal(against.length, 1, `${String(why)}: ${against.join()}`);
     assert.match(against[0] ?? "", why);
   }
+});
+
+test("what a flavor says of capabilities stands against no machine that has them so, in whatever place", () => {
+  const fits: readonly Of[] = [
+    capable({ boot_mode: "bios" }, { properties: { capabilities: BIOS } }),
+    capable({ boot_mode: "bios" }, asking({ boot_mode: "BIOS" })),
+    capable({ boot_mode: "uefi" }, { boot_mode: "uefi" }),
+    capable({ boot_mode: "uefi" }, { driver_internal_info: { deploy_boot_mode: "uefi" } }),
+    capable({ secure_boot: "true" }, { secure_boot: true }),
+    capable({ secure_boot: "true" }, asking({ secure_boot: "true" })),
+    capable({ secure_boot: "false", trusted_boot: "False", boot_option: "local" }, {}),
+    // Nova's scheduler alone makes something of it.
+    capable({ profile: "compute", "cpu(vt": "true" }, {}),
+  ];
+  for (const fit of fits) assert.deepEqual(novaObjections(fit), []);
 });
 
 test("of each port that cannot be its server's, everything that stands against it is told", () => {

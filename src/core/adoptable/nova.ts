@@ -1,5 +1,5 @@
 import { FAKE } from "../../model/fake-hardware.ts";
-import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { FlavorNeeds, ServerImage, ServerWishes } from "../../model/manage.ts";
 import { type Conductor, enabledBy, type Service } from "../../model/service.ts";
 import { isUuid } from "../../model/uuid.ts";
@@ -119,6 +119,15 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
     return wrong.length === 0
       ? null
       : `flavor ${asked.flavor} says ${wrong.map(([name, how]) => `trait:${name}=${how}`).join(", ")}, and its traits are ${traits?.join(", ") || "none"}`;
+  },
+  ({ node, needs, asked }) => {
+    const other = ACTED_ON.flatMap((name) => {
+      const [says, has] = [needs?.capabilities.get(name), capabilityNow(node, name)];
+      return says === undefined || says.toLowerCase() === has ? [] : [{ name, says, has }];
+    });
+    return other.length === 0
+      ? null
+      : `flavor ${asked.flavor} says ${other.map(({ name, says }) => `capabilities:${name}=${says}`).join(", ")}, which Ironic would tell its BMC, and the node has ${other.map(({ name, has }) => `${name} ${has || "unknown"}`).join(", ")}`;
   },
   (of) => imageFaults(of, imageFor(of)),
   (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),
@@ -245,6 +254,36 @@ export function imageFor({ node, asked }: Pick<NovaNode, "node" | "asked">): str
   return isUuid(id) ? id.toLowerCase() : null;
 }
 
+/** Capabilities by which Ironic tells a BMC something when a conductor takes a node over; Nova writes its flavor's. */
+const ACTED_ON = ["boot_mode", "boot_option", "secure_boot", "trusted_boot"] as const;
+
+/**
+ * How a machine stands by now, lower case; empty where nobody says. What `properties` say of secure boot is what it
+ * could do.
+ *
+ * @source ironic 21.4: drivers/modules/boot_mode_utils.py, get_boot_mode_for_deploy, is_secure_boot_requested
+ */
+function capabilityNow(
+  { instance_info: info, properties, driver_internal_info: internal, ...node }: JsonObject,
+  name: (typeof ACTED_ON)[number],
+): string {
+  const asked = capabilityIn(objectOf(info).capabilities, name);
+  const could = capabilityIn(objectOf(properties).capabilities, name);
+  const known = (value: Json | undefined): string | null =>
+    value === null || value === undefined ? null : String(value);
+  const { deploy_boot_mode: own } = objectOf(internal);
+  switch (name) {
+    case "boot_mode":
+      return (asked ?? could ?? known(node.boot_mode) ?? known(own) ?? "").toLowerCase();
+    case "boot_option":
+      return (asked ?? could ?? "local").toLowerCase();
+    case "secure_boot":
+      return (asked ?? known(node.secure_boot) ?? "false").toLowerCase();
+    case "trusted_boot":
+      return (asked ?? "false").toLowerCase();
+  }
+}
+
 /** @source ironic: drivers/modules/deploy_utils.py get_boot_option; `deleted` removes root_uuid_or_disk_id */
 function bootsFromNet({
   instance_info: info,
@@ -252,19 +291,22 @@ function bootsFromNet({
   driver_internal_info: own,
   deploy_interface: deploy,
 }: JsonObject): boolean {
-  const said = [info, properties].flatMap((of) => optionOf(isObject(of) ? of.capabilities : null));
-  const option = said[0] ?? null;
+  const [asked, could] = [info, properties].map((of) =>
+    capabilityIn(objectOf(of).capabilities, "boot_option"),
+  );
+  const option = asked ?? could ?? null;
   if (option !== null && option !== "local") return true;
   if (deploy === "ramdisk" || deploy === "anaconda") return true;
   const partitions = isObject(own) && own.is_whole_disk_image === false;
   return partitions && "root_uuid_or_disk_id" in own && option !== "local";
 }
 
-/** `boot_option` of capabilities: an object, JSON, or `a:b,c:d`. */
-function optionOf(capabilities: Json | undefined): readonly string[] {
-  if (isObject(capabilities))
-    return typeof capabilities.boot_option === "string" ? [capabilities.boot_option] : [];
-  const [, option] =
-    /["']?boot_option["']?\s*:\s*["']?(\w+)/.exec(String(capabilities ?? "")) ?? [];
-  return option === undefined ? [] : [option];
+/** One of capabilities, which are an object, JSON, or `a:b,c:d`; null: they have it not. */
+function capabilityIn(capabilities: Json | undefined, name: string): string | null {
+  if (isObject(capabilities)) {
+    const { [name]: value = null } = capabilities;
+    return value === null ? null : String(value);
+  }
+  const told = new RegExp(`\\b${name}["']?\\s*:\\s*["']?(\\w+)`);
+  return told.exec(String(capabilities ?? ""))?.[1] ?? null;
 }

@@ -1,6 +1,9 @@
 import { type JsonObject, objectOf } from "../../model/json.ts";
 import type { FlavorNeeds } from "../../model/manage.ts";
 
+/** What Nova's driver of Ironic writes into `instance_info`. @source nova 26: virt/ironic/patcher.py */
+const CAPABILITY = /^capabilities:(.+)$/;
+
 /** `resources:VCPU`, `trait:CUSTOM_RAID`; with a number or a word behind the first where groups are asked for. */
 const SPEC = /^(resources|trait)(?:\d+|_[\w-]+)?:(.+)$/;
 
@@ -8,7 +11,7 @@ const SPEC = /^(resources|trait)(?:\d+|_[\w-]+)?:(.+)$/;
 const GIB = 1024;
 
 /**
- * What a flavor makes Nova ask Placement for.
+ * What a flavor makes Nova ask Placement for, and tell Ironic.
  *
  * @param flavor as Nova's API tells it, from 2.61 on with its extra specs
  * @source nova 26.0.0: scheduler/utils.py, ResourceRequest.from_request_spec
@@ -16,7 +19,10 @@ const GIB = 1024;
 export function needsOf(flavor: JsonObject): FlavorNeeds {
   const resources = new Map<string, number>();
   const traits = new Map<string, "required" | "forbidden">();
+  const capabilities = new Map<string, string>();
   for (const [key, value] of Object.entries(objectOf(flavor.extra_specs))) {
+    const [, capability] = CAPABILITY.exec(key) ?? [];
+    if (capability !== undefined) capabilities.set(capability, String(value));
     const [, kind, name = ""] = SPEC.exec(key) ?? [];
     if (kind === "resources") resources.set(name, (resources.get(name) ?? 0) + Number(value));
     if (kind === "trait" && (value === "required" || value === "forbidden"))
@@ -34,6 +40,6 @@ export function needsOf(flavor: JsonObject): FlavorNeeds {
   for (const [name, size] of sizes) if (!resources.has(name)) resources.set(name, size);
   return {
     ...{ resources: new Map([...resources].filter(([, amount]) => amount > 0)), traits },
-    ...{ ram, root },
+    ...{ capabilities, ram, root },
   };
 }

@@ -1,5 +1,5 @@
 import { customClass } from "../core/flavors/flavors.ts";
-import { type FakeHardware, infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
+import { type FakeHardware, infoChanged } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
 import { MARK, type NovaServer, unsure } from "../edge/nova-rest/seen-servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
@@ -12,7 +12,6 @@ import {
   bindsOf,
   holdOf,
   isDeleted,
-  isFinished,
   isHanded,
   isMade,
   type ManageChange,
@@ -21,6 +20,7 @@ import {
   unseenNode,
 } from "./manage-acts.ts";
 import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
+import { objectionsBack, unsureOf } from "./manage-nova-against.ts";
 import type { NovaHands } from "./manage-nova-hands.ts";
 import { heldFor, isForeign, marked } from "./manage-nova-marks.ts";
 import {
@@ -300,64 +300,6 @@ async function byWord(
   instance: string | null = null,
 ): Promise<NovaServer | null> {
   return acts.some(({ step }) => step === "record") ? servers.find(server, id, instance) : null;
-}
-
-/** The same of one whose uuid the journal has: that one is ours, seen or not. */
-function unsureOf(change: ManageChange, own: NovaServer): string | null {
-  return own.id === recordOf(change) ? null : unsure(own);
-}
-
-/** Why a machine is not to be touched by its way back; null: nothing stands against it. */
-function objectionsBack(
-  now: JsonObject,
-  {
-    before,
-    own,
-    change,
-  }: {
-    readonly before: JsonObject;
-    readonly own: NovaServer | null;
-    readonly change: ManageChange;
-  },
-): string | null {
-  const instance = now.instance_uuid ?? null;
-  if (instance !== null && instance !== own?.id)
-    return instance === recordOf(change)
-      ? `it has instance ${String(instance)} still, and this login finds no such server in Nova: use the login it was made with; if the server was deleted, start nova-compute so that it finishes the deletion`
-      : `it has instance ${String(instance)}, which this run did not make`;
-  const why = own === null ? null : standsAgainst(change, own);
-  if (why !== null) return why;
-  return now.driver === FAKE ? null : realObjections(now, before, own, change);
-}
-
-/** Why a server is not to be deleted; null: nothing stands against it. */
-function standsAgainst(change: ManageChange, own: NovaServer): string | null {
-  if (own.node !== null && own.node !== change.id)
-    return `server ${own.id} is on node ${own.node} by now: it is left there`;
-  return own.locked ? `server ${own.id} is locked: unlock it first` : unsureOf(change, own);
-}
-
-/** The same of one whose driver can reach it: what is at work with it is not to be torn from it. */
-function realObjections(
-  now: JsonObject,
-  before: JsonObject,
-  own: NovaServer | null,
-  change: ManageChange,
-): string | null {
-  if (own !== null && own.task !== null)
-    return `Nova is still working on server ${own.id} (${own.task}): run rollback again when it is done`;
-  const state = String(now.provision_state);
-  // Once it had its hardware back, nobody but its user's word brought it to another state.
-  if (
-    !(isFinished(change) ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state)
-  )
-    return `it is ${state}, and was left active`;
-  if (!("protected" in before) && now.protected === true)
-    return "it is protected: unprotect it first";
-  const other = [...notAsBefore(before, now), ...(own === null ? [] : infoLost(before, now))];
-  return other.length === 0
-    ? null
-    : `it has changed since: ${other.join(", ")}; change it back first`;
 }
 
 /** As on or off as it was, in Ironic's book; said only where it is not. */

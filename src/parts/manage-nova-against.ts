@@ -1,6 +1,6 @@
 import { infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { type NovaServer, unsure } from "../edge/nova-rest/seen-servers.ts";
-import { FAKE, notAsBefore } from "../model/fake-hardware.ts";
+import { changedSince, FAKE, notAsBefore } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import { isFinished, type ManageChange, recordOf } from "./manage-acts.ts";
 
@@ -27,6 +27,8 @@ export function objectionsBack(
   return now.driver === FAKE ? null : realObjections(now, before, own, change);
 }
 
+export const PROTECTED = "it is protected: unprotect it first";
+
 /** Why a server is not to be deleted; null: nothing stands against it. */
 function standsAgainst(change: ManageChange, own: NovaServer): string | null {
   if (own.node !== null && own.node !== change.id)
@@ -49,9 +51,13 @@ function realObjections(
     !(isFinished(change) ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state)
   )
     return `it is ${state}, and was left active`;
-  if (!("protected" in before) && now.protected === true)
-    return "it is protected: unprotect it first";
-  const other = [...notAsBefore(before, now), ...(own === null ? [] : infoLost(before, now))];
+  if (!("protected" in before) && now.protected === true) return PROTECTED;
+  // What is active without a server has nothing else to lose.
+  const isFree = own === null && state === "active";
+  const other = [
+    ...(isFree ? notAsBefore : changedSince)(before, now),
+    ...(own === null ? [] : infoLost(before, now)),
+  ];
   return other.length === 0
     ? null
     : `it has changed since: ${other.join(", ")}; change it back first`;

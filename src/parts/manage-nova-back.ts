@@ -20,7 +20,7 @@ import {
   unseenNode,
 } from "./manage-acts.ts";
 import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
-import { objectionsBack, unsureOf } from "./manage-nova-against.ts";
+import { objectionsBack, PROTECTED, unsureOf } from "./manage-nova-against.ts";
 import type { NovaHands } from "./manage-nova-hands.ts";
 import { heldFor, isForeign, marked } from "./manage-nova-marks.ts";
 import {
@@ -242,10 +242,11 @@ async function serversGone(
 ): Promise<string | null> {
   const { hardware, servers } = hands;
   const mayEnd = (one: NovaServer) => async (): Promise<string | null> => {
-    const real = unsafe(await hardware.read(change.id));
-    return real.length === 0
-      ? portsAgainst(hands, change, one)
-      : `it is not harmless on fake hardware: ${real.join(", ")}`;
+    const now = await hardware.read(change.id);
+    const real = unsafe(now);
+    if (real.length > 0) return `it is not harmless on fake hardware: ${real.join(", ")}`;
+    // Ironic would not undeploy it, and Nova have its server in ERROR.
+    return now.protected === true ? PROTECTED : portsAgainst(hands, change, one);
   };
   let next = own ?? (await byWord(hands, change));
   for (let tries = 0; next !== null && tries < MOST_SERVERS; tries += 1) {

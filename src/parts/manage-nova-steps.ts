@@ -3,7 +3,14 @@ import { customClass } from "../core/flavors/flavors.ts";
 import { infoChanged, infoLost } from "../edge/ironic-rest/fake-hardware.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import { orNull } from "../model/error.ts";
-import { changedSince, FAKE, imageOf, notAsBefore, notFree, unsafe } from "../model/fake-hardware.ts";
+import {
+  changedSince,
+  FAKE,
+  imageOf,
+  notAsBefore,
+  notFree,
+  unsafe,
+} from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer } from "../model/manage.ts";
 import {

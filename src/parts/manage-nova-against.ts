@@ -3,9 +3,12 @@ import { type NovaServer, unsure } from "../edge/nova-rest/seen-servers.ts";
 import { changedSince, FAKE, notAsBefore } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import { isFinished, type ManageChange, recordOf } from "./manage-acts.ts";
+import type { NovaHands } from "./manage-nova-hands.ts";
+import { heldFor } from "./manage-nova-marks.ts";
 
 /** Why a machine is not to be touched by its way back; null: nothing stands against it. */
-export function objectionsBack(
+export async function objectionsBack(
+  hands: NovaHands,
   now: JsonObject,
   {
     before,
@@ -16,7 +19,7 @@ export function objectionsBack(
     readonly own: NovaServer | null;
     readonly change: ManageChange;
   },
-): string | null {
+): Promise<string | null> {
   const instance = now.instance_uuid ?? null;
   if (instance !== null && instance !== own?.id)
     return instance === recordOf(change)
@@ -24,7 +27,13 @@ export function objectionsBack(
       : `it has instance ${String(instance)}, which this run did not make`;
   const why = own === null ? null : standsAgainst(change, own);
   if (why !== null) return why;
-  return now.driver === FAKE ? null : realObjections(now, before, own, change);
+  if (now.driver === FAKE) return null;
+  const real = realObjections(now, before, own, change);
+  if (real !== null || own === null) return real;
+  // Nova deletes all of its node's, whoever made them. @source nova 26: virt/ironic/driver.py, _cleanup_volume_target_info
+  return (await hands.hardware.hasVolumes(change.id))
+    ? "it has volumes since, which Nova would take from it: detach them first"
+    : null;
 }
 
 export const PROTECTED = "it is protected: unprotect it first";
@@ -45,6 +54,9 @@ function realObjections(
 ): string | null {
   if (own !== null && own.task !== null)
     return `Nova is still working on server ${own.id} (${own.task}): run rollback again when it is done`;
+  const { maintenance, maintenance_reason: reason = null, console_enabled: hasConsole } = now;
+  if (maintenance === true && reason !== heldFor(change.server))
+    return `it is in maintenance, and not by this run: ${String(reason ?? "no reason given")}; end that first`;
   const state = String(now.provision_state);
   // Once it had its hardware back, nobody but its user's word brought it to another state.
   if (
@@ -52,8 +64,10 @@ function realObjections(
   )
     return `it is ${state}, and was left active`;
   if (!("protected" in before) && now.protected === true) return PROTECTED;
-  // What is active without a server has nothing else to lose.
+  // What is active without a server has nothing else to lose, and is not exchanged again.
   const isFree = own === null && state === "active";
+  if (hasConsole === true && !isFree)
+    return "its console is on, and Ironic exchanges no driver then: disable it first";
   const other = [
     ...(isFree ? notAsBefore : changedSince)(before, now),
     ...(own === null ? [] : infoLost(before, now)),

@@ -196,7 +196,7 @@ async function faked(
   }
   const isFake = now.driver === FAKE;
   const against =
-    objectionsBack(now, { before, own, change }) ??
+    (await objectionsBack(hands, now, { before, own, change })) ??
     (own === null ? null : await portsAgainst(hands, change, own)) ??
     (own === null || isFake ? null : portsLeft(change, seen, own));
   if (against !== null) {

@@ -65,6 +65,26 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
     /instance_info.image_source is not as it was/,
   ],
   [
+    "its console is on",
+    ({ node }) => Object.assign(node, { console_enabled: true }),
+    /its console is on, and Ironic exchanges no driver then: disable it first/,
+  ],
+  [
+    "somebody has it in maintenance",
+    ({ node }) => Object.assign(node, { maintenance: true, maintenance_reason: "new disk" }),
+    /it is in maintenance, and not by this run: new disk; end that first/,
+  ],
+  [
+    "Ironic has it in maintenance, for no reason that it tells",
+    ({ node }) => Object.assign(node, { maintenance: true }),
+    /it is in maintenance, and not by this run: no reason given; end that first/,
+  ],
+  [
+    "it has volumes by now",
+    ({ rules }) => Object.assign(rules, { volumes: [{ uuid: uuidOf(6, 1) }] }),
+    /it has volumes since, which Nova would take from it: detach them first/,
+  ],
+  [
     "this login does not see its server",
     ({ servers }) => servers.clear(),
     /this login finds no such server in Nova/,

@@ -69,7 +69,7 @@ test("a machine that somebody protects on its way back is active again, and prot
   assert.deepEqual(at.cloud.heard, []);
 });
 
-test("a way back that died once its own hardware was back ends, whoever protected it", async (t) => {
+test("a way back that died once its own hardware was back ends, whoever protected it, or has its console on", async (t) => {
   const at = await scene(t);
   const before = at.cloud.dump();
   const run = await at.run();
@@ -82,9 +82,10 @@ test("a way back that died once its own hardware was back ends, whoever protecte
   await during(run, async (session) => {
     await assert.rejects(back(at, session), { code: "N2I-E210" });
   });
-  Object.assign(node, OWN);
+  Object.assign(node, { ...OWN, console_enabled: true });
   at.cloud.use(() => null);
   await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  node.console_enabled = false;
   assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", false]);
   unprotect(at.cloud);
   assert.equal(at.cloud.dump(), before);

@@ -23,7 +23,7 @@ export async function objectionsBack(
   const instance = now.instance_uuid ?? null;
   if (instance !== null && instance !== own?.id)
     return instance === recordOf(change)
-      ? `it has instance ${String(instance)} still, and this login finds no such server in Nova: use the login it was made with; if the server was deleted, start nova-compute so that it finishes the deletion`
+      ? `it has instance ${String(instance)} still, and this login finds no such server in Nova: use the login it was made with; if the server was deleted, ${deletedOn(now)}`
       : `it has instance ${String(instance)}, which this run did not make`;
   const why = own === null ? null : standsAgainst(change, own);
   if (why !== null) return why;
@@ -34,6 +34,19 @@ export async function objectionsBack(
   return (await hands.hardware.hasVolumes(change.id))
     ? "it has volumes since, which Nova would take from it: detach them first"
     : null;
+}
+
+/**
+ * What comes of a node whose server was deleted while no nova-compute was there: one undeploys it once it runs, in
+ * maintenance too, unless it is not its server's any more.
+ *
+ * @source nova 26: compute/manager.py, _cleanup_running_deleted_instances, virt/ironic/driver.py, destroy; ironic 21.4:
+ *   conductor/manager.py, do_node_tear_down
+ */
+function deletedOn({ driver, uuid }: JsonObject): string {
+  return driver === FAKE
+    ? "start nova-compute so that it finishes the deletion"
+    : `nova-compute undeploys the machine once it runs, which powers it off and wipes it, in maintenance too: if the machine is to stay, first unset its instance_uuid (openstack baremetal node unset --instance-uuid ${String(uuid)}), then run rollback`;
 }
 
 export const PROTECTED = "it is protected: unprotect it first";

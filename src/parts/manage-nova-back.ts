@@ -69,6 +69,8 @@ async function backOf(
     return leftAt(seen, IN_USE);
   const open =
     record !== null ||
+    // Deleted, or not this login's: its machine is not without it.
+    node.instance_uuid === recordOf(change) ||
     marked(change, seen) ||
     node.maintenance_reason === heldFor(server) ||
     bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change)) ||

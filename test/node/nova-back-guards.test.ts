@@ -87,7 +87,7 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "this login does not see its server",
     ({ servers }) => servers.clear(),
-    /this login finds no such server in Nova/,
+    /finds no such server in Nova: .* nova-compute undeploys the machine once it runs/,
   ],
 ];
 
@@ -98,8 +98,6 @@ for (const [what, does, why] of BUSY)
     await during(run, (session) => forward(at, session));
     does(at.cloud);
     const before = at.cloud.dump();
-    // One that nobody finds is open by its port alone.
-    at.cloud.port.device_id = String(at.cloud.node.instance_uuid ?? at.cloud.port.device_id);
     const since = at.cloud.calls.length;
     await during(run, async (session) => {
       assert.match((await back(at, session)).join(), why);
@@ -107,6 +105,46 @@ for (const [what, does, why] of BUSY)
     assert.deepEqual(at.cloud.calls.slice(since).filter(isWrite), []);
     assert.equal(at.cloud.dump(), before);
   });
+
+test("a machine whose server was deleted while no nova-compute ran is not to be undeployed: it stays as is said", async (t) => {
+  const at = await scene(t);
+  const before = JSON.stringify(at.cloud.port);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  const { node, port, servers, heard } = at.cloud;
+  // As Nova's API does it alone.
+  servers.clear();
+  Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
+  node.maintenance = true;
+  await during(run, async (session) => {
+    const why = (await back(at, session)).join();
+    assert.match(why, /powers it off and wipes it, in maintenance too: if the machine is to stay/);
+    assert.match(why, new RegExp(`first unset its instance_uuid .*--instance-uuid ${ID}\\)`));
+    assert.doesNotMatch(why, /start nova-compute/);
+  });
+  Object.assign(node, { instance_uuid: null, maintenance: false });
+  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.equal(JSON.stringify({ ...port, revision_number: 1 }), before);
+  assert.deepEqual(
+    [node.provision_state, node.driver, node.maintenance],
+    ["active", "ipmi", false],
+  );
+  assert.deepEqual(heard, []);
+});
+
+test("on fake hardware nova-compute may finish the deletion of a server", async (t) => {
+  const at = await scene(t);
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), MADE + 1);
+  at.cloud.servers.clear();
+  await during(run, async (session) => {
+    assert.match(
+      (await back(at, session)).join(),
+      /start nova-compute so that it finishes the deletion; it stays on fake hardware, in maint/,
+    );
+  });
+  assert.deepEqual(at.cloud.heard, []);
+});
 
 /** A run that died on fake hardware, and somebody who takes everything off that says so. */
 async function forgotten(t: Parameters<typeof scene>[0]): Promise<readonly [Scene, string]> {

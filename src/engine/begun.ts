@@ -30,16 +30,15 @@ export function begunIn(
     if (!("id" in entry) || entry.part !== part) continue;
     const { observed = NONE } = begun.get(entry.id) ?? {};
     switch (entry.do) {
-      case "start": {
-        const more = entry.observed === undefined ? observed : [...observed, entry.observed];
-        begun.set(entry.id, { observed: more, open: true });
+      case "start":
+        begun.set(entry.id, { observed: withMore(observed, entry), open: true });
         break;
-      }
       case "end":
         if (begun.has(entry.id)) begun.set(entry.id, { observed, open: false });
         break;
       case "return":
-        if (begun.has(entry.id)) begun.set(entry.id, { observed, open: true, back: true });
+        if (begun.has(entry.id))
+          begun.set(entry.id, { observed: withMore(observed, entry), open: true, back: true });
         break;
       case "returned":
         if (entry.left === undefined) begun.delete(entry.id);
@@ -48,4 +47,11 @@ export function begunIn(
     }
   }
   return begun;
+}
+
+function withMore(
+  known: readonly JsonObject[],
+  { observed }: { readonly observed?: JsonObject },
+): readonly JsonObject[] {
+  return observed === undefined ? known : [...known, observed];
 }

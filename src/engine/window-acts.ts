@@ -24,11 +24,11 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
     const what = JSON.stringify(observed ?? null);
     if (begun.get(id) === what) return;
     begun.set(id, what);
-    await journal.append(
-      direction === "back"
-        ? { do: "return", ...about(id), by }
-        : { do: "start", ...about(id), by, ...(observed !== undefined && { observed }) },
-    );
+    const keeps = observed !== undefined && (direction !== "back" || part.keepsBack === true);
+    await journal.append({
+      ...{ do: direction === "back" ? "return" : "start", ...about(id), by },
+      ...(keeps && { observed }),
+    });
   }
   /** What is recorded of an end; null where the journal says so already, or nothing ended. */
   function entryOf(id: string, { is, left }: P): MachineEntry | null {

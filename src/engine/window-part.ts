@@ -26,6 +26,8 @@ export interface WindowPart<C extends { readonly id: string }, P extends Positio
   readonly name: string;
   /** Changes inspected at once. */
   readonly size: number;
+  /** What it begins with on its way back is kept too, behind what it began with. */
+  readonly keepsBack?: true;
   /**
    * Where changes are, in their order; writes nothing.
    *

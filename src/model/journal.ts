@@ -96,7 +96,12 @@ export type MachineEntry = {
       readonly observed?: JsonObject;
     }
   | { readonly do: "end" }
-  | { readonly do: "return"; readonly by: string }
+  | {
+      readonly do: "return";
+      readonly by: string;
+      /** What the rest of the way back needs to know besides. */
+      readonly observed?: JsonObject;
+    }
   | {
       readonly do: "returned";
       /** What was left, as somebody changed it; as `observed`. */

@@ -170,13 +170,14 @@ function isTexts(value: unknown): value is readonly string[] {
 function lineOf(entry: Entry): Line | null {
   if (!("id" in entry)) return null;
   const { do: doing, part, id, at } = entry;
-  const more = doing === "start" ? entry.observed : doing === "returned" ? entry.left : undefined;
+  const isBegin = doing === "start" || doing === "return";
+  const more = isBegin ? entry.observed : doing === "returned" ? entry.left : undefined;
   return {
     do: doing,
     part,
     id,
     ...split(at),
-    by: doing === "start" || doing === "return" ? entry.by : null,
+    by: isBegin ? entry.by : null,
     more: more === undefined ? null : JSON.stringify(more),
   };
 }
@@ -187,11 +188,10 @@ function entryOf(line: Line, parse: (text: string) => JsonObject): Entry {
   const told = more === null ? null : parse(more);
   switch (doing) {
     case "start":
+    case "return":
       return told === null
         ? { do: doing, part, id, at, by: by ?? "" }
         : { do: doing, part, id, at, by: by ?? "", observed: told };
-    case "return":
-      return { do: doing, part, id, at, by: by ?? "" };
     case "returned":
       return told === null ? { do: doing, part, id, at } : { do: doing, part, id, at, left: told };
     case "end":

@@ -22,7 +22,7 @@ import {
 import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
 import { objectionsBack, PROTECTED, unsureOf } from "./manage-nova-against.ts";
 import type { NovaHands } from "./manage-nova-hands.ts";
-import { heldFor, isForeign, marked } from "./manage-nova-marks.ts";
+import { heldFor, isForeign, isInUse, marked } from "./manage-nova-marks.ts";
 import {
   portsAgainst,
   portsBack,
@@ -39,7 +39,7 @@ import { fakeAgain, MOST_LOOKS, nobodys, novaWould } from "./manage-nova-steps.t
  */
 export function novaBackPart(hands: NovaHands, most: number, unasked = false): ManagePart {
   return {
-    ...{ name: MANAGE, size: SIZE },
+    ...{ name: MANAGE, size: SIZE, keepsBack: true },
     inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change, unasked)),
     async perform(change, position, begin) {
       await begin();
@@ -62,11 +62,14 @@ async function backOf(
   if (node === null) {
     if (!isDeleted(change)) return leftAt(seen, unseenNode(id), "gone");
     if (record !== null) return leftAt(seen, stillThere(record.uuid, change), "gone");
-    const open = change.open === true && (await portsOpen(hands, change));
+    const open =
+      change.open === true &&
+      (await wantsPorts(hands, change, seen)) &&
+      (await portsOpen(hands, change));
     return { is: open ? "before" : "after", seen, ...NONE };
   }
-  if (unasked && record !== null && isHanded(change) && !(await standsFake(hands, change)))
-    return leftAt(seen, IN_USE);
+  if (unasked && record !== null && (await isServing(hands, change)))
+    return { ...leftAt(seen, IN_USE), inService: true };
   const open =
     record !== null ||
     // Deleted, or not this login's: its machine is not without it.
@@ -82,7 +85,8 @@ async function backOf(
   return { is: open ? "before" : "after", seen, ...NONE };
 }
 
-const IN_USE = "its user may have its server by now: only rollback takes it away";
+const IN_USE =
+  "its user may have its server by now: settle that, then run the same command; only rollback takes the server away";
 
 /** Said of a server whose node was deleted: one that is found by its word alone may be somebody's copy. */
 function stillThere(uuid: string, change: ManageChange): string {
@@ -108,13 +112,20 @@ async function isPortsAlone(
   return isForeign(change, await hardware.read(change.id));
 }
 
+/** Whether its user may have its server: it has hardware of its own again, and was in service, or is. */
+async function isServing({ hardware }: NovaHands, change: ManageChange): Promise<boolean> {
+  const now = await hardware.read(change.id);
+  return now.driver !== FAKE && (isHanded(change) || isInUse(change, now));
+}
+
 /** Whether its ports are to be as they were: what another has by now, or nobody, has no use of them. */
 async function wantsPorts(
   { hardware }: NovaHands,
   change: ManageChange,
   { node }: SeenServer,
 ): Promise<boolean> {
-  if (node === null) return true;
+  if (node === null) return !isHanded(change);
+  if (!isMade(change)) return true;
   const now = await hardware.read(change.id);
   return !isForeign(change, now) || nobodyOn(now) === null;
 }
@@ -123,12 +134,15 @@ async function back(
   hands: NovaHands,
   begun: ManageChange,
   seen: SeenServer,
-  begin: (act: Act) => Promise<void>,
+  journal: (act: Act) => Promise<void>,
 ): Promise<string | null> {
-  const { id, server, acts } = begun;
-  const isServing = isHanded(begun) && !(await standsFake(hands, begun));
-  const changed = isServing ? await portsChanged(hands, begun, begin) : [];
-  const change = { ...begun, acts: [...acts, ...changed] };
+  const acts = [...begun.acts];
+  const change = { ...begun, acts };
+  const { id, server } = change;
+  const begin = async (act: Act): Promise<void> => {
+    acts.push(act);
+    await journal(act);
+  };
   const before = holdOf(change)?.node;
   if (before === undefined) return "the journal does not say how it was";
   const { hardware } = hands;
@@ -141,7 +155,7 @@ async function back(
   }
   const wasFaked = acts.some(({ step }) => step === "fake");
   if (wasFaked) {
-    const why = await faked(hands, change, seen, before);
+    const why = await faked(hands, change, seen, { before, begin });
     if (why !== null) return why;
   }
   const stays = await portsBack(hands, change);
@@ -183,7 +197,7 @@ async function faked(
   hands: NovaHands,
   change: ManageChange,
   seen: SeenServer,
-  before: JsonObject,
+  { before, begin }: { readonly before: JsonObject; readonly begin: (act: Act) => Promise<void> },
 ): Promise<string | null> {
   const { id, server } = change;
   const { hardware } = hands;
@@ -206,6 +220,9 @@ async function faked(
     const held = await hardware.hold(id, reason);
     return `${against}; it stays on fake hardware${held === null ? ", in maintenance" : `: ${held}`}`;
   }
+  // Before it was handed out, its ports are as Nova left them.
+  if (own !== null && !isFake && (isHanded(change) || change.open === false))
+    await portsChanged(hands, change, begin);
   const mark = await hands.keeper.hold(id, server);
   if ("why" in mark) return mark.why;
   const held = await hardware.hold(id, reason);

@@ -31,6 +31,14 @@ export function anothers(
     : null;
 }
 
+/** Whether a node is in service on hardware of its own, with its server, whoever ended its maintenance. */
+export function isInUse(
+  change: Pick<ManageChange, "server" | "acts">,
+  { driver, maintenance_reason: reason, instance_uuid: instance }: JsonObject,
+): boolean {
+  return driver !== FAKE && reason !== heldFor(change.server) && instance === recordOf(change);
+}
+
 /** Whether a node is in service on hardware of its own, without its server. */
 export function isForeign(
   change: Pick<ManageChange, "server" | "acts">,

@@ -62,6 +62,12 @@ export async function portsFreed(
   return null;
 }
 
+/** Whether a port of the journal is there, and on some wire. */
+export async function isBoundNow({ network }: Hands, { port }: Bind): Promise<boolean> {
+  const now = await (await network()).whole(port);
+  return now !== null && isBound(now);
+}
+
 /** Whether Neutron has it on some wire. */
 function isBound(port: JsonObject): boolean {
   const { "binding:vif_type": type = "unbound" } = port;
@@ -88,27 +94,20 @@ export async function portRestored(
   return `Neutron does not bind port ${port} again: binding:vif_type is ${type}; see that its agent runs`;
 }
 
-/**
- * Ports of a server in service that its user, or Ironic, changed since: they are to be as they are now, once it is gone.
- *
- * @returns what the journal has of them from now on
- */
+/** Keeps of ports of a server in service what its user, or Ironic, changed since: once it is gone they are to be so. */
 export async function portsChanged(
   { network }: Hands,
   change: ManageChange,
   begin: (act: Act) => Promise<void>,
-): Promise<readonly Act[]> {
-  const acts: Act[] = [];
+): Promise<void> {
   for (const { port, more = {}, bound } of bindsOf(change)) {
     const now = await (await network()).whole(port);
     if (now?.device_id !== recordOf(change)) continue;
     const is = Object.fromEntries(Object.keys(more).map((one) => [one, now[one] ?? null]));
-    const isSame = isDeepStrictEqual(is, more) && isBound(now) === (bound === true);
-    if (!isSame)
-      acts.push({ step: "changed", port, more: is, ...(isBound(now) && { bound: true }) });
+    const isNow = isBound(now) && { bound: true };
+    if (!isDeepStrictEqual(is, more) || isBound(now) !== (bound === true))
+      await begin({ step: "changed", port, more: is, ...isNow });
   }
-  for (const act of acts) await begin(act);
-  return acts;
 }
 
 /** Whether a port of the journal is nobody's and not as it was, or is not seen. */

@@ -23,8 +23,8 @@ import {
 } from "./manage-acts.ts";
 import { madeWith, otherPorts } from "./manage-nova-begun.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
-import { portRestored, portsFreed } from "./manage-nova-ports.ts";
+import { anothers, heldFor, isInUse, marked } from "./manage-nova-marks.ts";
+import { isBoundNow, portRestored, portsFreed } from "./manage-nova-ports.ts";
 
 export interface ServerStep {
   /** Under which the journal has it. */
@@ -322,22 +322,28 @@ export async function novaWould(
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
   const reason = heldFor(server);
-  if (!isHanded(at)) {
-    for (const bind of bindsOf({ acts })) {
-      const own = [recordOf({ acts, server })];
-      const why = await portRestored(hands, bind, bind.more ?? {}, own);
-      // Nova may have deleted its server, and would tear its machine down.
-      if (why !== null) return fakeAgain(hands, at, { before, why });
-    }
-    // From here on its ports are its user's.
-    await at.begin({ step: "handed" });
+  const knownAs = isHanded(at);
+  const isOut = knownAs || isInUse(at, await hands.hardware.read(id));
+  // Nova may have deleted its server, and would tear its machine down; what a user has is left as he has it.
+  const left = async (why: string): Promise<string> =>
+    isOut
+      ? `${why}; it keeps its own hardware${await novaWould(hands, at)}`
+      : fakeAgain(hands, at, { before, why });
+  if (isOut && !knownAs) await at.begin({ step: "handed" });
+  for (const bind of knownAs ? [] : bindsOf({ acts })) {
+    if (isOut && (await isBoundNow(hands, bind))) continue;
+    const own = [recordOf({ acts, server })];
+    const why = await portRestored(hands, bind, bind.more ?? {}, own);
+    if (why !== null) return left(why);
   }
+  // From here on its ports are its user's.
+  if (!isOut) await at.begin({ step: "handed" });
   const may = async (now: JsonObject): Promise<string | null> => {
     const other = [...notAsBefore(before, now), ...infoLost(before, now)];
     return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
   };
   const why = await hands.hardware.release(id, reason, may);
-  if (why !== null) return fakeAgain(hands, at, { before, why });
+  if (why !== null) return left(why);
   for (const end = hands.clock.now() + hands.watch; ; ) {
     const now = await hands.hardware.read(id);
     const gone = anothers(at, now);

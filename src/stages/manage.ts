@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { readJournal } from "../edge/disk/journal.ts";
 import { readNics } from "../edge/ironic-rest/running.ts";
-import { begunIn } from "../engine/begun.ts";
 import { isDenied } from "../engine/midway.ts";
 import { windowBack, windowForward } from "../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
@@ -28,6 +27,8 @@ interface Managed {
   readonly stopped: boolean;
   /** Machines of which something stays though they are not managed, and why. */
   readonly stays: ReadonlyMap<string, string>;
+  /** Those of them that their users may have: the same command goes on with them. */
+  readonly inUse: ReadonlySet<string>;
   /** Why it ended amid them: to be thrown once the rest is reported. */
   readonly broke: MigrationError | null;
 }
@@ -132,14 +133,12 @@ async function wouldBe(
     const what = inService === true ? "in service" : would;
     return [rowOf(change, what, recordIn(change, position), why)];
   });
-  return { rows, stopped: false, stays: new Map() };
+  return { rows, stopped: false, stays: new Map(), inUse: new Set() };
 }
 
 interface Performed extends Managed {
   /** Of each that came to its end, as it was then. */
   readonly last: ReadonlyMap<string, ManagePosition>;
-  /** Machines of which something stays though they are not managed, and why. */
-  readonly stays: ReadonlyMap<string, string>;
 }
 
 interface Acting {
@@ -223,7 +222,7 @@ async function perform(
       rows.set(id, takenBack(rows.get(id) ?? rowOf(change, "left", null, []), why));
   }
   const broke = end.broke ?? unasked ?? back.broke;
-  return { rows: [...rows.values()], stopped: end.stopped, broke, last, stays: back.stays };
+  return { rows: [...rows.values()], stopped: end.stopped, last, ...back, broke };
 }
 
 /** What somebody changed of several machines while their records were made. */
@@ -292,7 +291,7 @@ interface OneManaged {
  * What was begun, came to no end and is not wanted any more: nothing of it stays, or it is told why.
  *
  * @param ended of those that came to their end: which are taken back too
- * @returns of which machines nothing stays; of which something does, and why; what broke it off
+ * @returns of which machines nothing stays; of which something does, and why; which their users may have; what broke it off
  */
 export async function takeBack(
   adapter: Adapter,
@@ -303,6 +302,7 @@ export async function takeBack(
 ): Promise<{
   readonly gone: ReadonlyMap<string, null>;
   readonly stays: ReadonlyMap<string, string>;
+  readonly inUse: ReadonlySet<string>;
   readonly broke: MigrationError | null;
 }> {
   const part = adapter.back(pace.together, true);
@@ -315,24 +315,29 @@ export async function takeBack(
     );
   const gone = new Map<string, null>();
   const stays = new Map<string, string>();
+  const inUse = new Set<string>();
   const others = (why: string): void => {
-    for (const [id, begun] of begunIn(session.journal.entries(), MANAGE))
-      if (begun.open && wants(id) && !gone.has(id) && !stays.has(id)) stays.set(id, why);
+    for (const [id, { open, handedOut }] of managedIn(session.journal.entries()))
+      if (open && wants(id) && !gone.has(id) && !stays.has(id)) {
+        stays.set(id, why);
+        if (handedOut) inUse.add(id);
+      }
   };
   // An allocation is gone in a moment; a server of Nova is waited for, and its machine is held until then.
   const own = adapter.name === "allocation" ? { ...session, stopping: () => false } : session;
   try {
     const leg = { part, command: "node manage", changes, pace };
-    const { broke } = await windowBack(leg, own, ({ change, position: { is, why } }) => {
+    const { broke } = await windowBack(leg, own, ({ change, position: { is, why, inService } }) => {
       if (is === "after") gone.set(change.id, null);
       else stays.set(change.id, why.join("; "));
+      if (inService === true) inUse.add(change.id);
     });
     if (session.stopping()) others("somebody asked to stop before");
-    return { gone, stays, broke };
+    return { gone, stays, inUse, broke };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
     others(cause.message);
-    return { gone, stays, broke: cause };
+    return { gone, stays, inUse, broke: cause };
   }
 }
 

@@ -106,12 +106,15 @@ async function imageNamed(
   begun: ReadonlySet<string>,
 ): Promise<string> {
   const glance = await images();
-  const id = await glance?.find(name);
-  if (id != null) return id;
+  const id = (await glance?.find(name)) ?? null;
+  // What was begun with another would be taken back.
+  if (id !== null && (begun.size === 0 || begun.has(id))) return id;
   const why =
     glance === null
       ? `--image ${name} is no id, and nothing says where the image service is`
-      : `Glance has no active image ${name}, or more than one`;
+      : id === null
+        ? `Glance has no active image ${name}, or more than one`
+        : `image ${name} is ${id} by now`;
   const open = `; machines of this run were begun with image ${listed([...begun], NAMED)}: pass that id, or run rollback`;
   throw new MigrationError("N2I-E100", `${why}${begun.size > 0 ? open : ": pass the image's id"}`);
 }

@@ -189,23 +189,28 @@ test("a node that is deleted between a death and a rollback leaves its port as i
   }
 });
 
-test("a node that is deleted after its server leaves what its user made of the port", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
-  at.cloud.servers.clear();
-  Object.assign(at.cloud.port, { device_id: "", device_owner: "" });
-  const [before, from] = [at.cloud.dump(), at.cloud.calls.length];
-  at.cloud.use((call) =>
-    / .v1.nodes.1/.test(call) ? { done: false, says: { status: 404, text: "{}" } } : null,
-  );
-  await during(run, async (session) => {
-    await deleted(session);
-    assert.deepEqual(await back(at, session), []);
+for (const [what, lines] of [
+  ["", undefined],
+  [", also while it was watched", 11],
+] as const)
+  test(`a node that is deleted after its server leaves what its user made of the port${what}`, async (t) => {
+    const at = await scene(t);
+    const run = await at.run();
+    await during(run, (session) => forward(at, session), lines);
+    at.cloud.servers.clear();
+    Object.assign(at.cloud.port, { device_id: "", device_owner: "" });
+    const [before, from] = [at.cloud.dump(), at.cloud.calls.length];
+    at.cloud.use((call) =>
+      / .v1.nodes.1/.test(call) ? { done: false, says: { status: 404, text: "{}" } } : null,
+    );
+    await during(run, async (session) => {
+      await deleted(session);
+      assert.deepEqual(await back(at, session), []);
+    });
+    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+    assert.equal(at.cloud.dump(), before);
+    assert.ok(at.cloud.calls.slice(from).every((call) => call.startsWith("GET")));
   });
-  assert.equal(at.cloud.dump(), before);
-  assert.ok(at.cloud.calls.slice(from).every((call) => call.startsWith("GET")));
-});
 
 test("an interface that stays real ends it before a word to a conductor, and nothing of it stays", async (t) => {
   const at = await scene(t);

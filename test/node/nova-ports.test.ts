@@ -280,6 +280,61 @@ test("what its user changed of the port of a server in service stays, before and
   }
 });
 
+test("what its user changed of a port stays, wherever the way back dies", async (t) => {
+  const since = { dns_name: "new", "binding:profile": { local_link_information: ["rack 2"] } };
+  let lines = 0;
+  for (let wasWhole = false; !wasWhole; lines += 1) {
+    const at = await scene(t);
+    const { port, node } = at.cloud;
+    const was = { ...port, ...since, revision_number: 0 };
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    Object.assign(port, since);
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []), lines);
+    wasWhole = managedIn((await readJournal(run)).entries).size === 0;
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.deepEqual({ ...port, revision_number: 0 }, was, `died after ${lines} lines`);
+    assert.deepEqual([node.instance_uuid, at.cloud.heard], [null, []]);
+  }
+  assert.ok(lines > 3);
+  // So it does amid its steps, behind the exchange and behind the end of its server.
+  for (const call of [/^PATCH .*reset_interfaces/, /^DELETE \/servers/, /^PUT .*provision/]) {
+    const at = await scene(t);
+    const { port } = at.cloud;
+    const was = { ...port, ...since, revision_number: 0 };
+    const run = await at.run();
+    await during(run, (session) => forward(at, session));
+    Object.assign(port, since);
+    let dead = false;
+    at.cloud.use((heard) => {
+      const says = dead ? { done: false, says: null } : null;
+      dead ||= call.test(heard);
+      return says;
+    });
+    await during(run, (session) => back(at, session).catch(() => undefined));
+    at.cloud.use(() => null);
+    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.deepEqual({ ...port, revision_number: 0 }, was, String(call));
+  }
+});
+
+test("one whose maintenance somebody ended before the command did keeps what its user has", async (t) => {
+  const at = await scene(t);
+  const { port, node, calls } = at.cloud;
+  const run = await at.run();
+  // Its hardware is back, and its port is to be bound.
+  await during(run, (session) => forward(at, session), 10);
+  assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
+  Object.assign(node, { maintenance: false, maintenance_reason: null });
+  const his = { dns_name: "his", "binding:host_id": ID, "binding:vif_type": "other" };
+  Object.assign(port, his);
+  const from = calls.length;
+  await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+  assert.deepEqual({ ...port, ...his }, port);
+  assert.deepEqual(writesSince(at.cloud, from), [`PATCH /v1/nodes/${ID}`]);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
 test("a login that does not see what Nova clears of a port is refused before anything is written", async (t) => {
   const at = await scene(t);
   const before = at.cloud.dump();

@@ -1,6 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import type { ManageAsked, ServerWishes } from "../../model/manage.ts";
+import { listed, NAMED } from "../../model/text.ts";
 import { SIZE } from "../../parts/manage-nova.ts";
 import { managedView } from "../../report/adoptable.ts";
 import type { FormatOptions } from "../../report/format.ts";
@@ -42,7 +43,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   const all = args.from === undefined ? [askedOf(args)] : manyOf(args, args.from);
   const inFlight = nova === null ? IN_FLIGHT : SIZE;
   const emit = createEvents(io().stderr, Date.now);
-  const { rows, stopped, broke, stays } = await manageMachines(
+  const { rows, stopped, broke, stays, inUse } = await manageMachines(
     all,
     { ...given, inFlight: args.inFlight ?? inFlight, ...(nova !== null && { nova }) },
     sinkOf(args),
@@ -54,11 +55,17 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   if (broke !== null) throw broke;
   const left = rows.filter(({ became }) => became === "left");
   if (nova !== null && stays.size > 0) {
-    const words = [...stays.keys()].map((id) => `--node ${id}`).join(" ");
-    note(
-      args,
-      `Not taken back. Do what Why says of each, then run: ${nextCommand("rollback", args)} ${words}`,
-    );
+    const ours = [...stays.keys()].filter((id) => !inUse.has(id));
+    if (inUse.size > 0)
+      note(
+        args,
+        `Users may have their servers by now: ${listed([...inUse], NAMED)}. Do what Why says of each, then run the same command. Rollback would delete their servers.`,
+      );
+    if (ours.length > 0)
+      note(
+        args,
+        `Not taken back. Do what Why says of each, then run: ${nextCommand("rollback", args)} ${ours.map((id) => `--node ${id}`).join(" ")}`,
+      );
     return exitWith(EXIT_STATUS.halfway.status);
   }
   if (left.length === rows.length && !stopped)

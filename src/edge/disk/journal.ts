@@ -258,7 +258,7 @@ const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form
     undone: { ...BATCH, removed: "number", gone: "number", settled: "texts", conflicts: "texts" },
     start: { ...MACHINE, by: "text", observed: "object?" },
     end: MACHINE,
-    return: { ...MACHINE, by: "text" },
+    return: { ...MACHINE, by: "text", observed: "object?" },
     returned: { ...MACHINE, left: "object?" },
     close: { plan: "text", at: "text", by: "text" },
     reopen: { at: "text", by: "text" },

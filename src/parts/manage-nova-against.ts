@@ -31,8 +31,8 @@ export async function objectionsBack(
   const real = realObjections(now, before, own, change);
   if (real !== null || own === null) return real;
   // Nova deletes all of its node's, whoever made them. @source nova 26: virt/ironic/driver.py, _cleanup_volume_target_info
-  return (await hands.hardware.hasVolumes(change.id))
-    ? "it has volumes since, which Nova would take from it: detach them first"
+  return (await hands.hardware.hasTargets(change.id))
+    ? "it has volume targets since, which Nova would delete with its server: delete them first (openstack baremetal volume target delete; Ironic wants the machine off for that)"
     : null;
 }
 

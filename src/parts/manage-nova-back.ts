@@ -14,6 +14,7 @@ import {
   isDeleted,
   isHanded,
   isMade,
+  isPorted,
   type ManageChange,
   recordOf,
   traitsIn,
@@ -149,8 +150,9 @@ async function back(
   const reason = heldFor(server);
   if (await isPortsAlone(hands, change, seen)) {
     const stays = (await wantsPorts(hands, change, seen)) ? await portsBack(hands, change) : [];
+    const ended = seen.node === null ? null : await hardware.release(id, reason, () => null);
     // Traits that are empty by now are so by whoever has it.
-    const why = seen.node === null ? null : await hands.keeper.release(id, server, []);
+    const why = seen.node === null ? null : (ended ?? (await hands.keeper.release(id, server, [])));
     return whysOf(why, stays);
   }
   const wasFaked = acts.some(({ step }) => step === "fake");
@@ -221,7 +223,7 @@ async function faked(
     return `${against}; it stays on fake hardware${held === null ? ", in maintenance" : `: ${held}`}`;
   }
   // Before it was handed out, its ports are as Nova left them.
-  if (own !== null && !isFake && (isHanded(change) || change.open === false))
+  if (own !== null && !isFake && (isPorted(change) || change.open === false))
     await portsChanged(hands, change, begin);
   const mark = await hands.keeper.hold(id, server);
   if ("why" in mark) return mark.why;

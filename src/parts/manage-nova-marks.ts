@@ -1,7 +1,7 @@
 import { FAKE } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer } from "../model/manage.ts";
-import { isMade, type ManageChange, recordOf } from "./manage-acts.ts";
+import { isHanded, isMade, type ManageChange, recordOf } from "./manage-acts.ts";
 
 /** Why a machine is in maintenance while it gets its server, or loses it. */
 export function heldFor(server: string): string {
@@ -39,10 +39,15 @@ export function isInUse(
   return driver !== FAKE && reason !== heldFor(change.server) && instance === recordOf(change);
 }
 
-/** Whether a node is in service on hardware of its own, without its server. */
+/**
+ * Whether a node is in service on hardware of its own, without its server; or in our maintenance, since its user deleted
+ * a server that he had.
+ */
 export function isForeign(
   change: Pick<ManageChange, "server" | "acts">,
-  { driver, maintenance_reason: reason, instance_uuid: instance }: JsonObject,
+  { driver, maintenance_reason: reason, instance_uuid: instance, ...node }: JsonObject,
 ): boolean {
-  return driver !== FAKE && reason !== heldFor(change.server) && instance !== recordOf(change);
+  if (driver === FAKE || instance === recordOf(change)) return false;
+  const isTornDown = instance === null && node.provision_state !== "active";
+  return reason !== heldFor(change.server) || (isHanded(change) && isTornDown);
 }

@@ -88,7 +88,15 @@ export async function portRestored(
   const neutron = await network();
   const why = await neutron.restore(port, fields, devices);
   if (why !== null || bound !== true) return why;
-  const now = await neutron.whole(port);
+  let now = await neutron.whole(port);
+  if (now !== null && !isBound(now)) {
+    // It binds at a change alone, and may have tried while its agent was away.
+    const again =
+      (await neutron.restore(port, { "binding:host_id": "" }, devices)) ??
+      (await neutron.restore(port, fields, devices));
+    if (again !== null) return again;
+    now = await neutron.whole(port);
+  }
   if (now === null || isBound(now)) return null;
   const type = String(now["binding:vif_type"]);
   return `Neutron does not bind port ${port} again: binding:vif_type is ${type}; see that its agent runs`;

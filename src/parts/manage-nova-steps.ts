@@ -17,13 +17,14 @@ import {
   type Act,
   bindsOf,
   isHanded,
+  isPorted,
   type ManageChange,
   type PlainStep,
   recordOf,
 } from "./manage-acts.ts";
 import { madeWith, otherPorts } from "./manage-nova-begun.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, isInUse, marked } from "./manage-nova-marks.ts";
+import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
 import { isBoundNow, portRestored, portsFreed } from "./manage-nova-ports.ts";
 
 export interface ServerStep {
@@ -322,22 +323,21 @@ export async function novaWould(
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
   const reason = heldFor(server);
-  const knownAs = isHanded(at);
-  const isOut = knownAs || isInUse(at, await hands.hardware.read(id));
+  const isOut = isHanded(at);
+  const ported = isPorted(at);
   // Nova may have deleted its server, and would tear its machine down; what a user has is left as he has it.
   const left = async (why: string): Promise<string> =>
     isOut
       ? `${why}; it keeps its own hardware${await novaWould(hands, at)}`
       : fakeAgain(hands, at, { before, why });
-  if (isOut && !knownAs) await at.begin({ step: "handed" });
-  for (const bind of knownAs ? [] : bindsOf({ acts })) {
+  for (const bind of ported ? [] : bindsOf({ acts })) {
     if (isOut && (await isBoundNow(hands, bind))) continue;
     const own = [recordOf({ acts, server })];
     const why = await portRestored(hands, bind, bind.more ?? {}, own);
     if (why !== null) return left(why);
   }
   // From here on its ports are its user's.
-  if (!isOut) await at.begin({ step: "handed" });
+  if (!ported) await at.begin({ step: "handed" });
   const may = async (now: JsonObject): Promise<string | null> => {
     const other = [...notAsBefore(before, now), ...infoLost(before, now)];
     return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;

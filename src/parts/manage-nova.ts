@@ -9,6 +9,7 @@ import {
   holdOf,
   isHanded,
   isMade,
+  isPorted,
   type ManageChange,
   recordOf,
   traitsIn,
@@ -16,7 +17,7 @@ import {
 } from "./manage-acts.ts";
 import { notAsBegun } from "./manage-nova-begun.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
+import { anothers, heldFor, isInUse, marked } from "./manage-nova-marks.ts";
 import { type ServerStep, THERE } from "./manage-nova-steps.ts";
 
 /** Looked at together, and under way at once where nothing else is said: all wait for Nova's resource tracker once. */
@@ -57,7 +58,10 @@ export function novaPart(
         return leftAt(seen, [BACK, ...(held === null ? [] : [held])].join("; "));
       }
       if (over !== null && !isBegun) return leftAt(seen, `not begun: ${over}`);
-      const first = isBegun ? firstOf(change.acts, position.onFake === true) : 0;
+      // Whoever ended its maintenance before this run did: nothing may hold it before the journal has that.
+      if (isBegun && isMade(change) && !isHanded(change))
+        if (isInUse(change, await hands.hardware.read(id))) await at.begin({ step: "out" });
+      const first = isBegun ? firstOf(acts, position.onFake === true) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
         if (why === null) continue;
@@ -107,7 +111,7 @@ const BACK = "its way back was begun, and Nova may still delete its server: run 
 
 /** What the journal has besides steps of the way there. */
 const BESIDE: ReadonlySet<Act["step"]> = new Set([
-  ...(["made", "changed", "gone", "deleted", "shown", "handed", "unmark"] as const),
+  ...(["made", "changed", "gone", "deleted", "shown", "out", "handed", "unmark"] as const),
 ]);
 
 /**
@@ -117,7 +121,7 @@ const BESIDE: ReadonlySet<Act["step"]> = new Set([
 function firstOf(acts: readonly Act[], onFake: boolean): number {
   const last = acts.findLast(({ step }) => !BESIDE.has(step))?.step;
   const at = (name: string | undefined) => THERE.findIndex(({ step }) => step === name);
-  const begun = Math.max(0, at(last));
+  const begun = Math.max(0, at(isHanded({ acts }) ? "release" : last));
   return onFake ? Math.min(begun, at("power")) : begun;
 }
 
@@ -178,11 +182,9 @@ function otherThanBegun(hands: NovaHands, change: ManageChange, seen: SeenServer
   return asked === null ? null : notAsBegun({ hands, id, server, acts, asked, seen, before });
 }
 
-/** Whether it was handed out with its server, on its own hardware, and is not held again since. */
+/** Whether it was handed out with its server and its ports, and is not held again since. */
 function isInService(change: ManageChange, now: JsonObject): boolean {
-  return (
-    isHanded(change) && now.driver !== FAKE && now.maintenance_reason !== heldFor(change.server)
-  );
+  return isPorted(change) && isInUse(change, now);
 }
 
 /** Whether its instance is the server that was made of it. */

@@ -4,7 +4,7 @@ import { FAKE } from "../model/fake-hardware.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
 import { MANAGE, type RecordKeeper, type SeenServer, type ServerWishes } from "../model/manage.ts";
 import { type ManagePart, managePart, unlike, unmanagePart } from "../parts/manage.ts";
-import { bindsOf, type ManageChange, recordOf } from "../parts/manage-acts.ts";
+import { bindsOf, isMade, type ManageChange, recordOf } from "../parts/manage-acts.ts";
 import { novaPart } from "../parts/manage-nova.ts";
 import { novaBackPart } from "../parts/manage-nova-back.ts";
 import type { Keep } from "./databases.ts";
@@ -96,7 +96,9 @@ export async function openAdapter(
     place,
     keep,
     asked === null || asked === "allocation" ? NONE : asked,
-    [...managedIn(entries).values()].flatMap(({ change, open }) => (open ? [change] : [])),
+    [...managedIn(entries).values()].flatMap(({ change, open }) =>
+      open && !isMade(change) ? [change] : [],
+    ),
   );
   const { project } = hands.servers;
   checkProject(entries, project);

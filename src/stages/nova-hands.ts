@@ -28,7 +28,7 @@ import { waitingFor } from "./waiting.ts";
 /**
  * Opens Nova and Placement beside Ironic and Neutron.
  *
- * @param begun machines of this run that are not at their end
+ * @param begun machines of this run that wait for their server
  * @throws MigrationError N2I-E106, N2I-E209 where one of them is too old, N2I-E210 to N2I-E212
  */
 export async function novaHands(
@@ -99,22 +99,19 @@ async function byIds(
   };
 }
 
-/** @param begun images that machines of this run, which are not at their end, were begun with */
+/** @param begun images that machines of this run wait for a server of */
 async function imageNamed(
   name: string,
   images: ManagePlace["images"],
   begun: ReadonlySet<string>,
 ): Promise<string> {
   const glance = await images();
-  const id = (await glance?.find(name)) ?? null;
-  // What was begun with another would be taken back.
-  if (id !== null && (begun.size === 0 || begun.has(id))) return id;
+  const id = await glance?.find(name);
+  if (id != null) return id;
   const why =
     glance === null
       ? `--image ${name} is no id, and nothing says where the image service is`
-      : id === null
-        ? `Glance has no active image ${name}, or more than one`
-        : `image ${name} is ${id} by now`;
+      : `Glance has no active image ${name}, or more than one`;
   const open = `; machines of this run were begun with image ${listed([...begun], NAMED)}: pass that id, or run rollback`;
   throw new MigrationError("N2I-E100", `${why}${begun.size > 0 ? open : ": pass the image's id"}`);
 }

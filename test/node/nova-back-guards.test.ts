@@ -82,7 +82,7 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "it has volumes by now",
     ({ rules }) => Object.assign(rules, { volumes: [{ uuid: uuidOf(6, 1) }] }),
-    /it has volumes since, which Nova would take from it: detach them first/,
+    /it has volume targets since, which Nova would delete with its server: delete them first/,
   ],
   [
     "this login does not see its server",

@@ -125,7 +125,7 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   ],
   [
     capable({ boot_mode: "uefi" }, {}),
-    /says capabilities:boot_mode=uefi,.* has boot_mode unknown$/,
+    /says capabilities:boot_mode=uefi,.* has boot_mode unknown: if it is so, set it in properties.capabilities/,
   ],
   [
     capable({ boot_mode: "UEFI", secure_boot: "true" }, { properties: { capabilities: BIOS } }),

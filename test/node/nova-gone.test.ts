@@ -108,6 +108,39 @@ test("a machine whose server its user deletes while it is watched is not held, a
   assert.deepEqual(at.cloud.heard, []);
 });
 
+test("a server that its user deletes while it is held for a change of his leaves a machine that is let go", async (t) => {
+  for (const words of Object.values(NEXT)) {
+    const at = await scene(t);
+    const { node, port, servers } = at.cloud;
+    const run = await at.run();
+    at.cloud.use((call) => {
+      const [server] = servers.values();
+      const isOut = node.driver === "ipmi" && node.maintenance === false && server !== undefined;
+      if (isOut && call === `GET /v1/nodes/${ID}`) {
+        node.power_state = "power off";
+        server.status = "SHUTOFF";
+      }
+      return null;
+    });
+    await during(run, async (session) => {
+      assert.match((await forward(at, session)).join(), /power_state is power off.*it is held/);
+    });
+    at.cloud.use(() => null);
+    servers.clear();
+    Object.assign(node, { instance_uuid: null, provision_state: "available", instance_info: {} });
+    Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
+    const was = JSON.stringify(port);
+    for (const say of words)
+      await during(run, async (session) => {
+        const why = (await say(at, session)).join();
+        assert.match(why, say === forward ? /is not on it any more/ : /^$/);
+      });
+    assert.deepEqual([node.maintenance, node.extra], [false, { rack: 1 }]);
+    assert.equal(JSON.stringify(port), was);
+    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+  }
+});
+
 test("a run whose end is recorded makes nothing anew of a machine that lost its server", async (t) => {
   const at = await scene(t);
   const { node, port, servers } = at.cloud;

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
+import { managedIn } from "../../src/stages/manage-run.ts";
+import { during } from "../engine/on-journal.ts";
 import { run, runs, start } from "../hostile/cli.ts";
-import { manage, NOVA, place } from "./nova-place.ts";
+import { manage, NOVA, place, writes } from "./nova-place.ts";
+import { back, forward, ID, scene } from "./nova-ways.ts";
 
 test("a server that its user stops and starts while it is watched stays his, and the same command ends it", async (t) => {
   const { cloud, at, how } = await place(t);
@@ -72,3 +77,59 @@ test("what is refused once somebody asked to stop is held, and told as not taken
   await runs(0, ["rollback", ...at, "--all", "--yes"], how);
   assert.equal(cloud.dump(), before);
 });
+
+/** Behind the exchange of its hardware, and behind the line by which its port is to be bound. */
+for (const lines of [9, 10]) {
+  const endedEarly = async (t: TestContext) => {
+    const at = await scene(t);
+    const { node } = at.cloud;
+    const before = at.cloud.dump();
+    const run = await at.run();
+    await during(run, (session) => forward(at, session), lines);
+    assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
+    Object.assign(node, { maintenance: false, maintenance_reason: null });
+    return { at, run, before };
+  };
+
+  test(`one whose maintenance somebody ended before the command did keeps what its user has: ${lines} lines`, async (t) => {
+    const { at, run } = await endedEarly(t);
+    const { port, node, servers } = at.cloud;
+    const his = { dns_name: "his", "binding:host_id": ID, "binding:vif_type": "other" };
+    Object.assign(port, his);
+    for (const server of servers.values()) server["OS-EXT-STS:task_state"] = "rebooting";
+    const from = writes(at.cloud).length;
+    await during(run, async (session) => {
+      // It is not held, so there is no maintenance to end, and its user may do so.
+      assert.deepEqual(await forward(at, session), []);
+    });
+    assert.deepEqual({ ...port, ...his }, port);
+    assert.deepEqual(writes(at.cloud).slice(from), [`PATCH /v1/nodes/${ID}`]);
+    assert.deepEqual([node.driver, node.maintenance, at.cloud.heard], ["ipmi", false, []]);
+  });
+
+  if (lines === 9)
+    test("one whose maintenance somebody ended is nobody's to take back, and gets its port bound", async (t) => {
+      const { at, run, before } = await endedEarly(t);
+      const { rules, node, servers } = at.cloud;
+      rules.unbound = true;
+      await during(run, async (session) => {
+        const why = (await forward(at, session)).join();
+        assert.match(
+          why,
+          /does not bind port .*; it keeps its own hardware; it is held in maintenance/,
+        );
+      });
+      const begun = managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
+      const [unasked] = await novaBackPart(at.hands, 1, true).inspect([begun], false);
+      assert.deepEqual([unasked?.is, unasked?.inService], ["other", true]);
+      assert.deepEqual([node.driver, servers.size], ["ipmi", 1]);
+      delete rules.unbound;
+      await during(run, async (session) => {
+        assert.deepEqual(await forward(at, session), []);
+        assert.deepEqual([node.maintenance, at.cloud.port["binding:host_id"]], [false, ID]);
+        assert.deepEqual(await back(at, session), []);
+      });
+      assert.equal(at.cloud.dump(), before);
+      assert.deepEqual(at.cloud.heard, []);
+    });
+}

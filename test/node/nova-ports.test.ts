@@ -318,23 +318,6 @@ test("what its user changed of a port stays, wherever the way back dies", async 
   }
 });
 
-test("one whose maintenance somebody ended before the command did keeps what its user has", async (t) => {
-  const at = await scene(t);
-  const { port, node, calls } = at.cloud;
-  const run = await at.run();
-  // Its hardware is back, and its port is to be bound.
-  await during(run, (session) => forward(at, session), 10);
-  assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
-  Object.assign(node, { maintenance: false, maintenance_reason: null });
-  const his = { dns_name: "his", "binding:host_id": ID, "binding:vif_type": "other" };
-  Object.assign(port, his);
-  const from = calls.length;
-  await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
-  assert.deepEqual({ ...port, ...his }, port);
-  assert.deepEqual(writesSince(at.cloud, from), [`PATCH /v1/nodes/${ID}`]);
-  assert.deepEqual(at.cloud.heard, []);
-});
-
 test("a login that does not see what Nova clears of a port is refused before anything is written", async (t) => {
   const at = await scene(t);
   const before = at.cloud.dump();

@@ -125,9 +125,14 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
       const [says, has] = [needs?.capabilities.get(name), capabilityNow(node, name)];
       return says === undefined || says.toLowerCase() === has ? [] : [{ name, says, has }];
     });
-    return other.length === 0
-      ? null
-      : `flavor ${asked.flavor} says ${other.map(({ name, says }) => `capabilities:${name}=${says}`).join(", ")}, which Ironic would tell its BMC, and the node has ${other.map(({ name, has }) => `${name} ${has || "unknown"}`).join(", ")}`;
+    if (other.length === 0) return null;
+    const [says, has] = [
+      other.map((one) => `capabilities:${one.name}=${one.says}`).join(", "),
+      other.map((one) => `${one.name} ${one.has || "unknown"}`).join(", "),
+    ];
+    const isUnsaid = other.some(({ name, has }) => name === "boot_mode" && has === "");
+    const hint = isUnsaid ? ": if it is so, set it in properties.capabilities of the node" : "";
+    return `flavor ${asked.flavor} says ${says}, which Ironic would tell its BMC, and the node has ${has}${hint}`;
   },
   (of) => imageFaults(of, imageFor(of)),
   (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),

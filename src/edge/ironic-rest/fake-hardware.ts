@@ -64,7 +64,8 @@ export function createFakeHardware(
   const at: At = { service, tell };
   return {
     read: (node: string) => read(at, node),
-    hasVolumes: (node: string) => hasVolumes(at, node),
+    hasVolumes: (node: string) => hasVolumes(at, node, ["connectors", "targets"]),
+    hasTargets: (node: string) => hasVolumes(at, node, ["targets"]),
     newest: (known: JsonObject) => newest(at, known),
     children: (node: string) => children(at, node),
     hold: (node: string, reason: string, may?: May) => hold(at, node, reason, may),
@@ -109,8 +110,12 @@ function pathOf(node: string): string {
 }
 
 /** Whether a disk of a storage network belongs to it. */
-async function hasVolumes({ service }: At, node: string): Promise<boolean> {
-  for (const kind of ["connectors", "targets"])
+async function hasVolumes(
+  { service }: At,
+  node: string,
+  kinds: readonly string[],
+): Promise<boolean> {
+  for (const kind of kinds)
     if (listed(await service.ask(`/v1/volume/${kind}?node=${node}`), kind).length > 0) return true;
   return false;
 }

@@ -64,7 +64,19 @@ export type Act =
 
 /** Steps that replace nothing that is not kept already. */
 const PLAIN = [
-  ...["fake", "free", "off", "record", "power", "swap", "release", "out", "handed", "unmark"],
+  ...[
+    "fake",
+    "free",
+    "off",
+    "record",
+    "power",
+    "swap",
+    "release",
+    "out",
+    "handed",
+    "unhanded",
+    "unmark",
+  ],
 ] as const;
 
 export type PlainStep = (typeof PLAIN)[number];
@@ -169,20 +181,20 @@ export function isFinished({ acts }: Pick<ManageChange, "acts">): boolean {
 
 /**
  * Whether its maintenance was to end, on hardware of its own, or was found ended: its user may have his server since. One
- * that got its hardware once more after that is nobody's.
+ * that stood on fake hardware once more after that is nobody's.
  */
 export function isHanded({ acts }: Pick<ManageChange, "acts">): boolean {
-  return sinceSwap(acts, /^(out|handed|unmark)$/);
+  return sinceFake(acts, /^(out|handed|unmark)$/);
 }
 
 /** Whether its ports were given back what they were, and are its user's since. */
 export function isPorted({ acts }: Pick<ManageChange, "acts">): boolean {
-  return sinceSwap(acts, /^(handed|unmark)$/);
+  return sinceFake(acts, /^(handed|unmark)$/);
 }
 
-function sinceSwap(acts: readonly Act[], steps: RegExp): boolean {
-  const swap = acts.findLastIndex(({ step }) => step === "swap");
-  return acts.some(({ step }, at) => at > swap && steps.test(step));
+function sinceFake(acts: readonly Act[], steps: RegExp): boolean {
+  const fake = acts.findLastIndex(({ step }) => step === "swap" || step === "unhanded");
+  return acts.some(({ step }, at) => at > fake && steps.test(step));
 }
 
 /** Said of a node of the journal that Ironic does not show: of one that is another's it answers the same. */

@@ -43,6 +43,9 @@ export function novaBackPart(hands: NovaHands, most: number, unasked = false): M
     ...{ name: MANAGE, size: SIZE, keepsBack: true },
     inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change, unasked)),
     async perform(change, position, begin) {
+      // Minutes may have passed since it was looked at.
+      if (unasked && position.seen.record !== null && (await isServing(hands, change)))
+        return { ...leftAt(position.seen, IN_USE), inService: true };
       await begin();
       const why = await back(hands, change, position.seen, (act) => begin({ ...act }));
       return why === null
@@ -150,7 +153,8 @@ async function back(
   const reason = heldFor(server);
   if (await isPortsAlone(hands, change, seen)) {
     const stays = (await wantsPorts(hands, change, seen)) ? await portsBack(hands, change) : [];
-    const ended = seen.node === null ? null : await hardware.release(id, reason, () => null);
+    const may = (now: JsonObject) => (isForeign(change, now) ? null : "it changed meanwhile");
+    const ended = seen.node === null ? null : await hardware.release(id, reason, may);
     // Traits that are empty by now are so by whoever has it.
     const why = seen.node === null ? null : (ended ?? (await hands.keeper.release(id, server, [])));
     return whysOf(why, stays);
@@ -229,17 +233,19 @@ async function faked(
   if ("why" in mark) return mark.why;
   const held = await hardware.hold(id, reason);
   if (held !== null) return held;
-  const isInUse = own !== null || now.provision_state !== "active";
+  const isTaken = own !== null || now.provision_state !== "active";
+  const exchanged = isTaken ? await hardware.fake(id, reason, before) : null;
+  if (isTaken && exchanged === null) await begin({ step: "unhanded" });
   const why =
-    (isInUse ? await hardware.fake(id, reason, before) : null) ??
+    exchanged ??
     (await serversGone(hands, change, own)) ??
     (await withheld(hands, change, now)) ??
-    (isInUse ? await active(hardware, id, before) : null) ??
-    (isInUse || isFake ? await powered(hardware, id, before) : null);
+    (isTaken ? await active(hardware, id, before) : null) ??
+    (isTaken || isFake ? await powered(hardware, id, before) : null);
   if (why !== null) {
     const isLeft = (await hardware.read(id)).driver === FAKE;
     const left = isLeft ? LEAVE : `${KEPT}${await novaWould(hands, change)}`;
-    return isInUse || isFake ? `${why}; ${left}` : why;
+    return isTaken || isFake ? `${why}; ${left}` : why;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
     const late = await byWord(hands, change);

@@ -62,10 +62,14 @@ export async function portsFreed(
   return null;
 }
 
-/** Whether a port of the journal is there, and on some wire. */
-export async function isBoundNow({ network }: Hands, { port }: Bind): Promise<boolean> {
+/** Whether a port of the journal is this server's still, and on no wire. */
+export async function wantsBinding(
+  { network }: Hands,
+  { port }: Bind,
+  server: string,
+): Promise<boolean> {
   const now = await (await network()).whole(port);
-  return now !== null && isBound(now);
+  return now?.device_id === server && !isBound(now);
 }
 
 /** Whether Neutron has it on some wire. */
@@ -89,7 +93,7 @@ export async function portRestored(
   const why = await neutron.restore(port, fields, devices);
   if (why !== null || bound !== true) return why;
   let now = await neutron.whole(port);
-  if (now !== null && !isBound(now)) {
+  if (now !== null && "binding:vif_type" in now && !isBound(now)) {
     // It binds at a change alone, and may have tried while its agent was away.
     const again =
       (await neutron.restore(port, { "binding:host_id": "" }, devices)) ??

@@ -17,6 +17,7 @@ import {
   type Act,
   bindsOf,
   isHanded,
+  isMade,
   isPorted,
   type ManageChange,
   type PlainStep,
@@ -24,8 +25,8 @@ import {
 } from "./manage-acts.ts";
 import { madeWith, otherPorts } from "./manage-nova-begun.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
-import { isBoundNow, portRestored, portsFreed } from "./manage-nova-ports.ts";
+import { anothers, heldFor, isInUse, marked } from "./manage-nova-marks.ts";
+import { portRestored, portsFreed, wantsBinding } from "./manage-nova-ports.ts";
 
 export interface ServerStep {
   /** Under which the journal has it. */
@@ -319,10 +320,17 @@ export async function novaWould(
     : "";
 }
 
+/** Keeps that somebody ended its maintenance before this run did: nothing may hold it before the journal has that. */
+export async function keptIfInUse(at: ServerMaking): Promise<void> {
+  if (!isMade(at) || isHanded(at)) return;
+  if (isInUse(at, await at.hands.hardware.read(at.id))) await at.begin({ step: "out" });
+}
+
 /** Gives it to its user, and looks at it for a while. */
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
   const reason = heldFor(server);
+  await keptIfInUse(at);
   const isOut = isHanded(at);
   const ported = isPorted(at);
   // Nova may have deleted its server, and would tear its machine down; what a user has is left as he has it.
@@ -331,9 +339,9 @@ async function release(at: ServerMaking): Promise<string | null> {
       ? `${why}; it keeps its own hardware${await novaWould(hands, at)}`
       : fakeAgain(hands, at, { before, why });
   for (const bind of ported ? [] : bindsOf({ acts })) {
-    if (isOut && (await isBoundNow(hands, bind))) continue;
-    const own = [recordOf({ acts, server })];
-    const why = await portRestored(hands, bind, bind.more ?? {}, own);
+    const own = recordOf({ acts, server });
+    if (isOut && !(await wantsBinding(hands, bind, own))) continue;
+    const why = await portRestored(hands, bind, bind.more ?? {}, [own]);
     if (why !== null) return left(why);
   }
   // From here on its ports are its user's.

@@ -18,7 +18,7 @@ import {
 import { notAsBegun } from "./manage-nova-begun.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
 import { anothers, heldFor, isInUse, marked } from "./manage-nova-marks.ts";
-import { type ServerStep, THERE } from "./manage-nova-steps.ts";
+import { keptIfInUse, type ServerStep, THERE } from "./manage-nova-steps.ts";
 
 /** Looked at together, and under way at once where nothing else is said: all wait for Nova's resource tracker once. */
 export const SIZE = 50;
@@ -58,9 +58,7 @@ export function novaPart(
         return leftAt(seen, [BACK, ...(held === null ? [] : [held])].join("; "));
       }
       if (over !== null && !isBegun) return leftAt(seen, `not begun: ${over}`);
-      // Whoever ended its maintenance before this run did: nothing may hold it before the journal has that.
-      if (isBegun && isMade(change) && !isHanded(change))
-        if (isInUse(change, await hands.hardware.read(id))) await at.begin({ step: "out" });
+      if (isBegun) await keptIfInUse(at);
       const first = isBegun ? firstOf(acts, position.onFake === true) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
@@ -98,6 +96,7 @@ async function heldAfter(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts } = at;
   if (!acts.some(({ step }) => step === "fake")) return null;
   try {
+    await keptIfInUse(at);
     const why = await hands.hardware.hold(id, heldFor(server), (now) => anothers(at, now));
     return why === null ? "it is held in maintenance" : `it is not held, ${why}`;
   } catch (cause) {
@@ -111,7 +110,17 @@ const BACK = "its way back was begun, and Nova may still delete its server: run 
 
 /** What the journal has besides steps of the way there. */
 const BESIDE: ReadonlySet<Act["step"]> = new Set([
-  ...(["made", "changed", "gone", "deleted", "shown", "out", "handed", "unmark"] as const),
+  ...([
+    "made",
+    "changed",
+    "gone",
+    "deleted",
+    "shown",
+    "out",
+    "handed",
+    "unhanded",
+    "unmark",
+  ] as const),
 ]);
 
 /**

@@ -133,3 +133,53 @@ for (const lines of [9, 10]) {
       assert.deepEqual(at.cloud.heard, []);
     });
 }
+
+test("one whose maintenance somebody ends while its port is bound is nobody's to take back", async (t) => {
+  const at = await scene(t);
+  const { node, servers, rules } = at.cloud;
+  const run = await at.run();
+  rules.unbound = true;
+  at.cloud.use((call) => {
+    if (/^PUT .*ports/.test(call) && node.driver === "ipmi" && servers.size > 0)
+      Object.assign(node, { maintenance: false, maintenance_reason: null });
+    return null;
+  });
+  await during(run, async (session) => {
+    assert.match((await forward(at, session)).join(), /does not bind port .*it is held/);
+  });
+  at.cloud.use(() => null);
+  assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
+  const begun = managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
+  const part = novaBackPart(at.hands, 1, true);
+  const [unasked = assert.fail()] = await part.inspect([begun], false);
+  assert.deepEqual([unasked.is, unasked.inService], ["other", true]);
+  // And where that was looked at before: nothing is begun.
+  const seen = { ...unasked, is: "before" } as const;
+  const done = await part.perform(begun, seen, () => assert.fail("it was begun"));
+  assert.deepEqual([done.is, done.inService, servers.size], ["other", true, 1]);
+  delete rules.unbound;
+  await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+  assert.deepEqual([node.maintenance, at.cloud.heard], [false, []]);
+});
+
+test("a machine whose way back died on fake hardware is not let go, whoever gives it its driver", async (t) => {
+  const at = await scene(t);
+  const { node, servers } = at.cloud;
+  const run = await at.run();
+  await during(run, (session) => forward(at, session));
+  const real = { ...node };
+  at.cloud.use(() => (servers.size === 0 ? { done: false, says: null } : null));
+  await during(run, (session) => back(at, session).catch(() => undefined));
+  at.cloud.use(() => null);
+  assert.deepEqual([node.driver, node.provision_state], ["fake-hardware", "available"]);
+  for (const [name, value] of Object.entries(real))
+    if (/^driver$|_interface$/.test(name)) node[name] = value;
+  await during(run, async (session) => {
+    assert.match((await back(at, session)).join(), /it is available, and was left active/);
+    assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
+    assert.match((await forward(at, session)).join(), /it stays on fake hardware; it is held/);
+    assert.deepEqual(await back(at, session), []);
+  });
+  const is = [node.maintenance, node.driver, node.provision_state, node.extra];
+  assert.deepEqual(is, [false, "ipmi", "active", { rack: 1 }]);
+});

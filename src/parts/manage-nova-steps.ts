@@ -330,7 +330,6 @@ export async function keptIfInUse(at: ServerMaking): Promise<void> {
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
   const reason = heldFor(server);
-  await keptIfInUse(at);
   const isOut = isHanded(at);
   const ported = isPorted(at);
   // Nova may have deleted its server, and would tear its machine down; what a user has is left as he has it.

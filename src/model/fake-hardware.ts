@@ -58,13 +58,13 @@ const LOST = ["protected", "protected_reason", "lessee"];
  */
 function saidSince(before: JsonObject, now: JsonObject): readonly string[] {
   const isChosen = objectIn(now.driver_internal_info).automatic_lessee === true;
-  const isSaid = {
-    protection: now.protected === true,
-    lessee: (now.lessee ?? null) !== null && !isChosen,
-  };
-  return LOST.filter(
-    (name) => name in before && isSaid[name === "lessee" ? name : "protection"],
-  ).filter((name) => (now[name] ?? null) !== (before[name] ?? null));
+  const isSaid = (name: string): boolean =>
+    name === "lessee" ? (now.lessee ?? null) !== null && !isChosen : now.protected === true;
+  return lostOf(before, now).filter(isSaid);
+}
+
+function lostOf(before: JsonObject, now: JsonObject): readonly string[] {
+  return LOST.filter((name) => name in before && (now[name] ?? null) !== (before[name] ?? null));
 }
 
 /** What of a node is replaced while it gets its server, as it was. */
@@ -105,7 +105,7 @@ export function swapPatch(before: JsonObject, now: JsonObject, exact: boolean): 
     add("driver", before.driver ?? null),
     ...interfacesOf(before).map(([name, value]) => add(name, value)),
     add("automated_clean", before.automated_clean ?? null),
-    ...LOST.filter((name) => name in before && (now[name] ?? null) !== before[name])
+    ...lostOf(before, now)
       .filter((name) => !said.includes(name))
       .map((name) => add(name, before[name] ?? null)),
     ...(exact
@@ -147,7 +147,7 @@ function differing(
 export function protectedSince(before: JsonObject, now: JsonObject): string | null {
   const names = ["protected", "protected_reason"];
   return now.protected === true && differing(before, now, names).length > 0
-    ? "it was protected since: unprotect it first"
+    ? "somebody protected it meanwhile: unprotect it first"
     : null;
 }
 

@@ -52,9 +52,9 @@ export interface ServerImage {
   readonly status: string;
   /** Bytes; null where it does not say. */
   readonly size: number | null;
-  /** MiB that a flavor must have; 0: any. */
+  /** MiB of memory that its flavor must have; 0: any. */
   readonly min_ram: number;
-  /** GiB that its root disk must have; 0: any. */
+  /** GiB of root disk that its flavor must have; 0: any. */
   readonly min_disk: number;
 }
 

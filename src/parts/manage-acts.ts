@@ -35,21 +35,15 @@ export type Act =
       readonly flavor?: string;
       readonly image?: string;
     }
+  /** What a port is to be again: as it was at first; `changed` by its user, or Ironic, while its server was in service. */
   | ({
-      readonly step: "bind";
+      readonly step: "bind" | "changed";
       readonly port: string;
       /** What else Nova writes of it, as it was. */
       readonly more?: JsonObject;
       /** Whether Neutron had bound it: an unbound port carries nothing. */
       readonly bound?: boolean;
     } & PortDevice)
-  /** Its user, or Ironic, changed the port of a server in service: it is to be so. */
-  | {
-      readonly step: "changed";
-      readonly port: string;
-      readonly more: JsonObject;
-      readonly bound?: boolean;
-    }
   /** Somebody else had the port first: nothing was written of it. */
   | { readonly step: "unbound"; readonly port: string }
   /** The port was deleted, by the operator's word: nothing of it is to be given back. */
@@ -64,19 +58,8 @@ export type Act =
 
 /** Steps that replace nothing that is not kept already. */
 const PLAIN = [
-  ...[
-    "fake",
-    "free",
-    "off",
-    "record",
-    "power",
-    "swap",
-    "release",
-    "out",
-    "handed",
-    "unhanded",
-    "unmark",
-  ],
+  ...(["fake", "free", "off", "record", "power", "swap", "release"] as const),
+  ...(["out", "handed", "unhanded", "unmark"] as const),
 ] as const;
 
 export type PlainStep = (typeof PLAIN)[number];
@@ -106,16 +89,13 @@ export function actsOf(
         return { step, server: text("server"), name: text("name"), ...more };
       }
       case "bind":
+      case "changed":
         return {
           ...{ step, port: text("port") },
           ...{ device_id: text("device_id"), device_owner: text("device_owner") },
           ...(isObject(one.more) && { more: one.more }),
           ...(one.bound === true && { bound: true }),
         };
-      case "changed": {
-        const bound = one.bound === true && { bound: true as const };
-        return { step, port: text("port"), more: isObject(one.more) ? one.more : {}, ...bound };
-      }
       case "unbound":
       case "gone":
         return { step, port: text("port") };
@@ -149,21 +129,16 @@ export function isMade(change: Pick<ManageChange, "server" | "acts">): boolean {
 }
 
 /** What each port is to be again: as it was before it was first touched, or as it was changed since. */
-export function bindsOf({
-  acts,
-}: Pick<ManageChange, "acts">): readonly Extract<Act, { readonly step: "bind" }>[] {
-  const first = new Map<string, Extract<Act, { readonly step: "bind" }>>();
-  for (const act of acts) {
-    const known = act.step === "changed" ? first.get(act.port) : undefined;
-    if (act.step === "changed" && known !== undefined) {
-      const { bound: _was, ...bind } = known;
-      const { step: _step, ...now } = act;
-      first.set(act.port, { ...bind, ...now });
-    } else if (act.step === "unbound" || act.step === "gone") first.delete(act.port);
-    else if (act.step === "bind" && !first.has(act.port)) first.set(act.port, act);
-  }
-  return [...first.values()];
+export function bindsOf({ acts }: Pick<ManageChange, "acts">): readonly Bind[] {
+  const wanted = new Map<string, Bind>();
+  for (const act of acts)
+    if (act.step === "unbound" || act.step === "gone") wanted.delete(act.port);
+    else if (act.step === "changed" || (act.step === "bind" && !wanted.has(act.port)))
+      wanted.set(act.port, act);
+  return [...wanted.values()];
 }
+
+export type Bind = Extract<Act, { readonly step: "bind" | "changed" }>;
 
 export function holdOf({ acts }: Pick<ManageChange, "acts">) {
   return acts.findLast((act) => act.step === "hold");

@@ -69,7 +69,7 @@ function realObjections(
     return `Nova is still working on server ${own.id} (${own.task}): run rollback again when it is done`;
   const { maintenance, maintenance_reason: reason = null, console_enabled: hasConsole } = now;
   if (maintenance === true && reason !== heldFor(change.server))
-    return `it is in maintenance, and not by this run: ${String(reason ?? "no reason given")}; end that first`;
+    return `it is in maintenance that this run did not set: ${String(reason ?? "no reason given")}; end it first`;
   const state = String(now.provision_state);
   // Once it had its hardware back, nobody but its user's word brought it to another state.
   if (

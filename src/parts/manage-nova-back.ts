@@ -44,13 +44,15 @@ export function novaBackPart(hands: NovaHands, most: number, unasked = false): M
     inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change, unasked)),
     async perform(change, position, begin) {
       // Minutes may have passed since it was looked at.
-      if (unasked && position.seen.record !== null && (await isServing(hands, change)))
-        return { ...leftAt(position.seen, IN_USE), inService: true };
+      const { seen } = position;
+      if (unasked && seen.record !== null)
+        if (isServing(change, seen, await hands.hardware.read(change.id)))
+          return { ...leftAt(seen, IN_USE), inService: true };
       await begin();
-      const why = await back(hands, change, position.seen, (act) => begin({ ...act }));
+      const why = await back(hands, change, seen, (act) => begin({ ...act }));
       return why === null
         ? { ...position, is: "after", ...NONE }
-        : leftAt(await seenLast(hands, change, position.seen), why);
+        : leftAt(await seenLast(hands, change, seen), why);
     },
   };
 }
@@ -66,31 +68,25 @@ async function backOf(
   if (node === null) {
     if (!isDeleted(change)) return leftAt(seen, unseenNode(id), "gone");
     if (record !== null) return leftAt(seen, stillThere(record.uuid, change), "gone");
-    const open =
-      change.open === true &&
-      (await wantsPorts(hands, change, seen)) &&
-      (await portsOpen(hands, change));
+    const open = await portsWanted(hands, change, null);
     return { is: open ? "before" : "after", seen, ...NONE };
   }
-  if (unasked && record !== null && (await isServing(hands, change)))
-    return { ...leftAt(seen, IN_USE), inService: true };
-  const open =
+  const isOurs =
     record !== null ||
     // Deleted, or not this login's: its machine is not without it.
     node.instance_uuid === recordOf(change) ||
     marked(change, seen) ||
     node.maintenance_reason === heldFor(server) ||
-    bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change)) ||
-    (await standsFake(hands, change)) ||
-    // Of what came to its end, an unbound port is its user's word.
-    (change.open === true &&
-      (await wantsPorts(hands, change, seen)) &&
-      (await portsOpen(hands, change)));
+    bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change));
+  if (isOurs && !unasked) return { is: "before", seen, ...NONE };
+  const now = await hands.hardware.read(id);
+  if (unasked && isServing(change, seen, now)) return { ...leftAt(seen, IN_USE), inService: true };
+  const open = isOurs || standsFake(change, now) || (await portsWanted(hands, change, now));
   return { is: open ? "before" : "after", seen, ...NONE };
 }
 
 const IN_USE =
-  "its user may have its server by now: settle that, then run the same command; only rollback takes the server away";
+  "its user may be using its server: put the machine back as it was and run the same command, or run rollback, which deletes the server";
 
 /** Said of a server whose node was deleted: one that is found by its word alone may be somebody's copy. */
 function stillThere(uuid: string, change: ManageChange): string {
@@ -99,39 +95,36 @@ function stillThere(uuid: string, change: ManageChange): string {
 }
 
 /** Whether it is still as only this run made it, whoever took its mark off. */
-async function standsFake({ hardware }: NovaHands, { id, acts }: ManageChange): Promise<boolean> {
-  return acts.some(({ step }) => step === "fake") && (await hardware.read(id)).driver === FAKE;
+function standsFake({ acts }: ManageChange, { driver }: JsonObject): boolean {
+  return driver === FAKE && acts.some(({ step }) => step === "fake");
 }
 
 /** Whether nothing of its node is ours any more, but a mark at most: whatever it is by now is another's. */
-async function isPortsAlone(
-  { hardware }: NovaHands,
-  change: ManageChange,
-  seen: SeenServer,
-): Promise<boolean> {
+function isPortsAlone(change: ManageChange, seen: SeenServer, now: JsonObject): boolean {
   if (seen.record !== null) return false;
-  if (seen.node === null) return true;
   // Where the uuid of its server is not known, its node may have it.
   if (marked(change, seen) && !isMade(change)) return false;
-  return isForeign(change, await hardware.read(change.id));
+  return isForeign(change, now);
 }
 
-/** Whether its user may have its server: it has hardware of its own again, and was in service, or is. */
-async function isServing({ hardware }: NovaHands, change: ManageChange): Promise<boolean> {
-  const now = await hardware.read(change.id);
-  return now.driver !== FAKE && (isHanded(change) || isInUse(change, now));
+/** Whether its user may be using its server: it has hardware of its own again, and was in service, or is. */
+function isServing(change: ManageChange, { record }: SeenServer, now: JsonObject): boolean {
+  return record !== null && now.driver !== FAKE && (isHanded(change) || isInUse(change, now));
 }
 
 /** Whether its ports are to be as they were: what another has by now, or nobody, has no use of them. */
-async function wantsPorts(
-  { hardware }: NovaHands,
+function wantsPorts(change: ManageChange, now: JsonObject | null): boolean {
+  if (now === null) return !isHanded(change);
+  return !isMade(change) || !isForeign(change, now) || nobodyOn(now) === null;
+}
+
+/** Of what came to its end, an unbound port is its user's word. */
+async function portsWanted(
+  hands: NovaHands,
   change: ManageChange,
-  { node }: SeenServer,
+  now: JsonObject | null,
 ): Promise<boolean> {
-  if (node === null) return !isHanded(change);
-  if (!isMade(change)) return true;
-  const now = await hardware.read(change.id);
-  return !isForeign(change, now) || nobodyOn(now) === null;
+  return change.open === true && wantsPorts(change, now) && (await portsOpen(hands, change));
 }
 
 async function back(
@@ -151,17 +144,18 @@ async function back(
   if (before === undefined) return "the journal does not say how it was";
   const { hardware } = hands;
   const reason = heldFor(server);
-  if (await isPortsAlone(hands, change, seen)) {
-    const stays = (await wantsPorts(hands, change, seen)) ? await portsBack(hands, change) : [];
-    const may = (now: JsonObject) => (isForeign(change, now) ? null : "it changed meanwhile");
-    const ended = seen.node === null ? null : await hardware.release(id, reason, may);
+  const now = seen.node === null ? null : await hardware.read(id);
+  if (now === null || isPortsAlone(change, seen, now)) {
+    const stays = wantsPorts(change, now) ? await portsBack(hands, change) : [];
+    if (now === null) return whysOf(null, stays);
+    const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed meanwhile");
+    const ended = await hardware.release(id, reason, may);
     // Traits that are empty by now are so by whoever has it.
-    const why = seen.node === null ? null : (ended ?? (await hands.keeper.release(id, server, [])));
-    return whysOf(why, stays);
+    return whysOf(ended ?? (await hands.keeper.release(id, server, [])), stays);
   }
   const wasFaked = acts.some(({ step }) => step === "fake");
   if (wasFaked) {
-    const why = await faked(hands, change, seen, { before, begin });
+    const why = await faked(hands, change, seen, { before, now, begin });
     if (why !== null) return why;
   }
   const stays = await portsBack(hands, change);
@@ -198,17 +192,23 @@ async function staysFake(
   return `${await fakeAgain(hands, change, left)}, in maintenance`;
 }
 
+interface Back {
+  readonly before: JsonObject;
+  readonly now: JsonObject;
+  readonly begin: (act: Act) => Promise<void>;
+}
+
 /** From wherever it is, without its server, on fake hardware, and from there as it was. */
 async function faked(
   hands: NovaHands,
   change: ManageChange,
   seen: SeenServer,
-  { before, begin }: { readonly before: JsonObject; readonly begin: (act: Act) => Promise<void> },
+  { before, now: found, begin }: Back,
 ): Promise<string | null> {
   const { id, server } = change;
   const { hardware } = hands;
   const reason = heldFor(server);
-  let now = await hardware.read(id);
+  let now = found;
   let own = await ownServer(hands, change, now);
   // A nova-compute goes on with what it builds, whoever deletes it meanwhile; what it became tells where it is.
   if (own?.status === "BUILD" && now.driver === FAKE) {

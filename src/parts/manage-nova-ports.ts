@@ -5,7 +5,7 @@ import type { NovaServers } from "../edge/nova-rest/servers.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer } from "../model/manage.ts";
 import {
-  type Act,
+  type Bind,
   bindsOf,
   isFinished,
   type ManageChange,
@@ -16,8 +16,6 @@ import {
 interface Hands {
   readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
 }
-
-type Bind = Extract<Act, { readonly step: "bind" }>;
 
 interface PortsWanted {
   readonly ids: readonly string[];
@@ -110,15 +108,14 @@ export async function portRestored(
 export async function portsChanged(
   { network }: Hands,
   change: ManageChange,
-  begin: (act: Act) => Promise<void>,
+  begin: (bind: Bind) => Promise<void>,
 ): Promise<void> {
-  for (const { port, more = {}, bound } of bindsOf(change)) {
-    const now = await (await network()).whole(port);
+  for (const { bound = false, more = {}, ...bind } of bindsOf(change)) {
+    const now = await (await network()).whole(bind.port);
     if (now?.device_id !== recordOf(change)) continue;
     const is = Object.fromEntries(Object.keys(more).map((one) => [one, now[one] ?? null]));
-    const isNow = isBound(now) && { bound: true };
-    if (!isDeepStrictEqual(is, more) || isBound(now) !== (bound === true))
-      await begin({ step: "changed", port, more: is, ...isNow });
+    if (!isDeepStrictEqual(is, more) || isBound(now) !== bound)
+      await begin({ ...bind, step: "changed", more: is, ...(isBound(now) && { bound: true }) });
   }
 }
 
@@ -185,9 +182,9 @@ export function portsLeft(
     const { device_id: device = id } = ports?.get(port) ?? {};
     if (device === "") return [port];
     // One that is back already is nobody's to wait for.
-    return device === id || device === first ? [] : [`${port}, which device ${device} has,`];
+    return device === id || device === first ? [] : [`${port} (device ${device} has it)`];
   });
   return since.length === 0 || !isFinished(change)
     ? null
-    : `server ${id} has port ${since.join(", ")} no more: attach it first (openstack server add port ${id} PORT)`;
+    : `server ${id} no longer has port ${since.join(", ")}: attach it first (openstack server add port ${id} PORT)`;
 }

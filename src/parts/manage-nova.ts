@@ -110,17 +110,8 @@ const BACK = "its way back was begun, and Nova may still delete its server: run 
 
 /** What the journal has besides steps of the way there. */
 const BESIDE: ReadonlySet<Act["step"]> = new Set([
-  ...([
-    "made",
-    "changed",
-    "gone",
-    "deleted",
-    "shown",
-    "out",
-    "handed",
-    "unhanded",
-    "unmark",
-  ] as const),
+  ...(["made", "changed", "gone", "deleted", "shown"] as const),
+  ...(["out", "handed", "unhanded", "unmark"] as const),
 ]);
 
 /**

@@ -72,12 +72,12 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "somebody has it in maintenance",
     ({ node }) => Object.assign(node, { maintenance: true, maintenance_reason: "new disk" }),
-    /it is in maintenance, and not by this run: new disk; end that first/,
+    /it is in maintenance that this run did not set: new disk; end it first/,
   ],
   [
     "Ironic has it in maintenance, for no reason that it tells",
     ({ node }) => Object.assign(node, { maintenance: true }),
-    /it is in maintenance, and not by this run: no reason given; end that first/,
+    /it is in maintenance that this run did not set: no reason given; end it first/,
   ],
   [
     "it has volumes by now",

@@ -129,7 +129,7 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   ],
   [
     capable({ boot_mode: "UEFI", secure_boot: "true" }, { properties: { capabilities: BIOS } }),
-    /capabilities:boot_mode=UEFI, capabilities:secure_boot=true, which Ironic would tell its BMC, and the node has boot_mode bios, secure_boot false$/,
+    /capabilities:boot_mode=UEFI, capabilities:secure_boot=true, which Ironic would set on its machine, and the node has boot_mode bios, secure_boot false$/,
   ],
   [
     capable({ secure_boot: "false" }, asking('{"secure_boot": "True"}')),

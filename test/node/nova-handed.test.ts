@@ -6,7 +6,7 @@ import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { run, runs, start } from "../hostile/cli.ts";
 import { manage, NOVA, place, writes } from "./nova-place.ts";
-import { back, forward, ID, scene } from "./nova-ways.ts";
+import { back, begun, forward, ID, scene } from "./nova-ways.ts";
 
 test("a server that its user stops and starts while it is watched stays his, and the same command ends it", async (t) => {
   const { cloud, at, how } = await place(t);
@@ -34,10 +34,10 @@ test("a server that its user stops and starts while it is watched stays his, and
   assert.deepEqual([ran.status, stage], [5, "started"], ran.err);
   assert.match(
     ran.out,
-    /power_state is power off, and was .*; it is held in maintenance; not taken back: its user may have/,
+    /power_state is power off, and was .*; it is held in maintenance; not taken back: its user may be using/,
   );
   assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
-  assert.match(ran.err, /Users may have their servers by now: .* then run the same command/);
+  assert.match(ran.err, /Servers on these nodes may be in use: .* then run the same command/);
   // Turned on by Ironic alone, as somebody may who does not read that: Nova has it as stopped.
   for (const server of servers.values()) server.status = "SHUTOFF";
   const again = await run(words, how);
@@ -81,11 +81,8 @@ test("what is refused once somebody asked to stop is held, and told as not taken
 /** Behind the exchange of its hardware, and behind the line by which its port is to be bound. */
 for (const lines of [9, 10]) {
   const endedEarly = async (t: TestContext) => {
-    const at = await scene(t);
+    const { at, run, before } = await begun(t, lines);
     const { node } = at.cloud;
-    const before = at.cloud.dump();
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
     assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
     Object.assign(node, { maintenance: false, maintenance_reason: null });
     return { at, run, before };
@@ -119,8 +116,8 @@ for (const lines of [9, 10]) {
           /does not bind port .*; it keeps its own hardware; it is held in maintenance/,
         );
       });
-      const begun = managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
-      const [unasked] = await novaBackPart(at.hands, 1, true).inspect([begun], false);
+      const one = managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
+      const [unasked] = await novaBackPart(at.hands, 1, true).inspect([one], false);
       assert.deepEqual([unasked?.is, unasked?.inService], ["other", true]);
       assert.deepEqual([node.driver, servers.size], ["ipmi", 1]);
       delete rules.unbound;
@@ -149,13 +146,13 @@ test("one whose maintenance somebody ends while its port is bound is nobody's to
   });
   at.cloud.use(() => null);
   assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
-  const begun = managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
+  const one = managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
   const part = novaBackPart(at.hands, 1, true);
-  const [unasked = assert.fail()] = await part.inspect([begun], false);
+  const [unasked = assert.fail()] = await part.inspect([one], false);
   assert.deepEqual([unasked.is, unasked.inService], ["other", true]);
   // And where that was looked at before: nothing is begun.
   const seen = { ...unasked, is: "before" } as const;
-  const done = await part.perform(begun, seen, () => assert.fail("it was begun"));
+  const done = await part.perform(one, seen, () => assert.fail("it was begun"));
   assert.deepEqual([done.is, done.inService, servers.size], ["other", true, 1]);
   delete rules.unbound;
   await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
@@ -163,10 +160,8 @@ test("one whose maintenance somebody ends while its port is bound is nobody's to
 });
 
 test("a machine whose way back died on fake hardware is not let go, whoever gives it its driver", async (t) => {
-  const at = await scene(t);
+  const { at, run } = await begun(t);
   const { node, servers } = at.cloud;
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
   const real = { ...node };
   at.cloud.use(() => (servers.size === 0 ? { done: false, says: null } : null));
   await during(run, (session) => back(at, session).catch(() => undefined));

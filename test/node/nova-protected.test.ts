@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Json } from "../../src/model/json.ts";
 import { during } from "../engine/on-journal.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, forward, scene } from "./nova-ways.ts";
+import { back, begun, forward, scene } from "./nova-ways.ts";
 
 /** Lines of a way there until its server is made. */
 const MADE = 7;
@@ -49,10 +49,7 @@ for (const [what, was, said] of [
   });
 
 test("a machine that somebody protects on its way back is active again, and protected", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  const { at, run, before } = await begun(t);
   const { node, servers } = at.cloud;
   at.cloud.use((call) => {
     const isAdopted = servers.size === 0 && node.provision_state === "active";
@@ -70,10 +67,7 @@ test("a machine that somebody protects on its way back is active again, and prot
 });
 
 test("a way back that died once its own hardware was back ends, whoever protected it, or has its console on", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  const { at, run, before } = await begun(t);
   const { node, servers } = at.cloud;
   at.cloud.use((call) => {
     const isLast = servers.size === 0 && node.driver === "ipmi" && /^DELETE .*maint/.test(call);
@@ -92,10 +86,7 @@ test("a way back that died once its own hardware was back ends, whoever protecte
 });
 
 test("a server is not taken from a machine that was protected meanwhile on fake hardware", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), MADE);
+  const { at, run, before } = await begun(t, MADE);
   Object.assign(at.cloud.node, OWN);
   await during(run, async (session) => {
     assert.match(
@@ -126,7 +117,10 @@ test("a machine that is protected right before its driver is exchanged keeps its
     return null;
   });
   await during(run, async (session) => {
-    assert.match((await forward(at, session)).join(), /it was protected since: unprotect it first/);
+    assert.match(
+      (await forward(at, session)).join(),
+      /somebody protected it meanwhile: unprotect it first/,
+    );
   });
   assert.ok(at.cloud.calls.every((call) => !call.includes("reset_interfaces")));
   assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", true]);

@@ -17,6 +17,7 @@ import { loadMappings } from "../../src/stages/documents.ts";
 import { keepGone } from "../../src/stages/manage-gone.ts";
 import { changeBack, managedIn } from "../../src/stages/manage-run.ts";
 import { novaHands } from "../../src/stages/nova-hands.ts";
+import { during } from "../engine/on-journal.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "./in-memory.ts";
 import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
@@ -58,6 +59,15 @@ export async function scene(t: TestContext, rules: NovaInMemory["rules"] = {}): 
   };
   const hands = await novaHands(own, closedAfter(t), asked, []);
   return { cloud, hands, run: () => openRun(privateFolder(t), { create: true }) };
+}
+
+/** A machine with its server, or as it stands after so many lines of the journal; and how it was before. */
+export async function begun(t: TestContext, lines?: number) {
+  const at = await scene(t);
+  const before = at.cloud.dump();
+  const run = await at.run();
+  await during(run, (session) => forward(at, session), lines);
+  return { at, run, before };
 }
 
 function closedAfter(t: TestContext): Keep {

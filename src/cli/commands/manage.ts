@@ -59,7 +59,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
     if (inUse.size > 0)
       note(
         args,
-        `Users may have their servers by now: ${listed([...inUse], NAMED)}. Do what Why says of each, then run the same command. Rollback would delete their servers.`,
+        `Servers on these nodes may be in use: ${listed([...inUse], NAMED)}. Do what Why says of each, then run the same command; rollback would delete the servers.`,
       );
     if (ours.length > 0)
       note(

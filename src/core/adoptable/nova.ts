@@ -1,5 +1,6 @@
+import { capabilitiesOf } from "../../model/capabilities.ts";
 import { FAKE } from "../../model/fake-hardware.ts";
-import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
+import { isObject, type JsonObject, objectOf, parsedJson } from "../../model/json.ts";
 import type { FlavorNeeds, ServerImage, ServerWishes } from "../../model/manage.ts";
 import { type Conductor, enabledBy, type Service } from "../../model/service.ts";
 import { isUuid } from "../../model/uuid.ts";
@@ -132,7 +133,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
     ];
     const isUnsaid = other.some(({ name, has }) => name === "boot_mode" && has === "");
     const hint = isUnsaid ? ": if it is so, set it in properties.capabilities of the node" : "";
-    return `flavor ${asked.flavor} says ${says}, which Ironic would tell its BMC, and the node has ${has}${hint}`;
+    return `flavor ${asked.flavor} says ${says}, which Ironic would set on its machine, and the node has ${has}${hint}`;
   },
   (of) => imageFaults(of, imageFor(of)),
   (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),
@@ -269,23 +270,26 @@ const ACTED_ON = ["boot_mode", "boot_option", "secure_boot", "trusted_boot"] as 
  * @source ironic 21.4: drivers/modules/boot_mode_utils.py, get_boot_mode_for_deploy, is_secure_boot_requested
  */
 function capabilityNow(
-  { instance_info: info, properties, driver_internal_info: internal, ...node }: JsonObject,
+  {
+    instance_info: info,
+    properties,
+    driver_internal_info: internal,
+    boot_mode: mode,
+    secure_boot: secure,
+  }: JsonObject,
   name: (typeof ACTED_ON)[number],
 ): string {
-  const asked = capabilityIn(objectOf(info).capabilities, name);
-  const could = capabilityIn(objectOf(properties).capabilities, name);
-  const known = (value: Json | undefined): string | null =>
-    value === null || value === undefined ? null : String(value);
+  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), name));
   const { deploy_boot_mode: own } = objectOf(internal);
   switch (name) {
     case "boot_mode":
-      return (asked ?? could ?? known(node.boot_mode) ?? known(own) ?? "").toLowerCase();
+      return String(asked ?? could ?? mode ?? own ?? "").toLowerCase();
     case "boot_option":
-      return (asked ?? could ?? "local").toLowerCase();
+      return asked ?? could ?? "local";
     case "secure_boot":
-      return (asked ?? known(node.secure_boot) ?? "false").toLowerCase();
+      return String(asked ?? secure ?? false).toLowerCase();
     case "trusted_boot":
-      return (asked ?? "false").toLowerCase();
+      return asked ?? "false";
   }
 }
 
@@ -296,9 +300,7 @@ function bootsFromNet({
   driver_internal_info: own,
   deploy_interface: deploy,
 }: JsonObject): boolean {
-  const [asked, could] = [info, properties].map((of) =>
-    capabilityIn(objectOf(of).capabilities, "boot_option"),
-  );
+  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), "boot_option"));
   const option = asked ?? could ?? null;
   if (option !== null && option !== "local") return true;
   if (deploy === "ramdisk" || deploy === "anaconda") return true;
@@ -306,12 +308,12 @@ function bootsFromNet({
   return partitions && "root_uuid_or_disk_id" in own && option !== "local";
 }
 
-/** One of capabilities, which are an object, JSON, or `a:b,c:d`; null: they have it not. */
-function capabilityIn(capabilities: Json | undefined, name: string): string | null {
-  if (isObject(capabilities)) {
-    const { [name]: value = null } = capabilities;
-    return value === null ? null : String(value);
-  }
-  const told = new RegExp(`\\b${name}["']?\\s*:\\s*["']?(\\w+)`);
-  return told.exec(String(capabilities ?? ""))?.[1] ?? null;
+/** One of capabilities, in lower case; null: they have it not. `instance_info` has them as an object, or as its JSON. */
+function capabilityIn({ capabilities: told = null }: JsonObject, name: string): string | null {
+  const known = typeof told === "string" ? parsedJson(told) : told;
+  return (
+    capabilitiesOf(isObject(known) ? known : told)
+      .get(name)
+      ?.toLowerCase() ?? null
+  );
 }

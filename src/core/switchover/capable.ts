@@ -1,3 +1,4 @@
+import { capabilitiesOf } from "../../model/capabilities.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
 import { SWITCH_MARK } from "../../model/switching.ts";
@@ -7,7 +8,6 @@ import type {
   VolumeConnector,
   WholeNode,
 } from "../../model/switchover.ts";
-import { capabilitiesOf } from "./identical.ts";
 
 /** Connectors that are made of hardware. The others say who an instance is. */
 const OF_HARDWARE: ReadonlySet<string> = new Set(["wwpn", "wwnn", "mac"]);

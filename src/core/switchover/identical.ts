@@ -1,3 +1,4 @@
+import { capabilitiesOf } from "../../model/capabilities.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type {
   HardwareDifference,
@@ -109,27 +110,6 @@ function numberOf(value: Json): Json {
   return typeof value === "string" && /^\s*\d+(\.\d+)?\s*$/.test(value)
     ? Number(value)
     : plain(value);
-}
-
-/**
- * Capabilities by name, `true` and `false` in whatever case they are written.
- *
- * @param told `boot_mode:uefi,iscsi_boot:True`; an object where somebody wrote one
- * @source ironic: drivers/utils.py, capabilities_to_dict
- */
-export function capabilitiesOf(told: Json): ReadonlyMap<string, string> {
-  const pairs = isObject(told)
-    ? Object.entries(told).map(([name, value]) => [name, String(value)] as const)
-    : String(told ?? "")
-        .split(",")
-        .filter((piece) => piece.trim() !== "")
-        .map((piece) => {
-          const [name = "", ...value] = piece.split(":");
-          return [name.trim(), value.join(":").trim()] as const;
-        });
-  const usual = (value: string): string =>
-    /^(true|false)$/i.test(value) ? value.toLowerCase() : value;
-  return new Map(pairs.map(([name, value]) => [name, usual(value)]));
 }
 
 function texts(value: Json): readonly string[] {

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
-  capabilitiesOf,
   differences,
   differenceText,
   hardwareKey,
 } from "../../../src/core/switchover/identical.ts";
+import { capabilitiesOf } from "../../../src/model/capabilities.ts";
 import { type JsonObject, objectOf } from "../../../src/model/json.ts";
 import type { IdenticalDoc, WholeNode } from "../../../src/model/switchover.ts";
 import { MACHINE, SPARE, telling } from "./whole.ts";

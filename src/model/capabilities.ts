@@ -1,0 +1,22 @@
+import { isObject, type Json } from "./json.ts";
+
+/**
+ * Capabilities by name, `true` and `false` in whatever case they are written.
+ *
+ * @param told `boot_mode:uefi,iscsi_boot:True`; an object where somebody wrote one
+ * @source ironic: drivers/utils.py, capabilities_to_dict
+ */
+export function capabilitiesOf(told: Json): ReadonlyMap<string, string> {
+  const pairs = isObject(told)
+    ? Object.entries(told).map(([name, value]) => [name, String(value)] as const)
+    : String(told ?? "")
+        .split(",")
+        .filter((piece) => piece.trim() !== "")
+        .map((piece) => {
+          const [name = "", ...value] = piece.split(":");
+          return [name.trim(), value.join(":").trim()] as const;
+        });
+  const usual = (value: string): string =>
+    /^(true|false)$/i.test(value) ? value.toLowerCase() : value;
+  return new Map(pairs.map(([name, value]) => [name, usual(value)]));
+}

@@ -162,6 +162,11 @@ export function isHanded({ acts }: Pick<ManageChange, "acts">): boolean {
   return sinceFake(acts, /^(out|handed|unmark)$/);
 }
 
+/** Whether it was seen in service: its maintenance had ended, on hardware of its own. */
+export function isOut({ acts }: Pick<ManageChange, "acts">): boolean {
+  return sinceFake(acts, /^(out|unmark)$/);
+}
+
 /** Whether its ports were given back what they were, and are its user's since. */
 export function isPorted({ acts }: Pick<ManageChange, "acts">): boolean {
   return sinceFake(acts, /^(handed|unmark)$/);

@@ -31,7 +31,7 @@ import {
   portsLeft,
   portsOpen,
 } from "./manage-nova-ports.ts";
-import { fakeAgain, MOST_LOOKS, nobodys, novaWould } from "./manage-nova-steps.ts";
+import { fakeAgain, keptIfInUse, MOST_LOOKS, nobodys, novaWould } from "./manage-nova-steps.ts";
 
 /**
  * Takes servers of Nova away again, on fake hardware: their machines run on, active as before.
@@ -155,14 +155,15 @@ async function back(
   }
   const wasFaked = acts.some(({ step }) => step === "fake");
   if (wasFaked) {
-    const why = await faked(hands, change, seen, { before, now, begin });
+    const why = await faked(hands, change, { before, now, begin });
     if (why !== null) return why;
   }
   const stays = await portsBack(hands, change);
   const released = await hardware.release(id, reason, (now) =>
     wasFaked ? notBack(before, now) : null,
   );
-  if (released !== null && wasFaked) return staysFake(hands, change, { before, why: released });
+  if (released !== null && wasFaked)
+    return staysFake({ ...change, hands, before, begin }, released);
   const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
   return whysOf(why, stays);
 }
@@ -184,12 +185,8 @@ function nobodyOn({ provision_state: state, instance_uuid: instance = null }: Js
   return instance === null ? null : `it has instance ${String(instance)}`;
 }
 
-async function staysFake(
-  hands: NovaHands,
-  change: ManageChange,
-  left: Parameters<typeof fakeAgain>[2],
-): Promise<string> {
-  return `${await fakeAgain(hands, change, left)}, in maintenance`;
+async function staysFake(at: Parameters<typeof fakeAgain>[0], why: string): Promise<string> {
+  return `${await fakeAgain(at, why)}, in maintenance`;
 }
 
 interface Back {
@@ -202,7 +199,6 @@ interface Back {
 async function faked(
   hands: NovaHands,
   change: ManageChange,
-  seen: SeenServer,
   { before, now: found, begin }: Back,
 ): Promise<string | null> {
   const { id, server } = change;
@@ -220,9 +216,13 @@ async function faked(
   const against =
     (await objectionsBack(hands, now, { before, own, change })) ??
     (own === null ? null : await portsAgainst(hands, change, own)) ??
-    (own === null || isFake ? null : portsLeft(change, seen, own));
+    // Of a batch, minutes may have passed since it was looked at.
+    (own === null || isFake ? null : portsLeft(change, await hands.look(change), own));
   if (against !== null) {
     if (!isFake) return against;
+    // Another run may have it by now.
+    const mark = await hands.keeper.hold(id, server);
+    if ("why" in mark) return mark.why;
     const held = await hardware.hold(id, reason);
     return `${against}; it stays on fake hardware${held === null ? ", in maintenance" : `: ${held}`}`;
   }
@@ -231,6 +231,8 @@ async function faked(
     await portsChanged(hands, change, begin);
   const mark = await hands.keeper.hold(id, server);
   if ("why" in mark) return mark.why;
+  if ((await keptIfInUse({ ...change, hands, begin })) && !isInUse(change, now))
+    return "somebody ended its maintenance meanwhile: run rollback again if it is to be taken back";
   const held = await hardware.hold(id, reason);
   if (held !== null) return held;
   const isTaken = own !== null || now.provision_state !== "active";
@@ -252,7 +254,7 @@ async function faked(
     return late === null ? nobodyOn(now) : (unsure(late) ?? `server ${late.id} is there still`);
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
-  return other === null ? null : staysFake(hands, change, { before, why: other });
+  return other === null ? null : staysFake({ ...change, hands, before, begin }, other);
 }
 
 /** What Nova was told may be done days later, once a nova-compute runs again. */

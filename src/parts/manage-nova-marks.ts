@@ -1,7 +1,7 @@
 import { FAKE } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer } from "../model/manage.ts";
-import { isHanded, isMade, type ManageChange, recordOf } from "./manage-acts.ts";
+import { isMade, isOut, type ManageChange, recordOf } from "./manage-acts.ts";
 
 /** Why a machine is in maintenance while it gets its server, or loses it. */
 export function heldFor(server: string): string {
@@ -41,7 +41,7 @@ export function isInUse(
 
 /**
  * Whether a node is in service on hardware of its own, without its server; or in our maintenance, since its user deleted
- * a server that he had.
+ * a server that he had. One that was never seen in service may have lost it on fake hardware, with its disk whole.
  */
 export function isForeign(
   change: Pick<ManageChange, "server" | "acts">,
@@ -49,5 +49,5 @@ export function isForeign(
 ): boolean {
   if (driver === FAKE || instance === recordOf(change)) return false;
   const isTornDown = instance === null && node.provision_state !== "active";
-  return reason !== heldFor(change.server) || (isHanded(change) && isTornDown);
+  return reason !== heldFor(change.server) || (isOut(change) && isTornDown);
 }

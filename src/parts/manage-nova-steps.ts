@@ -18,6 +18,7 @@ import {
   bindsOf,
   isHanded,
   isMade,
+  isOut,
   isPorted,
   type ManageChange,
   type PlainStep,
@@ -264,7 +265,7 @@ async function swap(at: ServerMaking): Promise<string | null> {
   // A list does not tell what its user asked for since, which would reach its machine from here on.
   const may = (now: JsonObject) => notOurs(at, now);
   const why = await hardware.swap(id, before, { reason, exact: false, may });
-  return why === null ? null : fakeAgain(hands, at, { before, why });
+  return why === null ? null : fakeAgain(at, why);
 }
 
 /** Why a node is not one whose server is ours and stands as its machine does; null: it is. */
@@ -286,13 +287,15 @@ async function notOurs({ hands, server, acts, before, stands }: ServerMaking, no
  * user turned it on or off.
  */
 export async function fakeAgain(
-  hands: NovaHands,
-  change: Pick<ManageChange, "id" | "server" | "acts">,
-  { before, why }: { readonly before: JsonObject; readonly why: string },
+  at: Pick<ServerMaking, "hands" | "id" | "server" | "acts" | "before" | "begin">,
+  why: string,
 ): Promise<string> {
-  const still = await hands.hardware.fake(change.id, heldFor(change.server), before);
-  if (still === null) return `${why}; it stays on fake hardware`;
-  return `${why}; ${still}: it keeps its own hardware${await novaWould(hands, change)}`;
+  const { hands, id, server, before } = at;
+  const still = await hands.hardware.fake(id, heldFor(server), before);
+  if (still !== null)
+    return `${why}; ${still}: it keeps its own hardware${await novaWould(hands, at)}`;
+  if (isHanded(at)) await at.begin({ step: "unhanded" });
+  return `${why}; it stays on fake hardware`;
 }
 
 /**
@@ -320,26 +323,34 @@ export async function novaWould(
     : "";
 }
 
-/** Keeps that somebody ended its maintenance before this run did: nothing may hold it before the journal has that. */
-export async function keptIfInUse(at: ServerMaking): Promise<void> {
-  if (!isMade(at) || isHanded(at)) return;
-  if (isInUse(at, await at.hands.hardware.read(at.id))) await at.begin({ step: "out" });
+/**
+ * Keeps that it is in service, whoever ended its maintenance: nothing may hold it before the journal has that.
+ *
+ * @returns whether it was found so just now
+ */
+export async function keptIfInUse(
+  at: Pick<ServerMaking, "hands" | "id" | "server" | "acts" | "begin">,
+): Promise<boolean> {
+  if (!isMade(at) || isOut(at)) return false;
+  const isSo = isInUse(at, await at.hands.hardware.read(at.id));
+  if (isSo) await at.begin({ step: "out" });
+  return isSo;
 }
 
 /** Gives it to its user, and looks at it for a while. */
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
   const reason = heldFor(server);
-  const isOut = isHanded(at);
+  const wasHanded = isHanded(at);
   const ported = isPorted(at);
   // Nova may have deleted its server, and would tear its machine down; what a user has is left as he has it.
   const left = async (why: string): Promise<string> =>
-    isOut
+    wasHanded
       ? `${why}; it keeps its own hardware${await novaWould(hands, at)}`
-      : fakeAgain(hands, at, { before, why });
+      : fakeAgain(at, why);
   for (const bind of ported ? [] : bindsOf({ acts })) {
     const own = recordOf({ acts, server });
-    if (isOut && !(await wantsBinding(hands, bind, own))) continue;
+    if (wasHanded && !(await wantsBinding(hands, bind, own))) continue;
     const why = await portRestored(hands, bind, bind.more ?? {}, [own]);
     if (why !== null) return left(why);
   }

@@ -58,8 +58,9 @@ export function novaPart(
         return leftAt(seen, [BACK, ...(held === null ? [] : [held])].join("; "));
       }
       if (over !== null && !isBegun) return leftAt(seen, `not begun: ${over}`);
-      if (isBegun) await keptIfInUse(at);
-      const first = isBegun ? firstOf(acts, position.onFake === true) : 0;
+      // Whoever gave it its driver since it was looked at may use it.
+      const inUse = isBegun && (await keptIfInUse(at));
+      const first = isBegun ? firstOf(acts, position.onFake === true && !inUse) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
         if (why === null) continue;

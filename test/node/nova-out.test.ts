@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { MARK } from "../../src/core/adoptable/criteria.ts";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
+import { novaPart } from "../../src/parts/manage-nova.ts";
+import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
+import { managedIn } from "../../src/stages/manage-run.ts";
+import { during } from "../engine/on-journal.ts";
+import { uuidOf } from "./in-memory.ts";
+import { back, begun, forward, ID, type Scene, scene } from "./nova-ways.ts";
+
+const ENDED = /^DELETE .*maintenance/;
+const BUSY = { done: false, says: { status: 409, text: '{"error_message":"locked"}' } } as const;
+
+/** As an operator does by hand, against what he was told. */
+function ownDriver({ cloud: { node } }: Scene, real: object): void {
+  for (const [name, value] of Object.entries(real))
+    if (/^driver$|_interface$/.test(name)) node[name] = value;
+}
+
+/** Torn down on fake hardware: its machine runs on, and its disk is whole. */
+function deletedByUser({ cloud: { node, port, servers } }: Scene): void {
+  servers.clear();
+  Object.assign(node, { provision_state: "available", instance_uuid: null, instance_info: {} });
+  Object.assign(port, { device_id: "", device_owner: "" });
+}
+
+async function changeIn(run: RunFolder) {
+  return managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
+}
+
+test("a machine that was never out of maintenance with its server is not let go without it", async (t) => {
+  const at = await scene(t);
+  const { node, heard } = at.cloud;
+  const real = { ...node };
+  const run = await at.run();
+  at.cloud.use((call) => (node.driver === "ipmi" && ENDED.test(call) ? BUSY : null));
+  await during(run, async (session) => {
+    assert.match((await forward(at, session)).join(), /locked; it stays on fake hardware; .*held/);
+  });
+  at.cloud.use(() => null);
+  assert.ok((await changeIn(run)).acts.some(({ step }) => step === "handed"));
+  deletedByUser(at);
+  ownDriver(at, real);
+  await during(run, async (session) => {
+    assert.match((await back(at, session)).join(), /it is available, and was left active/);
+    assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
+    await forward(at, session);
+    assert.deepEqual([node.maintenance, node.driver], [true, "fake-hardware"]);
+    assert.deepEqual(await back(at, session), []);
+  });
+  const is = [node.maintenance, node.driver, node.provision_state, node.extra];
+  assert.deepEqual(is, [false, "ipmi", "active", { rack: 1 }]);
+  assert.deepEqual(heard, []);
+});
+
+test("a machine that another run manages anew stays out of the first run's maintenance", async (t) => {
+  const { at, run } = await begun(t);
+  const { node } = at.cloud;
+  deletedByUser(at);
+  const other = uuidOf(7, 2);
+  const theirs = { driver: "fake-hardware", instance_uuid: uuidOf(8, 7), extra: { [MARK]: other } };
+  Object.assign(node, theirs);
+  const before = JSON.stringify(node);
+  await during(run, async (session) => {
+    assert.match((await back(at, session)).join(), new RegExp(`somebody manages it: .*${other}`));
+  });
+  assert.equal(JSON.stringify(node), before);
+});
+
+test("a port that its user detaches after the look keeps rollback from its server", async (t) => {
+  const { at, run } = await begun(t);
+  const { port, servers, node } = at.cloud;
+  const change = { ...(await changeIn(run)), asked: null };
+  const part = novaBackPart(at.hands, 1);
+  const [seen = assert.fail()] = await part.inspect([change], false);
+  Object.assign(port, { device_id: "", device_owner: "" });
+  const done = await part.perform(change, seen, () => Promise.resolve());
+  assert.match(done.why.join(), /no longer has port .*attach it first/);
+  assert.deepEqual([servers.size, node.driver, port.device_id], [1, "ipmi", ""]);
+});
+
+/** A machine of an open run, held on its own hardware with its server, and its position as seen by then. */
+async function held(t: TestContext, driver: string) {
+  const { at, run } = await begun(t, 9);
+  const { node } = at.cloud;
+  const asked = {
+    ...{ node: ID, name: "web-1", description: null, availability_zone: null, metadata: {} },
+  };
+  const change = { ...(await changeIn(run)), asked };
+  const real = { ...node };
+  if (driver !== "ipmi") node.driver = driver;
+  const part = novaPart(at.hands, 1);
+  const [seen = assert.fail()] = await part.inspect([change], false);
+  return { at, change, seen, part, real };
+}
+
+test("one that got its driver and its user after the look is not held again", async (t) => {
+  const { at, change, seen, part, real } = await held(t, "fake-hardware");
+  const { node, calls } = at.cloud;
+  assert.equal(seen.onFake, true);
+  ownDriver(at, real);
+  Object.assign(node, { maintenance: false, maintenance_reason: null });
+  const from = calls.length;
+  const done = await part.perform(change, seen, () => Promise.resolve());
+  assert.equal(done.is, "after");
+  assert.ok(!calls.slice(from).some((call) => /^PUT .*maintenance/.test(call)));
+  assert.deepEqual([node.driver, node.maintenance], ["ipmi", false]);
+});
+
+test("one whose maintenance ends while its way back begins is its user's", async (t) => {
+  for (const unasked of [true, false]) {
+    const { at, change } = await held(t, "ipmi");
+    const { node, servers } = at.cloud;
+    const part = novaBackPart(at.hands, 1, unasked);
+    const way = { ...change, asked: null };
+    const [seen = assert.fail()] = await part.inspect([way], false);
+    assert.equal(seen.is, "before");
+    at.cloud.use((call) => {
+      // Its ports are looked at right before the machine is held.
+      if (/^GET .*ports\?.*device_id=/.test(call) || /os-interface/.test(call))
+        Object.assign(node, { maintenance: false, maintenance_reason: null });
+      return null;
+    });
+    const steps: unknown[] = [];
+    const done = await part.perform(way, seen, async (act) => void steps.push(act?.step));
+    assert.match(done.why.join(), /somebody ended its maintenance meanwhile/);
+    assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", false, 1]);
+    assert.ok(steps.includes("out"), String(steps));
+  }
+});

@@ -9,7 +9,7 @@ import { type IpmiSim, startIpmiSim } from "../../test/lab/bmc/sims.ts";
 import { tool } from "../../test/lab/bmc/tools.ts";
 import { type Broker, startBroker } from "../../test/lab/cloud/broker.ts";
 import { type Mechanism, type Neutron, startNeutron } from "../../test/lab/cloud/neutron.ts";
-import { type Nova, startNova } from "../../test/lab/cloud/nova.ts";
+import { type Nova, type NovaClocks, startNova } from "../../test/lab/cloud/nova.ts";
 import { startPlacement } from "../../test/lab/cloud/placement.ts";
 import { makeSeed, seedOf } from "../../test/lab/cloud/seed.ts";
 import { type Cloud, choose, startCloud } from "../../test/lab/cloud/start.ts";
@@ -62,8 +62,8 @@ export interface StackOptions {
   readonly period: number;
   /** Seconds between two times that nova-compute compares servers' power with machines': 5 unless given. */
   readonly powerSync?: number;
-  /** Seconds without a heartbeat after which Nova calls a service down: its own 60 unless given. */
-  readonly downTime?: number;
+  /** How often Nova's services look at each other. */
+  readonly nova?: NovaClocks;
   /** Processes of Neutron that answer: one unless given. */
   readonly workers?: number;
   /** Whether Neutron's ports have a `dns_name`. */
@@ -168,7 +168,7 @@ async function startParts(
     engine,
     period,
     powerSync = 5,
-    downTime,
+    nova: novaClocks = {},
     workers,
     dns = false,
     managed = false,
@@ -228,7 +228,7 @@ async function startParts(
     }),
     // A scheduler that finds no Keystone at its start maps no host later.
     Promise.all([message, below]).then(([{ url: broker }]) =>
-      started("Nova", startNova({ ...place, broker, urls, ...(downTime && { downTime }) })),
+      started("Nova", startNova({ ...place, broker, urls, ...novaClocks })),
     ),
   ]);
   images.serve(join(dirname(ironic.log), "http"));

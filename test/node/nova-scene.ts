@@ -7,7 +7,7 @@ import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts"
 import { until } from "../../grenade/lib/wait.ts";
 import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
+import { NOVA_DATABASES, type NovaClocks } from "../lab/cloud/nova.ts";
 import { needs } from "../lab/index.ts";
 import { type Compute, computeOf, PASSING, rowsIn } from "../nova/two-computes.ts";
 
@@ -47,6 +47,8 @@ interface SceneOptions {
   readonly tracked?: number;
   /** Seconds between two looks of Nova, and of Ironic, at power. */
   readonly power?: { readonly nova: number; readonly ironic: number };
+  /** How often Nova's services look at each other. */
+  readonly nova?: NovaClocks;
   /** Processes of Neutron that answer: one unless given. */
   readonly workers?: number;
   /** Whether ports have names, each another than its server's. */
@@ -60,7 +62,15 @@ export async function novaScene(t: TestContext, options: SceneOptions): Promise<
 
 export async function startNovaScene(
   t: Pick<TestContext, "after" | "diagnostic">,
-  { machines: count, off = 0, tracked, power = OFTEN, workers, dns = false }: SceneOptions,
+  {
+    machines: count,
+    off = 0,
+    tracked,
+    power = OFTEN,
+    nova = {},
+    workers,
+    dns = false,
+  }: SceneOptions,
 ): Promise<NovaScene> {
   const ends: (() => Promise<void> | void)[] = [];
   t.after(async () => {
@@ -68,7 +78,7 @@ export async function startNovaScene(
   });
   const stack = await startStack(
     {
-      ...{ machines: count, engine: "mysql", period: power.ironic, dns },
+      ...{ machines: count, engine: "mysql", period: power.ironic, dns, nova },
       ...(workers !== undefined && { workers }),
     },
     (line) => t.diagnostic(line),

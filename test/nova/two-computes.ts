@@ -70,7 +70,13 @@ export async function twoComputes(t: TestContext): Promise<TwoComputes | null> {
     for (const end of ends.splice(0).reverse()) await end();
   });
   const stack = await startStack(
-    { machines: MACHINES, engine: "mysql", period: 10, downTime: DOWN_SECONDS, managed: true },
+    {
+      machines: MACHINES,
+      engine: "mysql",
+      period: 10,
+      nova: { downTime: DOWN_SECONDS },
+      managed: true,
+    },
     (line) => t.diagnostic(line),
   );
   ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);

@@ -50,7 +50,7 @@ export async function startIpmiSim(
   const setPower = (at: number, on: boolean): void => writeFileSync(state(at), on ? "1\n" : "0\n");
   for (const [at, { power }] of bmcs.entries()) setPower(at, power);
   writeFileSync(join(folder, "chassis.sh"), CHASSIS, { mode: 0o700 });
-  const apart = firstApart ? 1 : 0;
+  const apart = firstApart && bmcs.length > 1 ? 1 : 0;
   const groups = [bmcs.slice(0, apart), bmcs.slice(apart)].filter((group) => group.length > 0);
   const programs = groups.map((group, number) => {
     const lan = group.map((bmc, at) => {
@@ -67,7 +67,7 @@ export async function startIpmiSim(
     [
       "sh",
       "-c",
-      firstApart ? `${programs[0]} & echo $! >pid; exec ${programs[1]}` : `exec ${programs[0]}`,
+      apart > 0 ? `${programs[0]} & echo $! >pid; exec ${programs[1]}` : `exec ${programs[0]}`,
     ],
     { folder, signal: "TERM", owner: {} },
   );

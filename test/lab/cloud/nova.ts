@@ -23,7 +23,14 @@ export const NOVA_DATABASES = {
   cell: "nova_cell1",
 } as const;
 
-export interface NovaPlace {
+export interface NovaClocks {
+  /** Seconds without a heartbeat after which it calls a service down: Nova's own 60 unless given. */
+  readonly downTime?: number;
+  /** Seconds between two looks of its scheduler for hosts that it does not know: 2 unless given. */
+  readonly discovers?: number;
+}
+
+export interface NovaPlace extends NovaClocks {
   readonly server: Server;
   readonly cloud: Pick<Cloud, "ports" | "authtoken">;
   /** Of oslo.messaging. */
@@ -31,8 +38,6 @@ export interface NovaPlace {
   readonly urls: { readonly [service in "placement" | "neutron" | "ironic"]: string };
   /** Folder for its schema, once made. */
   readonly kept: string;
-  /** Seconds without a heartbeat after which it calls a service down: Nova's own 60 unless given. */
-  readonly downTime?: number;
 }
 
 /** A process of Nova, whose log can be read while it runs. */
@@ -173,7 +178,7 @@ const DOWN_SECONDS = 60;
 
 /** Short intervals, so that nobody waits; what endangers machines is as Nova ships it. */
 function sections(place: NovaPlace): Sections {
-  const { server, cloud, broker, downTime = DOWN_SECONDS } = place;
+  const { server, cloud, broker, downTime = DOWN_SECONDS, discovers = 2 } = place;
   return {
     DEFAULT: {
       ...{ host: "controller", my_ip: "127.0.0.1", transport_url: broker },
@@ -187,7 +192,7 @@ function sections(place: NovaPlace): Sections {
     api: { auth_strategy: "keystone" },
     quota: { instances: -1, cores: -1, ram: -1 },
     conductor: { workers: 1 },
-    scheduler: { workers: 1, discover_hosts_in_cells_interval: 2 },
+    scheduler: { workers: 1, discover_hosts_in_cells_interval: discovers },
     ...clients(place),
   };
 }

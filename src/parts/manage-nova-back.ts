@@ -246,7 +246,7 @@ async function faked(
     (isTaken || isFake ? await powered(hardware, id, before) : null);
   if (why !== null) {
     const isLeft = (await hardware.read(id)).driver === FAKE;
-    const left = isLeft ? LEAVE : `${KEPT}${await novaWould(hands, change)}`;
+    const left = isLeft ? LEAVE : `${keptWith(own)}${await novaWould(hands, change)}`;
     return isTaken || isFake ? `${why}; ${left}` : why;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
@@ -261,7 +261,9 @@ async function faked(
 const LEAVE =
   "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
 
-const KEPT = "it keeps its own hardware and its server, in maintenance";
+function keptWith(own: NovaServer | null): string {
+  return `it keeps its own hardware${own === null ? "" : " and its server"}, in maintenance`;
+}
 
 /** Ends its server, and whatever a POST that came late made by the same word. */
 async function serversGone(

@@ -34,7 +34,7 @@ servers that sync every commit.
   adopt     adoption over REST, against a bare loop of the same calls
   serve     what the proxy costs
   manage    machines that run already: their list against curl, their records against a bare loop
-  servers   the same with servers of a real Nova: one machine, then fifty; ten minutes
+  servers   the same with servers of a real Nova: one machine, then fifty, then what Nova alone takes; a quarter of an hour
   switchover  one machine to its spare against a bare loop of curl, and the service that is asked for it
   page      the report's page, in a browser
   hosts     machines of one compute host to another, against two statements by hand

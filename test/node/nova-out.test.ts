@@ -44,7 +44,10 @@ test("a machine that was never out of maintenance with its server is not let go 
   deletedByUser(at);
   ownDriver(at, real);
   await during(run, async (session) => {
-    assert.match((await back(at, session)).join(), /it is available, and was left active/);
+    assert.match(
+      (await back(at, session)).join(),
+      /it is available, and was left active: if its machine is free/,
+    );
     assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
     await forward(at, session);
     assert.deepEqual([node.maintenance, node.driver], [true, "fake-hardware"]);

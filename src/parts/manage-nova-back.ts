@@ -14,6 +14,7 @@ import {
   isDeleted,
   isHanded,
   isMade,
+  isOut,
   isPorted,
   type ManageChange,
   recordOf,
@@ -23,7 +24,7 @@ import {
 import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
 import { objectionsBack, PROTECTED, unsureOf } from "./manage-nova-against.ts";
 import type { NovaHands } from "./manage-nova-hands.ts";
-import { heldFor, isForeign, isInUse, marked } from "./manage-nova-marks.ts";
+import { anothers, heldFor, isForeign, isInUse, marked } from "./manage-nova-marks.ts";
 import {
   portsAgainst,
   portsBack,
@@ -50,9 +51,9 @@ export function novaBackPart(hands: NovaHands, most: number, unasked = false): M
           return { ...leftAt(seen, IN_USE), inService: true };
       await begin();
       const why = await back(hands, change, seen, (act) => begin({ ...act }));
-      return why === null
-        ? { ...position, is: "after", ...NONE }
-        : leftAt(await seenLast(hands, change, seen), why);
+      if (why === null) return { ...position, is: "after", ...NONE };
+      const left = leftAt(await seenLast(hands, change, seen), why);
+      return why === MEANWHILE ? { ...left, inService: true } : left;
     },
   };
 }
@@ -84,6 +85,8 @@ async function backOf(
   const open = isOurs || standsFake(change, now) || (await portsWanted(hands, change, now));
   return { is: open ? "before" : "after", seen, ...NONE };
 }
+
+const MEANWHILE = "somebody ended its maintenance meanwhile, and may be using its server";
 
 const IN_USE =
   "its user may be using its server: put the machine back as it was and run the same command, or run rollback, which deletes the server";
@@ -222,8 +225,10 @@ async function faked(
     if (!isFake) return against;
     // Another run may have it by now.
     const mark = await hands.keeper.hold(id, server);
-    if ("why" in mark) return mark.why;
-    const held = await hardware.hold(id, reason);
+    if ("why" in mark) return `${against}; ${mark.why}`;
+    const held = await hardware.hold(id, reason, ({ driver }) =>
+      driver === FAKE ? null : "it has hardware of its own by now",
+    );
     return `${against}; it stays on fake hardware${held === null ? ", in maintenance" : `: ${held}`}`;
   }
   // Before it was handed out, its ports are as Nova left them.
@@ -231,9 +236,10 @@ async function faked(
     await portsChanged(hands, change, begin);
   const mark = await hands.keeper.hold(id, server);
   if ("why" in mark) return mark.why;
-  if ((await keptIfInUse({ ...change, hands, begin })) && !isInUse(change, now))
-    return "somebody ended its maintenance meanwhile: run rollback again if it is to be taken back";
-  const held = await hardware.hold(id, reason);
+  const wasInUse = isInUse(change, now);
+  if (wasInUse && !isOut(change)) await begin({ step: "out" });
+  if ((await keptIfInUse({ ...change, hands, begin })) && !wasInUse) return MEANWHILE;
+  const held = await hardware.hold(id, reason, (is) => (wasInUse ? anothers(change, is) : null));
   if (held !== null) return held;
   const isTaken = own !== null || now.provision_state !== "active";
   const exchanged = isTaken ? await hardware.fake(id, reason, before) : null;

@@ -326,14 +326,14 @@ export async function novaWould(
 /**
  * Keeps that it is in service, whoever ended its maintenance: nothing may hold it before the journal has that.
  *
- * @returns whether it was found so just now
+ * @returns whether it is so now
  */
 export async function keptIfInUse(
   at: Pick<ServerMaking, "hands" | "id" | "server" | "acts" | "begin">,
 ): Promise<boolean> {
-  if (!isMade(at) || isOut(at)) return false;
+  if (!isMade(at)) return false;
   const isSo = isInUse(at, await at.hands.hardware.read(at.id));
-  if (isSo) await at.begin({ step: "out" });
+  if (isSo && !isOut(at)) await at.begin({ step: "out" });
   return isSo;
 }
 

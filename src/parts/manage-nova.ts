@@ -53,14 +53,15 @@ export function novaPart(
         },
       };
       const isBegun = marked(change, seen) || isOurs(change, seen);
-      if (position.onFake === true && change.back === true) {
+      // Whoever gave it its driver since it was looked at may use it.
+      const inUse = isBegun && (await keptIfInUse(at));
+      const onFake = position.onFake === true && !inUse;
+      if (onFake && change.back === true) {
         const held = await heldAfter(at);
         return leftAt(seen, [BACK, ...(held === null ? [] : [held])].join("; "));
       }
       if (over !== null && !isBegun) return leftAt(seen, `not begun: ${over}`);
-      // Whoever gave it its driver since it was looked at may use it.
-      const inUse = isBegun && (await keptIfInUse(at));
-      const first = isBegun ? firstOf(acts, position.onFake === true && !inUse) : 0;
+      const first = isBegun ? firstOf(acts, onFake) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
         if (why === null) continue;

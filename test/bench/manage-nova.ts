@@ -41,7 +41,7 @@ export async function benchManageNova(sizes: readonly number[], write: Write): P
   const least = (one.seconds + alone) / one.seconds;
   const beyond = many.seconds - one.seconds;
   write(
-    `  Nova alone built ${batch} servers at once on fake hardware in ${alone.toFixed(1)} s: nobody has them sooner than in ${least.toFixed(2)} times of one here; the ${beyond.toFixed(1)} s beyond one machine are ${(beyond / alone).toFixed(2)} times that\n`,
+    `  Nova alone built ${batch} servers at once on fake hardware in ${alone.toFixed(1)} s: nobody has them much sooner than in ${least.toFixed(2)} times of one here; the ${beyond.toFixed(1)} s beyond one machine are ${(beyond / alone).toFixed(2)} times that\n`,
   );
   write(
     `  ${times <= LIMIT ? "held  " : "MISSED"} times of one machine: ${times.toFixed(2)}, limit ${LIMIT}\n`,

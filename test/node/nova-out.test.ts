@@ -26,6 +26,8 @@ function deletedByUser({ cloud: { node, port, servers } }: Scene): void {
   Object.assign(port, { device_id: "", device_owner: "" });
 }
 
+const DELETING = { provision_state: "deleting", target_provision_state: "available" };
+
 async function changeIn(run: RunFolder) {
   return managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
 }
@@ -49,8 +51,9 @@ test("a machine that was never out of maintenance with its server is not let go 
       /it is available, and was left active: if its machine is free/,
     );
     assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
-    await forward(at, session);
-    assert.deepEqual([node.maintenance, node.driver], [true, "fake-hardware"]);
+    // As it is told to.
+    for (const name of Object.keys(node)) if (name.endsWith("_interface")) node[name] = "fake";
+    Object.assign(node, { driver: "fake-hardware", network_interface: "flat" });
     assert.deepEqual(await back(at, session), []);
   });
   const is = [node.maintenance, node.driver, node.provision_state, node.extra];
@@ -70,6 +73,37 @@ test("a machine that another run manages anew stays out of the first run's maint
     assert.match((await back(at, session)).join(), new RegExp(`somebody manages it: .*${other}`));
   });
   assert.equal(JSON.stringify(node), before);
+});
+
+test("one whose user deletes his server as its way back begins is not held", async (t) => {
+  const { at, run } = await begun(t, 11);
+  const { node } = at.cloud;
+  // Its end was never seen.
+  Object.assign(node, { maintenance: false, maintenance_reason: null });
+  const change = { ...(await changeIn(run)), asked: null };
+  assert.deepEqual(
+    change.acts.slice(-1).map(({ step }) => step),
+    ["handed"],
+  );
+  const part = novaBackPart(at.hands, 1);
+  const [seen = assert.fail()] = await part.inspect([change], false);
+  at.cloud.use((call) => {
+    if (/os-interface/.test(call)) Object.assign(node, { instance_uuid: null, ...DELETING });
+    return null;
+  });
+  const done = await part.perform(change, seen, () => Promise.resolve());
+  assert.match(done.why.join(), /is not on it any more/);
+  assert.equal(node.maintenance, false);
+});
+
+test("one that got its driver and its user after the look stays out of the way back's maintenance", async (t) => {
+  const { at, change, seen, part, real } = await held(t, "fake-hardware");
+  const { node } = at.cloud;
+  ownDriver(at, real);
+  Object.assign(node, { maintenance: false, maintenance_reason: null });
+  const done = await part.perform({ ...change, back: true }, seen, () => Promise.resolve());
+  assert.equal(done.is, "after");
+  assert.equal(node.maintenance, false);
 });
 
 test("a port that its user detaches after the look keeps rollback from its server", async (t) => {
@@ -128,6 +162,7 @@ test("one whose maintenance ends while its way back begins is its user's", async
     });
     const steps: unknown[] = [];
     const done = await part.perform(way, seen, async (act) => void steps.push(act?.step));
+    assert.equal(done.inService, true);
     assert.match(done.why.join(), /somebody ended its maintenance meanwhile/);
     assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", false, 1]);
     assert.ok(steps.includes("out"), String(steps));

@@ -229,7 +229,7 @@ async function faked(
     const held = await hardware.hold(id, reason, ({ driver }) =>
       driver === FAKE ? null : "it has hardware of its own by now",
     );
-    return `${against}; it stays on fake hardware${held === null ? ", in maintenance" : `: ${held}`}`;
+    return `${against}; ${held === null ? "it stays on fake hardware, in maintenance" : `it is not held, ${held}`}`;
   }
   // Before it was handed out, its ports are as Nova left them.
   if (own !== null && !isFake && (isPorted(change) || change.open === false))

@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { until as holds } from "../../grenade/lib/wait.ts";
 import { isObject, type Json } from "../../src/model/json.ts";
 import type { Scene } from "./scene.ts";
 import { loadedRows } from "./told.ts";
 
-const PATIENCE_MS = 120_000;
+/** Seconds, on a quiet machine. */
+const PATIENCE = 120;
 
 /** What a node's row says of its conductor. */
 interface Taken {
@@ -14,13 +15,12 @@ interface Taken {
   readonly last_error: string | null;
 }
 
-/** Asks again and again until nothing is left to wait for. */
+/** Asks again and again until nothing is left to wait for; longer where the host is busy. */
 export async function until(what: string, left: () => Promise<readonly string[]>): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; ; await sleep(250)) {
+  await holds(what, PATIENCE, async () => {
     const still = await left();
-    if (still.length === 0) return;
-    if (Date.now() > end) throw new Error(`${what}: ${still.join("; ")}`);
-  }
+    return still.length === 0 ? null : still.join("; ");
+  });
 }
 
 /**

@@ -261,11 +261,14 @@ export async function dumps({ stack }: NovaScene): Promise<string> {
 /**
  * What stays of a server that is deleted, beside rows that say so in `deleted`, and why.
  *
- * @source nova 26: db/main/api.py, instance_destroy, security_group_ensure_default; objects/ec2.py; cmd/manage.py
+ * @source nova 26: db/main/api.py, instance_destroy, security_group_ensure_default; objects/ec2.py; cmd/manage.py;
+ *   compute/manager.py, _run_pending_deletes
  */
 const OUTLIVES: { readonly [table: string]: string } = {
   instance_actions: "os-instance-actions tells what was done to a server that is gone",
   instance_actions_events: "the same",
+  instance_system_metadata:
+    "how often Nova cleaned up after a server that is gone, each five minutes",
   instance_mappings: "with queued_for_delete, until nova-manage db archive_deleted_rows",
   request_specs: "until nova-manage db archive_deleted_rows",
   s3_images: "an image that a server was made of has a number of EC2 from then on",

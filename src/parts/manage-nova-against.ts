@@ -75,7 +75,7 @@ function realObjections(
   if (
     !(isFinished(change) ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state)
   )
-    return `it is ${state}, and was left active${own === null && /^(available|manageable)$/.test(state) ? FREE : ""}`;
+    return `it is ${state}, and was left active${own === null && /^(available|manageable)$/.test(state) ? freeOr(now) : ""}`;
   if (!("protected" in before) && now.protected === true) return PROTECTED;
   // What is active without a server has nothing else to lose, and is not exchanged again.
   const isFree = own === null && state === "active";
@@ -91,8 +91,9 @@ function realObjections(
 }
 
 /** Said of one without its server: whether its machine was torn down, or still runs, nothing here tells. */
-const FREE =
-  ": if its machine is free by now, end its maintenance and run rollback again; if it still runs, set its driver to fake-hardware with --reset-interfaces, then run rollback";
+function freeOr({ uuid }: JsonObject): string {
+  return `: if its machine is free by now, end its maintenance and run rollback again; if it still runs, give it fake hardware (openstack baremetal node set --driver fake-hardware --reset-interfaces ${String(uuid)}), then run rollback`;
+}
 
 /** The same of one whose uuid the journal has: that one is ours, seen or not. */
 export function unsureOf(change: ManageChange, own: NovaServer): string | null {

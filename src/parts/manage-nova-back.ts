@@ -14,7 +14,6 @@ import {
   isDeleted,
   isHanded,
   isMade,
-  isOut,
   isPorted,
   type ManageChange,
   recordOf,
@@ -23,8 +22,8 @@ import {
 } from "./manage-acts.ts";
 import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
 import { objectionsBack, PROTECTED, unsureOf } from "./manage-nova-against.ts";
-import type { NovaHands } from "./manage-nova-hands.ts";
-import { anothers, heldFor, isForeign, isInUse, marked } from "./manage-nova-marks.ts";
+import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
+import { anothers, heldFor, isForeign, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
 import {
   portsAgainst,
   portsBack,
@@ -32,7 +31,7 @@ import {
   portsLeft,
   portsOpen,
 } from "./manage-nova-ports.ts";
-import { fakeAgain, keptIfInUse, MOST_LOOKS, nobodys, novaWould } from "./manage-nova-steps.ts";
+import { fakeAgain, MOST_LOOKS, nobodys, novaWould } from "./manage-nova-steps.ts";
 
 /**
  * Takes servers of Nova away again, on fake hardware: their machines run on, active as before.
@@ -86,10 +85,10 @@ async function backOf(
   return { is: open ? "before" : "after", seen, ...NONE };
 }
 
-const MEANWHILE = "somebody ended its maintenance meanwhile, and may be using its server";
-
 const IN_USE =
   "its user may be using its server: put the machine back as it was and run the same command, or run rollback, which deletes the server";
+
+const MEANWHILE = `somebody ended its maintenance meanwhile, and ${IN_USE}`;
 
 /** Said of a server whose node was deleted: one that is found by its word alone may be somebody's copy. */
 function stillThere(uuid: string, change: ManageChange): string {
@@ -156,17 +155,17 @@ async function back(
     // Traits that are empty by now are so by whoever has it.
     return whysOf(ended ?? (await hands.keeper.release(id, server, [])), stays);
   }
+  const at: Back = { ...change, hands, before, begin };
   const wasFaked = acts.some(({ step }) => step === "fake");
   if (wasFaked) {
-    const why = await faked(hands, change, { before, now, begin });
+    const why = await faked(at, now);
     if (why !== null) return why;
   }
   const stays = await portsBack(hands, change);
   const released = await hardware.release(id, reason, (now) =>
     wasFaked ? notBack(before, now) : null,
   );
-  if (released !== null && wasFaked)
-    return staysFake({ ...change, hands, before, begin }, released);
+  if (released !== null && wasFaked) return staysFake(at, released);
   const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
   return whysOf(why, stays);
 }
@@ -188,39 +187,31 @@ function nobodyOn({ provision_state: state, instance_uuid: instance = null }: Js
   return instance === null ? null : `it has instance ${String(instance)}`;
 }
 
-async function staysFake(at: Parameters<typeof fakeAgain>[0], why: string): Promise<string> {
+async function staysFake(at: Back, why: string): Promise<string> {
   return `${await fakeAgain(at, why)}, in maintenance`;
 }
 
-interface Back {
-  readonly before: JsonObject;
-  readonly now: JsonObject;
-  readonly begin: (act: Act) => Promise<void>;
-}
+type Back = ManageChange & Pick<ServerMaking, "hands" | "before" | "begin">;
 
 /** From wherever it is, without its server, on fake hardware, and from there as it was. */
-async function faked(
-  hands: NovaHands,
-  change: ManageChange,
-  { before, now: found, begin }: Back,
-): Promise<string | null> {
-  const { id, server } = change;
+async function faked(at: Back, found: JsonObject): Promise<string | null> {
+  const { hands, id, server, before, begin } = at;
   const { hardware } = hands;
   const reason = heldFor(server);
   let now = found;
-  let own = await ownServer(hands, change, now);
+  let own = await ownServer(hands, at, now);
   // A nova-compute goes on with what it builds, whoever deletes it meanwhile; what it became tells where it is.
   if (own?.status === "BUILD" && now.driver === FAKE) {
     await hands.servers.still(own.id);
     now = await hardware.read(id);
-    own = await ownServer(hands, change, now);
+    own = await ownServer(hands, at, now);
   }
   const isFake = now.driver === FAKE;
   const against =
-    (await objectionsBack(hands, now, { before, own, change })) ??
-    (own === null ? null : await portsAgainst(hands, change, own)) ??
+    (await objectionsBack(hands, now, { before, own, change: at })) ??
+    (own === null ? null : await portsAgainst(hands, at, own)) ??
     // Of a batch, minutes may have passed since it was looked at.
-    (own === null || isFake ? null : portsLeft(change, await hands.look(change), own));
+    (own === null || isFake ? null : portsLeft(at, await hands.look(at), own));
   if (against !== null) {
     if (!isFake) return against;
     // Another run may have it by now.
@@ -232,35 +223,36 @@ async function faked(
     return `${against}; ${held === null ? "it stays on fake hardware, in maintenance" : `it is not held, ${held}`}`;
   }
   // Before it was handed out, its ports are as Nova left them.
-  if (own !== null && !isFake && (isPorted(change) || change.open === false))
-    await portsChanged(hands, change, begin);
+  if (own !== null && !isFake && (isPorted(at) || at.open === false))
+    await portsChanged(hands, at, begin);
   const mark = await hands.keeper.hold(id, server);
   if ("why" in mark) return mark.why;
-  const wasInUse = isInUse(change, now);
-  if (wasInUse && !isOut(change)) await begin({ step: "out" });
-  if ((await keptIfInUse({ ...change, hands, begin })) && !wasInUse) return MEANWHILE;
-  const held = await hardware.hold(id, reason, (is) => (wasInUse ? anothers(change, is) : null));
+  const wasInUse = isInUse(at, now);
+  const held = await hardware.hold(id, reason, async (is) => {
+    if (await keptIfInUse(at, is)) return wasInUse ? null : MEANWHILE;
+    return wasInUse ? anothers(at, is) : null;
+  });
   if (held !== null) return held;
   const isTaken = own !== null || now.provision_state !== "active";
   const exchanged = isTaken ? await hardware.fake(id, reason, before) : null;
   if (isTaken && exchanged === null) await begin({ step: "unhanded" });
   const why =
     exchanged ??
-    (await serversGone(hands, change, own)) ??
-    (await withheld(hands, change, now)) ??
+    (await serversGone(hands, at, own)) ??
+    (await withheld(hands, at, now)) ??
     (isTaken ? await active(hardware, id, before) : null) ??
     (isTaken || isFake ? await powered(hardware, id, before) : null);
   if (why !== null) {
     const isLeft = (await hardware.read(id)).driver === FAKE;
-    const left = isLeft ? LEAVE : `${keptWith(own)}${await novaWould(hands, change)}`;
+    const left = isLeft ? LEAVE : `${keptWith(own)}${await novaWould(hands, at)}`;
     return isTaken || isFake ? `${why}; ${left}` : why;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
-    const late = await byWord(hands, change);
+    const late = await byWord(hands, at);
     return late === null ? nobodyOn(now) : (unsure(late) ?? `server ${late.id} is there still`);
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
-  return other === null ? null : staysFake({ ...change, hands, before, begin }, other);
+  return other === null ? null : staysFake(at, other);
 }
 
 /** What Nova was told may be done days later, once a nova-compute runs again. */

@@ -2,6 +2,7 @@ import { FAKE } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer } from "../model/manage.ts";
 import { isMade, isOut, type ManageChange, recordOf } from "./manage-acts.ts";
+import type { ServerMaking } from "./manage-nova-hands.ts";
 
 /** Why a machine is in maintenance while it gets its server, or loses it. */
 export function heldFor(server: string): string {
@@ -37,6 +38,20 @@ export function isInUse(
   { driver, maintenance_reason: reason, instance_uuid: instance }: JsonObject,
 ): boolean {
   return driver !== FAKE && reason !== heldFor(change.server) && instance === recordOf(change);
+}
+
+/**
+ * Keeps that it is in service, whoever ended its maintenance: nothing may hold it before the journal has that.
+ *
+ * @returns whether it is so
+ */
+export async function keptIfInUse(
+  at: Pick<ServerMaking, "server" | "acts" | "begin">,
+  now: JsonObject,
+): Promise<boolean> {
+  const isSo = isInUse(at, now);
+  if (isSo && !isOut(at)) await at.begin({ step: "out" });
+  return isSo;
 }
 
 /**

@@ -17,8 +17,6 @@ import {
   type Act,
   bindsOf,
   isHanded,
-  isMade,
-  isOut,
   isPorted,
   type ManageChange,
   type PlainStep,
@@ -26,7 +24,7 @@ import {
 } from "./manage-acts.ts";
 import { madeWith, otherPorts } from "./manage-nova-begun.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, isInUse, marked } from "./manage-nova-marks.ts";
+import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
 import { portRestored, portsFreed, wantsBinding } from "./manage-nova-ports.ts";
 
 export interface ServerStep {
@@ -321,20 +319,6 @@ export async function novaWould(
   return isOn && book?.status === "SHUTOFF" && book.task !== "powering-on"
     ? `; start server ${uuid} through Nova now, or Nova's power sync switches the machine off`
     : "";
-}
-
-/**
- * Keeps that it is in service, whoever ended its maintenance: nothing may hold it before the journal has that.
- *
- * @returns whether it is so now
- */
-export async function keptIfInUse(
-  at: Pick<ServerMaking, "hands" | "id" | "server" | "acts" | "begin">,
-): Promise<boolean> {
-  if (!isMade(at)) return false;
-  const isSo = isInUse(at, await at.hands.hardware.read(at.id));
-  if (isSo && !isOut(at)) await at.begin({ step: "out" });
-  return isSo;
 }
 
 /** Gives it to its user, and looks at it for a while. */

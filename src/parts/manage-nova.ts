@@ -17,8 +17,8 @@ import {
 } from "./manage-acts.ts";
 import { notAsBegun } from "./manage-nova-begun.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, isInUse, marked } from "./manage-nova-marks.ts";
-import { keptIfInUse, type ServerStep, THERE } from "./manage-nova-steps.ts";
+import { anothers, heldFor, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
+import { type ServerStep, THERE } from "./manage-nova-steps.ts";
 
 /** Looked at together, and under way at once where nothing else is said: all wait for Nova's resource tracker once. */
 export const SIZE = 50;
@@ -54,7 +54,7 @@ export function novaPart(
       };
       const isBegun = marked(change, seen) || isOurs(change, seen);
       // Whoever gave it its driver since it was looked at may use it.
-      const inUse = isBegun && (await keptIfInUse(at));
+      const inUse = isMade(at) && (await keptIfInUse(at, await hands.hardware.read(id)));
       const onFake = position.onFake === true && !inUse;
       if (onFake && change.back === true) {
         const held = await heldAfter(at);
@@ -98,8 +98,10 @@ async function heldAfter(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts } = at;
   if (!acts.some(({ step }) => step === "fake")) return null;
   try {
-    await keptIfInUse(at);
-    const why = await hands.hardware.hold(id, heldFor(server), (now) => anothers(at, now));
+    const why = await hands.hardware.hold(id, heldFor(server), async (now) => {
+      await keptIfInUse(at, now);
+      return anothers(at, now);
+    });
     return why === null ? "it is held in maintenance" : `it is not held, ${why}`;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { offered } from "../../grenade/lib/enroll.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { type NovaScene, nodeOf } from "../node/nova-scene.ts";
@@ -35,7 +36,8 @@ export async function novaAlone(scene: NovaScene, count: number): Promise<number
   const [first, ...spares] = await inFlight(all, AT_ONCE, (at) =>
     spare(scene, at, networks[0]?.id),
   );
-  await until("Nova offers them", 180, () => offers(scene, count + 1));
+  const resources = "CUSTOM_BM";
+  await offered(scene.stack, { host: "bm-1", resources, machines: count + 1 });
   const build = async ({ uuid, port }: Spare): Promise<void> => {
     const server = {
       ...{ name: `alone-${uuid}`, flavorRef: "bm", imageRef: image, networks: [{ port }] },
@@ -78,14 +80,6 @@ async function spare(scene: NovaScene, at: number, network_id: unknown): Promise
     ...(["neutron", "POST", "/ports", { port: { network_id, mac_address } }] as const),
   );
   return { uuid, port: made?.port.id ?? "" };
-}
-
-async function offers({ stack: { asks } }: NovaScene, count: number): Promise<string | null> {
-  const all = await asks<{ readonly allocation_requests: readonly unknown[] }>(
-    ...(["placement", "GET", "/allocation_candidates?resources=CUSTOM_BM:1"] as const),
-  );
-  const seen = all?.allocation_requests.length ?? 0;
-  return seen === count ? null : `it offers ${seen} of ${count}`;
 }
 
 async function built({ stack: { asks } }: NovaScene, count: number): Promise<string | null> {

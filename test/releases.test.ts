@@ -129,7 +129,6 @@ test("every release takes machines of every state and gives them back, on every 
           (db) => loadIronic(db, engine, caseOf(release)),
           engine !== "mysql" ? undefined : release === UTF8MB4 ? "utf8mb4" : "utf8mb3",
         );
-        if (ironic === null) return;
         const at = await runOn(source, ironic, { ...files, plan }, release);
         const loaded = await roundTrip(at, `${release} on ${engine}`);
         first ??= loaded;

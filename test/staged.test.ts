@@ -9,7 +9,6 @@ import { type Scene, scene } from "./support/scene.ts";
 
 test("a staged load holds every machine, and one whose maintenance somebody took over has drifted", async (t) => {
   const at = await scene("sqlite", t, fleet(4, "kilo"));
-  if (at === null) return;
   const before = await at.digest();
   const { err } = await at.does("apply", ["--yes", "--staged"]);
   assert.match(err, /8 validated, 0 mismatched.*; 4 machines staged\./);
@@ -46,7 +45,6 @@ test("a staged load holds every machine, and one whose maintenance somebody took
 
 test("a staged load whose own verify was stopped is compared before it is handed over", async (t) => {
   const at = await scene("sqlite", t, fleet(2, "kilo"));
-  if (at === null) return;
   await at.does("apply", ["--yes", "--staged"]);
   const next = async () => /Next: nova2ironic (\w+)/.exec((await at.does("status")).err)?.[1];
   assert.equal(await next(), "handover");
@@ -71,7 +69,6 @@ test("a staged load whose own verify was stopped is compared before it is handed
 
 test("an Ironic that keeps no reason of a maintenance is loaded at once or not at all", async (t) => {
   const at = await scene("sqlite", t, fleet(2, "juno"));
-  if (at === null) return;
   const before = await at.digest();
   await refused(["apply", "--run", at.run, ...at.ironic, "--yes", "-q", "--staged"], 4, "N2I-E308");
   await refused(["handover", "--run", at.run, ...at.ironic, "--yes", "-q"], 4, "N2I-E308");
@@ -87,7 +84,6 @@ test("an Ironic that keeps no reason of a maintenance is loaded at once or not a
 
 test("a release hands over what it is told, says what no conductor takes, and is taken back", async (t) => {
   const at = await scene("sqlite", t, fleet(4, "kilo"));
-  if (at === null) return;
   const release = (status: number, ...options: readonly string[]) =>
     runs(status, ["handover", "--run", at.run, ...at.ironic, ...options]);
   await conductor(at);
@@ -147,7 +143,6 @@ test("a release hands over what it is told, says what no conductor takes, and is
 
 test("a machine is released without the power state that was recorded before it was staged", async (t) => {
   const at = await scene("sqlite", t, fleet(2, "kilo"));
-  if (at === null) return;
   const release = (...options: readonly string[]) =>
     runs(0, ["handover", "--run", at.run, ...at.ironic, "--yes", "--node", "1", ...options]);
   await conductor(at);
@@ -171,7 +166,6 @@ for (const [options, point, told] of [
 ] as const)
   test(`a database that is gone after ${point} ends it as halfway, told how far it came, and the same command goes on`, async (t) => {
     const at = await scene("mysql", t, fleet(4, "kilo"), { proxy: true });
-    if (at === null) return;
     await conductor(at);
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
     // Of a machine with a tenant nobody takes over, so that all are released at once.
@@ -203,7 +197,6 @@ const KILLED = [
 for (const [engine, point] of KILLED)
   test(`on ${engine}, killed at ${point}, a release goes on, and all of it can be taken back`, async (t) => {
     const at = await scene(engine, t, fleet(2, "kilo"));
-    if (at === null) return;
     const again = (...options: readonly string[]) => at.does("handover", ["--yes", ...options]);
     await conductor(at);
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);

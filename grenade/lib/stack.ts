@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Knex } from "knex";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import type { Restartable } from "../../test/lab/again.ts";
-import { install, locate, SERVERS, type ServerEngine } from "../../test/lab/binaries.ts";
+import { notInstalled, SERVERS, type ServerEngine } from "../../test/lab/binaries.ts";
 import { type IpmiSim, startIpmiSim } from "../../test/lab/bmc/sims.ts";
 import { tool } from "../../test/lab/bmc/tools.ts";
 import { type Broker, startBroker } from "../../test/lab/cloud/broker.ts";
@@ -19,11 +19,11 @@ import type { IronicOptions } from "../../test/lab/ironic/config.ts";
 import { type IronicServer, startIronic } from "../../test/lab/ironic/start.ts";
 import { startMariadb } from "../../test/lab/mariadb.ts";
 import { startPostgres } from "../../test/lab/postgres.ts";
-import { versionsOf } from "../../test/lab/python.ts";
 import { newPassword } from "../../test/lab/server.ts";
 import { type Asks, asks } from "./api.ts";
 import { startImages } from "./images.ts";
 import { NETWORK } from "./network.ts";
+import { missingPackages } from "./programs.ts";
 
 /** Schemas that services made, by their versions: outlives a build, and `npm ci`. */
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "nova2ironic-grenade");
@@ -72,39 +72,11 @@ export interface StackOptions {
   readonly managed?: boolean;
 }
 
-const PROGRAMS: readonly (readonly [program: string, packages: readonly string[]])[] = [
-  ["rabbitmq-server", ["rabbitmq-server"]],
-  ["keystone-manage", ["keystone", "nova-common", "glance-common"]],
-  ["placement-manage", ["placement-api"]],
-  ["neutron-server", ["neutron-server"]],
-  ["nova-compute", ["nova-api", "nova-conductor", "nova-scheduler", "nova-compute"]],
-  ["ironic-dbsync", ["python3-ironic", "ironic-common"]],
-  // Nova's ironic driver wants its library and only suggests it.
-  ["baremetal", ["python3-ironicclient"]],
-  ["openstack", ["python3-openstackclient"]],
-];
-
-const CLIENTS = {
-  mysql: ["mariadb-dump", ["mariadb-client"]],
-  postgresql: ["pg_dump", ["postgresql-client"]],
-} as const;
-
-/** Packages of what a stack runs and is not there. */
-export function missingPackages(engine: ServerEngine): readonly string[] {
-  const packages = [CLIENTS[engine], ...PROGRAMS].flatMap(([program, of]) =>
-    locate(program) === null ? of : [],
-  );
-  // Services only recommend it, as they do MariaDB's.
-  if (engine === "postgresql" && versionsOf(["psycopg2"])[0] === null)
-    packages.push("python3-psycopg2");
-  return packages;
-}
-
-/** Before anything runs: whoever waits for apt-get loses the connections he has open. */
-function installAll(engine: ServerEngine): void {
-  const packages = missingPackages(engine);
-  if (packages.length === 0 || install({ title: "OpenStack Zed", packages })) return;
-  throw new Error(`Some programs are missing: apt-get install ${packages.join(" ")}`);
+/** Before anything runs, so that nothing is started in vain. */
+function needAll(engine: ServerEngine): void {
+  const missing = missingPackages(engine);
+  if (missing.length === 0) return;
+  throw notInstalled({ title: "OpenStack Zed", packages: missing });
 }
 
 /**
@@ -118,7 +90,7 @@ export async function startStack(
   tell: (line: string) => void,
 ): Promise<Stack> {
   mkdirSync(KEPT[options.engine], { recursive: true });
-  installAll(options.engine);
+  needAll(options.engine);
   const ends: (() => Promise<void> | void)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of ends.splice(0).reverse()) await end();

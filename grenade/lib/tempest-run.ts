@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { install, locate } from "../../test/lab/binaries.ts";
+import { needsProgram } from "../../test/lab/binaries.ts";
 import { ini, type Sections } from "../../test/lab/cloud/config.ts";
 import type { Cloud } from "../../test/lab/cloud/start.ts";
 import { PYTHON } from "../../test/lab/python.ts";
@@ -47,10 +47,9 @@ export interface Outcome {
   readonly seconds: number;
 }
 
-/** Installs Tempest when this is root on Debian and it is not there. */
+/** @throws Error when Tempest is not installed */
 export function needTempest(): void {
-  const there = () => locate("tempest") !== null && locate("subunit2csv") !== null;
-  if (!there() && !(install(TEMPEST) && there())) throw new Error(`${TEMPEST.title} is missing`);
+  for (const name of ["tempest", "subunit2csv"]) needsProgram(name, TEMPEST);
 }
 
 /** Runs both sets of tests against one side; what was skipped is in the outcomes too. */

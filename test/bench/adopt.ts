@@ -117,5 +117,6 @@ async function timed(work: () => Promise<void>): Promise<number> {
 }
 
 async function empty(ironic: IronicServer, server: Server): Promise<void> {
-  await (await alone([ironic], server)).end();
+  const end = await alone(ironic, server);
+  await end();
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Started } from "../hostile/cli.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { ALL, prepared, YES } from "./matrix.ts";
@@ -29,9 +30,8 @@ async function signalled(
   return started;
 }
 
-test("a run that is asked to stop can be gone on with", async (t) => {
+testOnce("a run that is asked to stop can be gone on with", async (t) => {
   const made = await prepared("sqlite", t);
-  if (made === null) return;
   for (const [signal, status] of SIGNALS) {
     await t.test(`${signal} once lets an apply finish its batch`, async () => {
       await made.restore("fresh");
@@ -88,10 +88,9 @@ test("a run that is asked to stop can be gone on with", async (t) => {
   });
 });
 
-for (const engine of ["mysql", "postgresql"] as const)
+for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, SIGINT twice leaves no row and no lock`, async (t) => {
     const made = await scene(engine, t, fleet(6));
-    if (made === null) return;
     const before = await made.digest();
     await ends(130, await signalled(made, "apply", "SIGINT", 2));
     await made.connections.gone();

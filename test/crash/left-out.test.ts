@@ -73,7 +73,6 @@ async function applyAsking(
 
 test("a machine that was left out of a load is not this run's when another run loads it", async (t) => {
   const one = await scene("sqlite", t, fleet(3));
-  if (one === null) return;
   const at = ["--run", join(one.folder, "other"), ...one.ironic];
   await runs(0, ["extract", ...at.slice(0, 2), ...one.source]);
   await runs(0, ["plan", ...at, ...one.plan, "--beside-others"]);
@@ -87,7 +86,6 @@ test("a machine that was left out of a load is not this run's when another run l
 
 test("a machine that was left out is this run's once a later apply loads it", async (t) => {
   const one = await scene("sqlite", t, fleet(3));
-  if (one === null) return;
   const applied = await applyWithout(one, fleetUuid(2));
   assert.deepEqual(
     applied?.excluded.map(({ line: { uuid, bm_node_id, records }, why }) => [
@@ -107,7 +105,6 @@ test("a machine that was left out is this run's once a later apply loads it", as
 
 test("Ctrl-C while machines are asked once more ends the asking, and none of them is loaded", async (t) => {
   const one = await scene("sqlite", t, fleet(3));
-  if (one === null) return;
   const status = process.exitCode;
   const applied = await applyAsking(one, (signal) => async () => {
     process.emit("SIGINT");

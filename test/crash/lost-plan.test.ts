@@ -10,7 +10,6 @@ import { ends, loadedRows } from "./truth.ts";
 
 test("a lost plan keeps nothing from being taken back but what it loaded itself", async (t) => {
   const made = await scene("sqlite", t, fleet(4));
-  if (made === null) return;
   const { run, source, ironic, plan } = made;
   /** Plans beside the present one. */
   const kept = (): readonly string[] =>

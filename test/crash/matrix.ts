@@ -21,10 +21,9 @@ export async function prepared(
   engine: Engine,
   t: TestContext,
   options: { readonly proxy?: boolean } = {},
-): Promise<Prepared | null> {
+): Promise<Prepared> {
   smallBatches(t);
   const made = await scene(engine, t, fleet(MACHINES), options);
-  if (made === null) return null;
   const before = await made.digest();
   await made.save("fresh");
   await ends(0, made.does("apply", YES));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
+import { engines } from "../lab/engines.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { ALL, YES } from "./matrix.ts";
@@ -22,10 +23,9 @@ async function ironicInserts({
   });
 }
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, Ironic numbers its next node past ours at every moment`, async (t) => {
     const made = await scene(engine, t, fleet(6));
-    if (made === null) return;
     const numbersOn = async (): Promise<void> => {
       const { id, max } = await ironicInserts(made);
       assert.ok(id > max, `the next node is ${id}, and there is ${max}`);

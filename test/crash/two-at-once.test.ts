@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Ran, run as runTool, type Started, start } from "../hostile/cli.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { copyFolder } from "../support/copy-folder.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
@@ -30,10 +31,9 @@ async function holding(made: Scene): Promise<Started> {
   return started;
 }
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, one run at a time writes to one Ironic`, async (t) => {
     const made = await scene(engine, t, fleet(ROWS / 2));
-    if (made === null) return;
     const before = await made.digest();
     const other = copied(made, "other");
     const runs = ["one", "two", "three"].map((name) => copied(made, name));
@@ -77,9 +77,8 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     });
   });
 
-test("a run's folder lets one writing command in, and names who is inside", async (t) => {
+testOnce("a run's folder lets one writing command in, and names who is inside", async (t) => {
   const made = await scene("sqlite", t, fleet(ROWS / 2));
-  if (made === null) return;
   const first = await holding(made);
   for (const [command, words] of [
     ["apply", YES],
@@ -98,9 +97,8 @@ test("a run's folder lets one writing command in, and names who is inside", asyn
   await ends(0, first);
 });
 
-test("a killed apply leaves no lock behind", async (t) => {
+testOnce("a killed apply leaves no lock behind", async (t) => {
   const made = await scene("sqlite", t, fleet(ROWS / 2));
-  if (made === null) return;
   const first = await holding(made);
   first.signal("SIGKILL");
   await ends(128, first);

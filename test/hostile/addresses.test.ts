@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { engines, testOnce } from "../lab/engines.ts";
 import { canary, finder, search } from "./canaries.ts";
 import { assertRefusal, refused, run } from "./cli.ts";
 import { type Deployment, deploy, deployFiles } from "./deployment.ts";
@@ -29,25 +30,28 @@ function file(made: Deployment, text: string): string {
   return `file:${path}`;
 }
 
-test("a password on the command line is refused with the alternatives, and not repeated", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  const secret = canary("argv", "x");
-  const url = `mysql://nova:${secret.text}@127.0.0.1:1/nova_bm`;
-  await triedWith(made, url, secret, [64, "N2I-E101"]);
-  const ran = await run(["extract", ...made.at, "--nova-bm-db", url]);
-  assert.match(ran.err, /file:PATH, env:NAME or conf:PATH/);
-  for (const spec of [
-    `postgresql://127.0.0.1:1/nova_bm?user=nova&password=${secret.text}`,
-    `mysql://127.0.0.1:1/nova_bm?ssl_key_passwd=${secret.text}`,
-  ])
-    await triedWith(made, spec, secret, [64, "N2I-E101"]);
-  for (const spec of [`file:${url}`, `env:${url}`, `conf:${url}`])
-    await triedWith(made, spec, secret, [64, "N2I-E101"]);
-  for (const spec of [`env:nova:${secret.text}@h/d`, `nova:${secret.text}@h/d`])
-    await triedWith(made, spec, secret, [64, "N2I-E102"]);
-});
+testOnce(
+  "a password on the command line is refused with the alternatives, and not repeated",
+  async (t) => {
+    const made = await deployFiles(t, SMALL);
+    const secret = canary("argv", "x");
+    const url = `mysql://nova:${secret.text}@127.0.0.1:1/nova_bm`;
+    await triedWith(made, url, secret, [64, "N2I-E101"]);
+    const ran = await run(["extract", ...made.at, "--nova-bm-db", url]);
+    assert.match(ran.err, /file:PATH, env:NAME or conf:PATH/);
+    for (const spec of [
+      `postgresql://127.0.0.1:1/nova_bm?user=nova&password=${secret.text}`,
+      `mysql://127.0.0.1:1/nova_bm?ssl_key_passwd=${secret.text}`,
+    ])
+      await triedWith(made, spec, secret, [64, "N2I-E101"]);
+    for (const spec of [`file:${url}`, `env:${url}`, `conf:${url}`])
+      await triedWith(made, spec, secret, [64, "N2I-E101"]);
+    for (const spec of [`env:nova:${secret.text}@h/d`, `nova:${secret.text}@h/d`])
+      await triedWith(made, spec, secret, [64, "N2I-E102"]);
+  },
+);
 
-test("a password in a place where no option wants it is not repeated either", async (t) => {
+testOnce("a password in a place where no option wants it is not repeated either", async (t) => {
   const made = await deployFiles(t, SMALL);
   const secret = canary("argv", "x");
   const url = `mysql://nova:${secret.text}@127.0.0.1:1/nova_bm`;
@@ -80,33 +84,35 @@ test("a password in a place where no option wants it is not repeated either", as
   }
 });
 
-test("an address that cannot be read is refused with its place and without its password", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  const secret = canary("address", "x");
-  for (const text of [
-    `mysql://nova:${secret.text}@host:99999/nova_bm`,
-    `mysql://nova:${secret.text}@ho st/nova_bm`,
-    `mysql://nova:${secret.text}%ff@host/db`,
-    `nova:${secret.text}@host/db`,
-    `{"url": "mysql://nova:${secret.text}@host/db"}`,
-    `mysql://nova:${secret.text}@host/db?ssl_ca=/none/${"x".repeat(5000)}`,
-    `postgresql://nova:${secret.text}@host/db?sslmode=${secret.text}`,
-  ]) {
-    await triedWith(made, file(made, text), secret, [64, "N2I-E102"]);
-  }
-  const text = `mysql://nova:${secret.text}@host:99999/nova_bm`;
-  const words = ["extract", ...made.at, "--nova-bm-db", file(made, text), "--debug"];
-  assert.deepEqual(search(finder([secret]), await run(words), []), [], "nor with --debug");
-  const SOME_URL = `nova:${secret.text}@host/db`;
-  await triedWith(made, "env:SOME_URL", secret, [64, "N2I-E102"], { SOME_URL });
-});
+testOnce(
+  "an address that cannot be read is refused with its place and without its password",
+  async (t) => {
+    const made = await deployFiles(t, SMALL);
+    const secret = canary("address", "x");
+    for (const text of [
+      `mysql://nova:${secret.text}@host:99999/nova_bm`,
+      `mysql://nova:${secret.text}@ho st/nova_bm`,
+      `mysql://nova:${secret.text}%ff@host/db`,
+      `nova:${secret.text}@host/db`,
+      `{"url": "mysql://nova:${secret.text}@host/db"}`,
+      `mysql://nova:${secret.text}@host/db?ssl_ca=/none/${"x".repeat(5000)}`,
+      `postgresql://nova:${secret.text}@host/db?sslmode=${secret.text}`,
+    ]) {
+      await triedWith(made, file(made, text), secret, [64, "N2I-E102"]);
+    }
+    const text = `mysql://nova:${secret.text}@host:99999/nova_bm`;
+    const words = ["extract", ...made.at, "--nova-bm-db", file(made, text), "--debug"];
+    assert.deepEqual(search(finder([secret]), await run(words), []), [], "nor with --debug");
+    const SOME_URL = `nova:${secret.text}@host/db`;
+    await triedWith(made, "env:SOME_URL", secret, [64, "N2I-E102"], { SOME_URL });
+  },
+);
 
-for (const engine of ["mysql", "postgresql"] as const) {
+for (const engine of engines("mysql", "postgresql")) {
   test(`on ${engine}, a wrong password, user or database and a server that is not there are told apart`, async (t) => {
     const made = await deploy(engine, t, SMALL);
-    if (made === null) return;
     const server = made.bm.server;
-    if (server === null) return;
+    assert.ok(server);
     const before = await digests(made);
     const secret = canary("password");
     const password = encodeURIComponent(secret.text);
@@ -134,7 +140,6 @@ for (const engine of ["mysql", "postgresql"] as const) {
 
   test(`on ${engine}, TLS that is asked for and cannot be had is refused, never left out`, async (t) => {
     const made = await deploy(engine, t, SMALL);
-    if (made === null) return;
     const { bm, folder } = made;
     const [ca, require] =
       engine === "mysql" ? ["ssl_ca", "ssl_mode=REQUIRED"] : ["sslrootcert", "sslmode=require"];
@@ -154,18 +159,21 @@ for (const engine of ["mysql", "postgresql"] as const) {
   });
 }
 
-test("a server that speaks another language, or nothing, is not waited for without end", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  const server = createServer((socket) => {
-    socket.on("error", () => undefined);
-    socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");
-  }).listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : 0;
-  for (const engine of ["mysql", "postgresql"]) {
-    const url = `${engine}://nova:x@127.0.0.1:${port}/nova_bm`;
-    await refused(["extract", ...made.at, "--nova-bm-db", file(made, url), "-q"], 1, "N2I-E200");
-  }
-});
+testOnce(
+  "a server that speaks another language, or nothing, is not waited for without end",
+  async (t) => {
+    const made = await deployFiles(t, SMALL);
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");
+    }).listen(0, "127.0.0.1");
+    t.after(() => server.close());
+    await new Promise((resolve) => server.once("listening", resolve));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    for (const engine of ["mysql", "postgresql"]) {
+      const url = `${engine}://nova:x@127.0.0.1:${port}/nova_bm`;
+      await refused(["extract", ...made.at, "--nova-bm-db", file(made, url), "-q"], 1, "N2I-E200");
+    }
+  },
+);

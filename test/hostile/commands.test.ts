@@ -91,7 +91,6 @@ function wrong(made: Whole): readonly Wrong[] {
 
 test("what is wrong with a new command's words is one paragraph with its code, and nothing is written", async (t) => {
   const made = await plannedWhole("sqlite", t);
-  if (made === null) return;
   mkdirSync(join(made.folder, "a tree"));
   const seen = async () => [await digests(made), treeOf(made.run), made.trees()];
   const before = await seen();
@@ -120,7 +119,6 @@ function wrongLater({ at, reader, writer, source }: Whole): readonly Wrong[] {
 
 test("what is wrong with finish's words is one paragraph with its code too, and nothing is written", async (t) => {
   const made = await plannedWhole("sqlite", t);
-  if (made === null) return;
   await runs(0, ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes", "-q"]);
   const seen = async () => [await digests(made), treeOf(made.run)];
   const before = await seen();
@@ -131,7 +129,6 @@ test("what is wrong with finish's words is one paragraph with its code too, and 
 
 test("addresses that are swapped are rows of check's table, and it says which", async (t) => {
   const made = await plannedWhole("sqlite", t);
-  if (made === null) return;
   const before = await digests(made);
   const { at, source, reader } = made;
   const [bm, nova, ironic] = [source[1] ?? "", source[3] ?? "", reader[1] ?? ""];

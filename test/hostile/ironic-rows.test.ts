@@ -36,7 +36,6 @@ const HANDS: readonly (readonly (readonly [string, object, object])[])[] = [
 
 test("whatever Ironic's rows became, check, release and --takeover end in words, and touch only what is staged", async (t) => {
   const made = await plannedWhole("sqlite", t);
-  if (made === null) return;
   const { at, writer, reader, check, ironic } = made;
   const apply = ["apply", ...at, ...writer, "--leave-nova", "--staged", "--yes", "-q"];
   const release = ["handover", ...at, ...writer, "--deadline", "1", "--max-failures", "9", "--yes"];

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { canary, searchFiles, searchProcess } from "./canaries.ts";
 import { type Ran, start } from "./cli.ts";
 import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
@@ -82,17 +83,15 @@ function assertReadable({ out, err }: Ran, words: readonly string[]): void {
 /** Secrets wherever there may be some, TFTP trees among them; null after the test was skipped. */
 async function deployed(engine: Engine, t: TestContext) {
   const secrets = await deploySecrets(engine, t, caseOf);
-  if (secrets === null) return null;
   const plain = caseOf(() => "");
   const made = { ...secrets, ...withTrees(secrets, plain) };
   keysInTrees(made);
   return made;
 }
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, neither check, boot, release nor what is done in nova shows or keeps a secret`, async (t) => {
     const made = await deployed(engine, t);
-    if (made === null) return;
     const log = join(made.folder, "conductor.log");
     const logged = made.watch(canary("a password a conductor logged", "")).text;
     writeFileSync(log, "");
@@ -112,25 +111,27 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     }
   });
 
-test("running, they have secrets neither in their arguments nor in their environment", async (t) => {
-  const made = await deployed("mysql", t);
-  if (made === null) return;
-  const { at, writer, novaWriter, boot, planning, env, find } = made;
-  const apply = ["apply", ...at, ...writer, ...novaWriter, "--staged", "--yes"];
-  for (const words of [made.extract, planning]) assert.equal((await made.tried(words)).status, 0);
-  for (const [words, point, status] of [
-    [apply, "nova.commit.before", 0],
-    [[...boot, "--node", SECOND, "--yes"], "boot.temp", 0],
-    [["handover", ...at, ...writer, "--yes", "--deadline", "1"], "clear.committed", 3],
-    [["finish", ...at, ...writer, "--yes"], "close.before", 0],
-  ] as const) {
-    const paused = start(words, {
-      env: { ...env, NOVA2IRONIC_FAILPOINT: `${point}:1:pause` },
-    });
-    await paused.said(`failpoint ${point}`);
-    assert.deepEqual(searchProcess(find, paused.pid, VARIABLE), []);
-    paused.signal("SIGUSR2");
-    const ran = await paused.ended;
-    assert.equal(ran.status, status, ran.err);
-  }
-});
+testOnce(
+  "running, they have secrets neither in their arguments nor in their environment",
+  async (t) => {
+    const made = await deployed("mysql", t);
+    const { at, writer, novaWriter, boot, planning, env, find } = made;
+    const apply = ["apply", ...at, ...writer, ...novaWriter, "--staged", "--yes"];
+    for (const words of [made.extract, planning]) assert.equal((await made.tried(words)).status, 0);
+    for (const [words, point, status] of [
+      [apply, "nova.commit.before", 0],
+      [[...boot, "--node", SECOND, "--yes"], "boot.temp", 0],
+      [["handover", ...at, ...writer, "--yes", "--deadline", "1"], "clear.committed", 3],
+      [["finish", ...at, ...writer, "--yes"], "close.before", 0],
+    ] as const) {
+      const paused = start(words, {
+        env: { ...env, NOVA2IRONIC_FAILPOINT: `${point}:1:pause` },
+      });
+      await paused.said(`failpoint ${point}`);
+      assert.deepEqual(searchProcess(find, paused.pid, VARIABLE), []);
+      paused.signal("SIGUSR2");
+      const ran = await paused.ended;
+      assert.equal(ran.status, status, ran.err);
+    }
+  },
+);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/model/database.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { canary, finder, searchProcess } from "./canaries.ts";
 import { start } from "./cli.ts";
 import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
@@ -31,10 +31,9 @@ function everything(made: Secrets, formats: readonly string[]): readonly [number
   ];
 }
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine[]) {
+for (const engine of engines()) {
   test(`on ${engine}, no command in any format shows or keeps a secret of the deployment`, async (t) => {
     const made = await deploySecrets(engine, t);
-    if (made === null) return;
     const formats = engine === "sqlite" ? FORMATS : ["json"];
     for (const [status, words] of everything(made, formats)) {
       const { leaks, ...ran } = await made.tried(words);
@@ -46,7 +45,6 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine
 
   test(`on ${engine}, a running load has secrets neither in its arguments nor in its environment`, async (t) => {
     const made = await deploySecrets(engine, t);
-    if (made === null) return;
     const { at, source, reader, writer, plan, env, find } = made;
     for (const words of [
       ["extract", ...at, ...source],
@@ -65,42 +63,60 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine
   });
 }
 
-test("the loaded rows hold the very secrets, so that not finding them elsewhere says something", async (t) => {
-  const made = await deploySecrets("sqlite", t);
-  if (made === null) return;
-  const { at, source, reader, writer, plan, ironic } = made;
-  for (const words of [
-    ["extract", ...at, ...source],
-    ["plan", ...at, ...reader, ...plan],
-    ["apply", ...at, ...writer, "--yes", "--skip-blocked"],
-  ])
-    await made.tried(words);
-  const rows: { driver_info: string }[] = await ironic.db("nodes").orderBy("id");
-  const texts = rows.flatMap(({ driver_info }) => Object.values(JSON.parse(driver_info)));
-  for (const name of ["pm_password", "pm_password 2", "virtual_power_host_pass", "iBoot password"])
-    assert.ok(texts.includes(made.canaries.find((one) => one.name === name)?.text), name);
-});
+testOnce(
+  "the loaded rows hold the very secrets, so that not finding them elsewhere says something",
+  async (t) => {
+    const made = await deploySecrets("sqlite", t);
+    const { at, source, reader, writer, plan, ironic } = made;
+    for (const words of [
+      ["extract", ...at, ...source],
+      ["plan", ...at, ...reader, ...plan],
+      ["apply", ...at, ...writer, "--yes", "--skip-blocked"],
+    ])
+      await made.tried(words);
+    const rows: { driver_info: string }[] = await ironic.db("nodes").orderBy("id");
+    const texts = rows.flatMap(({ driver_info }) => Object.values(JSON.parse(driver_info)));
+    for (const name of [
+      "pm_password",
+      "pm_password 2",
+      "virtual_power_host_pass",
+      "iBoot password",
+    ])
+      assert.ok(texts.includes(made.canaries.find((one) => one.name === name)?.text), name);
+  },
+);
 
-test("asking BMCs that do not answer tells and keeps no secret, whichever client asks", async (t) => {
-  const made = await deploySecrets("sqlite", t);
-  if (made === null) return;
-  const { at, source } = made;
-  // Ports of this machine where nothing listens; each its own address, as one is asked after another.
-  for (const id of [1, 2, 4, 5, 6])
-    await made.bm
-      .db("bm_nodes")
-      .where({ id })
-      .update({ pm_address: `127.0.9.${id}` });
-  await made.tried(["extract", ...at, ...source]);
-  for (const client of ["native", "ipmitool"]) {
-    const words = ["power", ...at, "--ipmi-client", client, "--deadline", "1", "--list", "--debug"];
-    const { leaks, status, err } = await made.tried([...words, "-f", "json"]);
-    assert.deepEqual(leaks, [], client);
-    assert.equal(status, 3, err);
-  }
-});
+testOnce(
+  "asking BMCs that do not answer tells and keeps no secret, whichever client asks",
+  async (t) => {
+    const made = await deploySecrets("sqlite", t);
+    const { at, source } = made;
+    // Ports of this machine where nothing listens; each its own address, as one is asked after another.
+    for (const id of [1, 2, 4, 5, 6])
+      await made.bm
+        .db("bm_nodes")
+        .where({ id })
+        .update({ pm_address: `127.0.9.${id}` });
+    await made.tried(["extract", ...at, ...source]);
+    for (const client of ["native", "ipmitool"]) {
+      const words = [
+        "power",
+        ...at,
+        "--ipmi-client",
+        client,
+        "--deadline",
+        "1",
+        "--list",
+        "--debug",
+      ];
+      const { leaks, status, err } = await made.tried([...words, "-f", "json"]);
+      assert.deepEqual(leaks, [], client);
+      assert.equal(status, 3, err);
+    }
+  },
+);
 
-test("a canary is found as text, in hex, and in base64 wherever it begins", () => {
+testOnce("a canary is found as text, in hex, and in base64 wherever it begins", () => {
   const one = canary("one");
   const find = finder([one]);
   for (const before of ["", "x", "xy", "xyz"]) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { refused, runs } from "./cli.ts";
 import { type Deployment, deploy, deployFiles } from "./deployment.ts";
 import { digests } from "./digest.ts";
@@ -139,29 +140,35 @@ for (const pairing of MATRIX) {
   });
 }
 
-test("a pairing the rule forbids goes with --allow-pairing, and the plan says so", async (t) => {
-  const made = await deployFiles(t, { ...SMALL, nova: { version: 234 } });
-  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
-  const words = ["plan", ...made.at, ...made.reader, ...made.plan, "-q"];
-  const { out } = await runs(0, [...words, "--allow-pairing"]);
-  assert.match(out, /--allow-pairing/);
-});
+testOnce(
+  "a pairing the rule forbids goes with --allow-pairing, and the plan says so",
+  async (t) => {
+    const made = await deployFiles(t, { ...SMALL, nova: { version: 234 } });
+    await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+    const words = ["plan", ...made.at, ...made.reader, ...made.plan, "-q"];
+    const { out } = await runs(0, [...words, "--allow-pairing"]);
+    assert.match(out, /--allow-pairing/);
+  },
+);
 
-test("where releases share a head, plan wants the operator's word and keeps to it", async (t) => {
-  const made = await deployFiles(t, { ...SMALL, ironic: { release: "yoga" } });
-  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
-  const planning = ["plan", ...made.at, ...made.reader, ...made.plan, "--allow-pairing", "-q"];
-  await refused(planning, 4, "N2I-E208", [/9ef41f07cb58, which xena, yoga, zed share/]);
-  const other = [...planning, "--ironic-release", "kilo"];
-  await refused(other, 4, "N2I-E208", [/xena, yoga, zed share/]);
-  const { out } = await runs(0, [...planning, "--ironic-release", "yoga"]);
-  assert.match(out, /yoga/);
-  await runs(0, ["apply", ...made.at, ...made.writer, "--yes", "-q"]);
-  await runs(0, ["verify", ...made.at, ...made.reader, "-q"]);
-  await runs(0, ["rollback", ...made.at, ...made.writer, "--all", "--yes", "-q"]);
-});
+testOnce(
+  "where releases share a head, plan wants the operator's word and keeps to it",
+  async (t) => {
+    const made = await deployFiles(t, { ...SMALL, ironic: { release: "yoga" } });
+    await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+    const planning = ["plan", ...made.at, ...made.reader, ...made.plan, "--allow-pairing", "-q"];
+    await refused(planning, 4, "N2I-E208", [/9ef41f07cb58, which xena, yoga, zed share/]);
+    const other = [...planning, "--ironic-release", "kilo"];
+    await refused(other, 4, "N2I-E208", [/xena, yoga, zed share/]);
+    const { out } = await runs(0, [...planning, "--ironic-release", "yoga"]);
+    assert.match(out, /yoga/);
+    await runs(0, ["apply", ...made.at, ...made.writer, "--yes", "-q"]);
+    await runs(0, ["verify", ...made.at, ...made.reader, "-q"]);
+    await runs(0, ["rollback", ...made.at, ...made.writer, "--all", "--yes", "-q"]);
+  },
+);
 
-test("a release that is not the head's is refused, though the head is certain", async (t) => {
+testOnce("a release that is not the head's is refused, though the head is certain", async (t) => {
   const made = await deployFiles(t, SMALL);
   await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
   const planning = ["plan", ...made.at, ...made.reader, ...made.plan, "-q"];
@@ -171,10 +178,9 @@ test("a release that is not the head's is refused, though the head is certain", 
   await refused([...planning, "--ironic-release", "icehouse"], 64, "N2I-E100", [/juno.*2026.1/s]);
 });
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, columns that do not fit the head are refused and named, whichever side has more`, async (t) => {
     const made = await deploy(engine, t, SMALL);
-    if (made === null) return;
     const { at, reader, plan, ironic } = made;
     await runs(0, ["extract", ...at, ...made.source, "-q"]);
     const planning = ["plan", ...at, ...reader, ...plan, "-q"];

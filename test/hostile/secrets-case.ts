@@ -68,7 +68,7 @@ export async function deploySecrets(
   engine: Engine,
   t: TestContext,
   caseOf: (made: (name: string) => string) => Case = caseWith,
-): Promise<Secrets | null> {
+): Promise<Secrets> {
   const canaries: Canary[] = [];
   const watch = (one: Canary): Canary => {
     canaries.push(one);
@@ -79,7 +79,6 @@ export async function deploySecrets(
     t,
     caseOf((name) => watch(canary(name)).text),
   );
-  if (made === null) return null;
   const secret = (name: string, between?: string): string => watch(canary(name, between)).text;
   if (await made.bm.db.schema.hasColumn("bm_interfaces", "switch_secret"))
     await made.bm.db("bm_interfaces").update({ switch_secret: secret("fork interface column") });

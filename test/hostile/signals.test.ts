@@ -28,7 +28,6 @@ for (const signal of ["SIGHUP", "SIGQUIT"] as const)
       t,
       [1, 2, 3].map((id) => ({ users: user(id), dead: true })),
     );
-    if (at === null) return;
     const temporary = join(at.folder, "tmp");
     mkdirSync(temporary);
     const words = ["power", "--run", join(at.folder, "run"), "--ipmi-client", "ipmitool"];
@@ -75,7 +74,6 @@ async function met(started: Started, made: Whole, point: string | null): Promise
 
 test("every command that is sent a signal ends, with nothing beside what it is for", async (t) => {
   const made = await plannedWhole("sqlite", t);
-  if (made === null) return;
   const temporary = join(made.folder, "tmp");
   mkdirSync(temporary);
   const beside = (): readonly string[] => [
@@ -99,7 +97,6 @@ test("every command that is sent a signal ends, with nothing beside what it is f
 
 test("a terminal that is lost, which a shell and the kernel both say, lets the batch end", async (t) => {
   const made = await plannedWhole("sqlite", t);
-  if (made === null) return;
   const words = ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes", "-q"];
   const env = { NOVA2IRONIC_FAILPOINT: "begin.after:1:pause" };
   const started = start(words, { env });

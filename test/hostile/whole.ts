@@ -47,12 +47,12 @@ export function wholeCase(machines = 2): Case {
   };
 }
 
-/** Builds it; null after the test was told to skip itself. */
+/** Builds it. */
 export async function whole(
   engine: Engine,
   t: TestContext,
   given: Case = wholeCase(),
-): Promise<Whole | null> {
+): Promise<Whole> {
   const made = await deploy(engine, t, given);
   return made && withTrees(made, given);
 }
@@ -83,13 +83,8 @@ export function withTrees(made: Deployment, given: Case): Whole {
 }
 
 /** Extracts and plans. */
-export async function plannedWhole(
-  engine: Engine,
-  t: TestContext,
-  given?: Case,
-): Promise<Whole | null> {
+export async function plannedWhole(engine: Engine, t: TestContext, given?: Case): Promise<Whole> {
   const made = await whole(engine, t, given);
-  if (made === null) return null;
   await runs(0, [...made.extract, "-q"]);
   await runs(0, [...made.planning, "-q"]);
   return made;

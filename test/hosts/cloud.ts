@@ -89,10 +89,9 @@ export async function loadHosts(db: Knex, engine: Engine, wanted: Wanted): Promi
 }
 
 /** A cloud of Ironic's driver: H1 is dead and forced down, H2 and H3 report. */
-export async function hostCloud(t: TestContext, wanted: Wanted = {}): Promise<HostCloud | null> {
+export async function hostCloud(t: TestContext, wanted: Wanted = {}): Promise<HostCloud> {
   const { shape = "8f2f1571d55b", machines = 4, engine = "sqlite", services = {} } = wanted;
   const made = await withDatabase(engine, t);
-  if (made === null) return null;
   const { db } = made;
   await loadHosts(db, engine, { ...wanted, shape, machines, services });
   await onlyUnderLock(made);

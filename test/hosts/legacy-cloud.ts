@@ -56,9 +56,8 @@ export interface LegacyCloud {
 export async function legacyCloud(
   t: TestContext,
   { engine = "sqlite", machines = 4, services = {}, env = {} }: Wanted = {},
-): Promise<LegacyCloud | null> {
+): Promise<LegacyCloud> {
   const made = { bm: await withDatabase(engine, t), nova: await withDatabase(engine, t) };
-  if (made.bm === null || made.nova === null) return null;
   const [bm, nova] = [made.bm, made.nova];
   const ids = Array.from({ length: machines }, (_, at) => at + 1);
   const given = {

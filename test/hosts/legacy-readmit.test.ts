@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { liftFence } from "../../src/edge/leases/leases.ts";
-import { ENGINES } from "../edge/leases/place.ts";
 import { start } from "../hostile/cli.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { ago, uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 import { takes } from "./legacy-does.ts";
@@ -23,46 +23,49 @@ async function taken(t: Parameters<typeof legacyCloud>[0]) {
   return cloud;
 }
 
-test("a fenced host gets its lease back once nothing stands against it, and says how long it has", async (t) => {
-  const { host, bm, nova } = await taken(t);
-  const lease = async () => {
-    const row = await bm("bm_service_leases").first();
-    return [Number(row.epoch), row.fenced_by, Number(row.heartbeat_ms) > 1];
-  };
-  const refused = async (why: RegExp, ...words: readonly string[]): Promise<void> => {
-    const ran = await host(...READMIT, ...words);
-    assert.equal(ran.status, 4, ran.out + ran.err);
-    assert.match(ran.err, why);
-    assert.deepEqual(await lease(), [3, "B", false]);
-  };
-  await refused(/N2I-E319 whether compute\.A is empty is not known/);
-  const word = "--queue-purged";
-  await nova("instances").where({ id: 1 }).update({ task_state: "migrating" });
-  await refused(/machines of A are half way, .*: a0+-/, word);
-  await nova("instances").where({ id: 1 }).update({ task_state: null });
-  await nova("instances").where({ id: 1 }).update({ locked: true });
-  await refused(
-    /instances of A are locked by nobody, as a move that died leaves them: .*: b0+-/,
-    word,
-  );
-  await nova("instances").where({ id: 1 }).update({ locked_by: "owner" });
-  await bm("bm_nodes").where({ id: 1 }).update({ service_host: "C" });
-  await refused(/instances name A whose machines others have: b0+-/, word);
-  await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A" });
-  // It ran since: it has to be watched.
-  await nova("services").where({ host: "A" }).increment("report_count", 1);
-  const other = await host("host", "readmit", "C", "--yes", word);
-  assert.match(other.err, /N2I-E319 this run took no machine of C/);
-  const ran = await host(...READMIT, word);
-  assert.equal(ran.status, 0, ran.out + ran.err);
-  assert.match(ran.out, /A may come back: start its nova-compute and its agent, within 60 s/);
-  assert.deepEqual(await lease(), [3, null, true]);
-  assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
-  // Who let it back looked at its queue.
-  assert.equal((await host("verify")).status, 0);
-  await bm("bm_service_leases").delete();
-  assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
-});
+testOnce(
+  "a fenced host gets its lease back once nothing stands against it, and says how long it has",
+  async (t) => {
+    const { host, bm, nova } = await taken(t);
+    const lease = async () => {
+      const row = await bm("bm_service_leases").first();
+      return [Number(row.epoch), row.fenced_by, Number(row.heartbeat_ms) > 1];
+    };
+    const refused = async (why: RegExp, ...words: readonly string[]): Promise<void> => {
+      const ran = await host(...READMIT, ...words);
+      assert.equal(ran.status, 4, ran.out + ran.err);
+      assert.match(ran.err, why);
+      assert.deepEqual(await lease(), [3, "B", false]);
+    };
+    await refused(/N2I-E319 whether compute\.A is empty is not known/);
+    const word = "--queue-purged";
+    await nova("instances").where({ id: 1 }).update({ task_state: "migrating" });
+    await refused(/machines of A are half way, .*: a0+-/, word);
+    await nova("instances").where({ id: 1 }).update({ task_state: null });
+    await nova("instances").where({ id: 1 }).update({ locked: true });
+    await refused(
+      /instances of A are locked by nobody, as a move that died leaves them: .*: b0+-/,
+      word,
+    );
+    await nova("instances").where({ id: 1 }).update({ locked_by: "owner" });
+    await bm("bm_nodes").where({ id: 1 }).update({ service_host: "C" });
+    await refused(/instances name A whose machines others have: b0+-/, word);
+    await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A" });
+    // It ran since: it has to be watched.
+    await nova("services").where({ host: "A" }).increment("report_count", 1);
+    const other = await host("host", "readmit", "C", "--yes", word);
+    assert.match(other.err, /N2I-E319 this run took no machine of C/);
+    const ran = await host(...READMIT, word);
+    assert.equal(ran.status, 0, ran.out + ran.err);
+    assert.match(ran.out, /A may come back: start its nova-compute and its agent, within 60 s/);
+    assert.deepEqual(await lease(), [3, null, true]);
+    assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
+    // Who let it back looked at its queue.
+    assert.equal((await host("verify")).status, 0);
+    await bm("bm_service_leases").delete();
+    assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
+  },
+);
 
 /** A's nova-compute reports for the time of `work`: it has by then, and does again while somebody watches. */
 async function reporting<T>({ nova }: LegacyCloud, work: () => Promise<T>): Promise<T> {
@@ -108,18 +111,21 @@ async function takenByAgent(
   return cloud;
 }
 
-test("a run of an agent whose last plan moves nothing knows the host that machines left", async (t) => {
-  const { host, places } = await takenByAgent(t);
-  const verify = (...words: readonly string[]) => host("verify", ...places.slice(0, 2), ...words);
-  const asked = await verify();
-  assert.equal(asked.status, 2, asked.out + asked.err);
-  assert.match(asked.out, /compute\.A.*not looked at: on the broker run rabbitmqctl purge_queue/);
-  assert.equal((await verify("--queue-purged")).status, 0);
-  const back = host(...READMIT, "--queue-purged");
-  assert.match((await back).out, /A may come back/, (await back).err);
-});
+testOnce(
+  "a run of an agent whose last plan moves nothing knows the host that machines left",
+  async (t) => {
+    const { host, places } = await takenByAgent(t);
+    const verify = (...words: readonly string[]) => host("verify", ...places.slice(0, 2), ...words);
+    const asked = await verify();
+    assert.equal(asked.status, 2, asked.out + asked.err);
+    assert.match(asked.out, /compute\.A.*not looked at: on the broker run rabbitmqctl purge_queue/);
+    assert.equal((await verify("--queue-purged")).status, 0);
+    const back = host(...READMIT, "--queue-purged");
+    assert.match((await back).out, /A may come back/, (await back).err);
+  },
+);
 
-test("a run whose machines were all blocked lets their host back", async (t) => {
+testOnce("a run whose machines were all blocked lets their host back", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
   assert.ok(cloud);
   await cloud.bm("bm_service_leases").insert(LEASE);
@@ -130,7 +136,7 @@ test("a run whose machines were all blocked lets their host back", async (t) => 
   assert.match(ran.out, /A may come back/, ran.err);
 });
 
-test("verify says that a fenced host runs again, once it reports", async (t) => {
+testOnce("verify says that a fenced host runs again, once it reports", async (t) => {
   const cloud = await takenByAgent(t, ENDLESS);
   const words = [...cloud.places.slice(0, 2), "--queue-purged"];
   const runs = await reporting(cloud, () => cloud.host("verify", ...words));
@@ -138,7 +144,7 @@ test("verify says that a fenced host runs again, once it reports", async (t) => 
   assert.match(runs.out, /services:1 .*nova-compute of A runs again \(report_count \d+\): stop/);
 });
 
-test("a fenced host whose nova-compute runs does not get its lease back", async (t) => {
+testOnce("a fenced host whose nova-compute runs does not get its lease back", async (t) => {
   const cloud = await takenByAgent(t, ENDLESS);
   const ran = await reporting(cloud, () => cloud.host(...READMIT, "--queue-purged"));
   assert.equal(ran.status, 4, ran.out + ran.err);
@@ -146,26 +152,28 @@ test("a fenced host whose nova-compute runs does not get its lease back", async 
   assert.equal((await cloud.bm("bm_service_leases").first()).fenced_by, "B");
 });
 
-test("a way back that dies once the fence is lifted ends by the same words, and verify knows of it", async (t) => {
-  const { host, folder, places, bm } = await takenByAgent(t);
-  const own = ["--run", join(folder, "runs", "h1")];
-  const words = [...READMIT, "--queue-purged"];
-  const env = { NOVA2IRONIC_FAILPOINT: "end.before:1:kill" };
-  const { status, err } = await start([...words, ...own, ...places], { env }).ended;
-  assert.equal(status, 128, err);
-  assert.equal((await bm("bm_service_leases").first()).fenced_by, null);
-  assert.equal((await host("verify", ...places.slice(0, 2))).status, 2);
-  const again = await host(...words);
-  assert.match(again.out, /A may come back: start .*, within \d+ s/, again.err);
-  const known = await host("verify", ...places.slice(0, 2));
-  assert.equal(known.status, 0, known.out + known.err);
-  assert.match((await host(...words)).out, /A is not fenced any more/);
-});
+testOnce(
+  "a way back that dies once the fence is lifted ends by the same words, and verify knows of it",
+  async (t) => {
+    const { host, folder, places, bm } = await takenByAgent(t);
+    const own = ["--run", join(folder, "runs", "h1")];
+    const words = [...READMIT, "--queue-purged"];
+    const env = { NOVA2IRONIC_FAILPOINT: "end.before:1:kill" };
+    const { status, err } = await start([...words, ...own, ...places], { env }).ended;
+    assert.equal(status, 128, err);
+    assert.equal((await bm("bm_service_leases").first()).fenced_by, null);
+    assert.equal((await host("verify", ...places.slice(0, 2))).status, 2);
+    const again = await host(...words);
+    assert.match(again.out, /A may come back: start .*, within \d+ s/, again.err);
+    const known = await host("verify", ...places.slice(0, 2));
+    assert.equal(known.status, 0, known.out + known.err);
+    assert.match((await host(...words)).out, /A is not fenced any more/);
+  },
+);
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, a fence is lifted once, and only as it was seen`, async (t) => {
     const cloud = await legacyCloud(t, { engine, machines: 1 });
-    if (cloud === null) return;
     const { bm } = cloud;
     await bm("bm_service_leases").insert(LEASE);
     await cloud.withPlace(async ({ leases }) => {

@@ -12,11 +12,11 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { start } from "../hostile/cli.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { changes, rowsOf } from "../nova/rows.ts";
 import { uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 
-const ENGINES = ["sqlite", "mysql", "postgresql"] as const;
 const KEY = "ONETIMEKEYONETIMEKEYONETIMEKEY42";
 const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"];
 
@@ -76,10 +76,9 @@ const PLAN = ["host", "plan", "--from", "A", "--to", "B", "--service-down-time",
 const MOVE = ["host", "move", "--yes"];
 const THERE = ["1 B 1 active - | B - 0", "2 B 1 - - |", "3 B 1 active - | B - 0", "4 B 1 - - |"];
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, machines of a dead host go to this one with what boots them, and come back`, async (t) => {
     const cloud = await legacyCloud(t, { engine });
-    if (cloud === null) return;
     const { host, rows, dump } = cloud;
     const { own, words } = trees(cloud);
     const second = { id: 900, bm_node_id: 1, address: "52:54:00:00:00:AA", deleted: false };
@@ -128,32 +127,38 @@ for (const engine of ENGINES)
     assert.match((await host("status")).err, /taken back/);
   });
 
-test("a boot file that is lost is written anew by a root that somebody knows, and by none that is guessed", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 3 });
-  if (cloud === null) return;
-  const { host, bm } = cloud;
-  const { own, old, words } = trees(cloud);
-  for (const id of [1, 3]) rmSync(join(old, uuidOf("instance", id), "config"));
-  await bm("bm_nodes").update({ deploy_key: KEY });
-  const unknown = await host(...PLAN, ...words, "-f", "json");
-  assert.match(unknown.out, /N2I-D288/);
-  const refused = await host(...MOVE);
-  assert.equal(refused.status, 3, refused.err + refused.out);
-  assert.match((await cloud.rows()).machines.join("\n"), /^1 A 0 active - \| A - 0\n2 B 1/);
-  const agent = { root_uuid: rootOf(3), kernel_id: null, ramdisk_id: null, seen_ms: 1 };
-  await bm("bm_boot_records").insert({ instance_uuid: uuidOf("instance", 3), host: "A", ...agent });
-  const roots = ["--root-uuid", `${uuidOf("node", 1)}=${rootOf(1)}`];
-  const run = ["--run", join(cloud.folder, "runs", "h2")];
-  const planned = await host(...PLAN, ...words, ...roots, ...run);
-  assert.match(planned.out, /2 of 2 machines to move/, planned.err);
-  const moved = await host(...MOVE, ...run);
-  assert.equal(moved.status, 0, moved.err + moved.out);
-  for (const id of [1, 3])
-    assert.equal(
-      readFileSync(join(own, uuidOf("instance", id), "config"), "latin1"),
-      bootFile(id, own),
-    );
-});
+testOnce(
+  "a boot file that is lost is written anew by a root that somebody knows, and by none that is guessed",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 3 });
+    const { host, bm } = cloud;
+    const { own, old, words } = trees(cloud);
+    for (const id of [1, 3]) rmSync(join(old, uuidOf("instance", id), "config"));
+    await bm("bm_nodes").update({ deploy_key: KEY });
+    const unknown = await host(...PLAN, ...words, "-f", "json");
+    assert.match(unknown.out, /N2I-D288/);
+    const refused = await host(...MOVE);
+    assert.equal(refused.status, 3, refused.err + refused.out);
+    assert.match((await cloud.rows()).machines.join("\n"), /^1 A 0 active - \| A - 0\n2 B 1/);
+    const agent = { root_uuid: rootOf(3), kernel_id: null, ramdisk_id: null, seen_ms: 1 };
+    await bm("bm_boot_records").insert({
+      instance_uuid: uuidOf("instance", 3),
+      host: "A",
+      ...agent,
+    });
+    const roots = ["--root-uuid", `${uuidOf("node", 1)}=${rootOf(1)}`];
+    const run = ["--run", join(cloud.folder, "runs", "h2")];
+    const planned = await host(...PLAN, ...words, ...roots, ...run);
+    assert.match(planned.out, /2 of 2 machines to move/, planned.err);
+    const moved = await host(...MOVE, ...run);
+    assert.equal(moved.status, 0, moved.err + moved.out);
+    for (const id of [1, 3])
+      assert.equal(
+        readFileSync(join(own, uuidOf("instance", id), "config"), "latin1"),
+        bootFile(id, own),
+      );
+  },
+);
 
 /** Machines in a deploy, or after one that failed. */
 const DEPLOYS = [
@@ -163,110 +168,119 @@ const DEPLOYS = [
   [8, "deploy failed"],
 ] as const;
 
-test("what stands against a machine of nova-baremetal is told, nothing of it is written, and the others go", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 15 });
-  if (cloud === null) return;
-  const { host, bm, nova } = cloud;
-  const { own, words } = trees(cloud, [1, 3, 5, 7, 9, 11, 13, 15]);
-  const node = (id: number, row: object) => bm("bm_nodes").where({ id }).update(row);
-  const instance = (id: number, row: object) => nova("instances").where({ id }).update(row);
-  for (const [id, task_state] of DEPLOYS) await node(id, { task_state });
-  await instance(15, { vm_state: "building" });
-  await instance(1, { task_state: "powering-off" });
-  await nova("block_device_mapping").insert({
-    ...{ id: 1, instance_uuid: uuidOf("instance", 3), volume_id: uuidOf("node", 77), deleted: 0 },
-  });
-  await instance(5, { architecture: "tilepro64" });
-  await instance(7, { deleted: 7 });
-  await node(9, { instance_uuid: uuidOf("instance", 99) });
-  await instance(11, { host: "C" });
-  const before = await cloud.rows();
-  const planned = await host(...PLAN, ...words, "-f", "json");
-  const lines: readonly { Machine: string; Findings: string | null; Why: string | null }[] =
-    JSON.parse(planned.out);
-  const found = new Map(
-    lines.map((row) => [Number(row.Machine.slice(-12)), `${row.Findings ?? ""} ${row.Why ?? ""}`]),
-  );
-  for (const [id, task_state] of DEPLOYS)
-    assert.match(found.get(id) ?? "", new RegExp(`N2I-D280 task_state is .?${task_state}`));
-  for (const [id, code] of [
-    ...([
-      [1, 260],
-      [3, 284],
-      [5, 286],
-      [7, 283],
-      [9, 283],
-      [11, 268],
-      [15, 260],
-    ] as const),
-  ])
-    assert.match(found.get(id) ?? "", new RegExp(`N2I-D${code}`), String(id));
-  assert.equal(found.get(13), " ");
-  const moved = await host(...MOVE);
-  assert.equal(moved.status, 3, moved.err + moved.out);
-  const { machines } = await cloud.rows();
-  const went = machines
-    .filter((row) => /^\d+ B 1/.test(row))
-    .map((row) => Number.parseInt(row, 10));
-  assert.deepEqual(went, [10, 12, 13, 14]);
-  const stayed = (row: string): boolean => !went.includes(Number.parseInt(row, 10));
-  assert.deepEqual(machines.filter(stayed), before.machines.filter(stayed));
-  const held = readdirSync(own).filter((name) => name.startsWith("b0"));
-  assert.deepEqual(held, [uuidOf("instance", 13)], "no file of theirs is made");
-});
+testOnce(
+  "what stands against a machine of nova-baremetal is told, nothing of it is written, and the others go",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 15 });
+    const { host, bm, nova } = cloud;
+    const { own, words } = trees(cloud, [1, 3, 5, 7, 9, 11, 13, 15]);
+    const node = (id: number, row: object) => bm("bm_nodes").where({ id }).update(row);
+    const instance = (id: number, row: object) => nova("instances").where({ id }).update(row);
+    for (const [id, task_state] of DEPLOYS) await node(id, { task_state });
+    await instance(15, { vm_state: "building" });
+    await instance(1, { task_state: "powering-off" });
+    await nova("block_device_mapping").insert({
+      ...{ id: 1, instance_uuid: uuidOf("instance", 3), volume_id: uuidOf("node", 77), deleted: 0 },
+    });
+    await instance(5, { architecture: "tilepro64" });
+    await instance(7, { deleted: 7 });
+    await node(9, { instance_uuid: uuidOf("instance", 99) });
+    await instance(11, { host: "C" });
+    const before = await cloud.rows();
+    const planned = await host(...PLAN, ...words, "-f", "json");
+    const lines: readonly { Machine: string; Findings: string | null; Why: string | null }[] =
+      JSON.parse(planned.out);
+    const found = new Map(
+      lines.map((row) => [
+        Number(row.Machine.slice(-12)),
+        `${row.Findings ?? ""} ${row.Why ?? ""}`,
+      ]),
+    );
+    for (const [id, task_state] of DEPLOYS)
+      assert.match(found.get(id) ?? "", new RegExp(`N2I-D280 task_state is .?${task_state}`));
+    for (const [id, code] of [
+      ...([
+        [1, 260],
+        [3, 284],
+        [5, 286],
+        [7, 283],
+        [9, 283],
+        [11, 268],
+        [15, 260],
+      ] as const),
+    ])
+      assert.match(found.get(id) ?? "", new RegExp(`N2I-D${code}`), String(id));
+    assert.equal(found.get(13), " ");
+    const moved = await host(...MOVE);
+    assert.equal(moved.status, 3, moved.err + moved.out);
+    const { machines } = await cloud.rows();
+    const went = machines
+      .filter((row) => /^\d+ B 1/.test(row))
+      .map((row) => Number.parseInt(row, 10));
+    assert.deepEqual(went, [10, 12, 13, 14]);
+    const stayed = (row: string): boolean => !went.includes(Number.parseInt(row, 10));
+    assert.deepEqual(machines.filter(stayed), before.machines.filter(stayed));
+    const held = readdirSync(own).filter((name) => name.startsWith("b0"));
+    assert.deepEqual(held, [uuidOf("instance", 13)], "no file of theirs is made");
+  },
+);
 
-test("hosts that report, that nova-network names, or that are in other aggregates keep their machines", async (t) => {
+testOnce(
+  "hosts that report, that nova-network names, or that are in other aggregates keep their machines",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 1 });
+    const { host, nova } = cloud;
+    const { words } = trees(cloud, [1]);
+    const codes = async (): Promise<string> => (await host(...PLAN, ...words, "-f", "csv")).out;
+    await nova("services")
+      .where({ host: "A" })
+      .update({ updated_at: new Date(Date.now() + 3600_000).toISOString().slice(0, 19) });
+    assert.match(await codes(), /N2I-D251/);
+    const refused = await host(...MOVE);
+    assert.equal(refused.status, 4, refused.err);
+    await nova("services").where({ host: "A" }).update({ updated_at: "2014-06-01 12:00:00" });
+    await nova("aggregates").insert({ id: 1, name: "rack", deleted: 0 });
+    await nova("aggregate_hosts").insert({ id: 1, host: "A", aggregate_id: 1, deleted: 0 });
+    assert.match(await codes(), /N2I-D264/);
+    await nova("aggregate_hosts").delete();
+    await nova("aggregates").delete();
+    await nova.schema.createTable("networks", (table) => {
+      table.increments("id");
+      table.string("host");
+      table.integer("deleted");
+    });
+    await nova("networks").insert({ host: "A", deleted: 0 });
+    assert.match(await codes(), /N2I-D285/);
+    await nova("networks").update({ deleted: 1 });
+    assert.doesNotMatch(await codes(), /N2I-D2[5-9]\d/);
+  },
+);
+
+testOnce(
+  "ports are told of for machines that are there alone, each command a shell's words",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 3 });
+    assert.ok(cloud);
+    const { host, nova, bm } = cloud;
+    const { words } = trees(cloud);
+    await bm("bm_service_leases").insert({
+      ...{ host: "B", epoch: 1, heartbeat_ms: 1, ttl_ms: 1, my_ip: "10.0.0.9; reboot" },
+    });
+    assert.equal((await host(...PLAN, ...words)).status, 0);
+    await nova("instances").where({ id: 3 }).update({ task_state: "powering-off" });
+    const moved = await host(...MOVE);
+    assert.equal(moved.status, 3, moved.out + moved.err);
+    const ports = moved.out.match(/^openstack port set .*$/gm) ?? [];
+    assert.equal(ports.length, 1, moved.out);
+    assert.match(ports[0] ?? "", /'name=tftp-server,value=10\.0\.0\.9; reboot' c0.*-0+1$/);
+    await nova("instances").where({ id: 3 }).update({ task_state: null });
+    const all = await host(...MOVE);
+    assert.equal(all.out.match(/^openstack port set /gm)?.length, 2, all.out);
+  },
+);
+
+testOnce("an instance that is deleted while its machine moves is told by verify", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
-  if (cloud === null) return;
-  const { host, nova } = cloud;
-  const { words } = trees(cloud, [1]);
-  const codes = async (): Promise<string> => (await host(...PLAN, ...words, "-f", "csv")).out;
-  await nova("services")
-    .where({ host: "A" })
-    .update({ updated_at: new Date(Date.now() + 3600_000).toISOString().slice(0, 19) });
-  assert.match(await codes(), /N2I-D251/);
-  const refused = await host(...MOVE);
-  assert.equal(refused.status, 4, refused.err);
-  await nova("services").where({ host: "A" }).update({ updated_at: "2014-06-01 12:00:00" });
-  await nova("aggregates").insert({ id: 1, name: "rack", deleted: 0 });
-  await nova("aggregate_hosts").insert({ id: 1, host: "A", aggregate_id: 1, deleted: 0 });
-  assert.match(await codes(), /N2I-D264/);
-  await nova("aggregate_hosts").delete();
-  await nova("aggregates").delete();
-  await nova.schema.createTable("networks", (table) => {
-    table.increments("id");
-    table.string("host");
-    table.integer("deleted");
-  });
-  await nova("networks").insert({ host: "A", deleted: 0 });
-  assert.match(await codes(), /N2I-D285/);
-  await nova("networks").update({ deleted: 1 });
-  assert.doesNotMatch(await codes(), /N2I-D2[5-9]\d/);
-});
-
-test("ports are told of for machines that are there alone, each command a shell's words", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 3 });
-  assert.ok(cloud);
-  const { host, nova, bm } = cloud;
-  const { words } = trees(cloud);
-  await bm("bm_service_leases").insert({
-    ...{ host: "B", epoch: 1, heartbeat_ms: 1, ttl_ms: 1, my_ip: "10.0.0.9; reboot" },
-  });
-  assert.equal((await host(...PLAN, ...words)).status, 0);
-  await nova("instances").where({ id: 3 }).update({ task_state: "powering-off" });
-  const moved = await host(...MOVE);
-  assert.equal(moved.status, 3, moved.out + moved.err);
-  const ports = moved.out.match(/^openstack port set .*$/gm) ?? [];
-  assert.equal(ports.length, 1, moved.out);
-  assert.match(ports[0] ?? "", /'name=tftp-server,value=10\.0\.0\.9; reboot' c0.*-0+1$/);
-  await nova("instances").where({ id: 3 }).update({ task_state: null });
-  const all = await host(...MOVE);
-  assert.equal(all.out.match(/^openstack port set /gm)?.length, 2, all.out);
-});
-
-test("an instance that is deleted while its machine moves is told by verify", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 1 });
-  if (cloud === null) return;
   const { host, nova } = cloud;
   const { words } = trees(cloud, [1]);
   assert.equal((await host(...PLAN, ...words)).status, 0);
@@ -292,10 +306,9 @@ const BACK_DEATHS = [
   "returned.after:2",
 ];
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, a move of nova-baremetal that is killed at any point goes on by the same words, or back`, async (t) => {
     const cloud = await legacyCloud(t, { engine, machines: 2 });
-    if (cloud === null) return;
     const { own, words } = trees(cloud, [1]);
     const { bm, folder, places } = cloud;
     const before = await cloud.dump();

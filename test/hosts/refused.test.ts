@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import type { CaseRow } from "../../src/demo/case.ts";
 import { lockTarget } from "../../src/edge/database/write.ts";
 import { run } from "../hostile/cli.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { open } from "../support/planned-case.ts";
 import { ago, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
 
@@ -28,7 +29,7 @@ async function refused(cloud: HostCloud, words: RegExp, status = 4): Promise<voi
   assert.deepEqual([await cloud.owners(), await cloud.services()], before);
 }
 
-test("nova-manage's two refusals stand word for word before anything is written", async (t) => {
+testOnce("nova-manage's two refusals stand word for word before anything is written", async (t) => {
   await refused(
     await sqlite(t, { H1: { forced_down: false } }),
     /N2I-E317 Source service is not yet forced down! \(N2I-D250 compute host H1\)/,
@@ -39,14 +40,17 @@ test("nova-manage's two refusals stand word for word before anything is written"
   );
 });
 
-test("a host that is only disabled is not fenced, also where an upgrade left forced_down NULL", async (t) => {
-  await refused(
-    await sqlite(t, { H1: { forced_down: null, disabled: true } }),
-    /N2I-E317 Source service is not yet forced down! \(N2I-D250 compute host H1\)/,
-  );
-});
+testOnce(
+  "a host that is only disabled is not fenced, also where an upgrade left forced_down NULL",
+  async (t) => {
+    await refused(
+      await sqlite(t, { H1: { forced_down: null, disabled: true } }),
+      /N2I-E317 Source service is not yet forced down! \(N2I-D250 compute host H1\)/,
+    );
+  },
+);
 
-test("the plan of a takeover is none that host move performs", async (t) => {
+testOnce("the plan of a takeover is none that host move performs", async (t) => {
   const cloud = await sqlite(t, { H1: { forced_down: false } });
   const before = [await cloud.owners(), await cloud.services()];
   const words = ["--from", "H1", "--to", "H2", "--service-down-time", "0.1"];
@@ -59,7 +63,7 @@ test("the plan of a takeover is none that host move performs", async (t) => {
   assert.equal(taken.status, 0, taken.err);
 });
 
-test("a host that changed since the plan is met before anything is written", async (t) => {
+testOnce("a host that changed since the plan is met before anything is written", async (t) => {
   const cloud = await sqlite(t);
   assert.equal((await cloud.host(...PLAN)).status, 0);
   await cloud.db("services").where({ host: "H2" }).update({ forced_down: true });
@@ -73,7 +77,7 @@ test("a host that changed since the plan is met before anything is written", asy
   assert.deepEqual((await cloud.owners())[0], "1 H1 NULL H1");
 });
 
-test("what stands against one machine keeps it, and the others go", async (t) => {
+testOnce("what stands against one machine keeps it, and the others go", async (t) => {
   const cloud = await sqlite(t);
   const { db } = cloud;
   await db("instances").where({ id: 1 }).update({ task_state: "rebooting" });
@@ -93,7 +97,7 @@ test("what stands against one machine keeps it, and the others go", async (t) =>
   ]);
 });
 
-test("a request that waits is told before the move", async (t) => {
+testOnce("a request that waits is told before the move", async (t) => {
   const cloud = await sqlite(t);
   await cloud.db("instance_actions").insert({
     ...{ action: "stop", instance_uuid: uuidOf("instance", 1), start_time: ago(100), deleted: 0 },
@@ -106,26 +110,29 @@ test("a request that waits is told before the move", async (t) => {
   );
 });
 
-test("a row that somebody changed since the plan is a lost compare-and-swap for its machine: 3; a lock that is held: 11", async (t) => {
-  const cloud = await sqlite(t);
-  assert.equal((await cloud.host(...PLAN)).status, 0);
-  const database = await open("env:NOVA", false, { NOVA: cloud.made.url });
-  t.after(() => database.close());
-  const lock = await lockTarget(database);
-  const held = await cloud.host("host", "move", "--yes");
-  await lock.release();
-  assert.equal(held.status, 11, held.err);
-  await cloud.db("instances").where({ id: 3 }).update({ host: "H3" });
-  const lost = await cloud.host("host", "move", "--yes");
-  assert.equal(lost.status, 3, lost.err);
-  assert.match(lost.err, /was left out: instances:3 was changed since in host/);
-  // The machine stays whole, and the others go.
-  assert.deepEqual((await cloud.owners()).slice(0, 3), [
-    ...["1 H2 NULL H2", "2 H2 NULL -", "3 H1 NULL H3"],
-  ]);
-});
+testOnce(
+  "a row that somebody changed since the plan is a lost compare-and-swap for its machine: 3; a lock that is held: 11",
+  async (t) => {
+    const cloud = await sqlite(t);
+    assert.equal((await cloud.host(...PLAN)).status, 0);
+    const database = await open("env:NOVA", false, { NOVA: cloud.made.url });
+    t.after(() => database.close());
+    const lock = await lockTarget(database);
+    const held = await cloud.host("host", "move", "--yes");
+    await lock.release();
+    assert.equal(held.status, 11, held.err);
+    await cloud.db("instances").where({ id: 3 }).update({ host: "H3" });
+    const lost = await cloud.host("host", "move", "--yes");
+    assert.equal(lost.status, 3, lost.err);
+    assert.match(lost.err, /was left out: instances:3 was changed since in host/);
+    // The machine stays whole, and the others go.
+    assert.deepEqual((await cloud.owners()).slice(0, 3), [
+      ...["1 H2 NULL H2", "2 H2 NULL -", "3 H1 NULL H3"],
+    ]);
+  },
+);
 
-test("of two runs on one machine the second finds it moved: its plan is stale", async (t) => {
+testOnce("of two runs on one machine the second finds it moved: its plan is stale", async (t) => {
   const cloud = await sqlite(t);
   const other = ["--run", join(cloud.folder, "runs", "h2")];
   assert.equal((await cloud.host(...PLAN)).status, 0);
@@ -138,52 +145,55 @@ test("of two runs on one machine the second finds it moved: its plan is stale", 
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });
 
-test("a run is of one kind: what is for Ironic refuses it, and leaves its plan where it is", async (t) => {
-  const cloud = await sqlite(t);
-  const { at } = cloud;
-  const db = ["--ironic-db", "sqlite:////nowhere"];
-  const bm = ["--nova-bm-db", cloud.made.url];
-  assert.equal((await cloud.host(...PLAN)).status, 0);
-  assert.equal((await cloud.host("host", "move", "--yes")).status, 0);
-  const folder = at[1] ?? "";
-  const holds = () =>
-    readdirSync(folder, { recursive: true })
-      .map(String)
-      .filter((name) => name !== "log.jsonl")
-      .toSorted();
-  const refuse = async (): Promise<void> => {
-    const before = holds();
-    for (const words of [
-      ["extract", ...bm],
-      ["plan", ...db],
-      ["power"],
-      ["apply", ...db, "--yes", "--leave-nova"],
-      ["run"],
-      ["rehearse", ...db, "--into", "sqlite:////nowhere"],
-      ["retire", ...bm, ...db, "--yes"],
-      ["report"],
-    ]) {
-      const ran = await run([...words, ...at]);
-      assert.match(ran.err, /N2I-E315/, `${words.join(" ")}: ${ran.err}`);
-      assert.equal(ran.status, 4);
-    }
-    assert.deepEqual(holds(), before);
-  };
-  await refuse();
-  const next = await run(["next", ...at, "-f", "json"]);
-  const { next: command, undo } = JSON.parse(next.out) as { next: string; undo: string };
-  assert.match(command, /^nova2ironic verify --run /);
-  assert.match(undo, /^nova2ironic rollback .*--all/);
-  // Without its plan it is the journal that says what the run is.
-  renameSync(join(folder, "plan"), join(folder, "lost"));
-  await refuse();
-  renameSync(join(folder, "lost"), join(folder, "plan"));
-  const back = await cloud.host("rollback", "--all", "--yes");
-  assert.equal(back.status, 0, back.err);
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-});
+testOnce(
+  "a run is of one kind: what is for Ironic refuses it, and leaves its plan where it is",
+  async (t) => {
+    const cloud = await sqlite(t);
+    const { at } = cloud;
+    const db = ["--ironic-db", "sqlite:////nowhere"];
+    const bm = ["--nova-bm-db", cloud.made.url];
+    assert.equal((await cloud.host(...PLAN)).status, 0);
+    assert.equal((await cloud.host("host", "move", "--yes")).status, 0);
+    const folder = at[1] ?? "";
+    const holds = () =>
+      readdirSync(folder, { recursive: true })
+        .map(String)
+        .filter((name) => name !== "log.jsonl")
+        .toSorted();
+    const refuse = async (): Promise<void> => {
+      const before = holds();
+      for (const words of [
+        ["extract", ...bm],
+        ["plan", ...db],
+        ["power"],
+        ["apply", ...db, "--yes", "--leave-nova"],
+        ["run"],
+        ["rehearse", ...db, "--into", "sqlite:////nowhere"],
+        ["retire", ...bm, ...db, "--yes"],
+        ["report"],
+      ]) {
+        const ran = await run([...words, ...at]);
+        assert.match(ran.err, /N2I-E315/, `${words.join(" ")}: ${ran.err}`);
+        assert.equal(ran.status, 4);
+      }
+      assert.deepEqual(holds(), before);
+    };
+    await refuse();
+    const next = await run(["next", ...at, "-f", "json"]);
+    const { next: command, undo } = JSON.parse(next.out) as { next: string; undo: string };
+    assert.match(command, /^nova2ironic verify --run /);
+    assert.match(undo, /^nova2ironic rollback .*--all/);
+    // Without its plan it is the journal that says what the run is.
+    renameSync(join(folder, "plan"), join(folder, "lost"));
+    await refuse();
+    renameSync(join(folder, "lost"), join(folder, "plan"));
+    const back = await cloud.host("rollback", "--all", "--yes");
+    assert.equal(back.status, 0, back.err);
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+  },
+);
 
-test("a run that carries machines over is none that moves them between hosts", async (t) => {
+testOnce("a run that carries machines over is none that moves them between hosts", async (t) => {
   const cloud = await sqlite(t);
   assert.equal((await cloud.host(...PLAN)).status, 0);
   writeFileSync(join(cloud.folder, "runs", "h1", "snapshot.jsonl"), "", { mode: 0o600 });
@@ -191,7 +201,7 @@ test("a run that carries machines over is none that moves them between hosts", a
   assert.match(mixed.err, /N2I-E315/);
 });
 
-test("an option that an action has not is named, and so is one it wants", async (t) => {
+testOnce("an option that an action has not is named, and so is one it wants", async (t) => {
   const cloud = await sqlite(t);
   const ran = await cloud.host("host", "move", "--from", "H1");
   assert.match(ran.err, /N2I-E100 host move has no option --from/);
@@ -200,7 +210,7 @@ test("an option that an action has not is named, and so is one it wants", async 
   assert.match((await cloud.host("host", "readmit")).err, /wants the name of a host/);
 });
 
-test("list says who owns what", async (t) => {
+testOnce("list says who owns what", async (t) => {
   const cloud = await sqlite(t);
   const listed = await run(["host", "list", ...cloud.nova, "-f", "json"]);
   assert.equal(listed.status, 0, listed.err);
@@ -216,10 +226,9 @@ test("list says who owns what", async (t) => {
   assert.equal(shown[4], "H2 up  idle ");
 });
 
-for (const engine of ["mysql", "postgresql"] as const)
+for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, rights that are missing are told as GRANT before anything is written`, async (t) => {
     const cloud = await hostCloud(t, { engine });
-    if (cloud === null) return;
     assert.equal((await cloud.host(...PLAN)).status, 0);
     const account = await cloud.made.server?.restrictedUser("reads", cloud.made.name, "SELECT");
     const path = join(cloud.folder, "reads.url");

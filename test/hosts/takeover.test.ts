@@ -7,6 +7,7 @@ import { performFence } from "../../src/edge/nova-write/fence.ts";
 import type { Engine } from "../../src/model/database.ts";
 import type { NovaStep } from "../../src/model/nova-plan.ts";
 import { run } from "../hostile/cli.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { open } from "../support/planned-case.ts";
 import { fakeBroker } from "./broker.ts";
 import { ago, type HostCloud, hostCloud, reportsOn, uuidOf } from "./cloud.ts";
@@ -54,10 +55,9 @@ async function fences(
   }
 }
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, one statement fences a host that is silent for long enough, and no other`, async (t) => {
     const cloud = await hostCloud(t, { engine, services: { H1: { forced_down: false } } });
-    if (cloud === null) return;
     assert.equal(await fences(engine, cloud, 1, 101), "N2I-E316");
     assert.equal(await fences(engine, cloud, 10, 101), "N2I-E316");
     // It reported since it was looked at, whatever the clocks say.
@@ -73,16 +73,19 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     assert.equal(await fences(engine, cloud, 23, 101), "N2I-E316");
   });
 
-test("a host that reports while it is watched is not taken over, whatever its age said", async (t) => {
-  const cloud = await dead(t);
-  const words = [...DOWN.slice(0, -2), "3", ...DOWN.slice(-1)];
-  const alive = await reportsOn(cloud.db, cloud.host(...words));
-  assert.equal(alive.status, 4, alive.err);
-  assert.match(alive.err, /N2I-E316 nova-compute of H1 reported/);
-  assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-});
+testOnce(
+  "a host that reports while it is watched is not taken over, whatever its age said",
+  async (t) => {
+    const cloud = await dead(t);
+    const words = [...DOWN.slice(0, -2), "3", ...DOWN.slice(-1)];
+    const alive = await reportsOn(cloud.db, cloud.host(...words));
+    assert.equal(alive.status, 4, alive.err);
+    assert.match(alive.err, /N2I-E316 nova-compute of H1 reported/);
+    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+  },
+);
 
-test("the site's fence decides: without 0 nothing is written", async (t) => {
+testOnce("the site's fence decides: without 0 nothing is written", async (t) => {
   const cloud = await dead(t);
   const fence = join(cloud.folder, "fence");
   const write = (body: string) => writeFileSync(fence, `#!/bin/sh\n${body}\n`, { mode: 0o700 });
@@ -98,7 +101,7 @@ test("the site's fence decides: without 0 nothing is written", async (t) => {
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });
 
-test("a takeover that is only shown writes nothing", async (t) => {
+testOnce("a takeover that is only shown writes nothing", async (t) => {
   const cloud = await dead(t);
   const shown = await cloud.host(...TAKE, "--plan");
   assert.equal(shown.status, 0, shown.err);
@@ -107,7 +110,7 @@ test("a takeover that is only shown writes nothing", async (t) => {
   assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
 });
 
-test("machines are shared among several hosts, each named once", async (t) => {
+testOnce("machines are shared among several hosts, each named once", async (t) => {
   const cloud = await dead(t);
   const ran = await cloud.host(...DOWN.map((word) => (word === "H2" ? "H2,H3" : word)));
   assert.equal(ran.status, 0, ran.err);
@@ -115,159 +118,183 @@ test("machines are shared among several hosts, each named once", async (t) => {
   assert.ok(hosts.every((host) => host === "H2" || host === "H3"));
 });
 
-test("an instance Nova works on waits for a word, and goes with task_state cleared", async (t) => {
-  const cloud = await dead(t);
-  await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
-  const site = join(cloud.folder, "site.json");
-  writeFileSync(
-    site,
-    JSON.stringify({
-      format: "nova2ironic/site@1",
-      machines: [
-        { match: { uuid: uuidOf("node", 1) }, accept: [{ finding: "N2I-D260", reason: "purged" }] },
-      ],
-    }),
-  );
-  const first = await cloud.host(...DOWN, "--settle", "1");
-  assert.equal(first.status, 3, first.out + first.err);
-  assert.match(first.err, /1 instances of H1 are being worked on: waiting 1 s at most/);
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-  const second = await cloud.host(...DOWN, "--site", site);
-  assert.equal(second.status, 0, second.out + second.err);
-  assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
-  const [row] = await cloud.db("instances").where({ id: 1 });
-  assert.equal(row.task_state, null);
-  // Both plans of the run are taken back, and the fence of the first with them.
-  const back = await cloud.host("rollback", "--all", "--yes");
-  assert.equal(back.status, 0, back.out + back.err);
-  const [was] = await cloud.db("instances").where({ id: 1 });
-  assert.deepEqual([was.host, was.task_state], ["H1", null], "the request stays lost");
-  assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-});
+testOnce(
+  "an instance Nova works on waits for a word, and goes with task_state cleared",
+  async (t) => {
+    const cloud = await dead(t);
+    await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+    const site = join(cloud.folder, "site.json");
+    writeFileSync(
+      site,
+      JSON.stringify({
+        format: "nova2ironic/site@1",
+        machines: [
+          {
+            match: { uuid: uuidOf("node", 1) },
+            accept: [{ finding: "N2I-D260", reason: "purged" }],
+          },
+        ],
+      }),
+    );
+    const first = await cloud.host(...DOWN, "--settle", "1");
+    assert.equal(first.status, 3, first.out + first.err);
+    assert.match(first.err, /1 instances of H1 are being worked on: waiting 1 s at most/);
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+    const second = await cloud.host(...DOWN, "--site", site);
+    assert.equal(second.status, 0, second.out + second.err);
+    assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
+    const [row] = await cloud.db("instances").where({ id: 1 });
+    assert.equal(row.task_state, null);
+    // Both plans of the run are taken back, and the fence of the first with them.
+    const back = await cloud.host("rollback", "--all", "--yes");
+    assert.equal(back.status, 0, back.out + back.err);
+    const [was] = await cloud.db("instances").where({ id: 1 });
+    assert.deepEqual([was.host, was.task_state], ["H1", null], "the request stays lost");
+    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+  },
+);
 
-test("a queue is shown, emptied only while nobody reads it, and verify looks at it", async (t) => {
-  const cloud = await dead(t);
-  const broker = await fakeBroker(t);
-  const file = join(cloud.folder, "rabbit.url");
-  writeFileSync(file, `${broker.url}\n`, { mode: 0o600 });
-  const rabbit = ["--rabbit-url", `file:${file}`];
-  const spoken = await cloud.host(...DOWN, "--rabbit-url", broker.url);
-  assert.equal(spoken.status, 64);
-  assert.match(spoken.err, /N2I-E101/);
-  assert.doesNotMatch(spoken.err + spoken.out, /s3cret/);
-  broker.queues.set("compute.H1", { messages: 2, consumers: 1 });
-  const read = await cloud.host(...DOWN, ...rabbit, "--purge-queue");
-  assert.equal(read.status, 4, read.err);
-  assert.match(read.err, /N2I-E316 1 consumers read compute\.H1/);
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-  broker.queues.set("compute.H1", { messages: 2, consumers: 0 });
-  const taken = await cloud.host(...DOWN, ...rabbit);
-  assert.equal(taken.status, 0, taken.out + taken.err);
-  assert.match(taken.out, /compute\.H1: 2 messages wait/);
-  assert.doesNotMatch(broker.asked.join(" "), /DELETE/);
-  // The run keeps where the broker is, and no password.
-  const verify = ["verify", ...cloud.at];
-  const waits = await run(verify);
-  assert.equal(waits.status, 2, waits.err);
-  assert.match(waits.out, /compute\.H1 has 2 messages and 0 consumers/);
-  const readmit = ["host", "readmit", ...cloud.at, "H1", "--yes"];
-  assert.match((await run(readmit)).err, /N2I-E319 compute\.H1 has 2 messages/);
-  broker.queues.set("compute.H1", { messages: 0, consumers: 0 });
-  assert.equal((await run(verify)).status, 0);
-  await cloud.db("instances").where({ id: 1 }).update({ host: "H1" });
-  assert.match((await run(readmit)).err, /N2I-E319 instances name H1 whose machines others serve/);
-  await cloud.db("instances").where({ id: 1 }).update({ host: "H2" });
-  const ended = await run(readmit);
-  assert.equal(ended.status, 0, ended.err);
-  const [h1] = await cloud.services();
-  assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [false, null]);
-  assert.equal((await run(verify)).status, 0);
-  assert.match((await run(readmit)).err, /keeps no fence of H1/);
-});
+testOnce(
+  "a queue is shown, emptied only while nobody reads it, and verify looks at it",
+  async (t) => {
+    const cloud = await dead(t);
+    const broker = await fakeBroker(t);
+    const file = join(cloud.folder, "rabbit.url");
+    writeFileSync(file, `${broker.url}\n`, { mode: 0o600 });
+    const rabbit = ["--rabbit-url", `file:${file}`];
+    const spoken = await cloud.host(...DOWN, "--rabbit-url", broker.url);
+    assert.equal(spoken.status, 64);
+    assert.match(spoken.err, /N2I-E101/);
+    assert.doesNotMatch(spoken.err + spoken.out, /s3cret/);
+    broker.queues.set("compute.H1", { messages: 2, consumers: 1 });
+    const read = await cloud.host(...DOWN, ...rabbit, "--purge-queue");
+    assert.equal(read.status, 4, read.err);
+    assert.match(read.err, /N2I-E316 1 consumers read compute\.H1/);
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+    broker.queues.set("compute.H1", { messages: 2, consumers: 0 });
+    const taken = await cloud.host(...DOWN, ...rabbit);
+    assert.equal(taken.status, 0, taken.out + taken.err);
+    assert.match(taken.out, /compute\.H1: 2 messages wait/);
+    assert.doesNotMatch(broker.asked.join(" "), /DELETE/);
+    // The run keeps where the broker is, and no password.
+    const verify = ["verify", ...cloud.at];
+    const waits = await run(verify);
+    assert.equal(waits.status, 2, waits.err);
+    assert.match(waits.out, /compute\.H1 has 2 messages and 0 consumers/);
+    const readmit = ["host", "readmit", ...cloud.at, "H1", "--yes"];
+    assert.match((await run(readmit)).err, /N2I-E319 compute\.H1 has 2 messages/);
+    broker.queues.set("compute.H1", { messages: 0, consumers: 0 });
+    assert.equal((await run(verify)).status, 0);
+    await cloud.db("instances").where({ id: 1 }).update({ host: "H1" });
+    assert.match(
+      (await run(readmit)).err,
+      /N2I-E319 instances name H1 whose machines others serve/,
+    );
+    await cloud.db("instances").where({ id: 1 }).update({ host: "H2" });
+    const ended = await run(readmit);
+    assert.equal(ended.status, 0, ended.err);
+    const [h1] = await cloud.services();
+    assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [false, null]);
+    assert.equal((await run(verify)).status, 0);
+    assert.match((await run(readmit)).err, /keeps no fence of H1/);
+  },
+);
 
-test("a queue is empty only on a broker that is seen to be Nova's, and where it is counted", async (t) => {
-  const cloud = await dead(t);
-  const broker = await fakeBroker(t);
-  const file = join(cloud.folder, "rabbit.url");
-  const rabbit = ["--rabbit-url", `file:${file}`];
-  const at = (url: string) => writeFileSync(file, `${url}\n`, { mode: 0o600 });
-  broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
-  at(broker.url.replace(/nova$/, "%2F"));
-  const other = await cloud.host(...DOWN, ...rabbit);
-  assert.equal(other.status, 1, other.err);
-  assert.match(other.err, /N2I-E212 vhost \/ of .* has neither compute\.H1 nor compute/);
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-  // The run keeps it, for a line that names no place.
-  assert.equal((await cloud.host(...DOWN)).status, 0);
-  const verify = ["verify", ...cloud.at, ...cloud.nova, ...rabbit];
-  const readmit = ["host", "readmit", ...cloud.at, "H1", "--yes", ...cloud.nova, ...rabbit];
-  const notKnown = async (why: RegExp): Promise<void> => {
-    const seen = await run(verify);
-    assert.equal(seen.status, 2, seen.err);
-    assert.match(seen.out, why);
-    const back = await run(readmit);
-    assert.equal(back.status, 4, back.err);
-    assert.match(back.err, why);
-    assert.equal(Boolean((await cloud.services())[0]?.forced_down), true);
-  };
-  await notKnown(/not known: vhost \/ of .* has neither compute\.H1 nor compute/);
-  at(broker.url);
-  // As of a queue whose node is down.
-  broker.queues.set("compute.H1", {} as never);
-  await notKnown(/not known: .* does not count what is in compute\.H1/);
-  broker.queues.delete("compute.H1");
-  assert.equal((await run(verify)).status, 0);
-  assert.equal((await run(readmit)).status, 0);
-});
+testOnce(
+  "a queue is empty only on a broker that is seen to be Nova's, and where it is counted",
+  async (t) => {
+    const cloud = await dead(t);
+    const broker = await fakeBroker(t);
+    const file = join(cloud.folder, "rabbit.url");
+    const rabbit = ["--rabbit-url", `file:${file}`];
+    const at = (url: string) => writeFileSync(file, `${url}\n`, { mode: 0o600 });
+    broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
+    at(broker.url.replace(/nova$/, "%2F"));
+    const other = await cloud.host(...DOWN, ...rabbit);
+    assert.equal(other.status, 1, other.err);
+    assert.match(other.err, /N2I-E212 vhost \/ of .* has neither compute\.H1 nor compute/);
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+    // The run keeps it, for a line that names no place.
+    assert.equal((await cloud.host(...DOWN)).status, 0);
+    const verify = ["verify", ...cloud.at, ...cloud.nova, ...rabbit];
+    const readmit = ["host", "readmit", ...cloud.at, "H1", "--yes", ...cloud.nova, ...rabbit];
+    const notKnown = async (why: RegExp): Promise<void> => {
+      const seen = await run(verify);
+      assert.equal(seen.status, 2, seen.err);
+      assert.match(seen.out, why);
+      const back = await run(readmit);
+      assert.equal(back.status, 4, back.err);
+      assert.match(back.err, why);
+      assert.equal(Boolean((await cloud.services())[0]?.forced_down), true);
+    };
+    await notKnown(/not known: vhost \/ of .* has neither compute\.H1 nor compute/);
+    at(broker.url);
+    // As of a queue whose node is down.
+    broker.queues.set("compute.H1", {} as never);
+    await notKnown(/not known: .* does not count what is in compute\.H1/);
+    broker.queues.delete("compute.H1");
+    assert.equal((await run(verify)).status, 0);
+    assert.equal((await run(readmit)).status, 0);
+  },
+);
 
-test("--purge-queue empties the queue once every machine went, and the journal says of how much", async (t) => {
-  const cloud = await dead(t);
-  const broker = await fakeBroker(t);
-  broker.queues.set("compute.H1", { messages: 3, consumers: 0 });
-  writeFileSync(join(cloud.folder, "rabbit.url"), broker.url, { mode: 0o600 });
-  const rabbit = ["--rabbit-url", `file:${join(cloud.folder, "rabbit.url")}`];
-  // What the plan blocks stays H1's, and its request may be among what waits.
-  await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
-  const part = await cloud.host(...DOWN, ...rabbit, "--purge-queue");
-  assert.equal(part.status, 3, part.out + part.err);
-  assert.match(part.out, /compute\.H1 was not emptied: machines stayed/);
-  assert.equal(broker.queues.get("compute.H1")?.messages, 3);
-  await cloud.db("instances").where({ id: 1 }).update({ task_state: null });
-  const taken = await cloud.host(...DOWN, ...rabbit, "--purge-queue");
-  assert.equal(taken.status, 0, taken.out + taken.err);
-  assert.match(taken.out, /compute\.H1 was emptied: 3 messages were there/);
-  const shown = await run([
-    "show",
-    join(cloud.folder, "runs", "h1", "journal.jsonl"),
-    "-f",
-    "json",
-  ]);
-  assert.match(shown.out, /compute\.H1/);
-  assert.equal((await run(["verify", ...cloud.at])).status, 0);
-});
+testOnce(
+  "--purge-queue empties the queue once every machine went, and the journal says of how much",
+  async (t) => {
+    const cloud = await dead(t);
+    const broker = await fakeBroker(t);
+    broker.queues.set("compute.H1", { messages: 3, consumers: 0 });
+    writeFileSync(join(cloud.folder, "rabbit.url"), broker.url, { mode: 0o600 });
+    const rabbit = ["--rabbit-url", `file:${join(cloud.folder, "rabbit.url")}`];
+    // What the plan blocks stays H1's, and its request may be among what waits.
+    await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+    const part = await cloud.host(...DOWN, ...rabbit, "--purge-queue");
+    assert.equal(part.status, 3, part.out + part.err);
+    assert.match(part.out, /compute\.H1 was not emptied: machines stayed/);
+    assert.equal(broker.queues.get("compute.H1")?.messages, 3);
+    await cloud.db("instances").where({ id: 1 }).update({ task_state: null });
+    const taken = await cloud.host(...DOWN, ...rabbit, "--purge-queue");
+    assert.equal(taken.status, 0, taken.out + taken.err);
+    assert.match(taken.out, /compute\.H1 was emptied: 3 messages were there/);
+    const shown = await run([
+      "show",
+      join(cloud.folder, "runs", "h1", "journal.jsonl"),
+      "-f",
+      "json",
+    ]);
+    assert.match(shown.out, /compute\.H1/);
+    assert.equal((await run(["verify", ...cloud.at])).status, 0);
+  },
+);
 
-test("the recipe by hand is 2 until the new host took its compute node, and says which", async (t) => {
-  const cloud = await hostCloud(t);
-  assert.ok(cloud);
-  assert.equal((await cloud.host("host", "plan", "--from", "H1", "--to", "H2")).status, 0);
-  await cloud.db("instances").where({ host: "H1" }).update({ host: "H2" });
-  const half = await cloud.host("host", "verify", "--queue-purged");
-  assert.equal(half.status, 2, half.err);
-  assert.match(half.out, /compute_nodes:1 .*it still names H1; nova-compute of H2 takes it/);
-  await cloud.db("compute_nodes").where({ host: "H1" }).update({ host: "H2" });
-  assert.equal((await cloud.host("host", "verify", "--queue-purged")).status, 0);
-});
+testOnce(
+  "the recipe by hand is 2 until the new host took its compute node, and says which",
+  async (t) => {
+    const cloud = await hostCloud(t);
+    assert.ok(cloud);
+    assert.equal((await cloud.host("host", "plan", "--from", "H1", "--to", "H2")).status, 0);
+    await cloud.db("instances").where({ host: "H1" }).update({ host: "H2" });
+    const half = await cloud.host("host", "verify", "--queue-purged");
+    assert.equal(half.status, 2, half.err);
+    assert.match(half.out, /compute_nodes:1 .*it still names H1; nova-compute of H2 takes it/);
+    await cloud.db("compute_nodes").where({ host: "H1" }).update({ host: "H2" });
+    assert.equal((await cloud.host("host", "verify", "--queue-purged")).status, 0);
+  },
+);
 
-test("an instance that was deleted meanwhile leaves its node orphaned: verify is 2", async (t) => {
-  const cloud = await dead(t);
-  assert.equal((await cloud.host(...DOWN)).status, 0);
-  await cloud.db("instances").where({ id: 1 }).update({ deleted: 1 });
-  const orphaned = await cloud.host("verify", "--queue-purged");
-  assert.equal(orphaned.status, 2, orphaned.err);
-  assert.match(orphaned.out, /orphaned: it was deleted since/);
-});
+testOnce(
+  "an instance that was deleted meanwhile leaves its node orphaned: verify is 2",
+  async (t) => {
+    const cloud = await dead(t);
+    assert.equal((await cloud.host(...DOWN)).status, 0);
+    await cloud.db("instances").where({ id: 1 }).update({ deleted: 1 });
+    const orphaned = await cloud.host("verify", "--queue-purged");
+    assert.equal(orphaned.status, 2, orphaned.err);
+    assert.match(orphaned.out, /orphaned: it was deleted since/);
+  },
+);
 
-test("what tenants changed since stays where it is, and the fence with it", async (t) => {
+testOnce("what tenants changed since stays where it is, and the fence with it", async (t) => {
   const cloud = await dead(t);
   assert.equal((await cloud.host(...DOWN)).status, 0);
   await cloud.db("instances").where({ id: 1 }).update({ task_state: "rebooting" });
@@ -285,7 +312,7 @@ test("what tenants changed since stays where it is, and the fence with it", asyn
   assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
 });
 
-test("one machine is taken back by its name", async (t) => {
+testOnce("one machine is taken back by its name", async (t) => {
   const cloud = await dead(t);
   assert.equal((await cloud.host(...DOWN)).status, 0);
   const back = await cloud.host("rollback", "--node", uuidOf("node", 3), "--yes");
@@ -297,7 +324,7 @@ test("one machine is taken back by its name", async (t) => {
   assert.match((await cloud.host("rollback", "--node", "nobody", "--yes")).err, /N2I-E306/);
 });
 
-test("show lists a plan's machines, its rows and its findings", async (t) => {
+testOnce("show lists a plan's machines, its rows and its findings", async (t) => {
   const cloud = await dead(t);
   assert.equal((await cloud.host(...TAKE, "--plan")).status, 0);
   const plan = join(cloud.folder, "runs", "h1", "plan");

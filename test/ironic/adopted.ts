@@ -12,9 +12,8 @@ import { assertTold } from "./told.ts";
 const [ROWS, SECRETS] = [44, 17];
 
 /** A machine of every state goes to an Ironic over REST, none is switched, and all are taken back. */
-export async function adopted(t: TestContext, ironic: IronicAt | null): Promise<void> {
-  const at = ironic && (await scene(t, ironic, 20, { rest: true }));
-  if (at === null) return;
+export async function adopted(t: TestContext, ironic: IronicAt): Promise<void> {
+  const at = await scene(t, ironic, 20, { rest: true });
   await native(at);
   const before = await tables(at.db);
   await at.runs(0, "extract");
@@ -35,7 +34,7 @@ export async function adopted(t: TestContext, ironic: IronicAt | null): Promise<
   await at.runs(0, "verify");
   assert.deepEqual(at.sim.commands(), [], "what the BMCs were told");
   // Once is enough: the service is the same.
-  if (ironic?.engine === "mysql") await finished(at);
+  if (ironic.engine === "mysql") await finished(at);
   const undone = await at.runs(0, "rollback", "--all", "--yes", "--after-finish");
   assert.match(
     undone.out,

@@ -1,6 +1,4 @@
-import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
 export type ServerEngine = "mysql" | "postgresql";
@@ -29,17 +27,36 @@ export interface Binaries {
 }
 
 /**
- * The binaries of an engine: those found, or else those of the distribution's packages, which are
- * installed when this is root on Debian. Null when there is no way; why is told on stderr.
+ * The binaries of an engine.
+ * @throws Error with the packages to install
  */
-export function binaries(engine: ServerEngine): Binaries | null {
-  return find(engine) ?? (install(SERVERS[engine]) ? find(engine) : null);
-}
-
-function find(engine: ServerEngine): Binaries | null {
+export function binaries(engine: ServerEngine): Binaries {
   const found = SERVERS[engine].binaries.map(locate);
   const [server, init] = found;
-  return server == null || init == null || found.includes(null) ? null : { server, init };
+  if (server == null || init == null || found.includes(null)) throw notInstalled(SERVERS[engine]);
+  return { server, init };
+}
+
+/** What a lane needs and is not there; `npm run test:setup` installs it. */
+export interface Software {
+  readonly title: string;
+  readonly packages: readonly string[];
+}
+
+export function notInstalled({ title, packages }: Software): Error {
+  return new Error(
+    `${title} is not installed. Run "npm run test:setup -- LANE" as root, or: apt-get install ${packages.join(" ")}`,
+  );
+}
+
+/**
+ * Absolute path of a program.
+ * @throws Error with the packages to install
+ */
+export function needsProgram(name: string, of: Software): string {
+  const path = locate(name);
+  if (path === null) throw notInstalled(of);
+  return path;
 }
 
 /** Absolute path of a program, whether or not its folder is on the PATH. */
@@ -71,33 +88,4 @@ function executable(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Installs packages when this is root on Debian; false when there is no way, told on stderr. */
-export function install({
-  title,
-  packages,
-}: {
-  readonly title: string;
-  readonly packages: readonly string[];
-}): boolean {
-  if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return false;
-  process.stderr.write(`lab: installing ${title} (apt-get install ${packages.join(" ")})\n`);
-  const lock = ["-o", "DPkg::Lock::Timeout=900"];
-  return (
-    aptGet([...lock, "update"]) &&
-    aptGet([...lock, "install", "-y", "--no-install-recommends", ...packages])
-  );
-}
-
-function aptGet(args: readonly string[]): boolean {
-  // It waits for dpkg's lock, and not for that of its lists: two of us would not.
-  const words = [join(tmpdir(), "nova2ironic-apt.lock"), "apt-get", "-qq", ...args];
-  const { status, stderr, error } = spawnSync("flock", words, {
-    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-    stdio: ["ignore", "ignore", "pipe"],
-    encoding: "utf8",
-  });
-  if (status !== 0) process.stderr.write(`lab: apt-get: ${error?.message ?? stderr}\n`);
-  return status === 0;
 }

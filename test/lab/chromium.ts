@@ -1,12 +1,12 @@
-import { install, locate } from "./binaries.ts";
+import { needsProgram } from "./binaries.ts";
 
-/** Debian's browser, and letters for it: its own packages recommend them only. */
+/** Debian's browser, and letters for it: its own packages only recommend them. */
 export const CHROMIUM = {
   title: "Chromium",
   packages: ["chromium", "fonts-dejavu-core"],
 } as const;
 
-/** Path of the browser; installs it first when this is root on Debian. Null when there is no way. */
-export function chromiumPath(): string | null {
-  return locate("chromium") ?? (install(CHROMIUM) ? locate("chromium") : null);
+/** Path of the browser. */
+export function chromiumPath(): string {
+  return needsProgram("chromium", CHROMIUM);
 }

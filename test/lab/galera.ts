@@ -1,5 +1,3 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { binaries } from "./binaries.ts";
 import { freePort, startDaemon } from "./daemon.ts";
@@ -7,7 +5,7 @@ import { owner, privateFile, privateFolder } from "./folder.ts";
 import { onlyAccount, options } from "./mariadb.ts";
 import { newPassword, type Server } from "./server.ts";
 import { ready } from "./start.ts";
-import { programOf } from "./unpack.ts";
+import { unpackedProgram } from "./unpack.ts";
 
 interface Cluster {
   readonly nodes: readonly Server[];
@@ -30,18 +28,12 @@ interface Common {
  */
 export async function startGalera(size: number): Promise<Cluster | null> {
   const found = binaries("mysql");
-  const packages = mkdtempSync(join(tmpdir(), "n2i-galera-"));
-  chmodSync(packages, 0o755); // the servers' user reads it
   const nodes: Server[] = [];
   const stop = async (): Promise<void> => {
     for (const node of nodes.splice(0).toReversed()) await node.stop();
-    rmSync(packages, { recursive: true, force: true });
   };
-  const script = programOf("wsrep_sst_rsync", "mariadb-server", packages);
-  if (found === null || script === null) {
-    await stop();
-    return null;
-  }
+  const script = unpackedProgram("wsrep_sst_rsync", "mariadb-server");
+  if (script === null) return null;
   const scripts = dirname(script.path);
   const provider = join(scripts, "..", "lib", "galera", "libgalera_smm.so");
   const common = { ...found, provider, scripts, password: newPassword() };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Knex } from "knex";
 import type { Engine } from "../../src/model/database.ts";
-import { binaries, SERVERS, type ServerEngine } from "./binaries.ts";
+import { SERVERS, type ServerEngine } from "./binaries.ts";
 import { connect } from "./connect.ts";
 import type { IronicAt } from "./ironic/start.ts";
 import { startMariadb } from "./mariadb.ts";
@@ -12,7 +12,7 @@ import { startPostgres } from "./postgres.ts";
 import { type Coordinates, newPassword, type Server, serverAt } from "./server.ts";
 
 export interface Lab {
-  /** Null when it is not installed, or in the fast part. */
+  /** Null in a lane that does not start it. */
   readonly mariadb: Server | null;
   readonly postgres: Server | null;
 }
@@ -21,8 +21,8 @@ export interface Lab {
 export interface LabFile {
   readonly mariadb: Coordinates | null;
   readonly postgres: Coordinates | null;
-  /** None when it is not installed, and when no test file of the run needs it. */
-  readonly ironics: readonly IronicAt[];
+  /** Null in a lane without one. */
+  readonly ironic: IronicAt | null;
 }
 
 export interface TestDatabase {
@@ -37,7 +37,7 @@ export interface TestDatabase {
   readonly server: Server | null;
 }
 
-type Test = Pick<TestContext, "after" | "skip">;
+type Test = Pick<TestContext, "after">;
 
 let running: Promise<Lab> | null = null;
 
@@ -48,25 +48,24 @@ export function lab(): Promise<Lab> {
 }
 
 /**
- * A server for a test that needs one; null after the test was told to skip itself:
- * `const server = await needs("mysql", t); if (server === null) return;`
+ * The server of an engine, for a test of a lane that has one.
+ * @throws Error with the packages to install
  */
-export async function needs(engine: ServerEngine, t: Test): Promise<Server | null> {
+export async function needs(engine: ServerEngine): Promise<Server> {
   const { mariadb, postgres } = await lab();
   const server = engine === "mysql" ? mariadb : postgres;
-  if (server === null) t.skip(howToGet(engine));
+  if (server === null) throw new Error(`this lane starts no ${SERVERS[engine].title}`);
   return server;
 }
 
-/** A new empty database, gone when the test is; null after the test was told to skip itself. */
+/** A new empty database, gone when the test is. */
 export async function withDatabase(
   engine: Engine,
   t: Test,
   charset?: string,
-): Promise<TestDatabase | null> {
+): Promise<TestDatabase> {
   if (engine === "sqlite") return sqliteFile(t);
-  const server = await needs(engine, t);
-  if (server === null) return null;
+  const server = await needs(engine);
   const name = `test_${newPassword().slice(0, 12)}`;
   await server.newDatabase(name, charset);
   const db = connect({ ...server, database: name });
@@ -77,12 +76,14 @@ export async function withDatabase(
   return { engine, name, url: server.url(name), db, server };
 }
 
-/** Starts both servers; installs them first when they are missing and that is possible. */
-export async function startLab(): Promise<Lab> {
-  const has = { mariadb: binaries("mysql") !== null, postgres: binaries("postgresql") !== null };
+/**
+ * Starts both servers.
+ * @throws Error with the packages of one that is not installed
+ */
+async function startLab(): Promise<Lab> {
   const [mariadb, postgres] = await Promise.all([
-    has.mariadb ? startMariadb("in memory") : null,
-    has.postgres ? startPostgres("in memory") : null,
+    startMariadb("in memory"),
+    startPostgres("in memory"),
   ]);
   return { mariadb, postgres };
 }
@@ -100,18 +101,10 @@ function sqliteFile(t: Test): TestDatabase {
 }
 
 async function open(): Promise<Lab> {
-  if (process.env.N2I_FAST === "1") return { mariadb: null, postgres: null };
   const path = process.env.N2I_LAB;
   if (path === undefined) return startLab();
   // The runner wrote it.
   const file = JSON.parse(readFileSync(path, "utf8")) as LabFile;
   const attach = (at: Coordinates | null) => at && serverAt(at, async () => {});
   return { mariadb: attach(file.mariadb), postgres: attach(file.postgres) };
-}
-
-function howToGet(engine: ServerEngine): string {
-  const { title, packages } = SERVERS[engine];
-  return process.env.N2I_FAST === "1"
-    ? `needs ${title}, and the fast part starts no servers: run npm test`
-    : `needs ${title}: apt-get install ${packages.join(" ")}`;
 }

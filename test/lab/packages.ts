@@ -1,29 +1,99 @@
-import { missingPackages } from "../../grenade/lib/stack.ts";
-import { TEMPEST } from "../proxy/tempest.ts";
-import { install, locate, SERVERS } from "./binaries.ts";
-import { missingTools, TOOLS } from "./bmc/tools.ts";
+import { CLIENTS, PROGRAMS } from "../../grenade/lib/programs.ts";
+import { locate, SERVERS, type Software } from "./binaries.ts";
+import { TOOLS, tool } from "./bmc/tools.ts";
 import { CHROMIUM } from "./chromium.ts";
+import { CLOUD } from "./cloud/programs.ts";
+import { IRONIC } from "./ironic/programs.ts";
 import { versionsOf } from "./python.ts";
+import { unpackedProgram } from "./unpack.ts";
 
-export const SHELLCHECK = { title: "ShellCheck", packages: ["shellcheck"] } as const;
+/** Software of a lane, and whether it is installed. */
+interface Needed extends Software {
+  readonly isInstalled: () => boolean;
+}
 
-/**
- * Installs what the whole suite runs and is not there, by one call of apt-get: each one reads all lists
- * and ends with what every package wants done, and tests wait for it. What it could not get each test
- * that needs it tries again, and says.
- */
-export function installForAll(): void {
-  const servers = Object.values(SERVERS).filter(({ binaries }) =>
-    binaries.some((name) => locate(name) === null),
-  );
-  const own = [
-    ...servers,
-    ...missingTools().map((name) => TOOLS[name]),
-    ...(locate("chromium") === null ? [CHROMIUM] : []),
-    ...(locate("shellcheck") === null ? [SHELLCHECK] : []),
-    ...(versionsOf(["tempest"])[0] === null ? [TEMPEST] : []),
-  ];
-  const all = [...own.flatMap(({ packages }) => packages), ...missingPackages("mysql")];
-  const packages = [...new Set(all)];
-  if (packages.length > 0) install({ title: "what tests run and compare with", packages });
+const DATABASES: readonly Needed[] = Object.values(SERVERS).map((server) =>
+  withPrograms(server, ...server.binaries),
+);
+
+/** Clients, oracles and browsers that tests compare with or drive. */
+const SERVICES: readonly Needed[] = [
+  ...DATABASES,
+  withPrograms({ title: "MariaDB's clients", packages: ["mariadb-client"] }, "mariadb-dump"),
+  withModules(IRONIC, "ironic"),
+  withModules(CLOUD, "keystone", "nova", "glance"),
+  ...Object.keys(TOOLS).map((name) => ofTool(name as keyof typeof TOOLS)),
+  withPrograms(CHROMIUM, "chromium"),
+  withPrograms({ title: "ShellCheck", packages: ["shellcheck"] }, "shellcheck"),
+  withPrograms({ title: "rsync", packages: ["rsync"] }, "rsync"),
+  withPrograms(
+    { title: "SSH's client", packages: ["openssh-client", "openssl"] },
+    "ssh",
+    "openssl",
+  ),
+  withPrograms({ title: "curl", packages: ["curl"] }, "curl"),
+  withPrograms(
+    { title: "OpenStack's client", packages: ["python3-openstackclient", "python3-ironicclient"] },
+    ...["openstack", "baremetal"],
+  ),
+  withPrograms({ title: "Neutron", packages: ["neutron-server"] }, "neutron-server"),
+  withModules({ title: "Tempest", packages: ["python3-tempest"] }, "tempest"),
+];
+
+const CLOUDS: readonly Needed[] = [
+  ...SERVICES,
+  ...[...PROGRAMS, CLIENTS.mysql].map(([program, packages]) =>
+    withPrograms({ title: program, packages }, program),
+  ),
+];
+
+/** Programs of packages that would start a service if they were installed: the setup unpacks them. */
+const UNPACKED = {
+  galera: ["wsrep_sst_rsync", "mariadb-server"],
+  sshd: ["sshd", "openssh-server"],
+  virsh: ["virsh", "libvirt-clients"],
+} as const;
+
+const LANES = {
+  databases: { software: DATABASES, unpacked: [UNPACKED.galera] },
+  services: { software: SERVICES, unpacked: [UNPACKED.sshd, UNPACKED.virsh] },
+  deaths: { software: DATABASES, unpacked: [] },
+  clouds: { software: CLOUDS, unpacked: [] },
+  rehearsal: { software: CLOUDS, unpacked: [] },
+} as const;
+
+export type Equipped = keyof typeof LANES;
+
+export const EQUIPPED = Object.keys(LANES) as readonly Equipped[];
+
+/** Software of these lanes that is not installed, once each. */
+export function missingSoftware(lanes: readonly Equipped[]): readonly Software[] {
+  const all = lanes.flatMap((lane) => LANES[lane].software);
+  return [...new Set(all)].filter(({ isInstalled }) => !isInstalled());
+}
+
+/** Packages of these lanes that are to be unpacked and are not yet. */
+export function missingUnpacked(lanes: readonly Equipped[]): readonly string[] {
+  const all = lanes.flatMap((lane) => [...LANES[lane].unpacked]);
+  return all.flatMap(([program, pack]) => (unpackedProgram(program, pack) === null ? [pack] : []));
+}
+
+function withPrograms(software: Software, ...names: readonly string[]): Needed {
+  return { ...software, isInstalled: () => names.every((name) => locate(name) !== null) };
+}
+
+function withModules(software: Software, ...names: readonly string[]): Needed {
+  return { ...software, isInstalled: () => !versionsOf(names).includes(null) };
+}
+
+function ofTool(name: keyof typeof TOOLS): Needed {
+  const isInstalled = (): boolean => {
+    try {
+      tool(name);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return { ...TOOLS[name], isInstalled };
 }

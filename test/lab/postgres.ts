@@ -6,7 +6,7 @@ import { type Binaries, binaries } from "./binaries.ts";
 import { freePort, startDaemon } from "./daemon.ts";
 import { type Kept, owner, privateFile, privateFolder } from "./folder.ts";
 import { newPassword } from "./server.ts";
-import { missing, ready } from "./start.ts";
+import { ready } from "./start.ts";
 
 /**
  * Starts a PostgreSQL of our own: a new cluster, loopback only, an unprivileged user, passwords
@@ -14,11 +14,10 @@ import { missing, ready } from "./start.ts";
  *
  * @param kept in memory for tests, none of which ends the server's machine
  * @param seed a cluster to begin with, in place of none
- * @throws Error when it is not installed and cannot be, or does not start
+ * @throws Error when it is not installed, or does not start
  */
 export async function startPostgres(kept: Kept, seed?: string): Promise<Restartable> {
   const found = binaries("postgresql");
-  if (found === null) throw missing("postgresql");
   const user = owner("postgres");
   const port = await freePort();
   // From here to the daemon nothing waits: a signal in between would leave the folder behind.

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerEngine } from "./binaries.ts";
 import { SERVERS } from "./binaries.ts";
 import { connect } from "./connect.ts";
 import type { Daemon } from "./daemon.ts";
@@ -22,11 +21,6 @@ export async function ready(at: Coordinates, daemon: Daemon): Promise<Server> {
     }
     await sleep(50);
   }
-}
-
-export function missing(engine: ServerEngine): Error {
-  const { title, packages } = SERVERS[engine];
-  return new Error(`${title} is not installed: apt-get install ${packages.join(" ")}`);
 }
 
 async function refusal(at: Coordinates): Promise<unknown> {

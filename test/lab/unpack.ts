@@ -1,7 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { locate } from "./binaries.ts";
+
+/** Packages that `npm run test:setup` unpacked: they outlive a build, and every user can read them. */
+const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "nova2ironic-test");
 
 export interface Unpacked {
   readonly path: string;
@@ -9,21 +13,15 @@ export interface Unpacked {
   readonly libraries: string;
 }
 
-/**
- * A program of the system, or else of a Debian package that is unpacked into `folder`: installed,
- * some packages would start a service. Null when there is no way.
- */
-export function programOf(name: string, pack: string, folder: string): Unpacked | null {
+/** A program of the system, or of a Debian package that the setup unpacked; null when there is neither. */
+export function unpackedProgram(name: string, pack: string): Unpacked | null {
   const installed = locate(name);
   if (installed !== null) return { path: installed, libraries: "" };
-  if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return null;
-  const root = join(folder, pack);
-  mkdirSync(root, { recursive: true });
-  const found = unpack(pack, root) || (apt(["update"], root) !== null && unpack(pack, root));
+  const root = join(CACHE, pack);
   const path = ["usr/bin", "usr/sbin"]
     .map((bin) => join(root, bin, name))
     .find((file) => existsSync(file));
-  if (!found || path === undefined) return null;
+  if (path === undefined) return null;
   const libraries = ["lib", "usr/lib"]
     .map((lib) => join(root, lib))
     .filter((lib) => existsSync(lib))
@@ -31,8 +29,10 @@ export function programOf(name: string, pack: string, folder: string): Unpacked 
   return { path, libraries: libraries.join(":") };
 }
 
-/** The package with what it needs and the system lacks. */
-function unpack(pack: string, root: string): boolean {
+/** Unpacks a package, with the packages that it needs and the system lacks, into the cache. */
+export function unpack(pack: string): boolean {
+  const root = join(CACHE, pack);
+  mkdirSync(root, { recursive: true });
   const plan = apt(["install", "--simulate", "--no-install-recommends", pack], root);
   const names = [...(plan ?? "").matchAll(/^Inst (\S+)/gm)].map(([, name = ""]) => name);
   if (names.length === 0 || apt(["download", ...names], root) === null) return false;

@@ -17,7 +17,7 @@ import { page } from "../support/manual.ts";
 const DOCS = declaredCommands().map(describeCommand);
 const MANUAL = join(packageRoot(), "src", "manual");
 
-// When this fails: UPDATE_GOLDEN=1 node .build/test/run.js --fast manual/generated
+// When this fails: UPDATE_GOLDEN=1 node .build/test/run.js default manual/generated
 test("the page of codes is what the code says, with every code once", () => {
   const made = codesPage();
   const titles = [...made.matchAll(/^### (\S+)$/gm)].map(([, code]) => code);

@@ -8,7 +8,6 @@ import { until } from "../../grenade/lib/wait.ts";
 import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { NOVA_DATABASES, type NovaClocks } from "../lab/cloud/nova.ts";
-import { needs } from "../lab/index.ts";
 import { type Compute, computeOf, PASSING, rowsIn } from "../nova/two-computes.ts";
 
 type Body = { readonly [field: string]: unknown };
@@ -55,9 +54,9 @@ interface SceneOptions {
   readonly dns?: boolean;
 }
 
-/** Starts it for this test alone; null after the test was told to skip itself. */
-export async function novaScene(t: TestContext, options: SceneOptions): Promise<NovaScene | null> {
-  return (await needs("mysql", t)) === null ? null : startNovaScene(t, options);
+/** Starts it for this test alone. */
+export async function novaScene(t: TestContext, options: SceneOptions): Promise<NovaScene> {
+  return startNovaScene(t, options);
 }
 
 export async function startNovaScene(

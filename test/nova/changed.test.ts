@@ -3,18 +3,16 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import type { Engine } from "../../src/model/database.ts";
 import { run } from "../hostile/cli.ts";
+import { engines } from "../lab/engines.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes, differences, rowsOf, sameRows } from "./rows.ts";
 
 const NODE = caseUuid("node", 1);
-const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
 
-for (const engine of ENGINES) {
+for (const engine of engines()) {
   test(`on ${engine}, a row somebody changed since the plan is refused before anything is written`, async (t) => {
     const made = await plannedCloud(engine, t);
-    if (made === null) return;
     const { act, nova } = made;
     for (const [table, id, change] of [
       ["instances", 1, { task_state: "rebuilding" }],
@@ -42,7 +40,6 @@ for (const engine of ENGINES) {
 
   test(`on ${engine}, rollback leaves and lists a machine with a row somebody changed since, and restores all others`, async (t) => {
     const made = await plannedCloud(engine, t);
-    if (made === null) return;
     const { act, nova } = made;
     const applied = await act(["apply"]);
     assert.equal(applied.status, 0, applied.err);
@@ -75,7 +72,6 @@ for (const engine of ENGINES) {
 
   test(`on ${engine}, a machine whose node rollback leaves in Ironic keeps its host, and a refusal leaves all`, async (t) => {
     const made = await plannedCloud(engine, t);
-    if (made === null) return;
     const { act, nova, ironic } = made;
     assert.equal((await act(["apply"])).status, 0);
     const loaded = await rowsOf(nova);
@@ -104,7 +100,6 @@ for (const engine of ENGINES) {
 
   test(`on ${engine}, a nova-compute that reported lately is named with its age, and nothing is written`, async (t) => {
     const made = await plannedCloud(engine, t);
-    if (made === null) return;
     const { act, nova } = made;
     const clock = {
       mysql: "UTC_TIMESTAMP()",
@@ -131,7 +126,6 @@ for (const engine of ENGINES) {
 
   test(`on ${engine}, verify names the machine of which Nova offers 1 MB too much, and one with two compute nodes`, async (t) => {
     const made = await plannedCloud(engine, t);
-    if (made === null) return;
     const { act, nova, before, at, reader, source } = made;
     assert.equal((await act(["apply"])).status, 0);
     const compute = (id: number, more: object) => ({
@@ -185,7 +179,6 @@ for (const engine of ENGINES) {
 
   test(`on ${engine}, a plan made again after the load finds nothing to change`, async (t) => {
     const made = await plannedCloud(engine, t);
-    if (made === null) return;
     const { act, at, reader, source, plan } = made;
     assert.equal((await act(["apply"])).status, 0);
     const again = await run([

@@ -99,17 +99,16 @@ const HERE: Settled = {
   api: (made) => Promise.resolve(made),
 };
 
-/** A Train cloud, extracted and planned with its nova_api. Null after the test was told to skip itself. */
+/** A Train cloud, extracted and planned with its nova_api. */
 export async function laterCloud(
   engine: Engine,
   t: TestContext,
   options: readonly string[],
   given: Case = trainCloud(),
   settled: Settled = HERE,
-): Promise<Later | null> {
+): Promise<Later> {
   const made = await deploy(engine, t, given, {}, settled.nova);
   const loaded = made && (await withDatabase(engine, t));
-  if (made === null || loaded === null) return null;
   await loadNovaApi(loaded.db, engine, given.nova_api ?? NOVA_API);
   const api = await settled.api(loaded);
   let apiUser = "";

@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import { refused, runs } from "../hostile/cli.ts";
+import { engines } from "../lab/engines.ts";
 import { plannedCloud } from "./planned.ts";
 
-const ENGINES = ["sqlite", "mysql", "postgresql"] as const;
-
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, all that a rollback leaves is one document of each form, and nothing an empty one`, async (t) => {
     const made = await plannedCloud(engine, t);
-    if (made === null) return;
     const { act, at, nova, ironic, before, writer, novaWriter } = made;
     const words = ["rollback", ...at, "--all"];
     const nothing = await runs(0, [...words, ...writer, ...novaWriter, "--yes", "-f", "json"]);

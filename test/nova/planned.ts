@@ -24,9 +24,8 @@ export async function plannedCloud(
   t: TestContext,
   options: readonly string[] = ["--compute-host", "ironic-compute", ...IMAGES],
   given: Case = cloud({ machines: 4, others: 6 }),
-): Promise<PlannedCloud | null> {
+): Promise<PlannedCloud> {
   const made = await deploy(engine, t, given);
-  if (made === null) return null;
   const { at, source, reader, plan, nova, ironic, writer, novaWriter } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, ...options, "-q"]);

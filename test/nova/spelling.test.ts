@@ -3,19 +3,18 @@ import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { deploy } from "../hostile/deployment.ts";
+import { engines } from "../lab/engines.ts";
 import { cloud } from "./cloud.ts";
 import { differences, rowsOf, sameRows } from "./rows.ts";
 
-const ENGINES = ["sqlite", "mysql", "postgresql"] as const;
 const HOST = ["--compute-host", "ironic-compute"];
 /** In capitals, which is what no Ironic has. */
 const UPPER = caseUuid("node", 1).toUpperCase();
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, a node that nova spells in upper case is the machine, and is written as Ironic has it`, async (t) => {
     const given = cloud({ machines: 3, others: 2 });
     const made = await deploy(engine, t, given);
-    if (made === null) return;
     const { at, source, reader, writer, novaWriter, plan, nova } = made;
     const beside = source.slice(2, 4);
     await nova.db("instances").where({ id: 1 }).update({ node: UPPER });

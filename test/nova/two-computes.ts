@@ -12,7 +12,6 @@ import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts"
 import { until } from "../../grenade/lib/wait.ts";
 import { working } from "../../grenade/lib/working.ts";
 import { NOVA_DATABASES, startCompute } from "../lab/cloud/nova.ts";
-import { needs } from "../lab/index.ts";
 
 const MACHINES = 6;
 const TENANTS = 4;
@@ -61,10 +60,9 @@ export interface TwoComputes {
   readonly folder: string;
 }
 
-/** Starts it for this test alone; null after the test was told to skip itself. */
-export async function twoComputes(t: TestContext): Promise<TwoComputes | null> {
+/** Starts it for this test alone. */
+export async function twoComputes(t: TestContext): Promise<TwoComputes> {
   // The fast part starts no servers.
-  if ((await needs("mysql", t)) === null) return null;
   const ends: (() => Promise<void> | void)[] = [];
   t.after(async () => {
     for (const end of ends.splice(0).reverse()) await end();

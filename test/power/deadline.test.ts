@@ -8,7 +8,6 @@ const CLOSED = "127.19.255.254";
 test("--deadline bounds a closed port, whoever asks it and how often", async (t) => {
   const nodes = [1, 2, 3].map((id) => ({ id, pm_address: CLOSED }));
   const at = await deployed(t, [{ users: user(1) }], { nova_bm: { nodes } });
-  if (at === null) return;
   const began = performance.now();
   const asked = await run(at.folder, ["power", "--run", "run", "--deadline", "3"]);
   const seconds = (performance.now() - began) / 1000;

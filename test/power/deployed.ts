@@ -73,9 +73,8 @@ export async function deployed(
   readonly written: WrittenCase;
   readonly addresses: readonly string[];
   readonly farm: NonNullable<Awaited<ReturnType<typeof withBmcs>>>;
-} | null> {
+}> {
   const farm = await withBmcs(t, bmcs);
-  if (farm === null) return null;
   const folder = mkdtempSync(join(tmpdir(), "n2i-power-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const nodes = farm.addresses.map((pm_address, at) => ({ id: at + 1, pm_address }));

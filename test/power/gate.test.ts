@@ -49,7 +49,6 @@ test("each finding of the gate blocks its machine, and is accepted by its own wo
       })),
     },
   }));
-  if (at === null) return;
   const path = join(at.folder, "decisions.json");
   writeFileSync(path, JSON.stringify(site([])));
   const nodes = [1, 2, 3, 4, 6, 7, 8].flatMap((id) => ["--node", String(id)]);
@@ -78,7 +77,6 @@ for (const client of ["ipmitool", "both"])
       // It waits five seconds for the list of suites, and is stopped before.
       { users: user(4), silent54: true },
     ]);
-    if (at === null) return;
     const like = ["--ipmi-client", client, "--conductor-ipmitool", "1.8.19"];
     const words = ["power", "--run", "run", "--deadline", "5", ...like];
     const asked = await run(at.folder, words);

@@ -21,7 +21,6 @@ test("Ctrl-C twice ends at once, and the next run goes on with what was answered
     at < 5 ? { users: user(at + 1), dead: true } : { users: user(at + 1) },
   );
   const at = await deployed(t, bmcs);
-  if (at === null) return;
   const first = startTool(at.folder, WORDS);
   const partial = join(at.folder, "run", "power.jsonl.partial");
   await answered(partial);
@@ -44,7 +43,6 @@ test("Ctrl-C twice ends at once, and the next run goes on with what was answered
 
 test("an edited power.jsonl is refused by plan and apply, and asking again replaces it", async (t) => {
   const at = await deployed(t, [{ users: user(1), power: true }]);
-  if (at === null) return;
   assert.equal((await run(at.folder, WORDS)).code, 0);
   const path = join(at.folder, "run", "power.jsonl");
   const plan = ["plan", "--run", "run", ...at.written.ironic, "-q"];
@@ -66,12 +64,10 @@ test("an edited power.jsonl is refused by plan and apply, and asking again repla
 
 test("on a full disk power is refused, and goes on where it was once there is room", async (t) => {
   const disk = smallDisk(t, "size=256k");
-  if (disk === null) return;
   const at = await deployed(
     t,
     Array.from({ length: 60 }, (_, n) => ({ users: user(n + 1) })),
   );
-  if (at === null) return;
   copyFolder(join(at.folder, "run"), join(disk, "run"));
   spawnSync("dd", ["if=/dev/zero", `of=${join(disk, "filler")}`, "bs=1k"]);
   spawnSync("truncate", ["-s", "-12K", join(disk, "filler")]);
@@ -92,7 +88,6 @@ test("on a full disk power is refused, and goes on where it was once there is ro
 test("--only and --node destroy nothing of a run that was stopped", async (t) => {
   const bmcs = Array.from({ length: 30 }, (_, at) => ({ users: user(at + 1) }));
   const at = await deployed(t, bmcs);
-  if (at === null) return;
   const first = startTool(at.folder, WORDS);
   const partial = join(at.folder, "run", "power.jsonl.partial");
   await answered(partial);

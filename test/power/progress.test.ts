@@ -23,7 +23,6 @@ test("a resumed run tells all machines, and foretells the end from its own rate 
     users: at % 10 === 9 ? [{ name: "admin", password: "another" }] : user(at + 1),
   }));
   const at = await deployed(t, bmcs);
-  if (at === null) return;
   const words = ["power", "--run", "run", "--json", "--progress-interval", "0.5", "--rate", "8"];
   let stopped = false;
   const first = startTool(at.folder, words, (text) => {
@@ -55,7 +54,6 @@ const ODD = { code: 0xc1, times: 1000, command: "00/01" };
 
 test("progress counts what is asked: neither machines left out nor those of another selection", async (t) => {
   const at = await deployed(t, [{ users: user(1) }, { users: user(2), busy: ODD }]);
-  if (at === null) return;
   const words = [
     "power",
     "--run",

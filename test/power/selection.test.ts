@@ -16,7 +16,6 @@ test("--only VERDICT and --host ask a part again, and the report tells whose the
       nova_conf: { "compute-1": {}, "compute-2": {} },
     }),
   );
-  if (at === null) return;
   const power = (...words: readonly string[]) =>
     run(at.folder, ["power", "--run", "run", "--deadline", "3", ...words]);
   const first = await power("--list", "-f", "json");

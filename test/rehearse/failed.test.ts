@@ -7,9 +7,10 @@ import { rehearsalText } from "../../src/report/rehearsal.ts";
 import { rehearsedText } from "../../src/stages/rehearsal-file.ts";
 import { refused, runs, start } from "../hostile/cli.ts";
 import { connect } from "../lab/connect.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { rehearsing } from "./scene.ts";
 
-test("a copy that somebody looks at stays, and the result is kept", async (t) => {
+testOnce("a copy that somebody looks at stays, and the result is kept", async (t) => {
   const made = await rehearsing("postgresql", t);
   if (made === null || made.ironic.server === null) return;
   const { words, found, isCopied, ironic, copy } = made;
@@ -32,7 +33,7 @@ test("a copy that somebody looks at stays, and the result is kept", async (t) =>
   assert.equal(await isCopied(), false);
 });
 
-test("a copy that goes amid of the way is a failure, and no refusal of apply", async (t) => {
+testOnce("a copy that goes amid of the way is a failure, and no refusal of apply", async (t) => {
   const made = await rehearsing("mysql", t);
   if (made === null || made.ironic.server === null) return;
   const { words, run, copy } = made;
@@ -53,7 +54,7 @@ test("a copy that goes amid of the way is a failure, and no refusal of apply", a
   assert.equal(existsSync(join(run, "rehearsal.json")), false);
 });
 
-test("a CREATE DATABASE that still runs is waited for", async (t) => {
+testOnce("a CREATE DATABASE that still runs is waited for", async (t) => {
   const made = await rehearsing("postgresql", t);
   if (made === null || made.ironic.server === null) return;
   const { words, entries, isCopied, ironic } = made;
@@ -94,7 +95,7 @@ const HELD: Rehearsal = {
   ...{ as_before: true, loaded: null, held: true, slow: null, copy_left: false },
 };
 
-test("seconds of a rollback are promised only where the target's own takes as long", () => {
+testOnce("seconds of a rollback are promised only where the target's own takes as long", () => {
   const quick = rehearsalText(HELD).join("\n");
   assert.match(quick, /Expect .*rollback 3 s\./);
   assert.match(quick, /^Rights on the target are not rehearsed; check looks at them\.$/m);
@@ -104,10 +105,9 @@ test("seconds of a rollback are promised only where the target's own takes as lo
   assert.doesNotMatch(`${text}${rehearsedText(slow, "p")}`, /rollback 3 s/);
 });
 
-for (const engine of ["mysql", "postgresql"] as const)
+for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, views and triggers that are not copied are counted`, async (t) => {
     const made = await rehearsing(engine, t);
-    if (made === null) return;
     const { words, ironic, found } = made;
     await ironic.db.raw("CREATE VIEW theirs AS SELECT uuid FROM nodes");
     const { err } = await runs(0, [...words, "--yes"]);

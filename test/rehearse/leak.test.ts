@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/model/database.ts";
 import { canary } from "../hostile/canaries.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { deploySecrets } from "../hostile/secrets-case.ts";
+import { engines } from "../lab/engines.ts";
 import { letCopy } from "./scene.ts";
 
-const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
-
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, a rehearsal tells and keeps no secret of either side, whether it goes well or not`, async (t) => {
     const made = await deploySecrets(engine, t, (secret) => ({
       shows: "secrets that are copied",
@@ -21,7 +19,6 @@ for (const engine of ENGINES)
       nova_conf: { "*": { flavor_extra_specs: "cpu_arch:x86_64" } },
       site: SITE,
     }));
-    if (made === null) return;
     const { at, source, reader, plan, ironic, users } = made;
     await ironic.db("nodes").insert({
       uuid: "d0000000-0000-4000-8000-000000000001",

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
-import type { Engine } from "../../src/model/database.ts";
 import { refused, runs, start } from "../hostile/cli.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { dumpOf, type Rehearsing, rehearsing } from "./scene.ts";
 
@@ -29,36 +29,38 @@ function filesAt({ name }: TestDatabase): readonly string[] {
   );
 }
 
-test("a server that has a database of the same name, and is another one, takes no copy away", async (t) => {
-  const made = await rehearsing("mysql", t);
-  const other = made && (await withDatabase("postgresql", t));
-  if (made === null || other === null || other.server === null) return;
-  const { server } = other;
-  const { at, words, ironic, isCopied, entries } = made;
-  await killedAt(words, "commit.after");
-  await server.newDatabase(ironic.name);
-  t.after(() => server.dropDatabase(ironic.name));
-  const there = addressIn(made, "other", server.url(ironic.name));
-  const { err } = await refused(
-    ["rehearse", ...at, "--ironic-db", there, "--undo"],
-    4,
-    "N2I-E351",
-    [/made its copy \S+ at/],
-  );
-  assert.match(err, /Give --ironic-db as for that rehearsal/);
-  assert.equal(
-    entries().some((entry) => entry.do === "gone"),
-    false,
-  );
-  assert.match((await runs(0, [...words, "--undo"])).out, REMOVED);
-  assert.equal(await isCopied(), false);
-});
+testOnce(
+  "a server that has a database of the same name, and is another one, takes no copy away",
+  async (t) => {
+    const made = await rehearsing("mysql", t);
+    const other = made && (await withDatabase("postgresql", t));
+    if (made === null || other === null || other.server === null) return;
+    const { server } = other;
+    const { at, words, ironic, isCopied, entries } = made;
+    await killedAt(words, "commit.after");
+    await server.newDatabase(ironic.name);
+    t.after(() => server.dropDatabase(ironic.name));
+    const there = addressIn(made, "other", server.url(ironic.name));
+    const { err } = await refused(
+      ["rehearse", ...at, "--ironic-db", there, "--undo"],
+      4,
+      "N2I-E351",
+      [/made its copy \S+ at/],
+    );
+    assert.match(err, /Give --ironic-db as for that rehearsal/);
+    assert.equal(
+      entries().some((entry) => entry.do === "gone"),
+      false,
+    );
+    assert.match((await runs(0, [...words, "--undo"])).out, REMOVED);
+    assert.equal(await isCopied(), false);
+  },
+);
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine[])
+for (const engine of engines())
   test(`on ${engine}, tables that somebody made beside a copy stay, and are named`, async (t) => {
     const made = await rehearsing(engine, t);
     const empty = made && (await withDatabase(engine, t));
-    if (made === null || empty === null) return;
     if (engine === "sqlite") writeFileSync(empty.name, "");
     const { words } = made;
     const into = ["--into", addressIn(made, "empty", empty.url)];
@@ -74,37 +76,38 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine
     if (engine === "sqlite") assert.doesNotMatch(readFileSync(empty.name, "latin1"), /driver_info/);
   });
 
-test("a file that was given is read by nobody else, and is empty again whatever the rehearsal is killed at", async (t) => {
-  const made = await rehearsing("sqlite", t);
-  const empty = made && (await withDatabase("sqlite", t));
-  if (made === null || empty === null) return;
-  await empty.db.destroy();
-  const { words } = made;
-  const into = ["--into", addressIn(made, "empty", empty.url)];
-  writeFileSync(empty.name, "");
-  for (const point of [
-    "resource.after",
-    "copy.made",
-    "copy.filled",
-    "made.before",
-    "commit.after",
-  ]) {
-    chmodSync(empty.name, 0o644);
-    await killedAt([...words, ...into], point);
-    for (const file of filesAt(empty))
-      assert.equal(statSync(join(dirname(empty.name), file)).mode & 0o077, 0, `${point} ${file}`);
-    const { out } = await runs(0, [...words, "--undo"]);
-    assert.match(out, point === "resource.after" ? /nothing is done/ : REMOVED, point);
-    assert.deepEqual([filesAt(empty), statSync(empty.name).size], [[], 0], point);
-  }
-  await runs(0, [...words, ...into, "--yes", "-q"]);
-  assert.equal(made.found().held, true);
-});
+testOnce(
+  "a file that was given is read by nobody else, and is empty again whatever the rehearsal is killed at",
+  async (t) => {
+    const made = await rehearsing("sqlite", t);
+    const empty = made && (await withDatabase("sqlite", t));
+    await empty.db.destroy();
+    const { words } = made;
+    const into = ["--into", addressIn(made, "empty", empty.url)];
+    writeFileSync(empty.name, "");
+    for (const point of [
+      "resource.after",
+      "copy.made",
+      "copy.filled",
+      "made.before",
+      "commit.after",
+    ]) {
+      chmodSync(empty.name, 0o644);
+      await killedAt([...words, ...into], point);
+      for (const file of filesAt(empty))
+        assert.equal(statSync(join(dirname(empty.name), file)).mode & 0o077, 0, `${point} ${file}`);
+      const { out } = await runs(0, [...words, "--undo"]);
+      assert.match(out, point === "resource.after" ? /nothing is done/ : REMOVED, point);
+      assert.deepEqual([filesAt(empty), statSync(empty.name).size], [[], 0], point);
+    }
+    await runs(0, [...words, ...into, "--yes", "-q"]);
+    assert.equal(made.found().held, true);
+  },
+);
 
-for (const engine of ["sqlite", "postgresql"] as const)
+for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, a rehearsal that was killed first leaves the copy of another run`, async (t) => {
     const made = await rehearsing(engine, t);
-    if (made === null) return;
     const { words, ironic, copy, isCopied } = made;
     await killedAt(words, "resource.after");
     // As another run has it, before it is marked.
@@ -115,9 +118,8 @@ for (const engine of ["sqlite", "postgresql"] as const)
     await refused([...words, "--yes", "-q"], 4, "N2I-E351", [/did not make it/]);
   });
 
-test("on postgresql, what was made under no name yet goes", async (t) => {
+testOnce("on postgresql, what was made under no name yet goes", async (t) => {
   const made = await rehearsing("postgresql", t);
-  if (made === null) return;
   const { words, ironic, entries, isCopied } = made;
   const { server } = ironic;
   await killedAt(words, "copy.created");

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import type { Engine } from "../../src/model/database.ts";
 import { run, runs, start } from "../hostile/cli.ts";
 import type { Deployment } from "../hostile/deployment.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import type { TestDatabase } from "../lab/index.ts";
 import { laterCloud } from "../nova/later.ts";
 import { plannedCloud } from "../nova/planned.ts";
 import { scene } from "../nova/rest-scene.ts";
 import { copyOf, dumpOf, foundIn, letCopy } from "./scene.ts";
-
-const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
 
 /** Lets who reads a database make its copy, which goes with the test. */
 async function mayCopy(
@@ -33,10 +31,9 @@ function wordsOf({ at, reader, source }: Deployment): readonly string[] {
 
 const WAY = ["apply", "verify", "rollback", "apply again", "verify again"];
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, a plan's rows of nova go there and back on a copy, and nova stays as it was`, async (t) => {
     const made = await plannedCloud(engine, t);
-    if (made === null) return;
     const { nova, ironic, users } = made;
     const words = wordsOf(made);
     const before = [await dumpOf(nova), await dumpOf(ironic)];
@@ -72,10 +69,9 @@ for (const engine of ENGINES)
     assert.deepEqual([await isCopied(nova), await isCopied(ironic)], [false, false]);
   });
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, extra specs of nova_api are rehearsed on a copy of their own`, async (t) => {
     const made = await laterCloud(engine, t, ["--flavor-images", "delete"]);
-    if (made === null) return;
     const { nova, api, ironic, users } = made;
     const databases = [nova, api, ironic];
     const before = await Promise.all(databases.map(dumpOf));
@@ -95,37 +91,42 @@ for (const engine of ENGINES)
     assert.deepEqual(await Promise.all(databases.map(isCopied)), [false, false, false]);
   });
 
-test("flavors over Nova's API are not rehearsed, which is said, and all else held", async (t) => {
-  const made = await scene(t);
-  const { service, specs } = made;
-  const before = specs();
-  const { err } = await runs(0, wordsOf(made), { env: service.env });
-  const { held, nova } = foundIn(made);
-  assert.match(
-    err,
-    /^\d+ extra specs are changed over Nova's API, which has no copy: .* nothing of them is rehearsed\.$/m,
-  );
-  assert.match(err, /^The rehearsal held but for \d+ extra specs over Nova's API: /m);
-  assert.deepEqual([held, nova.left, nova.why], [true, 0, null], err);
-  assert.ok((nova.over_api ?? 0) > 0, JSON.stringify(nova));
-  assert.deepEqual([service.calls, specs()], [[], before]);
-});
+testOnce(
+  "flavors over Nova's API are not rehearsed, which is said, and all else held",
+  async (t) => {
+    const made = await scene(t);
+    const { service, specs } = made;
+    const before = specs();
+    const { err } = await runs(0, wordsOf(made), { env: service.env });
+    const { held, nova } = foundIn(made);
+    assert.match(
+      err,
+      /^\d+ extra specs are changed over Nova's API, which has no copy: .* nothing of them is rehearsed\.$/m,
+    );
+    assert.match(err, /^The rehearsal held but for \d+ extra specs over Nova's API: /m);
+    assert.deepEqual([held, nova.left, nova.why], [true, 0, null], err);
+    assert.ok((nova.over_api ?? 0) > 0, JSON.stringify(nova));
+    assert.deepEqual([service.calls, specs()], [[], before]);
+  },
+);
 
-test("a rehearsal without Nova's databases says so wherever it is read, and ends as done in part", async (t) => {
-  const made = await plannedCloud("sqlite", t);
-  if (made === null) return;
-  const { at, reader } = made;
-  const { err } = await runs(3, ["rehearse", ...at, ...reader, "--without", "nova-db", "--yes"]);
-  const { rows } = foundIn(made).nova;
-  assert.ok(rows > 10, err);
-  assert.match(err, new RegExp(`^The rehearsal held but for ${rows} rows of Nova: `, "m"));
-  const status = await runs(0, ["status", ...at]);
-  assert.match(plain(status.out), new RegExp(`held but for ${rows} rows of Nova: apply`));
-  const report = await runs(0, ["report", ...at, "--format", "md"]);
-  assert.match(report.out, new RegExp(`held but for ${rows} rows of Nova: apply`));
-  const next = await runs(0, ["next", ...at]);
-  assert.match(plain(next.out), new RegExp(`as rehearsed but for ${rows} rows of Nova `));
-});
+testOnce(
+  "a rehearsal without Nova's databases says so wherever it is read, and ends as done in part",
+  async (t) => {
+    const made = await plannedCloud("sqlite", t);
+    const { at, reader } = made;
+    const { err } = await runs(3, ["rehearse", ...at, ...reader, "--without", "nova-db", "--yes"]);
+    const { rows } = foundIn(made).nova;
+    assert.ok(rows > 10, err);
+    assert.match(err, new RegExp(`^The rehearsal held but for ${rows} rows of Nova: `, "m"));
+    const status = await runs(0, ["status", ...at]);
+    assert.match(plain(status.out), new RegExp(`held but for ${rows} rows of Nova: apply`));
+    const report = await runs(0, ["report", ...at, "--format", "md"]);
+    assert.match(report.out, new RegExp(`held but for ${rows} rows of Nova: apply`));
+    const next = await runs(0, ["next", ...at]);
+    assert.match(plain(next.out), new RegExp(`as rehearsed but for ${rows} rows of Nova `));
+  },
+);
 
 /** Without a table's borders and line breaks. */
 function plain(text: string): string {
@@ -139,7 +140,6 @@ for (const [engine, point] of [
 ] as const)
   test(`on ${engine}, a rehearsal that is killed at ${point} leaves two copies, and both go`, async (t) => {
     const made = await plannedCloud(engine, t);
-    if (made === null) return;
     const { nova, ironic, users, isAsBefore, at, reader } = made;
     await mayCopy(t, ironic, users.reader);
     await mayCopy(t, nova, users.nova);
@@ -160,16 +160,18 @@ for (const [engine, point] of [
     await isAsBefore();
   });
 
-test("what ends apply behind Nova's flavors is told as it is, and not as half a night", async (t) => {
-  const made = await plannedCloud("sqlite", t);
-  if (made === null) return;
-  const { ironic } = made;
-  await ironic.db.raw(
-    "CREATE TRIGGER theirs BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'theirs'); END",
-  );
-  const { status, err } = await run(wordsOf(made));
-  assert.notEqual(status, 0);
-  assert.match(err, /^ERROR N2I-E2\d\d /m);
-  assert.doesNotMatch(err, /N2I-E301|are changed/);
-  assert.deepEqual([await isCopied(ironic), await isCopied(made.nova)], [false, false]);
-});
+testOnce(
+  "what ends apply behind Nova's flavors is told as it is, and not as half a night",
+  async (t) => {
+    const made = await plannedCloud("sqlite", t);
+    const { ironic } = made;
+    await ironic.db.raw(
+      "CREATE TRIGGER theirs BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'theirs'); END",
+    );
+    const { status, err } = await run(wordsOf(made));
+    assert.notEqual(status, 0);
+    assert.match(err, /^ERROR N2I-E2\d\d /m);
+    assert.doesNotMatch(err, /N2I-E301|are changed/);
+    assert.deepEqual([await isCopied(ironic), await isCopied(made.nova)], [false, false]);
+  },
+);

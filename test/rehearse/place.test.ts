@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Engine } from "../../src/model/database.ts";
 import { refused, runs } from "../hostile/cli.ts";
 import { connect } from "../lab/connect.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { plannedCloud } from "../nova/planned.ts";
 import { dumpOf, foundIn, type Rehearsing, rehearsing, takenBy } from "./scene.ts";
-
-const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
 
 function named(
   { folder }: Pick<Rehearsing, "folder">,
@@ -21,10 +19,9 @@ function named(
   return `file:${path}`;
 }
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, a database of the copy's name that this run did not make is refused, and stays`, async (t) => {
     const made = await rehearsing(engine, t);
-    if (made === null) return;
     const { words } = made;
     const theirs = await takenBy(t, made);
     const before = await dumpOf(theirs);
@@ -35,11 +32,10 @@ for (const engine of ENGINES)
     await theirs.db.destroy();
   });
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, a database that was given empty is used and empty again, and no other is`, async (t) => {
     const made = await rehearsing(engine, t);
     const empty = made && (await withDatabase(engine, t));
-    if (made === null || empty === null) return;
     const { words, dump, isCopied, found, reader } = made;
     if (engine === "sqlite") writeFileSync(empty.name, "");
     const into = ["--into", named(made, "empty", empty)];
@@ -55,14 +51,13 @@ for (const engine of ENGINES)
     assert.equal(await dump(), before);
   });
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, Nova's copy goes into a database that was given empty, and is gone from it`, async (t) => {
     const made = await plannedCloud(engine, t);
     const [one, two] = [
       made && (await withDatabase(engine, t)),
       made && (await withDatabase(engine, t)),
     ];
-    if (made === null || one === null || two === null) return;
     if (engine === "sqlite") for (const { name } of [one, two]) writeFileSync(name, "");
     const { at, reader, source, nova } = made;
     const words = ["rehearse", ...at, ...reader, ...source.slice(2, 4), "--yes", "-q"];
@@ -86,18 +81,16 @@ for (const engine of ENGINES)
     await refused(without, 64, "N2I-E100", [/--nova-into needs --nova-db/]);
   });
 
-test("a copy of another kind of server is refused", async (t) => {
+testOnce("a copy of another kind of server is refused", async (t) => {
   const made = await rehearsing("sqlite", t);
   const other = made && (await withDatabase("mysql", t));
-  if (made === null || other === null) return;
   const into = ["--into", named(made, "other", other)];
   await refused([...made.words, ...into, "--yes", "-q"], 4, "N2I-E352", [/is mysql/]);
 });
 
-for (const engine of ["mysql", "postgresql"] as const)
+for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, a login that may not make the copy gets the statement, which is enough`, async (t) => {
     const made = await rehearsing(engine, t);
-    if (made === null) return;
     const { at, reader, ironic, isCopied } = made;
     const words = ["rehearse", ...at, ...reader, "--yes", "-q"];
     const { err } = await refused(words, 12, "N2I-E350", [/--into/]);
@@ -107,19 +100,22 @@ for (const engine of ["mysql", "postgresql"] as const)
     assert.equal(await isCopied(), false);
   });
 
-test("PostgreSQL copies whole what nobody else uses, and by definitions what a service is connected to", async (t) => {
-  const made = await rehearsing("postgresql", t);
-  if (made === null || made.ironic.server === null) return;
-  const { at, ironic, found, dump } = made;
-  const words = ["rehearse", ...at, "--ironic-db", named(made, "owner", ironic), "--yes", "-q"];
-  const before = await dump();
-  await runs(0, words);
-  assert.equal(found().copy, "made from its definitions, with its rows");
-  await ironic.db.destroy();
-  await runs(0, words);
-  assert.equal(found().copy, "copied whole, as a template");
-  assert.equal(found().held, true);
-  const db = connect({ ...made.ironic.server, database: ironic.name });
-  t.after(() => db.destroy());
-  assert.equal(await dumpOf({ db, engine: "postgresql" }), before);
-});
+testOnce(
+  "PostgreSQL copies whole what nobody else uses, and by definitions what a service is connected to",
+  async (t) => {
+    const made = await rehearsing("postgresql", t);
+    if (made === null || made.ironic.server === null) return;
+    const { at, ironic, found, dump } = made;
+    const words = ["rehearse", ...at, "--ironic-db", named(made, "owner", ironic), "--yes", "-q"];
+    const before = await dump();
+    await runs(0, words);
+    assert.equal(found().copy, "made from its definitions, with its rows");
+    await ironic.db.destroy();
+    await runs(0, words);
+    assert.equal(found().copy, "copied whole, as a template");
+    assert.equal(found().held, true);
+    const db = connect({ ...made.ironic.server, database: ironic.name });
+    t.after(() => db.destroy());
+    assert.equal(await dumpOf({ db, engine: "postgresql" }), before);
+  },
+);

@@ -14,7 +14,6 @@ const THEIRS = "d0000000-0000-4000-8000-000000000001";
 
 test("what apply would refuse is told with its code, and the rest is rehearsed without it", async (t) => {
   const made = await rehearsing("sqlite", t, BLOCKED);
-  if (made === null) return;
   const { words, found, dump, at } = made;
   const before = await dump();
   const { err } = await runs(4, [...words, "--yes"]);
@@ -32,7 +31,6 @@ test("what apply would refuse is told with its code, and the rest is rehearsed w
 
 test("a node that came since the plan ends the rehearsal where it would end apply", async (t) => {
   const made = await rehearsing("sqlite", t);
-  if (made === null) return;
   const { words, found, ironic, isCopied } = made;
   await ironic.db("nodes").insert({ uuid: THEIRS, driver: "fake" });
   const { err, out } = await runs(4, [...words, "--yes"]);
@@ -47,7 +45,6 @@ test("a node that came since the plan ends the rehearsal where it would end appl
 
 test("a rollback that leaves the copy other than it was is no rehearsal that held", async (t) => {
   const made = await rehearsing("sqlite", t);
-  if (made === null) return;
   const { words, found, ironic } = made;
   // What somebody's trigger does on each delete.
   await ironic.db.raw(
@@ -60,7 +57,6 @@ test("a rollback that leaves the copy other than it was is no rehearsal that hel
 
 test("another target than the plan's, and a run that is loaded, are refused before anything is copied", async (t) => {
   const made = await rehearsing("sqlite", t);
-  if (made === null) return;
   const { words, bm, ironic, at, writer, isCopied } = made;
   await ironic.db.schema.alterTable("nodes", (table) => void table.integer("one_more"));
   await refused([...words, "--yes", "-q"], 4, "N2I-E204", [/one_more/]);
@@ -77,7 +73,6 @@ test("another target than the plan's, and a run that is loaded, are refused befo
 
 test("nobody is copied for who does not say yes, and the size is told", async (t) => {
   const made = await rehearsing("sqlite", t);
-  if (made === null) return;
   const { words, isCopied } = made;
   await refused([...words, "-q"], 4, "N2I-E303", [/--yes was not given/]);
   assert.equal(await isCopied(), false);
@@ -85,7 +80,6 @@ test("nobody is copied for who does not say yes, and the size is told", async (t
 
 test("status, next and the report take what was rehearsed until there was a load", async (t) => {
   const made = await rehearsing("sqlite", t);
-  if (made === null) return;
   const { words, at, reader, source, writer, plan } = made;
   const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"];
   await runs(0, planning);

@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import type { Engine } from "../../src/model/database.ts";
 import { onTerminal, refused, run, runs, start } from "../hostile/cli.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { digestOf } from "./rows.ts";
 import { finishedRun } from "./scene.ts";
 
-const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
 const OURS = ["bm_interfaces", "bm_nodes", "migrate_version"];
 
 const nameOf = ({ engine, name }: TestDatabase): string =>
@@ -19,10 +18,9 @@ async function there({ db }: TestDatabase): Promise<readonly string[]> {
   return OURS.filter((_, at) => found[at]);
 }
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, nova_bm is archived, dropped with the database's name, and restored`, async (t) => {
     const made = await finishedRun(engine, t);
-    if (made === null) return;
     const { words, owner, bm, at, ironic, writer, source, entries } = made;
     await bm.db.schema.createTable("racks", (table) => void table.text("note"));
     const rows = await bm.db("bm_nodes").orderBy("id");
@@ -66,7 +64,6 @@ for (const engine of ENGINES)
 
     // Whoever must go back after all puts it where it can be read again.
     const empty = await withDatabase(engine, t);
-    if (empty === null) return;
     if (engine === "sqlite") writeFileSync(empty.name, "");
     const url = join(made.folder, "empty.url");
     writeFileSync(url, empty.url, { mode: 0o600 });
@@ -76,26 +73,27 @@ for (const engine of ENGINES)
     assert.equal((await ironic.db("nodes")).length, 0);
   });
 
-test("on a terminal a drop asks for the database's name, and takes no other word", async (t) => {
-  const made = await finishedRun("sqlite", t);
-  if (made === null) return;
-  const { words, owner, bm } = made;
-  await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
-  const drop = [...owner, "--drop"];
-  for (const answer of ["yes", "", "NOVA_BM"]) {
-    const { status, out } = await onTerminal(drop, `${answer}\n`);
-    assert.equal(status, 4, out);
-    assert.match(out, /Rollback ends with them; .* Type the database's name, /s);
-    assert.deepEqual(await there(bm), OURS);
-  }
-  const { status, out } = await onTerminal(drop, `${nameOf(bm)}\n`);
-  assert.equal(status, 0, out);
-  assert.deepEqual(await there(bm), []);
-});
+testOnce(
+  "on a terminal a drop asks for the database's name, and takes no other word",
+  async (t) => {
+    const made = await finishedRun("sqlite", t);
+    const { words, owner, bm } = made;
+    await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
+    const drop = [...owner, "--drop"];
+    for (const answer of ["yes", "", "NOVA_BM"]) {
+      const { status, out } = await onTerminal(drop, `${answer}\n`);
+      assert.equal(status, 4, out);
+      assert.match(out, /Rollback ends with them; .* Type the database's name, /s);
+      assert.deepEqual(await there(bm), OURS);
+    }
+    const { status, out } = await onTerminal(drop, `${nameOf(bm)}\n`);
+    assert.equal(status, 0, out);
+    assert.deepEqual(await there(bm), []);
+  },
+);
 
-test("a drop waits for its time, and for a nova_bm that is as archived", async (t) => {
+testOnce("a drop waits for its time, and for a nova_bm that is as archived", async (t) => {
   const made = await finishedRun("sqlite", t);
-  if (made === null) return;
   const { words, owner, bm, at, writer } = made;
   const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];
   // It comes days after the window.
@@ -125,9 +123,8 @@ test("a drop waits for its time, and for a nova_bm that is as archived", async (
   await refused(drop, 4, "N2I-E340", [/finish has not ended it/, /went on since the archive/]);
 });
 
-test("an archive that was edited or replaced lets nothing be dropped", async (t) => {
+testOnce("an archive that was edited or replaced lets nothing be dropped", async (t) => {
   const made = await finishedRun("sqlite", t);
-  if (made === null) return;
   const { words, owner, bm, run: folder } = made;
   await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
   writeFileSync(join(folder, "nova_bm.jsonl"), "x", { flag: "a" });
@@ -140,7 +137,6 @@ test("an archive that was edited or replaced lets nothing be dropped", async (t)
 for (const point of ["drop.after", "dropped.before", "dropped.after"])
   test(`a drop that is killed at ${point} goes on where it was`, async (t) => {
     const made = await finishedRun("sqlite", t);
-    if (made === null) return;
     const { words, owner, bm, at, writer } = made;
     await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
     const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];
@@ -157,10 +153,9 @@ for (const point of ["drop.after", "dropped.before", "dropped.after"])
     assert.deepEqual(await there(bm), []);
   });
 
-for (const engine of ["mysql", "postgresql"] as const)
+for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, whatever retire is killed at, the same command ends it`, async (t) => {
     const made = await finishedRun(engine, t);
-    if (made === null) return;
     const { words, owner, bm, entries } = made;
     await bm.db.schema.createTable("racks", (table) => void table.text("note"));
     const before = await digestOf(bm);

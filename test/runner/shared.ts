@@ -1,14 +1,18 @@
 import { AsyncResource } from "node:async_hooks";
 import { after, describe } from "node:test";
-import { took } from "./stopwatch.ts";
 
-/** Runs test files one after the other in this process, each a suite of its name. */
-export function shared(files: readonly string[]): void {
+/** How long what a file left open may take to close, in milliseconds. */
+const CLOSING_MS = 2000;
+
+/** Runs test files one after the other in this process, each a suite of its name that ends after `guard` seconds. */
+export function shared(files: readonly string[], guard: number): void {
   let last = Promise.resolve();
   for (const file of files)
-    describe(file, () => {
-      after(() => took(file));
-      // node:test knows by the asynchronous context whose the tests are that a file registers.
+    describe(file, { timeout: guard * 1000 }, () => {
+      // A test that hung keeps sockets open, which would keep this process from its end.
+      if (file === files.at(-1))
+        after(() => void setTimeout(() => process.exit(), CLOSING_MS).unref());
+      // node:test knows by the asynchronous context which suite a file's tests belong to.
       const load = AsyncResource.bind(async (): Promise<void> => {
         await import(`../${file}`);
       });

@@ -68,7 +68,6 @@ test("what is done while rows are looked at is not verified by that look", async
 
 test("verify keeps no note of rows that a rollback took meanwhile", async (t) => {
   const made = await scene("sqlite", t, fleet(3));
-  if (made === null) return;
   await ends(0, made.does("apply", ["--yes"]));
   const run = await openRun(made.run, { create: false });
   const notes: string[] = [];

@@ -18,7 +18,6 @@ export async function contentOf(database: Database, release: Release): Promise<s
       .map(({ name }) => name),
   );
   const value = (name: string, raw: unknown): unknown => {
-    if (raw === null) return null;
     if (name === "node_id") return uuids.get(String(raw)) ?? "no such node";
     if (booleans.has(name)) return raw === true || Number(raw) === 1;
     return String(raw);

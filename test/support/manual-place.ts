@@ -8,7 +8,7 @@ import { writeCase, writeTree } from "../../src/demo/write-case.ts";
 import { deploy } from "../hostile/deployment.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { connect } from "../lab/connect.ts";
-import { lab } from "../lab/index.ts";
+import { needs } from "../lab/index.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
 import { run as runIn } from "../power/deployed.ts";
 import { letCopy } from "../rehearse/scene.ts";
@@ -49,7 +49,7 @@ export const CASE: Case = {
   nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
 };
 
-/** The deployment the manual speaks of; null after the test was told to skip itself. */
+/** The deployment the manual speaks of. */
 export async function place(
   t: TestContext,
   given: Case,
@@ -61,14 +61,12 @@ export async function place(
     t,
     ids.map((id) => ({ users: [{ name: "admin", password: `bmc-secret-${id}` }], power: true })),
   );
-  if (farm === null) return null;
   const nodes = given.nova_bm.nodes.map((node, at) => ({
     ...node,
     pm_address: farm.addresses[at] ?? "",
   }));
   const made = { ...given, nova_bm: { nodes } };
   const databases = await (ironic === undefined ? onFiles(t, made) : onServers(t, made, ironic));
-  if (databases === null) return null;
   const { folder, sql, nova } = databases;
   const etc = join(folder, "etc");
   await writeFiles(databases, etc, release);
@@ -158,11 +156,10 @@ async function onFiles(t: TestContext, given: Case): Promise<Databases> {
 }
 
 /** nova_bm and nova on MariaDB, and this Ironic's own database. */
-async function onServers(t: TestContext, given: Case, at: IronicAt): Promise<Databases | null> {
+async function onServers(t: TestContext, given: Case, at: IronicAt): Promise<Databases> {
   // The site document is the page's.
   const made = await deploy("mysql", t, { ...given, site: {} });
-  const { mariadb } = await lab();
-  if (made === null || mariadb === null) return null;
+  const mariadb = await needs("mysql");
   const { folder } = made;
   for (const [host, entries] of Object.values(given.tftp ?? {}).entries())
     writeTree(join(folder, `tftp-${host}`), entries);

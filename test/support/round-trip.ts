@@ -25,9 +25,8 @@ export async function filled(
   readOnly: boolean,
   fill: (db: Knex) => Promise<void>,
   charset?: string,
-): Promise<Database | null> {
+): Promise<Database> {
   const place = await withDatabase(engine, t, charset);
-  if (place === null) return null;
   await fill(place.db);
   // A URL with a password is taken from a file or an environment only.
   const database = await open("env:URL", readOnly, { URL: place.url });
@@ -49,10 +48,9 @@ export async function extractedFrom(
   files: WrittenCase,
   t: TestContext,
   charset?: string,
-): Promise<string | null> {
+): Promise<string> {
   const bm = await filled(engine, t, true, (db) => loadNovaBm(db, engine, given, charset), charset);
   const nova = await filled(engine, t, true, (db) => loadNova(db, engine, given));
-  if (bm === null || nova === null) return null;
   const path = join(files.folder, `from-${engine}-${charset ?? "utf8"}`);
   await extracted({ path }, files, bm, nova);
   return path;

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import type { TestContext } from "node:test";
-import { install, locate } from "../lab/binaries.ts";
 import { blocks, page } from "./manual.ts";
 
 /** What the runbook has an administrator type to a shell, line by line. */
@@ -24,20 +22,4 @@ export function typed(
   const ran = spawnSync("sh", ["-euc", line], { cwd: folder, env: all, encoding: "utf8" });
   assert.equal(ran.status, 0, `${line}\n${ran.stdout}${ran.stderr}`);
   return ran.stdout;
-}
-
-/** Debian's packages of programs that the manual's lines name. */
-const PACKAGES = {
-  openstack: ["python3-openstackclient", "python3-ironicclient"],
-  mysqldump: ["mariadb-client"],
-  rsync: ["rsync"],
-} as const;
-
-/** Whether there is such a program, installed where that is possible; if not, the test was told to skip itself. */
-export function needsProgram(t: Pick<TestContext, "skip">, name: keyof typeof PACKAGES): boolean {
-  const packages = PACKAGES[name];
-  const isThere =
-    locate(name) !== null || (install({ title: name, packages }) && locate(name) !== null);
-  if (!isThere) t.skip(`needs ${name}: on Debian 12, apt-get install ${packages.join(" ")}`);
-  return isThere;
 }

@@ -7,12 +7,12 @@ import { readDatabaseAddress } from "../../../src/edge/config/database-address.t
 import { clusterOf } from "../../../src/edge/database/identity.ts";
 import { type Database, openDatabase, readTransaction } from "../../../src/edge/database/open.ts";
 import { writing } from "../../../src/edge/database/write.ts";
+import { engines, testOnce } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, the server refuses what a reader would write, whatever its user may do`, async (t) => {
     const made = await withDatabase(engine, t);
-    if (made === null) return;
     await made.db.raw("CREATE TABLE kept (n INTEGER)");
     const folder = mkdtempSync(join(tmpdir(), "n2i-session-"));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,10 +33,9 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     assert.deepEqual(await made.db("kept").select(), []);
   });
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, nothing is written but in a transaction that holds the lock of writers`, async (t) => {
     const made = await withDatabase(engine, t);
-    if (made === null) return;
     await made.db.raw("CREATE TABLE kept (n INTEGER)");
     const [one, other] = [await opened(made.url, t), await opened(made.url, t)];
     const insert = "INSERT INTO kept VALUES (1)";
@@ -77,7 +76,7 @@ async function opened(url: string, t: TestContext): Promise<Database> {
   return database;
 }
 
-test("a Galera cluster is one server, whichever of its nodes answers", () => {
+testOnce("a Galera cluster is one server, whichever of its nodes answers", () => {
   const uuid = "8a3114dc-e585-11f1-8072-0ee744d7db7f";
   assert.equal(clusterOf(`wsrep_cluster_state_uuid ${uuid}`), `wsrep cluster ${uuid}`);
   for (const alone of [

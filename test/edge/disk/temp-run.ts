@@ -19,10 +19,9 @@ export async function tempRun(t: TestContext): Promise<RunFolder> {
   return openRun(path, { create: false });
 }
 
-/** A run on a small disk of its own. Null, with the test skipped, where mounting is not allowed. */
-export async function mountedRun(t: TestContext, options: string): Promise<RunFolder | null> {
-  const path = smallDisk(t, options);
-  return path === null ? null : openRun(path, { create: false });
+/** A run on a small disk of its own. */
+export async function mountedRun(t: TestContext, options: string): Promise<RunFolder> {
+  return openRun(smallDisk(t, options), { create: false });
 }
 
 /** Whether `error` is this refusal; its message must hold `words`. */

@@ -83,7 +83,6 @@ test("every fault of the matrix has its verdict, and no command that switches wa
     t,
     FAULTS.map(({ bmc }) => bmc),
   );
-  if (farm === null) return;
   const asked = farm.addresses.map((address, at) => ({ address, ...FAULTS[at]?.login }));
   const readings = await askAllOf(t, asked);
   const wrong = FAULTS.flatMap(({ bmc, login, verdict }, at) => {

@@ -17,6 +17,7 @@ import { indexesLeft } from "../../../src/model/journal.ts";
 import type { ScannedKey } from "../../../src/model/target.ts";
 import { dropLeft, withIndexes } from "../../../src/stages/indexes.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
+import { engines, testOnce } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { fleet } from "../../support/fleet.ts";
 
@@ -27,7 +28,6 @@ const MANY = 1e9;
 /** Ironic's database with two machines, by its owner or by a user who may only write rows. */
 async function ironic(engine: Engine, t: TestContext, as: "owner" | "writer" = "owner") {
   const made = await withDatabase(engine, t);
-  if (made === null) return null;
   await loadIronic(made.db, engine, fleet(2));
   const rights = "SELECT, INSERT, UPDATE, DELETE";
   const writer =
@@ -62,10 +62,9 @@ function noting() {
   return { entries, lines, session, sink: { say: tell, result: tell } };
 }
 
-for (const engine of ["sqlite", "postgresql"] as const)
+for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, a key that a deleted node makes the server read has an index for that time alone`, async (t) => {
     const at = await ironic(engine, t);
-    if (at === null) return;
     const { session, sink, entries } = noting();
     const key = await at.ports();
     assert.deepEqual([key?.column, key?.ours, key?.index], ["node_id", true, INDEX]);
@@ -85,35 +84,39 @@ for (const engine of ["sqlite", "postgresql"] as const)
     assert.equal(entries.length, 2);
   });
 
-test("an index that a killed rollback left is dropped by the next one, and by apply", async (t) => {
-  const at = await ironic("sqlite", t);
-  assert.ok(at);
-  const { session, entries } = noting();
-  const key = await at.ports();
-  assert.ok(key);
-  const left = { kind: "index", mark: key.index, name: "ports.node_id", at: "", by: "" } as const;
-  await session.journal.append({ do: "resource", ...left });
-  await at.indexes.create(key);
-  await dropLeft(session, at);
-  assert.ok(await at.ports());
-  assert.deepEqual(indexesLeft(entries), []);
-  await dropLeft(session, at);
-  assert.equal(entries.length, 2);
-});
+testOnce(
+  "an index that a killed rollback left is dropped by the next one, and by apply",
+  async (t) => {
+    const at = await ironic("sqlite", t);
+    assert.ok(at);
+    const { session, entries } = noting();
+    const key = await at.ports();
+    assert.ok(key);
+    const left = { kind: "index", mark: key.index, name: "ports.node_id", at: "", by: "" } as const;
+    await session.journal.append({ do: "resource", ...left });
+    await at.indexes.create(key);
+    await dropLeft(session, at);
+    assert.ok(await at.ports());
+    assert.deepEqual(indexesLeft(entries), []);
+    await dropLeft(session, at);
+    assert.equal(entries.length, 2);
+  },
+);
 
-test("who does not own the table makes no index, and is told what its owner runs", async (t) => {
-  const at = await ironic("postgresql", t, "writer");
-  if (at === null) return;
-  const { session, sink, entries, lines } = noting();
-  assert.equal((await at.ports())?.ours, false);
-  await withIndexes(session, at, MANY, sink, async () => assert.ok(await at.ports()));
-  assert.deepEqual(entries, []);
-  assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_ports_node_id ON ports \(node_id\);/);
-});
+testOnce(
+  "who does not own the table makes no index, and is told what its owner runs",
+  async (t) => {
+    const at = await ironic("postgresql", t, "writer");
+    const { session, sink, entries, lines } = noting();
+    assert.equal((await at.ports())?.ours, false);
+    await withIndexes(session, at, MANY, sink, async () => assert.ok(await at.ports()));
+    assert.deepEqual(entries, []);
+    assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_ports_node_id ON ports \(node_id\);/);
+  },
+);
 
-test("an index that cannot be made after all is said, and nothing stops", async (t) => {
+testOnce("an index that cannot be made after all is said, and nothing stops", async (t) => {
   const at = await ironic("postgresql", t, "writer");
-  if (at === null) return;
   const { session, sink, entries } = noting();
   const scanned = async () => (await at.indexes.scanned()).map((key) => ({ ...key, ours: true }));
   const tried = { indexes: { ...at.indexes, scanned } };
@@ -121,10 +124,9 @@ test("an index that cannot be made after all is said, and nothing stops", async 
   assert.deepEqual(indexesLeft(entries), []);
 });
 
-for (const engine of ["sqlite", "postgresql"] as const)
+for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, an index of that name that somebody else made is left alone`, async (t) => {
     const at = await ironic(engine, t);
-    if (at === null) return;
     const { session, sink, entries, lines } = noting();
     await at.sql.raw(`CREATE INDEX ${INDEX} ON ports (uuid, node_id)`);
     const key = await at.ports();
@@ -146,49 +148,56 @@ for (const engine of ["sqlite", "postgresql"] as const)
     assert.deepEqual(indexesLeft(entries), []);
   });
 
-test("on postgresql, an index in a schema whose name needs quotes is dropped, and one elsewhere of its name is not", async (t) => {
-  const at = await ironic("postgresql", t);
-  if (at === null) return;
-  const path = `SET search_path = elsewhere, "ironic-x"`;
-  const [name] = (await at.sql.raw("SELECT current_database() AS name")).rows;
-  for (const sql of [
-    `ALTER SCHEMA public RENAME TO "ironic-x"`,
-    "CREATE SCHEMA elsewhere",
-    "CREATE TABLE elsewhere.notes (node_id int)",
-    `CREATE INDEX ${INDEX} ON elsewhere.notes (node_id)`,
-    `ALTER DATABASE ${name.name} ${path}`,
-  ])
-    await at.sql.raw(sql);
-  const { session, sink, entries } = noting();
-  const again = await opened(at.file, t);
-  await withIndexes(session, again, MANY, sink, async () =>
-    assert.equal(await again.ports(), undefined),
-  );
-  assert.deepEqual(
-    entries.map((entry) => entry.do),
-    ["resource", "gone"],
-  );
-  assert.ok(await again.ports());
-  const { rows } = await at.sql.raw("SELECT schemaname FROM pg_indexes WHERE indexname = ?", INDEX);
-  assert.deepEqual(rows, [{ schemaname: "elsewhere" }]);
-});
+testOnce(
+  "on postgresql, an index in a schema whose name needs quotes is dropped, and one elsewhere of its name is not",
+  async (t) => {
+    const at = await ironic("postgresql", t);
+    const path = `SET search_path = elsewhere, "ironic-x"`;
+    const [name] = (await at.sql.raw("SELECT current_database() AS name")).rows;
+    for (const sql of [
+      `ALTER SCHEMA public RENAME TO "ironic-x"`,
+      "CREATE SCHEMA elsewhere",
+      "CREATE TABLE elsewhere.notes (node_id int)",
+      `CREATE INDEX ${INDEX} ON elsewhere.notes (node_id)`,
+      `ALTER DATABASE ${name.name} ${path}`,
+    ])
+      await at.sql.raw(sql);
+    const { session, sink, entries } = noting();
+    const again = await opened(at.file, t);
+    await withIndexes(session, again, MANY, sink, async () =>
+      assert.equal(await again.ports(), undefined),
+    );
+    assert.deepEqual(
+      entries.map((entry) => entry.do),
+      ["resource", "gone"],
+    );
+    assert.ok(await again.ports());
+    const { rows } = await at.sql.raw(
+      "SELECT schemaname FROM pg_indexes WHERE indexname = ?",
+      INDEX,
+    );
+    assert.deepEqual(rows, [{ schemaname: "elsewhere" }]);
+  },
+);
 
-test("on postgresql, a table out of sight is no key, and a busy one holds nobody up for long", async (t) => {
-  const at = await ironic("postgresql", t);
-  if (at === null) return;
-  await at.sql.raw("CREATE SCHEMA apart");
-  await at.sql.raw("CREATE TABLE apart.notes (node_id int REFERENCES nodes (id))");
-  const keys = await at.indexes.scanned();
-  assert.ok(keys.every(({ table }) => table !== "notes"));
-  const key = await at.ports();
-  assert.ok(key);
-  const reader = await at.sql.transaction();
-  await reader.raw("LOCK TABLE ports IN ROW EXCLUSIVE MODE");
-  await assert.rejects(at.indexes.create(key), { name: "MigrationError" });
-  await reader.rollback();
-  await at.indexes.create(key);
-  assert.equal(await at.indexes.state(key), "ours");
-});
+testOnce(
+  "on postgresql, a table out of sight is no key, and a busy one holds nobody up for long",
+  async (t) => {
+    const at = await ironic("postgresql", t);
+    await at.sql.raw("CREATE SCHEMA apart");
+    await at.sql.raw("CREATE TABLE apart.notes (node_id int REFERENCES nodes (id))");
+    const keys = await at.indexes.scanned();
+    assert.ok(keys.every(({ table }) => table !== "notes"));
+    const key = await at.ports();
+    assert.ok(key);
+    const reader = await at.sql.transaction();
+    await reader.raw("LOCK TABLE ports IN ROW EXCLUSIVE MODE");
+    await assert.rejects(at.indexes.create(key), { name: "MigrationError" });
+    await reader.rollback();
+    await at.indexes.create(key);
+    assert.equal(await at.indexes.state(key), "ours");
+  },
+);
 
 /** Indexes on a table of notes that name nodes, and whether one leads to the notes of a node. */
 const NOTES: readonly (readonly [name: string, index: string, leads: boolean])[] = [
@@ -205,10 +214,9 @@ const OF_POSTGRESQL: typeof NOTES = [
   ["one of hashes", "CREATE INDEX n ON notes USING hash (node_id)", true],
 ];
 
-for (const engine of ["sqlite", "postgresql"] as const)
+for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, a key counts as without an index unless one leads to all rows of a node`, async (t) => {
     const at = await ironic(engine, t);
-    if (at === null) return;
     const [node] = await at.sql("nodes").select("id").limit(1);
     for (const [name, index, leads] of [...NOTES, ...(engine === "sqlite" ? [] : OF_POSTGRESQL)]) {
       await at.sql.raw("CREATE TABLE notes (node_id int REFERENCES nodes (id), text varchar(9))");
@@ -227,25 +235,35 @@ for (const engine of ["sqlite", "postgresql"] as const)
     }
   });
 
-test("a table that this user may not read is told of with the rows the server estimates", async (t) => {
-  const at = await ironic("postgresql", t, "writer");
-  if (at === null) return;
-  await at.sql.raw("CREATE TABLE notes (node_id int REFERENCES nodes (id))");
-  await at.sql.raw("INSERT INTO notes SELECT id FROM nodes, generate_series(1, 100)");
-  await at.sql.raw("ANALYZE notes");
-  await at.sql.raw(`REVOKE SELECT ON notes FROM ${at.user}`);
-  const rows = 100 * Number((await at.sql("nodes").count({ n: "*" }).first())?.n);
-  const keys = await at.indexes.scanned();
-  assert.deepEqual(
-    keys.filter(({ table }) => table === "notes"),
-    [{ table: "notes", column: "node_id", rows, ours: false, index: "nova2ironic_notes_node_id" }],
-  );
-  const { session, sink, lines } = noting();
-  await withIndexes(session, at, MANY, sink, () => Promise.resolve());
-  assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_notes_node_id ON notes \(node_id\);/);
-});
+testOnce(
+  "a table that this user may not read is told of with the rows the server estimates",
+  async (t) => {
+    const at = await ironic("postgresql", t, "writer");
+    await at.sql.raw("CREATE TABLE notes (node_id int REFERENCES nodes (id))");
+    await at.sql.raw("INSERT INTO notes SELECT id FROM nodes, generate_series(1, 100)");
+    await at.sql.raw("ANALYZE notes");
+    await at.sql.raw(`REVOKE SELECT ON notes FROM ${at.user}`);
+    const rows = 100 * Number((await at.sql("nodes").count({ n: "*" }).first())?.n);
+    const keys = await at.indexes.scanned();
+    assert.deepEqual(
+      keys.filter(({ table }) => table === "notes"),
+      [
+        {
+          table: "notes",
+          column: "node_id",
+          rows,
+          ours: false,
+          index: "nova2ironic_notes_node_id",
+        },
+      ],
+    );
+    const { session, sink, lines } = noting();
+    await withIndexes(session, at, MANY, sink, () => Promise.resolve());
+    assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_notes_node_id ON notes \(node_id\);/);
+  },
+);
 
-test("MySQL makes an index for each key by itself", async (t) => {
+testOnce("MySQL makes an index for each key by itself", async (t) => {
   const at = await ironic("mysql", t);
   if (at !== null) assert.deepEqual(await at.indexes.scanned(), []);
 });

@@ -35,7 +35,6 @@ const files = (): number => readdirSync("/proc/self/fd").length;
 async function place(t: TestContext) {
   const made = await Promise.all([withDatabase("sqlite", t), withDatabase("sqlite", t)]);
   const [bm, nova] = made;
-  if (bm === null || nova === null) return null;
   const folder = privateFolder(t);
   await loadNovaBm(bm.db, "sqlite", SMALL);
   await loadNova(nova.db, "sqlite", SMALL);
@@ -66,7 +65,6 @@ function middle(heaps: readonly number[]): number {
 
 test(`over ${PASSES} intervals an agent that takes grows in nothing, and keeps no connection`, async (t) => {
   const made = await place(t);
-  if (made === null) return;
   const { bm, nova, folder, novaBmDb, novaDb } = made;
   let now = 0;
   const asked = {

@@ -12,11 +12,12 @@ import { refused, run, runs } from "../../hostile/cli.ts";
 import { type Deployment, deploy, privateFolder } from "../../hostile/deployment.ts";
 import { SMALL } from "../../hostile/fleet.ts";
 import { connect } from "../../lab/connect.ts";
-import { needs, type TestDatabase } from "../../lab/index.ts";
+import { engines, testOnce } from "../../lab/engines.ts";
+import type { TestDatabase } from "../../lab/index.ts";
 import { startMariadb } from "../../lab/mariadb.ts";
 import { proxyTo } from "../../support/proxy.ts";
 import { begunApart } from "./apart.ts";
-import { ENGINES, opened } from "./place.ts";
+import { opened } from "./place.ts";
 
 const INSTANCE = caseUuid("instance", 1);
 const ROOT = "11111111-2222-4333-8444-555555555555";
@@ -35,7 +36,7 @@ append initrd=/tftpboot/${INSTANCE}/ramdisk root=UUID=${ROOT} ro nofb nomodeset 
 /** A host whose nova-compute the test plays, and what its agent is told. */
 async function hosted(engine: Engine, t: TestContext) {
   const made = await deploy(engine, t, SMALL);
-  return made === null ? null : hostOf(made, t);
+  return hostOf(made, t);
 }
 
 /** The same on a MariaDB that nobody else asks. */
@@ -96,10 +97,9 @@ async function heartbeat({ bm }: Hosted): Promise<number> {
   return Number((await bm.db("bm_service_leases").first())?.heartbeat_ms ?? 0);
 }
 
-for (const engine of ENGINES) {
+for (const engine of engines()) {
   test(`on ${engine}, A-12: an agent keeps the lease only while its nova-compute reports, and writes nothing once fenced`, async (t) => {
     const place = await hosted(engine, t);
-    if (place === null) return;
     const { bm, nova, asked } = place;
     const said: string[] = [];
     await withAgent(
@@ -142,7 +142,6 @@ for (const engine of ENGINES) {
 
   test(`on ${engine}, an agent publishes what boots its machines, and again when a file changed`, async (t) => {
     const place = await hosted(engine, t);
-    if (place === null) return;
     const { bm, nova, folder, asked } = place;
     const tree = join(folder, "tftpboot");
     const stranger = caseUuid("instance", 90);
@@ -182,69 +181,71 @@ for (const engine of ENGINES) {
   });
 }
 
-test("an agent makes at most four statements an interval, whatever the fleet, and keeps no connection", async (t) => {
-  if ((await needs("mysql", t)) === null) return;
-  const place = await hostedAlone(t);
-  await begunApart(place);
-  const { bm, asked, folder } = place;
-  const tree = join(folder, "tftpboot");
-  const nodes = Array.from({ length: 300 }, (_, at) => ({
-    ...{ id: 100 + at, uuid: caseUuid("node", 100 + at), service_host: "A", deleted: false },
-    instance_uuid: caseUuid("instance", 100 + at),
-  }));
-  await bm.db("bm_nodes").insert(nodes);
-  for (const { instance_uuid } of nodes) {
-    mkdirSync(join(tree, instance_uuid), { recursive: true });
-    writeFileSync(join(tree, instance_uuid, "config"), BOOT);
-  }
-  // Nova calls it dead, and its agent does not: it is looked at as often as may be.
-  const silent = { host: "S", binary: "nova-compute", topic: "compute", deleted: 0 };
-  await place.nova.db("services").insert({ id: 78, ...silent, report_count: 1 });
-  const lease = { host: "S", epoch: 1, ttl_ms: 60_000, heartbeat_ms: Date.now() + 1e9 };
-  await bm.db("bm_service_leases").insert(lease);
-  let now = 0;
-  const counted = async (): Promise<number> => {
-    const [rows] = await bm.db.raw(
-      "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_select', 'Com_insert', 'Com_update', 'Com_delete', 'Com_replace', 'Com_show_status')",
+testOnce(
+  "an agent makes at most four statements an interval, whatever the fleet, and keeps no connection",
+  async (t) => {
+    const place = await hostedAlone(t);
+    await begunApart(place);
+    const { bm, asked, folder } = place;
+    const tree = join(folder, "tftpboot");
+    const nodes = Array.from({ length: 300 }, (_, at) => ({
+      ...{ id: 100 + at, uuid: caseUuid("node", 100 + at), service_host: "A", deleted: false },
+      instance_uuid: caseUuid("instance", 100 + at),
+    }));
+    await bm.db("bm_nodes").insert(nodes);
+    for (const { instance_uuid } of nodes) {
+      mkdirSync(join(tree, instance_uuid), { recursive: true });
+      writeFileSync(join(tree, instance_uuid, "config"), BOOT);
+    }
+    // Nova calls it dead, and its agent does not: it is looked at as often as may be.
+    const silent = { host: "S", binary: "nova-compute", topic: "compute", deleted: 0 };
+    await place.nova.db("services").insert({ id: 78, ...silent, report_count: 1 });
+    const lease = { host: "S", epoch: 1, ttl_ms: 60_000, heartbeat_ms: Date.now() + 1e9 };
+    await bm.db("bm_service_leases").insert(lease);
+    let now = 0;
+    const counted = async (): Promise<number> => {
+      const [rows] = await bm.db.raw(
+        "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_select', 'Com_insert', 'Com_update', 'Com_delete', 'Com_replace', 'Com_show_status')",
+      );
+      return (rows as { readonly Value: string }[]).reduce(
+        (sum, { Value }) => sum + Number(Value),
+        0,
+      );
+    };
+    await withAgent(
+      { ...asked, tftpRoot: tree, take: true, run: join(folder, "runs-of-agent") },
+      () => undefined,
+      async (agent) => {
+        await agent.pass();
+        await beat(place, agent); // opens what it keeps open, and its lease
+        // What it looks for at its start, beside its heartbeat, belongs to no interval after it.
+        await agent.settle();
+        let most = 0;
+        const connections = async (): Promise<number> =>
+          Number((await bm.db.raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'"))[0][0].Value);
+        const before = await connections();
+        for (let at = 0; at < 60; at += 1) {
+          await place.report();
+          now += 10_000;
+          // So that publishing goes on while hosts are looked at.
+          const { instance_uuid } = nodes[at] ?? { instance_uuid: "" };
+          utimesSync(join(tree, instance_uuid, "config"), at + 1, at + 1);
+          const from = await counted();
+          assert.equal(await agent.pass(), "beat");
+          most = Math.max(most, (await counted()) - from - 1); // the question itself
+        }
+        assert.ok(most <= 4 && most >= 3, String(most));
+        assert.ok((await connections()) <= before + 1);
+        assert.equal((await bm.db("bm_boot_records")).length, 300);
+      },
+      () => now,
     );
-    return (rows as { readonly Value: string }[]).reduce(
-      (sum, { Value }) => sum + Number(Value),
-      0,
-    );
-  };
-  await withAgent(
-    { ...asked, tftpRoot: tree, take: true, run: join(folder, "runs-of-agent") },
-    () => undefined,
-    async (agent) => {
-      await agent.pass();
-      await beat(place, agent); // opens what it keeps open, and its lease
-      // What it looks for at its start, beside its heartbeat, belongs to no interval after it.
-      await agent.settle();
-      let most = 0;
-      const connections = async (): Promise<number> =>
-        Number((await bm.db.raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'"))[0][0].Value);
-      const before = await connections();
-      for (let at = 0; at < 60; at += 1) {
-        await place.report();
-        now += 10_000;
-        // So that publishing goes on while hosts are looked at.
-        const { instance_uuid } = nodes[at] ?? { instance_uuid: "" };
-        utimesSync(join(tree, instance_uuid, "config"), at + 1, at + 1);
-        const from = await counted();
-        assert.equal(await agent.pass(), "beat");
-        most = Math.max(most, (await counted()) - from - 1); // the question itself
-      }
-      assert.ok(most <= 4 && most >= 3, String(most));
-      assert.ok((await connections()) <= before + 1);
-      assert.equal((await bm.db("bm_boot_records")).length, 300);
-    },
-    () => now,
-  );
-});
+  },
+);
 
-test("a database that is gone for a while ends no agent", async (t) => {
+testOnce("a database that is gone for a while ends no agent", async (t) => {
   const place = await hosted("mysql", t);
-  if (place === null || place.bm.server === null) return;
+  assert.ok(place.bm.server);
   const { bm, asked, folder } = place;
   const { port } = place.bm.server;
   const line = await proxyTo(port, t);
@@ -267,48 +268,49 @@ test("a database that is gone for a while ends no agent", async (t) => {
   );
 });
 
-test("a fenced host's agent runs the site's program, ends with 5, and does not begin again", async (t) => {
-  const place = await hosted("sqlite", t);
-  if (place === null) return;
-  const { asked, folder, bm, nova } = place;
-  const words = [
-    "host",
-    "agent",
-    "--host",
-    "A",
-    "--nova-bm-db",
-    asked.novaBmDb,
-    "--nova-db",
-    asked.novaDb,
-  ];
-  const program = join(folder, "fenced");
-  writeFileSync(program, `#!/bin/sh\necho "$NOVA2IRONIC_HOST" >>${folder}/told\nexit 3\n`);
-  chmodSync(program, 0o700);
-  const now = Date.now();
-  const lease = { host: "A", epoch: 4, heartbeat_ms: now, ttl_ms: 60_000, fenced_by: "B" };
-  await bm.db("bm_service_leases").insert(lease);
-  const reporting = setInterval(() => {
-    nova
-      .db("services")
-      .where({ id: 77 })
-      .increment("report_count", 1)
-      .then(null, () => null);
-  }, 20);
-  t.after(() => clearInterval(reporting));
-  const often = ["--interval", "0.1", "--ttl", "1", "--on-fenced", program];
-  const { status, err } = await run([...words, ...often]);
-  assert.equal(status, 5, err);
-  assert.match(err, /N2I-E363/);
-  assert.match(err, /--on-fenced \S+: ended with 3\./);
-  assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\n");
-  const [row] = await bm.db("bm_service_leases");
-  assert.deepEqual([Number(row.epoch), Number(row.heartbeat_ms)], [4, now]);
-});
+testOnce(
+  "a fenced host's agent runs the site's program, ends with 5, and does not begin again",
+  async (t) => {
+    const place = await hosted("sqlite", t);
+    const { asked, folder, bm, nova } = place;
+    const words = [
+      "host",
+      "agent",
+      "--host",
+      "A",
+      "--nova-bm-db",
+      asked.novaBmDb,
+      "--nova-db",
+      asked.novaDb,
+    ];
+    const program = join(folder, "fenced");
+    writeFileSync(program, `#!/bin/sh\necho "$NOVA2IRONIC_HOST" >>${folder}/told\nexit 3\n`);
+    chmodSync(program, 0o700);
+    const now = Date.now();
+    const lease = { host: "A", epoch: 4, heartbeat_ms: now, ttl_ms: 60_000, fenced_by: "B" };
+    await bm.db("bm_service_leases").insert(lease);
+    const reporting = setInterval(() => {
+      nova
+        .db("services")
+        .where({ id: 77 })
+        .increment("report_count", 1)
+        .then(null, () => null);
+    }, 20);
+    t.after(() => clearInterval(reporting));
+    const often = ["--interval", "0.1", "--ttl", "1", "--on-fenced", program];
+    const { status, err } = await run([...words, ...often]);
+    assert.equal(status, 5, err);
+    assert.match(err, /N2I-E363/);
+    assert.match(err, /--on-fenced \S+: ended with 3\./);
+    assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\n");
+    const [row] = await bm.db("bm_service_leases");
+    assert.deepEqual([Number(row.epoch), Number(row.heartbeat_ms)], [4, now]);
+  },
+);
 
-for (const engine of ENGINES)
+for (const engine of engines())
   test(`on ${engine}, an agent whose nova-compute hangs sees that its host was fenced`, async (t) => {
     const place = await hosted(engine, t);
-    if (place === null) return;
     const { asked, bm } = place;
     const silently = () => undefined;
     const fence = { fenced_by: "B", epoch: 2 };
@@ -333,9 +335,8 @@ for (const engine of ENGINES)
     });
   });
 
-test("an agent refuses what it cannot keep, before it writes", async (t) => {
+testOnce("an agent refuses what it cannot keep, before it writes", async (t) => {
   const place = await hosted("sqlite", t);
-  if (place === null) return;
   const { asked, bm } = place;
   const words = ["host", "agent", "--nova-bm-db", asked.novaBmDb, "--nova-db", asked.novaDb];
   await refused(words, 64, "N2I-E100", [/--host/]);
@@ -362,10 +363,10 @@ test("an agent refuses what it cannot keep, before it writes", async (t) => {
   await refused([...words, "--host", "A"], 4, "N2I-E360", [/no tables of leases/]);
 });
 
-for (const engine of ["mysql", "postgresql"] as const)
+for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, an agent's missing rights are said as GRANT, and suffice`, async (t) => {
     const place = await hosted(engine, t);
-    if (place === null || place.bm.server === null || place.nova.server === null) return;
+    assert.ok(place.bm.server && place.nova.server);
     const { bm, nova, asked, folder } = place;
     const reader = await place.bm.server.restrictedUser("agent", bm.name, "SELECT");
     const file = join(folder, "agent.url");

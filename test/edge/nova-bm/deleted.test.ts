@@ -7,6 +7,7 @@ import { readSchema } from "../../../src/edge/nova-bm/open.ts";
 import { readMachines } from "../../../src/edge/nova-bm/read.ts";
 import { blocks } from "../../../src/model/finding.ts";
 import type { Machine } from "../../../src/model/machine.ts";
+import { engines } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { open, seal } from "../../support/planned-case.ts";
 
@@ -173,10 +174,9 @@ function said(
   return row.deleted === null ? "null" : row.deleted ? "deleted" : "live";
 }
 
-for (const engine of ["mysql", "postgresql", "sqlite"] as const)
+for (const engine of engines())
   test(`on ${engine}, deleted is read alike from every type by extract, its looks for duplicates, and check`, async (t) => {
     const place = await withDatabase(engine, t);
-    if (place === null) return;
     await place.db.raw(
       "CREATE TABLE migrate_version (repository_id VARCHAR(250), version INTEGER)",
     );

@@ -19,7 +19,6 @@ const NOTES = 100_000;
 
 test("a batch ends at a machine once it has many interfaces or bytes, and nothing is lost", async (t) => {
   const place = await withDatabase("sqlite", t);
-  if (place === null) return;
   const { db } = place;
   await createTables(db, loadTables("nova_bm"), { engine: "sqlite" });
   await db.raw("ALTER TABLE bm_nodes ADD COLUMN notes TEXT");

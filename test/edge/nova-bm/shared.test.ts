@@ -5,6 +5,7 @@ import { loadTables } from "../../../src/edge/disk/load-tables.ts";
 import { readSchema } from "../../../src/edge/nova-bm/open.ts";
 import { readMachines } from "../../../src/edge/nova-bm/read.ts";
 import type { Machine } from "../../../src/model/machine.ts";
+import { engines } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { open, seal } from "../../support/planned-case.ts";
 
@@ -31,10 +32,9 @@ const ADDRESSES = [
   ["zzz", 2],
 ] as const;
 
-for (const engine of ["mysql", "postgresql", "sqlite"] as const)
+for (const engine of engines())
   test(`on ${engine}, live machines that share an address are found however it is spelt, and no others`, async (t) => {
     const place = await withDatabase(engine, t);
-    if (place === null) return;
     await createTables(place.db, loadTables("nova_bm"), { engine });
     await place.db("bm_nodes").insert(NODES.map((row) => ({ deleted: false, ...row })));
     await place.db("bm_interfaces").insert(

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NovaStep } from "../../../src/model/nova-plan.ts";
 import { uuidOf } from "../../hosts/cloud.ts";
+import { engines, testOnce } from "../../lab/engines.ts";
 import { hostsTarget } from "./hosts-target.ts";
 
 const HOOKS = {
@@ -48,10 +49,9 @@ const CHANGES: readonly (readonly [what: string, table: string, row: object])[] 
   ["what it is to be", "instances", { host: "H2" }],
 ];
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, a batch that is held is nobody's until it is kept, and one with a changed row is not written`, async (t) => {
     const at = await hostsTarget(engine, 3, t);
-    if (at === null) return;
     const { db } = at;
     const { hold } = at.target;
     const hosts = async () =>
@@ -90,7 +90,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     assert.deepEqual(await hosts(), now);
   });
 
-test("what stands against keeping a held batch takes it back", async (t) => {
+testOnce("what stands against keeping a held batch takes it back", async (t) => {
   const at = await hostsTarget("sqlite", 3, t);
   assert.ok(at);
   const { db } = at;
@@ -104,7 +104,7 @@ test("what stands against keeping a held batch takes it back", async (t) => {
   assert.equal((await db("instances").where({ host: "H1" })).length, 3);
 });
 
-test("steps that insert, or that differ in what they change, are not held", async (t) => {
+testOnce("steps that insert, or that differ in what they change, are not held", async (t) => {
   const place = await hostsTarget("sqlite", 40, t);
   assert.ok(place);
   const { hold } = place.target;

@@ -9,7 +9,6 @@ import { open } from "../../support/planned-case.ts";
 /** Machines with a tenant each on H1, in a Nova that is open to be written; null where there is no such server. */
 export async function hostsTarget(engine: Engine, machines: number, t: TestContext) {
   const place = await withDatabase(engine, t);
-  if (place === null) return null;
   await loadHosts(place.db, engine, { machines, tenants: true });
   const database = await open("env:DB", false, { DB: place.url });
   t.after(() => database.close());

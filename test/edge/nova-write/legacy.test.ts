@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { createTables } from "../../../src/edge/database/create-tables.ts";
 import { loadTables } from "../../../src/edge/disk/load-tables.ts";
 import { openFreshComputes } from "../../../src/edge/nova-write/legacy.ts";
+import { engines } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { open } from "../../support/planned-case.ts";
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, compute nodes made since are found with those before, and none of no machines`, async (t) => {
     const place = await withDatabase(engine, t);
-    if (place === null) return;
     const { db } = place;
     await createTables(db, loadTables("nova", 254), { engine });
     const add = async (id: number, hypervisor_hostname: string) => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NovaStep } from "../../../src/model/nova-plan.ts";
 import { uuidOf } from "../../hosts/cloud.ts";
+import { engines } from "../../lab/engines.ts";
 import { hostsTarget } from "./hosts-target.ts";
 
 const HOOKS = {
@@ -21,10 +22,9 @@ function deletion(id: number): NovaStep {
   };
 }
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines())
   test(`on ${engine}, rows that are deleted together, and come back, are one statement, and one with another id is left`, async (t) => {
     const at = await hostsTarget(engine, 3, t);
-    if (at === null) return;
     const { db, database } = at;
     const { perform } = at.target;
     const deleted = async () =>

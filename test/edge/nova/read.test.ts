@@ -5,9 +5,9 @@ import { inPortions } from "../../../src/edge/database/rows.ts";
 import { loadTables } from "../../../src/edge/disk/load-tables.ts";
 import { type Claimed, readMetadata } from "../../../src/edge/nova/metadata.ts";
 import { openNova } from "../../../src/edge/nova/read.ts";
-import type { Engine } from "../../../src/model/database.ts";
 import { createMet, index } from "../../../src/model/packed.ts";
 import { createTexts } from "../../../src/model/texts.ts";
+import { engines } from "../../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
 import { open } from "../../support/planned-case.ts";
 
@@ -34,10 +34,9 @@ async function writeMetadata({ db }: Pick<TestDatabase, "db">, instances: number
       );
 }
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies readonly Engine[])
+for (const engine of engines())
   test(`on ${engine}, metadata is held of machines' instances alone, whose rows are pages apart`, async (t) => {
     const place = await withDatabase(engine, t);
-    if (place === null) return;
     await createTables(place.db, loadTables("nova", 254), { engine });
     await writeMetadata(place, 2100);
     const database = await open("env:DB", true, { DB: place.url });
@@ -54,10 +53,9 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies readon
       );
   });
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies readonly Engine[])
+for (const engine of engines())
   test(`on ${engine}, a Nova of many other instances says the same of machines' own`, async (t) => {
     const place = await withDatabase(engine, t);
-    if (place === null) return;
     const { db } = place;
     await createTables(db, loadTables("nova", 254), { engine });
     const numbers = Array.from({ length: 12 }, (_, n) => n);

@@ -4,7 +4,6 @@ import {
   type Farm,
   freeAddresses,
   startFarm,
-  whyNot623,
 } from "../../../src/edge/ipmi/testing/index.ts";
 import { type PowerCommand, switching } from "./switching.ts";
 
@@ -21,25 +20,20 @@ export interface Lone extends Switched {
   readonly address: string;
 }
 
-type Test = Pick<TestContext, "after" | "skip">;
+type Test = Pick<TestContext, "after">;
 
-/** Null after the test was told to skip itself, as it may not bind port 623. */
-export async function withBmc(t: Test, options: Partial<BmcOptions> = {}): Promise<Lone | null> {
+export async function withBmc(t: Test, options: Partial<BmcOptions> = {}): Promise<Lone> {
   const farm = await withBmcs(t, [options]);
-  const [address] = farm?.addresses ?? [];
-  return farm === null || address === undefined ? null : { ...farm, address };
+  const [address] = farm.addresses;
+  if (address === undefined) throw new Error("a farm of one has an address");
+  return { ...farm, address };
 }
 
-/** One BMC for each of these options, in their order. Null as above. */
+/** One BMC for each of these options, in their order. */
 export async function withBmcs(
   t: Test,
   all: readonly Partial<BmcOptions>[],
-): Promise<(Switched & { readonly addresses: readonly string[] }) | null> {
-  const why = await whyNot623();
-  if (why !== null) {
-    t.skip(why);
-    return null;
-  }
+): Promise<Switched & { readonly addresses: readonly string[] }> {
   const addresses = await freeAddresses(all.length);
   const commands: PowerCommand[] = [];
   const bmcs = addresses.map((address, at) => ({ address, ...all[at] }));

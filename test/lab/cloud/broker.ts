@@ -1,14 +1,14 @@
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { install, locate } from "../binaries.ts";
+import { needsProgram } from "../binaries.ts";
 import { freePort, startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
 import { newPassword } from "../server.ts";
 
 const PATIENCE_MS = 300_000;
 
-const BROKER = { title: "RabbitMQ", packages: ["rabbitmq-server"] } as const;
+export const BROKER = { title: "RabbitMQ", packages: ["rabbitmq-server"] } as const;
 
 /** The server itself: what is on the PATH changes to its own user first. */
 const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
@@ -25,14 +25,14 @@ export interface Broker {
  * Starts a RabbitMQ of our own, on loopback, an unprivileged user, with a port mapper of its own.
  * It dies with this process.
  *
- * @returns null when it is not installed and cannot be
+ * @throws Error when it is not installed
  */
 export async function startBroker({
   managed = false,
 }: {
   readonly managed?: boolean;
-} = {}): Promise<Broker | null> {
-  if (locate("rabbitmqctl") === null && !install(BROKER)) return null;
+} = {}): Promise<Broker> {
+  needsProgram("rabbitmqctl", BROKER);
   const user = owner("rabbitmq");
   const [port, distribution, mapper] = [await freePort(), await freePort(), await freePort()];
   const api = managed ? await freePort() : null;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { install, locate } from "../binaries.ts";
+import { needsProgram } from "../binaries.ts";
 import { startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
 import { versionsOf } from "../python.ts";
@@ -8,7 +8,7 @@ import { common, ini, type Sections, sqlalchemy } from "./config.ts";
 import { onceMade, runAs, withSchema } from "./schema.ts";
 import { answers, type Cloud } from "./start.ts";
 
-const NEUTRON = { title: "Neutron 21 (Zed)", packages: ["neutron-server"] } as const;
+export const NEUTRON = { title: "Neutron 21 (Zed)", packages: ["neutron-server"] } as const;
 
 export const NEUTRON_DATABASE = "neutron";
 
@@ -44,11 +44,10 @@ export interface Neutron {
  * Starts the real neutron-server beside a cloud's Keystone, with no agent: ports are bound by the
  * mechanism driver given. It dies with this process.
  *
- * @returns null when it is not installed and cannot be
+ * @throws Error when it is not installed
  */
-export async function startNeutron(place: NeutronPlace): Promise<Neutron | null> {
-  const there = () => locate("neutron-server") !== null;
-  if (!there() && !(install(NEUTRON) && there())) return null;
+export async function startNeutron(place: NeutronPlace): Promise<Neutron> {
+  needsProgram("neutron-server", NEUTRON);
   const { server, mechanism, port, kept } = place;
   const user = owner("neutron");
   const folder = privateFolder("n2i-neutron-", user);
@@ -66,7 +65,7 @@ export async function startNeutron(place: NeutronPlace): Promise<Neutron | null>
   const [version] = versionsOf(["neutron"]);
   const key = `neutron-${version}`;
   const sync = async (): Promise<void> => {
-    const manage = locate("neutron-db-manage") ?? "";
+    const manage = needsProgram("neutron-db-manage", NEUTRON);
     await runAs(user, folder, [manage, ...config, "upgrade", "heads"]);
   };
   const once = () => onceMade(server, [NEUTRON_DATABASE], { key, make: sync });
@@ -74,7 +73,12 @@ export async function startNeutron(place: NeutronPlace): Promise<Neutron | null>
   // ML2 takes a mechanism driver from an installed package alone: this folder is one.
   const installed = `${mechanism.module}-1.dist-info`;
   const prepare = `mkdir policy.d ${installed} && mv METADATA entry_points.txt ${installed}`;
-  const program = ["env", `PYTHONPATH=${folder}`, locate("neutron-server") ?? "", ...config];
+  const program = [
+    "env",
+    `PYTHONPATH=${folder}`,
+    needsProgram("neutron-server", NEUTRON),
+    ...config,
+  ];
   const daemon = startDaemon(["sh", "-c", prepare], program, {
     folder,
     signal: "TERM",

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { install, locate } from "../binaries.ts";
+import { locate, needsProgram } from "../binaries.ts";
 import { type Daemon, startDaemon } from "../daemon.ts";
 import { type Owner, owner, privateFile, privateFolder } from "../folder.ts";
 import { PYTHON, versionsOf } from "../python.ts";
@@ -9,7 +9,7 @@ import { common, ini, type Sections, sqlalchemy } from "./config.ts";
 import { onceMade, runAs, withSchema } from "./schema.ts";
 import { answers, type Cloud } from "./start.ts";
 
-const NOVA = {
+export const NOVA = {
   title: "Nova 26 (Zed)",
   packages: ["nova-api", "nova-conductor", "nova-scheduler", "nova-compute"],
 } as const;
@@ -60,11 +60,10 @@ export interface Nova {
  * Starts Nova's conductor, scheduler and API, with one cell, beside a cloud's Keystone. They die
  * with this process.
  *
- * @returns null when it is not installed and cannot be
+ * @throws Error when it is not installed
  */
-export async function startNova(place: NovaPlace): Promise<Nova | null> {
-  const there = () => [...PROGRAMS, "nova-compute"].every((name) => locate(name) !== null);
-  if (!there() && !(install(NOVA) && there())) return null;
+export async function startNova(place: NovaPlace): Promise<Nova> {
+  for (const name of [...PROGRAMS, "nova-compute"]) needsProgram(name, NOVA);
   const { server, cloud, kept } = place;
   const user = owner("nova");
   const config = ini(sections(place));

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { install, locate } from "../binaries.ts";
+import { needsProgram } from "../binaries.ts";
 import { startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
 import { PYTHON, versionsOf } from "../python.ts";
@@ -9,7 +9,7 @@ import { runAs, withSchema } from "./schema.ts";
 import { serving } from "./services.ts";
 import { answers, type Cloud } from "./start.ts";
 
-const PLACEMENT = { title: "Placement 8 (Zed)", packages: ["placement-api"] } as const;
+export const PLACEMENT = { title: "Placement 8 (Zed)", packages: ["placement-api"] } as const;
 
 export const PLACEMENT_DATABASE = "placement";
 
@@ -22,16 +22,15 @@ export interface Placement {
  * Starts the real Placement beside a cloud's Keystone. It dies with this process.
  *
  * @param kept folder for its schema, once made
- * @returns null when it is not installed and cannot be
+ * @throws Error when it is not installed
  */
 export async function startPlacement(
   server: Server,
   { authtoken }: Pick<Cloud, "authtoken">,
   kept: string,
   port: number,
-): Promise<Placement | null> {
-  const manage = locate("placement-manage") ?? (install(PLACEMENT) && locate("placement-manage"));
-  if (!manage) return null;
+): Promise<Placement> {
+  const manage = needsProgram("placement-manage", PLACEMENT);
   const user = owner("placement");
   const folder = privateFolder("n2i-placement-", user);
   const config = join(folder, "placement.conf");

@@ -1,4 +1,4 @@
-import { install, locate } from "../binaries.ts";
+import { locate, notInstalled } from "../binaries.ts";
 import { PYTHON, versionsOf } from "../python.ts";
 
 /** Debian 12's packages: 134 with all they need, a minute and a half. They start no service. */
@@ -16,16 +16,13 @@ export interface CloudPrograms {
 }
 
 /**
- * The programs of OpenStack Zed; installs them first when this is root on Debian. Null when there is
- * no way, or when the distribution has another release.
+ * The programs of OpenStack Zed.
+ * @throws Error when they are not installed, or the distribution has another release
  */
-export function cloudPrograms(): CloudPrograms | null {
-  return find() ?? (install(CLOUD) ? find() : null);
-}
-
-function find(): CloudPrograms | null {
+export function cloudPrograms(): CloudPrograms {
   const [keystone, nova, glance] = ["keystone-manage", "nova-manage", "glance-manage"].map(locate);
-  if (keystone == null || nova == null || glance == null) return null;
   const versions = versionsOf(["keystone", "nova", "glance"]).map((one) => one?.split(".")[0]);
-  return versions.join() === "22,26,25" ? { python: PYTHON, keystone, nova, glance } : null;
+  if (keystone == null || nova == null || glance == null || versions.join() !== "22,26,25")
+    throw notInstalled(CLOUD);
+  return { python: PYTHON, keystone, nova, glance };
 }

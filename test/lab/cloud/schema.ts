@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { takeLock } from "../../../src/edge/disk/lock-file.ts";
 import { MigrationError } from "../../../src/model/error.ts";
-import { install, locate, SERVERS } from "../binaries.ts";
+import { needsProgram, SERVERS } from "../binaries.ts";
 import type { Owner } from "../folder.ts";
 import type { Server } from "../server.ts";
 
@@ -80,7 +80,7 @@ async function oneAtATime<T>(lock: string, work: () => Promise<T>): Promise<T> {
 }
 
 /** How each engine's own clients write databases, and bring them back. */
-const CLIENTS = {
+export const CLIENTS = {
   mysql: {
     title: "MariaDB's clients",
     packages: ["mariadb-client"],
@@ -179,12 +179,9 @@ export async function runAs(
   return said;
 }
 
-/** A client that is not there is installed first, where that is possible. */
 function client(server: Server, [name = "", ...words]: readonly string[]) {
   const { at, secret, ...by } = CLIENTS[server.engine];
-  const program = locate(name) ?? (install(by) && locate(name));
-  if (!program) throw new Error(`${name} is missing: apt-get install ${by.packages.join(" ")}`);
-  return spawn(program, [...at(server), ...words], {
+  return spawn(needsProgram(name, by), [...at(server), ...words], {
     env: { PATH: process.env.PATH, [secret]: server.password },
     stdio: ["pipe", "pipe", "pipe"],
   });

@@ -51,15 +51,13 @@ export interface CloudOptions {
  * schemas their own programs make: loopback, an unprivileged user, nothing of the system's
  * configuration. They die with this process.
  *
- * @returns null when they are not installed and cannot be
- * @throws Error with the end of a log when one does not come up
+ * @throws Error when they are not installed, or with the end of a log when one does not come up
  */
 export async function startCloud(
   server: Server,
   { services = SERVICES, chosen, kept }: CloudOptions = {},
-): Promise<Cloud | null> {
+): Promise<Cloud> {
   const programs = cloudPrograms();
-  if (programs === null) return null;
   const end = kept === undefined ? `_${newPassword().slice(0, 8)}` : "";
   const databases = { keystone: "", nova: "", nova_api: "", glance: "" };
   const names = [...services, ...(services.includes("nova") ? (["nova_api"] as const) : [])];

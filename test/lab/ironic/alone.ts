@@ -13,24 +13,17 @@ const TABLES = [
   ...["volume_connectors", "volume_targets", "ports", "portgroups", "nodes"],
 ] as const;
 
-/** An Ironic that nobody else works with until the end is called, which leaves it without a node. */
-interface Alone {
-  readonly at: IronicAt;
-  readonly end: () => Promise<void>;
-}
-
-/** Waits until nobody else works with one of these Ironics on MariaDB, and keeps that. */
-export async function alone(all: readonly IronicAt[], server: Server): Promise<Alone> {
-  for (const until = Date.now() + PATIENCE_MS; Date.now() < until; await sleep(PACE_MS))
-    for (const at of all) {
-      const end = await kept(connect({ ...server, database: at.database }));
-      if (end !== null) return { at, end };
-    }
-  throw new Error("others work with each Ironic all the time");
+/** Waits until no other test works with this Ironic on MariaDB. The result empties it and lets it go. */
+export async function alone(at: IronicAt, server: Server): Promise<() => Promise<void>> {
+  for (const until = Date.now() + PATIENCE_MS; Date.now() < until; await sleep(PACE_MS)) {
+    const end = await kept(connect({ ...server, database: at.database }));
+    if (end !== null) return end;
+  }
+  throw new Error("other tests work with the Ironic of this lane all the time");
 }
 
 /** Null when another has it. */
-async function kept(db: Knex): Promise<Alone["end"] | null> {
+async function kept(db: Knex): Promise<(() => Promise<void>) | null> {
   // Of a connection of its own, with which it dies.
   const held = await db.transaction();
   const [rows] = await held.raw("SELECT GET_LOCK(DATABASE(), 0) AS got");

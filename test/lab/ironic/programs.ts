@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { install, locate } from "../binaries.ts";
+import { locate, notInstalled } from "../binaries.ts";
 import { PYTHON, versionsOf } from "../python.ts";
 
 /** Debian 12's packages: 181 with all they need, 300 MB, 45 seconds. They start no service. */
@@ -16,17 +16,15 @@ export interface IronicPrograms {
 }
 
 /**
- * The programs of Ironic 2023.1; installs them first when this is root on Debian. Null when there
- * is no way, or when the distribution has another release.
+ * The programs of Ironic 2023.1.
+ * @throws Error when they are not installed, or the distribution has another release
  */
-export function ironicPrograms(): IronicPrograms | null {
-  return find() ?? (install(IRONIC) ? find() : null);
-}
-
-function find(): IronicPrograms | null {
+export function ironicPrograms(): IronicPrograms {
   const [ironic, dbsync] = [locate("ironic"), locate("ironic-dbsync")];
-  if (ironic === null || dbsync === null) return null;
-  return versionsOf(["ironic"])[0]?.startsWith("21.4.") ? { ironic, dbsync, python: PYTHON } : null;
+  const [version] = versionsOf(["ironic"]);
+  if (ironic === null || dbsync === null || !version?.startsWith("21.4."))
+    throw notInstalled(IRONIC);
+  return { ironic, dbsync, python: PYTHON };
 }
 
 /** A line for http_basic_auth_user_file; ironic-lib takes bcrypt under the name `$2y$` alone. */

@@ -40,15 +40,13 @@ export interface IronicServer extends IronicAt {
  * server with the schema its own ironic-dbsync makes: loopback, an unprivileged user, nothing of
  * the system's configuration or services. It dies with this process.
  *
- * @returns null when it is not installed and cannot be
- * @throws Error with the end of its log when API or conductor do not come up
+ * @throws Error when it is not installed, or with the end of its log when API or conductor do not come up
  */
 export async function startIronic(
   server: Server,
   options: IronicOptions = {},
-): Promise<IronicServer | null> {
+): Promise<IronicServer> {
   const programs = ironicPrograms();
-  if (programs === null) return null;
   const user = owner("ironic");
   const { kept, beside } = options;
   const own = kept === undefined ? `ironic_${newPassword().slice(0, 12)}` : "ironic";

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
+import { openDatabase } from "../../../src/edge/database/open.ts";
+import { select } from "../../../src/edge/database/rows.ts";
+import { connect } from "../../lab/connect.ts";
+import { needs } from "../../lab/index.ts";
+import { startPostgres } from "../../lab/postgres.ts";
+
+const ENCRYPTED = {
+  mysql: "SHOW STATUS LIKE 'Ssl_cipher'",
+  postgresql: "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
+  sqlite: "",
+};
+
+/** What the server says of the line to it, once it was opened. */
+async function line(url: string, t: TestContext): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-tls-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, "url"), url, { mode: 0o600 });
+  const role = { option: "--db", section: "database", key: "connection" };
+  const address = await readDatabaseAddress(`file:${join(folder, "url")}`, role, {});
+  const database = await openDatabase(address, { readOnly: true });
+  try {
+    const [row] = await select(database, database.knex, ENCRYPTED[database.engine]);
+    return String(row?.ssl ?? row?.Value);
+  } finally {
+    await database.close();
+  }
+}
+
+test("PostgreSQL without TLS is spoken to in clear where prefer or allow says so, and not where TLS is required", async (t) => {
+  const server = await needs("postgresql");
+  for (const mode of ["disable", "allow", "prefer"])
+    assert.equal(await line(`${server.url("postgres")}?sslmode=${mode}`, t), "false", mode);
+  const required = line(`${server.url("postgres")}?sslmode=require`, t);
+  await assert.rejects(required, { code: "N2I-E200" });
+  const wrong = server.url("postgres").replace(server.password, "wrong");
+  await assert.rejects(line(`${wrong}?sslmode=prefer`, t), { code: "N2I-E201" });
+});
+
+test("MySQL without TLS is spoken to in clear where PREFERRED says so, and not where TLS is required", async (t) => {
+  const server = await needs("mysql");
+  assert.equal(await line(`${server.url("mysql")}?ssl_mode=PREFERRED`, t), "");
+  const required = line(`${server.url("mysql")}?ssl_mode=REQUIRED`, t);
+  await assert.rejects(required, { code: "N2I-E200" });
+});
+
+test("PostgreSQL that lets nobody in without TLS is spoken to with it, but where it is disabled", async (t) => {
+  if ((await needs("postgresql")) === null) return;
+  const server = await startPostgres("in memory");
+  t.after(() => server.stop());
+  const data = join(server.socket, "data");
+  const key = ["req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=db", "-days", "2"];
+  const files = { ssl_key_file: join(data, "n2i.key"), ssl_cert_file: join(data, "n2i.crt") };
+  execFileSync("openssl", [...key, "-keyout", files.ssl_key_file, "-out", files.ssl_cert_file], {
+    stdio: "pipe",
+  });
+  const { uid, gid } = statSync(data);
+  for (const file of Object.values(files)) chownSync(file, uid, gid);
+  writeFileSync(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n");
+  const admin = connect({ ...server, database: "postgres" });
+  for (const [name, value] of Object.entries({ ...files, ssl: "on" }))
+    await admin.raw(`ALTER SYSTEM SET ${name} = '${value}'`);
+  await admin.raw("SELECT pg_reload_conf()");
+  await admin.raw("SELECT pg_sleep(0.5)"); // the reload is a signal
+  await admin.destroy();
+  for (const mode of ["allow", "prefer", "require"])
+    assert.equal(await line(`${server.url("postgres")}?sslmode=${mode}`, t), "true", mode);
+  for (const [mode, code] of [
+    ["disable", "N2I-E201"],
+    ["verify-full", "N2I-E200"],
+  ] as const)
+    await assert.rejects(line(`${server.url("postgres")}?sslmode=${mode}`, t), { code }, mode);
+});

@@ -1,0 +1,2 @@
+import "../../lab/on-servers.ts";
+import "./indexes.test.ts";

@@ -1,0 +1,2 @@
+import "../lab/on-servers.ts";
+import "./never-writes-more.test.ts";

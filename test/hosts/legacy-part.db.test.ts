@@ -1,0 +1,2 @@
+import "../lab/on-servers.ts";
+import "./legacy-part.test.ts";

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Case, caseUuid } from "../../src/demo/case.ts";
+import { SITE, tenant } from "../hostile/fleet.ts";
+import { faultyProxy } from "../lab/ironic/faulty.ts";
+import { needsIronic } from "../lab/ironic/with-ironic.ts";
+import { type Bmcs, fleetOf, passwordOf } from "./fleet.ts";
+import { type Scene, scene } from "./scene.ts";
+import { takenOver } from "./taken-over.ts";
+
+/** Two rounds of the lab's take-over, power sync and cleaning checks. */
+const ROUNDS_MS = 7_000;
+const NODE = caseUuid("node", 1);
+const INSTANCE = caseUuid("instance", 1);
+
+/** A machine that runs though nova deleted its instance, one in use beside it, and a free one. */
+function fleet(bmcs: Bmcs): Case {
+  const given = fleetOf(bmcs);
+  const bmc = (at: number) => ({
+    pm_address: bmcs.addresses[at] ?? null,
+    pm_password: passwordOf(at + 1),
+  });
+  const instance = (id: number) => ({
+    ...{ uuid: caseUuid("instance", id), power_state: bmcs.power(id - 1) ? 1 : 4 },
+    ...(id === 1 && { deleted: 1, deleted_at: "2014-11-02 10:00:00", vm_state: "deleted" }),
+  });
+  const accept = ["N2I-D202", "N2I-D403", "N2I-D755"].map((finding) => ({
+    finding,
+    reason: "seen",
+  }));
+  const set = { driver_info: { ipmi_cipher_suite: "3" } };
+  return {
+    ...given,
+    nova_bm: { nodes: [tenant(1, bmc(0)), tenant(2, bmc(1)), { id: 3, ...bmc(2) }] },
+    nova: { instances: [instance(1), instance(2)] },
+    site: { ...SITE, machines: [...SITE.machines, { match: {}, accept, set }] },
+  };
+}
+
+test("a machine whose instance nova deleted is adopted without it, in maintenance, and nothing is ever done to it", async (t) => {
+  const at = await deleted(t);
+  const { calls, scene: it } = at;
+  const [planned] = it.plan();
+  const row = planned?.records.find(({ resource }) => resource === "node")?.row;
+  assert.deepEqual(
+    [planned?.verdict, row?.maintenance, row?.instance_uuid ?? null, row?.provision_state],
+    ["create", true, null, "active"],
+  );
+  await it.runs(0, "apply", "--yes");
+  await takenOver(it);
+  await sleep(ROUNDS_MS);
+  await it.runs(0, "verify");
+  const { body } = await it.api("GET", `/v1/nodes/${NODE}`);
+  // The API's own form.
+  const node = body as { readonly [field: string]: unknown };
+  assert.deepEqual(
+    [node.provision_state, node.maintenance, node.instance_uuid, node.last_error, node.clean_step],
+    ["active", true, null, null, {}],
+  );
+  assert.match(JSON.stringify(node.extra), new RegExp(`"instance_uuid": ?"${INSTANCE}"`));
+  assert.deepEqual(it.sim.commands(), [], "what the BMCs were told");
+  const second = `/v1/nodes/${caseUuid("node", 2)}`;
+  const patch = (op: object) => it.api("PATCH", second, [{ path: "/extra/theirs", ...op }]);
+  await patch({ op: "add", value: "x" });
+  const shown = await it.runs(0, "rollback", "--all", "--plan", "-f", "csv", "-c", "Action");
+  assert.deepEqual(shown.out.match(/leave|remove/g)?.toSorted(), [
+    ...["leave", "leave", "remove", "remove", "remove", "remove"],
+  ]);
+  await patch({ op: "remove" });
+  await it.runs(0, "rollback", "--all", "--yes");
+  assert.equal((await it.api("GET", `/v1/nodes/${NODE}`)).status, 404);
+  assert.deepEqual(it.sim.commands(), [], "what the BMCs were told");
+  // To manage and to adopt it; neither power nor any other state is asked for.
+  const states = `PUT /v1/nodes/${NODE}/states`;
+  const asked = calls().filter((call) => call.startsWith(states));
+  assert.deepEqual(asked, [`${states}/provision`, `${states}/provision`]);
+});
+
+async function deleted(
+  t: TestContext,
+): Promise<{ readonly scene: Scene; readonly calls: () => readonly string[] }> {
+  const ironic = await needsIronic(t);
+  const proxy = await faultyProxy(ironic.url, t);
+  const made = await scene(t, { ...ironic, url: proxy.url }, 3, { rest: true, fleet });
+  await made.runs(0, "extract");
+  await made.runs(0, "power", "-q");
+  await made.runs(0, "plan", "-q");
+  const calls = () =>
+    proxy
+      .calls()
+      .filter(({ method, path }) => method !== "GET" && path.includes(NODE))
+      .map(({ method, path }) => `${method} ${path}`);
+  return { scene: made, calls };
+}

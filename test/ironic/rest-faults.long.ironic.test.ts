@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { caseMac } from "../../src/demo/case.ts";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { type Call, type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
+import { needsIronic } from "../lab/ironic/with-ironic.ts";
+import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";
+
+/** What a service, or what is before it, does to a call. */
+const KINDS: { readonly [what: string]: Fault } = {
+  "answers 500": ironicFault(500, "Internal error"),
+  "answers 503": ironicFault(503, "No free conductor workers"),
+  "has nobody behind its proxy": { do: "answer", status: 404, text: "default backend - 404" },
+  "is given up by its proxy": { do: "answer", status: 504, text: "<html>Gateway Time-out</html>" },
+  "says that the node is locked": ironicFault(409, "Node a is locked by host lab, please retry"),
+  "cuts its answer in the middle": { do: "lost" },
+  "ends the connection": { do: "refuse" },
+  "is slow": { do: "slow", ms: 300 },
+};
+
+/** How often: each time another fault for a call. All faults of all calls are in edge/ironic-rest/faults.test. */
+const PASSES = 3;
+
+/** A fault for the first of every call, each call another one; what is being made is never locked. */
+function first(pass: number): (call: Call) => Fault | null {
+  const kinds = Object.values(KINDS);
+  const seen = new Set<string>();
+  return ({ method, path }) => {
+    const key = `${method} ${path}`;
+    if (seen.has(key)) return null;
+    seen.add(key);
+    const fault = kinds[(seen.size + pass * PASSES) % kinds.length] ?? null;
+    const locked = fault?.do === "answer" && fault.status === 409;
+    return locked && (method === "GET" || key === "POST /v1/nodes") ? null : fault;
+  };
+}
+
+test("whatever a service does to the first of every call, adoption and rollback come to their end", async (t) => {
+  const ironic = await needsIronic(t);
+  const proxy = await faultyProxy(ironic.url, t);
+  const at = await adoption(t, ironic, ["--ironic-url", proxy.url]);
+  await at.does(0, "plan");
+  // Hundreds of calls fail here on purpose, and most of the time would be the pauses after them.
+  pauseShorter(0.25);
+  t.after(() => pauseShorter(1));
+  for (let pass = 0; pass < PASSES; pass += 1) {
+    proxy.use(first(pass));
+    await at.does(0, "apply", ["--yes"]);
+    assert.deepEqual(await at.there(), ADOPTED, `pass ${pass}`);
+    proxy.use(first(pass));
+    await at.does(0, "rollback", ["--yes", "--all"]);
+    assert.deepEqual(await at.there(), NOTHING, `pass ${pass}`);
+  }
+});
+
+test("a service that forbids a call, or is gone for good, ends it as halfway with each machine told, and the same command goes on later", async (t) => {
+  const ironic = await needsIronic(t);
+  const proxy = await faultyProxy(ironic.url, t);
+  const at = await adoption(t, ironic, ["--ironic-url", proxy.url]);
+  await at.does(0, "plan");
+  const forbidden = ironicFault(403, "Access was denied");
+  proxy.use(({ method, path }) =>
+    method === "PUT" && path === `/v1/nodes/${THREE[2]}/states/provision` ? forbidden : null,
+  );
+  const denied = await at.does(5, "apply", ["--yes"]);
+  assert.match(denied.err, /^ERROR N2I-E301 apply stopped after 2 machines: N2I-E211 /m);
+  const told = `^Failed: ${THREE[2]} .*N2I-E211 .*its node is "enroll" in Ironic$`;
+  assert.match(denied.out, new RegExp(told, "m"));
+  proxy.use(() => null);
+  await at.does(0, "rollback", ["--yes", "--all"]);
+  let writes = 0;
+  proxy.use(({ method }) => {
+    if (method !== "GET") writes += 1;
+    return writes > 5 ? { do: "refuse" } : null;
+  });
+  const { out, err } = await at.does(5, "apply", ["--yes"]);
+  assert.match(err, /^ERROR N2I-E301 Apply stopped after \d machines: N2I-E210 .*ECONN/im);
+  for (const line of (await at.there()).nodes) {
+    const [uuid, state] = line.split(" ");
+    if (ADOPTED.nodes.includes(line)) continue;
+    const told = new RegExp(`^Failed: ${uuid} .*N2I-E210.*(its node is "|nobody knows)`, "m");
+    assert.match(out, told, `what is left ${state} is told`);
+  }
+  proxy.use(() => null);
+  await at.does(0, "apply", ["--yes"]);
+  assert.deepEqual(await at.there(), ADOPTED);
+});
+
+test("a MAC that is taken meanwhile fails its machine at once, the others are adopted", async (t) => {
+  const ironic = await needsIronic(t);
+  const proxy = await faultyProxy(ironic.url, t);
+  const at = await adoption(t, ironic, ["--ironic-url", proxy.url]);
+  const node = { uuid: "f0000000-0000-4000-8000-000000000001", driver: "fake-hardware" };
+  const port = { node_uuid: node.uuid, address: "52:54:ff:00:00:01" };
+  assert.equal((await at.api("POST", "/v1/nodes", node)).status, 201);
+  const made = await at.api("POST", "/v1/ports", port);
+  await at.does(0, "plan");
+  // As many rows as when the plan was made: only the calls themselves meet it.
+  // The answer is the port.
+  const { uuid } = made.body as { readonly uuid: string };
+  const taken = [{ op: "replace", path: "/address", value: caseMac(2, 0) }];
+  assert.equal((await at.api("PATCH", `/v1/ports/${uuid}`, taken)).status, 200);
+  const { out } = await at.does(3, "apply", ["--yes"]);
+  assert.match(
+    out,
+    new RegExp(
+      `^Failed: ${THREE[1]} .*is on port ${uuid} already; its node is "enroll" in Ironic$`,
+      "m",
+    ),
+  );
+  const posts = proxy
+    .calls()
+    .filter(({ method, path }) => `${method} ${path}` === "POST /v1/ports");
+  assert.equal(posts.length, 3, "a duplicate is not tried again");
+  assert.equal((await at.api("DELETE", `/v1/ports/${uuid}`)).status, 204);
+  await at.does(0, "apply", ["--yes"]);
+  await at.does(0, "verify");
+  await at.does(0, "rollback", ["--yes", "--all"]);
+  assert.deepEqual((await at.there()).nodes, [`${node.uuid} enroll`]);
+});
+
+test("an adoption that fails is tried once more, told with its reason, and rolled back", async (t) => {
+  const ironic = await needsIronic(t);
+  const proxy = await faultyProxy(ironic.url, t);
+  const nova = { instances: [{ uuid: "b0000000-0000-4000-8000-000000000001" }] };
+  const at = await adoption(
+    t,
+    ironic,
+    ["--ironic-url", proxy.url],
+    {},
+    {
+      nova: {
+        instances: [
+          ...nova.instances,
+          {
+            uuid: "b0000000-0000-4000-8000-000000000003",
+            kernel_id: "",
+            ramdisk_id: "",
+            image_ref: "",
+          },
+        ],
+      },
+      set: { deploy_interface: "ramdisk" },
+    },
+  );
+  await at.does(0, "plan");
+  const { out } = await at.does(3, "apply", ["--yes"]);
+  assert.match(
+    out,
+    new RegExp(`^Failed: ${THREE[2]} .*adoption failed twice: first .+; then .+`, "m"),
+  );
+  const states = `/v1/nodes/${THREE[2]}/states/provision`;
+  assert.equal(
+    proxy.calls().filter(({ method, path }) => method === "PUT" && path === states).length,
+    4,
+  );
+  assert.deepEqual((await at.there()).nodes[2], `${THREE[2]} adopt failed`);
+  await at.does(0, "rollback", ["--yes", "--all"]);
+  assert.deepEqual(await at.there(), NOTHING);
+});

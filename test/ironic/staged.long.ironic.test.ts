@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { needsIronic } from "../lab/ironic/with-ironic.ts";
+import { scene } from "./scene.ts";
+import { tables } from "./tables.ts";
+import { takenOver } from "./taken-over.ts";
+import { assertTold, loadedRows } from "./told.ts";
+
+/** Two rounds of the lab's take-over and one of its power sync. */
+const ROUNDS_MS = 7_000;
+
+test("staged machines are handed over, one that fails ends it, and all of it can be taken back", async (t) => {
+  const at = await staged(t);
+  const third = String(loadedRows(at.plan(), "node")[2]?.uuid);
+  const change = (values: object) => at.db("nodes").where({ uuid: third }).update(values);
+  await change({ deploy_interface: "ansible" });
+  const logged = ["--conductor-log", at.ironic.log];
+  const one = ["--in-flight", "1", "--deadline", "10"];
+  const failed = await at.runs(3, "release", "--yes", ...one, ...logged);
+  assert.match(failed.out, /3 machines released now, 2 handed over, 0 waiting, .* 1 failed/);
+  assert.match(failed.out, new RegExp(`${third} .*no conductor took it over in 10 s`));
+  assert.match(failed.out, /ERROR .*_sync_local_state.*: ansible/s);
+  assert.match(failed.err, /Notice: take-over of all machines fails: .*: ansible/);
+  await change({ deploy_interface: "direct" });
+  const rest = await at.runs(0, "release", "--yes", "--in-flight", "4");
+  assert.match(rest.out, /9 machines released now, 12 handed over, 0 waiting, 7 held/);
+  const seen = await at.runs(0, "verify", "--takeover");
+  assert.match(seen.err, /Take-over: 12 handed over, 0 waiting, 0 staged, 7 held by the plan, 0 f/);
+  await takenOver(at);
+  await assertTold(at);
+  assert.doesNotMatch((await at.runs(0, "verify")).err, /staged/);
+  await at.runs(0, "release", "--yes", "--undo");
+  assert.match((await at.runs(0, "verify")).err, /; 12 machines staged\./);
+  assert.deepEqual(at.sim.commands(), []);
+  await at.runs(0, "rollback", "--all", "--yes");
+  assert.deepEqual(await tables(at.db), at.before);
+});
+
+test("no conductor touches a staged machine, and a rollback takes it back", async (t) => {
+  const at = await staged(t);
+  const rows = await tables(at.db);
+  await sleep(ROUNDS_MS);
+  assert.deepEqual(await tables(at.db), rows);
+  assert.deepEqual(at.sim.commands(), []);
+  const again = await at.runs(3, "apply", "--yes", "--skip-blocked");
+  assert.match(again.out, /Apply: 0 rows created, 44 unchanged\./);
+  await at.runs(0, "rollback", "--all", "--yes");
+  assert.deepEqual(await tables(at.db), at.before);
+});
+
+/** Twenty machines loaded staged; `before` is what Ironic held. */
+async function staged(t: TestContext) {
+  const ironic = await needsIronic(t);
+  const at = ironic && (await scene(t, ironic, 20));
+  const before = await tables(at.db);
+  await at.runs(0, "extract");
+  // Its status is that of machines that have no BMC to ask.
+  await at.runs(3, "power", "-q");
+  await at.runs(0, "plan", "-q");
+  const loaded = await at.runs(3, "apply", "--yes", "--skip-blocked", "--staged");
+  assert.match(loaded.err, /0 mismatched.*; 12 machines staged\./);
+  return { ...at, before };
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { needs } from "../index.ts";
+import { apiOf } from "./api.ts";
+import { startIronic } from "./start.ts";
+import { needsIronic, withIronic } from "./with-ironic.ts";
+
+test("the real Ironic answers, its conductor alive with three hardware types", async (t) => {
+  const at = await needsIronic(t);
+  const api = apiOf(at);
+  const { body } = await api("GET", "/v1/conductors");
+  assert.match(JSON.stringify(body), /"hostname": ?"lab".*"alive": ?true/);
+  const drivers = JSON.stringify((await api("GET", "/v1/drivers")).body);
+  for (const type of ["fake-hardware", "ipmi", "manual-management"])
+    assert.match(drivers, new RegExp(`"${type}"`));
+});
+
+test("with http_basic the real Ironic on PostgreSQL lets in who has the password", async (t) => {
+  const at = await withIronic(t, "postgresql", { auth: "http_basic" });
+  const nodes = (password: string | null) => apiOf({ ...at, password })("GET", "/v1/nodes");
+  assert.deepEqual(await nodes(at.password), { status: 200, body: { nodes: [] } });
+  assert.equal((await nodes(null)).status, 401);
+  assert.equal((await nodes("another")).status, 401);
+  assert.doesNotMatch(readFileSync(at.log, "utf8"), / ERROR /);
+});
+
+test("an Ironic that does not start is told with the end of its log, and leaves no database", async (t) => {
+  const server = (await needsIronic(t)) && (await needs("mysql"));
+  const dropped: string[] = [];
+  const watched = {
+    ...server,
+    dropDatabase: (name: string) => {
+      dropped.push(name);
+      return server.dropDatabase(name);
+    },
+  };
+  const more = { DEFAULT: { enabled_hardware_types: "of-nobody" } };
+  const failed = startIronic(watched, { more });
+  await assert.rejects(failed, /did not start\n(.*\n)*.*of-nobody/);
+  assert.equal(dropped.length, 1);
+  // One that cannot even make its tables.
+  await assert.rejects(startIronic({ ...watched, password: "wrong" }), /Access denied for user/);
+  assert.equal(dropped.length, 2);
+});

@@ -1,0 +1,3 @@
+import { repeatOnServers } from "./engines.ts";
+
+repeatOnServers();

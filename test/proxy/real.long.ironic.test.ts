@@ -1,0 +1,354 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Knex } from "knex";
+import { openProxy, type ProxyAsked } from "../../src/stages/serve-proxy.ts";
+import { type Started, start } from "../hostile/cli.ts";
+import { AS_SHIPPED, startNovaApi } from "../lab/cloud/nova-api.ts";
+import type { Cloud } from "../lab/cloud/start.ts";
+import { withCloud } from "../lab/cloud/with-cloud.ts";
+import { connect } from "../lab/connect.ts";
+import { privateFolder } from "../lab/folder.ts";
+import { needs } from "../lab/index.ts";
+import { apiOf } from "../lab/ironic/api.ts";
+import { type Call, type Faulty, faultyProxy } from "../lab/ironic/faulty.ts";
+import type { IronicServer } from "../lab/ironic/start.ts";
+import { withIronic } from "../lab/ironic/with-ironic.ts";
+import { type Asked, NODES, questions, type Who } from "./questions.ts";
+import { type RealUsers, realUsers } from "./real-users.ts";
+import { USUAL } from "./scene.ts";
+import { tempestAsks } from "./tempest.ts";
+
+const LIST = "/v2.1/os-baremetal-nodes";
+const HEADERS = ["OpenStack-API-Version", "X-OpenStack-Nova-API-Version", "Vary"];
+
+interface Scene {
+  readonly cloud: Cloud;
+  readonly ironic: IronicServer;
+  readonly users: RealUsers;
+  readonly db: Knex;
+  /** Before Ironic. */
+  readonly seen: Faulty;
+}
+
+test("the proxy before a real Keystone and a real Ironic", async (t) => {
+  const at = await scene(t);
+  const before = await dump(at.db);
+  const nova = startNovaApi(at.cloud, at.ironic.url);
+  t.after(async () => (await nova).stop());
+  const spec = await served(t, at, {});
+  // Known from here on, for 60 s if it lasted.
+  await ask(spec, at.users, { line: `GET ${LIST}`, who: "ending" });
+  await t.test(
+    "each caller has what his own token may, and Ironic's log has one call for a list",
+    (t) => callers(t, at),
+  );
+  await t.test("whom the policy admits and Ironic shows a part has no list", (t) => part(t, at));
+  await t.test("as Nova answers, but where its answer is of no use", async (t) =>
+    asNova((await nova).url, at, { spec, compat: await served(t, at, { novaCompat: true }) }),
+  );
+  await t.test("Tempest's client and its schema take the answers", (t) =>
+    tempest(t, at.cloud, spec),
+  );
+  await t.test("a token is known until its credential ends, and no longer", () => ending(at, spec));
+  await t.test(
+    "2,500 nodes are listed, none twice, while others come and go and when it is to end",
+    (t) => many(t, at, spec),
+  );
+  assert.deepEqual(await dump(at.db), before, "Ironic's database is as it was");
+});
+
+async function scene(t: TestContext): Promise<Scene> {
+  const cloud = await withCloud(t, ["keystone"]);
+  const more = { keystone_authtoken: cloud.authtoken };
+  const asked = { auth: "keystone", token: cloud.token, more } as const;
+  const [ironic, users] = await Promise.all([withIronic(t, "mysql", asked), realUsers(cloud)]);
+  const db = connect({ ...(await needs("mysql")), database: ironic.database });
+  t.after(() => db.destroy());
+  await enrol(ironic);
+  // Over REST one names no other project than his own.
+  await db("nodes").where({ uuid: NODES.bare }).update({ owner: users.tenant });
+  return { cloud, ironic, users, db, seen: await faultyProxy(ironic.url, t) };
+}
+
+async function enrol(ironic: IronicServer): Promise<void> {
+  const api = apiOf(ironic);
+  const common = { driver: "fake-hardware", maintenance: true };
+  const properties = { cpus: 4, memory_mb: 4096, local_gb: "40", cpu_arch: "x86_64" };
+  const usual = { ...common, uuid: NODES.usual, name: "usual-name", properties };
+  for (const node of [usual, { ...common, uuid: NODES.bare }])
+    assert.equal((await api("POST", "/v1/nodes", node)).status, 201);
+  for (const address of ["52:54:00:00:02:09", "52:54:00:00:02:07"])
+    assert.equal((await api("POST", "/v1/ports", { node_uuid: NODES.usual, address })).status, 201);
+}
+
+/** In this process. @returns its URL */
+async function served(
+  t: TestContext,
+  { cloud, seen }: Scene,
+  more: Partial<ProxyAsked>,
+): Promise<string> {
+  const asked = { ...USUAL, apiTimeout: 60, keystoneUrl: cloud.env.OS_AUTH_URL ?? "" };
+  const told = { say: () => undefined, served: () => undefined };
+  const proxy = await openProxy({ ...asked, ironicUrl: seen.url, ...more }, told);
+  t.after(proxy.end);
+  return proxy.url;
+}
+
+/** The program, which asks Keystone each time. */
+async function program(
+  t: TestContext,
+  { cloud, seen }: Scene,
+): Promise<{ readonly started: Started; readonly url: string }> {
+  const urls = ["--keystone-url", cloud.env.OS_AUTH_URL ?? "", "--ironic-url", seen.url];
+  const own = ["--listen", "127.0.0.1:0", "--token-cache", "0"];
+  const started = start(["serve", "proxy", ...urls, ...own]);
+  t.after(() => started.signal("SIGKILL"));
+  const said = await started.heard(/listening on (\S+), Ironic \S+ 1\.1-1\.82, policy/);
+  return { started, url: said[1] ?? "" };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly fields: readonly (string | null)[];
+  readonly body: unknown;
+}
+
+async function ask(
+  url: string,
+  { tokens }: RealUsers,
+  { line, who, fields = {}, body }: Asked,
+): Promise<Answer> {
+  const [method = "", path = ""] = line.split(" ");
+  const token = tokens[who];
+  // Nova's router has HTML for who asks for anything.
+  const headers = {
+    ...{ Accept: "application/json", ...fields },
+    ...(token !== null && { "X-Auth-Token": token }),
+  };
+  const asked = { method, headers, ...(body !== undefined && { body }) };
+  const answer = await fetch(`${url}${path}`, asked);
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    fields: HEADERS.map((name) => answer.headers.get(name)),
+    body: text.startsWith("{") ? JSON.parse(text) : text,
+  };
+}
+
+async function callers(t: TestContext, at: Scene): Promise<void> {
+  const { users, cloud, seen } = at;
+  const { started, url } = await program(t, at);
+  const asks = async (who: Who, path = LIST): Promise<number> =>
+    (await ask(url, users, { line: `GET ${path}`, who })).status;
+  const log = accessLog(at.ironic);
+  await log();
+  let read = seen.calls().length;
+  for (const [who, status] of [
+    ["admin", 200],
+    ["member", 403],
+    ["reader", 403],
+    ["nobody", 401],
+    ["forged", 401],
+    ["revoked", 401],
+    ["system", 200],
+    ["application", 200],
+    ["restricted", 401],
+  ] as const) {
+    assert.equal(await asks(who), status, who);
+    assert.equal((await log()).length, status === 200 ? 1 : 0, who);
+    const tokens = seen
+      .calls()
+      .slice(read)
+      .map(({ token }) => token);
+    assert.deepEqual(tokens, status === 200 ? [users.tokens[who]] : [], who);
+    read = seen.calls().length;
+  }
+  const node = { id: NODES.usual, host: "IRONIC MANAGED", task_state: "enroll", cpus: 4 };
+  const sizes = { memory_mb: 4096, disk_gb: "40", instance_uuid: null };
+  const interfaces = ["52:54:00:00:02:09", "52:54:00:00:02:07"].map((address) => ({ address }));
+  for (const id of [NODES.usual, "usual-name"]) {
+    const { body } = await ask(url, users, { line: `GET ${LIST}/${id}`, who: "admin" });
+    assert.deepEqual(body, { node: { ...node, ...sizes, interfaces } });
+  }
+  // No secret is where another process may read it.
+  for (const name of ["cmdline", "environ"])
+    for (const secret of [cloud.env.OS_PASSWORD ?? "?", cloud.token])
+      assert.ok(!readFileSync(`/proc/${started.pid}/${name}`, "utf8").includes(secret));
+  started.signal("SIGKILL");
+  assert.doesNotMatch((await started.ended).err, /gAAAA/);
+  const again = await program(t, at);
+  const answer = await ask(again.url, users, { line: `GET ${LIST}`, who: "admin" });
+  assert.equal(answer.status, 200);
+}
+
+/** @returns what tells the requests in Ironic's access log since the last time */
+function accessLog(ironic: IronicServer): () => Promise<readonly string[]> {
+  let [read, turn] = [0, 0];
+  return async () => {
+    turn += 1;
+    const last = `/v1/?turn=${turn}`;
+    await fetch(`${ironic.url}${last}`);
+    for (let waited = 0; ; waited += 1) {
+      const lines = readFileSync(ironic.log, "utf8").match(/"[A-Z]+ \/\S* HTTP[^"]*"/g) ?? [];
+      const end = lines.findIndex((line) => line.includes(`${last} `));
+      assert.ok(waited < 400, `Ironic logs no request: ${lines.slice(-3).join()}`);
+      if (end < 0) {
+        await sleep(50);
+        continue;
+      }
+      const fresh = lines.slice(read, end);
+      read = end + 1;
+      return fresh;
+    }
+  };
+}
+
+async function part(t: TestContext, at: Scene): Promise<void> {
+  const folder = privateFolder("n2i-policy-", {});
+  const policyFile = join(folder, "policy.yaml");
+  writeFileSync(policyFile, '"os_compute_api:os-baremetal-nodes:list": "@"\n');
+  const url = await served(t, at, { policyFile });
+  const list = (who: Who): Promise<Answer> => ask(url, at.users, { line: `GET ${LIST}`, who });
+  // Ironic itself answers with the one node of his project.
+  const own = apiOf({ ...at.ironic, token: at.users.tokens.member });
+  const { body } = await own("GET", "/v1/nodes?fields=uuid");
+  const { nodes } = body as { readonly nodes: readonly { readonly uuid: string }[] };
+  assert.deepEqual(
+    nodes.map((node) => node.uuid),
+    [NODES.bare],
+  );
+  for (const who of ["member", "reader"] as const) {
+    const { status, body: said } = await list(who);
+    assert.equal(status, 403);
+    assert.match(JSON.stringify(said), /shows this token only one project's nodes/);
+  }
+  assert.equal((await list("admin")).status, 200);
+}
+
+async function asNova(
+  nova: string,
+  { users }: Scene,
+  urls: { readonly spec: string; readonly compat: string },
+): Promise<void> {
+  const table = questions(users.project);
+  assert.ok(table.length >= 40);
+  const wrong: unknown[] = [];
+  for (const asked of table) {
+    const theirs = await ask(nova, users, asked);
+    const ours = await ask(urls.spec, users, asked);
+    const compat = asked.compat ? await ask(urls.compat, users, asked) : theirs;
+    const same = JSON.stringify(ours) === JSON.stringify(theirs);
+    const right =
+      asked.differs === undefined ? same : !same && ours.status === asked.differs.status;
+    if (!right || JSON.stringify(compat) !== JSON.stringify(theirs))
+      wrong.push({ asked, theirs, ours, ...(asked.compat && { compat }) });
+  }
+  assert.equal(JSON.stringify(wrong, null, 1), "[]");
+  // Who finds this red has a package that mends it: what is replaced in Nova may be left out.
+  const list: Asked = { line: `GET ${LIST}`, who: "admin", fields: AS_SHIPPED };
+  const shipped = await ask(nova, users, list);
+  assert.equal(shipped.status, 500);
+  assert.match(JSON.stringify(shipped.body), /NoSuchOptError/);
+}
+
+/** By now it is 401, or on a fast machine soon. */
+async function ending({ users }: Scene, url: string): Promise<void> {
+  for (let status = 200; status !== 401; await sleep(200)) {
+    assert.equal(status, 200);
+    status = (await ask(url, users, { line: `GET ${LIST}`, who: "ending" })).status;
+  }
+}
+
+async function tempest(t: TestContext, cloud: Cloud, url: string): Promise<void> {
+  const type = "baremetal-nodes";
+  const made = await cloud.api("identity", "POST", "/services", { service: { type, name: type } });
+  // Keystone's own form.
+  const { id } = (made.body as { readonly service: { readonly id: string } }).service;
+  const endpoint = { service_id: id, interface: "public", url: `${url}/v2.1` };
+  assert.equal((await cloud.api("identity", "POST", "/endpoints", { endpoint })).status, 201);
+  const found = await tempestAsks(cloud, type);
+  if (found === null)
+    return t.skip("needs Tempest 33: on Debian 12, apt-get install python3-tempest");
+  assert.deepEqual(
+    found.nodes.map((node) => node.id),
+    [NODES.usual, NODES.bare],
+  );
+}
+
+/** Nodes beside the two, as many as are listed in three pages. */
+const MANY = 2498;
+
+async function many(t: TestContext, at: Scene, url: string): Promise<void> {
+  const { db, users, seen } = at;
+  const [first] = await db("nodes").where({ uuid: NODES.bare });
+  const added = (one: number) => ({
+    ...first,
+    id: undefined,
+    uuid: uuid(one),
+    name: `many-${one}`,
+  });
+  const rows = Array.from({ length: MANY }, (_, one) => added(one));
+  await db.batchInsert("nodes", rows, 500);
+  const all = [NODES.usual, NODES.bare, ...rows.map((row) => row.uuid)];
+  assert.deepEqual(await listed(url, users), all);
+  const pages: string[] = [];
+  seen.use(async ({ path }) => {
+    if (!path.includes("marker=")) return null;
+    pages.push(path);
+    if (pages.length > 1) return null;
+    // That behind which the list goes on, one that is to come; and one more at the end.
+    await db("nodes")
+      .whereIn("uuid", [all[999] ?? "", all[1500] ?? ""])
+      .delete();
+    await db("nodes").insert(added(MANY));
+    return null;
+  });
+  const gone = all[1500];
+  assert.deepEqual(await listed(url, users), [...all.filter((one) => one !== gone), uuid(MANY)]);
+  assert.ok(pages.length >= 3, "the marker that was gone was asked for");
+  await whole(t, at);
+  await db("nodes")
+    .where("uuid", "like", uuid(0).replace(/\d{12}$/, "%"))
+    .delete();
+}
+
+/** A list that is under way when the program is to end. */
+async function whole(t: TestContext, at: Scene): Promise<void> {
+  const { started, url } = await program(t, at);
+  let told = false;
+  at.seen.use(({ path }: Call) => {
+    // Twice would end it at once.
+    if (!path.includes("marker=") || told) return null;
+    told = true;
+    started.signal("SIGTERM");
+    return null;
+  });
+  assert.equal((await listed(url, at.users)).length, MANY + 1);
+  const { status, err } = await started.ended;
+  assert.equal(status, 143, err);
+  at.seen.use(() => null);
+}
+
+function uuid(at: number): string {
+  return `c0ffee00-0000-4000-9000-${String(at).padStart(12, "0")}`;
+}
+
+async function listed(url: string, users: RealUsers): Promise<readonly string[]> {
+  const { status, body } = await ask(url, users, { line: `GET ${LIST}`, who: "admin" });
+  assert.equal(status, 200);
+  // The proxy's own form.
+  return (body as { readonly nodes: readonly { readonly id: string }[] }).nodes.map(({ id }) => id);
+}
+
+/** Every row but of what tells that a conductor is alive. */
+async function dump(db: Knex): Promise<unknown> {
+  const [names] = await db.raw("SHOW TABLES");
+  // As mysql2 has it: a row a table, of one column.
+  const tables = (names as readonly { readonly [name: string]: string }[])
+    .map((row) => Object.values(row)[0] ?? "")
+    .filter((name) => name !== "conductors");
+  return Promise.all(tables.map(async (name) => [name, await db(name).select()]));
+}

@@ -1,0 +1,51 @@
+import type { run } from "node:test";
+import { inspect } from "node:util";
+
+const LONGEST = 8;
+
+export interface Counted {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** Prints a line for each file, each failure with its reason, and at the end the longest files. */
+export async function report(
+  results: ReturnType<typeof run>,
+  print: (text: string) => void,
+): Promise<Counted> {
+  const counted: Counted = { passed: 0, failed: 0, skipped: 0 };
+  const took: { readonly name: string; readonly seconds: number }[] = [];
+  const ended = (name: string, ms: number): void => {
+    took.push({ name, seconds: ms / 1000 });
+    print(`${(ms / 1000).toFixed(1).padStart(6)} s  ${name}\n`);
+  };
+  results.on("test:pass", ({ name, nesting, skip, details }) => {
+    if (details.type === "suite" || nesting === 0) {
+      if (nesting === 0) ended(name, details.duration_ms);
+      return;
+    }
+    if (skip === undefined || skip === false) counted.passed += 1;
+    else {
+      counted.skipped += 1;
+      print(`skipped: ${name}: ${skip}\n`);
+    }
+  });
+  results.on("test:fail", ({ name, nesting, details }) => {
+    if (details.type === "suite" && "failureType" in details.error && isOfTests(details.error))
+      return;
+    counted.failed += 1;
+    const { cause } = details.error;
+    print(`${"  ".repeat(nesting)}FAILED: ${name}\n${inspect(cause ?? details.error)}\n`);
+  });
+  results.on("test:stderr", ({ message }) => print(message));
+  for await (const _ of results);
+  const longest = took.toSorted((a, b) => b.seconds - a.seconds).slice(0, LONGEST);
+  for (const { name, seconds } of longest) print(`${seconds.toFixed(1).padStart(8)} s  ${name}\n`);
+  return counted;
+}
+
+/** Whether a suite failed because its tests did, each of which is reported by itself. */
+function isOfTests(error: object): boolean {
+  return "failureType" in error && error.failureType === "subtestsFailed";
+}

@@ -10,8 +10,8 @@ function main(words: readonly string[]): number {
     return fail(`usage: npm run test:setup -- LANE ...\nLanes: ${EQUIPPED.join(" ")}, or all`);
   const missing = missingSoftware(lanes);
   const packages = [...new Set(missing.flatMap((one) => one.packages))];
-  const toUnpack = missingUnpacked(lanes);
-  if (packages.length + toUnpack.length === 0) return tell("Everything is installed.");
+  if (packages.length + missingUnpacked(lanes).length === 0)
+    return tell("Everything is installed.");
   const command = `apt-get install --no-install-recommends ${packages.join(" ")}`;
   if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version"))
     return fail(`Only root on Debian can install packages. Run: ${command}`);
@@ -21,7 +21,8 @@ function main(words: readonly string[]): number {
     if (!aptGet(["install", "-y", "--no-install-recommends", ...packages]))
       return fail(`${command} failed`);
   }
-  for (const pack of toUnpack) {
+  // The packages installed above may have brought a program that was to be unpacked.
+  for (const pack of missingUnpacked(lanes)) {
     tell(`unpacking ${pack}`);
     if (!unpack(pack)) return fail(`${pack} cannot be downloaded`);
   }

@@ -21,10 +21,8 @@ export async function report(
     print(`${(ms / 1000).toFixed(1).padStart(6)} s  ${name}\n`);
   };
   results.on("test:pass", ({ name, nesting, skip, details }) => {
-    if (details.type === "suite" || nesting === 0) {
-      if (nesting === 0) ended(name, details.duration_ms);
-      return;
-    }
+    if (nesting === 0) return ended(name, details.duration_ms);
+    if (details.type === "suite") return;
     if (skip === undefined || skip === false) counted.passed += 1;
     else {
       counted.skipped += 1;
@@ -32,20 +30,16 @@ export async function report(
     }
   });
   results.on("test:fail", ({ name, nesting, details }) => {
-    if (details.type === "suite" && "failureType" in details.error && isOfTests(details.error))
-      return;
+    const { error, duration_ms: ms } = details;
+    if (nesting === 0) ended(name, ms);
+    // Each test that failed is reported by itself.
+    if ("failureType" in error && error.failureType === "subtestsFailed") return;
     counted.failed += 1;
-    const { cause } = details.error;
-    print(`${"  ".repeat(nesting)}FAILED: ${name}\n${inspect(cause ?? details.error)}\n`);
+    print(`${"  ".repeat(nesting)}FAILED: ${name}\n${inspect(error.cause ?? error)}\n`);
   });
   results.on("test:stderr", ({ message }) => print(message));
   for await (const _ of results);
   const longest = took.toSorted((a, b) => b.seconds - a.seconds).slice(0, LONGEST);
   for (const { name, seconds } of longest) print(`${seconds.toFixed(1).padStart(8)} s  ${name}\n`);
   return counted;
-}
-
-/** Whether a suite failed because its tests did, each of which is reported by itself. */
-function isOfTests(error: object): boolean {
-  return "failureType" in error && error.failureType === "subtestsFailed";
 }

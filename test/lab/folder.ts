@@ -1,4 +1,13 @@
-import { chownSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  chownSync,
+  constants,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -24,9 +33,10 @@ export type Kept = "on disk" | "in memory";
 /** Where Linux has a file system in memory, and what the data of a suite's servers may come to. */
 const MEMORY = { path: "/dev/shm", bytes: 4 * 2 ** 30 };
 
-/** A folder in memory with room for a suite's data; null when there is none. */
+/** A folder in memory that this user may write to, with room for a suite's data; null when there is none. */
 export function inMemory(): string | null {
   try {
+    accessSync(MEMORY.path, constants.W_OK);
     const { bavail, bsize } = statfsSync(MEMORY.path);
     return bavail * bsize >= MEMORY.bytes ? MEMORY.path : null;
   } catch {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { createMet, index, metMany, pack } from "../../src/model/packed.ts";
 import { createTexts, type Texts } from "../../src/model/texts.ts";
+import { seeded } from "../support/seeded.ts";
 
 interface Row {
   readonly id: number;
@@ -63,6 +64,7 @@ test("packed rows give what was put, by position, in order, and by any column as
               these.filter((one) => value !== null && one[column] === value),
             );
     }),
+    seeded(100),
   );
 });
 
@@ -85,6 +87,7 @@ test("rows and texts that share what they name are found as if they did not", ()
         );
       }
     }),
+    seeded(100),
   );
 });
 
@@ -131,6 +134,7 @@ test("texts that were met are known again in capitals, and no others", () => {
       for (const text of [...all, ...others])
         assert.equal(met.has(text.toUpperCase()), known.has(text.toUpperCase().toLowerCase()));
     }),
+    seeded(100),
   );
 });
 
@@ -164,6 +168,7 @@ test("MACs are given as they were put, and so is what is none", () => {
         if (one !== null && one !== "")
           assert.equal(index(made, "mac")(one)[0]?.mac?.toLowerCase(), one.toLowerCase());
     }),
+    seeded(100),
   );
 });
 
@@ -191,6 +196,7 @@ test("short texts are given as they were put, and so is what is longer, wider or
         if (one !== null && one !== "")
           assert.equal(index(made, "text")(one)[0]?.text?.toLowerCase(), one.toLowerCase());
     }),
+    seeded(100),
   );
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { answerTo, requestHeads } from "../support/request-heads.ts";
+import { seeded } from "../support/seeded.ts";
 import { proxyScene } from "./scene.ts";
 import { uuidOf } from "./stand-ins.ts";
 
@@ -16,7 +17,7 @@ const PATIENCE = 20_000;
 const TOGETHER = 20;
 
 /** N2I_RUNS=5000 sends 100,000, as the benchmark does. */
-const RUNS = Number(process.env.N2I_RUNS ?? 40);
+const RUNS = seeded(40);
 
 test("whatever is sent, what comes back is an answer, and Ironic is asked for nothing else", async (t) => {
   const { ask, calls, proxy } = await proxyScene(t, 3);
@@ -34,9 +35,12 @@ test("whatever is sent, what comes back is an answer, and Ironic is asked for no
         for (const path of calls()) assert.match(path, ASKED);
       },
     ),
-    { numRuns: RUNS },
+    RUNS,
   );
-  assert.ok(answered > (RUNS * TOGETHER) / 2 && listed > 0, `${answered} answers, ${listed} lists`);
+  assert.ok(
+    answered > (RUNS.numRuns * TOGETHER) / 2 && listed > 0,
+    `${answered} answers, ${listed} lists`,
+  );
   assert.equal((await ask(`GET ${LIST}`)).status, 200);
 });
 

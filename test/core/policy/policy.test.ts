@@ -8,6 +8,7 @@ import { ASKED } from "../../../src/core/proxy/policy.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import type { TokenOwner } from "../../../src/model/served.ts";
 import { callers, policies } from "../../support/policies.ts";
+import { seeded } from "../../support/seeded.ts";
 
 const LIST = "os_compute_api:os-baremetal-nodes:list";
 const SHOW = "os_compute_api:os-baremetal-nodes:show";
@@ -194,6 +195,6 @@ test("any policy is read, the same as YAML and as JSON, and its negation says th
       const opposite = { ...rules, [LIST]: "not rule:was", was: rules[LIST] };
       assert.equal(said(JSON.stringify(opposite)), !json);
     }),
-    { numRuns: Number(process.env.N2I_RUNS ?? 200) },
+    seeded(200),
   );
 });

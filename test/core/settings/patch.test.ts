@@ -9,6 +9,7 @@ import fc from "fast-check";
 import { type Edit, settingsPatch, withEdits } from "../../../src/core/settings/patch.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
 import { tool } from "../../lab/bmc/tools.ts";
+import { seeded } from "../../support/seeded.ts";
 
 const SECRET = "hunter2";
 const EDITS: readonly Edit[] = [
@@ -70,7 +71,7 @@ test("a patch shows no secret, can be applied, and leaves every value in force",
       for (const edit of EDITS) assert.equal(inForce(String(changed), edit), edit.value);
       assert.equal(settingsPatch("nova.conf", String(changed), EDITS), "");
     }),
-    { numRuns: 300 },
+    seeded(300),
   );
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { get as tlsGet } from "node:https";
 import { dirname, join } from "node:path";
@@ -11,6 +11,7 @@ import type { ServedRoute } from "../../../src/edge/http/serving.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { authority } from "../../support/certificates.ts";
 import { answerTo, requestHeads } from "../../support/request-heads.ts";
+import { seeded } from "../../support/seeded.ts";
 import { heldRoute, line, listening, piecewise, shorter, wire } from "./scene.ts";
 
 const STATUS = /^HTTP\/1\.1 (\d{3})/;
@@ -183,7 +184,7 @@ test("whatever is sent has an answer, and the next caller too", async (t) => {
       const answer = await answerTo(url, sent);
       if (answer !== "") assert.match(answer, STATUS);
     }),
-    { numRuns: Number(process.env.N2I_RUNS ?? 300) },
+    seeded(300),
   );
   assert.equal((await fetch(`${url}/said`)).status, 200);
 });
@@ -292,9 +293,11 @@ test("what is not done when the time is up is cut", async (t) => {
 
 test("it speaks TLS with its certificate, and says so where plain HTTP comes", async (t) => {
   const { file, signs } = authority(t);
-  signs("IP:127.0.0.1", 1);
   const ca = readFileSync(file);
+  const pair = signs("IP:127.0.0.1", 1);
   const own = { cert: join(dirname(file), "cert"), key: join(dirname(file), "key") };
+  writeFileSync(own.cert, pair.cert);
+  writeFileSync(own.key, pair.key);
   const { url } = await listening(t, { tls: own, maxConnections: 1 });
   assert.match(url, /^https:/);
   const answer = await new Promise<string>((resolve, reject) => {

@@ -308,6 +308,6 @@ test("whatever happens to a run, a rollback leaves what was before, and of other
       }
       for (const [id] of first) assert.ok(of.rows.has(id), `${id} is lost`);
     }),
-    seeded(2000),
+    seeded(400),
   );
 });

@@ -62,6 +62,6 @@ test("whatever the fleet, a plan loads, verifies, is done when it is done, and c
         assert.equal(await digestDatabase(at.ironic, true), before, "rollback is identity");
       }),
     ),
-    { ...seeded(15), includeErrorInReport: true },
+    { ...seeded(6), includeErrorInReport: true },
   );
 });

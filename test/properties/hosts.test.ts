@@ -43,7 +43,7 @@ test("whatever the fleet, no machine loads whose live instance is not under a kn
           }
       }),
     ),
-    { ...seeded(15), includeErrorInReport: true },
+    { ...seeded(6), includeErrorInReport: true },
   );
 });
 
@@ -71,6 +71,6 @@ test("whatever the fleet, each live instance of a machine that loads goes to the
         assert.deepEqual([...places], []);
       });
     }),
-    { ...seeded(15), includeErrorInReport: true },
+    { ...seeded(6), includeErrorInReport: true },
   );
 });

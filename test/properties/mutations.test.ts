@@ -4,7 +4,7 @@ import { type RawRow, select } from "../../src/edge/database/rows.ts";
 import { openWriting } from "../../src/edge/database/write.ts";
 import { type Mutation, mutationsOf } from "../support/mutations.ts";
 import { targetOf, type Workplace } from "../support/planned-case.ts";
-import { disturb, loaded, NODES, PORTS, RELEASES, rich, told } from "../support/rich.ts";
+import { disturb, loaded, NODES, PORTS, rich, told } from "../support/rich.ts";
 
 /** What a conductor does by itself to a machine nobody touches. @source facts/ironic.md 1.6, 2.2, 2.3 */
 const OWN = new Set([
@@ -66,7 +66,7 @@ async function mutateAll(at: Workplace, resource: "node" | "port", uuid: string)
   return mutations.length;
 }
 
-for (const release of RELEASES)
+for (const release of ["juno", "2023.1"] as const)
   test(`verify finds every single change of a column or key on ${release}`, async () => {
     await loaded(rich(release), async (at) => {
       await parents(at);

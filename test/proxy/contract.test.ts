@@ -132,9 +132,9 @@ test("the old number of a machine is its node, where the run's plan knows it", a
   assert.deepEqual(answer.body, fault(404, "itemNotFound", "Node 1 could not be found."));
 });
 
-test("all pages are listed, whatever their size, and 5,000 ports are shown", async (t) => {
+test("all pages are listed, whatever their size, and 2,000 ports are shown", async (t) => {
   const { ask, ironic } = await proxyScene(t, 2500);
-  ironic.ports = 5000;
+  ironic.ports = 2000;
   for (const page of [1000, 7, 2500]) {
     ironic.page = page;
     const { body } = await ask(`GET ${BASE}`);
@@ -144,8 +144,8 @@ test("all pages are listed, whatever their size, and 5,000 ports are shown", asy
   const { body } = await ask(`GET ${BASE}/${uuidOf(1)}`);
   const { interfaces } = (body as { readonly node: { readonly interfaces: readonly object[] } })
     .node;
-  assert.equal(interfaces.length, 5000);
-  assert.equal(new Set(interfaces.map((one) => JSON.stringify(one))).size, 5000);
+  assert.equal(interfaces.length, 2000);
+  assert.equal(new Set(interfaces.map((one) => JSON.stringify(one))).size, 2000);
 });
 
 test("nodes that are deleted and made while they are listed take no other with them", async (t) => {

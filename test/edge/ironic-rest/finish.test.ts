@@ -23,7 +23,6 @@ const HELD = { maintenance: true, maintenance_reason: "look at its disk" };
 /** Machines of a plan: how each was planned, what else Ironic says of it, and what finish makes of it. */
 const MACHINES = [
   { row: PLANNED, becomes: CLEAR },
-  { row: PLANNED, becomes: CLEAR },
   { row: PLANNED, seen: { protected_reason: "mine" }, becomes: { automated_clean: null } },
   { row: PLANNED, seen: { automated_clean: true }, becomes: { ...CLEAR, automated_clean: true } },
   { row: { ...PLANNED, ...HELD }, seen: HELD, becomes: { automated_clean: null } },

@@ -34,7 +34,7 @@ servers that sync every commit.
   adopt     adoption over REST, against a bare loop of the same calls
   serve     what the proxy costs
   manage    machines that run already: their list against curl, their records against a bare loop
-  servers   the same with servers of a real Nova: one machine, then fifty, then what Nova alone takes; a quarter of an hour
+  servers   the same with servers of a real Nova: one machine, then fifty; ten minutes
   switchover  one machine to its spare against a bare loop of curl, and the service that is asked for it
   page      the report's page, in a browser
   hosts     machines of one compute host to another, against two statements by hand
@@ -44,7 +44,6 @@ servers that sync every commit.
   1000, 10000, ...               these sizes alone: npm run bench -- sqlite 1000 nova  takes seconds
   nova, bare                     with Nova alone, or without it alone
   --profile FOLDER               a CPU profile of every command of the road
-  --json                         each round as a line of JSON too
 
 Exit status 1: a limit was MISSED.
 `;
@@ -81,7 +80,6 @@ interface Asked {
   /** With Nova, without it, or one after the other. */
   readonly novas: readonly boolean[];
   readonly profile: string | null;
-  readonly json: boolean;
 }
 
 async function main(argv: string[]): Promise<void> {
@@ -90,7 +88,6 @@ async function main(argv: string[]): Promise<void> {
     allowPositionals: true,
     options: {
       help: { type: "boolean", short: "h" },
-      json: { type: "boolean" },
       profile: { type: "string" },
     },
   });
@@ -104,7 +101,6 @@ async function main(argv: string[]): Promise<void> {
     engines: engines.length > 0 ? engines : ENGINES,
     novas: [true, false].filter((nova) => !words.includes(nova ? "bare" : "nova")),
     profile: values.profile ?? null,
-    json: values.json === true,
   };
   // Object.keys knows no better than string.
   const parts = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((part) =>
@@ -113,10 +109,7 @@ async function main(argv: string[]): Promise<void> {
   for (const part of parts.length > 0 ? parts : (["road"] as const)) await PARTS[part](asked);
 }
 
-async function road(
-  { sizes, engines, novas, profile, json }: Asked,
-  retire: boolean,
-): Promise<void> {
+async function road({ sizes, engines, novas, profile }: Asked, retire: boolean): Promise<void> {
   for (const one of engines)
     await onServer(one, "on disk", async (server) => {
       for (const nova of novas) {
@@ -128,7 +121,6 @@ async function road(
           const now = await round(server, size, { nova, retire, profile }, tell);
           done.push(now);
           write(`${report(now)}${verdicts(now, smaller)}`);
-          if (json) process.stdout.write(`${JSON.stringify(now)}\n`);
         }
       }
     });
@@ -152,7 +144,7 @@ async function benchGrowths({ engines }: Asked): Promise<void> {
   await Promise.all([night(), growth(servers ?? [])]);
 }
 
-/** Starts a server for the work; one that is not there, and cannot be had, is missed. */
+/** Starts a server for the work; one that is not installed is missed. */
 async function onServer(
   { engine, start, names }: (typeof ENGINES)[number],
   kept: "on disk" | "in memory",

@@ -64,7 +64,7 @@ test("packed rows give what was put, by position, in order, and by any column as
               these.filter((one) => value !== null && one[column] === value),
             );
     }),
-    seeded(100),
+    seeded(40),
   );
 });
 
@@ -182,7 +182,7 @@ test("short texts are given as they were put, and so is what is longer, wider or
         if (one !== null && one !== "")
           assert.equal(index(made, "text")(one)[0]?.text?.toLowerCase(), one.toLowerCase());
     }),
-    seeded(100),
+    seeded(40),
   );
 });
 

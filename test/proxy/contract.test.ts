@@ -88,33 +88,11 @@ test("what is refused here reaches Ironic with no call", async (t) => {
   const member = await ask(`GET ${BASE}`, "member");
   assert.equal(member.status, 403);
   const gone = fault(404, "itemNotFound", "The resource could not be found.");
-  for (const token of ["admin", "member"])
-    for (const [line, body] of [
-      [`POST ${BASE}`, '{"node": {}}'],
-      [`DELETE ${BASE}/${uuidOf(1)}`, undefined],
-      [`POST ${BASE}/${uuidOf(1)}/action`, '{"add_interface": {"address": "52:54:00:00:00:09"}}'],
-      [
-        `POST ${BASE}/${uuidOf(1)}/action`,
-        '{"remove_interface": {"address": "52:54:00:00:00:09"}}',
-      ],
-    ] as const) {
-      const answer = await ask(line, token, body === undefined ? {} : { body });
-      assert.deepEqual([answer.status, answer.body], [404, gone], line);
-    }
-  assert.equal((await ask(`POST ${BASE}`, null)).status, 401);
-  for (const line of [
-    `PUT ${BASE}`,
-    `PATCH ${BASE}/${uuidOf(1)}`,
-    `GET ${BASE}/`,
-    `GET ${BASE}/detail`,
-  ])
-    assert.equal((await ask(line)).status, 404, line);
-  assert.equal((await ask("GET /v2.1/other/os-baremetal-nodes")).status, 400);
-  for (const version of ["2.36", "latest"]) {
-    const fields = { "X-OpenStack-Nova-API-Version": version };
-    const answer = await ask(`GET ${BASE}`, "admin", { fields });
+  for (const token of ["admin", "member"]) {
+    const answer = await ask(`POST ${BASE}`, token, { body: '{"node": {}}' });
     assert.deepEqual([answer.status, answer.body], [404, gone]);
   }
+  assert.equal((await ask(`POST ${BASE}`, null)).status, 401);
   assert.deepEqual(calls(), []);
 });
 

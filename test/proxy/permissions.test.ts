@@ -232,27 +232,6 @@ test("with --auth none nobody is asked for a token, and none is sent on", async 
   assert.deepEqual(keystone.asked, []);
 });
 
-test("an Ironic of Kilo and of Juno is asked in its own words", async (t) => {
-  for (const [most, paths, versions] of [
-    [6, ["/v1/nodes/detail", `/v1/nodes/${uuidOf(1)}`, `/v1/ports?node_uuid=${uuidOf(1)}`], "1.6"],
-    [
-      null,
-      ["/v1/nodes/detail", `/v1/nodes/${uuidOf(1)}`, `/v1/ports?node_uuid=${uuidOf(1)}`],
-      undefined,
-    ],
-  ] as const) {
-    const { ask, ironic, calls } = await proxyScene(t, 2, (at) => {
-      at.ironic.most = most;
-      return {};
-    });
-    assert.equal((await ask(LIST)).status, 200);
-    assert.equal((await ask(`${LIST}/${uuidOf(1)}`)).status, 200);
-    for (const { fields } of ironic.calls)
-      assert.equal(fields["x-openstack-ironic-api-version"], versions);
-    assert.deepEqual(calls(), paths);
-  }
-});
-
 test("the caller's name of a request is kept for those who are asked for it", async (t) => {
   const { ask, ironic } = await proxyScene(t, 1);
   const own = "req-0a000000-0000-4000-8000-000000000001";

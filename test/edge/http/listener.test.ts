@@ -7,12 +7,9 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import fc from "fast-check";
 import type { ServedRoute } from "../../../src/edge/http/serving.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { authority } from "../../support/certificates.ts";
-import { answerTo, requestHeads } from "../../support/request-heads.ts";
-import { seeded } from "../../support/seeded.ts";
 import { heldRoute, line, listening, piecewise, shorter, wire } from "./scene.ts";
 
 const STATUS = /^HTTP\/1\.1 (\d{3})/;
@@ -186,19 +183,6 @@ test("what is no request is refused, and the process goes on", async (t) => {
   const upgrade = line("GET", "/said", "Upgrade: websocket").replace("close", "upgrade, close");
   assert.equal(statusOf(await wire(t, url, upgrade).ended), 200);
   assert.equal(statusOf(await wire(t, url, line("GET", "http://other/said?x")).ended), 200);
-  assert.equal((await fetch(`${url}/said`)).status, 200);
-});
-
-/** Random heads; N2I_RUNS for more. */
-test("whatever is sent has an answer, and the next caller too", async (t) => {
-  const { url } = await listening(t);
-  await fc.assert(
-    fc.asyncProperty(requestHeads(["/said", "/"]), async (sent) => {
-      const answer = await answerTo(url, sent);
-      if (answer !== "") assert.match(answer, STATUS);
-    }),
-    seeded(300),
-  );
   assert.equal((await fetch(`${url}/said`)).status, 200);
 });
 

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { program } from "../../src/edge/disk/package-root.ts";
 import { bootFiles, loadAgents, report } from "../hosts/agents.ts";
-import { binaries } from "../lab/binaries.ts";
 import { connect } from "../lab/connect.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
@@ -26,7 +25,6 @@ const PACE = 250;
 
 /** A nova-compute host with sixty machines dies with its agent; three others' agents take them over. */
 export async function benchAgents(write: Write): Promise<void> {
-  if (binaries("mysql") === null) return;
   const server = await startMariadb("on disk");
   await inFolder((folder) => measured(server, folder, write)).finally(server.stop);
 }

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadHosts, reportAgain } from "../hosts/cloud.ts";
-import { binaries } from "../lab/binaries.ts";
 import { connect } from "../lab/connect.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
@@ -15,7 +14,6 @@ const LIMITS = { times: 3, cpu: 1.5, rss: 120 } as const;
 
 /** Machines, each with a tenant, of one compute host to another, beside the two statements by hand. */
 export async function benchHosts(sizes: readonly number[], write: Write): Promise<void> {
-  if (binaries("mysql") === null) return;
   const server = await startMariadb("on disk");
   write(
     "\nmachines of one compute host to another, on MariaDB (nova-manage: 4.0 CPU s a machine, measured)\n",

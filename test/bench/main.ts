@@ -1,5 +1,4 @@
 import { parseArgs } from "node:util";
-import { binaries } from "../lab/binaries.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import { startPostgres } from "../lab/postgres.ts";
 import type { Server } from "../lab/server.ts";
@@ -30,7 +29,7 @@ servers that sync every commit.
   retire    the same, with finish, and nova_bm archived, dropped and restored before the way back
   growth    that a machine of a larger fleet takes no more, nor what a night leaves behind; two minutes, a part of CI
   start     starts of the program, in starts of bare Node
-  power     10,000 BMCs, against ipmitool and ipmipower
+  power     10,000 BMCs, against ipmipower
   adopt     adoption over REST, against a bare loop of the same calls
   serve     what the proxy costs
   manage    machines that run already: their list against curl, their records against a bare loop
@@ -144,14 +143,13 @@ async function benchGrowths({ engines }: Asked): Promise<void> {
   await Promise.all([night(), growth(servers ?? [])]);
 }
 
-/** Starts a server for the work; one that is not installed is missed. */
+/** Starts a server for the work. */
 async function onServer(
-  { engine, start, names }: (typeof ENGINES)[number],
+  { engine, start }: (typeof ENGINES)[number],
   kept: "on disk" | "in memory",
   work: (server: Server | null) => Promise<void>,
 ): Promise<void> {
   if (engine === null) return work(null);
-  if (binaries(engine) === null) return write(`  MISSED ${names[0]}: it is not here\n`);
   const server = await start(kept);
   await work(server).finally(() => server.stop());
 }

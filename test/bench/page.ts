@@ -110,9 +110,7 @@ async function* copies(
 
 /** Seconds until the page can be used, milliseconds a search takes, MB of its heap. */
 async function timesOf(file: string): Promise<readonly number[]> {
-  const executablePath = chromiumPath();
-  if (executablePath === null) return [];
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const browser = await chromium.launch({ executablePath: chromiumPath(), args: ["--no-sandbox"] });
   try {
     const page = await browser.newPage();
     page.setDefaultTimeout(120_000);

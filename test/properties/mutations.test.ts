@@ -66,11 +66,10 @@ async function mutateAll(at: Workplace, resource: "node" | "port", uuid: string)
   return mutations.length;
 }
 
-for (const release of ["juno", "2023.1"] as const)
-  test(`verify finds every single change of a column or key on ${release}`, async () => {
-    await loaded(rich(release), async (at) => {
-      await parents(at);
-      assert.ok((await mutateAll(at, "node", NODES[0])) > 60);
-      assert.ok((await mutateAll(at, "port", PORTS[0])) > 10);
-    });
+test("verify finds every single change of a column or key", async () => {
+  await loaded(rich("2023.1"), async (at) => {
+    await parents(at);
+    assert.ok((await mutateAll(at, "node", NODES[0])) > 60);
+    assert.ok((await mutateAll(at, "port", PORTS[0])) > 10);
   });
+});

@@ -16,7 +16,6 @@ const PATIENCE = 20_000;
 /** Heads of one run, sent at once. */
 const TOGETHER = 20;
 
-
 test("whatever is sent, what comes back is an answer, and Ironic is asked for nothing else", async (t) => {
   const { ask, calls, proxy } = await proxyScene(t, 3);
   const paths = [LIST, `/v2/os-baremetal-nodes/${uuidOf(2)}`, `${LIST}/node-1`, "/v2.1/servers"];

@@ -9,9 +9,7 @@ import { loadTables } from "../src/edge/disk/load-tables.ts";
 import { fleets } from "./support/arbitrary.ts";
 import { lostBy } from "./support/lost.ts";
 import { mappings, planned, withCase } from "./support/planned-case.ts";
-
-/** N2I_RUNS=500 looks longer. */
-const RUNS = Number(process.env.N2I_RUNS ?? 15);
+import { seeded } from "./support/seeded.ts";
 
 test("every machine and interface of a generated fleet is loaded, or told of", async () => {
   await fc.assert(
@@ -21,7 +19,7 @@ test("every machine and interface of a generated fleet is loaded, or told of", a
         assert.deepEqual(await lostBy(at), []);
       }),
     ),
-    { numRuns: RUNS, includeErrorInReport: true },
+    { ...seeded(15), includeErrorInReport: true },
   );
 });
 

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
@@ -10,6 +7,7 @@ import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
 import { bareLoop } from "./bare-loop.ts";
 import { command } from "./command.ts";
+import { inFolder, middle, timed, type Write, withEnds } from "./measure.ts";
 
 /** Of the rate of the bare loop at its best setting. */
 const LIMIT = 0.9;
@@ -49,71 +47,64 @@ function fleet(machines: number): Case {
  * Adoption against a bare loop of the same calls, on one server, in turns: other work on the
  * machine then meets both.
  */
-export async function benchAdopt(machines: number, write: (text: string) => void): Promise<void> {
-  const server = await startMariadb("on disk");
-  const ironic = await startIronic(server);
-  if (ironic === null) {
-    await server.stop();
-    return write("adopt: there is no Ironic 2023.1 here\n");
-  }
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-adopt-"));
-  try {
-    const written = await writeCase(fleet(machines), folder);
-    const run = async (...words: readonly string[]) => command(folder, [...words, "--run", "run"]);
-    const at = ["--ironic-url", ironic.url];
-    await run("extract", ...written.extract);
-    await run("plan", ...at, ...written.plan, "--without", "nova-db");
-    const rows = Array.from({ length: machines }, (_, n) => ({
-      uuid: caseUuid("node", n + 1),
-      instance_uuid: caseUuid("instance", n + 1),
-      address: caseMac(n + 1, 0),
-    }));
-    const bare = new Map(PARALLEL.map((parallel) => [parallel, [] as number[]]));
-    const ours: number[] = [];
-    write(`adopt: ${machines} machines on fake-hardware, machines a second\n`);
-    for (let turn = 0; turn < TURNS; turn += 1) {
-      for (const [parallel, rates] of bare) {
-        rates.push(machines / (await timed(() => bareLoop(ironic.url, rows, parallel))));
-        await empty(ironic, server);
-        write(`  bare loop, ${String(parallel).padStart(2)} at once  ${rate(rates)}\n`);
-      }
-      const { begun, ended } = await run(
-        "apply",
-        ...at,
-        "--leave-nova",
-        "--yes",
-        "--in-flight",
-        String(IN_FLIGHT),
-      );
-      const took = (ended.apply?.seconds ?? Number.NaN) - (begun.apply?.seconds ?? 0);
-      ours.push(machines / took);
-      await run("rollback", ...at, "--leave-nova", "--yes", "--all");
-      await empty(ironic, server);
-      write(`  apply, ${IN_FLIGHT} in flight       ${rate(ours)}\n`);
-    }
-    const ratio = median(ours) / Math.max(...[...bare.values()].map(median));
-    write(
-      `  ${ratio >= LIMIT ? "held  " : "MISSED"} ${ratio.toFixed(2)} of the bare loop at its best setting (medians of ${TURNS}), limit ${LIMIT}\n`,
-    );
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-    await ironic.stop();
-    await server.stop();
-  }
+export async function benchAdopt(machines: number, write: Write): Promise<void> {
+  await withEnds(async (t) => {
+    const server = await startMariadb("on disk");
+    t.after(server.stop);
+    const ironic = await startIronic(server);
+    t.after(ironic.stop);
+    await inFolder((folder) => against(ironic, server, folder, machines, write));
+  });
 }
 
-function median(rates: readonly number[]): number {
-  return rates.toSorted((left, right) => left - right)[Math.floor(rates.length / 2)] ?? 0;
+async function against(
+  ironic: IronicServer,
+  server: Server,
+  folder: string,
+  machines: number,
+  write: Write,
+): Promise<void> {
+  const written = await writeCase(fleet(machines), folder);
+  const run = async (...words: readonly string[]) => command(folder, [...words, "--run", "run"]);
+  const at = ["--ironic-url", ironic.url];
+  await run("extract", ...written.extract);
+  await run("plan", ...at, ...written.plan, "--without", "nova-db");
+  const rows = Array.from({ length: machines }, (_, n) => ({
+    uuid: caseUuid("node", n + 1),
+    instance_uuid: caseUuid("instance", n + 1),
+    address: caseMac(n + 1, 0),
+  }));
+  const bare = new Map(PARALLEL.map((parallel) => [parallel, [] as number[]]));
+  const ours: number[] = [];
+  write(`adopt: ${machines} machines on fake-hardware, machines a second\n`);
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    for (const [parallel, rates] of bare) {
+      rates.push(machines / (await timed(() => bareLoop(ironic.url, rows, parallel))));
+      await empty(ironic, server);
+      write(`  bare loop, ${String(parallel).padStart(2)} at once  ${rate(rates)}\n`);
+    }
+    const { begun, ended } = await run(
+      "apply",
+      ...at,
+      "--leave-nova",
+      "--yes",
+      "--in-flight",
+      String(IN_FLIGHT),
+    );
+    const took = (ended.apply?.seconds ?? Number.NaN) - (begun.apply?.seconds ?? 0);
+    ours.push(machines / took);
+    await run("rollback", ...at, "--leave-nova", "--yes", "--all");
+    await empty(ironic, server);
+    write(`  apply, ${IN_FLIGHT} in flight       ${rate(ours)}\n`);
+  }
+  const ratio = middle(ours) / Math.max(...[...bare.values()].map(middle));
+  write(
+    `  ${ratio >= LIMIT ? "held  " : "MISSED"} ${ratio.toFixed(2)} of the bare loop at its best setting (medians of ${TURNS}), limit ${LIMIT}\n`,
+  );
 }
 
 function rate(rates: readonly number[]): string {
   return (rates.at(-1) ?? 0).toFixed(2).padStart(8);
-}
-
-async function timed(work: () => Promise<void>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return (performance.now() - began) / 1000;
 }
 
 async function empty(ironic: IronicServer, server: Server): Promise<void> {

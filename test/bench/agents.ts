@@ -1,16 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { program } from "../../src/edge/disk/package-root.ts";
 import { bootFiles, loadAgents, report } from "../hosts/agents.ts";
-import { binaries } from "../lab/binaries.ts";
 import { connect } from "../lab/connect.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
 import { command } from "./command.ts";
+import { inFolder, judge, type Write } from "./measure.ts";
 import { secondsOf } from "./processor.ts";
 
 const MACHINES = 60;
@@ -25,19 +24,12 @@ const LIMITS = { owned: 90, core: 0.2 } as const;
 const PACE = 250;
 
 /** A nova-compute host with sixty machines dies with its agent; three others' agents take them over. */
-export async function benchAgents(write: (text: string) => void): Promise<void> {
-  if (binaries("mysql") === null) return;
+export async function benchAgents(write: Write): Promise<void> {
   const server = await startMariadb("on disk");
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-agents-"));
-  try {
-    await measured(server, folder, write);
-  } finally {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  await inFolder((folder) => measured(server, folder, write)).finally(server.stop);
 }
 
-async function measured(server: Server, folder: string, write: (text: string) => void) {
+async function measured(server: Server, folder: string, write: Write) {
   write(
     `\nagents of nova-baremetal: ${MACHINES} machines of a host that dies, ${TAKERS.length} agents, TTL ${TTL} s, scan ${SCAN} s, on MariaDB\n`,
   );
@@ -87,10 +79,6 @@ async function measured(server: Server, folder: string, write: (text: string) =>
     for (const one of agents.values()) one.kill("SIGKILL");
     await Promise.all([bm.destroy(), nova.destroy()]);
   }
-}
-
-function judge(write: (text: string) => void, what: string, value: number, limit: number): void {
-  write(`  ${value <= limit ? "held  " : "MISSED"} ${what} ${value.toFixed(2)}, limit ${limit}\n`);
 }
 
 /** Machines that nobody who lives serves, or that are under way. */

@@ -1,5 +1,5 @@
-import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { said } from "./measure.ts";
 
 interface Machine {
   readonly uuid: string;
@@ -19,25 +19,8 @@ export async function bareLoop(
   machines: readonly Machine[],
   parallel: number,
 ): Promise<void> {
-  const agent = new Agent({ keepAlive: true });
-  const call = (method: string, path: string, body?: unknown): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const headers = {
-        "X-OpenStack-Ironic-API-Version": "1.82",
-        "Content-Type": "application/json",
-      };
-      const asked = request(new URL(path, url), { method, headers, agent }, (answer) => {
-        let text = "";
-        answer.setEncoding("utf8").on("data", (more: string) => {
-          text += more;
-        });
-        answer.on("end", () =>
-          (answer.statusCode ?? 500) < 300 ? resolve(text) : reject(new Error(`${path}: ${text}`)),
-        );
-      });
-      asked.on("error", reject);
-      asked.end(body === undefined ? undefined : JSON.stringify(body));
-    });
+  const call = (method: string, path: string, body?: unknown) =>
+    said(method, `${url}${path}`, body);
   const until = async (uuid: string, state: string): Promise<void> => {
     for (;;) {
       await sleep(LOOK_MS);
@@ -62,9 +45,5 @@ export async function bareLoop(
   const worker = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await one(next);
   };
-  try {
-    await Promise.all(Array.from({ length: parallel }, worker));
-  } finally {
-    agent.destroy();
-  }
+  await Promise.all(Array.from({ length: parallel }, worker));
 }

@@ -2,22 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadHosts, reportAgain } from "../hosts/cloud.ts";
-import { binaries } from "../lab/binaries.ts";
 import { connect } from "../lab/connect.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
 import { command, type Ran } from "./command.ts";
+import { judge, timed, type Write } from "./measure.ts";
 
 const SIZES = [1_000, 100_000];
 /** Times the two plain statements, CPU seconds of plan and move for a thousand machines, MiB at any size. */
 const LIMITS = { times: 3, cpu: 1.5, rss: 120 } as const;
 
 /** Machines, each with a tenant, of one compute host to another, beside the two statements by hand. */
-export async function benchHosts(
-  sizes: readonly number[],
-  write: (text: string) => void,
-): Promise<void> {
-  if (binaries("mysql") === null) return;
+export async function benchHosts(sizes: readonly number[], write: Write): Promise<void> {
   const server = await startMariadb("on disk");
   write(
     "\nmachines of one compute host to another, on MariaDB (nova-manage: 4.0 CPU s a machine, measured)\n",
@@ -35,19 +31,18 @@ function took({ begun, ended }: Ran, stage: string): number {
   return (ended[stage]?.seconds ?? Number.NaN) - (begun[stage]?.seconds ?? Number.NaN);
 }
 
-async function one(server: Server, machines: number, write: (text: string) => void) {
+async function one(server: Server, machines: number, write: Write) {
   const folder = mkdtempSync(join(tmpdir(), "n2i-bench-hosts-"));
   const name = `hosts_${machines}`;
   await server.newDatabase(name);
   const db = connect({ ...server, database: name });
   try {
     await loadHosts(db, "mysql", { machines, tenants: true });
-    const hand = async (to: string, from: string): Promise<number> => {
-      const began = performance.now();
-      await db("compute_nodes").where({ host: from, deleted: 0 }).update({ host: to });
-      await db("instances").where({ host: from, deleted: 0 }).update({ host: to });
-      return (performance.now() - began) / 1000;
-    };
+    const hand = (to: string, from: string): Promise<number> =>
+      timed(async () => {
+        await db("compute_nodes").where({ host: from, deleted: 0 }).update({ host: to });
+        await db("instances").where({ host: from, deleted: 0 }).update({ host: to });
+      });
     const times = [await hand("H3", "H1"), await hand("H1", "H3")];
     await db("compute_nodes").where({ host: "H1", id: 9000002 }).update({ host: "H3" });
     const plain = Math.max(...times);
@@ -69,15 +64,11 @@ async function one(server: Server, machines: number, write: (text: string) => vo
       rss.toFixed(0),
     ];
     write(`  ${String(machines).padStart(9)} ${cells.map((cell) => cell.padStart(9)).join(" ")}\n`);
-    const judge = (what: string, value: number, limit: number): void =>
-      write(
-        `  ${value <= limit ? "held  " : "MISSED"} ${what} ${value.toFixed(2)}, limit ${limit}\n`,
-      );
     if (machines <= 1_000) {
-      judge("times the statements by hand:", written / plain, LIMITS.times);
-      judge("CPU seconds of plan and move:", cpu, LIMITS.cpu);
+      judge(write, "times the statements by hand:", written / plain, LIMITS.times);
+      judge(write, "CPU seconds of plan and move:", cpu, LIMITS.cpu);
     }
-    judge("MiB:", rss, LIMITS.rss);
+    judge(write, "MiB:", rss, LIMITS.rss);
   } finally {
     await db.destroy();
     await server.dropDatabase(name);

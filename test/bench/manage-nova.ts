@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import { type NovaScene, startNovaScene } from "../node/nova-scene.ts";
 import { type Cost, command } from "./command.ts";
-import { novaAlone } from "./nova-alone.ts";
+import { inFolder, judge, type Write, withEnds } from "./measure.ts";
 
 /** Times of a single machine that a batch may take. */
 const LIMIT = 1.5;
@@ -16,12 +16,9 @@ const DISCOVERS = 60;
 /** Seconds that the command looks at each machine in the end, unless told: two of Ironic's looks at power. */
 const WATCHED = 120;
 
-type Write = (text: string) => void;
-
 /**
- * One machine that runs gets its server of a real Nova, then so many at once: all wait for one look of its tracker. What
- * a batch takes besides is Nova's work for each server, and that is measured by itself on as many machines: where all
- * of the cloud shares a few cores, it alone may be more than the limit leaves.
+ * A real Nova makes a server of one running machine, then of many at once. All of them wait for the
+ * same look of its resource tracker.
  */
 export async function benchManageNova(sizes: readonly number[], write: Write): Promise<void> {
   const [batch = BATCH] = sizes;
@@ -31,21 +28,13 @@ export async function benchManageNova(sizes: readonly number[], write: Write): P
   const { one, many, services, told } = await inScene(1 + batch, write, (at) => managed(at, batch));
   const times = many.seconds / one.seconds;
   const cores = cpus().length;
-  const alone = await inScene(1, write, (at) => novaAlone(at, batch));
   write(
     `  one machine ${one.seconds.toFixed(1)} s, ${batch} machines ${many.seconds.toFixed(1)} s, of both ${WATCHED} s to look at them afterwards\n`,
   );
   write(
     `  the cloud took ${services.toFixed(0)} s of the processor for the ${batch}, on ${cores} cores at least ${(services / cores).toFixed(0)} s; nova2ironic ${many.cpu?.toFixed(1)} s\n`,
   );
-  const least = (one.seconds + alone) / one.seconds;
-  const beyond = many.seconds - one.seconds;
-  write(
-    `  Nova alone built ${batch} servers at once on fake hardware in ${alone.toFixed(1)} s: nobody has them much sooner than in ${least.toFixed(2)} times of one here; the ${beyond.toFixed(1)} s beyond one machine are ${(beyond / alone).toFixed(2)} times that\n`,
-  );
-  write(
-    `  ${times <= LIMIT ? "held  " : "MISSED"} times of one machine: ${times.toFixed(2)}, limit ${LIMIT}\n`,
-  );
+  judge(write, "times of one machine:", times, LIMIT);
   write(`  BMCs were told ${told} words that switch a machine\n`);
 }
 
@@ -58,48 +47,39 @@ interface Managed {
   readonly told: number;
 }
 
-async function managed(at: NovaScene, batch: number): Promise<Managed> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-manage-nova-"));
-  const manage = async (names: readonly string[]): Promise<Cost> => {
-    const file = join(folder, `${names.length}.csv`);
-    writeFileSync(file, ["node,name", ...names.map((name) => `${name},web-${name}`)].join("\n"));
-    const own = ["--run", join(folder, `run-${names.length}`), "--from", file, ...at.words];
-    for (const [name, value] of Object.entries(at.env)) process.env[name] = value;
-    return command(folder, ["node", "manage", ...own, "--nova", "--flavor", "bm"]);
-  };
-  try {
+function managed(at: NovaScene, batch: number): Promise<Managed> {
+  return inFolder(async (folder) => {
+    const manage = async (names: readonly string[]): Promise<Cost> => {
+      const file = join(folder, `${names.length}.csv`);
+      writeFileSync(file, ["node,name", ...names.map((name) => `${name},web-${name}`)].join("\n"));
+      const own = ["--run", join(folder, `run-${names.length}`), "--from", file, ...at.words];
+      for (const [name, value] of Object.entries(at.env)) process.env[name] = value;
+      return command(folder, ["node", "manage", ...own, "--nova", "--flavor", "bm"]);
+    };
     const one = await manage(["n-0"]);
     const before = busy();
     const many = await manage(Array.from({ length: batch }, (_, index) => `n-${index + 1}`));
     const services = busy() - before - (many.cpu ?? 0);
     return { one, many, services, told: at.told().length };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** A cloud of its own, which ends with the work. */
-async function inScene<T>(
+function inScene<T>(
   machines: number,
   write: Write,
   work: (at: NovaScene) => Promise<T>,
 ): Promise<T> {
-  const ends: (() => unknown)[] = [];
-  const t = {
-    after: (end?: unknown) => void ends.push(end as () => unknown), // a test's own, without its context
-    diagnostic: (line: string) => write(`  ${line}\n`),
-  };
-  try {
-    return await work(
+  return withEnds(async ({ after }) => {
+    const t = { after, diagnostic: (line: string) => write(`  ${line}\n`) };
+    return work(
       await startNovaScene(t, {
         ...{ machines, tracked: TRACKED, power: POWER, nova: { discovers: DISCOVERS } },
         // As Neutron does unless it is told otherwise.
         workers: cpus().length,
       }),
     );
-  } finally {
-    for (const end of ends.toReversed()) await end();
-  }
+  });
 }
 
 /** Seconds of all processors since the host was started, whoever had them. */

@@ -1,8 +1,7 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { Agent, createServer, request, type ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Knex } from "knex";
@@ -14,6 +13,16 @@ import { startIronic } from "../lab/ironic/start.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import { listening } from "../support/listening.ts";
 import { command } from "./command.ts";
+import {
+  type Ends,
+  inFolder,
+  judge,
+  middle,
+  said,
+  timed,
+  type Write,
+  withEnds,
+} from "./measure.ts";
 
 /** Times of curl's listings, seconds of the processor, MiB, and of the rate of a bare loop. */
 const LIMITS = { list: 1.2, cpu: 0.4, rss: 120, rate: 0.9 } as const;
@@ -28,30 +37,16 @@ const ROUNDS = 3;
 /** Calls, and machines, at once: `--in-flight` as it is unless given, and twice as many. */
 const PARALLEL = [4, 8];
 
-type Write = (text: string) => void;
-interface Ends {
-  readonly after: (end: unknown) => void;
-}
-
 /** The list of machines that run already, and their records: against curl, and a bare loop of the POST. */
 export async function benchManage(write: Write): Promise<void> {
   write("\nnode list --adoptable, node manage\n");
-  const ends: (() => unknown)[] = [];
-  const t: Ends = { after: (end) => void ends.push(end as () => unknown) };
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-manage-"));
-  try {
-    await real(t, folder, write);
-  } finally {
-    for (const end of ends.toReversed()) await end();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  await inFolder((folder) => withEnds((t) => real(t, folder, write)));
 }
 
 async function real(t: Ends, folder: string, write: Write): Promise<void> {
   const server = await startMariadb("on disk");
   t.after(server.stop);
   const ironic = await startIronic(server);
-  if (ironic === null) return write("  there is no Ironic 2023.1 here\n");
   t.after(ironic.stop);
   const db = connect({ ...server, database: ironic.database });
   t.after(() => db.destroy());
@@ -279,46 +274,9 @@ async function listings(ironic: string, neutron: string): Promise<readonly strin
 
 /** Seconds of one curl for all of them. */
 function curled(urls: readonly string[]): Promise<number> {
-  const version = [
-    "-H",
-    `X-OpenStack-Ironic-API-Version: ${HEADERS["X-OpenStack-Ironic-API-Version"]}`,
-  ];
+  const version = ["-H", "X-OpenStack-Ironic-API-Version: 1.82"];
   const words = urls.flatMap((url) => ["-o", "/dev/null", url]);
   return timed(() => promisify(execFile)("curl", ["-sSf", ...version, ...words]));
-}
-
-const HEADERS = { "X-OpenStack-Ironic-API-Version": "1.82", "Content-Type": "application/json" };
-const KEPT = new Agent({ keepAlive: true });
-
-function said(method: string, url: string, body?: unknown): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const asked = request(url, { method, agent: KEPT, headers: HEADERS }, (answer) => {
-      let all = "";
-      answer.setEncoding("utf8").on("data", (more: string) => {
-        all += more;
-      });
-      answer
-        .on("error", reject)
-        .on("end", () =>
-          (answer.statusCode ?? 500) < 300 ? resolve(all) : reject(new Error(`${url}: ${all}`)),
-        );
-    });
-    asked.on("error", reject).end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
-
-function judge(write: Write, what: string, value: number, limit: number): void {
-  write(`  ${value <= limit ? "held  " : "MISSED"} ${what} ${value.toFixed(2)}, limit ${limit}\n`);
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return (performance.now() - began) / 1000;
-}
-
-function middle(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 function macOf(at: number): string {

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
 import { createArtefact } from "../../src/edge/disk/artefact-writer.ts";
@@ -12,6 +11,7 @@ import { chromiumPath } from "../lab/chromium.ts";
 import { fleet } from "../support/fleet.ts";
 import { planned, withCase } from "../support/planned-case.ts";
 import { command } from "./command.ts";
+import { inFolder, judge, type Write } from "./measure.ts";
 
 const SIZES = [300, 20_000, 100_000];
 /** MB of the page, MiB to make it, and seconds until it can be used, each at a number of machines. */
@@ -24,15 +24,11 @@ const KINDS = 240;
  * The page of large runs: what it takes to make one, how large it is, and how long a browser needs until
  * it can be used. The runs are a small plan over and over, each machine with names of its own.
  */
-export async function benchPage(
-  sizes: readonly number[],
-  write: (text: string) => void,
-): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-page-"));
+export async function benchPage(sizes: readonly number[], write: Write): Promise<void> {
   write(
     "\nthe report as a page\n   machines   file MB   make s    cpu s  peak MiB  ready s  filter ms  heap MB\n",
   );
-  try {
+  await inFolder(async (folder) => {
     for (const machines of sizes.length > 0 ? sizes : SIZES) {
       const run = await openRun(join(folder, `run-${machines}`), { create: true });
       await makeRun(run, machines);
@@ -45,19 +41,13 @@ export async function benchPage(
         ...[(cost.rss ?? 0).toFixed(0), ...shown.map((one) => one.toFixed(1))],
       ];
       write(`  ${String(machines).padStart(9)} ${cells.map((one) => one.padStart(9)).join("")}\n`);
-      const judge = (what: string, value: number, limit: number): void =>
-        write(
-          `  ${value <= limit ? "held  " : "MISSED"} ${what} ${value.toFixed(1)}, limit ${limit}\n`,
-        );
-      judge("MB of the page:", size, LIMITS.file);
-      judge("MiB to make it:", cost.rss ?? 0, LIMITS.rss);
+      judge(write, "MB of the page:", size, LIMITS.file);
+      judge(write, "MiB to make it:", cost.rss ?? 0, LIMITS.rss);
       if (machines <= LIMITS.ready.machines)
-        judge("seconds until it can be used:", shown[0] ?? 0, LIMITS.ready.seconds);
+        judge(write, "seconds until it can be used:", shown[0] ?? 0, LIMITS.ready.seconds);
       rmSync(run.path, { recursive: true });
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** A run of so many machines: its snapshot and its plan. */
@@ -120,9 +110,7 @@ async function* copies(
 
 /** Seconds until the page can be used, milliseconds a search takes, MB of its heap. */
 async function timesOf(file: string): Promise<readonly number[]> {
-  const executablePath = chromiumPath();
-  if (executablePath === null) return [];
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const browser = await chromium.launch({ executablePath: chromiumPath(), args: ["--no-sandbox"] });
   try {
     const page = await browser.newPage();
     page.setDefaultTimeout(120_000);

@@ -5,7 +5,6 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import type { Server } from "../lab/server.ts";
 import type { Cost } from "./command.ts";
-import { insertSelect } from "./limit.ts";
 import { secondsOfChildren, secondsOfServer } from "./processor.ts";
 import type { Ground } from "./road.ts";
 
@@ -62,17 +61,17 @@ function postgres({ host, port, user, password }: Server, folder: string) {
 const TABLES = ["nodes", "ports"];
 
 /**
- * What the engine takes to copy the rows that were loaded: its own dump piped into its own client, the one that
- * ratios divide by, and what is faster still.
+ * What the engine takes to copy the rows that were loaded: its own dump piped into its own client. Ratios
+ * divide by it.
  */
-export async function peers(ground: Ground): Promise<readonly Peer[]> {
+export async function peer(ground: Ground): Promise<Peer> {
   switch (ground.engine) {
     case "mysql":
-      return peersOfMariadb(ground, needed(ground.server));
+      return peerOfMariadb(ground, needed(ground.server));
     case "postgresql":
-      return peersOfPostgres(ground, needed(ground.server));
+      return peerOfPostgres(ground, needed(ground.server));
     case "sqlite":
-      return peersOfSqlite(ground);
+      return peerOfSqlite(ground);
   }
 }
 
@@ -81,31 +80,17 @@ function needed(server: Server | null): Server {
   return server;
 }
 
-async function peersOfMariadb(ground: Ground, server: Server): Promise<readonly Peer[]> {
+async function peerOfMariadb(ground: Ground, server: Server): Promise<Peer> {
   const { dump, restore, env } = mariadb(server, ground.folder);
   const [from, to] = ["bench_ironic", "bench_copy"];
-  return withCopy(server, to, async () => [
-    await measured("mariadb-dump | mariadb", server, () => pipe([dump(from), restore(to)], env)),
-    await limit(ground, server, "bench_nova_bm.", async () => {
-      const db = [
-        dump(from).toSpliced(-1, 0, "--no-data") as unknown as Words,
-        restore(to),
-      ] as const;
-      await server.dropDatabase(to);
-      await server.newDatabase(to);
-      await pipe(db, env);
-    }),
-  ]);
+  return withCopy(server, to, () =>
+    measured("mariadb-dump | mariadb", server, () => pipe([dump(from), restore(to)], env)),
+  );
 }
 
-async function peersOfPostgres(ground: Ground, server: Server): Promise<readonly Peer[]> {
+async function peerOfPostgres(ground: Ground, server: Server): Promise<Peer> {
   const { psql, dump, env } = postgres(server, ground.folder);
   const [from, to] = ["bench_ironic", "bench_copy"];
-  const empty = async (): Promise<void> => {
-    await server.dropDatabase(to);
-    await server.newDatabase(to);
-    await pipe([dump(from, "--schema-only"), psql(to)], env);
-  };
   const inserts = dump(
     from,
     "--data-only",
@@ -113,63 +98,17 @@ async function peersOfPostgres(ground: Ground, server: Server): Promise<readonly
     ...TABLES.map((t) => `-t${t}`),
   );
   return withCopy(server, to, async () => {
-    await empty();
-    const first = await measured("pg_dump, 500 rows an INSERT | psql", server, () =>
+    await pipe([dump(from, "--schema-only"), psql(to)], env);
+    return measured("pg_dump, 500 rows an INSERT | psql", server, () =>
       pipe([inserts, psql(to)], env),
     );
-    await empty();
-    const second = await measured("COPY | COPY", server, async () => {
-      for (const table of TABLES) {
-        const copy = [
-          psql(from, "-c", `COPY ${table} TO STDOUT`),
-          psql(to, "-c", `COPY ${table} FROM STDIN`),
-        ] as const;
-        await pipe(copy, env);
-      }
-    });
-    await empty();
-    // A statement of PostgreSQL's sees one database.
-    await pipe([dump("bench_nova_bm"), psql(to)], env);
-    return [first, second, await limit(ground, server, "", async () => {})];
   });
 }
 
-async function peersOfSqlite(ground: Ground): Promise<readonly Peer[]> {
-  const file = (name: string): string => ground.place(name).database;
-  const first = await measured(".dump | sqlite3", null, () =>
-    pipe(
-      [
-        ["sqlite3", file("ironic"), ".dump"],
-        ["sqlite3", file("copy")],
-      ],
-      {},
-    ),
-  );
-  const schema = (): Promise<void> =>
-    pipe(
-      [
-        ["sqlite3", file("ironic"), ".schema --nosys"],
-        ["sqlite3", file("limit")],
-      ],
-      {},
-    );
-  await schema();
-  const began = process.cpuUsage();
-  const last = await measured(LIMIT, null, () => insertSelect(ground, "limit", "nova_bm."));
-  const { user, system } = process.cpuUsage(began);
-  return [first, { ...last, cpu: (user + system) / 1e6 }];
-}
-
-const LIMIT = "limit: INSERT..SELECT, JSON by SQL";
-
-async function limit(
-  ground: Ground,
-  server: Server,
-  from: string,
-  ready: () => Promise<void>,
-): Promise<Peer> {
-  await ready();
-  return measured(LIMIT, server, () => insertSelect(ground, "copy", from));
+function peerOfSqlite({ place }: Ground): Promise<Peer> {
+  const dump = ["sqlite3", place("ironic").database, ".dump"] as const;
+  const restore = ["sqlite3", place("copy").database] as const;
+  return measured(".dump | sqlite3", null, () => pipe([dump, restore], {}));
 }
 
 async function withCopy<T>(server: Server, name: string, work: () => Promise<T>): Promise<T> {

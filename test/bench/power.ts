@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bigFleet, startFarmProcess } from "../../src/edge/ipmi/testing/index.ts";
 import { tool } from "../lab/bmc/tools.ts";
+import { inFolder, middle, type Write } from "./measure.ts";
 
 const ASK = fileURLToPath(new URL("./ask.js", import.meta.url));
 const PASSWORD = "bench-secret";
@@ -27,14 +27,6 @@ interface Took {
 interface Asked extends Took {
   readonly bytes: number;
   readonly verdicts: { readonly [verdict: string]: number };
-}
-
-/** A counter of the kernel's for UDP, since the machine started: a socket was full. */
-function lost(): number {
-  const [names = "", values = ""] = readFileSync("/proc/net/snmp", "utf8")
-    .split("\n")
-    .filter((line) => line.startsWith("Udp:"));
-  return Number(values.split(" ")[names.split(" ").indexOf("RcvbufErrors")] ?? 0);
 }
 
 function native(addresses: readonly string[], rate: number): Asked {
@@ -68,10 +60,9 @@ function line(name: string, bmcs: number, took: Took, more = ""): string {
 
 /**
  * The part of the benchmark that asks BMCs: 10,000 with 2 % silent and one that is always full; then
- * our client and ipmipower in turn on the same 1,000 with 2 % silent, each with 256 in flight; then
- * ipmitool on 200 of them.
+ * our client and ipmipower in turn on the same 1,000 with 2 % silent, each with 256 in flight.
  */
-export async function benchPower(write: (text: string) => void): Promise<void> {
+export async function benchPower(write: Write): Promise<void> {
   const fleet = bigFleet(10_000);
   const farm = await startFarmProcess({
     bmcs: fleet.map((address, at) => ({
@@ -80,9 +71,7 @@ export async function benchPower(write: (text: string) => void): Promise<void> {
       ...(at === PAIRED && { openStatus: { "*": 1 } }),
     })),
   });
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-power-"));
   try {
-    const before = lost();
     const all = native(fleet, 400);
     write("power: fake BMCs, 20 ms to each reply, 2 % silent, one of 10,000 always full\n");
     write(
@@ -90,21 +79,19 @@ export async function benchPower(write: (text: string) => void): Promise<void> {
         "native, 400 starts/s",
         fleet.length,
         all,
-        `, peak ${(all.bytes / 1e6).toFixed(0)} MB, RcvbufErrors +${lost() - before}, ${JSON.stringify(all.verdicts)}`,
+        `, peak ${(all.bytes / 1e6).toFixed(0)} MB, ${JSON.stringify(all.verdicts)}`,
       ),
     );
     const state = all.seconds <= LIMIT ? "held  " : "MISSED";
     write(`  ${state} ${all.seconds.toFixed(1)} s for 10,000, limit ${LIMIT} s\n`);
-    paired(fleet.slice(0, PAIRED), folder, write);
-    forked(fleet.slice(0, 200), folder, write);
+    await inFolder(async (folder) => paired(fleet.slice(0, PAIRED), folder, write));
   } finally {
     await farm.stop();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
 /** Both clients in turn, so that whatever else runs here is in the way of both. */
-function paired(addresses: readonly string[], folder: string, write: (text: string) => void): void {
+function paired(addresses: readonly string[], folder: string, write: Write): void {
   const ipmipower = tool("ipmipower");
   const config = join(folder, "freeipmi.conf");
   const words = `username admin\npassword ${PASSWORD}\ndriver-type LAN_2_0\ncipher-suite-id 3\n`;
@@ -113,37 +100,13 @@ function paired(addresses: readonly string[], folder: string, write: (text: stri
   for (let at = 0; at < ROUNDS; at++) {
     const own = native(addresses, 10_000);
     write(line("native, 256 in flight", addresses.length, own));
-    if (ipmipower === null) continue;
     const command = `${ipmipower} --config-file=${config} -F 256 -h ${addresses.join(",")} --stat`;
     const theirs = timed(command, /: (on|off)$/);
     write(line("ipmipower -F 256", addresses.length, theirs));
     // What a client pays for each answer: who asks fewer is no cheaper.
     ratios.push(own.cpu / own.answered / (theirs.cpu / Math.max(1, theirs.answered)));
   }
-  const median = ratios.toSorted((one, other) => one - other)[ratios.length >> 1];
-  if (median !== undefined)
-    write(
-      `  native's CPU for each answer is ${median.toFixed(2)}x ipmipower's, its start included\n`,
-    );
-}
-
-function forked(addresses: readonly string[], folder: string, write: (text: string) => void): void {
-  const ipmitool = tool("ipmitool");
-  if (ipmitool === null) return;
-  const good = addresses.filter((_, at) => at % SILENT !== 1);
-  const [password, list] = [join(folder, "password"), join(folder, "addresses")];
-  writeFileSync(password, PASSWORD, { mode: 0o600 });
-  writeFileSync(list, good.join("\n"));
-  const own = native(good, 10_000);
-  const command = `xargs -P 64 -I {} ${ipmitool} -I lanplus -H {} -U admin -f ${password} -C 3 -L ADMINISTRATOR power status < ${list}`;
-  const theirs = timed(command, /^Chassis Power is (on|off)$/);
-  write(line("native, with its start", good.length, own));
   write(
-    line(
-      "ipmitool, 64 at once",
-      good.length,
-      theirs,
-      `, ${(theirs.cpu / own.cpu).toFixed(0)}x native's`,
-    ),
+    `  native's CPU for each answer is ${middle(ratios).toFixed(2)}x ipmipower's, its start included\n`,
   );
 }

@@ -18,7 +18,7 @@ const BACK = 1.5;
 const RSS = { most: 200, growth: 1.15 } as const;
 
 /**
- * Processor of the tool, in that of the first peer, as it was at 100,000 machines when the goal of half of it
+ * Processor of the tool, in that of its peer, as it was at 100,000 machines when the goal of half of it
  * was set (12ef1b1): microseconds are this machine's, and what else runs on it changes them. It was taken from a profile,
  * which makes it half as large again: see src/README.md. PostgreSQL's peer takes twice what it took then, so it says nothing.
  */
@@ -36,10 +36,8 @@ const FORTH = ["extract", "plan", "load", "verify"];
  * A table: what each stage took and used, by how much that is more than the peer, what it used a machine, and its
  * memory.
  */
-export function report({ engine, machines, instances, rows, peers }: Round): string {
-  const [peer] = peers;
-  const line = (stage: string, cost: Cost): string =>
-    lineOf({ stage, ...cost }, machines, peer ?? null);
+export function report({ engine, machines, instances, rows, peer }: Round): string {
+  const line = (stage: string, cost: Cost): string => lineOf({ stage, ...cost }, machines, peer);
   const nova = instances === null ? "without Nova" : `${instances} instances in Nova`;
   return [
     `\n${TITLES[engine]}, ${machines} machines with two interfaces each, ${nova}`,
@@ -49,7 +47,7 @@ export function report({ engine, machines, instances, rows, peers }: Round): str
       "road: extract, plan, load, verify",
       sumOf(rows.filter((row) => FORTH.includes(row.stage))),
     ),
-    ...peers.map((one) => line(one.what, one)),
+    line(peer.what, peer),
     "",
   ].join("\n");
 }
@@ -69,19 +67,20 @@ function sumOf(rows: readonly Cost[]): Cost {
 
 /** Whether the promises hold for a fleet. @param smaller one of a tenth, as it went before; null: none did */
 export function verdicts(round: Round, smaller: Round | null): string {
-  const { engine, machines, rows, peers } = round;
+  const { engine, machines, rows, peer } = round;
   const seconds = (stage: string): number => rows.find((row) => row.stage === stage)?.seconds ?? 0;
-  const peer = peers[0]?.seconds ?? 0;
   const judge = (what: string, value: number, limit: number, unit = "x"): string =>
     `  ${value <= limit ? "held  " : "MISSED"} ${what} ${value.toFixed(2)}${unit}, limit ${limit}${unit}`;
   const most = LOAD[engine];
   const ratios = [
-    ...(most === undefined ? [] : [judge("load, of its peer:", seconds("load") / peer, most)]),
+    ...(most === undefined
+      ? []
+      : [judge("load, of its peer:", seconds("load") / peer.seconds, most)]),
     ...(engine === "mysql"
       ? [
           judge(
             "road, of its peer:",
-            FORTH.reduce((sum, one) => sum + seconds(one), 0) / peer,
+            FORTH.reduce((sum, one) => sum + seconds(one), 0) / peer.seconds,
             ROAD,
           ),
         ]
@@ -90,8 +89,7 @@ export function verdicts(round: Round, smaller: Round | null): string {
   ];
   const cpu = rows.flatMap((row) => {
     const before = CPU_BEFORE[engine]?.[row.stage];
-    const [first] = peers;
-    const of = first && used(first);
+    const of = used(peer);
     if (before === undefined || !of || row.cpu === null) return [];
     return [judge(`${row.stage}, processor, of its peer's:`, row.cpu / of, before / 2)];
   });

@@ -1,6 +1,6 @@
 import type { Server } from "../lab/server.ts";
 import { type Cost, command } from "./command.ts";
-import { type Peer, peers } from "./peer.ts";
+import { type Peer, peer } from "./peer.ts";
 import { type Step, steps, withGround } from "./road.ts";
 import { lineOf } from "./table.ts";
 
@@ -15,8 +15,8 @@ export interface Round {
   /** Instances that Nova has; null: Nova was left out. */
   readonly instances: number | null;
   readonly rows: readonly Row[];
-  /** What the engine's own tools take for the same rows; the ratios divide by the first. */
-  readonly peers: readonly Peer[];
+  /** What the engine's own tools take for the same rows; the ratios divide by it. */
+  readonly peer: Peer;
 }
 
 /** Of so many machines one is in use, as in a fleet of 100,000 with 20,000 instances. */
@@ -50,7 +50,7 @@ export function round(
   return withGround(server, { machines, share: SHARE }, async (ground) => {
     const { engine, folder } = ground;
     const rows: Row[] = [];
-    const found: Peer[] = [];
+    let found: Peer | null = null;
     const run = async ({ stage, words }: Step): Promise<void> => {
       const dir = `${profile}/${engine}-${machines}-${stage.replaceAll(" ", "-")}`;
       const flags = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${dir}`];
@@ -61,13 +61,14 @@ export function round(
     };
     for (const step of steps(ground, nova ? "read" : "left", retire)) {
       // What was loaded is copied before it is taken back.
-      if (step.stage === "rollback") found.push(...(await peers(ground)));
+      if (step.stage === "rollback") found = await peer(ground);
       await run(step);
     }
     // The same once more, with what it does to Nova's rows.
     for (const { stage, words } of nova && !retire ? steps(ground, "changed", false) : [])
       if (NOVA_STAGES.includes(stage)) await run({ stage: `${stage}, Nova's rows too`, words });
     const instances = nova ? Math.floor(machines / SHARE) : null;
-    return { engine, machines, instances, rows, peers: found };
+    if (found === null) throw new Error("the road has a rollback");
+    return { engine, machines, instances, rows, peer: found };
   });
 }

@@ -1,10 +1,8 @@
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import fc from "fast-check";
 import { program } from "../../src/edge/disk/package-root.ts";
-import { CLIENT_ANEW, startNovaApi } from "../lab/cloud/nova-api.ts";
-import { startCloud } from "../lab/cloud/start.ts";
 import { connect } from "../lab/connect.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { copyNodes } from "../lab/ironic/rows.ts";
@@ -12,6 +10,7 @@ import { startIronic } from "../lab/ironic/start.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import { standInIronic, standInKeystone, uuidOf } from "../proxy/stand-ins.ts";
 import { answerTo, requestHeads } from "../support/request-heads.ts";
+import { type Ends, judge, middle, timed, type Write, withEnds } from "./measure.ts";
 import { secondsOf } from "./processor.ts";
 
 /** Milliseconds, MiB, and times of Ironic's own. */
@@ -27,15 +26,10 @@ const LIMITS = {
 const NODES = 2000;
 const TURNS = 9;
 const SHOWS = 500;
-/** Of real services, once warm. */
-const [WARM, BESIDE] = [3, 20];
 const LARGEST = 100_000;
 const IDLE = 500;
 const BROKEN = 100_000;
 const LANES = 50;
-
-type Write = (text: string) => void;
-type Ends = Parameters<typeof standInIronic>[0];
 
 interface Served {
   readonly url: string;
@@ -52,20 +46,11 @@ interface Served {
  */
 export async function benchServe(write: Write): Promise<void> {
   write("\nserve proxy\n");
-  const ends: (() => unknown)[] = [];
-  const t: Ends = { after: (end: unknown) => void ends.push(end as () => unknown) };
-  try {
+  await withEnds(async (t) => {
     await real(t, write);
-    await besideNova(t, write);
     await standIns(t, write);
     await hostile(t, write);
-  } finally {
-    for (const end of ends.toReversed()) await end();
-  }
-}
-
-function judge(write: Write, what: string, value: number, limit: number): void {
-  write(`  ${value <= limit ? "held  " : "MISSED"} ${what} ${value.toFixed(2)}, limit ${limit}\n`);
+  });
 }
 
 /** Lists of a real Ironic. */
@@ -73,7 +58,6 @@ async function real(t: Ends, write: Write): Promise<void> {
   const server = await startMariadb("on disk");
   t.after(server.stop);
   const ironic = await startIronic(server);
-  if (ironic === null) return write("  there is no Ironic 2023.1 here\n");
   t.after(ironic.stop);
   const db = connect({ ...server, database: ironic.database });
   t.after(() => db.destroy());
@@ -82,11 +66,11 @@ async function real(t: Ends, write: Write): Promise<void> {
   await copyNodes(db, NODES - 1);
   const at = await served(t, ["--auth", "none", "--ironic-url", ironic.url]);
   const [own, ours]: [number[], number[]] = [[], []];
-  await timed(() => text(at.url));
+  await took(() => text(at.url));
   const before = at.cpu();
   for (let turn = 0; turn < TURNS; turn += 1) {
-    own.push(await timed(() => pages(ironic.url)));
-    ours.push(await timed(() => text(at.url)));
+    own.push(await took(() => pages(ironic.url)));
+    ours.push(await took(() => text(at.url)));
   }
   const cpu = (at.cpu() - before) / TURNS;
   const [theirs, mine] = [middle(own), middle(ours)];
@@ -95,77 +79,6 @@ async function real(t: Ends, write: Write): Promise<void> {
   );
   judge(write, "times of Ironic's own:", mine / theirs, LIMITS.list);
   judge(write, "ms of the processor for a list:", cpu, LIMITS.listCpu);
-}
-
-/**
- * The same show by Nova's own proxy, before the same Keystone and Ironic: it makes a client and logs in
- * each time, which Keystone pays. Named, not judged.
- */
-async function besideNova(t: Ends, write: Write): Promise<void> {
-  const server = await startMariadb("in memory");
-  t.after(server.stop);
-  const cloud = await startCloud(server, { services: ["keystone"] });
-  if (cloud === null) return write("  there is no Nova 26 here\n");
-  t.after(cloud.stop);
-  const { token, authtoken: keystone_authtoken } = cloud;
-  const asked = { auth: "keystone", token, more: { keystone_authtoken } } as const;
-  const ironic = await startIronic(server, asked);
-  if (ironic === null) return write("  there is no Ironic 2023.1 here\n");
-  t.after(ironic.stop);
-  const made = await apiOf(ironic)("POST", "/v1/nodes", { driver: "fake-hardware" });
-  // Ironic's own form.
-  const { uuid } = made.body as { readonly uuid: string };
-  const nova = await startNovaApi(cloud, ironic.url);
-  t.after(nova.stop);
-  const keystone = ["--keystone-url", cloud.env.OS_AUTH_URL ?? ""];
-  const own = await served(t, [...keystone, "--ironic-url", ironic.url]);
-  const anew = { "X-Auth-Token": token, ...CLIENT_ANEW };
-  const paid = (): number => cpuAt(cloud.env.OS_AUTH_URL);
-  const theirs = await shows(`${nova.url}/v2.1/os-baremetal-nodes/${uuid}`, anew, [
-    () => cpuAt(nova.url),
-    paid,
-  ]);
-  const ours = await shows(`${own.url}/${uuid}`, anew, [own.cpu, paid]);
-  for (const [who, [cpu, keystone, time]] of [
-    ["Nova 26's own proxy", theirs],
-    ["this one", ours],
-  ] as const)
-    write(
-      `  a show by ${who}: ${cpu} ms of the processor, ${keystone} of Keystone's, ${time} ms in all\n`,
-    );
-}
-
-/** Milliseconds of the processor that the one has taken whose command line has this URL's port. */
-function cpuAt(url = ""): number {
-  const { port } = new URL(url);
-  const pids = readdirSync("/proc").filter((name) => {
-    if (!/^\d+$/.test(name)) return false;
-    try {
-      return readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").includes(port);
-    } catch {
-      // It has ended meanwhile.
-      return false;
-    }
-  });
-  return pids.reduce((sum, pid) => sum + secondsOf(Number(pid)) * 1000, 0);
-}
-
-/** @returns milliseconds of one: of each of the processors, and in all */
-async function shows(
-  url: string,
-  headers: Headers,
-  processors: readonly (() => number)[],
-): Promise<readonly string[]> {
-  const one = async (): Promise<void> => {
-    const said = await text(url, KEPT, headers);
-    if (!/^\{"node": ?\{/.test(said)) throw new Error(said);
-  };
-  for (let turn = 0; turn < WARM; turn += 1) await one();
-  const before = processors.map((cpu) => cpu());
-  const times: number[] = [];
-  for (let turn = 0; turn < BESIDE; turn += 1) times.push(await timed(one));
-  const taken = processors.map((cpu, at) => (cpu() - (before[at] ?? 0)) / BESIDE);
-  return [...taken, middle(times)].map((value) => value.toFixed(0));
 }
 
 async function standIns(t: Ends, write: Write): Promise<void> {
@@ -183,8 +96,8 @@ async function standIns(t: Ends, write: Write): Promise<void> {
     const both = async (): Promise<void> => {
       for (const path of two) await text(`${ironic.url}${path}`);
     };
-    direct.push(await timed(both));
-    through.push(await timed(() => text(url)));
+    direct.push(await took(both));
+    through.push(await took(() => text(url)));
   }
   judge(write, "ms of the processor for a show:", (one.cpu() - before) / SHOWS, LIMITS.showCpu);
   judge(
@@ -255,17 +168,16 @@ async function served(t: Ends, words: readonly string[]): Promise<Served> {
   };
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return performance.now() - began;
+/** Milliseconds. */
+async function took(work: () => Promise<unknown>): Promise<number> {
+  return 1000 * (await timed(work));
 }
 
 const KEPT = new Agent({ keepAlive: true });
 
-function text(url: string, agent = KEPT, headers: Headers = HEADERS): Promise<string> {
+function text(url: string, agent = KEPT): Promise<string> {
   return new Promise((resolve, reject) => {
-    get(url, { agent, headers }, (response) => {
+    get(url, { agent, headers: HEADERS }, (response) => {
       let all = "";
       response.setEncoding("utf8").on("data", (more: string) => {
         all += more;
@@ -275,7 +187,6 @@ function text(url: string, agent = KEPT, headers: Headers = HEADERS): Promise<st
   });
 }
 
-type Headers = { readonly [name: string]: string };
 const HEADERS = { "X-Auth-Token": "admin", "X-OpenStack-Ironic-API-Version": "1.82" };
 
 /** Read as fast as it comes, and kept nowhere. */
@@ -292,8 +203,4 @@ async function pages(url: string): Promise<void> {
   for (let next: string | undefined = `${url}/v1/nodes/detail?limit=1000`; next !== undefined; )
     // Ironic's own form.
     next = (JSON.parse(await text(next)) as { readonly next?: string }).next;
-}
-
-function middle(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

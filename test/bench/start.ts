@@ -1,10 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { program } from "../../src/edge/disk/package-root.ts";
 import { fleet } from "../support/fleet.ts";
+import { inFolder, middle, type Write } from "./measure.ts";
 
 interface Start {
   readonly what: string;
@@ -22,9 +21,8 @@ const TURNS = 15;
  * What an operator waits for before anything is done, in starts of bare Node. In turns, so that other
  * work on the machine meets all; of each the median.
  */
-export async function benchStart(write: (text: string) => void): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-start-"));
-  try {
+export async function benchStart(write: Write): Promise<void> {
+  await inFolder(async (folder) => {
     const { extract, ironic, plan } = await writeCase(fleet(3), folder);
     const run = ["--run", join(folder, "run")];
     const tool = (...words: readonly string[]) => [program(), ...words];
@@ -42,10 +40,8 @@ export async function benchStart(write: (text: string) => void): Promise<void> {
     const taken = starts.map((): number[] => []);
     for (let turn = 0; turn < TURNS; turn += 1)
       for (const [at, { words }] of starts.entries()) taken[at]?.push(node(words));
-    write(report(starts, taken.map(median)));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+    write(report(starts, taken.map(middle)));
+  });
 }
 
 /** Milliseconds of one process. */
@@ -53,10 +49,6 @@ function node(words: readonly string[]): number {
   const began = performance.now();
   execFileSync(process.execPath, words, { stdio: "ignore" });
   return performance.now() - began;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[values.length >> 1] ?? 0;
 }
 
 function report(starts: readonly Start[], medians: readonly number[]): string {

@@ -1,8 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { Agent, request } from "node:http";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -11,6 +9,7 @@ import { startIronic } from "../lab/ironic/start.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import { type Pair, paired } from "../node/fake-pair.ts";
 import { command } from "./command.ts";
+import { call, inFolder, judge, middle, timed, type Write, withEnds } from "./measure.ts";
 
 /** Seconds of the processor, times of a bare loop, MiB, and times of the questions behind a 202. */
 const LIMITS = { cpu: 0.5, wall: 1.3, rss: 150, accepted: 1.5 } as const;
@@ -22,28 +21,21 @@ const INTERVAL = 1;
 const [LOOK, SETTLES] = [0.25, 1.5];
 const VERSION = "X-OpenStack-Ironic-API-Version: 1.82";
 
-type Write = (text: string) => void;
-
 /** A switchover on fake hardware against the same calls and waits of curl, in turns; then the service. */
 export async function benchSwitchover(write: Write): Promise<void> {
   write("\nnode switchover, serve switchover\n");
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-switchover-"));
-  const server = await startMariadb("on disk");
-  try {
-    const ironic = await startIronic(server);
-    if (ironic === null) return write("  there is no Ironic 2023.1 here\n");
-    try {
+  await inFolder((folder) =>
+    withEnds(async (t) => {
+      const server = await startMariadb("on disk");
+      t.after(server.stop);
+      const ironic = await startIronic(server);
+      t.after(ironic.stop);
       const pairs: Pair[] = [];
       for (let at = 0; at < 2 * TURNS + ASKED; at += 1) pairs.push(await paired(ironic, at));
       await acting(pairs.splice(0, 2 * TURNS), ironic.url, folder, write);
       await serving(pairs, ironic.url, folder, write);
-    } finally {
-      await ironic.stop();
-    }
-  } finally {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+    }),
+  );
 }
 
 async function acting(
@@ -147,29 +139,6 @@ function questionsOf(source: string, spare: string): readonly string[] {
   ];
 }
 
-const KEPT = new Agent({ keepAlive: true });
-
-function call(
-  method: string,
-  url: string,
-  body?: unknown,
-): Promise<{ readonly status: number; readonly text: string }> {
-  return new Promise((resolve, reject) => {
-    const headers = {
-      "X-OpenStack-Ironic-API-Version": "1.82",
-      "Content-Type": "application/json",
-    };
-    const asked = request(url, { method, agent: KEPT, headers }, (answer) => {
-      let text = "";
-      answer.setEncoding("utf8").on("data", (more: string) => {
-        text += more;
-      });
-      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text }));
-    });
-    asked.on("error", reject).end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
-
 /** The calls of a switchover by curl, a process each: no journal, no comparison, no second try. */
 async function bareLoop(
   url: string,
@@ -242,18 +211,4 @@ async function bareLoop(
   await goes(source, "deleted", "available");
   for (const one of [spare, source])
     await curl("PATCH", node(one), [{ op: "remove", path: "/extra/mark" }]);
-}
-
-function judge(write: Write, what: string, value: number, limit: number): void {
-  write(`  ${value <= limit ? "held  " : "MISSED"} ${what} ${value.toFixed(2)}, limit ${limit}\n`);
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return (performance.now() - began) / 1000;
-}
-
-function middle(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

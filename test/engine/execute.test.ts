@@ -7,6 +7,7 @@ import type { Walked } from "../../src/engine/walk.ts";
 import type { Change } from "../../src/model/change.ts";
 import { MigrationError } from "../../src/model/error.ts";
 import type { Row } from "../../src/model/machine.ts";
+import { seeded } from "../support/seeded.ts";
 import {
   before,
   dies,
@@ -307,6 +308,6 @@ test("whatever happens to a run, a rollback leaves what was before, and of other
       }
       for (const [id] of first) assert.ok(of.rows.has(id), `${id} is lost`);
     }),
-    { numRuns: 2000 },
+    seeded(400),
   );
 });

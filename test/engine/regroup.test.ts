@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { regroup } from "../../src/model/streams.ts";
+import { seeded } from "../support/seeded.ts";
 
 test("a group ends once its items weigh enough, nothing lost and nothing moved", async () => {
   await fc.assert(
@@ -18,6 +19,7 @@ test("a group ends once its items weigh enough, nothing lost and nothing moved",
       assert.ok(made.every((group) => sum(group.slice(0, -1)) < 30 && group.length <= 4));
       assert.ok(made.slice(0, -1).every((group) => sum(group) >= 30 || group.length === 4));
     }),
+    seeded(100),
   );
 });
 
@@ -37,5 +39,6 @@ test("groups of any sizes become groups of one size, nothing lost and nothing mo
         assert.ok(made.every(({ length }) => length > 0 && length <= size));
       },
     ),
+    seeded(100),
   );
 });

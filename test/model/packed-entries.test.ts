@@ -15,7 +15,6 @@ import {
   targetOf,
 } from "../../src/model/journal.ts";
 import { packEntries } from "../../src/model/packed-entries.ts";
-import { held } from "../support/held.ts";
 
 const at = "2026-01-01T00:00:07.012Z";
 const by = "root@host";
@@ -141,19 +140,4 @@ test("entries that come while others are gone through are met, as those of an ar
     if (next !== undefined) entries.push(next);
   }
   assert.deepEqual(met, ENTRIES);
-});
-
-test("an entry of a machine takes thirty bytes, and no object", () => {
-  const machines = 50_000;
-  const before = held();
-  const entries = packEntries();
-  for (let machine = 0; machine < machines; machine += 1) {
-    const id = `${String(machine).padStart(8, "0")}-0000-4000-8000-000000000000`;
-    const time = new Date(machine * 997).toISOString();
-    entries.push({ do: "start", part: "hand-over", id, at: time, by });
-    entries.push({ do: "end", part: "hand-over", id, at: time });
-  }
-  const bytes = (held() - before) / entries.length;
-  assert.equal(entries.length, 2 * machines);
-  assert.ok(bytes < 40, `${bytes} bytes an entry`);
 });

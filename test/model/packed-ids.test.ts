@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { Left } from "../../src/model/change.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { MANY } from "../../src/model/packed.ts";
@@ -41,44 +38,6 @@ test("what was left is the same however much it is", () => {
     assert.equal(lefts.all().length, length);
     assert.deepEqual([...lefts.all()], left);
   }
-});
-
-/** Bytes an id that what is made takes. */
-function bytesOf(ids: number, make: () => unknown): number {
-  setFlagsFromString("--expose-gc");
-  // The flag makes it, in every context from then on.
-  const collect = runInNewContext("gc") as () => void;
-  const used = (): number => {
-    collect();
-    return process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
-  };
-  const before = used();
-  const made = make();
-  const bytes = (used() - before) / ids;
-  assert.ok(made);
-  return bytes;
-}
-
-test("rows that a rollback leaves take tens of bytes each, in the journal and in its list", () => {
-  const batches = 20;
-  const conflicts = (): string[] => Array.from({ length: 5000 }, () => `port:${randomUUID()}`);
-  const entryOf = (): Entry => ({
-    ...{ do: "undone", ...about, removed: 0, gone: 0, settled: [], conflicts: conflicts() },
-  });
-  const inJournal = bytesOf(batches * 5000, () => {
-    const entries = packEntries();
-    for (let batch = 0; batch < batches; batch += 1) entries.push(entryOf());
-    return entries;
-  });
-  assert.ok(inJournal < 20, `${inJournal} bytes an id`);
-  const inList = bytesOf(batches * 5000, () => {
-    const lefts = createLefts();
-    const why = "changed since it was loaded: properties";
-    for (let batch = 0; batch < batches; batch += 1)
-      lefts.add(conflicts().map((id) => ({ id, why })));
-    return lefts.all();
-  });
-  assert.ok(inList < 24, `${inList} bytes an id`);
 });
 
 test("a long list of an entry is its list still", () => {

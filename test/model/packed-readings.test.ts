@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { hash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { packReadings } from "../../src/model/packed-readings.ts";
 import { type PowerReading, unasked } from "../../src/model/power.ts";
-import { held } from "../support/held.ts";
+import { seeded } from "../support/seeded.ts";
 
 function reading(ids: readonly number[], more: Partial<PowerReading> = {}): PowerReading {
   const address = `10.0.0.${ids[0]}`;
@@ -77,22 +76,6 @@ test("readings in whatever order answer as a map of them does", () => {
       assert.deepEqual([...readings.values()], [...known.values()]);
       for (let id = 0; id <= 20; id += 1) assert.deepEqual(readings.get(id), known.get(id));
     }),
+    seeded(100),
   );
-});
-
-test("a reading takes a hundred bytes", () => {
-  const machines = 50_000;
-  const before = held();
-  const readings = packReadings();
-  for (let machine = 0; machine < machines; machine += 1) {
-    const address = `10.${machine >> 16}.${(machine >> 8) & 255}.${machine & 255}`;
-    const words = `${address} port 623 as "admin" at ADMINISTRATOR`;
-    const machines = [hash("sha256", address).slice(0, 16)];
-    const asked = { words, ipmitool: "1.8.19", machines } as const;
-    const asked_at = new Date(machine * 997).toISOString();
-    readings.put(reading([machine], { address, asked, asked_at, elapsed: 7 }));
-  }
-  const bytes = (held() - before) / machines;
-  assert.equal(readings.get(machines - 1)?.address, "10.0.195.79");
-  assert.ok(bytes < 100, `${bytes} bytes a reading`);
 });

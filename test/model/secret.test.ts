@@ -10,6 +10,7 @@ import {
   unsealed,
 } from "../../src/model/secret.ts";
 import { anyText } from "../support/any-text.ts";
+import { seeded } from "../support/seeded.ts";
 
 const WORDS = [
   "pass",
@@ -32,6 +33,7 @@ test("JSON text with a key that names a secret is never taken for one without, h
       const object = { [key]: "x" };
       assert.ok(mayHoldSecret(JSON.stringify(nested ? { a: [object] } : object)));
     }),
+    seeded(100),
   );
 });
 
@@ -81,7 +83,7 @@ test("text of which it is said that its secrets are at home has none that is not
       plain += 1;
       assert.equal(strayed(JSON.parse(text), isHome), null, text);
     }),
-    { numRuns: 2000 },
+    seeded(2000),
   );
   assert.ok(plain > 20, `${plain} were taken for plain`);
 });

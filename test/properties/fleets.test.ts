@@ -5,10 +5,8 @@ import fc from "fast-check";
 import { digestDatabase } from "../../src/edge/ironic-db/digest.ts";
 import { fleets } from "../support/arbitrary.ts";
 import { planned, type Workplace, withCase } from "../support/planned-case.ts";
+import { seeded } from "../support/seeded.ts";
 import { applied, artefact, rolledBack, verified } from "../support/stages.ts";
-
-/** N2I_RUNS=500 looks longer. */
-const RUNS = Number(process.env.N2I_RUNS ?? 15);
 
 /** The same snapshot in a run folder of its own. */
 function again(at: Workplace, name: string): Workplace {
@@ -64,6 +62,6 @@ test("whatever the fleet, a plan loads, verifies, is done when it is done, and c
         assert.equal(await digestDatabase(at.ironic, true), before, "rollback is identity");
       }),
     ),
-    { numRuns: RUNS, includeErrorInReport: true },
+    { ...seeded(6), includeErrorInReport: true },
   );
 });

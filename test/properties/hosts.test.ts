@@ -5,9 +5,7 @@ import type { CaseRow } from "../../src/demo/case.ts";
 import { novaPlanOf } from "../../src/stages/nova-files.ts";
 import { fleets } from "../support/arbitrary.ts";
 import { planned, planOf, type Workplace, withCase } from "../support/planned-case.ts";
-
-/** N2I_RUNS=500 looks longer. */
-const RUNS = Number(process.env.N2I_RUNS ?? 15);
+import { seeded } from "../support/seeded.ts";
 
 function lower(value: unknown): string {
   return String(value).toLowerCase();
@@ -45,7 +43,7 @@ test("whatever the fleet, no machine loads whose live instance is not under a kn
           }
       }),
     ),
-    { numRuns: RUNS, includeErrorInReport: true },
+    { ...seeded(6), includeErrorInReport: true },
   );
 });
 
@@ -73,6 +71,6 @@ test("whatever the fleet, each live instance of a machine that loads goes to the
         assert.deepEqual([...places], []);
       });
     }),
-    { numRuns: RUNS, includeErrorInReport: true },
+    { ...seeded(6), includeErrorInReport: true },
   );
 });

@@ -4,7 +4,7 @@ import { type RawRow, select } from "../../src/edge/database/rows.ts";
 import { openWriting } from "../../src/edge/database/write.ts";
 import { type Mutation, mutationsOf } from "../support/mutations.ts";
 import { targetOf, type Workplace } from "../support/planned-case.ts";
-import { disturb, loaded, NODES, PORTS, RELEASES, rich, told } from "../support/rich.ts";
+import { disturb, loaded, NODES, PORTS, rich, told } from "../support/rich.ts";
 
 /** What a conductor does by itself to a machine nobody touches. @source facts/ironic.md 1.6, 2.2, 2.3 */
 const OWN = new Set([
@@ -66,11 +66,10 @@ async function mutateAll(at: Workplace, resource: "node" | "port", uuid: string)
   return mutations.length;
 }
 
-for (const release of RELEASES)
-  test(`verify finds every single change of a column or key on ${release}`, async () => {
-    await loaded(rich(release), async (at) => {
-      await parents(at);
-      assert.ok((await mutateAll(at, "node", NODES[0])) > 60);
-      assert.ok((await mutateAll(at, "port", PORTS[0])) > 10);
-    });
+test("verify finds every single change of a column or key", async () => {
+  await loaded(rich("2023.1"), async (at) => {
+    await parents(at);
+    assert.ok((await mutateAll(at, "node", NODES[0])) > 60);
+    assert.ok((await mutateAll(at, "port", PORTS[0])) > 10);
   });
+});

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { displayWidth } from "../../src/report/text.ts";
 import { anyText } from "../support/any-text.ts";
+import { seeded } from "../support/seeded.ts";
 import { collector, printed, printRows, shown } from "./collect.ts";
 
 test("a table is drawn as cliff draws it, numbers right, None and True in Python's words", async () => {
@@ -148,5 +149,6 @@ test("all lines of a table have one width, whatever is in it", async () => {
       const widths = new Set(text.trimEnd().split("\n").map(displayWidth));
       assert.equal(widths.size, 1, text);
     }),
+    seeded(100),
   );
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { gatherGroups, groupLines } from "../../src/report/groups.ts";
+import { seeded } from "../support/seeded.ts";
 
 function gathered(causes: number, each: number) {
   const gather = gatherGroups();
@@ -43,6 +44,6 @@ test("however many causes there are, the counts are those of all rows", () => {
       const sum = counts.reduce((all, count) => all + Number(count ?? 0), 0);
       assert.equal(sum, rows);
     }),
-    { numRuns: 30 },
+    seeded(30),
   );
 });

@@ -9,6 +9,7 @@ import type { PlannedMachine, Verdict } from "../../src/model/plan.ts";
 import { createTexts } from "../../src/model/texts.ts";
 import { ironicJournalled } from "../../src/parts/ironic.ts";
 import { createdIn } from "../../src/stages/check-run.ts";
+import { seeded } from "../support/seeded.ts";
 
 const SHA256 = "a".repeat(64);
 const target = { engine: "sqlite" } as const;
@@ -79,6 +80,6 @@ test("nodes that a plan creates are this run's own as the plan's lines are, read
           if (changes.some(({ resource }) => resource === "node")) wanted.push(of.uuid ?? "");
       assert.deepEqual([...created.owned(entries)], wanted);
     }),
-    { numRuns: 400 },
+    seeded(400),
   );
 });

@@ -1,5 +1,6 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { isIPv4 } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -9,39 +10,123 @@ export interface Pair {
   readonly cert: Buffer;
 }
 
-/** An authority of this test alone. */
+/** A certificate authority of one test. */
 export interface Authority {
-  /** Path of its certificate. */
+  /** The path of its certificate, in a folder of the test. */
   readonly file: string;
   /**
-   * A server's certificate and key.
+   * A certificate and its private key.
    *
-   * @param names as subjectAltName has them: `IP:127.0.0.1`
-   * @param days it is valid for; less than none: it has expired
+   * @param name `IP:127.0.0.1` or `DNS:name`
+   * @param days how long it is valid; a negative number: it has expired
    */
-  readonly signs: (names: string, days: number) => Pair;
+  readonly signs: (name: string, days: number) => Pair;
 }
 
-/** Makes an authority with the openssl command, in a folder that goes with the test. */
+/**
+ * Makes an authority for a test. Node reads certificates but cannot write them, and openssl is not
+ * on every machine, so this writes the few DER structures itself.
+ *
+ * @source RFC 5280 4.1
+ */
 export function authority(t: Pick<TestContext, "after">): Authority {
   const folder = mkdtempSync(join(tmpdir(), "n2i-tls-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const at = (name: string): string => join(folder, name);
-  const openssl = (...words: readonly string[]): void =>
-    void execFileSync("openssl", words, { stdio: "pipe" });
-  const fresh = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  const own = ["-keyout", at("ca.key"), "-out", at("ca.pem")];
-  openssl("req", "-x509", ...fresh, ...own, "-subj", "/CN=lab authority", "-days", "2");
+  const file = join(folder, "ca.pem");
+  // A subject of its own, so that a client does not take two authorities for one.
+  const name = `lab authority ${randomBytes(4).toString("hex")}`;
+  const own = newKeys();
+  const certify = (subject: string, keys: Keys, days: number, extension: Buffer): Buffer => {
+    const body = certificateBody(name, subject, keys.publicKey, days, extension);
+    const signature = sign("sha256", body, own.privateKey);
+    return pem(der(SEQUENCE, body, ECDSA_WITH_SHA256, bits(signature)));
+  };
+  writeFileSync(file, certify(name, own, 2, IS_AUTHORITY));
   return {
-    file: at("ca.pem"),
+    file,
     signs(names, days) {
-      const asked = ["-keyout", at("key"), "-out", at("request")];
-      const subject = ["-subj", "/CN=lab", "-addext", `subjectAltName=${names}`];
-      openssl("req", "-new", ...fresh, ...asked, ...subject);
-      const by = ["-CA", at("ca.pem"), "-CAkey", at("ca.key"), "-copy_extensions", "copy"];
-      const what = ["-req", "-in", at("request"), "-out", at("cert")];
-      openssl("x509", ...what, ...by, "-days", String(days));
-      return { key: readFileSync(at("key")), cert: readFileSync(at("cert")) };
+      const keys = newKeys();
+      const key = Buffer.from(keys.privateKey.export({ type: "pkcs8", format: "pem" }));
+      return { key, cert: certify("lab", keys, days, alternativeName(names)) };
     },
   };
+}
+
+interface Keys {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+function newKeys(): Keys {
+  return generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+}
+
+function certificateBody(
+  issuer: string,
+  subject: string,
+  key: KeyObject,
+  days: number,
+  extension: Buffer,
+): Buffer {
+  const [now, day] = [Date.now(), 24 * 60 * 60 * 1000];
+  const end = now + days * day;
+  const validity = der(SEQUENCE, time(Math.min(now, end) - day), time(end));
+  const serial = der(INTEGER, Buffer.of(1), randomBytes(8));
+  const spki = key.export({ type: "spki", format: "der" });
+  const version3 = der(0xa0, der(INTEGER, Buffer.of(2)));
+  const names = [commonName(issuer), validity, commonName(subject)];
+  const extensions = der(0xa3, der(SEQUENCE, extension));
+  return der(SEQUENCE, version3, serial, ECDSA_WITH_SHA256, ...names, spki, extensions);
+}
+
+const [INTEGER, OCTETS, OBJECT, SEQUENCE] = [0x02, 0x04, 0x06, 0x30];
+
+/** A DER element. */
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+  const body = Buffer.concat(parts);
+  const { length } = body;
+  const size = length < 128 ? [length] : [0x82, length >> 8, length & 255];
+  return Buffer.concat([Buffer.from([tag, ...size]), body]);
+}
+
+function bits(content: Buffer): Buffer {
+  return der(0x03, Buffer.of(0), content);
+}
+
+function time(milliseconds: number): Buffer {
+  const digits = new Date(milliseconds).toISOString().replaceAll(/[-T:]/g, "");
+  return der(0x17, Buffer.from(`${digits.slice(2, 14)}Z`));
+}
+
+const ECDSA_WITH_SHA256 = der(SEQUENCE, der(OBJECT, Buffer.from("2a8648ce3d040302", "hex")));
+
+function commonName(name: string): Buffer {
+  const attribute = der(OBJECT, Buffer.from("550403", "hex"));
+  return der(SEQUENCE, der(0x31, der(SEQUENCE, attribute, der(0x0c, Buffer.from(name)))));
+}
+
+/** basicConstraints, critical: CA is true. */
+const IS_AUTHORITY = der(
+  SEQUENCE,
+  der(OBJECT, Buffer.from("551d13", "hex")),
+  Buffer.from("0101ff", "hex"),
+  der(OCTETS, der(SEQUENCE, Buffer.from("0101ff", "hex"))),
+);
+
+/** subjectAltName. */
+function alternativeName(name: string): Buffer {
+  const value = name.slice(name.indexOf(":") + 1);
+  const general = isIPv4(value)
+    ? der(0x87, Buffer.from(value.split(".").map(Number)))
+    : der(0x82, Buffer.from(value));
+  return der(
+    SEQUENCE,
+    der(OBJECT, Buffer.from("551d11", "hex")),
+    der(OCTETS, der(SEQUENCE, general)),
+  );
+}
+
+function pem(bytes: Buffer): Buffer {
+  const lines = bytes.toString("base64").replaceAll(/(.{64})(?=.)/g, "$1\n");
+  return Buffer.from(`-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`);
 }

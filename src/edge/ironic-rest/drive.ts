@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { mayPass, pause, TRIES } from "../openstack/passing.ts";
+import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
 import { stopIfForbidden } from "./create.ts";
 import type { Link } from "./look.ts";
 import { type Call, nextMove, noHistory, note } from "./move.ts";
@@ -48,7 +47,7 @@ export async function drive(
   let believed = false;
   let waited = { state: found.provision_state, since: Date.now(), looks: 0 };
   const nap = async (): Promise<void> => {
-    await sleep(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** waited.looks));
+    await rest(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** waited.looks));
     waited.looks += 1;
   };
   for (;;) {

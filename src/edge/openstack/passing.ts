@@ -78,7 +78,7 @@ export function pauseAmong(): (tries: number) => Promise<void> {
 }
 
 /** Waits so many milliseconds, which only a test shortens. */
-async function rest(milliseconds: number): Promise<void> {
+export async function rest(milliseconds: number): Promise<void> {
   await sleep(pace * milliseconds);
 }
 

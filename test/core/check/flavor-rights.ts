@@ -1,4 +1,4 @@
-import { API, type CheckCase, MOVED, mayNot, nova, plan, SPEC } from "./view.ts";
+import { API, type CheckCases, MOVED, mayNot, nova, plan, SPEC } from "./view.ts";
 
 const OVER_REST = plan({
   nova: { ...MOVED, calls: new Set(["PUT", "POST"] as const) },
@@ -6,82 +6,78 @@ const OVER_REST = plan({
 const FORBIDDEN = { refused: { code: "N2I-E211", message: "no", fix: "ask them" } };
 
 /** Of rights, and of what later Novas have elsewhere. */
-export const CASES_RIGHTS: readonly CheckCase[] = [
-  [
-    "Evacuation records",
-    nova({ version: 302, evacuations: null }),
-    "Warning",
-    /none can be read.*GRANT SELECT on migrations/s,
+export const CASES_RIGHTS: CheckCases = {
+  "Evacuation records": [
+    [
+      nova({ version: 302, evacuations: null }),
+      "Warning",
+      /none can be read.*GRANT SELECT on migrations/s,
+    ],
   ],
-  ["Attached volumes", nova({ volumes: null }), "Warning", /GRANT SELECT on block_device_mapping/],
-  [
-    "Aggregates",
-    { ...nova({ aggregates: null }), ...plan({ nova: MOVED }) },
-    "Warning",
-    /aggregate_hosts cannot be read behind --nova-db\./,
+  "Attached volumes": [
+    [nova({ volumes: null }), "Warning", /GRANT SELECT on block_device_mapping/],
   ],
-  [
-    "Flavors",
-    { ...nova({ version: 402 }), api: { ...API, flavors: null } },
-    "Warning",
-    /flavor_extra_specs cannot be read behind --nova-api-db\./,
+  Aggregates: [
+    [
+      { ...nova({ aggregates: null }), ...plan({ nova: MOVED }) },
+      "Warning",
+      /aggregate_hosts cannot be read behind --nova-db\./,
+    ],
   ],
-  [
-    "Allocations",
-    { computes: null, placement: { allocated: new Map(), providers: [] } },
-    "Warning",
-    /compute_nodes cannot be read/,
+  Flavors: [
+    [
+      { ...nova({ version: 402 }), api: { ...API, flavors: null } },
+      "Warning",
+      /flavor_extra_specs cannot be read behind --nova-api-db\./,
+    ],
+    [nova({ version: 402 }), "Warning", /in nova_api.*--nova-api-db/s],
+    [
+      { ...nova({ version: 402, flavors: [SPEC] }), api: { ...API, flavorIds: new Set([3]) } },
+      "Success",
+      /^0 flavors/,
+    ],
+    [
+      { ...nova({ version: 402 }), api: { ...API, flavors: [SPEC], flavorIds: new Set([3]) } },
+      "Warning",
+      /baremetal.*--nova-api-db DB.*D230/s,
+    ],
   ],
-  [
-    "Privileges",
-    { api: { ...API, forbidden: mayNot("DELETE flavor_extra_specs") } },
-    "Failure",
-    /nova_api's database .*: DELETE flavor_extra_specs\..*GRANT DELETE ON/s,
+  Allocations: [
+    [
+      { computes: null, placement: { allocated: new Map(), providers: [] } },
+      "Warning",
+      /compute_nodes cannot be read/,
+    ],
   ],
-  [
-    "Privileges",
-    nova({ forbidden: { ...mayNot("UPDATE instances"), missing: ["services"] } }),
-    "Failure",
-    /UPDATE instances\.\nFix: .*GRANT.*\n1 tables are missing behind --nova-db.*: services\.\nFix: /,
+  Privileges: [
+    [
+      { api: { ...API, forbidden: mayNot("DELETE flavor_extra_specs") } },
+      "Failure",
+      /nova_api's database .*: DELETE flavor_extra_specs\..*GRANT DELETE ON/s,
+    ],
+    [
+      nova({ forbidden: { ...mayNot("UPDATE instances"), missing: ["services"] } }),
+      "Failure",
+      /UPDATE instances\.\nFix: .*GRANT.*\n1 tables are missing behind --nova-db.*: services\.\nFix: /,
+    ],
+    [nova({ forbidden: mayNot("UPDATE instances") }), "Failure", /UPDATE instances.*GRANT/s],
+    [
+      plan({ nova: { ...MOVED, api: new Map([["flavors", new Set()]]) } }),
+      "Warning",
+      /Not looked at .*give --nova-api-db$/s,
+    ],
+    [OVER_REST, "Warning", /policy .* not asked\.\nFix: give OS_\* or --os-cloud/],
+    [{ ...OVER_REST, policy: [] }, "Success", /policy allows PUT, POST on extra specs/],
+    [
+      { ...OVER_REST, policy: ["POST"] },
+      "Failure",
+      /^1 calls .*: POST os-extra_specs\.\nFix: .* os_compute_api:os-flavor-extra-specs:create$/,
+    ],
+    [{ ...OVER_REST, policy: FORBIDDEN }, "Failure", /E211 no.*\nFix: ask them$/],
+    [
+      { ...OVER_REST, policy: { refused: { ...FORBIDDEN.refused, code: "N2I-E210" } } },
+      "Warning",
+      /could not be asked: N2I-E210/,
+    ],
   ],
-  [
-    "Privileges",
-    nova({ forbidden: mayNot("UPDATE instances") }),
-    "Failure",
-    /UPDATE instances.*GRANT/s,
-  ],
-  [
-    "Privileges",
-    plan({ nova: { ...MOVED, api: new Map([["flavors", new Set()]]) } }),
-    "Warning",
-    /Not looked at .*give --nova-api-db$/s,
-  ],
-  ["Privileges", OVER_REST, "Warning", /policy .* not asked\.\nFix: give OS_\* or --os-cloud/],
-  ["Privileges", { ...OVER_REST, policy: [] }, "Success", /policy allows PUT, POST on extra specs/],
-  [
-    "Privileges",
-    { ...OVER_REST, policy: ["POST"] },
-    "Failure",
-    /^1 calls .*: POST os-extra_specs\.\nFix: .* os_compute_api:os-flavor-extra-specs:create$/,
-  ],
-  ["Privileges", { ...OVER_REST, policy: FORBIDDEN }, "Failure", /E211 no.*\nFix: ask them$/],
-  [
-    "Privileges",
-    { ...OVER_REST, policy: { refused: { ...FORBIDDEN.refused, code: "N2I-E210" } } },
-    "Warning",
-    /could not be asked: N2I-E210/,
-  ],
-  ["Flavors", nova({ version: 402 }), "Warning", /in nova_api.*--nova-api-db/s],
-  [
-    "Flavors",
-    { ...nova({ version: 402, flavors: [SPEC] }), api: { ...API, flavorIds: new Set([3]) } },
-    "Success",
-    /^0 flavors/,
-  ],
-  [
-    "Flavors",
-    { ...nova({ version: 402 }), api: { ...API, flavors: [SPEC], flavorIds: new Set([3]) } },
-    "Warning",
-    /baremetal.*--nova-api-db DB.*D230/s,
-  ],
-];
+};

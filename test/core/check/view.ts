@@ -10,8 +10,10 @@ import type {
   PlanFacts,
 } from "../../../src/model/check.ts";
 
-/** Title, what is otherwise than ready, what the row says then. */
-export type CheckCase = readonly [string, Partial<CheckView>, CheckVerdict, RegExp];
+/** By the title of a row: how the view differs from a ready one, and the row's result and details. */
+export interface CheckCases {
+  readonly [title: string]: readonly (readonly [Partial<CheckView>, CheckVerdict, RegExp])[];
+}
 
 const MAY = { statements: [], grants: [], missing: [] };
 /** A user who may not make a statement, and what is said against that. */
@@ -148,91 +150,77 @@ const gate = (accepted: boolean) => new Map([["N2I-D403", accepted]]);
 const TWO_HOSTS = node({ service_host: "c-2" });
 
 /** Of the rows about the cloud around the machines. */
-export const CASES_MORE: readonly CheckCase[] = [
-  ["Deploy helper stopped", helper("open"), "Failure", /^1 .*10\.0\.0\.2.*systemctl stop/s],
-  ["Deploy helper stopped", helper("unreachable"), "Warning", /10\.0\.0\.2:10000 did not answer/],
-  ["Deploy helper stopped", { helpers: [] }, "Warning", /Not looked at.*--helper-host/s],
-  ["Instances planned and loaded", line({ instance_uuid: "b-7" }), "Failure", /b-7 in the plan/],
-  ["Instances planned and loaded", line({ instance_uuid: null }), "Failure", /none in the plan/],
-  [
-    "Instances planned and loaded",
-    line({ blocked: true }),
-    "Success",
-    /1 in nova_bm, 0 in the plan/,
+export const CASES_MORE: CheckCases = {
+  "Deploy helper stopped": [
+    [helper("open"), "Failure", /^1 .*10\.0\.0\.2.*systemctl stop/s],
+    [helper("unreachable"), "Warning", /10\.0\.0\.2:10000 did not answer/],
+    [{ helpers: [] }, "Warning", /Not looked at.*--helper-host/s],
   ],
-  [
-    "Instances planned and loaded",
-    plan({ machines: [] }),
-    "Failure",
-    /b-1, and is not in the plan/,
+  "Instances planned and loaded": [
+    [line({ instance_uuid: "b-7" }), "Failure", /b-7 in the plan/],
+    [line({ instance_uuid: null }), "Failure", /none in the plan/],
+    [line({ blocked: true }), "Success", /1 in nova_bm, 0 in the plan/],
+    [plan({ machines: [] }), "Failure", /b-1, and is not in the plan/],
+    [plan({ machines: [], skipped: new Set([1]) }), "Success", /0 in the plan/],
+    [{ plan: null }, "Warning", /no plan/],
+    [ironic({ nodes: [{ ...LOADED, instance_uuid: null }] }), "Failure", /has b-1, none in Ironic/],
   ],
-  [
-    "Instances planned and loaded",
-    plan({ machines: [], skipped: new Set([1]) }),
-    "Success",
-    /0 in the plan/,
+  "Target empty or ours": [
+    [
+      { ...ironic({ nodes: [LOADED] }), ...plan({ besideOthers: true }) },
+      "Warning",
+      /plan --beside-others/,
+    ],
   ],
-  ["Instances planned and loaded", { plan: null }, "Warning", /no plan/],
-  [
-    "Instances planned and loaded",
-    ironic({ nodes: [{ ...LOADED, instance_uuid: null }] }),
-    "Failure",
-    /has b-1, none in Ironic/,
+  Flavors: [
+    [nova({ flavors: [SPEC] }), "Warning", /baremetal.*D230/s],
+    [nova({ flavors: [{ ...SPEC, value: "new" }] }), "Success", /1 flavors/],
+    [{ ...nova({ flavors: [SPEC] }), ...plan({ nova: MOVED }) }, "Success", /apply changes/],
+    [{ ...nova({ flavors: [SPEC] }), plan: null }, "Warning", /no plan says/],
+    [{ ...nova({ flavors: [SPEC] }), ironic: LATER }, "Success", /zed ignores/],
   ],
-  [
-    "Target empty or ours",
-    { ...ironic({ nodes: [LOADED] }), ...plan({ besideOthers: true }) },
-    "Warning",
-    /plan --beside-others/,
+  Images: [
+    [nova({ instances: [{ ...TENANT, image: null }] }), "Warning", /b-1 names no image/],
+    [line({ findings: new Map([["N2I-D402", false]]) }), "Failure", /a-1 lacks one/],
+    [{ glance: new Map([["new", "active"]]) }, "Success", /^1 images are active/],
+    [{ glance: new Map([["new", "queued"]]) }, "Failure", /new is queued/],
+    [{ glance: new Map([["i-1", ""]]) }, "Warning", /i-1 is not there/],
+    [HEAD ? { glance: HEAD } : {}, "Warning", /E204 the reason/],
   ],
-  ["Flavors", nova({ flavors: [SPEC] }), "Warning", /baremetal.*D230/s],
-  ["Flavors", nova({ flavors: [{ ...SPEC, value: "new" }] }), "Success", /1 flavors/],
-  [
-    "Flavors",
-    { ...nova({ flavors: [SPEC] }), ...plan({ nova: MOVED }) },
-    "Success",
-    /apply changes/,
+  Aggregates: [
+    [{ ...nova(RACK), ...TWO_HOSTS }, "Warning", /c-1 in rack7.*--compute-host/s],
+    [{ ...nova(RACK), ...plan({ nova: MOVED }) }, "Warning", /c-9 will not be/],
+    [
+      { ...nova(RACK), ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }) },
+      "Success",
+      /^null$/,
+    ],
+    [
+      {
+        ...nova(RACK),
+        ...plan({ nova: { ...MOVED, moves: new Map([["c-1", new Set(["c-9", "c-8"])]]) } }),
+      },
+      "Warning",
+      /^2 .*c-9 will not be, .*c-8 will not be/,
+    ],
+    [nova(RACK), "Success", /No host/],
   ],
-  ["Flavors", { ...nova({ flavors: [SPEC] }), plan: null }, "Warning", /no plan says/],
-  ["Flavors", { ...nova({ flavors: [SPEC] }), ironic: LATER }, "Success", /zed ignores/],
-  ["Images", nova({ instances: [{ ...TENANT, image: null }] }), "Warning", /b-1 names no image/],
-  ["Images", line({ findings: new Map([["N2I-D402", false]]) }), "Failure", /a-1 lacks one/],
-  ["Images", { glance: new Map([["new", "active"]]) }, "Success", /^1 images are active/],
-  ["Images", { glance: new Map([["new", "queued"]]) }, "Failure", /new is queued/],
-  ["Images", { glance: new Map([["i-1", ""]]) }, "Warning", /i-1 is not there/],
-  ["Images", HEAD ? { glance: HEAD } : {}, "Warning", /E204 the reason/],
-  ["Aggregates", { ...nova(RACK), ...TWO_HOSTS }, "Warning", /c-1 in rack7.*--compute-host/s],
-  ["Aggregates", { ...nova(RACK), ...plan({ nova: MOVED }) }, "Warning", /c-9 will not be/],
-  [
-    "Aggregates",
-    { ...nova(RACK), ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }) },
-    "Success",
-    /^null$/,
+  "Boot from the network": [
+    [{ ironic: { ...LATER, local: true }, plan: null }, "Failure", /a-1/],
+    [
+      { ironic: { ...LATER, local: true }, ...line({ findings: gate(false) }) },
+      "Failure",
+      /bm_nodes\.id=1 a-1.*N2I-D403/s,
+    ],
+    [
+      { ironic: { ...LATER, local: true }, ...line({ findings: gate(true) }) },
+      "Warning",
+      /as you accepted/,
+    ],
+    [{ ironic: { ...LATER, local: true } }, "Success", /^null$/],
   ],
-  [
-    "Aggregates",
-    {
-      ...nova(RACK),
-      ...plan({ nova: { ...MOVED, moves: new Map([["c-1", new Set(["c-9", "c-8"])]]) } }),
-    },
-    "Warning",
-    /^2 .*c-9 will not be, .*c-8 will not be/,
+  Charsets: [
+    [{ bm: { ...BM, charset: "latin1", odd: 2 } }, "Warning", /latin1.*D306/s],
+    [{ bm: { ...BM, charset: "latin1" } }, "Success", /nova_bm's tables are latin1/],
   ],
-  ["Aggregates", nova(RACK), "Success", /No host/],
-  ["Boot from the network", { ironic: { ...LATER, local: true }, plan: null }, "Failure", /a-1/],
-  [
-    "Boot from the network",
-    { ironic: { ...LATER, local: true }, ...line({ findings: gate(false) }) },
-    "Failure",
-    /bm_nodes\.id=1 a-1.*N2I-D403/s,
-  ],
-  [
-    "Boot from the network",
-    { ironic: { ...LATER, local: true }, ...line({ findings: gate(true) }) },
-    "Warning",
-    /as you accepted/,
-  ],
-  ["Boot from the network", { ironic: { ...LATER, local: true } }, "Success", /^null$/],
-  ["Charsets", { bm: { ...BM, charset: "latin1", odd: 2 } }, "Warning", /latin1.*D306/s],
-  ["Charsets", { bm: { ...BM, charset: "latin1" } }, "Success", /nova_bm's tables are latin1/],
-];
+};

@@ -15,33 +15,6 @@ test("no more machines are under way than the pace allows, and all get there", a
   assert.equal(stillReleased(world.entries).size, 10);
 });
 
-test("from one release to the next passes the time that was asked for", async () => {
-  const world = ironic(4, { takes: 0 });
-  await release(world.plan(), world.releasing(), { ...PACE, every: 20_000 });
-  const at = world.entries.flatMap((one) => (one.do === "start" ? [Date.parse(one.at)] : []));
-  assert.deepEqual(at, [0, 20_000, 40_000, 60_000]);
-});
-
-test("a machine that fails lets no other go, and those under way are watched to their end", async () => {
-  const world = ironic(10, { takes: 3, fails: { n3: "no route to host" } });
-  const result = await release(world.plan(), world.releasing(), { ...PACE, inFlight: 3 });
-  assert.deepEqual(
-    result.trouble.map(({ uuid, why }) => [uuid, why]),
-    [["n3", "take-over failed: no route to host"]],
-  );
-  assert.equal(result.done, result.made - 1);
-  assert.ok(result.made < 10 && result.waiting === 0);
-});
-
-test("a machine that failed in an earlier run is told, and does not end this one", async () => {
-  const world = ironic(6, { takes: 3, fails: { n1: "no route to host" } });
-  const first = await release(world.plan(), world.releasing(), PACE);
-  assert.deepEqual([first.trouble.length, first.before], [1, 0]);
-  const second = await release(world.plan(), world.releasing(), PACE);
-  assert.deepEqual([second.trouble.length, second.before], [1, 1]);
-  assert.deepEqual([first.made + second.made, second.done], [6, 5]);
-});
-
 test("a machine whose conductor died is waited for until another one has it", async () => {
   const world = ironic(2, { takes: 2 });
   await release(world.plan(), world.releasing(), PACE);
@@ -119,28 +92,6 @@ test("a machine that is not taken over comes with what the conductor's log says 
   const { trouble, notices } = await release(world.plan(), world.releasing(), PACE);
   assert.deepEqual(trouble[0]?.log, [ended]);
   assert.deepEqual(notices, [`take-over of all machines fails: ${ended}`]);
-});
-
-test("a machine a conductor has reserved is released when it lets go", async () => {
-  const world = ironic(1, { takes: 1 });
-  world.reserve("n1", "lab");
-  const released = release(world.plan(), world.releasing(), PACE);
-  world.at(7, () => world.reserve("n1", null));
-  assert.equal((await released).done, 1);
-});
-
-test("stopped on request it leaves the rest staged, and goes on with the same command", async () => {
-  const world = ironic(6, { takes: 2 });
-  let asked = 0;
-  const stopping = (): boolean => {
-    asked += 1;
-    return asked > 6;
-  };
-  const first = await release(world.plan(), { ...world.releasing(), stopping }, PACE);
-  assert.ok(first.stopped && first.made < 6);
-  const second = await release(world.plan(), world.releasing(), PACE);
-  assert.equal(first.made + second.made, 6);
-  assert.equal(second.done, 6);
 });
 
 test("what was released is staged again, but for a machine that is in another's maintenance", async () => {

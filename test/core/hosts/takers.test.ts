@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { judgeLeases, shareOf, takersOf } from "../../../src/core/hosts/takers.ts";
 import type { Lease } from "../../../src/model/leases.ts";
+import { seeded } from "../../support/seeded.ts";
 
 const TTL = 60_000;
 
@@ -85,6 +86,7 @@ test("each machine is in the share of exactly one taker, whatever order who sees
       );
       assert.deepEqual(shareOf("nobody of them, as its name is too long", machines, takers), []);
     }),
+    seeded(100),
   );
 });
 
@@ -98,6 +100,7 @@ test("a taker that dies leaves its share to the others, who keep theirs", () => 
         for (const node of shareOf(host, machines, takers)) assert.ok(now.has(node));
       }
     }),
+    seeded(100),
   );
 });
 

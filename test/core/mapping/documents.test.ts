@@ -88,14 +88,15 @@ test("a state table without a row for every machine is refused", () => {
 });
 
 function site(rules: { readonly node?: readonly Rule[]; readonly port?: readonly Rule[] }): Site {
-  const validate = createAjv().compile(documents().schemas.site ?? {});
-  return parseSite(validate, { format: "nova2ironic/site@1", rules }, "site.yaml");
+  return parseSite(validateSite, { format: "nova2ironic/site@1", rules }, "site.yaml");
 }
+
+const checked = checkDocuments(createAjv(), documents());
+const validateSite = createAjv().compile(documents().schemas.site ?? {});
 
 for (const release of RELEASES) {
   const { nodes, ports } = loadTables("ironic", release).tables;
   const columns = { node: nodes?.columns ?? [], port: ports?.columns ?? [] };
-  const checked = checkDocuments(createAjv(), documents());
   const target = checked.targets.find((each) => each.release === release);
 
   test(`rules for what ${release} lacks are told with document and path, and those that fit are not`, () => {
@@ -141,12 +142,11 @@ test("a site rule that names a finding there is not is refused, not met later as
 test("only findings with a safe way to load the machine may be accepted", () => {
   const accept = Object.entries(FINDINGS).map(([finding]) => ({ finding, reason: "seen" }));
   const document = { format: "nova2ironic/site@1", machines: [{ match: {}, accept }] };
-  const validate = createAjv().compile(documents().schemas.site ?? {});
   const refused = Object.entries(FINDINGS).filter(
     ([, kind]) => kind.severity === "blocks" && !("acceptable" in kind),
   );
   assertFaults(
-    faultsOf(() => parseSite(validate, document, "site.yaml")),
+    faultsOf(() => parseSite(validateSite, document, "site.yaml")),
     refused.map(([code]) => new RegExp(`${code} cannot be accepted`)),
   );
 });
@@ -154,11 +154,11 @@ test("only findings with a safe way to load the machine may be accepted", () => 
 test("a trait has a form Ironic takes: any custom name, or one of os-traits' namespaces", () => {
   const { site = {} } = documents().schemas;
   assert.ok(JSON.stringify(site).includes(JSON.stringify(TRAIT)), "one form on both roads");
-  const validate = createAjv().compile(site);
   const faults = (trait: string): number => {
     const machines = [{ match: {}, set: { traits: [trait] } }];
-    return faultsOf(() => parseSite(validate, { format: "nova2ironic/site@1", machines }, "site"))
-      .length;
+    return faultsOf(() =>
+      parseSite(validateSite, { format: "nova2ironic/site@1", machines }, "site"),
+    ).length;
   };
   for (const good of ["CUSTOM_A", "CUSTOM_A__B_", "CUSTOM_1", "HW_CPU_X86_VMX", "STORAGE_DISK_SSD"])
     assert.equal(faults(good), 0, good);

@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { createProposal } from "../../../src/core/plan/propose.ts";
 import { finding } from "../../../src/model/finding.ts";
 import type { FindingCode } from "../../../src/model/findings.ts";
@@ -213,28 +210,4 @@ test("machines of several sizes that get one class stand in one decision, in the
     '      resource_class: "gold"   # flavor tenants asks for CUSTOM_GOLD',
     "",
   ]);
-});
-
-test("of a machine that went by its row is not kept", async () => {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  const proposal = createProposal({
-    ...{ placement: new Map(), flavors: [], readings: new Map(), keys: [] },
-  });
-  const add = (): WeakRef<object> => {
-    const node = { uuid: "m1", ...SIZE, extra: { long: "x".repeat(1000) } };
-    const findings = [finding("N2I-D407", "x", "none"), finding("N2I-D403", "x", "disk only")];
-    const line = { verdict: "blocked", uuid: "m1", bm_node_id: 1, findings };
-    proposal.add(
-      line as unknown as PlannedMachine, // no more of a line is looked at
-      { node, nova: null } as unknown as Machine,
-    );
-    return new WeakRef(node);
-  };
-  const node = add();
-  // What was reached in a turn of the loop is held until its end.
-  await setImmediate();
-  collect();
-  assert.equal(node.deref(), undefined);
-  assert.match(proposal.text(), /resource_class: "" {3}# 8 cpus, 49152 MiB, 100 GB/);
 });

@@ -174,18 +174,15 @@ for (const [what, keys, hosts] of [
 ] as const)
   test(`every key by which ${what} is reached changes what is asked, as it changes what is loaded`, async () => {
     await looking(caseOf(hosts), (look) => {
-      const releases = hosts === undefined ? RELEASES : ["juno"];
-      for (const release of releases) {
-        const plain = look(release, siteOf({}));
-        for (const row of keys) {
-          const [key, value, reaches] = row;
+      for (const row of keys) {
+        const [key, value, reaches] = row;
+        const since = RELEASES.indexOf(SINCE[key] ?? "juno");
+        for (const release of RELEASES.slice(Math.max(0, since - 1), since + 1)) {
+          const plain = look(release, siteOf({}));
           const named = `${release}: ${key} ${JSON.stringify(value)}`;
           const seen = look(release, siteWith(row));
           if (seen.loaded !== null) assert.deepEqual(seen.asked, seen.loaded, named);
-          const since = SINCE[key];
-          const isRead =
-            since === undefined || RELEASES.indexOf(release) >= RELEASES.indexOf(since);
-          const matters = reaches && isRead;
+          const matters = reaches && RELEASES.indexOf(release) >= since;
           assert.equal(seen.asked.digest !== plain.asked.digest, matters, named);
           assert.ok(!seen.judged(seen.asked).includes("N2I-D612"), named);
           assert.equal(seen.judged(plain.asked).includes("N2I-D612"), matters, named);
@@ -195,9 +192,12 @@ for (const [what, keys, hosts] of [
   });
 
 test("whichever driver is set, what is asked is what would be loaded", async () => {
-  for (const hosts of [undefined, HOSTS])
+  for (const [hosts, releases] of [
+    [undefined, ["juno", "2026.1"]],
+    [HOSTS, ["juno"]],
+  ] as const)
     await looking(caseOf(hosts), (look) => {
-      for (const release of ["juno", "pike", "2026.1"])
+      for (const release of releases)
         for (const set of DRIVERS) {
           const info = { ipmi_address: "10.9.9.9", ssh_address: "10.1.0.9" };
           const seen = look(release, siteOf({ ...set, driver_info: info }));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { listedNode, shownNode } from "../../../src/core/proxy/body.ts";
+import { seeded } from "../../support/seeded.ts";
 import { NODE } from "./asked.ts";
 
 const OWN = {
@@ -70,5 +71,6 @@ test("whatever a node is made of, what is told of it has tempest's form", () => 
         ...["cpus", "disk_gb", "host", "id", "instance_uuid", "memory_mb", "task_state"],
       ]);
     }),
+    seeded(100),
   );
 });

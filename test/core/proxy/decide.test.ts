@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { decide, type ProxyRules } from "../../../src/core/proxy/decide.ts";
 import type { HeaderFields, TokenOwner } from "../../../src/model/served.ts";
 import { anyText } from "../../support/any-text.ts";
+import { seeded } from "../../support/seeded.ts";
 import { ADMIN, asked, MEMBER, NODE, PROJECT, RULES } from "./asked.ts";
 
 const BASE = "/v2.1/os-baremetal-nodes";
@@ -261,5 +262,6 @@ test("whatever is asked for has an answer, and only an ident of Ironic's goes on
         if (decision.reply.body !== "") JSON.parse(String(decision.reply.body));
       }
     }),
+    seeded(100),
   );
 });

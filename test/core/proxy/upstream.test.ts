@@ -12,6 +12,7 @@ import {
   showsAll,
   sightQuestion,
 } from "../../../src/core/proxy/upstream.ts";
+import { seeded } from "../../support/seeded.ts";
 import { NODE } from "./asked.ts";
 
 const UUID = { is: "uuid", text: NODE } as const;
@@ -79,6 +80,7 @@ test("no list of what one project owns or leases passes for all nodes, however i
       );
       assert.equal(showsAll(part, project), false);
     }),
+    seeded(100),
   );
   for (const proof of [
     { owner: null, lessee: null },

@@ -10,6 +10,7 @@ import {
 import { capabilitiesOf } from "../../../src/model/capabilities.ts";
 import { type JsonObject, objectOf } from "../../../src/model/json.ts";
 import type { IdenticalDoc, WholeNode } from "../../../src/model/switchover.ts";
+import { seeded } from "../../support/seeded.ts";
 import { MACHINE, SPARE, telling } from "./whole.ts";
 
 const DOC = JSON.parse(readFileSync("mappings/identical.json", "utf8")) as IdenticalDoc;
@@ -144,6 +145,7 @@ test("nodes that are identical share their key, and the other way round", () => 
           .toSorted(),
       );
     }),
+    seeded(100),
   );
 });
 

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { compileSite } from "../../../src/core/transform/site.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import type { Site } from "../../../src/model/mapping.ts";
+import { seeded } from "../../support/seeded.ts";
 
 type Entry = Site["machines"][number];
 type Columns = { readonly [column: string]: string | number | null };
@@ -107,7 +108,7 @@ test("entries found by a text decide what asking each one in the order of the do
         missed,
       );
     }),
-    { numRuns: 2000 },
+    seeded(2000),
   );
 });
 

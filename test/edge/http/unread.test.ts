@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ServedRoute } from "../../../src/edge/http/serving.ts";
 import { heldRoute, line, listening, piecewise, shorter, wire } from "./scene.ts";
 
@@ -12,8 +13,7 @@ test("a whole answer that nobody reads does not wait for ever", async (t) => {
   };
   const { url, served } = await listening(t, { routes: [whole] });
   wire(t, url, line("GET", "/whole")).socket.pause();
-  for (let waited = 0; served.length < 1 && waited < 100; waited += 1)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  while (served.length < 1) await sleep(20);
   assert.equal(served[0]?.broken, "the caller does not read");
 });
 

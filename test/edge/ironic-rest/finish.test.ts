@@ -23,7 +23,6 @@ const HELD = { maintenance: true, maintenance_reason: "look at its disk" };
 /** Machines of a plan: how each was planned, what else Ironic says of it, and what finish makes of it. */
 const MACHINES = [
   { row: PLANNED, becomes: CLEAR },
-  { row: PLANNED, becomes: CLEAR },
   { row: PLANNED, seen: { protected_reason: "mine" }, becomes: { automated_clean: null } },
   { row: PLANNED, seen: { automated_clean: true }, becomes: { ...CLEAR, automated_clean: true } },
   { row: { ...PLANNED, ...HELD }, seen: HELD, becomes: { automated_clean: null } },
@@ -34,7 +33,7 @@ const CALLS = MACHINES.filter((machine) => "becomes" in machine).length;
 
 const uuidOf = (at: number): string => `e0000000-0000-4000-8000-00000000000${at}`;
 
-/** An Ironic with these machines, and finish over its API; `dieAt` counts calls and journal entries. */
+/** An Ironic with these machines, and finish over its API. */
 async function world(t: TestContext) {
   const ironic = await livingIronic(t);
   const nodes = MACHINES.map(({ row }, at): GuardedNode => {
@@ -42,29 +41,11 @@ async function world(t: TestContext) {
     return { uuid, bm_node_id: at, row: { ...row, uuid }, asSite: false };
   });
   const entries: Entry[] = [];
-  let [points, dies] = [0, Number.POSITIVE_INFINITY];
-  const point = (): void => {
-    points += 1;
-    if (points === dies) throw new Error("killed");
-  };
-  const service: typeof ironic.link.service = {
-    ...ironic.link.service,
-    async tell(...words) {
-      point();
-      const answer = await ironic.link.service.tell(...words);
-      point();
-      return answer;
-    },
-  };
   const finishing: Finishing = {
-    guard: createRestGuard(service, (await loadMappings()).rest, 8),
+    guard: createRestGuard(ironic.link.service, (await loadMappings()).rest, 8),
     journal: {
       entries: () => entries,
-      append: async (entry) => {
-        point();
-        entries.push(entry);
-        point();
-      },
+      append: async (entry) => void entries.push(entry),
     },
     clock: { now: Date.now, sleep: async () => {} },
     ...{
@@ -81,10 +62,6 @@ async function world(t: TestContext) {
   }
   return {
     ironic,
-    points: () => points,
-    dieAt: (nth: number) => {
-      [points, dies] = [0, nth];
-    },
     reset: () => {
       entries.length = 0;
       ironic.calls.length = 0;
@@ -118,41 +95,6 @@ test("over REST finish clears what this tool set and nothing else, in a call eac
   const back = await at.undo();
   assert.deepEqual([back.changed, back.left], [CALLS, []]);
   assert.deepEqual(kept(at.ironic), before);
-});
-
-test("killed before or after any call or journal entry, finish over REST goes on to its end, and its undo to where it began", async (t) => {
-  const at = await world(t);
-  at.reset();
-  const before = kept(at.ironic);
-  await at.finish();
-  const points = at.points();
-  assert.equal(points, 6 * CALLS, "before and after two entries and a call of each");
-  const after = kept(at.ironic);
-  for (let nth = 1; nth <= points; nth += 1)
-    for (const way of ["finish", "undo"] as const) {
-      at.reset();
-      at.dieAt(nth);
-      await assert.rejects(at.finish(), /killed/);
-      at.dieAt(Number.POSITIVE_INFINITY);
-      const { left } = await at[way]();
-      assert.deepEqual(left, []);
-      assert.deepEqual(kept(at.ironic), way === "finish" ? after : before, `${way} after ${nth}`);
-    }
-  const undoing = points;
-  for (let nth = 1; nth <= undoing; nth += 1)
-    for (const way of ["finish", "undo"] as const) {
-      at.reset();
-      await at.finish();
-      at.dieAt(nth);
-      await assert.rejects(at.undo(), /killed/);
-      at.dieAt(Number.POSITIVE_INFINITY);
-      await at[way]();
-      assert.deepEqual(
-        kept(at.ironic),
-        way === "finish" ? after : before,
-        `${way} after undo ${nth}`,
-      );
-    }
 });
 
 /** What may become of the first call of a machine. */

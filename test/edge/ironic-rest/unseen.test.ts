@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
+import { pauseShorter } from "../../../src/edge/openstack/passing.ts";
 import { bothWays } from "./both-ways.ts";
 import { livingIronic, machineOf, NODE } from "./living.ts";
+
+before(() => pauseShorter(0));
+after(() => pauseShorter(1));
 
 const ACCEPTED = { done: false, says: { status: 202, text: "{}" } };
 const STATES = `PUT /v1/nodes/${NODE}/states/provision`;

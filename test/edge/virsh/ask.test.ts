@@ -65,9 +65,9 @@ test("a domain that has a MAC twice is one domain", async (t) => {
   assert.equal((await host.ask([machine(1, [macOf(1), macOf(1)])]))[0]?.verdict, "ok");
 });
 
-test("1,000 domains come over one connection, and virsh only lists", async (t) => {
+test("200 domains come over one connection, and virsh only lists", async (t) => {
   const host = otherHost(t);
-  const all = Array.from({ length: 1000 }, (_, at) => at);
+  const all = Array.from({ length: 200 }, (_, at) => at);
   for (const at of all) addDomain(host, at, { state: at % 3 === 0 ? "shut off" : "running" });
   const readings = await host.ask(all.map((at) => machine(at)));
   assert.deepEqual(
@@ -78,7 +78,7 @@ test("1,000 domains come over one connection, and virsh only lists", async (t) =
   const commands = host
     .lines("commands")
     .map((line) => line.replace(/^--quiet --connect \S+ /, ""));
-  assert.equal(commands.length, 3 + 1000 / 50);
+  assert.equal(commands.length, 3 + 200 / 50);
   for (const command of commands)
     assert.match(
       command,
@@ -92,7 +92,7 @@ test("what a login shell prints before our line is not looked at", async (t) => 
   const shell = join(host.folder, "login");
   host.set(
     "login",
-    '#!/bin/sh\necho "welcome to a host of virtual machines, each a <domain>"\nexec /bin/bash "$@"\n',
+    '#!/bin/sh\necho "welcome to a host of virtual machines, each a <domain>"\nexec /bin/sh "$@"\n',
   );
   chmodSync(shell, 0o700);
   host.set("shell", shell);

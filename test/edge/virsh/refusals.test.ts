@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { chmodSync } from "node:fs";
-import { createServer } from "node:net";
 import { test } from "node:test";
 import { MigrationError } from "../../../src/model/error.ts";
 import type { PowerVerdict } from "../../../src/model/power.ts";
@@ -132,26 +131,6 @@ for (const [words, verdict, detail] of SAYS)
     assert.match(reading?.detail ?? "", detail);
     assert.doesNotMatch(reading?.detail ?? "", /hunter2|\n/);
   });
-
-test("a port where the real ssh finds nobody, and one where nobody speaks, are unreachable", async (t) => {
-  const server = createServer().listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  assert.ok(address !== null && typeof address === "object");
-  const host = otherHost(t);
-  const at = { ssh: "ssh", virtual_power_ssh_host: "127.0.0.1", deadline: 1500 };
-  const [silent] = await host.ask([machine(1)], { ...at, virtual_power_ssh_port: address.port });
-  assert.equal(silent?.verdict, "unreachable");
-  assert.ok(silent.elapsed < 3000);
-  server.close();
-  const [nobody] = await host.ask([machine(1)], { ...at, virtual_power_ssh_port: 1 });
-  assert.deepEqual(nobody && told(nobody), [
-    "unreachable",
-    null,
-    "127.0.0.1 port 1 refuses connections",
-  ]);
-});
 
 test("without an ssh here nothing is said of any machine", async (t) => {
   const host = otherHost(t);

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { chmodSync } from "node:fs";
+import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { askVirtual } from "../../../src/edge/virsh/ask.ts";
 import type { PowerReading } from "../../../src/model/power.ts";
-import { machine, macOf, OPTIONS, SETTINGS, told } from "./other-host.ts";
+import { machine, macOf, OPTIONS, otherHost, SETTINGS, told } from "./other-host.ts";
 import { type RealHost, startRealHost, USER } from "./real-host.ts";
 
 const DOMAINS = (["running", "shut off", "paused"] as const).map((state, at) => ({
@@ -109,8 +111,26 @@ test("1,000 machines of the real virsh are told in time, over the real ssh", asy
   t.diagnostic(`${readings[0]?.elapsed} ms`);
 });
 
+test("a closed port, and one where a server is silent, are unreachable to the real ssh", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const address = server.address();
+  assert.ok(address !== null && typeof address === "object");
+  const host = otherHost(t);
+  const at = { ssh: "ssh", virtual_power_ssh_host: "127.0.0.1", deadline: 1500 };
+  const [silent] = await host.ask([machine(1)], { ...at, virtual_power_ssh_port: address.port });
+  assert.equal(silent?.verdict, "unreachable");
+  const [closed] = await host.ask([machine(1)], { ...at, virtual_power_ssh_port: 1 });
+  assert.deepEqual(closed && told(closed), [
+    "unreachable",
+    null,
+    "127.0.0.1 port 1 refuses connections",
+  ]);
+});
+
 async function start(t: TestContext, methods?: readonly string[]): Promise<RealHost> {
   const host = await startRealHost(t, methods);
-  host?.domains(DOMAINS);
+  host.domains(DOMAINS);
   return host;
 }

@@ -31,17 +31,13 @@ def mended():
     session = loading.load_session_from_conf_options(nova.conf.CONF, "ironic", auth=auth)
     return client.get_client(1, session=session, endpoint=ironic)
 def served(environ, start):
-    anew = mended.__wrapped__ if "HTTP_X_CLIENT_ANEW" in environ else mended
-    baremetal_nodes._get_ironic_client = shipped if "HTTP_X_AS_SHIPPED" in environ else anew
+    baremetal_nodes._get_ironic_client = shipped if "HTTP_X_AS_SHIPPED" in environ else mended
     return application(environ, start)
 wsgi.server(eventlet.listen(("127.0.0.1", port)), served, log_output=False)
 `;
 
 /** Sent with a request, has Nova answer as its package does. */
 export const AS_SHIPPED = { "X-As-Shipped": "yes" } as const;
-
-/** Has it make a client and log in for this request, as its package does for each. */
-export const CLIENT_ANEW = { "X-Client-Anew": "yes" } as const;
 
 /** Starts nova-api alone beside this Keystone; it dies with this process. @returns its URL, and its end */
 export async function startNovaApi(

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Tls } from "../../../src/edge/openstack/cloud.ts";
+import { openHttp } from "../../../src/edge/openstack/http.ts";
+import { MigrationError } from "../../../src/model/error.ts";
+import type { Authority, Pair } from "../../support/certificates.ts";
+
+export const HERE = "IP:127.0.0.1";
+
+/** Writes a file next to the authority's certificate. */
+export function put(ca: Authority, name: string, text: Buffer): string {
+  const path = join(dirname(ca.file), name);
+  writeFileSync(path, text, { mode: 0o600 });
+  return path;
+}
+
+export function putPair(
+  ca: Authority,
+  { cert, key }: Pair,
+): { readonly cert: string; readonly key: string } {
+  return { cert: put(ca, "client.pem", cert), key: put(ca, "client.key", key) };
+}
+
+/** The settings of a client without a certificate. */
+export function withoutOwn(ca: Authority): Tls {
+  return { cacert: ca.file, cert: null, key: null, insecure: false };
+}
+
+export async function status(url: string, tls: Tls): Promise<number> {
+  const http = openHttp(tls, 60_000);
+  try {
+    return (await http.send({ method: "GET", url, headers: {} })).status;
+  } finally {
+    http.close();
+  }
+}
+
+export async function refuses(url: string, tls: Tls, words: RegExp): Promise<void> {
+  await assert.rejects(
+    status(url, tls),
+    (error) =>
+      error instanceof MigrationError &&
+      error.code === "N2I-E213" &&
+      words.test(error.message) &&
+      error.fix.includes("OS_CERT"),
+  );
+}

@@ -145,6 +145,13 @@ export function run(words: readonly string[], options: Options = {}): Promise<Ra
   return runHere(bare ? words : leavingNova(words), env);
 }
 
+/** Expects a command that was begun to end with this status. */
+export async function ends(status: number, running: Promise<Ran>): Promise<Ran> {
+  const ran = await running;
+  assert.equal(ran.status, status, `${ran.out}${ran.err}`);
+  return ran;
+}
+
 /** Runs and expects this exit status. */
 export async function runs(
   status: number,

@@ -141,12 +141,6 @@ export async function reportH1(db: Knex): Promise<void> {
   await db("services").where({ id: 1 }).increment("report_count", 1);
 }
 
-/** The same once a second has gone by, while something runs. */
-export function reportsLate<T>(db: Knex, runs: Promise<T>): Promise<T> {
-  const late = setTimeout(() => void reportH1(db), 1000);
-  return runs.finally(() => clearTimeout(late));
-}
-
 /** The same ten times a second. */
 export function reportsOn<T>(db: Knex, runs: Promise<T>): Promise<T> {
   const beat = setInterval(() => void reportH1(db), 100);

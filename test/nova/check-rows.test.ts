@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { loadNovaApi } from "../../src/demo/load-case.ts";
 import { sqliteFile } from "../../src/demo/write-case.ts";
-import { run, runs } from "../hostile/cli.ts";
+import { ends, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy, deployFiles } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { connect } from "../lab/connect.ts";
@@ -52,7 +52,6 @@ testOnce(
   "the rows follow a run from its plan to its load, and a copy of it is another run",
   async (t) => {
     const made = await plannedCloud("sqlite", t);
-    assert.ok(made);
     const helper = await listening(t);
     const asked = ["--helper-host", helper.at];
     const planned = await rowsOf(made, asked);
@@ -81,7 +80,7 @@ testOnce(
     const { err } = await runs(2, ["config", ...made.at, "--nova-conf", conf]);
     assert.match(err, /^Wrong: \[DEFAULT\] host must be ironic-compute, .* has compute-1\.$/m);
     await helper.close();
-    assert.equal((await made.act(["apply"])).status, 0);
+    await ends(0, made.act(["apply"]));
     const loaded = await rowsOf(made, asked);
     assert.match(loaded("Deploy helper stopped"), /^Success: 1 host refuses/);
     assert.match(loaded("Target empty or ours"), /^Success: 4 nodes, all loaded by this run/);

@@ -7,7 +7,7 @@ import type { Knex } from "knex";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { loadIronic, loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import { run, start } from "../hostile/cli.ts";
+import { ends, run } from "../hostile/cli.ts";
 import { tenant } from "../hostile/fleet.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { withDatabase } from "../lab/index.ts";
@@ -160,7 +160,7 @@ for (const engine of engines()) {
 
   test(`${engine}: a nova-compute that still reports is seen`, async (t) => {
     const at = await place(engine, t);
-    const told = start([...at.words, "--watch", "3"]);
+    const told = run([...at.words, "--watch", "1"]);
     const beat = setInterval(
       () =>
         void at
@@ -169,7 +169,7 @@ for (const engine of engines()) {
           .catch(() => undefined),
       200,
     );
-    const { status, out } = await told.ended.finally(() => clearInterval(beat));
+    const { status, out } = await told.finally(() => clearInterval(beat));
     assert.equal(status, 2, out);
     assert.match(
       out,
@@ -191,8 +191,7 @@ for (const engine of engines("mysql", "postgresql"))
 testOnce("sources of two releases fail the pairing until it is wanted", async (t) => {
   const at = await place("sqlite", t, { nova: { version: 234 } });
   assert.ok((await rowsOf(at.words)).bad.includes("Pairing of releases"));
-  const wanted = await run([...at.words, "--watch", "0", "--allow-pairing", "--all"]);
-  assert.equal(wanted.status, 1);
+  const wanted = await ends(1, run([...at.words, "--watch", "0", "--allow-pairing", "--all"]));
   assert.match(wanted.out, /^\+-+\+\n\| Upgrade Check Results +\|\n\+-+\+\n\| Check: Databases/);
 });
 
@@ -205,9 +204,9 @@ testOnce(
     assert.equal(status, 2);
     assert.equal(bad[0], "Databases and schema heads");
     writeFileSync(join(at.folder, "--nova-db"), "sqlite:////nowhere/nova.sqlite");
-    assert.equal((await run(at.words)).status, 255);
-    assert.equal((await run(["check", "--run", at.folder])).status, 255);
-    assert.equal((await run([...at.words, "--watch", "9999999"])).status, 255);
+    await ends(255, run(at.words));
+    await ends(255, run(["check", "--run", at.folder]));
+    await ends(255, run([...at.words, "--watch", "9999999"]));
   },
 );
 

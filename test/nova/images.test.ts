@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { assertRefusal, ends, run, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { planWords } from "../support/plan-files.ts";
 import { cloud } from "./cloud.ts";
@@ -59,8 +59,7 @@ test("deploy images are looked up in Glance by their names, and what is not exac
   assertRefusal(await planning({}), 64, "N2I-E106", /image service/);
   const wrong = await planning({ ...glance.env, OS_PASSWORD: "another" });
   assertRefusal(wrong, 12, "N2I-E211", /refuses the login/);
-  const ran = await planning();
-  assert.equal(ran.status, 0, ran.err);
+  const ran = await ends(0, planning());
   const made_ = planWords(made.run, "nova");
   assert.match(made_, /"old-kernel".*"id-of-the-kernel"/);
   assert.match(made_, /"old-ramdisk".*"id-of-the-ramdisk"/);
@@ -90,13 +89,12 @@ test("deploy images given by their ids are looked up where a login is given, and
   const half = await planning({ OS_AUTH_URL: glance.env.OS_AUTH_URL ?? "" });
   assertRefusal(half, 64, "N2I-E106", /password is missing/);
   glance.calls.length = 0;
-  assert.equal((await planning()).status, 0);
+  await ends(0, planning());
   assert.deepEqual(glance.calls, [
     "GET /image/v2/images/id-of-the-kernel",
     "GET /image/v2/images/id-of-the-ramdisk",
   ]);
   glance.calls.length = 0;
-  const none = await planning({});
-  assert.equal(none.status, 0, none.err);
+  await ends(0, planning({}));
   assert.deepEqual(glance.calls, []);
 });

@@ -40,8 +40,7 @@ for (const by of ["this version", "an earlier version"])
   });
 
 test("a journal of what is no copy's is not removed with the folder of the last rehearsal", async (t) => {
-  const made = await rehearsing("sqlite", t);
-  const { words, run, entries, isCopied } = made;
+  const { words, run, entries, isCopied } = await rehearsing("sqlite", t);
   await runs(0, [...words, "--yes", "-q"]);
   const journal = await openJournal({ path: join(run, "rehearsal") });
   const last = journal.entries().find((entry) => entry.do === "target");

@@ -181,9 +181,8 @@ for (const engine of engines()) {
   });
 }
 
-testOnce(
-  "an agent makes at most four statements an interval, whatever the fleet, and keeps no connection",
-  async (t) => {
+for (const engine of engines("mysql"))
+  test(`on ${engine}, an agent makes at most four statements an interval, whatever the fleet, and keeps no connection`, async (t) => {
     const place = await hostedAlone(t);
     await begunApart(place);
     const { bm, asked, folder } = place;
@@ -240,39 +239,38 @@ testOnce(
       },
       () => now,
     );
-  },
-);
+  });
 
-testOnce("a database that is gone for a while ends no agent", async (t) => {
-  const place = await hosted("mysql", t);
-  assert.ok(place.bm.server);
-  const { bm, asked, folder } = place;
-  const { port } = place.bm.server;
-  const line = await proxyTo(port, t);
-  const file = join(folder, "line.url");
-  writeFileSync(file, bm.url.replace(`:${port}/`, `:${line.port}/`), { mode: 0o600 });
-  await withAgent(
-    { ...asked, novaBmDb: `file:${file}` },
-    () => undefined,
-    async (agent) => {
-      await agent.pass();
-      assert.equal(await beat(place, agent), "beat");
-      line.cut({ forGood: true });
-      await assert.rejects(
-        beat(place, agent),
-        (error: MigrationError) => error.code === "N2I-E200",
-      );
-      line.fix();
-      assert.equal(await beat(place, agent), "beat");
-    },
-  );
-});
+for (const engine of engines("mysql"))
+  test("a database that is gone for a while ends no agent", async (t) => {
+    const place = await hosted(engine, t);
+    assert.ok(place.bm.server);
+    const { bm, asked, folder } = place;
+    const { port } = place.bm.server;
+    const line = await proxyTo(port, t);
+    const file = join(folder, "line.url");
+    writeFileSync(file, bm.url.replace(`:${port}/`, `:${line.port}/`), { mode: 0o600 });
+    await withAgent(
+      { ...asked, novaBmDb: `file:${file}` },
+      () => undefined,
+      async (agent) => {
+        await agent.pass();
+        assert.equal(await beat(place, agent), "beat");
+        line.cut({ forGood: true });
+        await assert.rejects(
+          beat(place, agent),
+          (error: MigrationError) => error.code === "N2I-E200",
+        );
+        line.fix();
+        assert.equal(await beat(place, agent), "beat");
+      },
+    );
+  });
 
 testOnce(
   "a fenced host's agent runs the site's program, ends with 5, and does not begin again",
   async (t) => {
-    const place = await hosted("sqlite", t);
-    const { asked, folder, bm, nova } = place;
+    const { asked, folder, bm, nova } = await hosted("sqlite", t);
     const words = [
       "host",
       "agent",
@@ -336,8 +334,7 @@ for (const engine of engines())
   });
 
 testOnce("an agent refuses what it cannot keep, before it writes", async (t) => {
-  const place = await hosted("sqlite", t);
-  const { asked, bm } = place;
+  const { asked, bm } = await hosted("sqlite", t);
   const words = ["host", "agent", "--nova-bm-db", asked.novaBmDb, "--nova-db", asked.novaDb];
   await refused(words, 64, "N2I-E100", [/--host/]);
   const short = [...words, "--host", "A", "--ttl", "20"];

@@ -152,6 +152,16 @@ export async function ends(status: number, running: Promise<Ran>): Promise<Ran> 
   return ran;
 }
 
+/** Starts the tool, which is killed at a place: `POINT:N`, the Nth time that it passes there. */
+export function killedAt(
+  point: string,
+  words: readonly string[],
+  env: { readonly [name: string]: string } = {},
+): Promise<Ran> {
+  const dies = { ...env, NOVA2IRONIC_FAILPOINT: `${point}:kill` };
+  return ends(128, start(words, { env: dies }).ended);
+}
+
 /** Runs and expects this exit status. */
 export async function runs(
   status: number,

@@ -1,27 +1,10 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { ends } from "../hostile/cli.ts";
 import { hostCloud } from "./cloud.ts";
 
 const DEAD = { H1: { forced_down: false, report_count: 7 } };
 const TAKEOVER = ["host", "takeover", "--from", "H1", "--to", "H2", "--service-down-time", "1"];
-
-test("a request that was taken for lost does not come back with its host", async (t) => {
-  const { host, db, folder } = await hostCloud(t, { services: DEAD });
-  await db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
-  const site = join(folder, "site.json");
-  const accept = [{ finding: "N2I-D260", reason: "its queue is emptied" }];
-  const machines = [{ match: {}, set: {}, accept }];
-  writeFileSync(site, JSON.stringify({ format: "nova2ironic/site@1", machines }));
-  await ends(0, host(...TAKEOVER, "--confirmed-down", "--site", site));
-  const row = () => db("instances").where({ id: 1 }).first("host", "task_state");
-  assert.deepEqual(await row(), { host: "H2", task_state: null });
-  await ends(0, host("rollback", "--all", "--yes"));
-  // A nova-compute that starts would switch the machine off.
-  assert.deepEqual(await row(), { host: "H1", task_state: null });
-});
 
 test("a fenced host that ran once more is let back when it is silent again", async (t) => {
   const { host, db } = await hostCloud(t, { services: DEAD });

@@ -3,9 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { lockTarget } from "../../src/edge/database/write.ts";
-import { ends, start } from "../hostile/cli.ts";
+import { ends, killedAt } from "../hostile/cli.ts";
 import { open } from "../support/planned-case.ts";
-import { type HostCloud, hostCloud, reportH1, reportsOn, uuidOf } from "./cloud.ts";
+import { type HostCloud, hostCloud, reportH1, reportsOn, takenForLost, uuidOf } from "./cloud.ts";
 
 const QUICK = ["--service-down-time", "0.1"];
 const TAKE = ["host", "takeover", "--from", "H1", "--to", "H2"];
@@ -17,9 +17,7 @@ async function dead(t: TestContext): Promise<HostCloud> {
 
 /** A takeover that is fenced and has moved nothing. */
 async function cut({ at, nova }: HostCloud, words: readonly string[] = DOWN): Promise<void> {
-  const env = { NOVA2IRONIC_FAILPOINT: "nova.commit.before:1:kill" };
-  const { status, err } = await start([...words, ...at, ...nova], { env }).ended;
-  assert.equal(status, 128, err);
+  await killedAt("nova.commit.before:1", [...words, ...at, ...nova]);
 }
 
 test("a takeover that was begun goes nowhere else, and says which words wait for its end", async (t) => {
@@ -40,10 +38,7 @@ test("a takeover that was begun goes nowhere else, and says which words wait for
   const shown = await ends(0, host(...DOWN, "--plan", "-f", "csv", "-c", "Machine"));
   assert.equal(shown.out.trim().split("\n").length, 5, shown.out);
   assert.deepEqual(await cloud.owners(), before);
-  const site = join(folder, "site.json");
-  const machines = [{ match: {}, set: {}, accept: [{ finding: "N2I-D260", reason: "emptied" }] }];
-  writeFileSync(site, JSON.stringify({ format: "nova2ironic/site@1", machines }));
-  const more = ["--site", site, "--force-aggregates"];
+  const more = [...takenForLost(folder), "--force-aggregates"];
   const on = await ends(3, host(...DOWN, ...more));
   assert.match(on.err, /Going on with .*; --site and --force-aggregates count once it came to its/);
   assert.equal((await cloud.owners())[0], "1 H1 NULL H1");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ends, run, start } from "../hostile/cli.ts";
+import { ends, killedAt, run } from "../hostile/cli.ts";
 import { uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 
@@ -123,8 +123,7 @@ test("locks of a move that died are its run's, wherever that is by now, and not 
   const { host, folder, places, bm, rows } = await legacyCloud(t, { machines: 2 });
   const [run1, moved] = [join(folder, "runs", "h1"), join(folder, "runs", "elsewhere")];
   await ends(0, host(...PLAN));
-  const env = { NOVA2IRONIC_FAILPOINT: "legacy.claimed:1:kill" };
-  await ends(128, start([...MOVE, "--run", run1, ...places], { env }).ended);
+  await killedAt("legacy.claimed:1", [...MOVE, "--run", run1, ...places]);
   const [lock] = await bm("bm_locks").where({ resource: "host:B" });
   assert.match(lock.owner, /^nova2ironic on .*, run [0-9a-f-]{36}$/);
   renameSync(run1, moved);

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { ends, run, start } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";
 import { type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
-import { legacyCloud } from "./legacy-cloud.ts";
 
 const QUICK = ["--service-down-time", "0.1"];
 const NODE = uuidOf("node", 1);
@@ -48,30 +47,4 @@ for (const engine of engines("mysql", "postgresql"))
     assert.ok(statuses.includes(11) || statuses.includes(4), told);
     const [owner] = await cloud.owners();
     assert.equal(owner, statuses[0] === 0 ? "1 H2 NULL H2" : "1 H3 NULL H3");
-  });
-
-for (const engine of engines("mysql", "postgresql"))
-  test(`A-8 on ${engine}: of 24 processes that move one machine of nova-baremetal one moves it`, async (t) => {
-    const { bm, folder, places } = await legacyCloud(t, { engine, machines: 2 });
-    const machine = { uuid: uuidOf("node", 2) };
-    const moves: (readonly string[])[] = [];
-    for (let at = 0; at < 24; at += 1) {
-      const own = ["--run", join(folder, "runs", `move-${at}`), ...places];
-      const to = ["--node", machine.uuid, "--to", at % 2 === 0 ? "B" : "C"];
-      await ends(0, run(["host", "plan", ...to, ...QUICK, ...own]));
-      moves.push(["host", "move", "--yes", ...own]);
-    }
-    const ended = await Promise.all(moves.map((words) => start(words).ended));
-    const told = ended.map(({ status, out, err }) => `${status} ${out}${err}`).join("\n");
-    const statuses = ended.map(({ status }) => status);
-    const moved = ended.flatMap(({ out }, at) => (/1 machines moved/.test(out) ? [at] : []));
-    const [winner = Number.NaN] = moved;
-    assert.deepEqual([moved.length, statuses[winner]], [1, 0], told);
-    // Met at a lock; or, by who came when it was over, at the row, or where it was to go.
-    for (const [at, status] of statuses.entries())
-      assert.ok([4, 11].includes(status) || (status === 0 && at % 2 === winner % 2), told);
-    assert.ok(statuses.includes(11), told);
-    const [row] = await bm("bm_nodes").where(machine).select("service_host", "service_epoch");
-    const owner = winner % 2 === 0 ? "B" : "C";
-    assert.deepEqual([row?.service_host, Number(row?.service_epoch)], [owner, 1]);
   });

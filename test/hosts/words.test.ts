@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ends, start } from "../hostile/cli.ts";
+import { ends, killedAt, start } from "../hostile/cli.ts";
 import { smallBatches } from "../support/batches.ts";
 import { hostCloud, reportH1, reportsOn, uuidOf } from "./cloud.ts";
 
@@ -60,8 +60,7 @@ test("status calls taken back what was, whatever the journal's last word is", as
   await ends(0, host(...TAKE));
   await ends(0, host("rollback", "--node", uuidOf("node", 3), "--yes"));
   assert.match(await next(), /^Next: nova2ironic verify /m);
-  const env = { NOVA2IRONIC_FAILPOINT: "undone.after:1:kill" };
-  await ends(128, start(["rollback", "--all", "--yes", ...cloud.at, ...nova], { env }).ended);
+  await killedAt("undone.after:1", ["rollback", "--all", "--yes", ...cloud.at, ...nova]);
   assert.match(await next(), /^Next: nova2ironic rollback .*--all/m);
   await ends(0, host("rollback", "--all", "--yes"));
   assert.match(await next(), /taken back/);

@@ -11,9 +11,9 @@ import { changes, differences, rowsOf, sameRows } from "./rows.ts";
 const NODE = caseUuid("node", 1);
 
 for (const engine of engines("sqlite", "mysql")) {
-  test(`on ${engine}, a row somebody changed since the plan is refused before anything is written`, async (t) => {
+  test(`on ${engine}, a changed row or a nova-compute that reported lately is refused before anything is written, and a plan made again after the load is empty`, async (t) => {
     const made = await plannedCloud(engine, t);
-    const { act, nova } = made;
+    const { act, nova, at, reader, source, plan } = made;
     for (const [table, id, change] of [
       ["instances", 1, { task_state: "rebuilding" }],
       ["instances", 2, { host: "kvm-1" }],
@@ -34,6 +34,41 @@ for (const engine of engines("sqlite", "mysql")) {
         .where({ id })
         .update({ [column]: row[column] });
     }
+    await made.isAsBefore();
+    const clock = {
+      mysql: "UTC_TIMESTAMP()",
+      postgresql: "now() AT TIME ZONE 'utc'",
+      sqlite: "datetime('now')",
+    };
+    const report = (at: string) =>
+      nova
+        .db("services")
+        .where({ host: "compute-2" })
+        .update({ updated_at: nova.db.raw(at) });
+    await report(clock[engine]);
+    const there = await made.now();
+    const ran = await ends(4, act(["apply"]));
+    assert.match(ran.err, /N2I-E310.*reported from compute-2 \d+ s ago/s);
+    const after = await made.now();
+    assert.deepEqual(changes(there.nova, after.nova), {});
+    assert.deepEqual(changes(there.ironic, after.ironic), {});
+    await report("'2014-12-01 00:00:00'");
+    await ends(0, act(["apply"]));
+    const again = await ends(
+      0,
+      run([
+        ...["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "--detailed-exitcode", "-q"],
+        ...[
+          "--compute-host",
+          "ironic-compute",
+          "--deploy-kernel",
+          "f0000000-0000-4000-8000-00000000000a",
+        ],
+        ...["--deploy-ramdisk", "f0000000-0000-4000-8000-00000000000b"],
+      ]),
+    );
+    assert.match(again.out, /Nova: 0 rows .*; 0 extra specs/);
+    await ends(0, act(["rollback", "--all"]));
     await made.isAsBefore();
   });
 
@@ -91,30 +126,6 @@ for (const engine of engines("sqlite", "mysql")) {
     await made.isAsBefore();
   });
 
-  test(`on ${engine}, a nova-compute that reported lately is named with its age, and nothing is written`, async (t) => {
-    const made = await plannedCloud(engine, t);
-    const { act, nova } = made;
-    const clock = {
-      mysql: "UTC_TIMESTAMP()",
-      postgresql: "now() AT TIME ZONE 'utc'",
-      sqlite: "datetime('now')",
-    };
-    const report = (at: string) =>
-      nova
-        .db("services")
-        .where({ host: "compute-2" })
-        .update({ updated_at: nova.db.raw(at) });
-    await report(clock[engine]);
-    const there = await made.now();
-    const ran = await ends(4, act(["apply"]));
-    assert.match(ran.err, /N2I-E310.*reported from compute-2 \d+ s ago/s);
-    const after = await made.now();
-    assert.deepEqual(changes(there.nova, after.nova), {});
-    assert.deepEqual(changes(there.ironic, after.ironic), {});
-    await report("'2014-12-01 00:00:00'");
-    await ends(0, act(["apply"]));
-  });
-
   test(`on ${engine}, verify names the machine of which Nova offers 1 MB too much, and one with two compute nodes`, async (t) => {
     const made = await plannedCloud(engine, t);
     const { act, nova, before, at, reader, source } = made;
@@ -165,27 +176,5 @@ for (const engine of engines("sqlite", "mysql")) {
     const all = await run([...verify, "--all-rows", "-f", "json"]);
     const seen = JSON.parse(all.out) as readonly object[];
     assert.ok(seen.length > rows.length + 8);
-  });
-
-  test(`on ${engine}, a plan made again after the load finds nothing to change`, async (t) => {
-    const made = await plannedCloud(engine, t);
-    const { act, at, reader, source, plan } = made;
-    await ends(0, act(["apply"]));
-    const again = await ends(
-      0,
-      run([
-        ...["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "--detailed-exitcode", "-q"],
-        ...[
-          "--compute-host",
-          "ironic-compute",
-          "--deploy-kernel",
-          "f0000000-0000-4000-8000-00000000000a",
-        ],
-        ...["--deploy-ramdisk", "f0000000-0000-4000-8000-00000000000b"],
-      ]),
-    );
-    assert.match(again.out, /Nova: 0 rows .*; 0 extra specs/);
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
   });
 }

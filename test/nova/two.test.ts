@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { ends, refused, run, start } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, it } from "../lab/engines.ts";
 import { IMAGES } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
 import { sameRows } from "./rows.ts";
@@ -36,37 +36,34 @@ for (const engine of engines("mysql", "postgresql"))
     await made.isAsBefore();
   });
 
-testOnce(
-  "a plan for nova that lost lines is refused by each command, and a journal that lost its last is gone on with",
-  async (t) => {
-    const made = await plannedCloud("sqlite", t);
-    const { at, reader, source, act, copy } = made;
-    for (const [name, lines] of [
-      ["a line less", -2],
-      ["no footer", -1],
-      ["a header alone", 1],
-    ] as const) {
-      const folder = copy(name);
-      const path = `${folder}/plan/nova-hosts.jsonl`;
-      const all = readFileSync(path, "utf8").trimEnd().split("\n");
-      const kept = lines === -2 ? all.toSpliced(-2, 1) : all.slice(0, lines);
-      writeFileSync(path, `${kept.join("\n")}\n`, { mode: 0o600 });
-      const ran = await ends(4, act(["apply"], undefined, folder));
-      assert.match(ran.err, /^ERROR N2I-E11[12] .*nova-hosts\.jsonl/m, name);
-      const verify = ["verify", "--run", folder, ...reader, ...source.slice(2, 4), "-q"];
-      await refused(verify, 4, /E111/.test(ran.err) ? "N2I-E111" : "N2I-E112");
-    }
-    await made.isAsBefore();
-    await ends(0, act(["apply"]));
-    const journal = `${made.run}/journal.jsonl`;
-    const told = readFileSync(journal, "utf8").trimEnd().split("\n");
-    assert.match(told.at(-1) ?? "", /"do":"done"/);
-    writeFileSync(journal, `${told.slice(0, -1).join("\n")}\n`, { mode: 0o600 });
-    const status = await run(["status", ...at]);
-    assert.match(status.out, /1 batch begun and not recorded as done/);
-    const again = await ends(0, act(["apply"]));
-    assert.match(again.out, /hosts: 0 rows changed, \d+ so already, 0 left/);
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
-  },
-);
+it("a plan for nova that lost lines is refused by each command, and a journal that lost its last is gone on with", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  const { at, reader, source, act, copy } = made;
+  for (const [name, lines] of [
+    ["a line less", -2],
+    ["no footer", -1],
+    ["a header alone", 1],
+  ] as const) {
+    const folder = copy(name);
+    const path = `${folder}/plan/nova-hosts.jsonl`;
+    const all = readFileSync(path, "utf8").trimEnd().split("\n");
+    const kept = lines === -2 ? all.toSpliced(-2, 1) : all.slice(0, lines);
+    writeFileSync(path, `${kept.join("\n")}\n`, { mode: 0o600 });
+    const ran = await ends(4, act(["apply"], undefined, folder));
+    assert.match(ran.err, /^ERROR N2I-E11[12] .*nova-hosts\.jsonl/m, name);
+    const verify = ["verify", "--run", folder, ...reader, ...source.slice(2, 4), "-q"];
+    await refused(verify, 4, /E111/.test(ran.err) ? "N2I-E111" : "N2I-E112");
+  }
+  await made.isAsBefore();
+  await ends(0, act(["apply"]));
+  const journal = `${made.run}/journal.jsonl`;
+  const told = readFileSync(journal, "utf8").trimEnd().split("\n");
+  assert.match(told.at(-1) ?? "", /"do":"done"/);
+  writeFileSync(journal, `${told.slice(0, -1).join("\n")}\n`, { mode: 0o600 });
+  const status = await run(["status", ...at]);
+  assert.match(status.out, /1 batch begun and not recorded as done/);
+  const again = await ends(0, act(["apply"]));
+  assert.match(again.out, /hosts: 0 rows changed, \d+ so already, 0 left/);
+  await ends(0, act(["rollback", "--all"]));
+  await made.isAsBefore();
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ends, run, runs, start } from "../hostile/cli.ts";
+import { ends, killedAt, run, runs, start } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { computeStarts, conductorsStart, planned, walk } from "./walking.ts";
@@ -27,8 +27,7 @@ test("a run that is ended while it waits, by Ctrl-C or a lost terminal, goes on"
 test("a run that dies amid the load goes on with the load, and is at its end where another would be", async (t) => {
   const made = await planned(t);
   const words = ["run", ...made.at, "--yes", "--wait", "0", "--watch", "0"];
-  const env = { NOVA2IRONIC_FAILPOINT: "done.before:1:kill" };
-  await ends(128, run(words, { env }));
+  await killedAt("done.before:1", words);
   await conductorsStart(made);
   const loaded = await ends(0, walk(made, "--until", "takeover"));
   assert.match(loaded.err, /Stopped before final/);

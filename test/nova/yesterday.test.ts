@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import { ends, refused, run, runs } from "../hostile/cli.ts";
+import { killedAt, refused, runs } from "../hostile/cli.ts";
 import { deploy } from "../hostile/deployment.ts";
 import { tenant } from "../hostile/fleet.ts";
 import { engines } from "../lab/engines.ts";
@@ -49,8 +49,7 @@ for (const engine of engines("sqlite", "mysql"))
     sameRows(await rowsOf(nova), before[0]);
     sameRows(await rowsOf(ironic), before[1]);
 
-    const env = { NOVA2IRONIC_FAILPOINT: "commit.after:1:kill" };
-    await ends(128, run(apply, { env }));
+    await killedAt("commit.after:1", apply);
     // Ironic has them by now, and so may their tenants.
     await instance(1).update({ task_state: "rebuilding" });
     await runs(0, apply);

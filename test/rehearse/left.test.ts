@@ -2,17 +2,15 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
-import { ends, refused, runs, start } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { killedAt, refused, runs } from "../hostile/cli.ts";
+import { engines, it } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { dumpOf, type Rehearsing, rehearsing } from "./scene.ts";
 
 const REMOVED = /Removed .*, which an earlier/;
 
-async function killedAt(words: readonly string[], point: string): Promise<void> {
-  const env = { NOVA2IRONIC_FAILPOINT: `${point}:1:kill` };
-  await ends(128, start([...words, "--yes", "-q"], { env }).ended);
-}
+const killed = (words: readonly string[], point: string) =>
+  killedAt(`${point}:1`, [...words, "--yes", "-q"]);
 
 function addressIn({ folder }: Rehearsing, name: string, url: string): string {
   const path = join(folder, `${name}.url`);
@@ -35,7 +33,7 @@ for (const engine of engines("mysql"))
     assert.ok(other.server);
     const { server } = other;
     const { at, words, ironic, isCopied, entries } = made;
-    await killedAt(words, "commit.after");
+    await killed(words, "commit.after");
     await server.newDatabase(ironic.name);
     t.after(() => server.dropDatabase(ironic.name));
     const there = addressIn(made, "other", server.url(ironic.name));
@@ -61,7 +59,7 @@ for (const engine of engines())
     if (engine === "sqlite") writeFileSync(empty.name, "");
     const { words } = made;
     const into = ["--into", addressIn(made, "empty", empty.url)];
-    await killedAt([...words, ...into], "commit.after");
+    await killed([...words, ...into], "commit.after");
     if (engine === "sqlite") await empty.db.destroy();
     if (engine === "sqlite") empty.db.initialize();
     await empty.db.raw("CREATE TABLE theirs (id integer)");
@@ -73,33 +71,30 @@ for (const engine of engines())
     if (engine === "sqlite") assert.doesNotMatch(readFileSync(empty.name, "latin1"), /driver_info/);
   });
 
-testOnce(
-  "a file that was given is read by nobody else, and is empty again whatever the rehearsal is killed at",
-  async (t) => {
-    const made = await rehearsing("sqlite", t);
-    const empty = await withDatabase("sqlite", t);
-    await empty.db.destroy();
-    const { words } = made;
-    const into = ["--into", addressIn(made, "empty", empty.url)];
-    writeFileSync(empty.name, "");
-    for (const point of ["resource.after", "copy.filled"]) {
-      chmodSync(empty.name, 0o644);
-      await killedAt([...words, ...into], point);
-      for (const file of filesAt(empty))
-        assert.equal(statSync(join(dirname(empty.name), file)).mode & 0o077, 0, `${point} ${file}`);
-      const { out } = await runs(0, [...words, "--undo"]);
-      assert.match(out, point === "resource.after" ? /nothing is done/ : REMOVED, point);
-      assert.deepEqual([filesAt(empty), statSync(empty.name).size], [[], 0], point);
-    }
-    await runs(0, [...words, ...into, "--yes", "-q"]);
-    assert.equal(made.found().held, true);
-  },
-);
+it("a file that was given is read by nobody else, and is empty again whatever the rehearsal is killed at", async (t) => {
+  const made = await rehearsing("sqlite", t);
+  const empty = await withDatabase("sqlite", t);
+  await empty.db.destroy();
+  const { words } = made;
+  const into = ["--into", addressIn(made, "empty", empty.url)];
+  writeFileSync(empty.name, "");
+  for (const point of ["resource.after", "copy.filled"]) {
+    chmodSync(empty.name, 0o644);
+    await killed([...words, ...into], point);
+    for (const file of filesAt(empty))
+      assert.equal(statSync(join(dirname(empty.name), file)).mode & 0o077, 0, `${point} ${file}`);
+    const { out } = await runs(0, [...words, "--undo"]);
+    assert.match(out, point === "resource.after" ? /nothing is done/ : REMOVED, point);
+    assert.deepEqual([filesAt(empty), statSync(empty.name).size], [[], 0], point);
+  }
+  await runs(0, [...words, ...into, "--yes", "-q"]);
+  assert.equal(made.found().held, true);
+});
 
 for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, a rehearsal that was killed first leaves the copy of another run`, async (t) => {
     const { words, ironic, copy, isCopied } = await rehearsing(engine, t);
-    await killedAt(words, "resource.after");
+    await killed(words, "resource.after");
     // As another run has it, before it is marked.
     if (engine === "sqlite") writeFileSync(copy, readFileSync(ironic.name));
     else await ironic.server?.newDatabase(copy);
@@ -112,7 +107,7 @@ for (const engine of engines("postgresql"))
   test("on postgresql, what was made under no name yet goes", async (t) => {
     const { words, ironic, entries, isCopied } = await rehearsing(engine, t);
     const { server } = ironic;
-    await killedAt(words, "copy.created");
+    await killed(words, "copy.created");
     const { mark = "" } = entries().find((entry) => entry.do === "resource") ?? {};
     assert.equal(await server?.hasDatabase(`nova2ironic_rehearsal_${mark}`), true);
     assert.match((await runs(0, [...words, "--undo"])).out, REMOVED);

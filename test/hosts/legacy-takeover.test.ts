@@ -160,21 +160,6 @@ it("the queue of a dead host is shown, and emptied by word once every machine ca
   await ends(0, verify());
 });
 
-it("the queue of a takeover that is killed behind its last machine is emptied by the same words", async (t) => {
-  const cloud = await dead(t);
-  const { folder, places } = cloud;
-  const broker = await fakeBroker(t);
-  const rabbit = [...broker.words, "--purge-queue"];
-  broker.queues.set("compute.A", { messages: 2, consumers: 0 });
-  const own = ["--run", join(folder, "runs", "h1"), ...places];
-  const takes = [...words(cloud, 1), ...DOWN, ...rabbit, ...own];
-  await killedAt("end.after:3", takes);
-  assert.equal(broker.queues.get("compute.A")?.messages, 2);
-  const again = await ends(0, run(takes));
-  assert.match(again.out, /compute\.A was emptied: 2 messages were there/);
-  assert.match(again.out, /0 machines moved, 2 so already/);
-});
-
 it("a machine that stays half way is listed, keeps the queue, and ends the takeover with 3", async (t) => {
   const cloud = await dead(t);
   const { folder, places, nova, host } = cloud;

@@ -7,6 +7,7 @@ import { benchAgents } from "./agents.ts";
 import { benchCounted } from "./counted.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchHosts } from "./hosts.ts";
+import { benchIntervals } from "./intervals.ts";
 import { benchManage } from "./manage.ts";
 import { benchManageNova } from "./manage-nova.ts";
 import { benchNight } from "./night.ts";
@@ -38,6 +39,7 @@ servers that sync every commit.
   page      the report's page, in a browser
   hosts     machines of one compute host to another, against two statements by hand
   agents    from the death of a compute host of nova-baremetal to each of its machines owned; four minutes
+  intervals ten thousand intervals of one such agent, which grows in nothing
 
   mariadb, postgresql, sqlite    these engines alone
   1000, 10000, ...               these sizes alone: npm run bench -- sqlite 1000 nova  takes seconds
@@ -70,6 +72,7 @@ const PARTS = {
   page: ({ sizes }: Asked) => benchPage(sizes, write),
   hosts: ({ sizes }: Asked) => benchHosts(sizes, write),
   agents: () => benchAgents(write),
+  intervals: () => benchIntervals(write),
 } as const;
 
 /** What the words say. */

@@ -145,6 +145,23 @@ export function run(words: readonly string[], options: Options = {}): Promise<Ra
   return runHere(bare ? words : leavingNova(words), env);
 }
 
+/** Expects a command that was begun to end with this status. */
+export async function ends(status: number, running: Promise<Ran>): Promise<Ran> {
+  const ran = await running;
+  assert.equal(ran.status, status, `${ran.out}${ran.err}`);
+  return ran;
+}
+
+/** Starts the tool, which is killed at a place: `POINT:N`, the Nth time that it passes there. */
+export function killedAt(
+  point: string,
+  words: readonly string[],
+  env: { readonly [name: string]: string } = {},
+): Promise<Ran> {
+  const dies = { ...env, NOVA2IRONIC_FAILPOINT: `${point}:kill` };
+  return ends(128, start(words, { env: dies }).ended);
+}
+
 /** Runs and expects this exit status. */
 export async function runs(
   status: number,

@@ -26,7 +26,7 @@ interface Wanted {
 export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {}) {
   const { hosts = HOSTS, machines = MACHINES } = wanted;
   const bm = await withDatabase(engine, t);
-  const nova = bm && (await withDatabase(engine, t));
+  const nova = await withDatabase(engine, t);
   const folder = privateFolder(t);
   await loadAgents({ bm: bm.db, nova: nova.db, engine }, hosts, machines);
   bootFiles(folder, hosts, machines);

@@ -2,27 +2,22 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { lockTarget } from "../../src/edge/database/write.ts";
-import { start } from "../hostile/cli.ts";
+import { ends, killedAt } from "../hostile/cli.ts";
 import { open } from "../support/planned-case.ts";
-import { type HostCloud, hostCloud, reportH1, reportsLate, reportsOn, uuidOf } from "./cloud.ts";
+import { type HostCloud, hostCloud, reportH1, reportsOn, takenForLost, uuidOf } from "./cloud.ts";
 
 const QUICK = ["--service-down-time", "0.1"];
 const TAKE = ["host", "takeover", "--from", "H1", "--to", "H2"];
 const DOWN = [...TAKE, ...QUICK, "--confirmed-down"];
 
 async function dead(t: TestContext): Promise<HostCloud> {
-  const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
-  assert.ok(cloud);
-  return cloud;
+  return hostCloud(t, { services: { H1: { forced_down: false } } });
 }
 
 /** A takeover that is fenced and has moved nothing. */
 async function cut({ at, nova }: HostCloud, words: readonly string[] = DOWN): Promise<void> {
-  const env = { NOVA2IRONIC_FAILPOINT: "nova.commit.before:1:kill" };
-  const { status, err } = await start([...words, ...at, ...nova], { env }).ended;
-  assert.equal(status, 128, err);
+  await killedAt("nova.commit.before:1", [...words, ...at, ...nova]);
 }
 
 test("a takeover that was begun goes nowhere else, and says which words wait for its end", async (t) => {
@@ -31,8 +26,7 @@ test("a takeover that was begun goes nowhere else, and says which words wait for
   await db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
   await cut(cloud);
   const before = await cloud.owners();
-  const other = await host(...DOWN.map((word) => (word === "H2" ? "H3" : word)));
-  assert.equal(other.status, 64, other.out + other.err);
+  const other = await ends(64, host(...DOWN.map((word) => (word === "H2" ? "H3" : word))));
   assert.match(other.err, /N2I-E100 this takeover was begun with --to H2, not H3/);
   assert.match(other.err, /nova2ironic rollback --run \S+ --all/);
   const slower = await host(...TAKE, "--service-down-time", "7", "--confirmed-down");
@@ -41,19 +35,14 @@ test("a takeover that was begun goes nowhere else, and says which words wait for
   writeFileSync(conf, "[DEFAULT]\nservice_down_time = 90\n");
   const told = await host(...TAKE, "--nova-conf", conf, "--confirmed-down");
   assert.match(told.err, /begun with a service_down_time of 0\.1 s, not 90 s/);
-  const shown = await host(...DOWN, "--plan", "-f", "csv", "-c", "Machine");
-  assert.equal(shown.status, 0, shown.err);
+  const shown = await ends(0, host(...DOWN, "--plan", "-f", "csv", "-c", "Machine"));
   assert.equal(shown.out.trim().split("\n").length, 5, shown.out);
   assert.deepEqual(await cloud.owners(), before);
-  const site = join(folder, "site.json");
-  const machines = [{ match: {}, set: {}, accept: [{ finding: "N2I-D260", reason: "emptied" }] }];
-  writeFileSync(site, JSON.stringify({ format: "nova2ironic/site@1", machines }));
-  const more = ["--site", site, "--force-aggregates"];
-  const on = await host(...DOWN, ...more);
-  assert.equal(on.status, 3, on.out + on.err);
+  const more = [...takenForLost(folder), "--force-aggregates"];
+  const on = await ends(3, host(...DOWN, ...more));
   assert.match(on.err, /Going on with .*; --site and --force-aggregates count once it came to its/);
   assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-  assert.equal((await host(...DOWN, ...more)).status, 0);
+  await ends(0, host(...DOWN, ...more));
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });
 
@@ -62,8 +51,7 @@ test("a host that reported once after it was fenced is watched again, and not al
   const { host, db, owners } = cloud;
   await cut(cloud);
   await reportH1(db);
-  const on = await host(...TAKE, "--confirmed-down");
-  assert.equal(on.status, 0, on.out + on.err);
+  const on = await ends(0, host(...TAKE, "--confirmed-down"));
   assert.match(on.err, /Watching H1 for 0\.1 s/);
   assert.equal((await owners())[0], "1 H2 NULL H2");
 });
@@ -74,29 +62,21 @@ test("a fenced host that goes on reporting keeps what was not moved", async (t) 
   const slow = [...TAKE, "--service-down-time", "1", "--confirmed-down"];
   await cut(cloud, slow);
   await reportH1(db);
-  const on = await reportsOn(db, host(...slow));
-  assert.equal(on.status, 4, on.out + on.err);
+  const on = await ends(4, reportsOn(db, host(...slow)));
   assert.match(on.err, /N2I-E316 nova-compute of H1 reported/);
   assert.equal((await owners())[0], "1 H1 NULL H1");
 });
 
 test("a move soon after its plan watches the host for what is left of its time", async (t) => {
-  const cloud = await hostCloud(t);
-  assert.ok(cloud);
-  const { host, db, owners } = cloud;
-  const plan = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "4"];
-  assert.equal((await host(...plan)).status, 0);
-  // What is left is told in tenths of a second, and shall not be all of it.
-  await sleep(250);
-  // It was alive all the while, and reports a second after it was planned for.
-  const early = await reportsLate(db, host("host", "move", "--yes"));
-  assert.equal(early.status, 4, early.out + early.err);
-  assert.match(early.err, /Watching H1 for [0-3]\.\d s/);
-  assert.match(early.err, /N2I-E316 nova-compute of H1 reported/);
-  assert.equal((await owners())[0], "1 H1 NULL H1");
-  const silent = await host("host", "move", "--yes");
-  assert.equal(silent.status, 0, silent.out + silent.err);
-  assert.match(silent.err, /Watching H1 for 4 s/);
+  const { host, owners } = await hostCloud(t);
+  const now = Date.now();
+  t.mock.timers.enable({ apis: ["Date"], now: now - 499_800 });
+  const plan = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "500"];
+  await ends(0, host(...plan));
+  t.mock.timers.setTime(now);
+  const moved = await ends(0, host("host", "move", "--yes"));
+  assert.match(moved.err, /Watching H1 for 0\.2 s/);
+  assert.equal((await owners())[0], "1 H2 NULL H2");
 });
 
 test("the site's fence runs under the lock, once for a plan, and the journal has it", async (t) => {
@@ -114,29 +94,26 @@ test("the site's fence runs under the lock, once for a plan, and the journal has
   assert.equal(existsSync(ran), false);
   const unfit = cloud.db("services").where({ host: "H2" });
   await unfit.clone().update({ disabled: true });
-  const against = await host(...words);
-  assert.equal(against.status, 4, against.err);
+  await ends(4, host(...words));
   assert.equal(existsSync(ran), false, "nothing is fenced for nothing");
   await unfit.clone().update({ disabled: false });
   await cut(cloud, words);
-  const on = await host(...words);
-  assert.equal(on.status, 0, on.out + on.err);
+  const on = await ends(0, host(...words));
   assert.match(on.err, /Fence command for H1: it ended with 0 before, and is not run again/);
   assert.equal(readFileSync(ran, "utf8"), "fenced\n");
   const journal = readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8");
   const entries = journal.match(/"do":"(start|end)","part":"host-fence-command"/g);
   assert.equal(entries?.length, 2, journal);
   // Another takeover of the run is another fence.
-  assert.equal((await host("rollback", "--all", "--yes")).status, 0);
+  await ends(0, host("rollback", "--all", "--yes"));
   assert.equal((await host(...words)).status, 0, nova.join(" "));
   assert.equal(readFileSync(ran, "utf8"), "fenced\nfenced\n");
 });
 
 test("status names no host where nothing leaves one", async (t) => {
   const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
-  assert.ok(cloud);
   const words = ["--node", uuidOf("node", 1), "--to", "H2", ...QUICK];
-  assert.equal((await cloud.host("host", "plan", ...words)).status, 0);
+  await ends(0, cloud.host("host", "plan", ...words));
   const { out } = await cloud.host("status");
   assert.match(out, /move to H2: 0 machines to move, 0 there already, 1 blocked/);
 });

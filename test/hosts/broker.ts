@@ -1,8 +1,11 @@
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runBy } from "../../src/stages/session.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 
 /** A queue of a broker in memory. */
 interface Queue {
@@ -16,6 +19,10 @@ export interface FakeBroker {
   readonly asked: string[];
   /** With user and password. */
   readonly url: string;
+  /** `--rabbit-url`, of a file that has it. */
+  readonly words: readonly string[];
+  /** Writes another address into the file. */
+  readonly at: (url: string) => void;
 }
 
 const LOGIN = `Basic ${Buffer.from("nova:s3cret/pass").toString("base64")}`;
@@ -49,5 +56,9 @@ export async function fakeBroker(t: TestContext): Promise<FakeBroker> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
-  return { queues, asked, url: `http://nova:s3cret%2Fpass@127.0.0.1:${port}/nova` };
+  const url = `http://nova:s3cret%2Fpass@127.0.0.1:${port}/nova`;
+  const file = join(privateFolder(t), "rabbit.url");
+  const at = (other: string): void => writeFileSync(file, `${other}\n`, { mode: 0o600 });
+  at(url);
+  return { queues, asked, url, at, words: ["--rabbit-url", `file:${file}`] };
 }

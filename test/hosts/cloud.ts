@@ -136,15 +136,17 @@ export async function hostCloud(t: TestContext, wanted: Wanted = {}): Promise<Ho
   };
 }
 
+/** `--site`, of a document that takes requests to these machines for lost. */
+export function takenForLost(folder: string, match: object = {}): readonly string[] {
+  const site = join(folder, "site.json");
+  const machines = [{ match, accept: [{ finding: "N2I-D260", reason: "its queue is emptied" }] }];
+  writeFileSync(site, JSON.stringify({ format: "nova2ironic/site@1", machines }));
+  return ["--site", site];
+}
+
 /** As nova-compute of H1 reports, once. */
 export async function reportH1(db: Knex): Promise<void> {
   await db("services").where({ id: 1 }).increment("report_count", 1);
-}
-
-/** The same once a second has gone by, while something runs. */
-export function reportsLate<T>(db: Knex, runs: Promise<T>): Promise<T> {
-  const late = setTimeout(() => void reportH1(db), 1000);
-  return runs.finally(() => clearTimeout(late));
 }
 
 /** The same ten times a second. */

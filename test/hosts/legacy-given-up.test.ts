@@ -7,6 +7,7 @@ import type { Entry } from "../../src/model/journal.ts";
 import { LEGACY } from "../../src/parts/legacy-begun.ts";
 import { hasLifted } from "../../src/stages/legacy-journal.ts";
 import { withLegacy } from "../../src/stages/legacy-moves.ts";
+import { ends } from "../hostile/cli.ts";
 import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
 import { does, takes } from "./legacy-does.ts";
 
@@ -14,7 +15,6 @@ const LEASE = { host: "A", epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
 
 async function fenced(t: TestContext, machines: number): Promise<LegacyCloud> {
   const cloud = await legacyCloud(t, { machines });
-  assert.ok(cloud);
   await cloud.bm("bm_service_leases").insert({ ...LEASE, fenced_by: "B" });
   return cloud;
 }
@@ -34,8 +34,7 @@ test("verify of a run whose machine another host took says nothing against it, a
   assert.doesNotMatch(split.out, /bm_nodes:2|was to be B/);
   assert.match(split.out, /compute_nodes:2 .*host is A, and was to be C/, split.err);
   await nova("compute_nodes").where({ id: 2 }).update({ service_id: 3 });
-  const whole = await verify();
-  assert.equal(whole.status, 0, whole.out + whole.err);
+  await ends(0, verify());
 });
 
 test("an agent that is fenced between guard and claim claims nothing, and takes its guard away", async (t) => {
@@ -74,7 +73,6 @@ test("what was claimed of a host whose lease somebody removed goes on, and nothi
 for (const back of [false, true])
   test(`a lock that a person takes while a machine is on its way ${back ? "back" : "there"} stays his`, async (t) => {
     const cloud = await legacyCloud(t, { machines: 1 });
-    assert.ok(cloud);
     const { nova } = cloud;
     if (back) await does(cloud, "one", { ids: [1] });
     const meets = () => nova("instances").update({ locked: true, locked_by: "admin" });
@@ -87,7 +85,6 @@ for (const back of [false, true])
 
 test("a lock that its owner takes away while a machine is on its way does not come back", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
-  assert.ok(cloud);
   const { nova } = cloud;
   await nova("instances").update({ locked: true, locked_by: "owner" });
   const [move] = [moveOf(1)];
@@ -128,9 +125,7 @@ for (const [what, note] of [
   ["made at another time", { born: "7" }],
 ] as const)
   test(`a folder of the same inode ${what} is another owner`, async (t) => {
-    const cloud = await legacyCloud(t, { machines: 1 });
-    assert.ok(cloud);
-    const { bm, withPlace, runOf, folder } = cloud;
+    const { bm, withPlace, runOf, folder } = await legacyCloud(t, { machines: 1 });
     const owner = (): Promise<string> =>
       withPlace(async (place) =>
         withLegacy(await runOf("one"), place, [], { hosts: ["A"] }, async () => {

@@ -5,7 +5,6 @@ import { does } from "./legacy-does.ts";
 
 test("an instance that is unlocked while its machine is under way is guarded once more", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
-  assert.ok(cloud);
   const { nova } = cloud;
   const unlock = () => nova("instances").where({ id: 1 }).update({ locked: false });
   const dies = { point: "legacy.claimed", at: 1, meets: unlock };
@@ -18,7 +17,6 @@ test("an instance that is unlocked while its machine is under way is guarded onc
 
 test("the lock of a move that was only begun is taken away though the old nova-compute started since", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
-  assert.ok(cloud);
   const { nova } = cloud;
   const before = await cloud.dump();
   const dies = { point: "legacy.guarded", at: 1 };
@@ -31,7 +29,6 @@ test("the lock of a move that was only begun is taken away though the old nova-c
 
 test("a lock that somebody put on such an instance since stays", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
-  assert.ok(cloud);
   const { nova } = cloud;
   const dies = { point: "legacy.guarded", at: 1 };
   await assert.rejects(does(cloud, "one", { ids: [1], dies }), /legacy\.guarded/);

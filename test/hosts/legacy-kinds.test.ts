@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { run, start } from "../hostile/cli.ts";
+import { ends, killedAt, run } from "../hostile/cli.ts";
 import { uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 
@@ -25,21 +25,19 @@ function ironicPlan({ folder, places }: LegacyCloud, name: string, more: readonl
 
 test("a run moves machines of nova-baremetal, or of Ironic, and takes no plan for the others", async (t) => {
   const cloud = await legacyCloud(t, { machines: 2 });
-  assert.ok(cloud);
-  assert.equal((await cloud.host(...PLAN)).status, 0);
+  await ends(0, cloud.host(...PLAN));
   const other = await ironicPlan(cloud, "h1", ["--without", "nova-bm-db"]);
   assert.match(other.err, /N2I-E315 \S+ moves machines of nova-baremetal/);
-  assert.equal((await ironicPlan(cloud, "h2")).status, 0);
+  await ends(0, ironicPlan(cloud, "h2"));
   const back = await cloud.host(...PLAN, "--run", join(cloud.folder, "runs", "h2"));
   assert.match(back.err, /N2I-E315 \S+ moves machines of Ironic/);
 });
 
 test("what a run began is found by its journal, where a plan of the other kind stands beside it", async (t) => {
   const cloud = await legacyCloud(t, { machines: 2 });
-  assert.ok(cloud);
   const { host, folder, rows } = cloud;
-  assert.equal((await host(...PLAN)).status, 0);
-  assert.equal((await host(...MOVE)).status, 0);
+  await ends(0, host(...PLAN));
+  await ends(0, host(...MOVE));
   await ironicPlan(cloud, "h2");
   const [own, others] = [join(folder, "runs", "h1"), join(folder, "runs", "h2")];
   const name = readlinkSync(join(others, "plan"));
@@ -49,27 +47,22 @@ test("what a run began is found by its journal, where a plan of the other kind s
   const state = await host("status");
   assert.match(state.out + state.err, /1 machines are moved/);
   assert.match(state.err, /^Next: nova2ironic rollback .*--all/m);
-  const verified = await host("verify", "--queue-purged", "--all-rows");
-  assert.equal(verified.status, 0, verified.out + verified.err);
+  const verified = await ends(0, host("verify", "--queue-purged", "--all-rows"));
   assert.match(verified.out, /bm_nodes:2 /);
-  const back = await host("rollback", "--all", "--yes");
-  assert.equal(back.status, 0, back.out + back.err);
+  await ends(0, host("rollback", "--all", "--yes"));
   assert.equal((await rows()).machines[1], "2 A 2 - - |");
 });
 
 test("verify and rollback of such a run are told of nova_bm where nobody remembers, and those of others are not", async (t) => {
   const cloud = await legacyCloud(t, { machines: 2 });
-  assert.ok(cloud);
   const { host, folder, places } = cloud;
-  assert.equal((await host(...PLAN)).status, 0);
-  assert.equal((await host(...MOVE)).status, 0);
+  await ends(0, host(...PLAN));
+  await ends(0, host(...MOVE));
   for (const name of ["connections.yaml", "given.json"])
     rmSync(join(folder, "runs", "h1", name), { force: true });
   const novaBm = places.slice(0, 2);
-  const verified = await host("verify", "--queue-purged", ...novaBm);
-  assert.equal(verified.status, 0, verified.out + verified.err);
-  const back = await host("rollback", "--all", "--yes", ...novaBm);
-  assert.equal(back.status, 0, back.out + back.err);
+  await ends(0, host("verify", "--queue-purged", ...novaBm));
+  await ends(0, host("rollback", "--all", "--yes", ...novaBm));
   const none = await host("rollback", "--all", "--yes", "--in-flight", "3", ...novaBm);
   assert.match(none.err, /N2I-E100 rollback of a run between hosts has no option --in-flight/);
   const others = join(folder, "runs", "h2");
@@ -84,30 +77,27 @@ test("verify and rollback of such a run are told of nova_bm where nobody remembe
 });
 
 test("a dead host's clock is not believed: its machines go once it was watched", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 2 });
-  assert.ok(cloud);
-  const { host, nova, rows } = cloud;
-  const slow = [...PLAN.slice(0, -1), "5"];
-  assert.equal((await host(...slow)).status, 0);
+  const { host, nova, rows } = await legacyCloud(t, { machines: 2 });
+  const slow = [...PLAN.slice(0, -1), "500"];
+  await ends(0, host(...slow));
   // It lives, and its clock is behind: its reports look old.
   const report = () => nova("services").where({ host: "A" }).increment("report_count", 1);
   const beat = setInterval(() => void report().then(() => undefined), 300);
-  const moved = await host(...MOVE).finally(() => clearInterval(beat));
-  assert.equal(moved.status, 4, moved.out + moved.err);
+  const moved = await ends(
+    4,
+    host(...MOVE).finally(() => clearInterval(beat)),
+  );
   assert.match(moved.err, /Watching A for/);
   assert.match(moved.err, /N2I-E316 nova-compute of A reported/);
   assert.equal((await rows()).machines[1], "2 A 0 - - |");
 });
 
 test("machines of a host that keeps its lease are neither planned nor moved; a fence or its end lets them go", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 2 });
-  assert.ok(cloud);
-  const { host, bm, rows } = cloud;
+  const { host, bm, rows } = await legacyCloud(t, { machines: 2 });
   const lease = { host: "A", epoch: 1, heartbeat_ms: Date.now() - 2000, ttl_ms: 3600_000 };
-  assert.equal((await host(...PLAN)).status, 0);
+  await ends(0, host(...PLAN));
   await bm("bm_service_leases").insert(lease);
-  const moved = await host(...MOVE);
-  assert.equal(moved.status, 4, moved.out + moved.err);
+  const moved = await ends(4, host(...MOVE));
   assert.match(
     moved.err,
     /N2I-E316 the agent of A renewed its lease \d+ s ago, which lasts 3600 s/,
@@ -119,32 +109,26 @@ test("machines of a host that keeps its lease are neither planned nor moved; a f
   await bm("bm_service_leases").update({ fenced_by: "B" });
   assert.doesNotMatch((await host(...PLAN, "-f", "json")).out, /N2I-D251/);
   await bm("bm_service_leases").update({ fenced_by: null, heartbeat_ms: 1 });
-  assert.equal((await host(...PLAN)).status, 0);
+  await ends(0, host(...PLAN));
   // What an agent writes that comes back after the last look at its lease.
   await bm("bm_nodes").update({ service_heartbeat_ms: Date.now() });
   const back = await host(...MOVE);
   assert.notEqual(back.status, 0, back.out + back.err);
   assert.equal((await rows()).machines[0], "1 A 0 active - | A - 0");
   await bm("bm_nodes").update({ service_heartbeat_ms: 1 });
-  assert.equal((await host(...MOVE)).status, 0);
+  await ends(0, host(...MOVE));
 });
 
 test("locks of a move that died are its run's, wherever that is by now, and not another's of the same path", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 2 });
-  assert.ok(cloud);
-  const { host, folder, places, bm, rows } = cloud;
+  const { host, folder, places, bm, rows } = await legacyCloud(t, { machines: 2 });
   const [run1, moved] = [join(folder, "runs", "h1"), join(folder, "runs", "elsewhere")];
-  assert.equal((await host(...PLAN)).status, 0);
-  const env = { NOVA2IRONIC_FAILPOINT: "legacy.claimed:1:kill" };
-  const died = await start([...MOVE, "--run", run1, ...places], { env }).ended;
-  assert.equal(died.status, 128, died.err);
+  await ends(0, host(...PLAN));
+  await killedAt("legacy.claimed:1", [...MOVE, "--run", run1, ...places]);
   const [lock] = await bm("bm_locks").where({ resource: "host:B" });
   assert.match(lock.owner, /^nova2ironic on .*, run [0-9a-f-]{36}$/);
   renameSync(run1, moved);
-  assert.equal((await host(...PLAN)).status, 0);
-  const other = await host(...MOVE);
-  assert.equal(other.status, 11, other.out + other.err);
-  const on = await host(...MOVE, "--run", moved);
-  assert.equal(on.status, 0, on.out + on.err);
+  await ends(0, host(...PLAN));
+  await ends(11, host(...MOVE));
+  await ends(0, host(...MOVE, "--run", moved));
   assert.equal((await rows()).machines[1], "2 B 1 - - |");
 });

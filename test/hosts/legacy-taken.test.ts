@@ -7,6 +7,7 @@ import { MigrationError } from "../../src/model/error.ts";
 import { stillMoved } from "../../src/stages/legacy-back.ts";
 import { withLegacy } from "../../src/stages/legacy-moves.ts";
 import { openIn, takeMachines } from "../../src/stages/legacy-take.ts";
+import { ends } from "../hostile/cli.ts";
 import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
 import { does, takes } from "./legacy-does.ts";
 
@@ -16,7 +17,6 @@ const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
 /** A is dead and fenced. */
 async function fenced(t: TestContext, machines: number): Promise<LegacyCloud> {
   const cloud = await legacyCloud(t, { machines });
-  assert.ok(cloud);
   await cloud.bm("bm_service_leases").insert({ ...LEASE, fenced_by: "B" });
   return cloud;
 }
@@ -71,8 +71,7 @@ test("a lock that a person put on an instance goes along, and one of nobody is t
   assert.match((await host(...plan, "-f", "json")).out, /N2I-D290/);
   await nova("instances").update({ locked_by: "admin" });
   assert.doesNotMatch((await host(...plan, "-f", "json")).out, /N2I-D290/);
-  const moved = await host("host", "move", "--yes");
-  assert.equal(moved.status, 0, moved.out + moved.err);
+  await ends(0, host("host", "move", "--yes"));
   assert.equal((await cloud.rows()).machines[0], "1 B 1 active - | B - 1");
 });
 
@@ -225,8 +224,7 @@ test("an agent sees a compute node that was deleted when it looked, and is not a
 });
 
 test("a copy of a run is another owner than the run, and a run that was moved is the same", async (t) => {
-  const cloud = await fenced(t, 1);
-  const { bm, folder, withPlace, runOf } = cloud;
+  const { bm, folder, withPlace, runOf } = await fenced(t, 1);
   const at = (name: string): string => join(folder, "runs", name);
   const locks = (name: string) =>
     withPlace(async (place) =>
@@ -248,9 +246,7 @@ test("a copy of a run is another owner than the run, and a run that was moved is
 });
 
 test("verify says whose lock a machine has that is not at its end", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 2 });
-  assert.ok(cloud);
-  const { bm, host } = cloud;
+  const { bm, host } = await legacyCloud(t, { machines: 2 });
   const to = ["--to", "B", "--service-down-time", "0.1"];
   await host("host", "plan", "--node", moveOf(2).uuid, ...to);
   await bm("bm_locks").insert({

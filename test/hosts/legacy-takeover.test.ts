@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { run, start } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { ends, killedAt, run } from "../hostile/cli.ts";
+import { engines, it } from "../lab/engines.ts";
 import { fakeBroker } from "./broker.ts";
-import { AHEAD, ago } from "./cloud.ts";
+import { AHEAD, ago, takenForLost } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
 
 const LEASE = { host: "A", epoch: 3, heartbeat_ms: 1, ttl_ms: 60_000, takes: true };
@@ -31,13 +31,13 @@ function words({ folder }: LegacyCloud, ...machines: readonly number[]): readonl
 
 async function dead(t: TestContext, more: Parameters<typeof legacyCloud>[1] = {}) {
   const cloud = await legacyCloud(t, { machines: 2, ...more });
-  if (cloud !== null) await cloud.bm("bm_nodes").update({ deploy_key: "KEY" });
+  await cloud.bm("bm_nodes").update({ deploy_key: "KEY" });
   return cloud;
 }
 
 const DOWN = ["--confirmed-down", "--yes"];
 
-for (const engine of engines())
+for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, a dead host's machines come by hand under a fenced lease, and go back with it`, async (t) => {
     const cloud = await dead(t, { engine });
     const { bm, host, places, folder } = cloud;
@@ -47,8 +47,7 @@ for (const engine of engines())
       const row = await bm("bm_service_leases").first();
       return [Number(row.epoch), row.fenced_by];
     };
-    const ran = await host(...words(cloud, 1), ...DOWN);
-    assert.equal(ran.status, 0, ran.out + ran.err);
+    const ran = await ends(0, host(...words(cloud, 1), ...DOWN));
     assert.match(ran.out, /Host move: 1 hosts fenced, 2 machines moved, 0 so already\./);
     assert.match(ran.out, /^openstack port set --host B .* c0.*-0+1$/m);
     const { machines } = await cloud.rows();
@@ -61,8 +60,7 @@ for (const engine of engines())
     const status = await host("status");
     assert.match(status.out, /the lease of A is fenced by this run/);
     assert.match(status.err, /^Next: nova2ironic verify /m);
-    const verified = await host("verify", ...places.slice(0, 2), "--queue-purged");
-    assert.equal(verified.status, 0, verified.out + verified.err);
+    await ends(0, host("verify", ...places.slice(0, 2), "--queue-purged"));
     const shown = await host("rollback", "--all", "--plan", "-f", "json");
     assert.match(shown.out, /bm_service_leases/);
     const back = await host("rollback", "--all", "--yes");
@@ -73,183 +71,123 @@ for (const engine of engines())
     assert.deepEqual(now, before.machines);
   });
 
-testOnce(
-  "a fence by hand is lifted by a rollback only where no machine stayed, and by a readmit",
-  async (t) => {
-    const cloud = await dead(t);
-    assert.ok(cloud);
-    const { bm, host } = cloud;
-    await bm("bm_service_leases").insert(LEASE);
-    assert.equal((await host(...words(cloud, 1), ...DOWN)).status, 0);
-    await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 9 });
-    const back = await host("rollback", "--all", "--yes");
-    assert.match(back.out, /1 machines given back, 1 left\./);
-    const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;
-    assert.notEqual(await fenced(), null);
-    const readmitted = await host("host", "readmit", "A", "--yes", "--queue-purged");
-    assert.match(readmitted.out, /A may come back: start its nova-compute and its agent/);
-    assert.equal(await fenced(), null);
-    assert.match((await host("status")).out, /none of this run/);
-  },
-);
+it("a fence by hand is lifted by a rollback only where no machine stayed, and by a readmit", async (t) => {
+  const cloud = await dead(t);
+  const { bm, host } = cloud;
+  await bm("bm_service_leases").insert(LEASE);
+  await ends(0, host(...words(cloud, 1), ...DOWN));
+  await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 9 });
+  const back = await host("rollback", "--all", "--yes");
+  assert.match(back.out, /1 machines given back, 1 left\./);
+  const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;
+  assert.notEqual(await fenced(), null);
+  const readmitted = await host("host", "readmit", "A", "--yes", "--queue-purged");
+  assert.match(readmitted.out, /A may come back: start its nova-compute and its agent/);
+  assert.equal(await fenced(), null);
+  assert.match((await host("status")).out, /none of this run/);
+});
 
-testOnce(
-  "a host without a lease is taken over by its silence, and comes back without one",
-  async (t) => {
-    const cloud = await dead(t);
-    assert.ok(cloud);
-    const { host, bm, places } = cloud;
-    const ran = await host(...words(cloud, 1), ...DOWN);
-    assert.equal(ran.status, 0, ran.out + ran.err);
-    assert.match(ran.out, /Host move: 2 machines moved/);
-    assert.deepEqual(await bm("bm_service_leases"), []);
-    const other = await host(...words(cloud), ...DOWN, "--run", join(cloud.folder, "runs", "h2"));
-    assert.match(other.err, /N2I-E306 A has no machine of nova-baremetal\.\n.*host list/s);
-    const queue = await host("host", "readmit", "A", "--yes");
-    assert.match(queue.err, /N2I-E319 whether compute\.A is empty is not known/);
-    const back = await host("host", "readmit", "A", "--yes", "--queue-purged");
-    assert.match(back.out, /^A may come back: start its nova-compute\.$/m, back.err);
-    assert.equal((await host("verify", ...places.slice(0, 2))).status, 0);
-  },
-);
+it("a host without a lease is taken over by its silence, and comes back without one", async (t) => {
+  const cloud = await dead(t);
+  const { host, bm, places } = cloud;
+  const ran = await ends(0, host(...words(cloud, 1), ...DOWN));
+  assert.match(ran.out, /Host move: 2 machines moved/);
+  assert.deepEqual(await bm("bm_service_leases"), []);
+  const other = await host(...words(cloud), ...DOWN, "--run", join(cloud.folder, "runs", "h2"));
+  assert.match(other.err, /N2I-E306 A has no machine of nova-baremetal\.\n.*host list/s);
+  const queue = await host("host", "readmit", "A", "--yes");
+  assert.match(queue.err, /N2I-E319 whether compute\.A is empty is not known/);
+  const back = await host("host", "readmit", "A", "--yes", "--queue-purged");
+  assert.match(back.out, /^A may come back: start its nova-compute\.$/m, back.err);
+  await ends(0, host("verify", ...places.slice(0, 2)));
+});
 
-testOnce(
-  "nothing is written for a host that lives by its report or its lease, or that nobody says is down",
-  async (t) => {
-    const cloud = await dead(t);
-    assert.ok(cloud);
-    const { bm, nova, host } = cloud;
-    await bm("bm_service_leases").insert(LEASE);
-    const before = await cloud.dump();
-    const refused = async (why: RegExp, status: number, ...said: readonly string[]) => {
-      const ran = await host(...words(cloud, 1), ...said);
-      assert.match(ran.err, why);
-      assert.equal(ran.status, status, ran.err);
-    };
-    await refused(/N2I-E303 --yes does not say that A is down/, 4, "--yes");
-    await refused(/N2I-E100 --to names one host/, 64, ...DOWN, "--to", "C");
-    const program = join(cloud.folder, "fence");
-    writeFileSync(program, "#!/bin/sh\nexit 1\n");
-    chmodSync(program, 0o700);
-    await refused(/N2I-E316 --fence-command ended with 1/, 4, "--yes", "--fence-command", program);
-    assert.equal(await cloud.dump(), before);
-    await bm("bm_service_leases").update({ heartbeat_ms: Date.now() + 1e6 });
-    await refused(/N2I-E317 .*renewed its lease/, 4, ...DOWN);
-    await bm("bm_service_leases").update({ heartbeat_ms: 1 });
-    await nova("services")
-      .where({ host: "A" })
-      .update({ updated_at: ago(-AHEAD) });
-    await refused(/N2I-E317 it reported/, 4, ...DOWN);
-    await nova("services")
-      .where({ host: "A" })
-      .update({ updated_at: ago(600) });
-    const shown = await host(...words(cloud, 1), "--plan");
-    assert.equal(shown.status, 0, shown.err);
-  },
-);
+it("nothing is written for a host that lives by its report or its lease, or that nobody says is down", async (t) => {
+  const cloud = await dead(t);
+  const { bm, nova, host } = cloud;
+  await bm("bm_service_leases").insert(LEASE);
+  const before = await cloud.dump();
+  const refused = async (why: RegExp, status: number, ...said: readonly string[]) => {
+    const ran = await host(...words(cloud, 1), ...said);
+    assert.match(ran.err, why);
+    assert.equal(ran.status, status, ran.err);
+  };
+  await refused(/N2I-E303 --yes does not say that A is down/, 4, "--yes");
+  await refused(/N2I-E100 --to names one host/, 64, ...DOWN, "--to", "C");
+  const program = join(cloud.folder, "fence");
+  writeFileSync(program, "#!/bin/sh\nexit 1\n");
+  chmodSync(program, 0o700);
+  await refused(/N2I-E316 --fence-command ended with 1/, 4, "--yes", "--fence-command", program);
+  assert.equal(await cloud.dump(), before);
+  await bm("bm_service_leases").update({ heartbeat_ms: Date.now() + 1e6 });
+  await refused(/N2I-E317 .*renewed its lease/, 4, ...DOWN);
+  await bm("bm_service_leases").update({ heartbeat_ms: 1 });
+  await nova("services")
+    .where({ host: "A" })
+    .update({ updated_at: ago(-AHEAD) });
+  await refused(/N2I-E317 it reported/, 4, ...DOWN);
+  await nova("services")
+    .where({ host: "A" })
+    .update({ updated_at: ago(600) });
+  await ends(0, host(...words(cloud, 1), "--plan"));
+});
 
-testOnce(
-  "the queue of a dead host is shown, and emptied by word once every machine came, while nobody reads it",
-  async (t) => {
-    const cloud = await dead(t);
-    assert.ok(cloud);
-    const { host, folder, places } = cloud;
-    const broker = await fakeBroker(t);
-    const url = join(folder, "rabbit.url");
-    writeFileSync(url, broker.url, { mode: 0o600 });
-    const rabbit = ["--rabbit-url", `file:${url}`];
-    const before = await cloud.dump();
-    const alone = await host(...words(cloud), ...DOWN, "--purge-queue");
-    assert.match(alone.err, /N2I-E100 --purge-queue needs --rabbit-url/);
-    broker.queues.set("compute.A", { messages: 2, consumers: 1 });
-    const read = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
-    assert.match(read.err, /N2I-E316 1 consumers read compute\.A/);
-    assert.equal(await cloud.dump(), before);
-    broker.queues.set("compute.A", { messages: 2, consumers: 0 });
-    // Without its boot files one machine stays, and requests to it may be among what waits.
-    const [, , ...plans] = words(cloud);
-    const other = ["--run", join(folder, "runs", "h2")];
-    const planned = await host("host", "plan", ...plans, ...rabbit, ...other);
-    assert.match(planned.err, /compute\.A: 2 messages wait\./);
-    const part = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
-    assert.match(part.out, /compute\.A: 2 messages wait\.[\s\S]*was not emptied: machines stayed/);
-    assert.equal(broker.queues.get("compute.A")?.messages, 2);
-    const verify = () => host("verify", ...places.slice(0, 2), ...rabbit);
-    assert.match((await verify()).out, /compute\.A has 2 messages and 0 consumers/);
-    const taken = await host(...words(cloud, 1), ...DOWN, ...rabbit, "--purge-queue");
-    assert.equal(taken.status, 0, taken.out + taken.err);
-    assert.match(taken.out, /compute\.A was emptied: 2 messages were there/);
-    assert.equal((await verify()).status, 0);
-  },
-);
+it("the queue of a dead host is shown, and emptied by word once every machine came, while nobody reads it", async (t) => {
+  const cloud = await dead(t);
+  const { host, folder, places } = cloud;
+  const broker = await fakeBroker(t);
+  const rabbit = broker.words;
+  const before = await cloud.dump();
+  const alone = await host(...words(cloud), ...DOWN, "--purge-queue");
+  assert.match(alone.err, /N2I-E100 --purge-queue needs --rabbit-url/);
+  broker.queues.set("compute.A", { messages: 2, consumers: 1 });
+  const read = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
+  assert.match(read.err, /N2I-E316 1 consumers read compute\.A/);
+  assert.equal(await cloud.dump(), before);
+  broker.queues.set("compute.A", { messages: 2, consumers: 0 });
+  // Without its boot files one machine stays, and requests to it may be among what waits.
+  const [, , ...plans] = words(cloud);
+  const other = ["--run", join(folder, "runs", "h2")];
+  const planned = await host("host", "plan", ...plans, ...rabbit, ...other);
+  assert.match(planned.err, /compute\.A: 2 messages wait\./);
+  const part = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
+  assert.match(part.out, /compute\.A: 2 messages wait\.[\s\S]*was not emptied: machines stayed/);
+  assert.equal(broker.queues.get("compute.A")?.messages, 2);
+  const verify = () => host("verify", ...places.slice(0, 2), ...rabbit);
+  assert.match((await verify()).out, /compute\.A has 2 messages and 0 consumers/);
+  const taken = await ends(0, host(...words(cloud, 1), ...DOWN, ...rabbit, "--purge-queue"));
+  assert.match(taken.out, /compute\.A was emptied: 2 messages were there/);
+  await ends(0, verify());
+});
 
-for (const [point, said] of [
-  ["legacy.released:2", "1 machines moved, 1 so already"],
-  ["end.after:3", "0 machines moved, 2 so already"],
-] as const)
-  test(`the queue of a takeover that is killed at ${point} is emptied by the same words`, async (t) => {
-    const cloud = await dead(t);
-    assert.ok(cloud);
-    const { folder, places } = cloud;
-    const broker = await fakeBroker(t);
-    const url = join(folder, "rabbit.url");
-    writeFileSync(url, broker.url, { mode: 0o600 });
-    const rabbit = ["--rabbit-url", `file:${url}`, "--purge-queue"];
-    broker.queues.set("compute.A", { messages: 2, consumers: 0 });
-    const own = ["--run", join(folder, "runs", "h1"), ...places];
-    const takes = [...words(cloud, 1), ...DOWN, ...rabbit, ...own];
-    const env = { NOVA2IRONIC_FAILPOINT: `${point}:kill` };
-    const killed = await start(takes, { env }).ended;
-    assert.equal(killed.status, 128, killed.err);
-    assert.equal(broker.queues.get("compute.A")?.messages, 2);
-    const again = await run(takes);
-    assert.equal(again.status, 0, again.out + again.err);
-    assert.match(again.out, /compute\.A was emptied: 2 messages were there/);
-    assert.ok(again.out.includes(said), again.out);
-  });
-
-testOnce(
-  "a machine that stays half way is listed, keeps the queue, and ends the takeover with 3",
-  async (t) => {
-    const cloud = await dead(t);
-    assert.ok(cloud);
-    const { folder, places, nova, host } = cloud;
-    const broker = await fakeBroker(t);
-    const url = join(folder, "rabbit.url");
-    writeFileSync(url, broker.url, { mode: 0o600 });
-    const rabbit = ["--rabbit-url", `file:${url}`, "--purge-queue"];
-    broker.queues.set("compute.A", { messages: 1, consumers: 0 });
-    const takes = [...words(cloud, 1), ...DOWN, ...rabbit];
-    const own = ["--run", join(folder, "runs", "h1"), ...places];
-    const env = { NOVA2IRONIC_FAILPOINT: "legacy.claimed:1:kill" };
-    assert.equal((await start([...takes, ...own], { env }).ended).status, 128);
-    // A tenant's delete heeds no task_state.
-    await nova("instances").where({ id: 1 }).update({ task_state: "deleting" });
-    const again = await host(...takes);
-    assert.equal(again.status, 3, again.out + again.err);
-    assert.match(again.err, /machine:a0\S+-0+1 was left out: Nova began deleting/);
-    assert.match(again.out, /1 machines moved, 0 so already; 1 machines were left out/);
-    assert.match(again.out, /compute\.A was not emptied: machines stayed/);
-    const alone = await host(...takes);
-    assert.equal(alone.status, 3, alone.out + alone.err);
-    await nova("instances").where({ id: 1 }).update({ task_state: null });
-    const last = await host(...takes);
-    assert.equal(last.status, 0, last.out + last.err);
-    assert.match(last.out, /compute\.A was emptied: 1 messages were there/);
-  },
-);
+it("a machine that stays half way is listed, keeps the queue, and ends the takeover with 3", async (t) => {
+  const cloud = await dead(t);
+  const { folder, places, nova, host } = cloud;
+  const broker = await fakeBroker(t);
+  const rabbit = [...broker.words, "--purge-queue"];
+  broker.queues.set("compute.A", { messages: 1, consumers: 0 });
+  const takes = [...words(cloud, 1), ...DOWN, ...rabbit];
+  const own = ["--run", join(folder, "runs", "h1"), ...places];
+  await killedAt("legacy.claimed:1", [...takes, ...own]);
+  // A tenant's delete heeds no task_state.
+  await nova("instances").where({ id: 1 }).update({ task_state: "deleting" });
+  const again = await ends(3, host(...takes));
+  assert.match(again.err, /machine:a0\S+-0+1 was left out: Nova began deleting/);
+  assert.match(again.out, /1 machines moved, 0 so already; 1 machines were left out/);
+  assert.match(again.out, /compute\.A was not emptied: machines stayed/);
+  await ends(3, host(...takes));
+  await nova("instances").where({ id: 1 }).update({ task_state: null });
+  const last = await ends(0, host(...takes));
+  assert.match(last.out, /compute\.A was emptied: 1 messages were there/);
+});
 
 /** A request lies in A's queue, and the site document takes it for lost. */
 async function asked(cloud: LegacyCloud): Promise<readonly string[]> {
   await cloud.nova("instances").where({ id: 1 }).update({ task_state: "powering-off" });
-  const site = join(cloud.folder, "site.json");
-  const accept = [{ finding: "N2I-D260", reason: "its queue is emptied" }];
-  const machines = [{ match: { uuid: moveOf(1).uuid }, accept }];
-  writeFileSync(site, JSON.stringify({ format: "nova2ironic/site@1", machines }));
-  return ["--site", site];
+  return takenForLost(cloud.folder, { uuid: moveOf(1).uuid });
 }
 
-for (const engine of engines())
+for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, an instance Nova works on waits for a word, and goes with task_state cleared`, async (t) => {
     const cloud = await dead(t, { engine });
     const { host, nova } = cloud;
@@ -263,12 +201,10 @@ for (const engine of engines())
     const [, , ...more] = words(cloud, 1);
     const moved = await host("host", "plan", ...more, ...site, ...run);
     assert.match(moved.out + moved.err, /N2I-D260/);
-    const first = await host(...words(cloud, 1), ...DOWN, "--settle", "1");
-    assert.equal(first.status, 3, first.out + first.err);
+    const first = await ends(3, host(...words(cloud, 1), ...DOWN, "--settle", "1"));
     assert.match(first.err, /1 instances of A are being worked on: waiting 1 s at most/);
     assert.deepEqual(await stateOf(), ["A", "powering-off", false]);
-    const second = await host(...words(cloud, 1), ...DOWN, ...site);
-    assert.equal(second.status, 0, second.out + second.err);
+    await ends(0, host(...words(cloud, 1), ...DOWN, ...site));
     assert.deepEqual(await stateOf(), ["B", null, false]);
     // What is asked of B is B's: the machine stays.
     await nova("instances").where({ id: 1 }).update({ task_state: "powering-off" });
@@ -276,52 +212,29 @@ for (const engine of engines())
     assert.match(stays.out + stays.err, /Nova began powering-off on instance/);
     assert.deepEqual(await stateOf(), ["B", "powering-off", false]);
     await nova("instances").where({ id: 1 }).update({ task_state: null });
-    const back = await host("rollback", "--all", "--yes");
-    assert.equal(back.status, 0, back.out + back.err);
+    await ends(0, host("rollback", "--all", "--yes"));
     assert.deepEqual(await stateOf(), ["A", null, false], "the request stays lost");
   });
 
-for (const point of ["nova.commit.before", "legacy.guarded", "legacy.claimed", "legacy.served"])
-  test(`a machine whose request was taken for lost goes on, and back, after a death at ${point}`, async (t) => {
-    for (const goes of ["on", "back"]) {
-      const cloud = await dead(t);
-      assert.ok(cloud);
-      const { folder, places, host, nova } = cloud;
-      const site = await asked(cloud);
-      const said = [...words(cloud, 1), ...DOWN, ...site];
-      const own = ["--run", join(folder, "runs", "h1")];
-      const env = { NOVA2IRONIC_FAILPOINT: `${point}:1:kill` };
-      const killed = await start([...said, ...own, ...places], { env }).ended;
-      assert.equal(killed.status, 128, killed.err);
-      const ran = await (goes === "on"
-        ? run([...said, ...own])
-        : host("rollback", "--all", "--yes"));
-      assert.equal(ran.status, 0, ran.out + ran.err);
-      const row = await nova("instances").where({ id: 1 }).first();
-      // What was never touched has its request still.
-      const asks = goes === "back" && point === "nova.commit.before" ? "powering-off" : null;
-      const wanted = [goes === "on" ? "B" : "A", asks, false];
-      assert.deepEqual([row.host, row.task_state, Boolean(row.locked)], wanted, `${point} ${goes}`);
-    }
-  });
-
-for (const point of ["legacy.guarded", "legacy.claimed", "legacy.served"])
-  test(`a takeover by hand that is killed at ${point} goes on by the same words`, async (t) => {
+/** Kills a takeover of a fenced host, whose tenant's request is taken for lost; it goes on, or back. */
+for (const [goes, point, to, asks] of [
+  ["on", "legacy.claimed", "B", null],
+  // What was never touched has its request still.
+  ["back", "nova.commit.before", "A", "powering-off"],
+] as const)
+  it(`a takeover by hand that is killed at ${point} goes ${goes}`, async (t) => {
     const cloud = await dead(t);
-    assert.ok(cloud);
-    const { bm, folder, places, host } = cloud;
+    const { bm, folder, places, host, nova } = cloud;
     await bm("bm_service_leases").insert(LEASE);
-    const said = [...words(cloud, 1), ...DOWN];
+    const said = [...words(cloud, 1), ...DOWN, ...(await asked(cloud))];
     const own = ["--run", join(folder, "runs", "h1")];
-    const env = { NOVA2IRONIC_FAILPOINT: `${point}:1:kill` };
-    const { err } = await start([...said, ...own, ...places], { env }).ended;
-    assert.notEqual((await bm("bm_service_leases").first()).fenced_by, null, err);
+    await killedAt(`${point}:1`, [...said, ...own, ...places]);
+    assert.notEqual((await bm("bm_service_leases").first()).fenced_by, null);
     const next = (await host("status")).err;
     assert.match(next, /^Next: nova2ironic host takeover .*--from A --to B/m);
     // What it was given of databases, its run keeps.
-    const again = await run([...said.filter((one) => !places.includes(one)), ...own]);
-    assert.equal(again.status, 0, again.out + again.err);
-    const { machines } = await cloud.rows();
-    assert.deepEqual(machines.slice(0, 2), ["1 B 1 active - | B - 0", "2 B 1 - - |"]);
+    await ends(0, goes === "on" ? run([...said, ...own]) : host("rollback", "--all", "--yes"));
+    const row = await nova("instances").where({ id: 1 }).first();
+    assert.deepEqual([row.host, row.task_state, Boolean(row.locked)], [to, asks, false]);
     assert.equal(Number((await bm("bm_service_leases").first()).epoch), 4, "fenced once");
   });

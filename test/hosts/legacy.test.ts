@@ -1,68 +1,25 @@
 import assert from "node:assert/strict";
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { start } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { ends } from "../hostile/cli.ts";
+import { engines, it } from "../lab/engines.ts";
 import { changes, rowsOf } from "../nova/rows.ts";
 import { uuidOf } from "./cloud.ts";
-import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
-
-const KEY = "ONETIMEKEYONETIMEKEYONETIMEKEY42";
-const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"];
-
-const rootOf = (id: number): string => `6f0ed4a2-2f3a-4b8e-9d58-${String(id).padStart(12, "0")}`;
-const linkOf = (id: number): string => `pxelinux.cfg/01-52-54-00-00-00-0${id}`;
-
-/** nova-baremetal's own file, byte by byte: one blank after its last word, and no newline. @source facts/nova-bm.md 3.5 */
-function bootFile(id: number, root: string): string {
-  const at = `${root}/${uuidOf("instance", id)}`;
-  return [
-    "default boot\n\nlabel deploy",
-    `kernel ${at}/deploy_kernel`,
-    `append initrd=${at}/deploy_ramdisk selinux=0 disk=cciss/c0d0,sda,hda,vda iscsi_target_iqn=iqn-${uuidOf("instance", id)} deployment_id=${id} deployment_key=${KEY} troubleshoot=0 nofb nomodeset vga=normal`,
-    "ipappend 3\n\n\nlabel boot",
-    `kernel ${at}/kernel`,
-    `append initrd=${at}/ramdisk root=UUID=${rootOf(id)} ro nofb nomodeset vga=normal `,
-  ].join("\n");
-}
-
-/** A's tree as it was, copied here, and B's own, which is empty. */
-function trees({ folder }: LegacyCloud, ids: readonly number[] = [1, 3]) {
-  const [old, own] = [join(folder, "old"), join(folder, "tftpboot")];
-  for (const id of ids) {
-    const at = join(old, uuidOf("instance", id));
-    mkdirSync(at, { recursive: true });
-    for (const image of IMAGES) writeFileSync(join(at, image), `${image} of ${id}\n`);
-    writeFileSync(join(at, "config"), bootFile(id, "/tftpboot"));
-  }
-  mkdirSync(own);
-  writeFileSync(join(own, "pxelinux.0"), "loader\n");
-  return { old, own, words: ["--tftp-root", own, "--tftp-from", `A=${old}`] };
-}
-
-/** Every name of a tree, with what it holds. */
-function contents(root: string): readonly string[] {
-  return readdirSync(root, { recursive: true, encoding: "utf8" })
-    .toSorted()
-    .map((name) => {
-      const at = join(root, name);
-      const found = lstatSync(at);
-      if (found.isDirectory()) return name;
-      return found.isSymbolicLink()
-        ? `${name} -> ${readlinkSync(at)}`
-        : `${name}: ${readFileSync(at, "latin1")}`;
-    });
-}
+import { legacyCloud } from "./legacy-cloud.ts";
+import { killed } from "./legacy-deaths.ts";
+import {
+  bootFile,
+  contents,
+  IMAGES,
+  KEY,
+  linkOf,
+  MOVE,
+  PLAN,
+  rootOf,
+  THERE,
+  trees,
+} from "./legacy-trees.ts";
 
 /** What changed in all tables, in any order of columns, but for what living hosts report. */
 function written(...rows: Parameters<typeof changes>): object {
@@ -72,11 +29,7 @@ function written(...rows: Parameters<typeof changes>): object {
   return Object.fromEntries(changed.filter(([what]) => what !== "services updated_at"));
 }
 
-const PLAN = ["host", "plan", "--from", "A", "--to", "B", "--service-down-time", "0.1"];
-const MOVE = ["host", "move", "--yes"];
-const THERE = ["1 B 1 active - | B - 0", "2 B 1 - - |", "3 B 1 active - | B - 0", "4 B 1 - - |"];
-
-for (const engine of engines())
+for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, machines of a dead host go to this one with what boots them, and come back`, async (t) => {
     const cloud = await legacyCloud(t, { engine });
     const { host, rows, dump } = cloud;
@@ -86,14 +39,12 @@ for (const engine of engines())
     const before = await dump();
     const whole = () => Promise.all([rowsOf(cloud.made.bm), rowsOf(cloud.made.nova)]);
     const [bm, nova] = await whole();
-    const planned = await host(...PLAN, ...words);
-    assert.equal(planned.status, 0, planned.err + planned.out);
+    const planned = await ends(0, host(...PLAN, ...words));
     assert.match(planned.out, /Plan: 4 of 4 machines to move \(4 compute nodes, 2 instances\)/);
     assert.equal(await dump(), before, "a plan writes nothing");
     assert.match((await host("status")).err, /^Next: nova2ironic host move/m);
-    assert.equal((await host("verify", "--queue-purged")).status, 2);
-    const moved = await host(...MOVE);
-    assert.equal(moved.status, 0, moved.err + moved.out);
+    await ends(2, host("verify", "--queue-purged"));
+    const moved = await ends(0, host(...MOVE));
     assert.match(moved.out, /Host move: 4 machines moved, 0 so already/);
     const ports = moved.out.match(/^openstack port set --host B .*value=MY_IP_OF_B c0.*-0+[13]$/gm);
     assert.equal(ports?.length, 2, moved.out);
@@ -115,50 +66,43 @@ for (const engine of engines())
     }
     const links = readdirSync(join(own, "pxelinux.cfg")).map((name) => name.slice(-2));
     assert.deepEqual(links.toSorted(), ["01", "03", "aa"], "one of each MAC, in lower case");
-    const verified = await host("verify", "--queue-purged");
-    assert.equal(verified.status, 0, verified.out + verified.err);
+    await ends(0, host("verify", "--queue-purged"));
     assert.match((await host(...MOVE)).out, /0 machines moved, 4 so already/);
     const shown = await host("rollback", "--all", "--plan");
     assert.match(shown.out, /would give 4 machines back and leave 0/, shown.err);
-    const back = await host("rollback", "--all", "--yes");
-    assert.equal(back.status, 0, back.out + back.err);
+    await ends(0, host("rollback", "--all", "--yes"));
     assert.equal(await dump(), before);
     assert.deepEqual(contents(own), ["pxelinux.0: loader\n"]);
     assert.match((await host("status")).err, /taken back/);
   });
 
-testOnce(
-  "a boot file that is lost is written anew by a root that somebody knows, and by none that is guessed",
-  async (t) => {
-    const cloud = await legacyCloud(t, { machines: 3 });
-    const { host, bm } = cloud;
-    const { own, old, words } = trees(cloud);
-    for (const id of [1, 3]) rmSync(join(old, uuidOf("instance", id), "config"));
-    await bm("bm_nodes").update({ deploy_key: KEY });
-    const unknown = await host(...PLAN, ...words, "-f", "json");
-    assert.match(unknown.out, /N2I-D288/);
-    const refused = await host(...MOVE);
-    assert.equal(refused.status, 3, refused.err + refused.out);
-    assert.match((await cloud.rows()).machines.join("\n"), /^1 A 0 active - \| A - 0\n2 B 1/);
-    const agent = { root_uuid: rootOf(3), kernel_id: null, ramdisk_id: null, seen_ms: 1 };
-    await bm("bm_boot_records").insert({
-      instance_uuid: uuidOf("instance", 3),
-      host: "A",
-      ...agent,
-    });
-    const roots = ["--root-uuid", `${uuidOf("node", 1)}=${rootOf(1)}`];
-    const run = ["--run", join(cloud.folder, "runs", "h2")];
-    const planned = await host(...PLAN, ...words, ...roots, ...run);
-    assert.match(planned.out, /2 of 2 machines to move/, planned.err);
-    const moved = await host(...MOVE, ...run);
-    assert.equal(moved.status, 0, moved.err + moved.out);
-    for (const id of [1, 3])
-      assert.equal(
-        readFileSync(join(own, uuidOf("instance", id), "config"), "latin1"),
-        bootFile(id, own),
-      );
-  },
-);
+it("a boot file that is lost is written anew by a root that somebody knows, and by none that is guessed", async (t) => {
+  const cloud = await legacyCloud(t, { machines: 3 });
+  const { host, bm } = cloud;
+  const { own, old, words } = trees(cloud);
+  for (const id of [1, 3]) rmSync(join(old, uuidOf("instance", id), "config"));
+  await bm("bm_nodes").update({ deploy_key: KEY });
+  const unknown = await host(...PLAN, ...words, "-f", "json");
+  assert.match(unknown.out, /N2I-D288/);
+  await ends(3, host(...MOVE));
+  assert.match((await cloud.rows()).machines.join("\n"), /^1 A 0 active - \| A - 0\n2 B 1/);
+  const agent = { root_uuid: rootOf(3), kernel_id: null, ramdisk_id: null, seen_ms: 1 };
+  await bm("bm_boot_records").insert({
+    instance_uuid: uuidOf("instance", 3),
+    host: "A",
+    ...agent,
+  });
+  const roots = ["--root-uuid", `${uuidOf("node", 1)}=${rootOf(1)}`];
+  const run = ["--run", join(cloud.folder, "runs", "h2")];
+  const planned = await host(...PLAN, ...words, ...roots, ...run);
+  assert.match(planned.out, /2 of 2 machines to move/, planned.err);
+  await ends(0, host(...MOVE, ...run));
+  for (const id of [1, 3])
+    assert.equal(
+      readFileSync(join(own, uuidOf("instance", id), "config"), "latin1"),
+      bootFile(id, own),
+    );
+});
 
 /** Machines in a deploy, or after one that failed. */
 const DEPLOYS = [
@@ -168,195 +112,113 @@ const DEPLOYS = [
   [8, "deploy failed"],
 ] as const;
 
-testOnce(
-  "what stands against a machine of nova-baremetal is told, nothing of it is written, and the others go",
-  async (t) => {
-    const cloud = await legacyCloud(t, { machines: 15 });
-    const { host, bm, nova } = cloud;
-    const { own, words } = trees(cloud, [1, 3, 5, 7, 9, 11, 13, 15]);
-    const node = (id: number, row: object) => bm("bm_nodes").where({ id }).update(row);
-    const instance = (id: number, row: object) => nova("instances").where({ id }).update(row);
-    for (const [id, task_state] of DEPLOYS) await node(id, { task_state });
-    await instance(15, { vm_state: "building" });
-    await instance(1, { task_state: "powering-off" });
-    await nova("block_device_mapping").insert({
-      ...{ id: 1, instance_uuid: uuidOf("instance", 3), volume_id: uuidOf("node", 77), deleted: 0 },
-    });
-    await instance(5, { architecture: "tilepro64" });
-    await instance(7, { deleted: 7 });
-    await node(9, { instance_uuid: uuidOf("instance", 99) });
-    await instance(11, { host: "C" });
-    const before = await cloud.rows();
-    const planned = await host(...PLAN, ...words, "-f", "json");
-    const lines: readonly { Machine: string; Findings: string | null; Why: string | null }[] =
-      JSON.parse(planned.out);
-    const found = new Map(
-      lines.map((row) => [
-        Number(row.Machine.slice(-12)),
-        `${row.Findings ?? ""} ${row.Why ?? ""}`,
-      ]),
-    );
-    for (const [id, task_state] of DEPLOYS)
-      assert.match(found.get(id) ?? "", new RegExp(`N2I-D280 task_state is .?${task_state}`));
-    for (const [id, code] of [
-      ...([
-        [1, 260],
-        [3, 284],
-        [5, 286],
-        [7, 283],
-        [9, 283],
-        [11, 268],
-        [15, 260],
-      ] as const),
-    ])
-      assert.match(found.get(id) ?? "", new RegExp(`N2I-D${code}`), String(id));
-    assert.equal(found.get(13), " ");
-    const moved = await host(...MOVE);
-    assert.equal(moved.status, 3, moved.err + moved.out);
-    const { machines } = await cloud.rows();
-    const went = machines
-      .filter((row) => /^\d+ B 1/.test(row))
-      .map((row) => Number.parseInt(row, 10));
-    assert.deepEqual(went, [10, 12, 13, 14]);
-    const stayed = (row: string): boolean => !went.includes(Number.parseInt(row, 10));
-    assert.deepEqual(machines.filter(stayed), before.machines.filter(stayed));
-    const held = readdirSync(own).filter((name) => name.startsWith("b0"));
-    assert.deepEqual(held, [uuidOf("instance", 13)], "no file of theirs is made");
-  },
-);
+it("what stands against a machine of nova-baremetal is told, nothing of it is written, and the others go", async (t) => {
+  const cloud = await legacyCloud(t, { machines: 15 });
+  const { host, bm, nova } = cloud;
+  const { own, words } = trees(cloud, [1, 3, 5, 7, 9, 11, 13, 15]);
+  const node = (id: number, row: object) => bm("bm_nodes").where({ id }).update(row);
+  const instance = (id: number, row: object) => nova("instances").where({ id }).update(row);
+  for (const [id, task_state] of DEPLOYS) await node(id, { task_state });
+  await instance(15, { vm_state: "building" });
+  await instance(1, { task_state: "powering-off" });
+  await nova("block_device_mapping").insert({
+    ...{ id: 1, instance_uuid: uuidOf("instance", 3), volume_id: uuidOf("node", 77), deleted: 0 },
+  });
+  await instance(5, { architecture: "tilepro64" });
+  await instance(7, { deleted: 7 });
+  await node(9, { instance_uuid: uuidOf("instance", 99) });
+  await instance(11, { host: "C" });
+  const before = await cloud.rows();
+  const planned = await host(...PLAN, ...words, "-f", "json");
+  const lines: readonly { Machine: string; Findings: string | null; Why: string | null }[] =
+    JSON.parse(planned.out);
+  const found = new Map(
+    lines.map((row) => [Number(row.Machine.slice(-12)), `${row.Findings ?? ""} ${row.Why ?? ""}`]),
+  );
+  for (const [id, task_state] of DEPLOYS)
+    assert.match(found.get(id) ?? "", new RegExp(`N2I-D280 task_state is .?${task_state}`));
+  for (const [id, code] of [
+    ...([
+      [1, 260],
+      [3, 284],
+      [5, 286],
+      [7, 283],
+      [9, 283],
+      [11, 268],
+      [15, 260],
+    ] as const),
+  ])
+    assert.match(found.get(id) ?? "", new RegExp(`N2I-D${code}`), String(id));
+  assert.equal(found.get(13), " ");
+  await ends(3, host(...MOVE));
+  const { machines } = await cloud.rows();
+  const went = machines
+    .filter((row) => /^\d+ B 1/.test(row))
+    .map((row) => Number.parseInt(row, 10));
+  assert.deepEqual(went, [10, 12, 13, 14]);
+  const stayed = (row: string): boolean => !went.includes(Number.parseInt(row, 10));
+  assert.deepEqual(machines.filter(stayed), before.machines.filter(stayed));
+  const held = readdirSync(own).filter((name) => name.startsWith("b0"));
+  assert.deepEqual(held, [uuidOf("instance", 13)], "no file of theirs is made");
+});
 
-testOnce(
-  "hosts that report, that nova-network names, or that are in other aggregates keep their machines",
-  async (t) => {
-    const cloud = await legacyCloud(t, { machines: 1 });
-    const { host, nova } = cloud;
-    const { words } = trees(cloud, [1]);
-    const codes = async (): Promise<string> => (await host(...PLAN, ...words, "-f", "csv")).out;
-    await nova("services")
-      .where({ host: "A" })
-      .update({ updated_at: new Date(Date.now() + 3600_000).toISOString().slice(0, 19) });
-    assert.match(await codes(), /N2I-D251/);
-    const refused = await host(...MOVE);
-    assert.equal(refused.status, 4, refused.err);
-    await nova("services").where({ host: "A" }).update({ updated_at: "2014-06-01 12:00:00" });
-    await nova("aggregates").insert({ id: 1, name: "rack", deleted: 0 });
-    await nova("aggregate_hosts").insert({ id: 1, host: "A", aggregate_id: 1, deleted: 0 });
-    assert.match(await codes(), /N2I-D264/);
-    await nova("aggregate_hosts").delete();
-    await nova("aggregates").delete();
-    await nova.schema.createTable("networks", (table) => {
-      table.increments("id");
-      table.string("host");
-      table.integer("deleted");
-    });
-    await nova("networks").insert({ host: "A", deleted: 0 });
-    assert.match(await codes(), /N2I-D285/);
-    await nova("networks").update({ deleted: 1 });
-    assert.doesNotMatch(await codes(), /N2I-D2[5-9]\d/);
-  },
-);
-
-testOnce(
-  "ports are told of for machines that are there alone, each command a shell's words",
-  async (t) => {
-    const cloud = await legacyCloud(t, { machines: 3 });
-    assert.ok(cloud);
-    const { host, nova, bm } = cloud;
-    const { words } = trees(cloud);
-    await bm("bm_service_leases").insert({
-      ...{ host: "B", epoch: 1, heartbeat_ms: 1, ttl_ms: 1, my_ip: "10.0.0.9; reboot" },
-    });
-    assert.equal((await host(...PLAN, ...words)).status, 0);
-    await nova("instances").where({ id: 3 }).update({ task_state: "powering-off" });
-    const moved = await host(...MOVE);
-    assert.equal(moved.status, 3, moved.out + moved.err);
-    const ports = moved.out.match(/^openstack port set .*$/gm) ?? [];
-    assert.equal(ports.length, 1, moved.out);
-    assert.match(ports[0] ?? "", /'name=tftp-server,value=10\.0\.0\.9; reboot' c0.*-0+1$/);
-    await nova("instances").where({ id: 3 }).update({ task_state: null });
-    const all = await host(...MOVE);
-    assert.equal(all.out.match(/^openstack port set /gm)?.length, 2, all.out);
-  },
-);
-
-testOnce("an instance that is deleted while its machine moves is told by verify", async (t) => {
+it("hosts that report, that nova-network names, or that are in other aggregates keep their machines", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
   const { host, nova } = cloud;
   const { words } = trees(cloud, [1]);
-  assert.equal((await host(...PLAN, ...words)).status, 0);
-  assert.equal((await host(...MOVE)).status, 0);
+  const codes = async (): Promise<string> => (await host(...PLAN, ...words, "-f", "csv")).out;
+  await nova("services")
+    .where({ host: "A" })
+    .update({ updated_at: new Date(Date.now() + 3600_000).toISOString().slice(0, 19) });
+  assert.match(await codes(), /N2I-D251/);
+  await ends(4, host(...MOVE));
+  await nova("services").where({ host: "A" }).update({ updated_at: "2014-06-01 12:00:00" });
+  await nova("aggregates").insert({ id: 1, name: "rack", deleted: 0 });
+  await nova("aggregate_hosts").insert({ id: 1, host: "A", aggregate_id: 1, deleted: 0 });
+  assert.match(await codes(), /N2I-D264/);
+  await nova("aggregate_hosts").delete();
+  await nova("aggregates").delete();
+  await nova.schema.createTable("networks", (table) => {
+    table.increments("id");
+    table.string("host");
+    table.integer("deleted");
+  });
+  await nova("networks").insert({ host: "A", deleted: 0 });
+  assert.match(await codes(), /N2I-D285/);
+  await nova("networks").update({ deleted: 1 });
+  assert.doesNotMatch(await codes(), /N2I-D2[5-9]\d/);
+});
+
+it("ports are told of for machines that are there alone, each command a shell's words", async (t) => {
+  const cloud = await legacyCloud(t, { machines: 3 });
+  const { host, nova, bm } = cloud;
+  const { words } = trees(cloud);
+  await bm("bm_service_leases").insert({
+    ...{ host: "B", epoch: 1, heartbeat_ms: 1, ttl_ms: 1, my_ip: "10.0.0.9; reboot" },
+  });
+  await ends(0, host(...PLAN, ...words));
+  await nova("instances").where({ id: 3 }).update({ task_state: "powering-off" });
+  const moved = await ends(3, host(...MOVE));
+  const ports = moved.out.match(/^openstack port set .*$/gm) ?? [];
+  assert.equal(ports.length, 1, moved.out);
+  assert.match(ports[0] ?? "", /'name=tftp-server,value=10\.0\.0\.9; reboot' c0.*-0+1$/);
+  await nova("instances").where({ id: 3 }).update({ task_state: null });
+  const all = await host(...MOVE);
+  assert.equal(all.out.match(/^openstack port set /gm)?.length, 2, all.out);
+});
+
+it("an instance that is deleted while its machine moves is told by verify", async (t) => {
+  const cloud = await legacyCloud(t, { machines: 1 });
+  const { host, nova } = cloud;
+  const { words } = trees(cloud, [1]);
+  await ends(0, host(...PLAN, ...words));
+  await ends(0, host(...MOVE));
   await nova("instances").where({ id: 1 }).update({ deleted: 1 });
-  const verified = await host("verify", "--queue-purged");
-  assert.equal(verified.status, 2, verified.out);
+  const verified = await ends(2, host("verify", "--queue-purged"));
   assert.match(verified.out, /orphaned: bm_nodes names b0+-0000-4000-8000-0+1, which is deleted/);
 });
 
-const DEATHS = [
-  ...["start.before:1", "start.after:1", "legacy.guarded:1", "legacy.claimed:1", "boot.step:2"],
-  ...["boot.step:7", "legacy.built:1", "nova.commit.before:2", "nova.commit.after:2"],
-  ...["legacy.served:1", "legacy.released:1", "end.before:1", "end.after:1", "start.before:2"],
-];
-const BACK_DEATHS = [
-  "return.before:1",
-  "return.after:1",
-  "legacy.claimed:1",
-  "nova.commit.after:2",
-  "legacy.released:2",
-  "returned.before:1",
-  "returned.after:2",
-];
-
-for (const engine of engines())
-  test(`on ${engine}, a move of nova-baremetal that is killed at any point goes on by the same words, or back`, async (t) => {
-    const cloud = await legacyCloud(t, { engine, machines: 2 });
-    const { own, words } = trees(cloud, [1]);
-    const { bm, folder, places } = cloud;
-    const before = await cloud.dump();
-    const runOf = (name: string) => ["--run", join(folder, "runs", name)];
-    const ends = async (name: string, ...said: readonly string[]): Promise<void> => {
-      const ran = await cloud.host(...said, ...runOf(name));
-      assert.equal(ran.status, 0, `${said.join(" ")} ${name}\n${ran.out}${ran.err}`);
-    };
-    const dies = async (name: string, point: string, ...said: readonly string[]): Promise<void> => {
-      const env = { NOVA2IRONIC_FAILPOINT: `${point}:kill` };
-      const more = said[0] === "host" ? places : places.slice(2);
-      const { status, err } = await start([...said, ...runOf(name), ...more], { env }).ended;
-      assert.equal(status, 128, `${point}: ${err}`);
-    };
-    const returned = async (point: string): Promise<void> => {
-      assert.equal(await cloud.dump(), before, point);
-      assert.ok(!existsSync(join(own, uuidOf("instance", 1))), point);
-      await bm("bm_nodes").whereIn("id", [1, 2]).update({ service_epoch: 0 });
-      // Of who died before anything was begun they expire by themselves.
-      await bm("bm_locks").update({ expires_ms: 0 });
-    };
-    const some = (points: readonly string[]): readonly string[] =>
-      engine === "sqlite" ? points : points.filter((point) => /nova\.commit|claimed/.test(point));
-    const BACK = ["rollback", "--all", "--yes"];
-    for (const [at, point] of some(DEATHS).entries()) {
-      const name = `on-${at}`;
-      await ends(name, ...PLAN, ...words);
-      await dies(name, point, ...MOVE);
-      await ends(name, ...MOVE);
-      assert.deepEqual((await cloud.rows()).machines.slice(0, 2), THERE.slice(0, 2), point);
-      assert.equal(
-        readFileSync(join(own, uuidOf("instance", 1), "config"), "latin1"),
-        bootFile(1, own),
-      );
-      await ends(name, ...BACK);
-      await returned(point);
-      const alone = `alone-${at}`;
-      await ends(alone, ...PLAN, ...words);
-      await dies(alone, point, ...MOVE);
-      await ends(alone, ...BACK);
-      await returned(`${point}, taken back`);
-    }
-    for (const [at, point] of some(BACK_DEATHS).entries()) {
-      const name = `undo-${at}`;
-      await ends(name, ...PLAN, ...words);
-      await ends(name, ...MOVE);
-      await dies(name, point, ...BACK);
-      await ends(name, ...BACK);
-      await returned(`${point}, on the way back`);
-    }
+for (const engine of engines("sqlite", "mysql"))
+  test(`on ${engine}, a move of nova-baremetal that is killed behind its commit goes on, and back`, async (t) => {
+    await killed(t, { engine, deaths: ["nova.commit.after:2"], backDeaths: [] });
   });

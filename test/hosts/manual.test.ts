@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { run } from "../hostile/cli.ts";
+import { ends, run } from "../hostile/cli.ts";
 import { commands, page, readmeUnder } from "../support/manual.ts";
 import { hostCloud } from "./cloud.ts";
 
@@ -8,7 +8,6 @@ test("the page of a dead host, and what README shows of it, are run as they stan
   const shown = commands(page("dead-host"));
   assert.deepEqual(commands(readmeUnder("A compute host is dead")), shown);
   const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
-  assert.ok(cloud);
   const here = (word: string): string =>
     word === "file:/root/nova.url"
       ? String(cloud.nova[1])
@@ -18,8 +17,7 @@ test("the page of a dead host, and what README shows of it, are run as they stan
   for (const words of shown) {
     // Nobody waits a minute for a host that is dead for ten.
     const quick = words[1] === "takeover" ? ["--service-down-time", "0.1"] : [];
-    const ran = await run([...words.map(here), ...quick], { bare: true });
-    assert.equal(ran.status, 0, `${words.join(" ")}\n${ran.out}${ran.err}`);
+    await ends(0, run([...words.map(here), ...quick], { bare: true }));
   }
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { HOST_ACTIONS } from "../../src/cli/options/host-actions.ts";
-import { run } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { ends, run } from "../hostile/cli.ts";
+import { engines, it } from "../lab/engines.ts";
 import { fakeBroker } from "./broker.ts";
 import { ago, FROM_H1, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
 
@@ -13,43 +13,36 @@ const PLAN = ["host", "plan", "--from", "H1", "--to", "H2", ...QUICK];
 
 async function moved(t: TestContext): Promise<HostCloud> {
   const cloud = await hostCloud(t);
-  assert.ok(cloud);
-  assert.equal((await cloud.host(...PLAN)).status, 0);
-  assert.equal((await cloud.host("host", "move", "--yes")).status, 0);
+  await ends(0, cloud.host(...PLAN));
+  await ends(0, cloud.host("host", "move", "--yes"));
   return cloud;
 }
 
-testOnce(
-  "what a file of connections has for a load to Ironic keeps nobody from his dead host",
-  async (t) => {
-    const cloud = await hostCloud(t);
-    assert.ok(cloud);
-    const { folder, nova, host, owners } = cloud;
-    const config = join(folder, "nova2ironic.yaml");
-    const list = {
-      ...{ run: "m1", nova_db: nova[1] },
-      nova_conf: { "compute-1": "c1.conf", "compute-2": "c2.conf" },
-      tftp_root: { "compute-1": "c1", "compute-2": "c2" },
-    };
-    writeFileSync(config, JSON.stringify(list), { mode: 0o600 });
-    const listed = await run(["host", "list", "--config", config]);
-    assert.equal(listed.status, 0, listed.err);
-    // What names nova_bm for the load says nothing of which machines go.
-    const all = JSON.stringify({ ...list, nova_bm_db: "sqlite:////nowhere" });
-    writeFileSync(config, all, { mode: 0o600 });
-    const taken = await host("host", "takeover", ...FROM_H1, "--yes", "--config", config);
-    assert.doesNotMatch(taken.err, /N2I-E/);
-    assert.doesNotMatch((await owners()).join(), / H1 /);
-  },
-);
+it("what a file of connections has for a load to Ironic keeps nobody from his dead host", async (t) => {
+  const { folder, nova, host, owners } = await hostCloud(t);
+  const config = join(folder, "nova2ironic.yaml");
+  const list = {
+    ...{ run: "m1", nova_db: nova[1] },
+    nova_conf: { "compute-1": "c1.conf", "compute-2": "c2.conf" },
+    tftp_root: { "compute-1": "c1", "compute-2": "c2" },
+  };
+  writeFileSync(config, JSON.stringify(list), { mode: 0o600 });
+  await ends(0, run(["host", "list", "--config", config]));
+  // What names nova_bm for the load says nothing of which machines go.
+  const all = JSON.stringify({ ...list, nova_bm_db: "sqlite:////nowhere" });
+  writeFileSync(config, all, { mode: 0o600 });
+  const taken = await host("host", "takeover", ...FROM_H1, "--yes", "--config", config);
+  assert.doesNotMatch(taken.err, /N2I-E/);
+  assert.doesNotMatch((await owners()).join(), / H1 /);
+});
 
-testOnce("nothing can be forced but other aggregates", () => {
+it("nothing can be forced but other aggregates", () => {
   const names = Object.values(HOST_ACTIONS).flatMap(({ options }) => Object.keys(options));
   const forced = new Set(names.filter((name) => name.startsWith("force")));
   assert.deepEqual([...forced], ["force-aggregates"]);
 });
 
-testOnce("a run between hosts takes no word of a load to Ironic", async (t) => {
+it("a run between hosts takes no word of a load to Ironic", async (t) => {
   const { host } = await moved(t);
   for (const [command, ...words] of [
     ["verify", "--takeover"],
@@ -59,112 +52,85 @@ testOnce("a run between hosts takes no word of a load to Ironic", async (t) => {
     ["rollback", "--all", "--watch", "3"],
     ["rollback", "--all", "--allow-running-compute"],
   ]) {
-    const ran = await host(command ?? "", ...words, ...(command === "rollback" ? ["--yes"] : []));
-    assert.equal(ran.status, 64, `${words.join(" ")}: ${ran.out}${ran.err}`);
+    const ran = await ends(
+      64,
+      host(command ?? "", ...words, ...(command === "rollback" ? ["--yes"] : [])),
+    );
     const [last = ""] = words.filter((word) => word.startsWith("--") && word !== "--all");
     assert.match(
       ran.err,
       new RegExp(`N2I-E100 ${command} of a run between hosts has no option ${last}\\b`),
     );
   }
-  const back = await host("rollback", "--all", "--yes", "--debug");
-  assert.equal(back.status, 0, back.err);
+  await ends(0, host("rollback", "--all", "--yes", "--debug"));
 });
 
-testOnce(
-  "a list goes by the site's service_down_time, and by the clock of a host that is ahead",
-  async (t) => {
-    const cloud = await hostCloud(t);
-    assert.ok(cloud);
-    const { db, nova, folder } = cloud;
-    const seen = async (...words: readonly string[]): Promise<readonly string[]> => {
-      const listed = await run([
-        "host",
-        "list",
-        ...nova,
-        "-f",
-        "csv",
-        "-c",
-        "Owner",
-        "-c",
-        "Up",
-        ...words,
-      ]);
-      assert.equal(listed.status, 0, listed.err);
-      return listed.out.trim().split("\n").slice(-2);
-    };
-    await db("services")
-      .where({ host: "H2" })
-      .update({ last_seen_up: ago(90) });
-    assert.deepEqual(await seen(), ['"H2","down"', '"H3","up"']);
-    assert.deepEqual(await seen("--service-down-time", "300"), ['"H2","up"', '"H3","up"']);
-    const conf = join(folder, "nova.conf");
-    writeFileSync(conf, "[DEFAULT]\nservice_down_time = 300\n");
-    assert.deepEqual(await seen("--nova-conf", conf), ['"H2","up"', '"H3","up"']);
-    await db("services")
-      .where({ host: "H3" })
-      .update({ last_seen_up: ago(-3600) });
-    assert.deepEqual(await seen(), ['"H2","down"', '"H3","down"']);
-    const planned = await cloud.host("host", "plan", "--from", "H1", "--to", "H3", "-f", "json");
-    assert.match(planned.out, /N2I-D255/);
-    assert.match(planned.out, /its last report is 3[56]\d\d s ahead of the database's clock/);
-  },
-);
-
-testOnce("a plan says what waits in the queues of hosts that machines leave", async (t) => {
+it("a list goes by the site's service_down_time, and by the clock of a host that is ahead", async (t) => {
   const cloud = await hostCloud(t);
-  assert.ok(cloud);
+  const { db, nova, folder } = cloud;
+  const seen = async (...words: readonly string[]): Promise<readonly string[]> => {
+    const listed = await ends(
+      0,
+      run(["host", "list", ...nova, "-f", "csv", "-c", "Owner", "-c", "Up", ...words]),
+    );
+    return listed.out.trim().split("\n").slice(-2);
+  };
+  await db("services")
+    .where({ host: "H2" })
+    .update({ last_seen_up: ago(90) });
+  assert.deepEqual(await seen(), ['"H2","down"', '"H3","up"']);
+  assert.deepEqual(await seen("--service-down-time", "300"), ['"H2","up"', '"H3","up"']);
+  const conf = join(folder, "nova.conf");
+  writeFileSync(conf, "[DEFAULT]\nservice_down_time = 300\n");
+  assert.deepEqual(await seen("--nova-conf", conf), ['"H2","up"', '"H3","up"']);
+  await db("services")
+    .where({ host: "H3" })
+    .update({ last_seen_up: ago(-3600) });
+  assert.deepEqual(await seen(), ['"H2","down"', '"H3","down"']);
+  const planned = await cloud.host("host", "plan", "--from", "H1", "--to", "H3", "-f", "json");
+  assert.match(planned.out, /N2I-D255/);
+  assert.match(planned.out, /its last report is 3[56]\d\d s ahead of the database's clock/);
+});
+
+it("a plan says what waits in the queues of hosts that machines leave", async (t) => {
+  const cloud = await hostCloud(t);
   const broker = await fakeBroker(t);
-  const file = join(cloud.folder, "rabbit.url");
-  writeFileSync(file, broker.url, { mode: 0o600 });
   broker.queues.set("compute.H1", { messages: 2, consumers: 1 });
-  const planned = await cloud.host(...PLAN, "--rabbit-url", `file:${file}`);
-  assert.equal(planned.status, 0, planned.err);
+  const planned = await ends(0, cloud.host(...PLAN, ...broker.words));
   assert.match(planned.err, /^compute\.H1: 2 messages wait, and 1 consumers read it\.$/m);
   const bare = broker.url.replace(/:[^:@]*@/, "@");
-  const useless = await cloud.host(...PLAN, "--rabbit-url", bare);
-  assert.equal(useless.status, 64, useless.err);
+  const useless = await ends(64, cloud.host(...PLAN, "--rabbit-url", bare));
   assert.match(useless.err, /N2I-E100 .*\nFix: Use file:PATH or env:NAME, with https:/s);
 });
 
-testOnce(
-  "the operator's word is taken where the broker does not know, and never against it",
-  async (t) => {
-    const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
-    assert.ok(cloud);
-    const broker = await fakeBroker(t);
-    const file = join(cloud.folder, "rabbit.url");
-    const at = (url: string) => writeFileSync(file, `${url}\n`, { mode: 0o600 });
-    const take = ["host", "takeover", "--from", "H1", "--to", "H2", ...QUICK, "--confirmed-down"];
-    assert.equal((await cloud.host(...take)).status, 0);
-    const look = (...words: readonly string[]) =>
-      cloud.host("verify", "--rabbit-url", `file:${file}`, ...words);
-    broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
-    at(broker.url);
-    const counted = await look("--queue-purged");
-    assert.equal(counted.status, 2, counted.err);
-    assert.match(counted.out, /compute\.H1 has 1 messages/);
-    // Another vhost, then nobody at all.
-    for (const url of [broker.url.replace(/nova$/, "%2F"), "http://nova:x@127.0.0.1:1/nova"]) {
-      at(url);
-      assert.notEqual((await look()).status, 0);
-      const word = await look("--queue-purged");
-      assert.equal(word.status, 0, word.out + word.err);
-    }
-    const words = ["H1", "--rabbit-url", `file:${file}`, "--api-timeout", "5", "--yes"];
-    const readmitted = await cloud.host("host", "readmit", ...words, "--queue-purged");
-    assert.equal(readmitted.status, 0, readmitted.err);
-  },
-);
+it("the operator's word is taken where the broker does not know, and never against it", async (t) => {
+  const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
+  const broker = await fakeBroker(t);
+  const { at } = broker;
+  const take = ["host", "takeover", "--from", "H1", "--to", "H2", ...QUICK, "--confirmed-down"];
+  await ends(0, cloud.host(...take));
+  const look = (...words: readonly string[]) => cloud.host("verify", ...broker.words, ...words);
+  broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
+  at(broker.url);
+  const counted = await ends(2, look("--queue-purged"));
+  assert.match(counted.out, /compute\.H1 has 1 messages/);
+  // Another vhost, then nobody at all.
+  for (const url of [broker.url.replace(/nova$/, "%2F"), "http://nova:x@127.0.0.1:1/nova"]) {
+    at(url);
+    assert.notEqual((await look()).status, 0);
+    await ends(0, look("--queue-purged"));
+  }
+  const words = ["H1", ...broker.words, "--api-timeout", "5", "--yes"];
+  await ends(0, cloud.host("host", "readmit", ...words, "--queue-purged"));
+});
 
-testOnce("a rollback names the queue of a host that died while it served", async (t) => {
+it("a rollback names the queue of a host that died while it served", async (t) => {
   const cloud = await moved(t);
   await cloud
     .db("services")
     .where({ host: "H2" })
     .update({ last_seen_up: ago(600) });
-  const back = await cloud.host("rollback", "--all", "--yes");
-  assert.equal(back.status, 0, back.err);
+  const back = await ends(0, cloud.host("rollback", "--all", "--yes"));
   assert.match(
     back.out + back.err,
     /Before nova-compute of H2 .*rabbitmqctl purge_queue compute\.H2/,
@@ -172,16 +138,15 @@ testOnce("a rollback names the queue of a host that died while it served", async
   assert.doesNotMatch(back.out + back.err, /purge_queue compute\.H3/);
 });
 
-for (const engine of engines())
+for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, a machine is planned once, however its uuid is spelt`, async (t) => {
     const cloud = await hostCloud(t, { engine });
     const node = uuidOf("node", 1);
     await cloud.db("instances").where({ id: 1 }).update({ node: node.toUpperCase() });
-    const planned = await cloud.host(...PLAN, "-f", "csv", "-c", "Machine");
-    assert.equal(planned.status, 0, planned.err);
+    const planned = await ends(0, cloud.host(...PLAN, "-f", "csv", "-c", "Machine"));
     const machines = planned.out.trim().split("\n").slice(1);
     assert.equal(machines.length, 4, planned.out);
-    assert.equal((await cloud.host("host", "move", "--yes")).status, 0);
+    await ends(0, cloud.host("host", "move", "--yes"));
     const rows = await cloud.db("instances").where({ id: 1 }).first("host", "node");
     assert.deepEqual(rows, { host: "H2", node: node.toUpperCase() });
   });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ends } from "../hostile/cli.ts";
+import { engines } from "../lab/engines.ts";
 import { FROM_H1, hostCloud, type Shape } from "./cloud.ts";
 
 /**
@@ -15,23 +17,26 @@ const SHAPES: readonly (readonly [string, Shape, boolean, string, string, null?]
   ["28.0.0's", "ab450ba04102", true, "1 H1 1 H1", "1 H2 2 H2"],
 ];
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+for (const engine of engines("sqlite", "mysql"))
   for (const [name, shape, bound, before, after, forced = false] of SHAPES)
     test(`on ${engine}, a dead host of ${name} rows is fenced, its machines taken over, and given back`, async (t) => {
       const dead = { H1: { forced_down: forced, disabled: forced === null } };
-      const cloud = await hostCloud(t, { engine, shape, bound, services: dead, machines: 2 });
-      const { host, owners, services } = cloud;
+      const { host, owners, services } = await hostCloud(t, {
+        engine,
+        shape,
+        bound,
+        services: dead,
+        machines: 2,
+      });
       assert.equal((await owners())[0], before);
       const said = await services();
-      const taken = await host("host", "takeover", ...FROM_H1);
-      assert.equal(taken.status, 0, taken.out + taken.err);
+      await ends(0, host("host", "takeover", ...FROM_H1));
       assert.equal((await owners())[0], after);
       const [h1] = await services();
       const fenced = "forced_down" in (h1 ?? {}) ? h1?.forced_down : h1?.disabled;
       assert.deepEqual([Boolean(fenced), h1?.disabled_reason], [true, "nova2ironic h1"]);
-      assert.equal((await host("verify", "--queue-purged")).status, 0);
-      const back = await host("rollback", "--all", "--yes");
-      assert.equal(back.status, 0, back.out + back.err);
+      await ends(0, host("verify", "--queue-purged"));
+      await ends(0, host("rollback", "--all", "--yes"));
       assert.equal((await owners())[0], before);
       assert.deepEqual(await services(), said);
     });

@@ -19,8 +19,11 @@ export function engines<E extends Engine = Engine>(...all: readonly E[]): readon
   return named.filter((engine): engine is E => (engine !== "sqlite") === onServers);
 }
 
-/** A test that does not depend on the engine, so that the databases lane does not repeat it. */
+/** A test that does not depend on the engine: the databases lane does not repeat it. */
 export const testOnce: typeof test = Object.assign(
   (...args: Parameters<typeof test>) => (onServers ? Promise.resolve() : test(...args)),
   test,
 );
+
+/** The same by a name that leaves its words on one line. */
+export const it = testOnce;

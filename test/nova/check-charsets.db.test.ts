@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { run, runs } from "../hostile/cli.ts";
+import { ends, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
 import { checkRows } from "./check-output.ts";
 import { cloud } from "./cloud.ts";
@@ -55,8 +55,7 @@ for (const [engine, charset] of [
     await fix(made, odd);
     assert.match(await charsets(made), /^Success/);
     const words = [...at, ...made.writer, ...made.novaWriter, "--yes", "-q"];
-    const applied = await run(["apply", ...words]);
-    assert.equal(applied.status, 0, applied.err);
+    await ends(0, run(["apply", ...words]));
     assert.equal((await nova.db("instances").where({ host })).length, 2);
   });
 

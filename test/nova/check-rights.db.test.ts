@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Knex } from "knex";
-import { run, runs } from "../hostile/cli.ts";
+import { ends, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { laterCloud } from "./later.ts";
@@ -47,10 +47,8 @@ for (const engine of ["mysql", "postgresql"] as const) {
     const held = await privileges(made);
     assert.deepEqual(held, { result: 0, details: "", grants: [] });
     const words = [...at, ...reader, ...source.slice(2, 4), "--watch", "0", "--yes", "-q"];
-    const applied = await run(["apply", ...words]);
-    assert.equal(applied.status, 0, applied.err);
-    const back = await run(["rollback", ...words, "--all"]);
-    assert.equal(back.status, 0, back.err);
+    await ends(0, run(["apply", ...words]));
+    await ends(0, run(["rollback", ...words, "--all"]));
     await made.isAsBefore();
     const user = /(?<= TO )\S+$/.exec(
       read.grants.find((one) => one.includes("aggregate_hosts")) ?? "",
@@ -103,10 +101,8 @@ for (const engine of ["mysql", "postgresql"] as const) {
     const before = await rowsOf(api);
     const nova = [...source.slice(2, 4), ...apiReader, "--watch", "0"];
     const words = [...at, ...writer, ...nova, "--yes", "-q"];
-    const applied = await run(["apply", ...words]);
-    assert.equal(applied.status, 0, applied.err);
-    const back = await run(["rollback", ...words, "--all"]);
-    assert.equal(back.status, 0, back.err);
+    await ends(0, run(["apply", ...words]));
+    await ends(0, run(["rollback", ...words, "--all"]));
     sameRows(await rowsOf(api), before);
   });
 }

@@ -7,9 +7,9 @@ import type { Knex } from "knex";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { loadIronic, loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import { run, start } from "../hostile/cli.ts";
+import { ends, run } from "../hostile/cli.ts";
 import { tenant } from "../hostile/fleet.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, it } from "../lab/engines.ts";
 import { withDatabase } from "../lab/index.ts";
 import { checkTable } from "../support/manual-tables.ts";
 
@@ -160,7 +160,7 @@ for (const engine of engines()) {
 
   test(`${engine}: a nova-compute that still reports is seen`, async (t) => {
     const at = await place(engine, t);
-    const told = start([...at.words, "--watch", "3"]);
+    const told = run([...at.words, "--watch", "1"]);
     const beat = setInterval(
       () =>
         void at
@@ -169,7 +169,7 @@ for (const engine of engines()) {
           .catch(() => undefined),
       200,
     );
-    const { status, out } = await told.ended.finally(() => clearInterval(beat));
+    const { status, out } = await told.finally(() => clearInterval(beat));
     assert.equal(status, 2, out);
     assert.match(
       out,
@@ -188,30 +188,26 @@ for (const engine of engines("mysql", "postgresql"))
     assert.deepEqual(await at.ironic("nodes"), []);
   });
 
-testOnce("sources of two releases fail the pairing until it is wanted", async (t) => {
+it("sources of two releases fail the pairing until it is wanted", async (t) => {
   const at = await place("sqlite", t, { nova: { version: 234 } });
   assert.ok((await rowsOf(at.words)).bad.includes("Pairing of releases"));
-  const wanted = await run([...at.words, "--watch", "0", "--allow-pairing", "--all"]);
-  assert.equal(wanted.status, 1);
+  const wanted = await ends(1, run([...at.words, "--watch", "0", "--allow-pairing", "--all"]));
   assert.match(wanted.out, /^\+-+\+\n\| Upgrade Check Results +\|\n\+-+\+\n\| Check: Databases/);
 });
 
-testOnce(
-  "a database that is another one is a row of the table; one that is not there ends with 255",
-  async (t) => {
-    const at = await place("sqlite", t);
-    const other = at.words.map((word) => word.replace("/--nova-db", "/--ironic-db"));
-    const { status, bad } = await rowsOf(other);
-    assert.equal(status, 2);
-    assert.equal(bad[0], "Databases and schema heads");
-    writeFileSync(join(at.folder, "--nova-db"), "sqlite:////nowhere/nova.sqlite");
-    assert.equal((await run(at.words)).status, 255);
-    assert.equal((await run(["check", "--run", at.folder])).status, 255);
-    assert.equal((await run([...at.words, "--watch", "9999999"])).status, 255);
-  },
-);
+it("a database that is another one is a row of the table; one that is not there ends with 255", async (t) => {
+  const at = await place("sqlite", t);
+  const other = at.words.map((word) => word.replace("/--nova-db", "/--ironic-db"));
+  const { status, bad } = await rowsOf(other);
+  assert.equal(status, 2);
+  assert.equal(bad[0], "Databases and schema heads");
+  writeFileSync(join(at.folder, "--nova-db"), "sqlite:////nowhere/nova.sqlite");
+  await ends(255, run(at.words));
+  await ends(255, run(["check", "--run", at.folder]));
+  await ends(255, run([...at.words, "--watch", "9999999"]));
+});
 
-testOnce("the exit statuses are nova-status's", () => {
+it("the exit statuses are nova-status's", () => {
   assert.deepEqual(
     [...checkTable().matchAll(/^\| (\d+) \| (\w+)/gm)].map(
       ([, status, name]) => `${status} ${name}`,

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { copyFileSync, readdirSync, readlinkSync } from "node:fs";
 import { test } from "node:test";
-import { assertRefusal, run, runs, start } from "../hostile/cli.ts";
+import { assertRefusal, ends, run, runs, start } from "../hostile/cli.ts";
 import { IMAGES } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes } from "./rows.ts";
 
 test("Ctrl-C while flavors change ends the apply before the load, and the same command goes on", async (t) => {
   const made = await plannedCloud("sqlite", t);
-  assert.ok(made);
   const words = ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes"];
   for (const [point, flavors] of [
     ["nova.begin.before", 4],
@@ -31,14 +30,13 @@ test("Ctrl-C while flavors change ends the apply before the load, and the same c
       ...["--all", "--yes", "-q"],
     ]);
   }
-  assert.equal((await made.act(["apply"])).status, 0);
-  assert.equal((await made.act(["rollback", "--all"])).status, 0);
+  await ends(0, made.act(["apply"]));
+  await ends(0, made.act(["rollback", "--all"]));
   await made.isAsBefore();
 });
 
 test("a plan that is killed once it is whole, before it is the run's, leaves the old one, and is made again", async (t) => {
   const made = await plannedCloud("sqlite", t);
-  assert.ok(made);
   const { at, reader, source, plan, run: folder } = made;
   const plans = (): readonly string[] => readdirSync(folder).filter((name) => /^plan-/.test(name));
   const [first = ""] = plans();
@@ -46,26 +44,24 @@ test("a plan that is killed once it is whole, before it is the run's, leaves the
     ...["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"],
     ...["--compute-host", "another-compute", ...IMAGES],
   ];
-  const ran = await run(planning, { env: { NOVA2IRONIC_FAILPOINT: "plan.between:1:kill" } });
-  assert.equal(ran.status, 128, ran.err);
+  await ends(128, run(planning, { env: { NOVA2IRONIC_FAILPOINT: "plan.between:1:kill" } }));
   assert.equal(plans().length, 2);
   assert.equal(readlinkSync(`${folder}/plan`), first);
   assert.match((await runs(0, ["show", `${folder}/plan`, "--nova"])).out, /ironic-compute/);
-  assert.equal((await made.act(["apply"])).status, 0);
-  assert.equal((await made.act(["rollback", "--all"])).status, 0);
+  await ends(0, made.act(["apply"]));
+  await ends(0, made.act(["rollback", "--all"]));
   await made.isAsBefore();
 
   await runs(0, planning);
   assert.notEqual(readlinkSync(`${folder}/plan`), first);
   assert.deepEqual(plans().toSorted(), [first, readlinkSync(`${folder}/plan`)].toSorted());
-  assert.equal((await made.act(["apply"])).status, 0);
-  assert.equal((await made.act(["rollback", "--all"])).status, 0);
+  await ends(0, made.act(["apply"]));
+  await ends(0, made.act(["rollback", "--all"]));
   await made.isAsBefore();
 });
 
 test("a file of Nova of another plan is refused by every command that reads it, though machines are the same", async (t) => {
   const made = await plannedCloud("sqlite", t);
-  assert.ok(made);
   const other = made.copy("other");
   const { at, reader, source, plan, writer } = made;
   const nova = source.slice(2, 4);
@@ -84,8 +80,10 @@ test("a file of Nova of another plan is refused by every command that reads it, 
     ["verify", ...at, ...reader, ...nova, "-q"],
   ])
     assertRefusal(await run(words, { bare: true }), 4, "N2I-E114", why);
-  const checked = await run(["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0"]);
-  assert.equal(checked.status, 255, checked.out);
+  const checked = await ends(
+    255,
+    run(["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0"]),
+  );
   assert.match(checked.err, why);
   const status = await run(["status", ...at]);
   assert.match(status.out, why);

@@ -3,15 +3,14 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import { run, runs } from "../hostile/cli.ts";
+import { ends, run, runs } from "../hostile/cli.ts";
 import { connect } from "../lab/connect.ts";
 import { plannedCloud } from "./planned.ts";
 
 test("verify with nova counts what it compared, and fails on a cloud that lost every hypervisor", async (t) => {
   const made = await plannedCloud("sqlite", t, []);
-  assert.ok(made);
   const { act, at, folder, nova, ironic, reader, source } = made;
-  assert.equal((await act(["apply"])).status, 0);
+  await ends(0, act(["apply"]));
   const words = ["verify", ...at, ...reader, ...source.slice(2, 4), "-q"];
   const computes = nova.db("compute_nodes");
   const now = () => new Date().toISOString().slice(0, 19).replace("T", " ");
@@ -22,8 +21,7 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
     /0 rows of the plan, 4 machines, 4 instances, 0 hypervisors compared; 0/,
   );
   assert.match(before.err, /4 machines have no hypervisor of Ironic yet: .* with --final/);
-  const said = await run([...words, "--final", "-f", "csv"]);
-  assert.equal(said.status, 2);
+  const said = await ends(2, run([...words, "--final", "-f", "csv"]));
   assert.equal(said.out.match(/no live compute node .*--final says/g)?.length, 4, said.out);
   assert.equal(said.out.match(/^"node".*"power_state"/gm)?.length, 4, said.out);
 
@@ -36,16 +34,14 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
   await runs(0, words);
   // A nova-compute met an empty Ironic: as measured, it soft-deletes all of them.
   await computes.clone().update({ deleted: nova.db.ref("id"), deleted_at: "2099-01-01 00:00:00" });
-  const lost = await run(words);
-  assert.equal(lost.status, 2, lost.err);
+  const lost = await ends(2, run(words));
   assert.equal(lost.out.match(/was deleted since the plan/g)?.length, 4, lost.out);
   await computes.clone().del().whereIn("id", [1, 2]);
   // Before Liberty whoever disables a service changes the only time it has.
   await nova.db("services").update({ updated_at: now(), disabled: true });
   const disabled = await run(words);
   assert.doesNotMatch(disabled.out, /has reported since/);
-  const gone = await run([...words, "--final"]);
-  assert.equal(gone.status, 2, gone.err);
+  const gone = await ends(2, run([...words, "--final"]));
   assert.equal(gone.out.match(/no live .*--final says/g)?.length, 4, gone.out);
   await made.copy("kept");
   words.push("--final");

@@ -108,7 +108,7 @@ export async function laterCloud(
   settled: Settled = HERE,
 ): Promise<Later> {
   const made = await deploy(engine, t, given, {}, settled.nova);
-  const loaded = made && (await withDatabase(engine, t));
+  const loaded = await withDatabase(engine, t);
   await loadNovaApi(loaded.db, engine, given.nova_api ?? NOVA_API);
   const api = await settled.api(loaded);
   let apiUser = "";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { run, runs } from "../hostile/cli.ts";
+import { ends, run, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { cloud } from "./cloud.ts";
@@ -32,11 +32,9 @@ for (const { release, given, words, planned, other, none } of [
       writeFileSync(file, `[DEFAULT]\n${host}\n${out.replaceAll("CHANGE_ME", "x")}`);
       return run(["config", ...at, "--nova-conf", `${planned}=${file}`, "--check"]);
     };
-    const right = await look(`host = ${planned}`);
-    assert.equal(right.status, 0, right.err);
+    const right = await ends(0, look(`host = ${planned}`));
     assert.match(right.err, /^All settings are as needed\.$/m);
-    const wrong = await look(`host = ${other}`);
-    assert.equal(wrong.status, 2, wrong.err);
+    const wrong = await ends(2, look(`host = ${other}`));
     assert.match(
       wrong.err,
       new RegExp(

@@ -5,8 +5,8 @@ import { caseUuid } from "../../src/demo/case.ts";
 import { loadNova } from "../../src/demo/load-case.ts";
 import { waitingRequests } from "../../src/edge/nova-write/requests.ts";
 import type { Engine } from "../../src/model/database.ts";
-import { run, runs } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { ends, run, runs } from "../hostile/cli.ts";
+import { engines, it } from "../lab/engines.ts";
 import { withDatabase } from "../lab/index.ts";
 import { open } from "../support/planned-case.ts";
 import { requestsIn } from "../support/requests.ts";
@@ -37,8 +37,7 @@ async function novaOf(engine: Engine, t: TestContext, version: number) {
 
 for (const engine of engines())
   test(`on ${engine}, a request without an event waits when its host was not seen since`, async (t) => {
-    const made = await novaOf(engine, t, 302);
-    const { db, waiting } = made;
+    const { db, waiting } = await novaOf(engine, t, 302);
     await db("services").update({ last_seen_up: "2014-12-01 12:00:00" });
     await db("instance_actions").insert([
       act("start", "2014-12-01 11:59:00"),
@@ -73,81 +72,63 @@ for (const engine of engines())
     assert.deepEqual(await waiting(), []);
   });
 
-testOnce(
-  "before Liberty a request waits until a later one was begun, whatever became of the service's row",
-  async (t) => {
-    const made = await novaOf("sqlite", t, 254);
-    assert.ok(made);
-    const { db, waiting } = made;
-    await db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
-    await db("services").update({ updated_at: "2014-12-03 00:00:00", disabled: true });
-    assert.deepEqual(await waiting(), ["stop"]);
-    await db("instance_actions").insert(act("start", "2014-12-04 00:00:00"));
-    await db("instance_actions_events").insert({ action_id: 2, event: "compute_start_instance" });
-    assert.deepEqual(await waiting(), []);
-    await db.schema.dropTable("instance_actions_events");
-    assert.deepEqual(await waiting(), []);
-  },
-);
+it("before Liberty a request waits until a later one was begun, whatever became of the service's row", async (t) => {
+  const { db, waiting } = await novaOf("sqlite", t, 254);
+  await db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
+  await db("services").update({ updated_at: "2014-12-03 00:00:00", disabled: true });
+  assert.deepEqual(await waiting(), ["stop"]);
+  await db("instance_actions").insert(act("start", "2014-12-04 00:00:00"));
+  await db("instance_actions_events").insert({ action_id: 2, event: "compute_start_instance" });
+  assert.deepEqual(await waiting(), []);
+  await db.schema.dropTable("instance_actions_events");
+  assert.deepEqual(await waiting(), []);
+});
 
-testOnce(
-  "plan, check, apply and rollback name a request that waits, with the command that takes it away",
-  async (t) => {
-    const made = await plannedCloud("sqlite", t);
-    assert.ok(made);
-    const { nova, at, reader, source, plan } = made;
-    await requestsIn(nova.db);
-    const open = await checkRows(made);
-    assert.match(open("Queued requests"), /^Success/);
-    await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
-    const row = await checkRows(made);
-    assert.match(row("Queued requests"), PURGE);
-    const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"];
-    const refused = await made.act(["apply"]);
-    assert.equal(refused.status, 4, refused.err);
-    assert.match(refused.err, /N2I-E314/);
-    assert.match(refused.err, PURGE);
-    const applied = await made.act(["apply", "--allow-queued-requests"]);
-    assert.equal(applied.status, 0, applied.err);
-    await nova.db("instance_actions").insert(act("reboot", "2014-12-02 00:00:00"));
-    const back = await made.act(["rollback", "--all"]);
-    assert.equal(back.status, 4, back.err);
-    assert.match(back.err, /N2I-E314.*reboot of .*purge_queue compute\.ironic-compute/s);
-    const told = await made.act(["rollback", "--all", "--allow-queued-requests"]);
-    assert.equal(told.status, 0, told.err);
-    const again = await run([...planning, "--compute-host", "ironic-compute"]);
-    assert.match(again.out, /N2I-D243/);
-  },
-);
+it("plan, check, apply and rollback name a request that waits, with the command that takes it away", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  const { nova, at, reader, source, plan } = made;
+  await requestsIn(nova.db);
+  const open = await checkRows(made);
+  assert.match(open("Queued requests"), /^Success/);
+  await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
+  const row = await checkRows(made);
+  assert.match(row("Queued requests"), PURGE);
+  const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"];
+  const refused = await ends(4, made.act(["apply"]));
+  assert.match(refused.err, /N2I-E314/);
+  assert.match(refused.err, PURGE);
+  await ends(0, made.act(["apply", "--allow-queued-requests"]));
+  await nova.db("instance_actions").insert(act("reboot", "2014-12-02 00:00:00"));
+  const back = await ends(4, made.act(["rollback", "--all"]));
+  assert.match(back.err, /N2I-E314.*reboot of .*purge_queue compute\.ironic-compute/s);
+  await ends(0, made.act(["rollback", "--all", "--allow-queued-requests"]));
+  const again = await run([...planning, "--compute-host", "ironic-compute"]);
+  assert.match(again.out, /N2I-D243/);
+});
 
-testOnce(
-  "a task_state that stays while nova-compute is dead is told with the command, without any action",
-  async (t) => {
-    const made = await plannedCloud("sqlite", t);
-    assert.ok(made);
-    const { nova, at, reader, source, plan } = made;
-    await nova.db("instances").where({ uuid: UUID }).update({ task_state: "powering-off" });
-    const purge = /powering-off is set.*rabbitmqctl purge_queue compute\.compute-1/;
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), "--compute-host", "c-9"];
-    const { out } = await run([...planning, ...plan, "-q"]);
-    assert.match(out, /N2I-D206/);
-    const whole = await runs(0, ["show", `${at[1]}/plan`, "-f", "json"]);
-    assert.match(whole.out, /N2I-D243/);
-    const row = await checkRows(made);
-    assert.match(row("Queued requests"), purge);
-    // So it is where instance_actions tells of the request: the machine is blocked already.
-    await requestsIn(nova.db);
-    await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
-    await runs(2, [...planning, ...plan, "--detailed-exitcode", "-q"]);
-    assert.match((await runs(0, ["show", `${at[1]}/plan`, "-f", "json"])).out, PURGE);
-  },
-);
+it("a task_state that stays while nova-compute is dead is told with the command, without any action", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  const { nova, at, reader, source, plan } = made;
+  await nova.db("instances").where({ uuid: UUID }).update({ task_state: "powering-off" });
+  const purge = /powering-off is set.*rabbitmqctl purge_queue compute\.compute-1/;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), "--compute-host", "c-9"];
+  const { out } = await run([...planning, ...plan, "-q"]);
+  assert.match(out, /N2I-D206/);
+  const whole = await runs(0, ["show", `${at[1]}/plan`, "-f", "json"]);
+  assert.match(whole.out, /N2I-D243/);
+  const row = await checkRows(made);
+  assert.match(row("Queued requests"), purge);
+  // So it is where instance_actions tells of the request: the machine is blocked already.
+  await requestsIn(nova.db);
+  await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
+  await runs(2, [...planning, ...plan, "--detailed-exitcode", "-q"]);
+  assert.match((await runs(0, ["show", `${at[1]}/plan`, "-f", "json"])).out, PURGE);
+});
 
-testOnce(
-  "check says that it may not read the requests, with the grant, where MySQL hides their table",
-  async (t) => {
-    const made = await plannedCloud("mysql", t);
+for (const engine of engines("mysql"))
+  test("check says that it may not read the requests, with the grant, where MySQL hides their table", async (t) => {
+    const made = await plannedCloud(engine, t);
     const { nova, users } = made;
     const user = `'${users.nova}'@'127.0.0.1'`;
     const tables = await tablesOf(nova.db);
@@ -159,8 +140,7 @@ testOnce(
     assert.match(before, /^Warning: .*may not read instance_actions\.\nFix: GRANT SELECT ON /);
     await nova.db.raw(/GRANT .*/.exec(before)?.[0] ?? "");
     assert.match((await checkRows(made))("Queued requests"), /^Success/);
-  },
-);
+  });
 
 async function tablesOf(db: Knex): Promise<readonly string[]> {
   const [rows] = (await db.raw("SHOW TABLES")) as [readonly object[]]; // so mysql2 answers

@@ -16,8 +16,7 @@ const GIVEN: readonly (readonly [number, Case, number])[] = [
 
 for (const [version, given, named] of GIVEN)
   test(`nova ${version}: flavors and hosts are changed, verified, and restored to the byte`, async (t) => {
-    const made = await deployFiles(t, given);
-    const { at, source, reader, plan, writer, novaWriter, nova } = made;
+    const { at, source, reader, plan, writer, novaWriter, nova } = await deployFiles(t, given);
     const before = await rowsOf(nova);
     await runs(0, ["extract", ...at, ...source, "-q"]);
     const novaReader = source.slice(2, 4);

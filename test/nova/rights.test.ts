@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { refused, run, runs } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { ends, refused, run, runs } from "../hostile/cli.ts";
+import { engines, it } from "../lab/engines.ts";
 import { planWords } from "../support/plan-files.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes } from "./rows.ts";
@@ -27,7 +27,7 @@ for (const engine of engines())
       assert.deepEqual(changes(made.before.nova, after.nova), {});
       assert.deepEqual(changes(made.before.ironic, after.ironic), {});
     }
-    assert.equal((await act(["apply"])).status, 0);
+    await ends(0, act(["apply"]));
     const loaded = await made.now();
     await runs(0, ["verify", ...at, ...reader, ...nova, "-q"]);
     const shown = await runs(0, ["rollback", ...at, ...reader, "--all", "--plan", "-f", "csv"]);
@@ -42,8 +42,7 @@ for (const engine of engines())
 
 for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, neither a password nor a row that nova's server quotes is repeated or kept`, async (t) => {
-    const made = await plannedCloud(engine, t);
-    const { nova, novaWriter, act, run: folder } = made;
+    const { nova, novaWriter, act, run: folder } = await plannedCloud(engine, t);
     await nova.db("instances").where({ id: 1 }).update({ user_data: SECRET });
     if (engine === "mysql")
       await nova.db.raw(
@@ -74,12 +73,11 @@ for (const engine of engines("mysql", "postgresql"))
         assert.ok(!text.includes(SECRET) && !text.includes(password));
     }
     await nova.db.raw(engine === "mysql" ? "DROP TRIGGER loud" : "DROP TRIGGER loud ON instances");
-    assert.equal((await act(["apply"])).status, 0);
+    await ends(0, act(["apply"]));
   });
 
-testOnce("plan, apply and their options say no when they do not fit each other", async (t) => {
-  const made = await plannedCloud("sqlite", t);
-  const { at, reader, writer, novaWriter, source, plan } = made;
+it("plan, apply and their options say no when they do not fit each other", async (t) => {
+  const { at, reader, writer, novaWriter, source, plan } = await plannedCloud("sqlite", t);
   const nova = source.slice(2, 4);
   const planning = ["plan", ...at, ...reader, ...plan, "-q"];
   for (const [words, text] of [
@@ -95,8 +93,7 @@ testOnce("plan, apply and their options say no when they do not fit each other",
   const without = [...applying, "--without", "nova-db"];
   await refused(without, 4, "N2I-E311", [], { bare: true });
   await refused([...applying, ...novaWriter, "--leave-nova"], 64, "N2I-E100");
-  const alone = await run([...applying, "--leave-nova"]);
-  assert.equal(alone.status, 3, alone.err);
+  await ends(3, run([...applying, "--leave-nova"]));
   await runs(0, [...planning]);
   await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
   await refused([...applying, ...novaWriter], 4, "N2I-E114");

@@ -5,7 +5,6 @@ import { plannedCloud } from "./planned.ts";
 
 test("a plan is shown by its folder, its manifest or each of its files", async (t) => {
   const made = await plannedCloud("sqlite", t);
-  assert.ok(made);
   const { run, at, reader, plan } = made;
   const shown = async (...words: readonly string[]): Promise<readonly string[]> => {
     const { out } = await runs(0, ["show", ...words, "-f", "csv"]);

@@ -14,8 +14,7 @@ const UPPER = caseUuid("node", 1).toUpperCase();
 for (const engine of engines())
   test(`on ${engine}, a node that nova spells in upper case is the machine, and is written as Ironic has it`, async (t) => {
     const given = cloud({ machines: 3, others: 2 });
-    const made = await deploy(engine, t, given);
-    const { at, source, reader, writer, novaWriter, plan, nova } = made;
+    const { at, source, reader, writer, novaWriter, plan, nova } = await deploy(engine, t, given);
     const beside = source.slice(2, 4);
     await nova.db("instances").where({ id: 1 }).update({ node: UPPER });
     await nova.db("compute_nodes").where({ id: 1 }).update({ hypervisor_hostname: UPPER });

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import { livingIronic } from "../edge/ironic-rest/living.ts";
 import { conductor } from "../edge/ironic-rest/stand-in.ts";
-import { run, runs } from "../hostile/cli.ts";
+import { ends, run, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { SITE } from "../hostile/fleet.ts";
 import { cloud } from "./cloud.ts";
@@ -38,8 +38,10 @@ const WAYS: readonly { readonly road: Backend; readonly words: readonly string[]
 /** Ten machines loaded without a change of any row of Nova; the tenth is free. */
 async function loaded(t: TestContext, road: Backend) {
   const release = road === "rest" ? { release: "2023.1" } : {};
-  const made = await deployFiles(t, { ...cloud({ machines: 10, others: 1, ...release }), site });
-  const { at, source, reader, writer, plan, nova, novaWriter } = made;
+  const { at, source, reader, writer, plan, nova, novaWriter } = await deployFiles(t, {
+    ...cloud({ machines: 10, others: 1, ...release }),
+    site,
+  });
   const rest = road === "rest" ? ["--ironic-url", await adopting(t)] : null;
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, ["plan", ...at, ...(rest ?? reader), ...plan, ...source.slice(2, 4), "-q"]);
@@ -69,12 +71,10 @@ for (const road of ["rows", "rest"] as const)
     const { to, nova, report, novaWriter, now } = await loaded(t, road);
     await report("compute-1", now);
     for (const { words } of WAYS.filter((way) => way.road === road)) {
-      const beside = await run(["rollback", ...to, ...words, ...novaWriter]);
-      assert.equal(beside.status, 4, beside.err);
+      const beside = await ends(4, run(["rollback", ...to, ...words, ...novaWriter]));
       assert.match(beside.err, /N2I-E310.*reported from compute-1 \d+ s ago/s);
       const without = ["--without", "nova-db"];
-      const blind = await run(["rollback", ...to, ...words, ...without], { bare: true });
-      assert.equal(blind.status, 4, blind.err);
+      const blind = await ends(4, run(["rollback", ...to, ...words, ...without], { bare: true }));
       assert.match(blind.err, /N2I-E311.*instances use \d of the nodes/s);
     }
     await report("compute-1", "2014-12-01 00:00:00");
@@ -83,8 +83,7 @@ for (const road of ["rows", "rest"] as const)
       const old = await nova.db("services").where({ id: 1 }).first();
       await nova.db("services").insert({ ...old, id: 90, host: "elsewhere", updated_at: now });
       await nova.db("compute_nodes").where({ id: 1 }).update({ service_id: 90 });
-      const other = await run(["rollback", ...to, "--node", USED, ...novaWriter]);
-      assert.equal(other.status, 4, other.err);
+      const other = await ends(4, run(["rollback", ...to, "--node", USED, ...novaWriter]));
       assert.match(other.err, /N2I-E310.*reported from elsewhere/s);
       await report("elsewhere", "2014-12-01 00:00:00");
       await runs(0, ["rollback", ...to, "--node", FREE, "--without", "nova-db"], { bare: true });

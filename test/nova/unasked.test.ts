@@ -8,8 +8,10 @@ import { rowsOf, sameRows } from "./rows.ts";
 const NOTICE = /^Notice: nova is not asked, .* --nova-db watch them\.$/m;
 
 test("a load that asks no nova is refused until somebody says so, and then tells that it looks at no heartbeat", async (t) => {
-  const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
-  const { at, source, reader, plan, writer, novaWriter, ironic } = made;
+  const { at, source, reader, plan, writer, novaWriter, ironic } = await deployFiles(
+    t,
+    cloud({ machines: 2, others: 1 }),
+  );
   const before = await rowsOf(ironic);
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
@@ -29,8 +31,10 @@ test("a load that asks no nova is refused until somebody says so, and then tells
 });
 
 test("a deployment whose nova was never read is refused alike", async (t) => {
-  const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
-  const { at, source, reader, plan, writer, ironic } = made;
+  const { at, source, reader, plan, writer, ironic } = await deployFiles(
+    t,
+    cloud({ machines: 2, others: 1 }),
+  );
   const before = await rowsOf(ironic);
   await runs(0, ["extract", ...at, ...source.slice(0, 2), ...source.slice(4), "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);

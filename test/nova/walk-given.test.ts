@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertRefusal, run, runs, start } from "../hostile/cli.ts";
+import { assertRefusal, ends, run, runs, start } from "../hostile/cli.ts";
 import { IMAGES as FLAVORS } from "./cloud.ts";
 import { planned, walk } from "./walking.ts";
 
@@ -29,8 +29,7 @@ test("what a run is given for its plan is kept until the plan is made", async (t
     err,
     /^Next: nova2ironic plan .*--deploy-kernel new-kernel --deploy-ramdisk new-ram/m,
   );
-  const whole = await walk(made, "--until", "plan");
-  assert.equal(whole.status, 0, whole.err);
+  await ends(0, walk(made, "--until", "plan"));
   const plan = { "deploy-kernel": "new-kernel", "deploy-ramdisk": "new-ramdisk" };
   assert.deepEqual(keptOf(made.run, "plan"), plan);
   assert.deepEqual(keptOf(made.run, "run"), {});
@@ -47,7 +46,7 @@ test("a plan that is wanted otherwise is made again, and is not once it was appl
     /^plan is done again: it was made without --deploy-kernel, --deploy-ramdisk as given now\.$/m,
   );
   assert.match(JSON.stringify(keptOf(made.run, "plan")), /new-kernel/);
-  assert.equal((await made.act(["apply"])).status, 0);
+  await ends(0, made.act(["apply"]));
   const late = await walk(made, "--max-unreachable", "3", "--beside-others");
   const err = late.err.slice(late.err.indexOf("ERROR "));
   const why = /without --beside-others, --max-unreachable.*applied/;
@@ -94,7 +93,7 @@ test("a stage that is done again says why, and what is loaded is not read anew w
   const again = await walk(made, "--until", "plan");
   assert.match(again.err, new RegExp(`^extract is done again: ${why.source}`, "m"));
   assert.match(again.err, /^plan is done again: it was made from another snapshot\.$/m);
-  assert.equal((await made.act(["apply"])).status, 0);
+  await ends(0, made.act(["apply"]));
   // A tenant's rebuild changes neither file; another snapshot of what is loaded is nobody's but a person's.
   await made.nova.db("instances").update({ updated_at: "2099-01-01 00:00:00" });
   const rebuilt = await walk(made);
@@ -118,8 +117,7 @@ test("a plan whose flavors are changed is not made again, and is once they are t
   started.signal("SIGINT");
   await started.said("once more stops at once");
   started.signal("SIGUSR2");
-  const stopped = await started.ended;
-  assert.equal(stopped.status, 130, stopped.err);
+  const stopped = await ends(130, started.ended);
   assert.equal((await made.ironic.db("nodes")).length, 0);
   // One line says what goes on: the run's.
   assert.match(stopped.err, /^Stopped on request; nothing is loaded\.$/m);
@@ -137,7 +135,7 @@ test("a plan whose flavors are changed is not made again, and is once they are t
   const site = readFileSync(file, "utf8");
   writeFileSync(file, `${site}\n`);
   await isRefused(/site\.json is not the site document .*, and rows of Nova/);
-  assert.equal((await made.act(["rollback", "--all"])).status, 0);
+  await ends(0, made.act(["rollback", "--all"]));
   const anew = await walk(made, "--until", "plan");
   assert.match(anew.err, /^plan is done again: .*site\.json is not/m);
 });
@@ -158,8 +156,7 @@ test("of a plan that is wanted otherwise nothing is said, and nothing read, befo
   const made = await planned(t);
   writeFileSync(join(made.folder, "site.json"), "{");
   for (const more of [[], ["--max-unreachable", "3"]]) {
-    const early = await walk(made, "--until", "extract", ...more);
-    assert.equal(early.status, 0, early.err);
+    const early = await ends(0, walk(made, "--until", "extract", ...more));
     assert.doesNotMatch(early.err, /again/);
   }
 });

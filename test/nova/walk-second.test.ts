@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import { assertRefusal, runs } from "../hostile/cli.ts";
-import { computeStarts, conductorsStart, planned, walk } from "./walking.ts";
+import { ends, runs } from "../hostile/cli.ts";
+import { computeStarts, conductorsStart, isRefused, planned, walk } from "./walking.ts";
 
 test("machines that a night left behind are carried by a second one", async (t) => {
   const made = await planned(t);
@@ -12,8 +12,7 @@ test("machines that a night left behind are carried by a second one", async (t) 
   assert.match(loaded.err, /start every ironic-conductor/);
   await conductorsStart(made);
   await computeStarts(made);
-  const first = await walk(made, "--skip-blocked");
-  assert.equal(first.status, 0, first.err);
+  const first = await ends(0, walk(made, "--skip-blocked"));
   const left = /1 machine is left behind: nova2ironic show \S+ --match Verdict=blocked/;
   const again =
     /^Once the causes are fixed: nova2ironic extract --run \S+\nthen: .* power --run \S+\nthen: .* run --run \S+$/m;
@@ -38,8 +37,7 @@ test("machines that a night left behind are carried by a second one", async (t) 
   assert.equal((await made.ironic.db("nodes")).length, 4);
   await made.ironic.db("conductors").update({ online: true, updated_at: "2099-01-01 00:00:00" });
   await made.ironic.db("nodes").update({ conductor_affinity: 1, power_state: "power on" });
-  const second = await walk(made);
-  assert.equal(second.status, 0, second.err);
+  const second = await ends(0, walk(made));
   assert.match(second.err, /^The window is closed\.\nThe run is done\.$/m);
   assert.doesNotMatch(second.err, /left behind/);
 });
@@ -49,7 +47,7 @@ test("a machine deleted since finish is not loaded again by --yes, and is named"
   await walk(made);
   await conductorsStart(made);
   await computeStarts(made);
-  assert.equal((await walk(made)).status, 0);
+  await ends(0, walk(made));
   const deleted = caseUuid("node", 2);
   const [node] = await made.ironic.db("nodes").where({ uuid: deleted });
   await made.ironic.db("ports").where({ node_id: node.id }).del();
@@ -60,8 +58,7 @@ test("a machine deleted since finish is not loaded again by --yes, and is named"
   await made.nova.db("services").update({ updated_at: "2099-01-01 00:00:00" });
   const ran = await walk(made);
   assert.doesNotMatch(ran.err, /Waiting|: check/);
-  const err = ran.err.slice(ran.err.indexOf("ERROR "));
-  assertRefusal({ ...ran, out: "", err }, 4, "N2I-E328", new RegExp(`loaded them.*${deleted}`));
-  assert.match(err, /If they are to come back: nova2ironic apply --run \S+ --after-finish$/m);
+  isRefused(ran, new RegExp(`loaded them.*${deleted}`));
+  assert.match(ran.err, /If they are to come back: nova2ironic apply --run \S+ --after-finish$/m);
   assert.equal((await made.ironic.db("nodes")).length, 3);
 });

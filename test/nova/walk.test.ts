@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { assertRefusal, type Ran, refused, runs } from "../hostile/cli.ts";
+import { assertRefusal, ends, refused, runs, start } from "../hostile/cli.ts";
 import type { PlannedCloud } from "./planned.ts";
-import { computeStarts, conductorsStart, planned, walk } from "./walking.ts";
+import { computeStarts, conductorsStart, isRefused, planned, walk } from "./walking.ts";
 
 function recordOf({ run: folder }: PlannedCloud): readonly string[] {
   const text = readFileSync(join(folder, "window.jsonl"), "utf8").split("\n").filter(Boolean);
@@ -25,14 +24,13 @@ test("a run goes to its end over every stop, and says at each what a person does
   assert.match(looked.err, /Stopped before apply, as --until says\.\nNext: nova2ironic run /);
   assert.equal((await made.ironic.db("nodes")).length, 0);
   const loaded = await walk(made);
-  assertRefusal({ ...loaded, out: "", err: refusalIn(loaded) }, 4, "N2I-E328", /ironic-conductor/);
+  isRefused(loaded, /ironic-conductor/);
   assert.equal((await made.ironic.db("nodes")).length, 4);
   await conductorsStart(made);
   const taken = await walk(made);
-  assertRefusal({ ...taken, out: "", err: refusalIn(taken) }, 4, "N2I-E328", /new nova-compute/);
+  isRefused(taken, /new nova-compute/);
   await computeStarts(made);
-  const done = await walk(made);
-  assert.equal(done.status, 0, done.err);
+  const done = await ends(0, walk(made));
   // A stage of a run leaves it to the run what comes next, and files are named once.
   for (const { err } of [loaded, taken, done]) {
     assert.doesNotMatch(err, /^(Next|then|Undo): /m);
@@ -49,30 +47,25 @@ test("a run goes to its end over every stop, and says at each what a person does
     ],
   );
   // Nothing is left to do, and a run that is run again does nothing.
-  assert.equal((await walk(made)).status, 0);
+  await ends(0, walk(made));
   const next = (await runs(0, ["next", ...made.at, "-f", "json"])).out;
   assert.match(next, /this run is done/);
   assert.match(next, /"undo": "nova2ironic window open --run \S+, then rollback --after-finish/);
 });
-
-function refusalIn({ err }: Ran): string {
-  return err.slice(err.indexOf("ERROR "));
-}
 
 test("where nova-compute of nova-baremetal runs, nothing is written until it is seen stopped", async (t) => {
   const made = await planned(t);
   const now = new Date().toISOString().slice(0, 19).replace("T", " ");
   await made.nova.db("services").update({ updated_at: now });
   const ran = await walk(made);
-  assertRefusal({ ...ran, out: "", err: refusalIn(ran) }, 4, "N2I-E328", /stop nova-compute on /);
+  isRefused(ran, /stop nova-compute on /);
   assert.equal((await made.ironic.db("nodes")).length, 0);
 });
 
 test("a failing check ends a run with its own status, and a plan that is a decision is nobody's but a person's", async (t) => {
   const made = await planned(t);
   await made.bm.db("bm_nodes").where({ id: 1 }).update({ task_state: "deploying" });
-  const ran = await walk(made);
-  assert.equal(ran.status, 2, ran.err);
+  const ran = await ends(2, walk(made));
   assert.match(ran.err, /The run stops at check \(exit 2\)/);
   await made.act(["apply"]);
   await made.act(["rollback", "--all"]);
@@ -80,12 +73,12 @@ test("a failing check ends a run with its own status, and a plan that is a decis
   assert.match(next, /"why": "rolled back; or go on with rollback\. /);
   assert.match(next, /"takes": "[^"]*\(measured [^)]*\(the run.s log\)\)"/);
   const back = await walk(made);
-  assertRefusal({ ...back, out: "", err: refusalIn(back) }, 4, "N2I-E328", /rolled back/);
+  isRefused(back, /rolled back/);
 });
 
 test("what was loaded of an earlier plan is no word for a new one: it is checked and asked for", async (t) => {
   const made = await planned(t);
-  assert.equal((await made.act(["apply"])).status, 0);
+  await ends(0, made.act(["apply"]));
   const [, ...source] = made.source;
   assert.ok(source.length > 0);
   await runs(0, ["plan", ...made.at, "--beside-others"]);
@@ -116,7 +109,7 @@ test("hooks run before and after a stage; one that fails, hangs or is others' st
     writeFileSync(join(hooks, name), `#!/bin/sh\n${text}\n`);
     chmodSync(join(hooks, name), mode);
   };
-  const until = ["--until", "check", "--hook-timeout", "1"];
+  const until = ["--until", "check"];
   hook("before-check", 'echo "at $NOVA2IRONIC_STAGE"; test "$NOVA2IRONIC_RUN" && env | wc -l');
   hook("after-check", "echo it is done; set -x; : mysqldump -u root -phunter2 nova");
   await walk(made, ...until);
@@ -131,15 +124,15 @@ test("hooks run before and after a stage; one that fails, hangs or is others' st
     ["true", 0o770, /can be written to by others/],
   ] as const) {
     hook("before-check", text, mode);
-    const ran = await walk(made, ...until);
-    assertRefusal({ ...ran, out: "", err: refusalIn(ran) }, 4, "N2I-E329", why);
+    const ran = await walk(made, ...until, "--hook-timeout", text === "sleep 30" ? "1" : "500");
+    isRefused(ran, why, "N2I-E329");
   }
   hook("before-check", "true", 0o600);
   assert.match((await walk(made, ...until)).err, /ERROR N2I-E400 .*before-check/);
   hook("before-check", "exit 0");
   hook("after-check", "exit 1");
   const ran = await walk(made);
-  assertRefusal({ ...ran, out: "", err: refusalIn(ran) }, 4, "N2I-E329", /after-check/);
+  isRefused(ran, /after-check/, "N2I-E329");
   assert.equal((await made.ironic.db("nodes")).length, 0);
 });
 
@@ -147,11 +140,12 @@ test("while the pause file exists no stage begins", async (t) => {
   const made = await planned(t);
   const file = join(made.folder, "pause");
   writeFileSync(file, "");
-  const walking = walk(made, "--until", "check", "--pause-file", file);
-  await sleep(700);
+  const words = ["run", ...made.at, "--yes", "--until", "check", "--pause-file", file];
+  const walking = start([...words, "--watch", "0"]);
+  await walking.said("Paused: ");
   assert.throws(() => readFileSync(join(made.run, "window.jsonl")), /ENOENT/);
   rmSync(file);
-  const ran = await walking;
+  const ran = await walking.ended;
   assert.match(ran.err, /^Paused: .*pause exists; remove it to go on\.$/m);
   assert.match(ran.err, /Stopped before apply/);
 });
@@ -162,7 +156,7 @@ test("whoever declared a window writes within it, or says why not; the record ha
   const shown = async (): Promise<string> =>
     (await runs(0, ["window", "show", ...at, "-f", "csv"])).out;
   // A run that never had one goes without, and the record says so.
-  assert.equal((await made.act(["apply"])).status, 0);
+  await ends(0, made.act(["apply"]));
   assert.match(await shown(), /"apply",.*"no window was declared"/);
   assert.match((await runs(0, ["window", "open", ...at])).out, /The window is open since/);
   assert.match((await runs(0, ["window", "open", ...at])).out, /The window is open since/);
@@ -177,7 +171,6 @@ test("whoever declared a window writes within it, or says why not; the record ha
   assert.equal((await made.ironic.db("nodes")).length, 4);
   // What only shows is nobody's window.
   await runs(0, ["rollback", ...at, "--all", "--plan", "-q"]);
-  const told = await made.act(["rollback", "--all", "--no-window", "ticket 7"]);
-  assert.equal(told.status, 0, told.err);
+  await ends(0, made.act(["rollback", "--all", "--no-window", "ticket 7"]));
   assert.match(await shown(), /"rollback",.*"ticket 7"/);
 });

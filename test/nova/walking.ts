@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import { type Ran, run } from "../hostile/cli.ts";
+import { assertRefusal, type Ran, run } from "../hostile/cli.ts";
 import type { SITE } from "../hostile/fleet.ts";
 import { cloud } from "./cloud.ts";
 import { type PlannedCloud, plannedCloud } from "./planned.ts";
@@ -15,14 +15,17 @@ export async function planned(
   const root = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
   const left = given.site as typeof SITE; // as the cloud decides
   const site = { ...left, machines: [...left.machines, root] };
-  const made = await plannedCloud("sqlite", t, options, { ...given, site });
-  if (made === null) throw new Error("SQLite needs no server");
-  return made;
+  return plannedCloud("sqlite", t, options, { ...given, site });
 }
 
 /** As CI walks: nothing is asked, nothing is waited for, no heartbeat is watched. */
 export function walk({ at }: PlannedCloud, ...more: readonly string[]): Promise<Ran> {
   return run(["run", ...at, "--yes", "--wait", "0", "--watch", "0", ...more]);
+}
+
+/** What a run that was refused says last. */
+export function isRefused(ran: Ran, why: RegExp, code = "N2I-E328"): void {
+  assertRefusal({ ...ran, out: "", err: ran.err.slice(ran.err.indexOf("ERROR ")) }, 4, code, why);
 }
 
 /** Conductors start, and take every machine over. */

@@ -9,39 +9,39 @@ import { tempRun } from "../edge/disk/temp-run.ts";
 import { refused, runs } from "../hostile/cli.ts";
 import { rehearsing } from "./scene.ts";
 
-/** An earlier one left no mark. */
-for (const by of ["this version", "an earlier version"])
-  test(`no command goes on with a rehearsal's own run, made by ${by}`, async (t) => {
-    const made = await rehearsing("sqlite", t);
-    const { words, run, at, writer, dump } = made;
-    await runs(0, [...words, "--yes", "-q"]);
-    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
-    const before = await dump();
-    const inner = join(run, "rehearsal");
-    assert.equal(existsSync(join(inner, "connections.yaml")), false);
-    if (by === "an earlier version") rmSync(join(inner, "inner-run"));
-    for (const command of [
-      ["rollback", "--all", ...writer, "--yes"],
-      ["rollback", "--all", "--plan", ...writer],
-      ["apply", ...writer, "--yes"],
-      ["verify", ...writer],
-      ["status"],
-      ["next"],
-      ["report"],
-      ["window", "open"],
-      ["rehearse", ...words.slice(-2)],
-    ]) {
-      const asked = [...command, "--run", inner, "-q"];
-      const { err } = await refused(asked, 64, "N2I-E110", [/rehearsal's own/]);
-      assert.ok(err.replaceAll(/\s+/g, "").includes(`Give--run${run}`), `${asked} ${err}`);
-    }
-    assert.equal(await dump(), before);
-    await runs(0, ["support", "--run", inner, "--to", join(made.folder, "inner.tar.gz"), "-q"]);
-  });
+test("no command goes on with a rehearsal's own run, made by this version or an earlier one", async (t) => {
+  const made = await rehearsing("sqlite", t);
+  const { words, run, at, writer, dump } = made;
+  await runs(0, [...words, "--yes", "-q"]);
+  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  const before = await dump();
+  const inner = join(run, "rehearsal");
+  assert.equal(existsSync(join(inner, "connections.yaml")), false);
+  const isRefused = async (...command: readonly string[]): Promise<void> => {
+    const asked = [...command, "--run", inner, "-q"];
+    const { err } = await refused(asked, 64, "N2I-E110", [/rehearsal's own/]);
+    assert.ok(err.replaceAll(/\s+/g, "").includes(`Give--run${run}`), `${asked} ${err}`);
+  };
+  for (const command of [
+    ["rollback", "--all", "--plan", ...writer],
+    ["apply", ...writer, "--yes"],
+    ["verify", ...writer],
+    ["status"],
+    ["next"],
+    ["report"],
+    ["window", "open"],
+    ["rehearse", ...words.slice(-2)],
+  ])
+    await isRefused(...command);
+  // An earlier version left no mark.
+  rmSync(join(inner, "inner-run"));
+  await isRefused("rollback", "--all", ...writer, "--yes");
+  assert.equal(await dump(), before);
+  await runs(0, ["support", "--run", inner, "--to", join(made.folder, "inner.tar.gz"), "-q"]);
+});
 
 test("a journal of what is no copy's is not removed with the folder of the last rehearsal", async (t) => {
-  const made = await rehearsing("sqlite", t);
-  const { words, run, entries, isCopied } = made;
+  const { words, run, entries, isCopied } = await rehearsing("sqlite", t);
   await runs(0, [...words, "--yes", "-q"]);
   const journal = await openJournal({ path: join(run, "rehearsal") });
   const last = journal.entries().find((entry) => entry.do === "target");

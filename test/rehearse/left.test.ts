@@ -2,18 +2,15 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
-import { refused, runs, start } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { killedAt, refused, runs } from "../hostile/cli.ts";
+import { engines, it } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { dumpOf, type Rehearsing, rehearsing } from "./scene.ts";
 
 const REMOVED = /Removed .*, which an earlier/;
 
-async function killedAt(words: readonly string[], point: string): Promise<void> {
-  const env = { NOVA2IRONIC_FAILPOINT: `${point}:1:kill` };
-  const killed = await start([...words, "--yes", "-q"], { env }).ended;
-  assert.equal(killed.status, 128, `${point}\n${killed.err}`);
-}
+const killed = (words: readonly string[], point: string) =>
+  killedAt(`${point}:1`, [...words, "--yes", "-q"]);
 
 function addressIn({ folder }: Rehearsing, name: string, url: string): string {
   const path = join(folder, `${name}.url`);
@@ -29,15 +26,14 @@ function filesAt({ name }: TestDatabase): readonly string[] {
   );
 }
 
-testOnce(
-  "a server that has a database of the same name, and is another one, takes no copy away",
-  async (t) => {
-    const made = await rehearsing("mysql", t);
-    const other = made && (await withDatabase("postgresql", t));
-    if (made === null || other === null || other.server === null) return;
+for (const engine of engines("mysql"))
+  test("a server that has a database of the same name, and is another one, takes no copy away", async (t) => {
+    const made = await rehearsing(engine, t);
+    const other = await withDatabase("postgresql", t);
+    assert.ok(other.server);
     const { server } = other;
     const { at, words, ironic, isCopied, entries } = made;
-    await killedAt(words, "commit.after");
+    await killed(words, "commit.after");
     await server.newDatabase(ironic.name);
     t.after(() => server.dropDatabase(ironic.name));
     const there = addressIn(made, "other", server.url(ironic.name));
@@ -54,17 +50,16 @@ testOnce(
     );
     assert.match((await runs(0, [...words, "--undo"])).out, REMOVED);
     assert.equal(await isCopied(), false);
-  },
-);
+  });
 
 for (const engine of engines())
   test(`on ${engine}, tables that somebody made beside a copy stay, and are named`, async (t) => {
     const made = await rehearsing(engine, t);
-    const empty = made && (await withDatabase(engine, t));
+    const empty = await withDatabase(engine, t);
     if (engine === "sqlite") writeFileSync(empty.name, "");
     const { words } = made;
     const into = ["--into", addressIn(made, "empty", empty.url)];
-    await killedAt([...words, ...into], "commit.after");
+    await killed([...words, ...into], "commit.after");
     if (engine === "sqlite") await empty.db.destroy();
     if (engine === "sqlite") empty.db.initialize();
     await empty.db.raw("CREATE TABLE theirs (id integer)");
@@ -76,40 +71,30 @@ for (const engine of engines())
     if (engine === "sqlite") assert.doesNotMatch(readFileSync(empty.name, "latin1"), /driver_info/);
   });
 
-testOnce(
-  "a file that was given is read by nobody else, and is empty again whatever the rehearsal is killed at",
-  async (t) => {
-    const made = await rehearsing("sqlite", t);
-    const empty = made && (await withDatabase("sqlite", t));
-    await empty.db.destroy();
-    const { words } = made;
-    const into = ["--into", addressIn(made, "empty", empty.url)];
-    writeFileSync(empty.name, "");
-    for (const point of [
-      "resource.after",
-      "copy.made",
-      "copy.filled",
-      "made.before",
-      "commit.after",
-    ]) {
-      chmodSync(empty.name, 0o644);
-      await killedAt([...words, ...into], point);
-      for (const file of filesAt(empty))
-        assert.equal(statSync(join(dirname(empty.name), file)).mode & 0o077, 0, `${point} ${file}`);
-      const { out } = await runs(0, [...words, "--undo"]);
-      assert.match(out, point === "resource.after" ? /nothing is done/ : REMOVED, point);
-      assert.deepEqual([filesAt(empty), statSync(empty.name).size], [[], 0], point);
-    }
-    await runs(0, [...words, ...into, "--yes", "-q"]);
-    assert.equal(made.found().held, true);
-  },
-);
+it("a file that was given is read by nobody else, and is empty again whatever the rehearsal is killed at", async (t) => {
+  const made = await rehearsing("sqlite", t);
+  const empty = await withDatabase("sqlite", t);
+  await empty.db.destroy();
+  const { words } = made;
+  const into = ["--into", addressIn(made, "empty", empty.url)];
+  writeFileSync(empty.name, "");
+  for (const point of ["resource.after", "copy.filled"]) {
+    chmodSync(empty.name, 0o644);
+    await killed([...words, ...into], point);
+    for (const file of filesAt(empty))
+      assert.equal(statSync(join(dirname(empty.name), file)).mode & 0o077, 0, `${point} ${file}`);
+    const { out } = await runs(0, [...words, "--undo"]);
+    assert.match(out, point === "resource.after" ? /nothing is done/ : REMOVED, point);
+    assert.deepEqual([filesAt(empty), statSync(empty.name).size], [[], 0], point);
+  }
+  await runs(0, [...words, ...into, "--yes", "-q"]);
+  assert.equal(made.found().held, true);
+});
 
 for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, a rehearsal that was killed first leaves the copy of another run`, async (t) => {
-    const made = await rehearsing(engine, t);
-    const { words, ironic, copy, isCopied } = made;
-    await killedAt(words, "resource.after");
+    const { words, ironic, copy, isCopied } = await rehearsing(engine, t);
+    await killed(words, "resource.after");
     // As another run has it, before it is marked.
     if (engine === "sqlite") writeFileSync(copy, readFileSync(ironic.name));
     else await ironic.server?.newDatabase(copy);
@@ -118,14 +103,14 @@ for (const engine of engines("sqlite", "postgresql"))
     await refused([...words, "--yes", "-q"], 4, "N2I-E351", [/did not make it/]);
   });
 
-testOnce("on postgresql, what was made under no name yet goes", async (t) => {
-  const made = await rehearsing("postgresql", t);
-  const { words, ironic, entries, isCopied } = made;
-  const { server } = ironic;
-  await killedAt(words, "copy.created");
-  const { mark = "" } = entries().find((entry) => entry.do === "resource") ?? {};
-  assert.equal(await server?.hasDatabase(`nova2ironic_rehearsal_${mark}`), true);
-  assert.match((await runs(0, [...words, "--undo"])).out, REMOVED);
-  assert.equal(await server?.hasDatabase(`nova2ironic_rehearsal_${mark}`), false);
-  assert.equal(await isCopied(), false);
-});
+for (const engine of engines("postgresql"))
+  test("on postgresql, what was made under no name yet goes", async (t) => {
+    const { words, ironic, entries, isCopied } = await rehearsing(engine, t);
+    const { server } = ironic;
+    await killed(words, "copy.created");
+    const { mark = "" } = entries().find((entry) => entry.do === "resource") ?? {};
+    assert.equal(await server?.hasDatabase(`nova2ironic_rehearsal_${mark}`), true);
+    assert.match((await runs(0, [...words, "--undo"])).out, REMOVED);
+    assert.equal(await server?.hasDatabase(`nova2ironic_rehearsal_${mark}`), false);
+    assert.equal(await isCopied(), false);
+  });

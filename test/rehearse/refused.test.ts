@@ -13,8 +13,7 @@ const BLOCKED: Case = {
 const THEIRS = "d0000000-0000-4000-8000-000000000001";
 
 test("what apply would refuse is told with its code, and the rest is rehearsed without it", async (t) => {
-  const made = await rehearsing("sqlite", t, BLOCKED);
-  const { words, found, dump, at } = made;
+  const { words, found, dump, at } = await rehearsing("sqlite", t, BLOCKED);
   const before = await dump();
   const { err } = await runs(4, [...words, "--yes"]);
   assert.match(err, /^apply would be refused: N2I-E304 1 machines are blocked/m);
@@ -30,8 +29,7 @@ test("what apply would refuse is told with its code, and the rest is rehearsed w
 });
 
 test("a node that came since the plan ends the rehearsal where it would end apply", async (t) => {
-  const made = await rehearsing("sqlite", t);
-  const { words, found, ironic, isCopied } = made;
+  const { words, found, ironic, isCopied } = await rehearsing("sqlite", t);
   await ironic.db("nodes").insert({ uuid: THEIRS, driver: "fake" });
   const { err, out } = await runs(4, [...words, "--yes"]);
   assert.match(err, /^apply would be refused: N2I-E312 Ironic holds 1 nodes/m);
@@ -44,8 +42,7 @@ test("a node that came since the plan ends the rehearsal where it would end appl
 });
 
 test("a rollback that leaves the copy other than it was is no rehearsal that held", async (t) => {
-  const made = await rehearsing("sqlite", t);
-  const { words, found, ironic } = made;
+  const { words, found, ironic } = await rehearsing("sqlite", t);
   // What somebody's trigger does on each delete.
   await ironic.db.raw(
     "CREATE TRIGGER theirs AFTER DELETE ON nodes BEGIN INSERT INTO conductors (hostname, drivers) VALUES (hex(randomblob(4)), '[]'); END",
@@ -56,8 +53,7 @@ test("a rollback that leaves the copy other than it was is no rehearsal that hel
 });
 
 test("another target than the plan's, and a run that is loaded, are refused before anything is copied", async (t) => {
-  const made = await rehearsing("sqlite", t);
-  const { words, bm, ironic, at, writer, isCopied } = made;
+  const { words, bm, ironic, at, writer, isCopied } = await rehearsing("sqlite", t);
   await ironic.db.schema.alterTable("nodes", (table) => void table.integer("one_more"));
   await refused([...words, "--yes", "-q"], 4, "N2I-E204", [/one_more/]);
   await ironic.db.schema.alterTable("nodes", (table) => void table.dropColumn("one_more"));
@@ -72,15 +68,13 @@ test("another target than the plan's, and a run that is loaded, are refused befo
 });
 
 test("nobody is copied for who does not say yes, and the size is told", async (t) => {
-  const made = await rehearsing("sqlite", t);
-  const { words, isCopied } = made;
+  const { words, isCopied } = await rehearsing("sqlite", t);
   await refused([...words, "-q"], 4, "N2I-E303", [/--yes was not given/]);
   assert.equal(await isCopied(), false);
 });
 
 test("status, next and the report take what was rehearsed until there was a load", async (t) => {
-  const made = await rehearsing("sqlite", t);
-  const { words, at, reader, source, writer, plan } = made;
+  const { words, at, reader, source, writer, plan } = await rehearsing("sqlite", t);
   const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"];
   await runs(0, planning);
   const { err } = await runs(0, [...words, "--yes"]);

@@ -8,8 +8,7 @@ const WAY = ["apply", "verify", "rollback", "apply again", "verify again"];
 
 for (const engine of engines())
   test(`on ${engine}, a login that only reads Ironic rehearses the whole way, and leaves all as it was`, async (t) => {
-    const made = await rehearsing(engine, t);
-    const { words, dump, isCopied, found } = made;
+    const { words, dump, isCopied, found } = await rehearsing(engine, t);
     const before = await dump();
     const { out, err } = await runs(0, [...words, "--yes", "-f", "json"]);
     assert.equal(await dump(), before);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { onTerminal, refused, run, runs, start } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { killedAt, refused, run, runs } from "../hostile/cli.ts";
+import { engines, it } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { digestOf } from "./rows.ts";
 import { finishedRun } from "./scene.ts";
@@ -73,28 +73,8 @@ for (const engine of engines())
     assert.equal((await ironic.db("nodes")).length, 0);
   });
 
-testOnce(
-  "on a terminal a drop asks for the database's name, and takes no other word",
-  async (t) => {
-    const made = await finishedRun("sqlite", t);
-    const { words, owner, bm } = made;
-    await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
-    const drop = [...owner, "--drop"];
-    for (const answer of ["yes", "", "NOVA_BM"]) {
-      const { status, out } = await onTerminal(drop, `${answer}\n`);
-      assert.equal(status, 4, out);
-      assert.match(out, /Rollback ends with them; .* Type the database's name, /s);
-      assert.deepEqual(await there(bm), OURS);
-    }
-    const { status, out } = await onTerminal(drop, `${nameOf(bm)}\n`);
-    assert.equal(status, 0, out);
-    assert.deepEqual(await there(bm), []);
-  },
-);
-
-testOnce("a drop waits for its time, and for a nova_bm that is as archived", async (t) => {
-  const made = await finishedRun("sqlite", t);
-  const { words, owner, bm, at, writer } = made;
+it("a drop waits for its time, and for a nova_bm that is as archived", async (t) => {
+  const { words, owner, bm, at, writer } = await finishedRun("sqlite", t);
   const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];
   // It comes days after the window.
   for (const word of ["open", "close"]) await runs(0, ["window", word, ...at, "-q"]);
@@ -123,9 +103,8 @@ testOnce("a drop waits for its time, and for a nova_bm that is as archived", asy
   await refused(drop, 4, "N2I-E340", [/finish has not ended it/, /went on since the archive/]);
 });
 
-testOnce("an archive that was edited or replaced lets nothing be dropped", async (t) => {
-  const made = await finishedRun("sqlite", t);
-  const { words, owner, bm, run: folder } = made;
+it("an archive that was edited or replaced lets nothing be dropped", async (t) => {
+  const { words, owner, bm, run: folder } = await finishedRun("sqlite", t);
   await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
   writeFileSync(join(folder, "nova_bm.jsonl"), "x", { flag: "a" });
   const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];
@@ -134,49 +113,40 @@ testOnce("an archive that was edited or replaced lets nothing be dropped", async
   assert.deepEqual(await there(bm), OURS);
 });
 
-for (const point of ["drop.after", "dropped.before", "dropped.after"])
-  test(`a drop that is killed at ${point} goes on where it was`, async (t) => {
-    const made = await finishedRun("sqlite", t);
-    const { words, owner, bm, at, writer } = made;
-    await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
-    const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];
-    const killed = start(drop, { env: { NOVA2IRONIC_FAILPOINT: `${point}:2:kill` } });
-    assert.notEqual((await killed.ended).status, 0);
-    assert.ok((await there(bm)).includes("migrate_version"));
-    assert.match(
-      (await runs(0, ["status", ...at])).out,
-      /1 tables dropped, not all yet|2 tables dropped, not all yet/,
-    );
-    const back = ["rollback", ...at, ...writer, "--all", "--after-finish", "--yes", "-q"];
-    await refused(back, 4, "N2I-E341");
-    await runs(0, drop);
-    assert.deepEqual(await there(bm), []);
-  });
+it("a drop that is killed behind a table goes on where it was", async (t) => {
+  const { words, owner, bm, at, writer } = await finishedRun("sqlite", t);
+  await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
+  const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];
+  await killedAt("dropped.before:2", drop);
+  assert.ok((await there(bm)).includes("migrate_version"));
+  assert.match(
+    (await runs(0, ["status", ...at])).out,
+    /1 tables dropped, not all yet|2 tables dropped, not all yet/,
+  );
+  const back = ["rollback", ...at, ...writer, "--all", "--after-finish", "--yes", "-q"];
+  await refused(back, 4, "N2I-E341");
+  await runs(0, drop);
+  assert.deepEqual(await there(bm), []);
+});
 
 for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, whatever retire is killed at, the same command ends it`, async (t) => {
-    const made = await finishedRun(engine, t);
-    const { words, owner, bm, entries } = made;
+    const { words, owner, bm, entries } = await finishedRun(engine, t);
     await bm.db.schema.createTable("racks", (table) => void table.text("note"));
     const before = await digestOf(bm);
-    const killedAt = async (command: readonly string[], point: string): Promise<void> => {
-      const env = { NOVA2IRONIC_FAILPOINT: `${point}:kill` };
-      const { status, err } = await start(command, { env }).ended;
-      assert.equal(status, 128, `${point}\n${err}`);
-    };
     const archive = [...words, "--grace", "0", "--yes", "-q"];
     const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];
-    await killedAt(archive, "archive.before:1");
+    await killedAt("archive.before:1", archive);
     await refused(drop, 4, "N2I-E340", [/there is no archive yet/]);
-    await killedAt(archive, "archive.after:1");
+    await killedAt("archive.after:1", archive);
     await runs(0, archive);
     assert.equal(await digestOf(bm), before);
-    await killedAt(drop, "drop.before:1");
+    await killedAt("drop.before:1", drop);
     assert.equal(await digestOf(bm), before);
-    await killedAt(drop, "drop.after:1");
+    await killedAt("drop.after:1", drop);
     assert.equal(await digestOf(bm), before);
-    await killedAt(drop, "dropped.before:1");
-    await killedAt(drop, "dropped.after:1");
+    await killedAt("dropped.before:1", drop);
+    await killedAt("dropped.after:1", drop);
     assert.ok((await there(bm)).includes("migrate_version"));
     await runs(0, drop);
     assert.deepEqual(await there(bm), []);

@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { refused, run, runs } from "../hostile/cli.ts";
+import { ends, refused, run, runs } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";
 import { withDatabase } from "../lab/index.ts";
 import { finishedRun } from "./scene.ts";
 
 const ADDED = ["bm_boot_records", "bm_locks", "bm_service_leases"];
 
-for (const engine of engines())
+for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, a nova_bm with leases is extracted, archived, dropped and restored`, async (t) => {
     const made = await finishedRun(engine, t);
     const { words, owner, bm, at, source, folder } = made;
     const place = owner.slice(-2);
     const schema = ["host", "schema"];
-    assert.equal((await run([...schema, "status", ...place])).status, 2);
+    await ends(2, run([...schema, "status", ...place]));
     const said = await runs(0, [...schema, "extend", ...place]);
     assert.match(
       said.out,

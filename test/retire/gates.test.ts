@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { refused, runs } from "../hostile/cli.ts";
+import { ends, refused, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { SITE, SMALL, tenant } from "../hostile/fleet.ts";
 import { planned } from "../nova/walking.ts";
@@ -16,12 +16,11 @@ test("nothing is archived while a machine is blocked, skipped, staged or not as 
     { id: 4, deleted: true },
   ];
   const site = { ...SITE, machines: [...SITE.machines, { match: { id: 2 }, skip: "it stays" }] };
-  const made = await deployFiles(t, {
+  const { at, source, reader, writer, plan, ironic, bm } = await deployFiles(t, {
     ...{ shows: "machines that stay", nova_bm: { nodes }, site },
     // The first Ironic that keeps the reason of a maintenance.
     ironic: { release: "kilo" },
   });
-  const { at, source, reader, writer, plan, ironic, bm } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...plan, "--allow-pairing", "-q"]);
   await runs(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "--staged", "-q"]);
@@ -42,8 +41,7 @@ test("nothing is archived while a machine is blocked, skipped, staged or not as 
 });
 
 test("nothing is archived while a nova-compute of nova-baremetal reports, or from another nova_bm", async (t) => {
-  const made = await finishedRun("sqlite", t, SMALL);
-  const { words, nova, source, at, reader } = made;
+  const { words, nova, source, at, reader } = await finishedRun("sqlite", t, SMALL);
   const beside = [...words, ...source.slice(2, 4), "--yes", "-q"];
   const now = new Date().toISOString().slice(0, 19).replace("T", " ");
   await nova.db("services").where({ binary: "nova-compute" }).update({ updated_at: now });
@@ -58,7 +56,7 @@ test("nothing is archived while a nova-compute of nova-baremetal reports, or fro
 test("where the plan has Nova, no word for nova_bm alone lets nova_bm go without a look at it", async (t) => {
   const made = await planned(t);
   const { at, source, writer, nova } = made;
-  assert.equal((await made.act(["apply"])).status, 0);
+  await ends(0, made.act(["apply"]));
   await runs(0, ["finish", ...at, ...writer, "--yes", "-q"]);
   const now = new Date().toISOString().slice(0, 19).replace("T", " ");
   await nova.db("services").where({ binary: "nova-compute" }).update({ updated_at: now });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { type Ran, refused, runs, start } from "../hostile/cli.ts";
+import { ends, type Ran, refused, runs, start } from "../hostile/cli.ts";
 import { withDatabase } from "../lab/index.ts";
 import { finishedRun } from "./scene.ts";
 
@@ -21,7 +21,7 @@ async function stoppedAt(words: readonly string[], point: string): Promise<Ran> 
 
 test("Ctrl-C ends retire wherever it is, leaves nothing half done, and the same command goes on", async (t) => {
   const made = await finishedRun("sqlite", t);
-  const empty = made && (await withDatabase("sqlite", t));
+  const empty = await withDatabase("sqlite", t);
   const { words, owner, bm, at, run, folder, entries } = made;
   const files = (): readonly string[] =>
     readdirSync(run).filter((name) => /nova_bm|tmp|lock/.test(name));
@@ -54,7 +54,7 @@ test("Ctrl-C ends retire wherever it is, leaves nothing half done, and the same 
     return ["retire", ...at, "--restore", `file:${url}`, "--yes"];
   };
   const half = to(empty.name);
-  assert.equal((await stoppedAt(half, "restore.filled")).status, 130);
+  await ends(130, stoppedAt(half, "restore.filled"));
   assert.ok(!entries().some((entry) => entry.do === "restored"));
   await refused([...half, "-q"], 4, "N2I-E342");
   await runs(0, [...to(join(folder, "another.sqlite")), "-q"]);

@@ -24,7 +24,11 @@ export async function novaBm(
 }
 
 /** The tool's own connection to it. */
-export async function opened(url: string, t: TestContext, autocommit = false): Promise<Database> {
+export async function opened(
+  url: string,
+  t: Pick<TestContext, "after">,
+  autocommit = false,
+): Promise<Database> {
   const file = join(privateFolder(t), "db.url");
   writeFileSync(file, url, { mode: 0o600 });
   const role = { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" };

@@ -1,0 +1,68 @@
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { uuidOf } from "./cloud.ts";
+import type { LegacyCloud } from "./legacy-cloud.ts";
+
+export const KEY = "ONETIMEKEYONETIMEKEYONETIMEKEY42";
+export const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"];
+
+export const rootOf = (id: number): string =>
+  `6f0ed4a2-2f3a-4b8e-9d58-${String(id).padStart(12, "0")}`;
+export const linkOf = (id: number): string => `pxelinux.cfg/01-52-54-00-00-00-0${id}`;
+
+/** nova-baremetal's own file, byte by byte: one blank after its last word, and no newline. @source facts/nova-bm.md 3.5 */
+export function bootFile(id: number, root: string): string {
+  const at = `${root}/${uuidOf("instance", id)}`;
+  return [
+    "default boot\n\nlabel deploy",
+    `kernel ${at}/deploy_kernel`,
+    `append initrd=${at}/deploy_ramdisk selinux=0 disk=cciss/c0d0,sda,hda,vda iscsi_target_iqn=iqn-${uuidOf("instance", id)} deployment_id=${id} deployment_key=${KEY} troubleshoot=0 nofb nomodeset vga=normal`,
+    "ipappend 3\n\n\nlabel boot",
+    `kernel ${at}/kernel`,
+    `append initrd=${at}/ramdisk root=UUID=${rootOf(id)} ro nofb nomodeset vga=normal `,
+  ].join("\n");
+}
+
+/** A copy of A's tree, and B's own, which is empty. */
+export function trees({ folder }: LegacyCloud, ids: readonly number[] = [1, 3]) {
+  const [old, own] = [join(folder, "old"), join(folder, "tftpboot")];
+  for (const id of ids) {
+    const at = join(old, uuidOf("instance", id));
+    mkdirSync(at, { recursive: true });
+    for (const image of IMAGES) writeFileSync(join(at, image), `${image} of ${id}\n`);
+    writeFileSync(join(at, "config"), bootFile(id, "/tftpboot"));
+  }
+  mkdirSync(own);
+  writeFileSync(join(own, "pxelinux.0"), "loader\n");
+  return { old, own, words: ["--tftp-root", own, "--tftp-from", `A=${old}`] };
+}
+
+/** Every name of a tree, with what it holds. */
+export function contents(root: string): readonly string[] {
+  return readdirSync(root, { recursive: true, encoding: "utf8" })
+    .toSorted()
+    .map((name) => {
+      const at = join(root, name);
+      const found = lstatSync(at);
+      if (found.isDirectory()) return name;
+      return found.isSymbolicLink()
+        ? `${name} -> ${readlinkSync(at)}`
+        : `${name}: ${readFileSync(at, "latin1")}`;
+    });
+}
+
+export const PLAN = ["host", "plan", "--from", "A", "--to", "B", "--service-down-time", "0.1"];
+export const MOVE = ["host", "move", "--yes"];
+export const THERE = [
+  "1 B 1 active - | B - 0",
+  "2 B 1 - - |",
+  "3 B 1 active - | B - 0",
+  "4 B 1 - - |",
+];

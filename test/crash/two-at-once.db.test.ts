@@ -1,2 +1,3 @@
-import "../lab/on-servers.ts";
-import "./two-at-once.test.ts";
+import { repeatOnBoth } from "../lab/engines.ts";
+
+await repeatOnBoth(() => import("./two-at-once.test.ts"));

@@ -1,2 +1,3 @@
-import "../../lab/on-servers.ts";
-import "./by-text.test.ts";
+import { repeatOnBoth } from "../../lab/engines.ts";
+
+await repeatOnBoth(() => import("./by-text.test.ts"));

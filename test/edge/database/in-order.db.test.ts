@@ -1,2 +1,3 @@
-import "../../lab/on-servers.ts";
-import "./in-order.test.ts";
+import { repeatOnBoth } from "../../lab/engines.ts";
+
+await repeatOnBoth(() => import("./in-order.test.ts"));

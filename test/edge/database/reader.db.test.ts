@@ -1,2 +1,3 @@
-import "../../lab/on-servers.ts";
-import "./reader.test.ts";
+import { repeatOnBoth } from "../../lab/engines.ts";
+
+await repeatOnBoth(() => import("./reader.test.ts"));

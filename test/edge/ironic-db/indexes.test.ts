@@ -103,26 +103,25 @@ testOnce(
   },
 );
 
-testOnce(
-  "who does not own the table makes no index, and is told what its owner runs",
-  async (t) => {
-    const at = await ironic("postgresql", t, "writer");
+for (const engine of engines("postgresql"))
+  test("who does not own the table makes no index, and is told what its owner runs", async (t) => {
+    const at = await ironic(engine, t, "writer");
     const { session, sink, entries, lines } = noting();
     assert.equal((await at.ports())?.ours, false);
     await withIndexes(session, at, MANY, sink, async () => assert.ok(await at.ports()));
     assert.deepEqual(entries, []);
     assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_ports_node_id ON ports \(node_id\);/);
-  },
-);
+  });
 
-testOnce("an index that cannot be made after all is said, and nothing stops", async (t) => {
-  const at = await ironic("postgresql", t, "writer");
-  const { session, sink, entries } = noting();
-  const scanned = async () => (await at.indexes.scanned()).map((key) => ({ ...key, ours: true }));
-  const tried = { indexes: { ...at.indexes, scanned } };
-  assert.equal(await withIndexes(session, tried, MANY, sink, async () => 1), 1);
-  assert.deepEqual(indexesLeft(entries), []);
-});
+for (const engine of engines("postgresql"))
+  test("an index that cannot be made after all is said, and nothing stops", async (t) => {
+    const at = await ironic(engine, t, "writer");
+    const { session, sink, entries } = noting();
+    const scanned = async () => (await at.indexes.scanned()).map((key) => ({ ...key, ours: true }));
+    const tried = { indexes: { ...at.indexes, scanned } };
+    assert.equal(await withIndexes(session, tried, MANY, sink, async () => 1), 1);
+    assert.deepEqual(indexesLeft(entries), []);
+  });
 
 for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, an index of that name that somebody else made is left alone`, async (t) => {
@@ -148,10 +147,9 @@ for (const engine of engines("sqlite", "postgresql"))
     assert.deepEqual(indexesLeft(entries), []);
   });
 
-testOnce(
-  "on postgresql, an index in a schema whose name needs quotes is dropped, and one elsewhere of its name is not",
-  async (t) => {
-    const at = await ironic("postgresql", t);
+for (const engine of engines("postgresql"))
+  test("on postgresql, an index in a schema whose name needs quotes is dropped, and one elsewhere of its name is not", async (t) => {
+    const at = await ironic(engine, t);
     const path = `SET search_path = elsewhere, "ironic-x"`;
     const [name] = (await at.sql.raw("SELECT current_database() AS name")).rows;
     for (const sql of [
@@ -177,13 +175,11 @@ testOnce(
       INDEX,
     );
     assert.deepEqual(rows, [{ schemaname: "elsewhere" }]);
-  },
-);
+  });
 
-testOnce(
-  "on postgresql, a table out of sight is no key, and a busy one holds nobody up for long",
-  async (t) => {
-    const at = await ironic("postgresql", t);
+for (const engine of engines("postgresql"))
+  test("on postgresql, a table out of sight is no key, and a busy one holds nobody up for long", async (t) => {
+    const at = await ironic(engine, t);
     await at.sql.raw("CREATE SCHEMA apart");
     await at.sql.raw("CREATE TABLE apart.notes (node_id int REFERENCES nodes (id))");
     const keys = await at.indexes.scanned();
@@ -196,8 +192,7 @@ testOnce(
     await reader.rollback();
     await at.indexes.create(key);
     assert.equal(await at.indexes.state(key), "ours");
-  },
-);
+  });
 
 /** Indexes on a table of notes that name nodes, and whether one leads to the notes of a node. */
 const NOTES: readonly (readonly [name: string, index: string, leads: boolean])[] = [
@@ -235,10 +230,9 @@ for (const engine of engines("sqlite", "postgresql"))
     }
   });
 
-testOnce(
-  "a table that this user may not read is told of with the rows the server estimates",
-  async (t) => {
-    const at = await ironic("postgresql", t, "writer");
+for (const engine of engines("postgresql"))
+  test("a table that this user may not read is told of with the rows the server estimates", async (t) => {
+    const at = await ironic(engine, t, "writer");
     await at.sql.raw("CREATE TABLE notes (node_id int REFERENCES nodes (id))");
     await at.sql.raw("INSERT INTO notes SELECT id FROM nodes, generate_series(1, 100)");
     await at.sql.raw("ANALYZE notes");
@@ -260,10 +254,10 @@ testOnce(
     const { session, sink, lines } = noting();
     await withIndexes(session, at, MANY, sink, () => Promise.resolve());
     assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_notes_node_id ON notes \(node_id\);/);
-  },
-);
+  });
 
-testOnce("MySQL makes an index for each key by itself", async (t) => {
-  const at = await ironic("mysql", t);
-  if (at !== null) assert.deepEqual(await at.indexes.scanned(), []);
-});
+for (const engine of engines("mysql"))
+  test("MySQL makes an index for each key by itself", async (t) => {
+    const at = await ironic(engine, t);
+    if (at !== null) assert.deepEqual(await at.indexes.scanned(), []);
+  });

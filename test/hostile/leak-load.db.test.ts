@@ -1,2 +1,3 @@
-import "../lab/on-servers.ts";
-import "./leak-load.test.ts";
+import { repeatOnBoth } from "../lab/engines.ts";
+
+await repeatOnBoth(() => import("./leak-load.test.ts"));

@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
 import dns from "node:dns";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { TLSSocket } from "node:tls";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
 import { MigrationError } from "../../../src/model/error.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { authority, type Pair } from "../../support/certificates.ts";
+import { openedAt } from "../../support/opened.ts";
 
 /** A MySQL 5.7 with TLS: protocol 10, its version, a thread, a nonce in two parts, what it can do. */
 const GREETING = Buffer.concat([
@@ -67,7 +63,6 @@ for (const engine of ["mysql", "postgresql"] as const)
       if (all) done(null, [{ address: "127.0.0.1", family: 4 }]);
       else done(null, "127.0.0.1", 4);
     });
-    const folder = privateFolder(t);
     const ca = authority(t);
     const [full, some] = FULL[engine];
     for (const [names, host, query, told] of [
@@ -79,15 +74,8 @@ for (const engine of ["mysql", "postgresql"] as const)
       ["DNS:other.example", "127.0.0.1", some, true],
     ] as const) {
       const { port, heard } = await speaking(t, engine, ca.signs(names, 1));
-      const file = join(folder, `${port}.url`);
-      writeFileSync(file, `${engine}://nova:secret@${host}:${port}/nova?${query}${ca.file}`, {
-        mode: 0o600,
-      });
-      const role = { option: "--db", section: "database", key: "connection" };
-      const address = await readDatabaseAddress(`file:${file}`, role, {});
-      const error = await openDatabase(address, { readOnly: true }).catch(
-        (cause: unknown) => cause,
-      );
+      const url = `${engine}://nova:secret@${host}:${port}/nova?${query}${ca.file}`;
+      const error = await openedAt(url, t).catch((cause: unknown) => cause);
       assert.ok(error instanceof MigrationError && error.code === "N2I-E200", String(error));
       assert.equal(heard() > 0, told, `${names} at ${host}: ${error.message}`);
     }

@@ -1,21 +1,10 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
 import { askNumber } from "../../../src/edge/database/rows.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { needs } from "../../lab/index.ts";
+import { openedAt } from "../../support/opened.ts";
 import { type Change, proxyTo } from "../../support/proxy.ts";
-
-async function open(t: TestContext, url: string, readOnly = true) {
-  const file = join(privateFolder(t), "url");
-  writeFileSync(file, url, { mode: 0o600 });
-  const role = { option: "--db", section: "database", key: "connection" };
-  return openDatabase(await readDatabaseAddress(`file:${file}`, role, {}), { readOnly });
-}
 
 /** Opens a database through a proxy; in `heard`, what the server was told. */
 async function through(t: TestContext, engine: "mysql" | "postgresql", change: Change) {
@@ -27,7 +16,7 @@ async function through(t: TestContext, engine: "mysql" | "postgresql", change: C
     return changed;
   });
   const url = server.url(engine === "mysql" ? "mysql" : "postgres");
-  const opening = open(t, url.replace(`:${server.port}/`, `:${line.port}/`));
+  const opening = openedAt(url.replace(`:${server.port}/`, `:${line.port}/`), t);
   return { opening, heard: () => Buffer.concat(heard).toString("latin1") };
 }
 
@@ -67,7 +56,7 @@ test("a pooler that refuses options at login is told for what it is", async (t) 
   t.after(() => pooler.close());
   const at = pooler.address();
   assert.ok(at !== null && typeof at === "object");
-  const opening = open(t, `postgresql://lab@127.0.0.1:${at.port}/nova?sslmode=disable`);
+  const opening = openedAt(`postgresql://lab@127.0.0.1:${at.port}/nova?sslmode=disable`, t);
   await assert.rejects(opening, { code: "N2I-E224" });
 });
 
@@ -88,7 +77,5 @@ test("MySQL behind a proxy with sessions of its own is refused before anything i
 for (const engine of ["mysql", "postgresql"] as const)
   test(`on ${engine}, a balancer that passes on what it is told is none`, async (t) => {
     const at = await through(t, engine, (bytes) => bytes);
-    const database = await at.opening;
-    t.after(() => database.close());
-    assert.equal(await askNumber(database, "asking", "SELECT 1"), 1);
+    assert.equal(await askNumber(await at.opening, "asking", "SELECT 1"), 1);
   });

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
 import { writing } from "../../../src/edge/database/write.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { needs } from "../../lab/index.ts";
+import { openedAt } from "../../support/opened.ts";
 import { proxyTo } from "../../support/proxy.ts";
 
 /** Longer than the guard of a file: only who gives up goes on. */
@@ -19,16 +15,11 @@ for (const engine of ["mysql", "postgresql"] as const)
     const server = await needs(engine);
     const line = await proxyTo(server.port, t);
     const home = engine === "mysql" ? "mysql" : "postgres";
-    const file = join(privateFolder(t), "url");
-    writeFileSync(file, server.url(home).replace(`:${server.port}/`, `:${line.port}/`), {
-      mode: 0o600,
-    });
-    const role = { option: "--db", section: "database", key: "connection" };
-    const address = await readDatabaseAddress(`file:${file}`, role, {});
+    const url = server.url(home).replace(`:${server.port}/`, `:${line.port}/`);
     const told: string[] = [];
     // Short only for what gets no answer: a busy server may be slow over the rest.
     const patience = { limit: LONG, tell: (text: string) => void told.push(text) };
-    const open = () => openDatabase(address, { readOnly: false, patience });
+    const open = () => openedAt(url, t, { readOnly: false, patience });
     const unanswered = async (code: string, work: () => Promise<unknown>): Promise<void> => {
       patience.limit = SHORT;
       await assert.rejects(work(), { code });
@@ -52,5 +43,5 @@ for (const engine of ["mysql", "postgresql"] as const)
     await unanswered("N2I-E200", open);
     await committing.close();
     line.fix();
-    await (await open()).close();
+    await open();
   });

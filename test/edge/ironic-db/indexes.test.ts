@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { loadIronic } from "../../../src/demo/load-case.ts";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
 import {
   createIndex,
   dropIndex,
@@ -16,10 +12,10 @@ import type { Entry } from "../../../src/model/journal.ts";
 import { indexesLeft } from "../../../src/model/journal.ts";
 import type { ScannedKey } from "../../../src/model/target.ts";
 import { dropLeft, withIndexes } from "../../../src/stages/indexes.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { fleet } from "../../support/fleet.ts";
+import { openedAt } from "../../support/opened.ts";
 
 const INDEX = "nova2ironic_ports_node_id";
 /** So many that a few ports are worth an index. */
@@ -32,16 +28,12 @@ async function ironic(engine: Engine, t: TestContext, as: "owner" | "writer" = "
   const rights = "SELECT, INSERT, UPDATE, DELETE";
   const writer =
     as === "writer" ? await made.server?.restrictedUser("writer", made.name, rights) : undefined;
-  const file = join(privateFolder(t), "url");
-  writeFileSync(file, writer?.url ?? made.url, { mode: 0o600 });
-  return { ...(await opened(file, t)), sql: made.db, file, user: writer?.user ?? "" };
+  const url = writer?.url ?? made.url;
+  return { ...(await opened(url, t)), sql: made.db, url, user: writer?.user ?? "" };
 }
 
-async function opened(file: string, t: TestContext) {
-  const role = { option: "--ironic-db", section: "database", key: "connection" };
-  const address = await readDatabaseAddress(`file:${file}`, role, {});
-  const database = await openDatabase(address, { readOnly: false });
-  t.after(() => database.close());
+async function opened(url: string, t: TestContext) {
+  const database = await openedAt(url, t);
   const ports = async () => (await scannedKeys(database)).find(({ table }) => table === "ports");
   const indexes = {
     scanned: () => scannedKeys(database),
@@ -88,7 +80,6 @@ testOnce(
   "an index that a killed rollback left is dropped by the next one, and by apply",
   async (t) => {
     const at = await ironic("sqlite", t);
-    assert.ok(at);
     const { session, entries } = noting();
     const key = await at.ports();
     assert.ok(key);
@@ -161,7 +152,7 @@ for (const engine of engines("postgresql"))
     ])
       await at.sql.raw(sql);
     const { session, sink, entries } = noting();
-    const again = await opened(at.file, t);
+    const again = await opened(at.url, t);
     await withIndexes(session, again, MANY, sink, async () =>
       assert.equal(await again.ports(), undefined),
     );
@@ -259,5 +250,5 @@ for (const engine of engines("postgresql"))
 for (const engine of engines("mysql"))
   test("MySQL makes an index for each key by itself", async (t) => {
     const at = await ironic(engine, t);
-    if (at !== null) assert.deepEqual(await at.indexes.scanned(), []);
+    assert.deepEqual(await at.indexes.scanned(), []);
   });

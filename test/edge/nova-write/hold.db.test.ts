@@ -1,2 +1,3 @@
-import "../../lab/on-servers.ts";
-import "./hold.test.ts";
+import { repeatOnBoth } from "../../lab/engines.ts";
+
+await repeatOnBoth(() => import("./hold.test.ts"));

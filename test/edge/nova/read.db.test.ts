@@ -1,2 +1,3 @@
-import "../../lab/on-servers.ts";
-import "./read.test.ts";
+import { repeatOnBoth } from "../../lab/engines.ts";
+
+await repeatOnBoth(() => import("./read.test.ts"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Started } from "../hostile/cli.ts";
 import { ALL, type Prepared, prepared, YES } from "./matrix.ts";
-import { APPLYING, isOnce, type Point, rowsOf, UNDOING } from "./points.ts";
+import { APPLYING, type Point, rowsOf, UNDOING } from "./points.ts";
 import { ends, statusOf } from "./truth.ts";
 
 /** How connections end: the line is cut, until the command ended or not; or an administrator does it. */
@@ -90,10 +90,10 @@ async function cutBeforeVerify(t: TestContext, scene: Prepared): Promise<void> {
 for (const engine of ["mysql", "postgresql"] as const)
   test(`on ${engine}, the connection may be lost at any moment`, async (t) => {
     const scene = await prepared(engine, t, { proxy: true });
-    await cutAll(t, scene, "cut", APPLYING.filter(isOnce), ON);
-    await cutAll(t, scene, "cut", UNDOING.filter(isOnce), BACK);
+    await cutAll(t, scene, "cut", APPLYING, ON);
+    await cutAll(t, scene, "cut", UNDOING, BACK);
     await goesBack(t, scene);
     await cutBeforeVerify(t, scene);
-    const some = APPLYING.filter(({ name }) => /^(begin.after|commit)/.test(name)).filter(isOnce);
+    const some = APPLYING.filter(({ name }) => /^(begin.after|commit)/.test(name));
     await cutAll(t, scene, "killed by the server", some, ON);
   });

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Started } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
-import { fleet } from "../support/fleet.ts";
-import { type Scene, scene } from "../support/scene.ts";
+import type { Scene } from "../support/scene.ts";
 import { ALL, prepared, YES } from "./matrix.ts";
 import { rowsOf } from "./points.ts";
 import { ends, loadedRows, statusOf } from "./truth.ts";
@@ -30,7 +28,7 @@ async function signalled(
   return started;
 }
 
-testOnce("a run that is asked to stop can be gone on with", async (t) => {
+test("a run that is asked to stop can be gone on with", async (t) => {
   const made = await prepared("sqlite", t);
   for (const [signal, status] of SIGNALS) {
     await t.test(`${signal} once lets an apply finish its batch`, async () => {
@@ -87,14 +85,3 @@ testOnce("a run that is asked to stop can be gone on with", async (t) => {
     assert.equal(out.match(/^"?remove"?,/gm)?.length, rowsOf(3));
   });
 });
-
-for (const engine of engines("mysql", "postgresql"))
-  test(`on ${engine}, SIGINT twice leaves no row and no lock`, async (t) => {
-    const made = await scene(engine, t, fleet(6));
-    const before = await made.digest();
-    await ends(130, await signalled(made, "apply", "SIGINT", 2));
-    await made.connections.gone();
-    assert.equal(await made.digest(), before);
-    await ends(0, made.does("apply", YES));
-    assert.equal(await loadedRows(made), 12);
-  });

@@ -1,3 +1,2 @@
-import { repeatOnBoth } from "../lab/engines.ts";
-
-await repeatOnBoth(() => import("./two-at-once.test.ts"));
+import "../lab/on-servers.ts";
+import "./two-at-once.test.ts";

@@ -1,3 +1,2 @@
-import { repeatOnBoth } from "../lab/engines.ts";
-
-await repeatOnBoth(() => import("./data.test.ts"));
+import "../lab/on-servers.ts";
+import "./data.test.ts";

@@ -1,3 +1,2 @@
-import { repeatOnBoth } from "../lab/engines.ts";
-
-await repeatOnBoth(() => import("./leak-load.test.ts"));
+import "../lab/on-servers.ts";
+import "./leak-load.test.ts";

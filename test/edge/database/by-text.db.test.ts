@@ -1,3 +1,2 @@
-import { repeatOnBoth } from "../../lab/engines.ts";
-
-await repeatOnBoth(() => import("./by-text.test.ts"));
+import "../../lab/on-servers.ts";
+import "./by-text.test.ts";

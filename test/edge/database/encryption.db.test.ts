@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { chownSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -8,6 +7,7 @@ import { select } from "../../../src/edge/database/rows.ts";
 import { connect } from "../../lab/connect.ts";
 import { needs } from "../../lab/index.ts";
 import { startPostgres } from "../../lab/postgres.ts";
+import { authority } from "../../support/certificates.ts";
 import { addressAt } from "../../support/opened.ts";
 
 const ENCRYPTED = {
@@ -48,11 +48,10 @@ test("PostgreSQL that lets nobody in without TLS is spoken to with it, but where
   const server = await startPostgres("in memory");
   t.after(() => server.stop());
   const data = join(server.socket, "data");
-  const key = ["req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=db", "-days", "2"];
   const files = { ssl_key_file: join(data, "n2i.key"), ssl_cert_file: join(data, "n2i.crt") };
-  execFileSync("openssl", [...key, "-keyout", files.ssl_key_file, "-out", files.ssl_cert_file], {
-    stdio: "pipe",
-  });
+  const { key, cert } = authority(t).signs("DNS:db", 2);
+  writeFileSync(files.ssl_key_file, key, { mode: 0o600 });
+  writeFileSync(files.ssl_cert_file, cert);
   const { uid, gid } = statSync(data);
   for (const file of Object.values(files)) chownSync(file, uid, gid);
   writeFileSync(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n");
@@ -60,9 +59,11 @@ test("PostgreSQL that lets nobody in without TLS is spoken to with it, but where
   for (const [name, value] of Object.entries({ ...files, ssl: "on" }))
     await admin.raw(`ALTER SYSTEM SET ${name} = '${value}'`);
   await admin.raw("SELECT pg_reload_conf()");
-  await admin.raw("SELECT pg_sleep(0.5)"); // the reload is a signal
   await admin.destroy();
-  for (const mode of ["allow", "prefer", "require"])
+  const encrypted = (): Promise<string> => line(`${server.url("postgres")}?sslmode=require`);
+  // The reload is a signal: it was heard once TLS is spoken.
+  while ((await encrypted().catch(() => "")) !== "true");
+  for (const mode of ["allow", "prefer"])
     assert.equal(await line(`${server.url("postgres")}?sslmode=${mode}`), "true", mode);
   for (const [mode, code] of [
     ["disable", "N2I-E201"],

@@ -1,3 +1,2 @@
-import { repeatOnBoth } from "../../lab/engines.ts";
-
-await repeatOnBoth(() => import("./in-order.test.ts"));
+import "../../lab/on-servers.ts";
+import "./in-order.test.ts";

@@ -1,3 +1,2 @@
-import { repeatOnBoth } from "../../lab/engines.ts";
-
-await repeatOnBoth(() => import("./deleted.test.ts"));
+import "../../lab/on-servers.ts";
+import "./deleted.test.ts";

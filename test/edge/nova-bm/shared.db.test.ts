@@ -1,3 +1,2 @@
-import { repeatOnBoth } from "../../lab/engines.ts";
-
-await repeatOnBoth(() => import("./shared.test.ts"));
+import "../../lab/on-servers.ts";
+import "./shared.test.ts";

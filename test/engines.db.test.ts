@@ -30,7 +30,6 @@ test("every engine gives the same answers, as source and as target", async (t) =
     sameLines(machines(join(path, "snapshot.jsonl")), snapshot, `snapshot from ${engine}`);
   for (const engine of ENGINES) {
     const ironic = await filled(engine, t, false, (db) => loadIronic(db, engine, given));
-    assert.ok(ironic !== null);
     for (const [from, path] of sources) {
       const what = `from ${from} into ${engine}`;
       const loaded = await roundTrip(await runOn(path, ironic, files), what);
@@ -46,7 +45,6 @@ for (const release of ["kilo", "2023.1"] as const)
     const given = everything(release);
     const files = await written(given, t);
     const source = await extractedFrom("sqlite", given, files, t);
-    assert.ok(source !== null);
     let first: Loaded | undefined;
     for (const engine of ENGINES) {
       const ironic = await filled(engine, t, false, (db) => loadIronic(db, engine, given));
@@ -62,7 +60,6 @@ test("a Latin-1 nova_bm reads as any other", async (t) => {
   const files = await written(given, t);
   const latin1 = await extractedFrom("mysql", given, files, t, "latin1");
   const plain = await extractedFrom("sqlite", given, files, t);
-  assert.ok(plain !== null);
   sameLines(
     machines(join(latin1, "snapshot.jsonl")),
     machines(join(plain, "snapshot.jsonl")),

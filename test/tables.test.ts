@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -99,25 +99,6 @@ for (const engine of engines()) {
   });
 }
 
-// What the migrations themselves left on MariaDB, kept outside of this repository.
-const dumps = process.env.N2I_SCHEMA_DUMPS;
-if (dumps !== undefined && existsSync(dumps)) {
-  for (const [name, version] of VERSIONS) {
-    test(`${name} ${version} is what the migrations made on MariaDB`, async (t) => {
-      const database = await withDatabase("mysql", t, "utf8mb3");
-      const document = loadTables(name, version);
-      await createTables(database.db, document, { engine: "mysql" });
-      const real = declarations(readFileSync(join(dumps, dump(name, version)), "utf8"));
-      for (const table of Object.keys(document.tables)) {
-        if (table === "migrate_version" || !(table in real)) continue;
-        const [rows] = await database.db.raw("SHOW CREATE TABLE ??", [table]);
-        const made = declarations(rows[0]["Create Table"]);
-        assert.deepEqual(made[table], real[table], table);
-      }
-    });
-  }
-}
-
 interface Described {
   readonly name: string;
   readonly type: string;
@@ -182,28 +163,6 @@ async function columnsOf({
     ...{ table, name, null: nullable === "YES" },
     type: type === "character varying" ? `${type}(${length})` : type,
   }));
-}
-
-/** Columns, and what must be unique, of each CREATE TABLE statement of MariaDB's in a text. */
-function declarations(sql: string): { readonly [table: string]: readonly string[] } {
-  const tables = sql.matchAll(/CREATE TABLE `(\w+)` \(\n(.*?)\n\)/gs);
-  return Object.fromEntries(
-    [...tables].map(([, table = "", body = ""]) => [
-      table,
-      body
-        .split(",\n")
-        .map((line) => line.trim().replace("enum('owner','admin')", "varchar(5)"))
-        .filter((line) => /^(`|PRIMARY|UNIQUE)/.test(line))
-        .map((line) => (line.startsWith("UNIQUE") ? line.replace(/`\w+` /, "") : line)),
-    ]),
-  );
-}
-
-function dump(name: TablesName, version: TablesVersion): string {
-  if (name === "nova_bm") return `nova_bm/mysql_v${version}.sql`;
-  if (name === "ironic") return `ironic/${version}.sql`;
-  const series = { 216: "havana-v216", 234: "icehouse-v234" }[Number(version)] ?? "juno-2014.2";
-  return `nova/nova-${series}.mysql.sql`;
 }
 
 function read(path: string): Table {

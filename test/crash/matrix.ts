@@ -36,9 +36,9 @@ export async function prepared(
 }
 
 /** Everything is loaded, whatever came between, by the digest; and the commands say so. */
-async function isApplied(scene: Prepared, point: Point): Promise<void> {
+async function isApplied(scene: Prepared): Promise<void> {
   assert.equal(await scene.digest(), scene.after);
-  if (!isAsked(scene, point)) return;
+  if (!isAsked(scene)) return;
   await ends(0, scene.does("verify"));
   const { apply, next } = await statusOf(scene);
   assert.match(apply, new RegExp(`: ${rowsOf(3)} rows created in 3 batches$`));
@@ -59,7 +59,7 @@ export async function killApplies(
       await scene.save("killed");
       await tellsTheTruth(scene, point);
       await ends(0, does("apply", YES));
-      await isApplied(scene, point);
+      await isApplied(scene);
 
       await scene.restore("killed");
       const { out } = await ends(0, does("rollback", ALL));
@@ -86,7 +86,7 @@ export async function killRollbacks(
       await killedAt(scene, point.name, "rollback", ALL);
       await ends(0, scene.does("rollback", ALL));
       assert.equal(await scene.digest(), scene.before);
-      if (!isAsked(scene, point)) return;
+      if (!isAsked(scene)) return;
       const { apply, next } = await statusOf(scene);
       assert.match(apply, new RegExp(`, ${rowsOf(3)} rows rolled back$`));
       assert.match(next, / plan .*rolled back/);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import type { Ran, Started } from "../hostile/cli.ts";
 import type { Scene } from "../support/scene.ts";
-import { isOnce, type Point, rowsOf } from "./points.ts";
+import { type Point, rowsOf } from "./points.ts";
 
 /** Waits for the end of a command and expects this exit status. */
 export async function ends(status: number, started: Started | Promise<Ran>): Promise<Ran> {
@@ -45,12 +45,9 @@ export async function loadedRows({ sql }: Scene): Promise<number> {
   });
 }
 
-/**
- * Whether the commands are asked too what is true: for every kind of moment once. What they say of
- * the journal does not depend on the engine, and it costs a process each time.
- */
-export function isAsked({ engine }: Scene, point: Point): boolean {
-  return engine === "sqlite" && isOnce(point);
+/** Whether the commands are asked too what is true: what they say of the journal is the same on every engine. */
+export function isAsked({ engine }: Scene): boolean {
+  return engine === "sqlite";
 }
 
 /**
@@ -64,7 +61,7 @@ export async function tellsTheTruth(scene: Scene, point: Point): Promise<void> {
   const count = (what: string): number => entries.filter((entry) => entry.do === what).length;
   assert.equal(count("done"), point.recorded);
   assert.equal(count("begin"), point.recorded + (point.open ? 1 : 0));
-  if (!isAsked(scene, point)) return;
+  if (!isAsked(scene)) return;
   const { apply, next } = await statusOf(scene);
   if (point.recorded === 0 && !point.open) assert.equal(apply, "nothing was loaded");
   else {

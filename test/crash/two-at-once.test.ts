@@ -96,11 +96,3 @@ testOnce("a run's folder lets one writing command in, and names who is inside", 
   first.signal("SIGUSR2");
   await ends(0, first);
 });
-
-testOnce("a killed apply leaves no lock behind", async (t) => {
-  const made = await scene("sqlite", t, fleet(ROWS / 2));
-  const first = await holding(made);
-  first.signal("SIGKILL");
-  await ends(128, first);
-  await ends(0, made.does("apply", YES));
-});

@@ -6,15 +6,14 @@ import { createTables } from "../../src/edge/database/create-tables.ts";
 import { loadTables } from "../../src/edge/disk/load-tables.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { sqlalchemy } from "../lab/cloud/config.ts";
-import { withDatabase } from "../lab/index.ts";
+import { needs, withDatabase } from "../lab/index.ts";
 
 const LIBRARY = join(packageRoot(), "grenade", "devstack", "lib", "nova2ironic");
 
 for (const engine of ["mysql", "postgresql"] as const)
   test(`scripts of the upgrade read a database on ${engine}: live machines, and who reported of late`, async (t) => {
-    const database = await withDatabase(engine, t);
-    if (database?.server == null) return;
-    const { db, server, name } = database;
+    const server = await needs(engine);
+    const { db, name } = await withDatabase(engine, t);
     await createTables(db, loadTables("nova_bm"), { engine });
     for (const [uuid, deleted] of [
       ["live", false],

@@ -31,7 +31,7 @@ function everything(made: Secrets, formats: readonly string[]): readonly [number
   ];
 }
 
-for (const engine of engines()) {
+for (const engine of engines("sqlite", "mysql")) {
   test(`on ${engine}, no command in any format shows or keeps a secret of the deployment`, async (t) => {
     const made = await deploySecrets(engine, t);
     const formats = engine === "sqlite" ? FORMATS : ["json"];

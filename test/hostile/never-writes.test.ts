@@ -21,7 +21,7 @@ function readers({ at, source, reader, plan, run }: Deployment): readonly (reado
   ];
 }
 
-for (const engine of engines()) {
+for (const engine of engines("sqlite", "mysql")) {
   test(`on ${engine}, users with SELECT only suffice for every command that reads, and nothing is written`, async (t) => {
     const made = await deploy(engine, t, SMALL);
     const { at, reader, writer } = made;
@@ -49,7 +49,7 @@ for (const engine of engines()) {
   });
 }
 
-for (const engine of engines())
+for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, finish shows without writing, and changes nothing for a user who may not write`, async (t) => {
     const made = await deploy(engine, t, fleet(3, "2023.1"));
     const { at, source, reader, writer, plan } = made;

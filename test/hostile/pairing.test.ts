@@ -121,23 +121,26 @@ async function stamp(made: Deployment, { nova, novaBm, head }: Pairing): Promise
 for (const pairing of MATRIX) {
   const { nova, novaBm, head, refusal } = pairing;
   const name = `nova ${nova ?? "not read"}, nova_bm ${novaBm}, ironic ${head}`;
-  test(`${name} is ${refusal === null ? "accepted" : `refused with ${refusal.code}`}, and nothing is written`, async (t) => {
-    const made = await deployFiles(t, caseOf(pairing));
-    await stamp(made, pairing);
-    const { at, reader, plan } = made;
-    const conf = made.source.slice(made.source.indexOf("--nova-conf"));
-    const source = nova === null ? [...made.source.slice(0, 2), ...conf] : made.source;
-    const before = await digests(made);
-    const extract = ["extract", ...at, ...source, "-q"];
-    const planning = ["plan", ...at, ...reader, ...plan, "-q"];
-    if (refusal?.at === "extract") await refused(extract, 4, refusal.code, [refusal.saying]);
-    else {
-      await runs(0, extract);
-      if (refusal === null) await runs(0, planning);
-      else await refused(planning, 4, refusal.code, [refusal.saying]);
-    }
-    assert.deepEqual(await digests(made), before);
-  });
+  testOnce(
+    `${name} is ${refusal === null ? "accepted" : `refused with ${refusal.code}`}, and nothing is written`,
+    async (t) => {
+      const made = await deployFiles(t, caseOf(pairing));
+      await stamp(made, pairing);
+      const { at, reader, plan } = made;
+      const conf = made.source.slice(made.source.indexOf("--nova-conf"));
+      const source = nova === null ? [...made.source.slice(0, 2), ...conf] : made.source;
+      const before = await digests(made);
+      const extract = ["extract", ...at, ...source, "-q"];
+      const planning = ["plan", ...at, ...reader, ...plan, "-q"];
+      if (refusal?.at === "extract") await refused(extract, 4, refusal.code, [refusal.saying]);
+      else {
+        await runs(0, extract);
+        if (refusal === null) await runs(0, planning);
+        else await refused(planning, 4, refusal.code, [refusal.saying]);
+      }
+      assert.deepEqual(await digests(made), before);
+    },
+  );
 }
 
 testOnce(
@@ -178,7 +181,7 @@ testOnce("a release that is not the head's is refused, though the head is certai
   await refused([...planning, "--ironic-release", "icehouse"], 64, "N2I-E100", [/juno.*2026.1/s]);
 });
 
-for (const engine of engines())
+for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, columns that do not fit the head are refused and named, whichever side has more`, async (t) => {
     const made = await deploy(engine, t, SMALL);
     const { at, reader, plan, ironic } = made;

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { once } from "node:events";
+import { createSocket } from "node:dgram";
+import { type EventEmitter, once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type ListenOptions, type Server } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { entrust, type Owner } from "./folder.ts";
 
@@ -84,30 +85,36 @@ const PORTS = { first: 10_001, last: 32_000 } as const;
  * one ends: services start up to a minute after their ports were chosen, and Python's would share a
  * port with each other without a word (SO_REUSEPORT).
  *
- * What reserves it is the name of a socket in Linux' abstract namespace, which dies with us.
+ * A UDP socket of the same number reserves it: one process alone can have it, it leaves the TCP port
+ * free for the service, and the kernel closes it when this process ends, however it ends.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.first, PORTS.last);
-    const reserved = await listening({ path: `\0nova2ironic-port-${port}` });
-    if (reserved === null) continue;
-    const free = await listening({ host: "127.0.0.1", port });
-    if (free === null) continue;
-    free.close();
-    await once(free, "close");
-    reserved.unref();
-    return port;
+    const reserved = createSocket("udp4").bind({ address: "127.0.0.1", port, exclusive: true });
+    if ((await isOurs(reserved)) && (await isFree(port))) {
+      reserved.unref();
+      return port;
+    }
+    reserved.close();
   }
 }
 
-/** A server that listens there; null where somebody does already. */
-async function listening(where: ListenOptions): Promise<Server | null> {
-  const server = createServer().listen(where);
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen({ host: "127.0.0.1", port });
+  if (!(await isOurs(server))) return false;
+  server.close();
+  await once(server, "close");
+  return true;
+}
+
+/** Whether a socket has its port; false where another one has it. */
+async function isOurs(socket: EventEmitter): Promise<boolean> {
   try {
-    await once(server, "listening");
-    return server;
+    await once(socket, "listening");
+    return true;
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE") return null;
+    if (cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE") return false;
     throw cause;
   }
 }

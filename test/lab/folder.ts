@@ -1,9 +1,9 @@
+import { spawnSync } from "node:child_process";
 import {
   accessSync,
   chownSync,
   constants,
   mkdtempSync,
-  readFileSync,
   rmSync,
   statfsSync,
   writeFileSync,
@@ -17,12 +17,12 @@ export type Owner = { readonly uid: number; readonly gid: number } | Record<stri
 /** The first of these users the system has; the databases refuse to run as root. */
 export function owner(...names: readonly string[]): Owner {
   if (process.getuid?.() !== 0) return {};
-  const users = readFileSync("/etc/passwd", "utf8")
-    .split("\n")
-    .map((line) => line.split(":"));
   for (const name of [...names, "nobody"]) {
-    const found = users.find(([user]) => user === name);
-    if (found !== undefined) return { uid: Number(found[2]), gid: Number(found[3]) };
+    // The system's own answer: not every system keeps its users in /etc/passwd.
+    const [uid, gid] = ["-u", "-g"].map((what) =>
+      spawnSync("id", [what, name], { encoding: "utf8" }).stdout.trim(),
+    );
+    if (uid && gid) return { uid: Number(uid), gid: Number(gid) };
   }
   throw new Error("there is no unprivileged user to run a server as");
 }

@@ -22,21 +22,27 @@ interface Common {
   readonly password: string;
 }
 
-/**
- * A Galera cluster of our own on loopback. Its provider, and the script that copies a node's state, are Debian's, unpacked
- * and not installed: their package would start a server. Null where they cannot be had.
- */
-export async function startGalera(size: number): Promise<Cluster | null> {
-  const found = binaries("mysql");
+/** Whether Galera's provider is there, and the script that copies a node's state. */
+export function hasGalera(): boolean {
+  return script() !== null;
+}
+
+/** Debian's, unpacked and not installed: their package would start a server. */
+function script(): string | null {
+  return unpackedProgram("wsrep_sst_rsync", "mariadb-server")?.path ?? null;
+}
+
+/** A Galera cluster of our own on loopback. */
+export async function startGalera(size: number): Promise<Cluster> {
   const nodes: Server[] = [];
   const stop = async (): Promise<void> => {
     for (const node of nodes.splice(0).toReversed()) await node.stop();
   };
-  const script = unpackedProgram("wsrep_sst_rsync", "mariadb-server");
-  if (script === null) return null;
-  const scripts = dirname(script.path);
+  const path = script();
+  if (path === null) throw new Error("Galera is not there");
+  const scripts = dirname(path);
   const provider = join(scripts, "..", "lib", "galera", "libgalera_smm.so");
-  const common = { ...found, provider, scripts, password: newPassword() };
+  const common = { ...binaries("mysql"), provider, scripts, password: newPassword() };
   let first: number | null = null;
   try {
     while (nodes.length < size) {

@@ -1,11 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { locate } from "./binaries.ts";
 
-/** Packages that `npm run test:setup` unpacked: they outlive a build, and every user can read them. */
-const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "nova2ironic-test");
+/** Packages that `npm run test:setup` unpacked as root: they outlive a build, and users that servers run as read them. */
+const CACHE = "/var/cache/nova2ironic-test";
 
 export interface Unpacked {
   readonly path: string;

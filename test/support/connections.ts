@@ -31,10 +31,7 @@ export function connectionsOf(
   return {
     gone: () =>
       sql(async (db) => {
-        for (let waited = 0; (await list(db)).length > 0; waited += 20) {
-          if (waited > 10_000) throw new Error("the server still has connections of the tool");
-          await sleep(20);
-        }
+        while ((await list(db)).length > 0) await sleep(20);
       }),
     kill: () =>
       sql(async (db) => {

@@ -18,7 +18,7 @@ import { applied, artefact, rolledBack, verified } from "./stages.ts";
 
 export const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies readonly Engine[];
 
-/** A database with something in it, open as the tool opens it; null when the server is not there. */
+/** A database with something in it, open as the tool opens it. */
 export async function filled(
   engine: Engine,
   t: TestContext,
@@ -41,7 +41,7 @@ export async function written(given: Case, t: TestContext): Promise<WrittenCase>
   return writeCase(given, folder);
 }
 
-/** Extracts a case from one engine; the run's folder, or null when the server is not there. */
+/** Extracts a case from one engine; the run's folder. */
 export async function extractedFrom(
   engine: Engine,
   given: Case,

@@ -6,7 +6,6 @@ import type { Knex } from "knex";
 import type { Case } from "../../src/demo/case.ts";
 import { loadIronic } from "../../src/demo/load-case.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
-import { readDatabaseAddress } from "../../src/edge/config/database-address.ts";
 import { openDatabase } from "../../src/edge/database/open.ts";
 import { digestDatabase } from "../../src/edge/ironic-db/digest.ts";
 import type { Engine } from "../../src/model/database.ts";
@@ -15,6 +14,7 @@ import { connect } from "../lab/connect.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { type Connections, connectionsOf } from "./connections.ts";
 import { type Kept, keeper } from "./kept.ts";
+import { addressAt } from "./opened.ts";
 import { type Line, proxyTo } from "./proxy.ts";
 import { onlyUnderLock } from "./under-lock.ts";
 
@@ -65,10 +65,9 @@ export async function scene(
   const file = join(folder, "ironic.sqlite");
   const sql = sqlOn(database, file);
   const target = database && (await onServer(database, t, given, proxy));
-  const direct = join(folder, "direct.url");
+  const direct = database?.url ?? `sqlite:///${file}`;
   const through = join(folder, "ironic.url");
-  writeFileSync(direct, database?.url ?? `sqlite:///${file}`, { mode: 0o600 });
-  writeFileSync(through, target?.url ?? `sqlite:///${file}`, { mode: 0o600 });
+  writeFileSync(through, target?.url ?? direct, { mode: 0o600 });
   const ironic = ["--ironic-db", `file:${through}`];
   const at = ["--run", run];
   await runs(0, ["extract", ...at, ...written.extract]);
@@ -127,10 +126,8 @@ function sqlOn(
   };
 }
 
-async function digestAt(urlFile: string): Promise<string> {
-  const role = { option: "--ironic-db", section: "database", key: "connection" };
-  const address = await readDatabaseAddress(`file:${urlFile}`, role, {});
-  const database = await openDatabase(address, { readOnly: true });
+async function digestAt(url: string): Promise<string> {
+  const database = await openDatabase(await addressAt(url), { readOnly: true });
   try {
     return await digestDatabase(database);
   } finally {

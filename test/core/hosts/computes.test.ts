@@ -30,6 +30,7 @@ async function audit(
   states: readonly State[],
   expects: (host: string | null) => string | null = () => null,
   providers: ReadonlyMap<string, MachineProvider> | null = null,
+  size: Partial<typeof SIZE> = {},
 ) {
   const by = <T>(of: (state: State, id: number) => readonly T[]) =>
     Promise.resolve(new Map(states.map((state, at) => [`a-${at + 1}`, of(state, at + 1)])));
@@ -37,7 +38,7 @@ async function audit(
     computesOf: () =>
       by<ComputeSize>((state, id) =>
         state === "baremetal" || state === "ironic"
-          ? [{ id, hypervisor_type: state, ...SIZE }]
+          ? [{ id, hypervisor_type: state, ...SIZE, ...size }]
           : [],
       ),
     deletedOf: () => by<number>((state, id) => (state === "deleted" ? [id] : [])),
@@ -82,6 +83,20 @@ test("compute nodes that are all deleted are told, with a nova-compute that ran 
   const none = await audit(["none", "none"], () => 'nova-compute of "c-1" has reported');
   assert.equal(none.faults.length, 2);
   assert.match(none.faults[0] ?? "", /^A-1: no live .*, and nova-compute of "c-1" has reported$/);
+});
+
+test("what a compute node offers otherwise than its machine has is told by its column", async () => {
+  for (const [size, told] of [
+    [{ memory_mb: 1023 }, "memory_mb is 1023, properties.memory_mb 1024"],
+    [{ vcpus: 9 }, "vcpus is 9, properties.cpus 8"],
+    [{ local_gb: 11 }, "local_gb is 11, properties.local_gb 10"],
+  ] as const) {
+    const { faults } = await audit(["ironic"], undefined, null, size);
+    assert.deepEqual(faults, [`A-1: compute_nodes.id=1 ${told}`]);
+  }
+  // One of another driver is none, once other machines have theirs.
+  const { faults } = await audit(["ironic", "baremetal"]);
+  assert.match(faults[0] ?? "", /^A-2: no live .* ironic driver, and other machines have theirs$/);
 });
 
 test("a machine that Nova offers has a resource provider of its compute node's uuid", async () => {

@@ -1,22 +1,12 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { Knex } from "knex";
 import { loadIronic } from "../../../src/demo/load-case.ts";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
 import { copiedTables, definitionsOf } from "../../../src/edge/copy/definitions.ts";
 import { copyTables, countAll, digestOfAll } from "../../../src/edge/copy/fill.ts";
 import { tableNames } from "../../../src/edge/database/identity.ts";
-import { type Database, openDatabase } from "../../../src/edge/database/open.ts";
-import { ROLES } from "../../../src/stages/databases.ts";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
-
-async function opened(t: TestContext, { url }: TestDatabase, readOnly: boolean): Promise<Database> {
-  const env = { URL: url };
-  const address = await readDatabaseAddress("env:URL", ROLES["ironic-db"], env);
-  const database = await openDatabase(address, { readOnly });
-  t.after(database.close);
-  return database;
-}
+import { openedAt } from "../../support/opened.ts";
 
 /** What drivers and dumps stumble over: names, defaults, bytes, dates of no day, keys that refer to each other. */
 const ODD = {
@@ -91,8 +81,8 @@ for (const engine of ["mysql", "postgresql"] as const)
       ironic: { release: "2023.1", nodes: [{ uuid: "d0000000-0000-4000-8000-000000000001" }] },
     });
     await perform(engine, from.db, ODD[engine]);
-    const source = await opened(t, from, true);
-    const copy = await opened(t, to, false);
+    const source = await openedAt(from.url, t, { readOnly: true });
+    const copy = await openedAt(to.url, t);
     const { signal } = new AbortController();
     const seen: number[] = [];
     assert.equal(
@@ -105,7 +95,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     assert.equal(await digestOfAll(copy), await digestOfAll(source));
     assert.equal(seen.at(-1), await countAll(copy));
     const part = await withDatabase(engine, t);
-    const some = await opened(t, part, false);
+    const some = await openedAt(part.url, t);
     assert.equal(await copyTables(source, some, ["two", "absent"], signal, () => undefined), true);
     assert.deepEqual([...(await tableNames(some))], ["two"]);
     // Nobody refers to a row that is not there.

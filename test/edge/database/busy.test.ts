@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
 import { writing } from "../../../src/edge/database/write.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { connect } from "../../lab/connect.ts";
+import { openedAt } from "../../support/opened.ts";
 
 /** Writes the file for so many milliseconds: SQLite waits for it where the whole thread waits. */
 const WRITER = `
@@ -33,12 +31,7 @@ test("on sqlite, who reads and then writes waits for another who writes, and is 
   const db = connect({ engine: "sqlite", database: filename, ...nobody });
   await db.raw("CREATE TABLE nodes (id INTEGER)");
   await db.destroy();
-  const file = join(folder, "db.url");
-  writeFileSync(file, `sqlite:///${filename}`, { mode: 0o600 });
-  const role = { option: "--ironic-db", section: "database", key: "connection" };
-  const address = await readDatabaseAddress(`file:${file}`, role, {});
-  const database = await openDatabase(address, { readOnly: false });
-  t.after(() => database.close());
+  const database = await openedAt(`sqlite:///${filename}`, t);
   const adds = () =>
     writing(database, async (trx) => {
       const rows = await database.run("reading nodes", () => trx("nodes").count({ n: "*" }));
@@ -49,7 +42,7 @@ test("on sqlite, who reads and then writes waits for another who writes, and is 
   assert.equal((await database.knex("nodes")).length, 1);
 
   await database.knex.raw("PRAGMA busy_timeout=10");
-  await writtenBy(t, filename, 300);
+  await writtenBy(t, filename, 3_600_000);
   await assert.rejects(adds(), {
     code: "N2I-E207",
     message: /has the rows in other hands.*SQLITE_BUSY/,

@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
 import { MigrationError } from "../../../src/model/error.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
+import { openedAt } from "../../support/opened.ts";
 
 const PASSWORD = "c4n4ry-clear";
-const ROLE = { option: "--db", section: "database", key: "connection" };
 
 /** A PostgreSQL that has no TLS and asks whoever comes for the password itself; all it is told. */
 async function asking(
@@ -32,13 +27,9 @@ async function asking(
   return { port: (server.address() as AddressInfo).port, heard };
 }
 
-async function opened(t: TestContext, port: number, more: string): Promise<unknown> {
-  const file = join(privateFolder(t), "url");
-  writeFileSync(file, `postgresql://nova:${PASSWORD}@127.0.0.1:${port}/nova${more}`, {
-    mode: 0o600,
-  });
-  const address = await readDatabaseAddress(`file:${file}`, ROLE, {});
-  return openDatabase(address, { readOnly: true }).catch((error: unknown) => error);
+function opened(t: TestContext, port: number, more: string): Promise<unknown> {
+  const url = `postgresql://nova:${PASSWORD}@127.0.0.1:${port}/nova${more}`;
+  return openedAt(url, t, { readOnly: true }).catch((error: unknown) => error);
 }
 
 test("a server that asks for the password in clear does not get it, unless TLS was turned off by a word", async (t) => {

@@ -4,9 +4,7 @@ import { translate } from "../../../src/edge/database/errors.ts";
 import { withDatabase } from "../../lab/index.ts";
 
 test("a disk that is full is told as one", async (t) => {
-  const made = await withDatabase("sqlite", t);
-  assert.ok(made);
-  const { db } = made;
+  const { db } = await withDatabase("sqlite", t);
   await db.raw("CREATE TABLE large (text text)");
   await db.raw("PRAGMA max_page_count=4");
   const full = await db("large")

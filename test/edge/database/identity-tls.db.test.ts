@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
+import dns from "node:dns";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { TLSSocket } from "node:tls";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
 import { MigrationError } from "../../../src/model/error.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { authority, type Pair } from "../../support/certificates.ts";
+import { openedAt } from "../../support/opened.ts";
 
 /** A MySQL 5.7 with TLS: protocol 10, its version, a thread, a nonce in two parts, what it can do. */
 const GREETING = Buffer.concat([
@@ -46,6 +43,12 @@ async function speaking(t: TestContext, engine: string, pair: Pair) {
   return { port: (server.address() as AddressInfo).port, heard: () => heard };
 }
 
+type Looked = (
+  error: null,
+  address: string | readonly dns.LookupAddress[],
+  family?: number,
+) => void;
+
 const FULL = {
   mysql: ["ssl_mode=VERIFY_IDENTITY&ssl_ca=", "ssl_mode=VERIFY_CA&ssl_ca="],
   postgresql: ["sslmode=verify-full&sslrootcert=", "sslmode=verify-ca&sslrootcert="],
@@ -53,27 +56,26 @@ const FULL = {
 
 for (const engine of ["mysql", "postgresql"] as const)
   test(`on ${engine}, a server of another name is told nothing where its name is to be verified`, async (t) => {
-    const folder = privateFolder(t);
+    // No machine has to know a name for this.
+    t.mock.method(dns, "lookup", (_name: string, ...rest: readonly unknown[]) => {
+      const { all = false } = Object(rest[0]);
+      const done = rest.at(-1) as Looked;
+      if (all) done(null, [{ address: "127.0.0.1", family: 4 }]);
+      else done(null, "127.0.0.1", 4);
+    });
     const ca = authority(t);
     const [full, some] = FULL[engine];
     for (const [names, host, query, told] of [
-      ["DNS:localhost", "localhost", full, true],
+      ["DNS:nova-db.example", "nova-db.example", full, true],
       ["IP:127.0.0.1", "127.0.0.1", full, true],
-      ["DNS:db.example", "localhost", full, false],
-      ["DNS:localhost", "127.0.0.1", full, false],
+      ["DNS:other.example", "nova-db.example", full, false],
+      ["DNS:nova-db.example", "127.0.0.1", full, false],
       ["IP:127.0.0.2", "127.0.0.1", full, false],
-      ["DNS:db.example", "127.0.0.1", some, true],
+      ["DNS:other.example", "127.0.0.1", some, true],
     ] as const) {
       const { port, heard } = await speaking(t, engine, ca.signs(names, 1));
-      const file = join(folder, `${port}.url`);
-      writeFileSync(file, `${engine}://nova:secret@${host}:${port}/nova?${query}${ca.file}`, {
-        mode: 0o600,
-      });
-      const role = { option: "--db", section: "database", key: "connection" };
-      const address = await readDatabaseAddress(`file:${file}`, role, {});
-      const error = await openDatabase(address, { readOnly: true }).catch(
-        (cause: unknown) => cause,
-      );
+      const url = `${engine}://nova:secret@${host}:${port}/nova?${query}${ca.file}`;
+      const error = await openedAt(url, t).catch((cause: unknown) => cause);
       assert.ok(error instanceof MigrationError && error.code === "N2I-E200", String(error));
       assert.equal(heard() > 0, told, `${names} at ${host}: ${error.message}`);
     }

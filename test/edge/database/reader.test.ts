@@ -1,35 +1,22 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
+import { test } from "node:test";
 import { clusterOf } from "../../../src/edge/database/identity.ts";
-import { type Database, openDatabase, readTransaction } from "../../../src/edge/database/open.ts";
+import { readTransaction } from "../../../src/edge/database/open.ts";
 import { writing } from "../../../src/edge/database/write.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
+import { openedAt } from "../../support/opened.ts";
 
 for (const engine of engines())
   test(`on ${engine}, the server refuses what a reader would write, whatever its user may do`, async (t) => {
     const made = await withDatabase(engine, t);
     await made.db.raw("CREATE TABLE kept (n INTEGER)");
-    const folder = mkdtempSync(join(tmpdir(), "n2i-session-"));
-    t.after(() => rmSync(folder, { recursive: true, force: true }));
-    const file = join(folder, "url");
-    writeFileSync(file, made.url, { mode: 0o600 });
-    const role = { option: "--db", section: "database", key: "connection" };
-    const address = await readDatabaseAddress(`file:${file}`, role, {});
-    const database = await openDatabase(address, { readOnly: true });
-    try {
-      const trx = await readTransaction(database);
-      const insert = "INSERT INTO kept VALUES (1)";
-      await assert.rejects(trx.raw(insert), /read.?only/i);
-      await trx.rollback();
-      await assert.rejects(database.knex.raw(insert), /read.?only/i);
-    } finally {
-      await database.close();
-    }
+    const database = await openedAt(made.url, t, { readOnly: true });
+    const trx = await readTransaction(database);
+    const insert = "INSERT INTO kept VALUES (1)";
+    await assert.rejects(trx.raw(insert), /read.?only/i);
+    await trx.rollback();
+    await assert.rejects(database.knex.raw(insert), /read.?only/i);
     assert.deepEqual(await made.db("kept").select(), []);
   });
 
@@ -37,7 +24,7 @@ for (const engine of engines())
   test(`on ${engine}, nothing is written but in a transaction that holds the lock of writers`, async (t) => {
     const made = await withDatabase(engine, t);
     await made.db.raw("CREATE TABLE kept (n INTEGER)");
-    const [one, other] = [await opened(made.url, t), await opened(made.url, t)];
+    const [one, other] = [await openedAt(made.url, t), await openedAt(made.url, t)];
     const insert = "INSERT INTO kept VALUES (1)";
     // Before and after: the connection goes back to the pool as it was.
     for (let round = 0; round < 2; round++) {
@@ -64,17 +51,6 @@ for (const engine of engines())
     }
     assert.equal((await made.db("kept").select()).length, 2);
   });
-
-async function opened(url: string, t: TestContext): Promise<Database> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-session-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(join(folder, "url"), url, { mode: 0o600 });
-  const role = { option: "--db", section: "database", key: "connection" };
-  const address = await readDatabaseAddress(`file:${join(folder, "url")}`, role, {});
-  const database = await openDatabase(address, { readOnly: false });
-  t.after(() => database.close());
-  return database;
-}
 
 testOnce("a Galera cluster is one server, whichever of its nodes answers", () => {
   const uuid = "8a3114dc-e585-11f1-8072-0ee744d7db7f";

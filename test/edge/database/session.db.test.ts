@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { Knex } from "knex";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { type Database, openDatabase } from "../../../src/edge/database/open.ts";
+import type { Database } from "../../../src/edge/database/open.ts";
 import { lacking } from "../../../src/edge/database/rights.ts";
 import {
   askNumber,
@@ -16,22 +12,10 @@ import {
   time,
 } from "../../../src/edge/database/rows.ts";
 import { defining, writing } from "../../../src/edge/database/write.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { connect } from "../../lab/connect.ts";
-import { needs, withDatabase } from "../../lab/index.ts";
+import { withDatabase } from "../../lab/index.ts";
 import { startMariadb } from "../../lab/mariadb.ts";
-
-async function opened(url: string, t: TestContext, autocommit = false): Promise<Database> {
-  const file = join(privateFolder(t), "db.url");
-  writeFileSync(file, url, { mode: 0o600 });
-  const role = { option: "--ironic-db", section: "database", key: "connection" };
-  const database = await openDatabase(await readDatabaseAddress(`file:${file}`, role, {}), {
-    readOnly: false,
-    autocommit,
-  });
-  t.after(() => database.close());
-  return database;
-}
+import { openedAt } from "../../support/opened.ts";
 
 async function one(database: Database, sql: string, values: readonly unknown[] = []) {
   const [row] = await select(database, database.knex, sql, values);
@@ -49,7 +33,7 @@ test("on postgresql, what a database sets for its sessions changes nothing read 
     "default_transaction_isolation='serializable'",
   ])
     await made.db.raw(`ALTER DATABASE ${made.name} SET ${setting}`);
-  const database = await opened(made.url, t);
+  const database = await openedAt(made.url, t);
   const row = await one(
     database,
     "SELECT timestamp '2014-05-01 10:00:00' AS at, '\\x01'::bytea AS bytes, (?::text[])[1] IS NULL AS none, '€' AS euro, current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('transaction_isolation') AS level",
@@ -64,7 +48,6 @@ test("on postgresql, what a database sets for its sessions changes nothing read 
 });
 
 test("on mysql, what a server sets for its sessions changes nothing read or written", async (t) => {
-  if ((await needs("mysql")) === null) return;
   const server = await startMariadb("in memory"); // its own: the settings are the whole server's
   t.after(() => server.stop());
   await server.newDatabase("session");
@@ -84,7 +67,7 @@ test("on mysql, what a server sets for its sessions changes nothing read or writ
     "wait_timeout=1",
   ])
     await db.raw(`SET GLOBAL ${setting}`);
-  const database = await opened(account.url, t);
+  const database = await openedAt(account.url, t);
   const words = await select(database, database.knex, "SELECT word FROM words");
   assert.deepEqual(
     words.map(({ word }) => word),
@@ -104,14 +87,16 @@ test("on mysql, what a server sets for its sessions changes nothing read or writ
   await t.test("nor is a replica written to by those whom its server would let", async () => {
     await db.raw("SET GLOBAL read_only=1");
     const url = server.url("session");
-    const replica = await opened(url, t);
+    const replica = await openedAt(url, t);
     const add = (trx: Knex) => trx.raw("INSERT INTO words VALUES ('added')");
     await assert.rejects(writing(replica, add), { code: "N2I-E206" });
     const wanted = new Map([["words", new Set(["INSERT"] as const)]]);
     await assert.rejects(lacking(replica, wanted), { code: "N2I-E206" });
     const table = "CREATE TABLE more (word VARCHAR(9))";
     await assert.rejects(defining(replica, "making a table", table), { code: "N2I-E206" });
-    await assert.rejects(opened(url, t, true), { code: "N2I-E206" });
+    await assert.rejects(openedAt(url, t, { readOnly: false, autocommit: true }), {
+      code: "N2I-E206",
+    });
     assert.equal(await askNumber(replica, "counting", "SELECT count(*) FROM words"), 2);
     assert.equal((await db.raw("SHOW TABLES"))[0].length, 1);
   });
@@ -121,20 +106,9 @@ test("text of a Latin-1 and of a four-byte column reads the same whatever charse
   const made = await withDatabase("mysql", t, "latin1");
   await made.db.raw("CREATE TABLE kept (a TEXT, b TEXT CHARACTER SET utf8mb4)");
   await made.db("kept").insert({ a: "p\u00e4ss", b: "\u{1f511}" });
-  const folder = mkdtempSync(join(tmpdir(), "n2i-charset-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
   for (const query of ["", "?charset=utf8", "?charset=latin1", "?charset=utf8mb4&use_unicode=0"]) {
-    const file = join(folder, `url${query}`);
-    writeFileSync(file, `${made.url}${query}`, { mode: 0o600 });
-    const role = { option: "--db", section: "database", key: "connection" };
-    const database = await openDatabase(await readDatabaseAddress(`file:${file}`, role, {}), {
-      readOnly: true,
-    });
-    try {
-      const rows = await database.knex("kept").select();
-      assert.deepEqual(rows, [{ a: "p\u00e4ss", b: "\u{1f511}" }], query);
-    } finally {
-      await database.close();
-    }
+    const database = await openedAt(`${made.url}${query}`, t, { readOnly: true });
+    const rows = await database.knex("kept").select();
+    assert.deepEqual(rows, [{ a: "p\u00e4ss", b: "\u{1f511}" }], query);
   }
 });

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import type { Knex } from "knex";
 import { loadIronic } from "../../../src/demo/load-case.ts";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
 import { endWriting, openWriting } from "../../../src/edge/database/write.ts";
 import { bulkOf } from "../../../src/edge/ironic-db/bulk.ts";
 import { isJsonColumn } from "../../../src/edge/ironic-db/codec.ts";
@@ -18,10 +14,10 @@ import type { Json } from "../../../src/model/json.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { Step } from "../../../src/model/plan.ts";
 import type { Column } from "../../../src/model/tables.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { anyText } from "../../support/any-text.ts";
 import { fleet } from "../../support/fleet.ts";
+import { openedAt } from "../../support/opened.ts";
 import { mappings, seal } from "../../support/planned-case.ts";
 
 type BulkEngine = "mysql" | "postgresql";
@@ -33,12 +29,7 @@ async function ironicOn(engine: BulkEngine, t: TestContext, grants?: string) {
   await loadIronic(made.db, engine, fleet(0));
   for (const table of ["ports", "nodes"]) await made.db(table).del();
   const user = grants && (await made.server?.restrictedUser("bulk", made.name, grants));
-  const file = join(privateFolder(t), "url");
-  writeFileSync(file, user ? user.url : made.url, { mode: 0o600 });
-  const role = { option: "--ironic-db", section: "database", key: "connection" };
-  const address = await readDatabaseAddress(`file:${file}`, role, {});
-  const database = await openDatabase(address, { readOnly: false });
-  t.after(() => database.close());
+  const database = await openedAt(user ? user.url : made.url, t);
   const { release } = await identifyTarget(database, mappings);
   return { ironic: { database, release, seal }, sql: made.db, user: user ? user.user : made.name };
 }
@@ -166,7 +157,7 @@ for (const engine of ENGINES)
         assert.deepEqual(sent, await held(ironic, rows, insertRows));
         compared += sent.nodes.length + sent.ports.length;
       }),
-      { numRuns: 20 },
+      { seed: 20, numRuns: 20 },
     );
     assert.ok(bulk.works() && compared > 50, String(compared));
   });

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { loadIronic } from "../../../src/demo/load-case.ts";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
 import {
   createIndex,
   dropIndex,
@@ -16,10 +12,10 @@ import type { Entry } from "../../../src/model/journal.ts";
 import { indexesLeft } from "../../../src/model/journal.ts";
 import type { ScannedKey } from "../../../src/model/target.ts";
 import { dropLeft, withIndexes } from "../../../src/stages/indexes.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { fleet } from "../../support/fleet.ts";
+import { openedAt } from "../../support/opened.ts";
 
 const INDEX = "nova2ironic_ports_node_id";
 /** So many that a few ports are worth an index. */
@@ -32,16 +28,12 @@ async function ironic(engine: Engine, t: TestContext, as: "owner" | "writer" = "
   const rights = "SELECT, INSERT, UPDATE, DELETE";
   const writer =
     as === "writer" ? await made.server?.restrictedUser("writer", made.name, rights) : undefined;
-  const file = join(privateFolder(t), "url");
-  writeFileSync(file, writer?.url ?? made.url, { mode: 0o600 });
-  return { ...(await opened(file, t)), sql: made.db, file, user: writer?.user ?? "" };
+  const url = writer?.url ?? made.url;
+  return { ...(await opened(url, t)), sql: made.db, url, user: writer?.user ?? "" };
 }
 
-async function opened(file: string, t: TestContext) {
-  const role = { option: "--ironic-db", section: "database", key: "connection" };
-  const address = await readDatabaseAddress(`file:${file}`, role, {});
-  const database = await openDatabase(address, { readOnly: false });
-  t.after(() => database.close());
+async function opened(url: string, t: TestContext) {
+  const database = await openedAt(url, t);
   const ports = async () => (await scannedKeys(database)).find(({ table }) => table === "ports");
   const indexes = {
     scanned: () => scannedKeys(database),
@@ -88,7 +80,6 @@ testOnce(
   "an index that a killed rollback left is dropped by the next one, and by apply",
   async (t) => {
     const at = await ironic("sqlite", t);
-    assert.ok(at);
     const { session, entries } = noting();
     const key = await at.ports();
     assert.ok(key);
@@ -103,26 +94,25 @@ testOnce(
   },
 );
 
-testOnce(
-  "who does not own the table makes no index, and is told what its owner runs",
-  async (t) => {
-    const at = await ironic("postgresql", t, "writer");
+for (const engine of engines("postgresql"))
+  test("who does not own the table makes no index, and is told what its owner runs", async (t) => {
+    const at = await ironic(engine, t, "writer");
     const { session, sink, entries, lines } = noting();
     assert.equal((await at.ports())?.ours, false);
     await withIndexes(session, at, MANY, sink, async () => assert.ok(await at.ports()));
     assert.deepEqual(entries, []);
     assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_ports_node_id ON ports \(node_id\);/);
-  },
-);
+  });
 
-testOnce("an index that cannot be made after all is said, and nothing stops", async (t) => {
-  const at = await ironic("postgresql", t, "writer");
-  const { session, sink, entries } = noting();
-  const scanned = async () => (await at.indexes.scanned()).map((key) => ({ ...key, ours: true }));
-  const tried = { indexes: { ...at.indexes, scanned } };
-  assert.equal(await withIndexes(session, tried, MANY, sink, async () => 1), 1);
-  assert.deepEqual(indexesLeft(entries), []);
-});
+for (const engine of engines("postgresql"))
+  test("an index that cannot be made after all is said, and nothing stops", async (t) => {
+    const at = await ironic(engine, t, "writer");
+    const { session, sink, entries } = noting();
+    const scanned = async () => (await at.indexes.scanned()).map((key) => ({ ...key, ours: true }));
+    const tried = { indexes: { ...at.indexes, scanned } };
+    assert.equal(await withIndexes(session, tried, MANY, sink, async () => 1), 1);
+    assert.deepEqual(indexesLeft(entries), []);
+  });
 
 for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, an index of that name that somebody else made is left alone`, async (t) => {
@@ -148,10 +138,9 @@ for (const engine of engines("sqlite", "postgresql"))
     assert.deepEqual(indexesLeft(entries), []);
   });
 
-testOnce(
-  "on postgresql, an index in a schema whose name needs quotes is dropped, and one elsewhere of its name is not",
-  async (t) => {
-    const at = await ironic("postgresql", t);
+for (const engine of engines("postgresql"))
+  test("on postgresql, an index in a schema whose name needs quotes is dropped, and one elsewhere of its name is not", async (t) => {
+    const at = await ironic(engine, t);
     const path = `SET search_path = elsewhere, "ironic-x"`;
     const [name] = (await at.sql.raw("SELECT current_database() AS name")).rows;
     for (const sql of [
@@ -163,7 +152,7 @@ testOnce(
     ])
       await at.sql.raw(sql);
     const { session, sink, entries } = noting();
-    const again = await opened(at.file, t);
+    const again = await opened(at.url, t);
     await withIndexes(session, again, MANY, sink, async () =>
       assert.equal(await again.ports(), undefined),
     );
@@ -177,13 +166,11 @@ testOnce(
       INDEX,
     );
     assert.deepEqual(rows, [{ schemaname: "elsewhere" }]);
-  },
-);
+  });
 
-testOnce(
-  "on postgresql, a table out of sight is no key, and a busy one holds nobody up for long",
-  async (t) => {
-    const at = await ironic("postgresql", t);
+for (const engine of engines("postgresql"))
+  test("on postgresql, a table out of sight is no key, and a busy one holds nobody up for long", async (t) => {
+    const at = await ironic(engine, t);
     await at.sql.raw("CREATE SCHEMA apart");
     await at.sql.raw("CREATE TABLE apart.notes (node_id int REFERENCES nodes (id))");
     const keys = await at.indexes.scanned();
@@ -196,8 +183,7 @@ testOnce(
     await reader.rollback();
     await at.indexes.create(key);
     assert.equal(await at.indexes.state(key), "ours");
-  },
-);
+  });
 
 /** Indexes on a table of notes that name nodes, and whether one leads to the notes of a node. */
 const NOTES: readonly (readonly [name: string, index: string, leads: boolean])[] = [
@@ -235,10 +221,9 @@ for (const engine of engines("sqlite", "postgresql"))
     }
   });
 
-testOnce(
-  "a table that this user may not read is told of with the rows the server estimates",
-  async (t) => {
-    const at = await ironic("postgresql", t, "writer");
+for (const engine of engines("postgresql"))
+  test("a table that this user may not read is told of with the rows the server estimates", async (t) => {
+    const at = await ironic(engine, t, "writer");
     await at.sql.raw("CREATE TABLE notes (node_id int REFERENCES nodes (id))");
     await at.sql.raw("INSERT INTO notes SELECT id FROM nodes, generate_series(1, 100)");
     await at.sql.raw("ANALYZE notes");
@@ -260,10 +245,10 @@ testOnce(
     const { session, sink, lines } = noting();
     await withIndexes(session, at, MANY, sink, () => Promise.resolve());
     assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_notes_node_id ON notes \(node_id\);/);
-  },
-);
+  });
 
-testOnce("MySQL makes an index for each key by itself", async (t) => {
-  const at = await ironic("mysql", t);
-  if (at !== null) assert.deepEqual(await at.indexes.scanned(), []);
-});
+for (const engine of engines("mysql"))
+  test("MySQL makes an index for each key by itself", async (t) => {
+    const at = await ironic(engine, t);
+    assert.deepEqual(await at.indexes.scanned(), []);
+  });

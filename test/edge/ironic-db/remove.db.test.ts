@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
@@ -8,10 +6,10 @@ import { loadIronic } from "../../../src/demo/load-case.ts";
 import type { Hooks } from "../../../src/model/change.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { Step } from "../../../src/model/plan.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { fleet } from "../../support/fleet.ts";
-import { open, targetOf } from "../../support/planned-case.ts";
+import { openedAt } from "../../support/opened.ts";
+import { targetOf } from "../../support/planned-case.ts";
 
 const HOOKS: Hooks = {
   owned: () => false,
@@ -57,10 +55,7 @@ async function untilWaiting(engine: keyof typeof WAITING, sql: Knex): Promise<vo
 async function loaded(engine: keyof typeof WAITING, t: TestContext) {
   const made = await withDatabase(engine, t, "utf8mb4");
   await loadIronic(made.db, engine, fleet(0, "queens"));
-  const file = join(privateFolder(t), "url");
-  writeFileSync(file, made.url, { mode: 0o600 });
-  const database = await open(`file:${file}`, false);
-  t.after(() => database.close());
+  const database = await openedAt(made.url, t);
   const { target } = await targetOf(database);
   await target.perform(STEPS, HOOKS);
   return { target, sql: made.db };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { acquireLock, heldLocks, renewLock } from "../../../src/edge/leases/locks.ts";
-import type { TestDatabase } from "../../lab/index.ts";
+import { needs, type TestDatabase } from "../../lab/index.ts";
 import { proxyTo } from "../../support/proxy.ts";
 import { leased, opened } from "./place.ts";
 
@@ -34,11 +34,9 @@ async function working({ db, engine }: TestDatabase): Promise<void> {
 
 for (const engine of ["mysql", "postgresql"] as const)
   test(`on ${engine}, a statement whose answer is lost is settled by what its row says`, async (t) => {
-    const place = await leased(engine, t);
-    if (place === null || place.made.server === null) return;
-    const { made, database } = place;
-    const { server, db } = made;
-    assert.ok(server);
+    const server = await needs(engine);
+    const { made, database } = await leased(engine, t);
+    const { db } = made;
     const line = await proxyTo(server.port, t);
     const url = made.url.replace(`:${server.port}/`, `:${line.port}/`);
     const cut = await opened(url, t, true);

@@ -1,14 +1,11 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { loadNovaBm } from "../../../src/demo/load-case.ts";
-import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { type Database, openDatabase } from "../../../src/edge/database/open.ts";
+import type { Database } from "../../../src/edge/database/open.ts";
 import { extendSchema } from "../../../src/edge/leases/schema.ts";
 import type { Engine } from "../../../src/model/database.ts";
-import { privateFolder } from "../../hostile/deployment.ts";
 import { SMALL } from "../../hostile/fleet.ts";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
+import { openedAt } from "../../support/opened.ts";
 
 export const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
 
@@ -24,18 +21,8 @@ export async function novaBm(
 }
 
 /** The tool's own connection to it. */
-export async function opened(
-  url: string,
-  t: Pick<TestContext, "after">,
-  autocommit = false,
-): Promise<Database> {
-  const file = join(privateFolder(t), "db.url");
-  writeFileSync(file, url, { mode: 0o600 });
-  const role = { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" };
-  const address = await readDatabaseAddress(`file:${file}`, role, {});
-  const database = await openDatabase(address, { readOnly: false, autocommit });
-  t.after(() => database.close());
-  return database;
+export function opened(url: string, t: Pick<TestContext, "after">, autocommit = false): Promise<Database> {
+  return openedAt(url, t, { readOnly: false, autocommit });
 }
 
 /** A nova_bm that was extended, and a connection that keeps leases in it. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { Started } from "../hostile/cli.ts";
-import { ALL, type Prepared, YES } from "./matrix.ts";
-import { type Point, rowsOf } from "./points.ts";
+import { ALL, type Prepared, prepared, YES } from "./matrix.ts";
+import { APPLYING, type Point, rowsOf, UNDOING } from "./points.ts";
 import { ends, statusOf } from "./truth.ts";
 
 /** How connections end: the line is cut, until the command ended or not; or an administrator does it. */
@@ -31,18 +31,6 @@ async function loses(
   return err;
 }
 
-/** Ends the connections of applies at these points; the same command then goes on. */
-export function cutApplies(...where: Where): Promise<void> {
-  return cutAll(where, { command: "apply", options: YES, from: "fresh", to: "after" });
-}
-
-/** The same for rollbacks. */
-export function cutRollbacks(...where: Where): Promise<void> {
-  return cutAll(where, { command: "rollback", options: ALL, from: "applied", to: "before" });
-}
-
-type Where = readonly [t: TestContext, scene: Prepared, means: Means, points: readonly Point[]];
-
 interface Way {
   readonly command: "apply" | "rollback";
   readonly options: readonly string[];
@@ -51,8 +39,15 @@ interface Way {
   readonly to: "after" | "before";
 }
 
+const ON: Way = { command: "apply", options: YES, from: "fresh", to: "after" };
+const BACK: Way = { command: "rollback", options: ALL, from: "applied", to: "before" };
+
+/** Ends the connections of a command at these points; the same command then goes on. */
 async function cutAll(
-  [t, scene, means, points]: Where,
+  t: TestContext,
+  scene: Prepared,
+  means: Means,
+  points: readonly Point[],
   { command, options, from, to }: Way,
 ): Promise<void> {
   for (const point of points)
@@ -65,7 +60,7 @@ async function cutAll(
 }
 
 /** From an apply that lost its connection, the way back. */
-export async function goesBack(t: TestContext, scene: Prepared): Promise<void> {
+async function goesBack(t: TestContext, scene: Prepared): Promise<void> {
   await t.test("an apply that lost its connection at the commit can be rolled back", async () => {
     await scene.restore("fresh");
     await loses(scene, "commit.before:2", "cut", "apply", YES);
@@ -80,7 +75,7 @@ export async function goesBack(t: TestContext, scene: Prepared): Promise<void> {
 }
 
 /** After the last batch an apply still verifies: without an answer it must not say that all is well. */
-export async function cutBeforeVerify(t: TestContext, scene: Prepared): Promise<void> {
+async function cutBeforeVerify(t: TestContext, scene: Prepared): Promise<void> {
   await t.test(
     "an apply that lost its connection before verify says that all is loaded",
     async () => {
@@ -91,3 +86,14 @@ export async function cutBeforeVerify(t: TestContext, scene: Prepared): Promise<
     },
   );
 }
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, the connection may be lost at any moment`, async (t) => {
+    const scene = await prepared(engine, t, { proxy: true });
+    await cutAll(t, scene, "cut", APPLYING, ON);
+    await cutAll(t, scene, "cut", UNDOING, BACK);
+    await goesBack(t, scene);
+    await cutBeforeVerify(t, scene);
+    const some = APPLYING.filter(({ name }) => /^(begin.after|commit)/.test(name));
+    await cutAll(t, scene, "killed by the server", some, ON);
+  });

@@ -46,10 +46,10 @@ export async function novaAlone(scene: NovaScene, count: number): Promise<number
     await asks("nova", "POST", "/servers", { server });
   };
   if (first !== undefined) await build(first);
-  await until("the first is built", 120, () => built(scene, 1));
+  await until("the first is built", () => built(scene, 1));
   const began = performance.now();
   await Promise.all(spares.map(build));
-  await until("all are built", 1200, () => built(scene, count + 1));
+  await until("all are built", () => built(scene, count + 1));
   return (performance.now() - began) / 1000;
 }
 
@@ -70,7 +70,7 @@ async function spare(scene: NovaScene, at: number, network_id: unknown): Promise
     ["power", "power off", "power off"],
   ]) {
     await asks("ironic", "PUT", `/nodes/${uuid}/states/${states}`, { target });
-    await until(`${uuid} is ${state}`, 60, async () => {
+    await until(`${uuid} is ${state}`, async () => {
       const now = await asks<Body>("ironic", "GET", `/nodes/${uuid}`);
       const is = now?.[`${states}_state`];
       return is === state && now?.reservation === null ? null : `it is ${String(is)}`;

@@ -3,9 +3,6 @@ import { isObject, type Json } from "../../src/model/json.ts";
 import type { Scene } from "./scene.ts";
 import { loadedRows } from "./told.ts";
 
-/** Seconds, on a quiet machine. */
-const PATIENCE = 120;
-
 /** What a node's row says of its conductor. */
 interface Taken {
   readonly uuid: string;
@@ -15,9 +12,9 @@ interface Taken {
   readonly last_error: string | null;
 }
 
-/** Asks again and again until nothing is left to wait for; longer where the host is busy. */
+/** Asks again and again until nothing is left to wait for. */
 export async function until(what: string, left: () => Promise<readonly string[]>): Promise<void> {
-  await holds(what, PATIENCE, async () => {
+  await holds(what, async () => {
     const still = await left();
     return still.length === 0 ? null : still.join("; ");
   });

@@ -156,7 +156,7 @@ async function withLock({ ironic }: RealScene, during: () => Promise<void>): Pro
   assert.ok(mariadb !== null);
   const db = connect({ ...mariadb, database: ironic.database });
   const locked = (reservation: string | null) =>
-    until(`its lock is ${reservation}`, 30, async () => {
+    until(`its lock is ${reservation}`, async () => {
       // A conductor that looks at it has it for a moment.
       const own = db("nodes").where({ uuid: uuidOf(1, 1) });
       const free = reservation === null ? own : own.whereNull("reservation");

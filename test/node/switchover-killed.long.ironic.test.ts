@@ -9,8 +9,9 @@ import { needs } from "../lab/index.ts";
 import { type Api, apiOf } from "../lab/ironic/api.ts";
 import type { IronicOptions } from "../lab/ironic/config.ts";
 import { faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
+import { telling } from "../lab/ironic/telling.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
-import { type Pair, pairAt, paired, until } from "./fake-pair.ts";
+import { type Pair, pairAt, paired } from "./fake-pair.ts";
 import { DEATHS, FORTH, killed } from "./switch-kinds.ts";
 import { raced } from "./switch-race.ts";
 
@@ -115,7 +116,7 @@ async function takenBack(at: Scene, place: number, steps: readonly string[]): Pr
   const path = `/v1/nodes/${pair.spare}`;
   // One that is on is switched off, and on again.
   await apiOf(at.ironic)("PUT", `${path}/states/power`, { target: "power on" });
-  await until(at.ironic, pair.spare, { power_state: "power on", reservation: null });
+  await telling(at.ironic).becomes(pair.spare, { power_state: "power on", reservation: null });
   const before = await dump(at, pair);
   for (const step of steps) {
     const run = `back-${step}`;
@@ -161,12 +162,12 @@ async function conductorDies(t: TestContext, folder: string): Promise<void> {
   const pair = await paired(ironic, place);
   const asked = command(at, pair, "conductor");
   const running = start(asked);
-  await until(ironic, pair.spare, { provision_state: "deploying", reservation: DYING });
+  await telling(ironic).becomes(pair.spare, { provision_state: "deploying", reservation: DYING });
   await second.sleep();
   const stopped = await running.ended;
   assert.equal(stopped.status, 5, stopped.err);
   assert.match(stopped.err, /N2I-E390[\s\S]*deploy failed[\s\S]*keep the source/);
-  assert.equal((await until(ironic, pair.source, {})).power_state, "power off");
+  assert.equal((await telling(ironic).becomes(pair.source, {})).power_state, "power off");
   await runs(0, asked);
   await isSwitched(at, pair, place);
 }
@@ -176,7 +177,7 @@ async function placeWith(ironic: Api): Promise<number> {
   const api = apiOf(ironic);
   const conductorOf = async (uuid: string): Promise<unknown> => {
     await api("POST", "/v1/nodes", { uuid, driver: "fake-hardware" });
-    const { conductor } = await until(ironic, uuid, {});
+    const { conductor } = await telling(ironic).becomes(uuid, {});
     await api("DELETE", `/v1/nodes/${uuid}`);
     return conductor;
   };

@@ -4,6 +4,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LEGACY_DATABASE } from "../../grenade/lib/base.ts";
 import { offered } from "../../grenade/lib/enroll.ts";
+import { firstAlone } from "../../grenade/lib/nova-races.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { working } from "../../grenade/lib/working.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
@@ -11,13 +12,7 @@ import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
 import { tool } from "../lab/bmc/tools.ts";
 import { owner, privateFolder } from "../lab/folder.ts";
 import { newPassword } from "../lab/server.ts";
-import {
-  type Compute,
-  computeOf,
-  firstAlone,
-  type Tenant,
-  type TwoComputes,
-} from "./two-computes.ts";
+import { type Compute, computeOf, type Tenant, type TwoComputes } from "./two-computes.ts";
 
 const MACHINES = 3;
 const TENANTS = 2;
@@ -188,6 +183,6 @@ async function boot(
     ...(["nova", "POST", "/servers", { server }] as const),
   );
   const id = made?.server.id ?? "";
-  await until(`${name} is ACTIVE`, 120, () => working(stack, id));
+  await until(`${name} is ACTIVE`, () => working(stack, id));
   return { name, server: id, node, on: () => sim.power(at) };
 }

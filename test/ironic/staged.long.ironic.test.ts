@@ -52,7 +52,7 @@ test("no conductor touches a staged machine, and a rollback takes it back", asyn
 /** Twenty machines loaded staged; `before` is what Ironic held. */
 async function staged(t: TestContext) {
   const ironic = await needsIronic(t);
-  const at = ironic && (await scene(t, ironic, 20));
+  const at = await scene(t, ironic, 20);
   const before = await tables(at.db);
   await at.runs(0, "extract");
   // Its status is that of machines that have no BMC to ask.

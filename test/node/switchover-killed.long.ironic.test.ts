@@ -11,6 +11,7 @@ import type { IronicOptions } from "../lab/ironic/config.ts";
 import { faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
 import { telling } from "../lab/ironic/telling.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
+import type { Server } from "../lab/server.ts";
 import { type Pair, pairAt, paired } from "./fake-pair.ts";
 import { DEATHS, FORTH, killed } from "./switch-kinds.ts";
 import { raced } from "./switch-race.ts";
@@ -50,7 +51,7 @@ test("a switchover killed at any kind of step goes on or is taken back on a real
       (one) => raced(one, { ironic, db, folder, place: 2 * DEATHS.length + HALVES.length }),
     ),
     t.test("the second conductor dies in the spare's deploy, and the same command ends it", (one) =>
-      conductorDies(one, folder),
+      conductorDies(one, server, folder),
     ),
   ]);
 });
@@ -113,10 +114,8 @@ async function isSwitched({ ironic }: Scene, pair: Pair, place: number): Promise
 /** A run for each step dies once Ironic did it, and is rolled back: the next one finds everything as it was. */
 async function takenBack(at: Scene, place: number, steps: readonly string[]): Promise<void> {
   const pair = await paired(at.ironic, place);
-  const path = `/v1/nodes/${pair.spare}`;
   // One that is on is switched off, and on again.
-  await apiOf(at.ironic)("PUT", `${path}/states/power`, { target: "power on" });
-  await telling(at.ironic).becomes(pair.spare, { power_state: "power on", reservation: null });
+  await telling(at.ironic).power(pair.spare, "power on");
   const before = await dump(at, pair);
   for (const step of steps) {
     const run = `back-${step}`;
@@ -143,13 +142,13 @@ async function dump({ ironic }: Scene, pair: Pair): Promise<string> {
 const [LIVING, DYING] = ["127.0.0.1", "127.0.0.2"] as const;
 
 /** Two conductors of one service, of which one takes its time to deploy and is killed then. */
-async function conductorDies(t: TestContext, folder: string): Promise<void> {
+async function conductorDies(t: TestContext, server: Server, folder: string): Promise<void> {
   const port = await freePort();
   const options = (host: string): IronicOptions => ({
     more: {
       DEFAULT: { rpc_transport: "json-rpc", host, hash_ring_reset_interval: 1 },
       json_rpc: { auth_strategy: "noauth", host_ip: host, port },
-      conductor: { heartbeat_interval: 1, heartbeat_timeout: 5, check_provision_state_interval: 1 },
+      conductor: { heartbeat_interval: 1, check_provision_state_interval: 1 },
       fake: { deploy_delay: host === DYING ? 60 : 0 },
     },
   });
@@ -164,6 +163,11 @@ async function conductorDies(t: TestContext, folder: string): Promise<void> {
   const running = start(asked);
   await telling(ironic).becomes(pair.spare, { provision_state: "deploying", reservation: DYING });
   await second.sleep();
+  // As if its last report was older than the minute after which a conductor counts as dead.
+  const db = connect({ ...server, database: ironic.database });
+  const updated_at = db.raw("UTC_TIMESTAMP() - INTERVAL 120 SECOND");
+  await db("conductors").where({ hostname: DYING }).update({ updated_at });
+  await db.destroy();
   const stopped = await running.ended;
   assert.equal(stopped.status, 5, stopped.err);
   assert.match(stopped.err, /N2I-E390[\s\S]*deploy failed[\s\S]*keep the source/);

@@ -27,6 +27,6 @@ export async function until(what: string, holds: Condition): Promise<number> {
     if (now - changed > STUCK_SECONDS * 1000 || took > LONGEST_SECONDS)
       throw new Error(`${what}: not within ${Math.round(took)} s. ${why}`);
     // A question that is expensive for a service is not repeated at once: it slows the work down.
-    await sleep(Math.min(2000, Math.max(200, 4 * (now - asked))));
+    await sleep(Math.min(2000, Math.max(100, 4 * (now - asked))));
   }
 }

@@ -38,6 +38,22 @@ export async function takenOver({ db, plan, sim }: Scene): Promise<void> {
   });
 }
 
+/** Looks at all machines in which a conductor would have found anything to do. */
+const ROUNDS = 3;
+
+/** Waits for several rounds of the conductor's take-over and power sync: in each it takes over this machine again. */
+export async function rounds({ db }: Pick<Scene, "db">, uuid: string): Promise<void> {
+  const node = () => db("nodes").where({ uuid });
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await node().update({ conductor_affinity: null });
+    await until("a machine nobody took over", async () => {
+      const [{ conductor_affinity, reservation }] = await node();
+      const done = conductor_affinity !== null && reservation === null;
+      return done ? [] : [`${conductor_affinity} ${reservation}`];
+    });
+  }
+}
+
 /** As Ironic spells it; null for a machine without a BMC, whose power nobody knows. */
 function powerOf(sim: Scene["sim"], info: Json | undefined): string | null {
   const address = info !== undefined && isObject(info) ? info.ipmi_address : null;

@@ -13,7 +13,7 @@ import { cloudPrograms } from "../lab/cloud/programs.ts";
 import { callers, policies } from "../support/policies.ts";
 
 const SEED = 2014;
-const GENERATED = Number(process.env.N2I_RUNS ?? 500);
+const GENERATED = Number(process.env.N2I_RUNS ?? 150);
 
 /** Nova's code and oslo.policy say who may: list and show for each caller, policy by policy. */
 const ORACLE = `

@@ -32,15 +32,16 @@ test("what a killed process left is removed, what a living one has is not", asyn
 });
 
 test("a child that opens no socket is not told to have one", async (t) => {
-  const child = spawn("sleep", ["60"], { stdio: ["ignore", "pipe", "pipe"] });
-  t.after(() => child.kill("SIGKILL"));
-  let opened = false;
-  const stop = onSocket(child.pid ?? 0, () => {
-    opened = true;
-  });
-  await sleep(200);
-  stop();
-  assert.equal(opened, false);
+  const watched = (script: string) => {
+    const child = spawn("bash", ["-c", script], { stdio: ["ignore", "pipe", "pipe"] });
+    t.after(() => child.kill("SIGKILL"));
+    return new Promise<string>((resolve) => {
+      t.after(onSocket(child.pid ?? 0, () => resolve(script)));
+    });
+  };
+  const without = watched("exec sleep 60");
+  const opens = "exec 3<>/dev/udp/127.0.0.1/9; exec sleep 60";
+  assert.equal(await Promise.race([without, watched(opens)]), opens);
 });
 
 test("the real ipmitool waits for a silent BMC without its password on disk", async (t) => {

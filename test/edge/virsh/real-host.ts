@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../../grenade/lib/wait.ts";
 import { type Daemon, freePort, startDaemon } from "../../lab/daemon.ts";
 import { privateFolder } from "../../lab/folder.ts";
 import { newPassword } from "../../lab/server.ts";
@@ -29,8 +29,6 @@ export interface RealDomain {
   readonly mac: string;
   readonly state: "running" | "paused" | "shut off";
 }
-
-const PATIENCE_MS = 180_000;
 
 export const USER = "stack";
 
@@ -138,10 +136,8 @@ function domainOf({ name, mac, state }: RealDomain, at: number): string {
 }
 
 async function answers(port: number, daemon: Daemon): Promise<void> {
-  for (const until = Date.now() + PATIENCE_MS; daemon.running() && Date.now() < until; ) {
-    if (await speaks(port, "SSH-2.0-")) return;
-    await sleep(50);
-  }
-  await daemon.stop();
-  throw new Error(`sshd did not start\n${daemon.lastWords()}`);
+  await until("sshd answers", async () => {
+    if (!daemon.running()) throw new Error(`sshd did not start\n${daemon.lastWords()}`);
+    return (await speaks(port, "SSH-2.0-")) ? null : "it does not";
+  });
 }

@@ -1,12 +1,10 @@
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../../grenade/lib/wait.ts";
 import { needsProgram } from "../binaries.ts";
 import { freePort, startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
 import { newPassword } from "../server.ts";
 import { speaks } from "../speaks.ts";
-
-const PATIENCE_MS = 300_000;
 
 export const BROKER = { title: "RabbitMQ", packages: ["rabbitmq-server"] } as const;
 
@@ -71,12 +69,13 @@ export async function startBroker({
   );
   const answers = async () =>
     (await speaks(port, AMQP.start, AMQP.hello)) && (api === null || (await speaks(api, ...HTTP)));
-  for (const until = Date.now() + PATIENCE_MS; !(await answers()); await sleep(200)) {
-    if (daemon.running() && Date.now() < until) continue;
-    const words = daemon.lastWords();
+  await until("RabbitMQ answers", async () => {
+    if (!daemon.running()) throw new Error(`RabbitMQ did not start\n${daemon.lastWords()}`);
+    return (await answers()) ? null : "it does not";
+  }).catch(async (cause) => {
     await daemon.stop();
-    throw new Error(`RabbitMQ did not start\n${words}`);
-  }
+    throw cause;
+  });
   const login = `lab:${password}@127.0.0.1`;
   return {
     url: `rabbit://${login}:${port}/`,

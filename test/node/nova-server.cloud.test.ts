@@ -8,6 +8,7 @@ import { runs, start } from "../hostile/cli.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
 import { telling } from "../lab/ironic/telling.ts";
 import { stopAndStart } from "../nova/switched.ts";
+import { comparesPower } from "../nova/two-computes.ts";
 import { failing } from "./nova-failing.ts";
 import {
   dumps,
@@ -149,16 +150,8 @@ async function isOff(at: NovaScene, machine: Running): Promise<void> {
   assert.deepEqual(at.told(), []);
 }
 
-/** Looks of a nova-compute at the power of its machines. */
-const looks = ({ compute }: NovaScene): number =>
-  compute.log().split("Running periodic task ComputeManager._sync_power_states").length - 1;
-
 async function keepsRunning(at: NovaScene, machine: Running): Promise<void> {
-  const since = looks(at);
-  await until("Nova looks at power three times", async () => {
-    const seen = looks(at) - since;
-    return seen > 3 ? null : `${seen} times`;
-  });
+  await comparesPower(at.compute);
   assert.ok(machine.on());
   assert.deepEqual(at.told(), []);
 }

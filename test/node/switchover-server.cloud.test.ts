@@ -12,7 +12,7 @@ import { privateFolder } from "../hostile/deployment.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
 import { telling } from "../lab/ironic/telling.ts";
 import { stopAndStart } from "../nova/switched.ts";
-import { type Compute, computeOf } from "../nova/two-computes.ts";
+import { type Compute, comparesPower, computeOf } from "../nova/two-computes.ts";
 import { uuidOf } from "./in-memory.ts";
 
 type Body = { readonly [field: string]: unknown };
@@ -238,16 +238,9 @@ async function switched(at: Scene): Promise<void> {
   await runs(0, ["verify", "--run", join(at.folder, "one"), ...at.words], { env: at.env });
 }
 
-/** Looks of a nova-compute at the power of its machines. */
-const looks = ({ compute }: Scene): number =>
-  compute.log().split("Running periodic task ComputeManager._sync_power_states").length - 1;
-
 async function keepsRunning(at: Scene): Promise<void> {
-  const [since, before] = [looks(at), at.stack.sim.commands().length];
-  await until("Nova looks at power three times", async () => {
-    const seen = looks(at) - since;
-    return seen >= 3 ? null : `${seen} times`;
-  });
+  const before = at.stack.sim.commands().length;
+  await comparesPower(at.compute);
   assert.equal((await serverOf(at.stack, at.server)).status, "ACTIVE");
   assert.deepEqual(at.stack.sim.commands().slice(before), []);
   assert.ok(at.stack.sim.power(SPARE));

@@ -90,7 +90,8 @@ export async function twoComputes(t: TestContext): Promise<TwoComputes> {
   const [a, b] = computes as [Compute, Compute];
   ends.push(...computes.map((one) => one.stop));
   const logs = () => [...computes.map(({ log }) => log()), readFileSync(stack.ironic.log, "utf8")];
-  const boot = booting(stack, order, { image: images.disk, network, logs });
+  const on = (node: string) => sim.power(order.indexOf(node));
+  const boot = booting(stack, { image: images.disk, network, logs, on });
   await a.start();
   await offered(stack, { host: a.host, resources: "CUSTOM_BM", machines: MACHINES });
   const machines = [...order.slice(0, TENANTS).entries()];
@@ -160,19 +161,23 @@ export function computeOf(
 interface Booted {
   readonly image: string;
   readonly network: string;
+  /** Host of the nova-compute; Nova's scheduler finds it unless given. */
+  readonly host?: string;
   /** Whole logs of those who boot. */
   readonly logs: () => readonly string[];
+  /** Whether the machine of a node is on. */
+  readonly on: (node: string) => boolean;
 }
 
-function booting(
+/** Boots servers, each on the machine of a node. */
+export function booting(
   stack: Stack,
-  order: readonly string[],
-  { image: imageRef, network, logs }: Booted,
+  { image: imageRef, network, host, logs, on }: Booted,
 ): TwoComputes["boot"] {
   return async (name, node) => {
     const server = {
       ...{ name, flavorRef: "bm", imageRef, networks: [{ uuid: network }] },
-      hypervisor_hostname: node,
+      ...{ hypervisor_hostname: node, ...(host !== undefined && { host }) },
     };
     const made = await stack.asks<{ readonly server: { readonly id: string } }>(
       ...(["nova", "POST", "/servers", { server }] as const),
@@ -184,7 +189,7 @@ function booting(
     );
     const status = told?.server.status;
     assert.equal(status, "ACTIVE", `${name} is ${status}:\n${troubles(logs(), [id, node])}`);
-    return { name, server: id, node, on: () => stack.sim.power(order.indexOf(node)) };
+    return { name, server: id, node, on: () => on(node) };
   };
 }
 
@@ -212,7 +217,7 @@ const LOOKS = /Running periodic task \S+[.](_sync_power_states|update_available_
 export async function looked(compute: Compute, since = compute.log().length): Promise<void> {
   await until(`${compute.host} looks at its machines' power`, async () => {
     const all = looksOf(compute, since);
-    const compared = all.indexOf("_sync_power_states");
+    const compared = all.indexOf(COMPARED);
     const after = all.slice(compared + 1).filter((what) => what === TRACKED);
     return compared >= 0 && after.length > 0 ? null : all.join();
   });
@@ -228,6 +233,17 @@ async function tracked(compute: Compute, since = compute.log().length): Promise<
   });
 }
 
+/** Waits until it has compared its machines' power several times more: one pass is over when the next begins. */
+export async function comparesPower(compute: Compute): Promise<void> {
+  const since = compute.log().length;
+  await until(`${compute.host} compares power`, async () => {
+    const seen = looksOf(compute, since).filter((what) => what === COMPARED).length;
+    return seen > PASSES ? null : `${seen} times`;
+  });
+}
+
+const PASSES = 3;
+const COMPARED = "_sync_power_states";
 const TRACKED = "update_available_resource";
 
 function looksOf({ log }: Compute, since: number): readonly string[] {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { type NovaScene, startNovaScene } from "../node/nova-scene.ts";
+import { type NovaScene, novaScene } from "../node/nova-scene.ts";
 import { type Cost, command } from "./command.ts";
 import { novaAlone } from "./nova-alone.ts";
 
@@ -91,7 +91,7 @@ async function inScene<T>(
   };
   try {
     return await work(
-      await startNovaScene(t, {
+      await novaScene(t, {
         ...{ machines, tracked: TRACKED, power: POWER, nova: { discovers: DISCOVERS } },
         // As Neutron does unless it is told otherwise.
         workers: cpus().length,

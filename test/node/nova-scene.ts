@@ -3,13 +3,14 @@ import type { TestContext } from "node:test";
 import { registerImages } from "../../grenade/lib/base.ts";
 import { enroll } from "../../grenade/lib/enroll.ts";
 import { registerNetwork } from "../../grenade/lib/network.ts";
-import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts";
+import type { Stack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { NOVA_DATABASES, type NovaClocks } from "../lab/cloud/nova.ts";
 import { telling } from "../lab/ironic/telling.ts";
 import { type Compute, computeOf, PASSING, rowsIn } from "../nova/two-computes.ts";
+import { withStack } from "../nova/with-stack.ts";
 
 type Body = { readonly [field: string]: unknown };
 
@@ -56,11 +57,7 @@ interface SceneOptions {
 }
 
 /** Starts it for this test alone. */
-export async function novaScene(t: TestContext, options: SceneOptions): Promise<NovaScene> {
-  return startNovaScene(t, options);
-}
-
-export async function startNovaScene(
+export async function novaScene(
   t: Pick<TestContext, "after" | "diagnostic">,
   {
     machines: count,
@@ -72,18 +69,10 @@ export async function startNovaScene(
     dns = false,
   }: SceneOptions,
 ): Promise<NovaScene> {
-  const ends: (() => Promise<void> | void)[] = [];
-  t.after(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
+  const { stack, ends } = await withStack(t, {
+    ...{ machines: count, period: power.ironic, dns, nova },
+    ...(workers !== undefined && { workers }),
   });
-  const stack = await startStack(
-    {
-      ...{ machines: count, engine: "mysql", period: power.ironic, dns, nova },
-      ...(workers !== undefined && { workers }),
-    },
-    (line) => t.diagnostic(line),
-  );
-  ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
   const images = await registerImages(stack);
   const network = await registerNetwork(stack.asks);
   await stack.ironic.wake();

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { machinesOf, startAgents, waitingIn } from "../../grenade/lib/agent.ts";
 import { registerImages } from "../../grenade/lib/base.ts";
 import { registerNetwork } from "../../grenade/lib/network.ts";
-import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts";
+import type { Stack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
@@ -13,6 +13,7 @@ import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
 import { telling } from "../lab/ironic/telling.ts";
 import { stopAndStart } from "../nova/switched.ts";
 import { type Compute, comparesPower, computeOf } from "../nova/two-computes.ts";
+import { withStack } from "../nova/with-stack.ts";
 import { uuidOf } from "./in-memory.ts";
 
 type Body = { readonly [field: string]: unknown };
@@ -42,15 +43,7 @@ test("B-18: a server of a real Nova goes on on a spare, and its tenant stops and
 });
 
 async function scene(t: TestContext): Promise<Scene> {
-  const ends: (() => Promise<void> | void)[] = [];
-  t.after(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
-  const stack = await startStack(
-    { machines: NODES.length, engine: "mysql", period: IRONIC_SYNC },
-    (line) => t.diagnostic(line),
-  );
-  ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
+  const { stack, ends } = await withStack(t, { machines: NODES.length, period: IRONIC_SYNC });
   const images = await registerImages(stack);
   const network = await registerNetwork(stack.asks);
   await stack.ironic.wake();

@@ -9,10 +9,11 @@ import { registerImages } from "../../grenade/lib/base.ts";
 import { enroll, offered } from "../../grenade/lib/enroll.ts";
 import { registerNetwork } from "../../grenade/lib/network.ts";
 import { firstAlone } from "../../grenade/lib/nova-races.ts";
-import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts";
+import type { Stack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { working } from "../../grenade/lib/working.ts";
 import { NOVA_DATABASES, startCompute } from "../lab/cloud/nova.ts";
+import { withStack } from "./with-stack.ts";
 
 const MACHINES = 6;
 const TENANTS = 4;
@@ -66,15 +67,7 @@ export interface TwoComputes {
 
 /** Starts it for this test alone. */
 export async function twoComputes(t: TestContext): Promise<TwoComputes> {
-  const ends: (() => Promise<void> | void)[] = [];
-  t.after(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
-  const stack = await startStack(
-    { machines: MACHINES, engine: "mysql", period: 10, managed: true },
-    (line) => t.diagnostic(line),
-  );
-  ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
+  const { stack, ends } = await withStack(t, { machines: MACHINES, period: 10, managed: true });
   const folder = mkdtempSync(join(tmpdir(), "n2i-hosts-"));
   ends.push(() => rmSync(folder, { recursive: true }));
   const images = await registerImages(stack);

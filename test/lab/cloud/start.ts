@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../../grenade/lib/wait.ts";
 import { type Daemon, freePort, startDaemon } from "../daemon.ts";
@@ -123,7 +123,8 @@ export async function answers(
   log: string,
 ): Promise<void> {
   const last = (): string => {
-    const words = daemon.running() ? readFileSync(log, "utf8") : daemon.lastWords();
+    // Before its first line it has no log, and its folder goes when it ends.
+    const words = existsSync(log) ? readFileSync(log, "utf8") : daemon.lastWords();
     return words.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
   };
   await until(`${service} answers`, async () => {

@@ -106,7 +106,7 @@ export async function legacyAgain(deployment: Deployment): Promise<void> {
   const { stack, tell } = deployment;
   await reporting(deployment, HOST);
   const live = await stack.db(LEGACY_DATABASE)("bm_nodes").where({ deleted: false });
-  const took = await until("the legacy nova-compute offers the machines", 120, async () => {
+  const took = await until("the legacy nova-compute offers the machines", async () => {
     const rows = await stack
       .db("nova_cell1")("compute_nodes")
       .where({ deleted: 0, host: HOST, hypervisor_type: "baremetal" });

@@ -112,11 +112,11 @@ export async function schedulable(
   { order, deleted, errored, held }: Machines,
 ): Promise<void> {
   const machines = order.length - deleted.length - errored.length - held.length;
-  await until("Nova maps the host", 60, async () => {
+  await until("Nova maps the host", async () => {
     const rows = await db("nova_api")("host_mappings").where({ host: HOST });
     return rows.length === 1 ? null : "it is not in host_mappings";
   });
-  await until("Placement has every machine", 90, async () => {
+  await until("Placement has every machine", async () => {
     const path = "/allocation_candidates?resources=CUSTOM_BM:1";
     const all = await asks<{ readonly allocation_requests: readonly unknown[] }>(
       ...(["placement", "GET", path] as const),
@@ -167,7 +167,7 @@ export async function bootServers(
     ),
   ];
   for (const one of await Promise.allSettled(all)) if (one.status === "rejected") throw one.reason;
-  await until("a server is deleted, and another in ERROR", 60, async () => {
+  await until("a server is deleted, and another in ERROR", async () => {
     // Of a server that it only just gave up, Nova's list is behind.
     const all = await asks<{ readonly servers: readonly Named[] }>(
       ...(["nova", "GET", "/servers/detail?all_tenants=1"] as const),
@@ -199,7 +199,7 @@ interface Wanted {
 /** Boots one server on a machine and waits until it is ACTIVE; its id. */
 async function boot(stack: Stack, own: Wanted): Promise<string> {
   const id = await create(stack, own);
-  await until(`${own.name} is ACTIVE`, 90, async () => {
+  await until(`${own.name} is ACTIVE`, async () => {
     const busy = await working(stack, id);
     if (busy !== null) return busy;
     const now = await stack.asks<Shown>("nova", "GET", `/servers/${id}`);

@@ -45,12 +45,12 @@ async function deleteServers({ stack, observer }: Deployment): Promise<void> {
     return all?.servers ?? [];
   };
   for (const { id } of await list()) await stack.asks("nova", "DELETE", `/servers/${id}`);
-  await until("all servers are gone", 180, async () => {
+  await until("all servers are gone", async () => {
     const there = await list();
     return there.length === 0 ? null : `${there.length} are there, ${there[0]?.id} first`;
   });
   const nodes = stack.db(stack.ironic.database)("nodes");
-  await until("Ironic has every machine back", 180, async () => {
+  await until("Ironic has every machine back", async () => {
     const rows: readonly { readonly uuid: string; readonly provision_state: string }[] = await nodes
       .clone()
       .select("uuid", "provision_state");
@@ -73,7 +73,7 @@ async function giveBack(deployment: Deployment): Promise<void> {
   for (const { uuid, provision_state } of held)
     if (provision_state === "manageable")
       await stack.asks("ironic", "PUT", `/nodes/${uuid}/states/provision`, { target: "provide" });
-  await until("they are at hand, and their power is known", 120, async () => {
+  await until("they are at hand, and their power is known", async () => {
     const rows: readonly unknown[] = await nodes
       .clone()
       .where({ provision_state: "manageable" })

@@ -35,7 +35,7 @@ export async function enroll(
   const uuids = sim.addresses.map(() => randomUUID());
   const nodes = stack.db(ironic.database)("nodes");
   const reached = (state: string): Promise<number> =>
-    until(`new machines are ${state}`, 120, async () => {
+    until(`new machines are ${state}`, async () => {
       const rows: readonly { uuid: string }[] = await nodes.clone().where({
         provision_state: state,
       });
@@ -66,7 +66,7 @@ export async function offered(
   { asks, db }: Pick<Stack, "asks" | "db">,
   { host, resources, machines }: { host: string; resources: string; machines: number },
 ): Promise<void> {
-  await until(`Nova offers the machines of ${host}`, 180, async () => {
+  await until(`Nova offers the machines of ${host}`, async () => {
     const mapped = await db("nova_api")("host_mappings").where({ host });
     if (mapped.length === 0) return "the host is not mapped";
     const path = `/allocation_candidates?resources=${resources}:1`;

@@ -85,11 +85,11 @@ async function silentLater(deployment: Deployment): Promise<void> {
     const row = await nodes("nodes").where({ uuid: mute }).first();
     return Boolean(row?.maintenance) === maintenance ? null : `maintenance is ${row?.maintenance}`;
   };
-  await until("Ironic gives the silent machine up", 120, kept(true));
+  await until("Ironic gives the silent machine up", kept(true));
   await does("mute-verify", "verify", "--takeover");
   await see("mute", { ironic: true });
   stack.sim.silence(false);
-  await until("Ironic has the machine back", 120, kept(false));
+  await until("Ironic has the machine back", kept(false));
   await wake(deployment);
   await does("mute-takeover", "verify", "--takeover");
   await see("mute-over", { ironic: true });

@@ -111,7 +111,7 @@ export async function plan({ fleet }: Deployment, does: Does): Promise<void> {
 
 /** Waits until the nova-compute's last heartbeat is old enough for apply. */
 export async function silent(deployment: Deployment): Promise<void> {
-  await until("the nova-compute is silent", SILENT_SECONDS + 30, async () => {
+  await until("the nova-compute is silent", async () => {
     const age = await heartbeat(deployment, HOST);
     return age > SILENT_SECONDS ? null : `it reported ${age} s ago`;
   });
@@ -119,7 +119,7 @@ export async function silent(deployment: Deployment): Promise<void> {
 
 /** Waits until the nova-compute that was just started reports. */
 export async function reporting(deployment: Deployment, host: string): Promise<void> {
-  await until("the nova-compute reports", 60, async () => {
+  await until("the nova-compute reports", async () => {
     const ended = deployment.computeEnded();
     if (ended !== null) throw new Error(`the nova-compute ended by itself:\n${ended}`);
     const age = await heartbeat(deployment, host);
@@ -145,7 +145,7 @@ async function heartbeat({ stack }: Deployment, host: string): Promise<number> {
 export async function wake({ stack, tell }: Deployment): Promise<void> {
   await stack.ironic.wake();
   const nodes = stack.db(stack.ironic.database);
-  const took = await until("Ironic takes the machines over", 180, async () => {
+  const took = await until("Ironic takes the machines over", async () => {
     const rows: readonly { readonly uuid: string }[] = await nodes("nodes")
       .where({ maintenance: false })
       .andWhere((row) =>
@@ -179,7 +179,7 @@ export async function startIronicCompute(deployment: Deployment): Promise<void> 
   startCompute("ironic");
   await reporting(deployment, fleet.host);
   const offered = [...fleet.tenants, ...fleet.ill, ...fleet.free];
-  const took = await until("Nova offers the machines through Ironic", 120, async () => {
+  const took = await until("Nova offers the machines through Ironic", async () => {
     const rows: readonly { readonly hypervisor_hostname: string }[] = await stack
       .db("nova_cell1")("compute_nodes")
       .where({ deleted: 0, hypervisor_type: "ironic" });
@@ -187,7 +187,7 @@ export async function startIronicCompute(deployment: Deployment): Promise<void> 
     const missing = offered.filter((uuid) => !there.has(uuid));
     return missing.length === 0 ? null : `${missing.length} are missing, ${missing[0]} first`;
   });
-  await until("Nova knows the tenants' power", 120, async () => {
+  await until("Nova knows the tenants' power", async () => {
     const wrong = await stack
       .db("nova_cell1")("instances")
       .where({ deleted: 0 })

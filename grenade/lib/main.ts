@@ -16,7 +16,6 @@ import { type Judged, memoryOf, report } from "./report.ts";
 import type { By, Seen } from "./seen.ts";
 import { keepSchemas } from "./stack.ts";
 import { tempest } from "./tempest.ts";
-import { needTempest } from "./tempest-run.ts";
 import { clock, type Timing } from "./timing.ts";
 
 const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all [--without PHASE,...]] [--db SERVER] [--machines N] [--hold] [--quiet]
@@ -110,8 +109,6 @@ async function main(): Promise<number> {
     process.stderr.write(USAGE);
     return values.help ? 0 : 64;
   }
-  // Before anything runs, as all that is installed.
-  if (asked.some(isTempest)) needTempest();
   endOnSignals();
   const timing = clock({ quiet: values.quiet });
   const judged: Judged[] = [];

@@ -1,5 +1,6 @@
 import { TENANT } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
+import { stopsOnceMore } from "./nova-races.ts";
 import { until } from "./wait.ts";
 import { working } from "./working.ts";
 
@@ -18,18 +19,15 @@ interface Shown {
   readonly fault?: { readonly message: string };
 }
 
-/**
- * Does to servers what tenants do, two of them at a time. The first request is alone: where two are the
- * first that a nova-compute has for Ironic, its client library refuses one (`UnsupportedVersion`).
- */
+/** Does to servers what tenants do, two of them at a time after the first (`firstAlone`). */
 export async function operate(deployment: Deployment, phase: string): Promise<void> {
   const [first = "", second = ""] = await ids(deployment);
   await actor(deployment, phase)("stop", first, { "os-stop": null }, "SHUTOFF", false);
   await Promise.all([goesOn(deployment, phase, first), gives(deployment, phase, second)]);
-  await until("Nova sees that servers are on", 60, () => powerSeen(deployment));
+  await until("Nova sees that servers are on", () => powerSeen(deployment));
   await deployment.see("operated", { ironic: true });
   const before = deployment.powerSyncs();
-  await until("nova-compute compares servers' power with machines'", 60, async () => {
+  await until("nova-compute compares servers' power with machines'", async () => {
     // One is over when the next begins.
     const over = deployment.powerSyncs() - before - 1;
     return over >= SYNCS ? null : `it did ${over} times`;
@@ -95,10 +93,8 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
     const path = `/servers/${server}`;
     const ask = () =>
       body === null ? asks("nova", "DELETE", path) : asks("nova", "POST", `${path}/action`, body);
-    const fault = await until(`${what} is accepted`, 60, () =>
-      ask().then(() => null, stopsOnceMore),
-    )
-      .then(() => until(what, 120, done))
+    const fault = await until(`${what} is accepted`, () => ask().then(() => null, stopsOnceMore))
+      .then(() => until(what, done))
       .then(() => null)
       .catch((cause: Error) => cause.message);
     const seconds = (Date.now() - began) / 1000;
@@ -106,19 +102,6 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
     tell(`${what}: ${fault ?? `${seconds.toFixed(1)} s`}`);
     return fault === null;
   };
-}
-
-/**
- * Nova's power sync goes by a list of nodes that is up to a period of its resource tracker old, and stops a
- * server once more that was stopped since. A tenant's request meets that task (409), or is met by it
- * between two of its own steps (500), and he asks again a little later.
- *
- * @returns why; @throws what it is when it is another fault
- * @source nova 26.2 compute/manager.py: _sync_instance_power_state; virt/ironic/driver.py: get_info
- */
-export function stopsOnceMore(cause: Error): string {
-  if (/: 409 .* in task_state |UnexpectedTaskStateError/.test(cause.message)) return cause.message;
-  throw cause;
 }
 
 /**
@@ -141,7 +124,7 @@ async function make(deployment: Deployment, phase: string, node: string): Promis
   const { stack, disk: image, network, acts, fleet, tell } = deployment;
   const began = Date.now();
   const work = async (): Promise<void> => {
-    await until("the machine is free again", 120, async () => {
+    await until("the machine is free again", async () => {
       const all = await stack.asks<{ readonly allocation_requests: readonly object[] }>(
         ...(["placement", "GET", "/allocation_candidates?resources=CUSTOM_BM:1"] as const),
       );
@@ -155,7 +138,7 @@ async function make(deployment: Deployment, phase: string, node: string): Promis
       ...(["nova", "POST", "/servers", { server }] as const),
     );
     const id = made?.server.id ?? "";
-    await until("the new server is ACTIVE", 180, async () => {
+    await until("the new server is ACTIVE", async () => {
       const busy = await working(stack, id);
       if (busy !== null) return busy;
       const now = await stack.asks<{ readonly server: Shown }>(

@@ -1,6 +1,3 @@
-import { locate, type ServerEngine } from "../../test/lab/binaries.ts";
-import { versionsOf } from "../../test/lab/python.ts";
-
 /** Each program that a rehearsal runs, and the packages it is in. */
 export const PROGRAMS: readonly (readonly [program: string, packages: readonly string[]])[] = [
   ["rabbitmq-server", ["rabbitmq-server"]],
@@ -14,18 +11,9 @@ export const PROGRAMS: readonly (readonly [program: string, packages: readonly s
   ["openstack", ["python3-openstackclient"]],
 ];
 
-export const CLIENTS = {
-  mysql: ["mariadb-dump", ["mariadb-client"]],
-  postgresql: ["pg_dump", ["postgresql-client"]],
-} as const;
-
-/** Packages of what a stack runs and is not installed. */
-export function missingPackages(engine: ServerEngine): readonly string[] {
-  const packages = [CLIENTS[engine], ...PROGRAMS].flatMap(([program, of]) =>
-    locate(program) === null ? of : [],
-  );
-  // Services only recommend it, as they do MariaDB's.
-  if (engine === "postgresql" && versionsOf(["psycopg2"])[0] === null)
-    packages.push("python3-psycopg2");
-  return packages;
-}
+/** What a rehearsal on PostgreSQL, or of Tempest, runs besides. */
+export const MORE_PROGRAMS: typeof PROGRAMS = [
+  ["pg_dump", ["postgresql-client"]],
+  ["tempest", ["tempest", "ironic-tempest-plugin"]],
+  ["subunit2csv", ["python3-stestr", "subunit"]],
+];

@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import type { Knex } from "knex";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import type { Restartable } from "../../test/lab/again.ts";
-import { notInstalled, SERVERS, type ServerEngine } from "../../test/lab/binaries.ts";
+import { SERVERS, type ServerEngine } from "../../test/lab/binaries.ts";
 import { type IpmiSim, startIpmiSim } from "../../test/lab/bmc/sims.ts";
-import { tool } from "../../test/lab/bmc/tools.ts";
+import { needsTools } from "../../test/lab/bmc/tools.ts";
 import { type Broker, startBroker } from "../../test/lab/cloud/broker.ts";
 import { type Mechanism, type Neutron, startNeutron } from "../../test/lab/cloud/neutron.ts";
 import { type Nova, type NovaClocks, startNova } from "../../test/lab/cloud/nova.ts";
@@ -23,7 +23,6 @@ import { newPassword } from "../../test/lab/server.ts";
 import { type Asks, asks } from "./api.ts";
 import { startImages } from "./images.ts";
 import { NETWORK } from "./network.ts";
-import { missingPackages } from "./programs.ts";
 
 /** Schemas that services made, by their versions: outlives a build, and `npm ci`. */
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "nova2ironic-grenade");
@@ -72,13 +71,6 @@ export interface StackOptions {
   readonly managed?: boolean;
 }
 
-/** Before anything runs, so that nothing is started in vain. */
-function needAll(engine: ServerEngine): void {
-  const missing = missingPackages(engine);
-  if (missing.length === 0) return;
-  throw notInstalled({ title: "OpenStack Zed", packages: missing });
-}
-
 /**
  * Starts databases, message broker, Keystone, Glance, Placement, Neutron, Nova, a sleeping Ironic and so
  * many simulated BMCs, all off: real services, on loopback, each as a user of its own.
@@ -90,7 +82,6 @@ export async function startStack(
   tell: (line: string) => void,
 ): Promise<Stack> {
   mkdirSync(KEPT[options.engine], { recursive: true });
-  needAll(options.engine);
   const ends: (() => Promise<void> | void)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of ends.splice(0).reverse()) await end();
@@ -98,11 +89,10 @@ export async function startStack(
   /** Starts one thing, which ends in its turn. */
   const started = async <T extends { readonly stop: () => Promise<void> | void }>(
     name: string,
-    starting: Promise<T | null>,
+    starting: Promise<T>,
   ): Promise<T> => {
     const began = Date.now();
     const one = await starting;
-    if (one === null) throw new Error(`${name} is not installed and cannot be`);
     ends.push(one.stop);
     tell(`${name} after ${((Date.now() - began) / 1000).toFixed(1)} s`);
     return one;
@@ -131,7 +121,7 @@ export const keepSchemas = (engine: ServerEngine): Promise<boolean> =>
 
 type Started = <T extends { readonly stop: () => Promise<void> | void }>(
   name: string,
-  starting: Promise<T | null>,
+  starting: Promise<T>,
 ) => Promise<T>;
 
 async function startParts(
@@ -149,12 +139,11 @@ async function startParts(
 ): Promise<Omit<Stack, "db" | "stop">> {
   const kept = KEPT[engine];
   const secrets = Array.from({ length: machines }, () => newPassword().slice(0, 16));
-  const program = tool("ipmi_sim");
-  if (program === null || tool("ipmitool") === null) throw new Error("ipmi_sim is not installed");
+  const { ipmi_sim } = needsTools("ipmi_sim", "ipmitool");
   const sim = await started(
     `${machines} BMCs`,
     startIpmiSim(
-      program,
+      ipmi_sim,
       secrets.map((password) => ({ power: false, password })),
       { firstApart: true },
     ),
@@ -204,11 +193,9 @@ async function startParts(
     ),
   ]);
   images.serve(join(dirname(ironic.log), "http"));
-  const anotherIronic = async (http: string): Promise<IronicServer> => {
+  const anotherIronic = (http: string): Promise<IronicServer> => {
     const options = ironicOptions(cloud, { ...more, http });
-    const one = await startIronic(server, { ...options, asleep: false });
-    if (one === null) throw new Error("Ironic is not installed");
-    return one;
+    return startIronic(server, { ...options, asleep: false });
   };
   const asked = asks(cloud, urls);
   const services = { cloud, broker, nova, neutron, ironic, anotherIronic };

@@ -2,16 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { needsProgram } from "../../test/lab/binaries.ts";
 import { ini, type Sections } from "../../test/lab/cloud/config.ts";
 import type { Cloud } from "../../test/lab/cloud/start.ts";
 import { PYTHON } from "../../test/lab/python.ts";
 import { endWithUs } from "./ended.ts";
-
-const TEMPEST = {
-  title: "Tempest with Ironic's plugin",
-  packages: ["tempest", "ironic-tempest-plugin", "python3-stestr", "subunit"],
-} as const;
 
 const PACKAGES = "/usr/lib/python3/dist-packages";
 
@@ -45,11 +39,6 @@ export interface Outcome {
   readonly test: string;
   readonly status: string;
   readonly seconds: number;
-}
-
-/** @throws Error when Tempest is not installed */
-export function needTempest(): void {
-  for (const name of ["tempest", "subunit2csv"]) needsProgram(name, TEMPEST);
 }
 
 /** Runs both sets of tests against one side; what was skipped is in the outcomes too. */

@@ -1,30 +1,32 @@
-import { cpus, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** What a condition says: null when it holds, else how things are. */
 type Condition = () => Promise<string | null>;
 
-/**
- * Waits for a condition, and says in the error how things were at the end.
- *
- * @param seconds on a quiet machine; a busy one gets more, by its load
- */
-export async function until(what: string, seconds: number, holds: Condition): Promise<number> {
-  const began = Date.now();
-  for (;;) {
-    const asked = Date.now();
-    const why = await holds();
-    const took = (Date.now() - began) / 1000;
-    if (why === null) return took;
-    if (took > seconds * slowness())
-      throw new Error(`${what}: not within ${Math.round(took)} s. ${why}`);
-    // What costs a service its time is not asked for again at once: others work on what is waited for.
-    await sleep(Math.min(2000, Math.max(200, 4 * (Date.now() - asked))));
-  }
-}
+/** Seconds in which nothing changes before a wait ends: more than any step takes on a slow host. */
+const STUCK_SECONDS = 300;
+/** Seconds before a wait ends although things change, as they do if they alternate for ever. */
+const LONGEST_SECONDS = 1800;
 
-/** How much longer things take than on a quiet machine. */
-function slowness(): number {
-  const [load = 0] = loadavg();
-  return Math.min(5, Math.max(2, load / cpus().length));
+/**
+ * Waits for a condition. It fails if the reason stays the same for too long, and then shows that reason.
+ *
+ * @returns seconds
+ */
+export async function until(what: string, holds: Condition): Promise<number> {
+  const began = performance.now();
+  let changed = began;
+  let reason = "";
+  for (;;) {
+    const asked = performance.now();
+    const why = await holds();
+    const now = performance.now();
+    const took = (now - began) / 1000;
+    if (why === null) return took;
+    if (why !== reason) [reason, changed] = [why, now];
+    if (now - changed > STUCK_SECONDS * 1000 || took > LONGEST_SECONDS)
+      throw new Error(`${what}: not within ${Math.round(took)} s. ${why}`);
+    // A question that is expensive for a service is not repeated at once: it slows the work down.
+    await sleep(Math.min(2000, Math.max(100, 4 * (now - asked))));
+  }
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { type NovaScene, startNovaScene } from "../node/nova-scene.ts";
+import { type NovaScene, novaScene } from "../node/nova-scene.ts";
 import { type Cost, command } from "./command.ts";
 import { inFolder, judge, type Write, withEnds } from "./measure.ts";
 
@@ -73,7 +73,7 @@ function inScene<T>(
   return withEnds(async ({ after }) => {
     const t = { after, diagnostic: (line: string) => write(`  ${line}\n`) };
     return work(
-      await startNovaScene(t, {
+      await novaScene(t, {
         ...{ machines, tracked: TRACKED, power: POWER, nova: { discovers: DISCOVERS } },
         // As Neutron does unless it is told otherwise.
         workers: cpus().length,

@@ -18,8 +18,6 @@ import { deployFiles, privateFolder } from "./deployment.ts";
 import { digest, treeOf } from "./digest.ts";
 import { SITE, SMALL, tenant } from "./fleet.ts";
 
-const ROOT = process.getuid?.() === 0;
-
 const MANY = {
   ...SMALL,
   nova_bm: { nodes: Array.from({ length: 120 }, (_, at) => tenant(at + 1)) },
@@ -95,7 +93,6 @@ test("a run that meets a full disk ends with what to do before anything is writt
 });
 
 test("a journal that cannot be written after the commit is told as halfway, and the next apply settles it", async (t) => {
-  if (spawnSync("prlimit", ["--version"]).status !== 0) return t.skip("needs prlimit(1)");
   const made = await deployFiles(t, SMALL);
   await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
   await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
@@ -149,11 +146,9 @@ test("a run folder that is open, a file, missing, or another user's is refused w
   chmodSync(made.run, 0o755);
   await refused(extract, 64, "N2I-E110", [/mode 755/, /chmod 700/]);
   chmodSync(made.run, 0o700);
-  if (ROOT) {
-    chownSync(made.run, 65_534, 65_534);
-    await refused(extract, 64, "N2I-E110", [/belongs to another user/, /chown -R 0/]);
-    chownSync(made.run, 0, 0);
-  }
+  chownSync(made.run, 65_534, 65_534);
+  await refused(extract, 64, "N2I-E110", [/belongs to another user/, /chown -R 0/]);
+  chownSync(made.run, 0, 0);
   assert.deepEqual(treeOf(made.run), before);
   const file = join(made.folder, "file");
   writeFileSync(file, "");
@@ -173,15 +168,11 @@ test("a run folder that is open, a file, missing, or another user's is refused w
 });
 
 test("a folder that may not be written, as another user than root, is refused", async (t) => {
-  if (!ROOT) return t.skip("needs root, to be another user");
   const made = await deployFiles(t, SMALL);
   const folder = privateFolder(t);
   chmodSync(folder, 0o755);
   mkdirSync(join(folder, "closed"), { mode: 0o755 });
   const words = ["extract", "--run", join(folder, "closed", "run"), ...made.source, "-q"];
-  const ran = await run(words, { uid: 65_534 }).catch((error: Error) => error);
-  if (ran instanceof Error) return t.skip(`another user may not start this node: ${ran.message}`);
-  if (ran.err.includes("Cannot find module") || ran.err.includes("EACCES: permission denied, open"))
-    return t.skip("this checkout may be read by root alone");
+  const ran = await run(words, { uid: 65_534 });
   assertRefusal(ran, 1, "N2I-E120", /EACCES/);
 });

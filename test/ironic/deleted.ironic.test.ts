@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { faultyProxy } from "../lab/ironic/faulty.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { type Bmcs, fleetOf, passwordOf } from "./fleet.ts";
 import { type Scene, scene } from "./scene.ts";
-import { takenOver } from "./taken-over.ts";
+import { rounds, takenOver } from "./taken-over.ts";
 
-/** Two rounds of the lab's take-over, power sync and cleaning checks. */
-const ROUNDS_MS = 7_000;
 const NODE = caseUuid("node", 1);
 const INSTANCE = caseUuid("instance", 1);
 
@@ -49,7 +46,7 @@ test("a machine whose instance nova deleted is adopted without it, in maintenanc
   );
   await it.runs(0, "apply", "--yes");
   await takenOver(it);
-  await sleep(ROUNDS_MS);
+  await rounds(it, caseUuid("node", 2));
   await it.runs(0, "verify");
   const { body } = await it.api("GET", `/v1/nodes/${NODE}`);
   // The API's own form.

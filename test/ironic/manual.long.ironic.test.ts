@@ -21,12 +21,12 @@ machines:
 
 test("the commands of the runbook, on a real Ironic and real databases, say what each box expects, and go back", async (t) => {
   const ironic = await needsIronic(t);
-  const at = ironic && (await place(t, CASE, SITE, { ironic, release: "2023.1" }));
+  const at = await place(t, CASE, SITE, { ironic, release: "2023.1" });
   // What the conductor said of other tests' machines is not of this night.
-  const from = readFileSync(ironic?.log ?? "", "utf8").split("\n").length;
+  const from = readFileSync(ironic.log, "utf8").split("\n").length;
   const connections = yamlOf("runbook").replace(
     /^(conductor_log): .*$/m,
-    `$1: ${ironic?.log}:${from}`,
+    `$1: ${ironic.log}:${from}`,
   );
   at.connections(connections);
   for (const step of STEPS) {
@@ -47,8 +47,8 @@ test("the commands of the runbook, on a real Ironic and real databases, say what
 
 test("the commands for REST adopt the machines into a real Ironic, and take them back", async (t) => {
   const ironic = await needsIronic(t);
-  const at = ironic && (await place(t, CASE, SITE, { ironic, release: "2023.1" }));
-  const auth = { endpoint: ironic?.url };
+  const at = await place(t, CASE, SITE, { ironic, release: "2023.1" });
+  const auth = { endpoint: ironic.url };
   const clouds = { clouds: { admin: { auth_type: "none", auth } } };
   writeFileSync(join(at.folder, "clouds.yaml"), JSON.stringify(clouds));
   await walk(at, commands(page("sources")));

@@ -9,11 +9,11 @@ import { assertTold, loadedRows } from "./told.ts";
 
 test("a conductor that starts finds the 20 machines loaded without it on PostgreSQL, and a staged load after them", async (t) => {
   const ironic = await withIronic(t, "postgresql", { asleep: true });
-  const at = ironic && (await scene(t, ironic, 20));
+  const at = await scene(t, ironic, 20);
   const before = loads(await tables(at.db));
   await loaded(at);
   assert.match((await at.runs(2, "verify", "--takeover")).err, /: 0 handed over, 12 waiting, 0 st/);
-  await ironic?.wake();
+  await ironic.wake();
   await takenOver(at);
   await assertTold(at);
   assert.match((await at.runs(0, "verify", "--takeover")).err, /: 12 handed over, 0 waiting/);

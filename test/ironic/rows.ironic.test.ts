@@ -11,8 +11,7 @@ import { takenOver, until } from "./taken-over.ts";
 import { assertTold, loadedRows } from "./told.ts";
 
 test("a conductor takes over 60 machines on MariaDB, switches none, and a rollback leaves no trace", async (t) => {
-  const ironic = await needsIronic(t);
-  if (ironic !== null) await handedOver(t, ironic, 60);
+  await handedOver(t, await needsIronic(t), 60);
 });
 
 async function handedOver(t: TestContext, ironic: IronicAt, machines: number): Promise<void> {

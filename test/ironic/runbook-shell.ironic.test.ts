@@ -6,7 +6,6 @@ import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { sqlalchemy } from "../lab/cloud/config.ts";
 import { connect } from "../lab/connect.ts";
-import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { startMariadb } from "../lab/mariadb.ts";
@@ -25,8 +24,6 @@ test("what the runbook has typed to a shell is run by a test, but for what start
 });
 
 test("the runbook's lines make Ironic's tables, and copies of databases that restore", async (t) => {
-  // Its packages bring ironic-dbsync.
-  if ((await needs("mysql")) === null || (await needsIronic(t)) === null) return;
   // The lines name databases as operators do: on a server of their own.
   const server = await startMariadb("in memory");
   t.after(server.stop);

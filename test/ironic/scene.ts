@@ -9,7 +9,7 @@ import { type Ran, runs } from "../hostile/cli.ts";
 import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
 import { needsTools } from "../lab/bmc/tools.ts";
 import { connect } from "../lab/connect.ts";
-import { lab } from "../lab/index.ts";
+import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
 import { letCopy } from "../rehearse/scene.ts";
@@ -84,9 +84,7 @@ async function reach(
   t: TestContext,
   { engine, database }: IronicAt,
 ): Promise<{ readonly db: Knex; readonly url: string }> {
-  const { mariadb, postgres } = await lab();
-  const server = engine === "mysql" ? mariadb : postgres;
-  if (server === null) throw new Error("an Ironic runs on a server of the lab");
+  const server = await needs(engine);
   const db = connect({ ...server, database });
   t.after(() => db.destroy());
   const rights = "SELECT, INSERT, UPDATE, DELETE";

@@ -3,9 +3,6 @@ import { isObject, type Json } from "../../src/model/json.ts";
 import type { Scene } from "./scene.ts";
 import { loadedRows } from "./told.ts";
 
-/** Seconds, on a quiet machine. */
-const PATIENCE = 120;
-
 /** What a node's row says of its conductor. */
 interface Taken {
   readonly uuid: string;
@@ -15,9 +12,9 @@ interface Taken {
   readonly last_error: string | null;
 }
 
-/** Asks again and again until nothing is left to wait for; longer where the host is busy. */
+/** Asks again and again until nothing is left to wait for. */
 export async function until(what: string, left: () => Promise<readonly string[]>): Promise<void> {
-  await holds(what, PATIENCE, async () => {
+  await holds(what, async () => {
     const still = await left();
     return still.length === 0 ? null : still.join("; ");
   });
@@ -39,6 +36,22 @@ export async function takenOver({ db, plan, sim }: Scene): Promise<void> {
     });
     return late.map((row) => `${row.uuid} ${row.power_state} ${row.last_error}`);
   });
+}
+
+/** Looks at all machines in which a conductor would have found anything to do. */
+const ROUNDS = 3;
+
+/** Waits for several rounds of the conductor's take-over and power sync: in each it takes over this machine again. */
+export async function rounds({ db }: Pick<Scene, "db">, uuid: string): Promise<void> {
+  const node = () => db("nodes").where({ uuid });
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await node().update({ conductor_affinity: null });
+    await until("a machine nobody took over", async () => {
+      const [{ conductor_affinity, reservation }] = await node();
+      const done = conductor_affinity !== null && reservation === null;
+      return done ? [] : [`${conductor_affinity} ${reservation}`];
+    });
+  }
 }
 
 /** As Ironic spells it; null for a machine without a BMC, whose power nobody knows. */

@@ -1,4 +1,4 @@
-import { CLIENTS, PROGRAMS } from "../../grenade/lib/programs.ts";
+import { MORE_PROGRAMS, PROGRAMS } from "../../grenade/lib/programs.ts";
 import { locate, SERVERS, type Software } from "./binaries.ts";
 import { TOOLS, tool } from "./bmc/tools.ts";
 import { CHROMIUM } from "./chromium.ts";
@@ -40,11 +40,12 @@ const SERVICES: readonly Needed[] = [
   withModules({ title: "Tempest", packages: ["python3-tempest"] }, "tempest"),
 ];
 
-const CLOUDS: readonly Needed[] = [
-  ...SERVICES,
-  ...[...PROGRAMS, CLIENTS.mysql].map(([program, packages]) =>
-    withPrograms({ title: program, packages }, program),
-  ),
+const CLOUDS: readonly Needed[] = [...SERVICES, ...ofPrograms(PROGRAMS)];
+
+const REHEARSAL: readonly Needed[] = [
+  ...CLOUDS,
+  ...ofPrograms(MORE_PROGRAMS),
+  withModules({ title: "psycopg2", packages: ["python3-psycopg2"] }, "psycopg2"),
 ];
 
 /** Programs of packages that would start a service if they were installed: the setup unpacks them. */
@@ -59,7 +60,7 @@ const LANES = {
   services: { software: SERVICES, unpacked: [UNPACKED.sshd, UNPACKED.virsh] },
   deaths: { software: DATABASES, unpacked: [] },
   clouds: { software: CLOUDS, unpacked: [] },
-  rehearsal: { software: CLOUDS, unpacked: [] },
+  rehearsal: { software: REHEARSAL, unpacked: [] },
 } as const;
 
 export type Equipped = keyof typeof LANES;
@@ -84,6 +85,10 @@ function withPrograms(software: Software, ...names: readonly string[]): Needed {
 
 function withModules(software: Software, ...names: readonly string[]): Needed {
   return { ...software, isInstalled: () => !versionsOf(names).includes(null) };
+}
+
+function ofPrograms(programs: typeof PROGRAMS): readonly Needed[] {
+  return programs.map(([program, packages]) => withPrograms({ title: program, packages }, program));
 }
 
 function ofTool(name: keyof typeof TOOLS): Needed {

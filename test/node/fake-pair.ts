@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { type Api, apiOf } from "../lab/ironic/api.ts";
+import type { Api } from "../lab/ironic/api.ts";
+import { telling } from "../lab/ironic/telling.ts";
 
 /** Uuids of a machine that boots from a volume, of its spare, and of what hangs on it. */
 export interface Pair {
@@ -9,8 +9,6 @@ export interface Pair {
   readonly connector: string;
   readonly target: string;
 }
-
-type Body = { readonly [field: string]: unknown };
 
 /**
  * A machine that boots from a volume, and a spare like it, on fake hardware of a real Ironic.
@@ -59,41 +57,4 @@ export function pairAt(at: number): Pair {
     ...[string, string, string, string, string],
   ];
   return { source, spare, instance, connector, target };
-}
-
-const LOOK_MS = 50;
-const PATIENCE_MS = 60_000;
-
-/** Waits until a node has these values. */
-export async function until(ironic: Api, node: string, wanted: Body): Promise<Body> {
-  for (let waited = 0; ; waited += LOOK_MS) {
-    const { body } = await apiOf(ironic)("GET", `/v1/nodes/${node}`);
-    const now = body as Body;
-    if (Object.entries(wanted).every(([field, value]) => now[field] === value)) return now;
-    if (waited > PATIENCE_MS)
-      throw new Error(`never ${JSON.stringify(wanted)}: ${JSON.stringify(now)}`);
-    await sleep(LOOK_MS);
-  }
-}
-
-/** Calls that wait for a node's lock. */
-function telling(ironic: Api) {
-  const tell = async (method: string, path: string, body: unknown): Promise<void> => {
-    for (let waited = 0; ; waited += LOOK_MS) {
-      const { status, body: said } = await apiOf(ironic)(method, path, body);
-      if (status < 300) return;
-      if (status !== 409 || waited > PATIENCE_MS)
-        throw new Error(`${path}: ${JSON.stringify(said)}`);
-      await sleep(LOOK_MS);
-    }
-  };
-  const goes = async (node: string, word: string, state: string): Promise<void> => {
-    await tell("PUT", `/v1/nodes/${node}/states/provision`, { target: word });
-    await until(ironic, node, { provision_state: state, reservation: null });
-  };
-  const power = async (node: string, target: string): Promise<void> => {
-    await tell("PUT", `/v1/nodes/${node}/states/power`, { target });
-    await until(ironic, node, { power_state: target, reservation: null });
-  };
-  return { tell, goes, power };
 }

@@ -45,7 +45,7 @@ test("a machine that runs goes from one Ironic to another as the page says, is m
   const old = apiOf(here);
   assert.equal((await old("DELETE", "/v1/nodes/n-1")).status, 409, "not without maintenance");
   const patch = [{ op: "replace", path: "/protected", value: true }];
-  await until("it is protected", 30, async () => {
+  await until("it is protected", async () => {
     const { status } = await old("PATCH", "/v1/nodes/n-1", patch);
     return status === 200 ? null : `${status}`;
   });
@@ -57,7 +57,7 @@ test("a machine that runs goes from one Ironic to another as the page says, is m
   await says(there.url, comes);
   await record(there.url, "web-here");
   const other = apiOf(there);
-  await until("its new conductor has looked at it", 60, async () => {
+  await until("its new conductor has looked at it", async () => {
     const { power_state, provision_state, instance_uuid, maintenance } = (
       await other("GET", "/v1/nodes/n-1")
     ).body as { readonly [field: string]: unknown };

@@ -3,12 +3,14 @@ import type { TestContext } from "node:test";
 import { registerImages } from "../../grenade/lib/base.ts";
 import { enroll } from "../../grenade/lib/enroll.ts";
 import { registerNetwork } from "../../grenade/lib/network.ts";
-import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts";
+import type { Stack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { NOVA_DATABASES, type NovaClocks } from "../lab/cloud/nova.ts";
+import { telling } from "../lab/ironic/telling.ts";
 import { type Compute, computeOf, PASSING, rowsIn } from "../nova/two-computes.ts";
+import { withStack } from "../nova/with-stack.ts";
 
 type Body = { readonly [field: string]: unknown };
 
@@ -55,11 +57,7 @@ interface SceneOptions {
 }
 
 /** Starts it for this test alone. */
-export async function novaScene(t: TestContext, options: SceneOptions): Promise<NovaScene> {
-  return startNovaScene(t, options);
-}
-
-export async function startNovaScene(
+export async function novaScene(
   t: Pick<TestContext, "after" | "diagnostic">,
   {
     machines: count,
@@ -71,18 +69,10 @@ export async function startNovaScene(
     dns = false,
   }: SceneOptions,
 ): Promise<NovaScene> {
-  const ends: (() => Promise<void> | void)[] = [];
-  t.after(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
+  const { stack, ends } = await withStack(t, {
+    ...{ machines: count, period: power.ironic, dns, nova },
+    ...(workers !== undefined && { workers }),
   });
-  const stack = await startStack(
-    {
-      ...{ machines: count, engine: "mysql", period: power.ironic, dns, nova },
-      ...(workers !== undefined && { workers }),
-    },
-    (line) => t.diagnostic(line),
-  );
-  ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
   const images = await registerImages(stack);
   const network = await registerNetwork(stack.asks);
   await stack.ironic.wake();
@@ -94,7 +84,7 @@ export async function startNovaScene(
     const port = await adopted(stack, { at, uuid, isOn, image: images.disk, network, dns });
     return { uuid, port, on: () => sim.power(at) };
   });
-  await until("Ironic sees which machines are on", 60, async () => {
+  await until("Ironic sees which machines are on", async () => {
     const { nodes } = (await stack.asks<{ nodes: readonly Body[] }>(
       ...(["ironic", "GET", "/nodes?fields=uuid,power_state,provision_state,last_error"] as const),
     )) ?? { nodes: [] };
@@ -107,7 +97,7 @@ export async function startNovaScene(
   const compute = computeOf(stack, "bm-1", { sync: power.nova, conf: { DEFAULT } });
   ends.push(compute.stop);
   await compute.start();
-  await until("Placement has every machine", 90, async () => {
+  await until("Placement has every machine", async () => {
     const all = await Promise.all(machines.map(({ uuid }) => inventory(stack, uuid)));
     const mapped = await stack.db(NOVA_DATABASES.api)("host_mappings").where({ host: "bm-1" });
     return mapped.length === 1 && all.every((one) => one !== null) ? null : JSON.stringify(all);
@@ -129,7 +119,7 @@ export async function startNovaScene(
 
 /** An adopted machine that runs: its port is bound as Ironic binds one, and its node's by device_id. */
 async function adopted(
-  { asks, ironic, db }: Stack,
+  { asks, ironic }: Stack,
   {
     at,
     uuid,
@@ -146,6 +136,7 @@ async function adopted(
     readonly dns: boolean;
   },
 ): Promise<string> {
+  const { tell, goes, power } = telling(ironic);
   const mac_address = `52:54:00:00:01:${at.toString(16).padStart(2, "0")}`;
   const port = {
     ...{ network_id: network, mac_address, device_id: uuid, device_owner: "baremetal:none" },
@@ -161,8 +152,8 @@ async function adopted(
   );
   const card = nics?.ports[0]?.uuid ?? "";
   const extra = [{ op: "add", path: "/extra/vif_port_id", value: vif }];
-  await told({ asks }, "PATCH", `/ports/${card}`, extra);
-  await told({ asks }, "PATCH", `/nodes/${uuid}`, [
+  await tell("PATCH", `/v1/ports/${card}`, extra);
+  await tell("PATCH", `/v1/nodes/${uuid}`, [
     { op: "add", path: "/name", value: `n-${at}` },
     { op: "add", path: "/extra/rack", value: at },
     {
@@ -171,49 +162,20 @@ async function adopted(
       value: { image_source: image, root_gb: 10, capabilities: { boot_option: "local" }, own: "x" },
     },
   ]);
-  const nodes = db(ironic.database)("nodes").where({ uuid });
-  for (const [target, state] of [
-    ["manage", "manageable"],
-    ["adopt", "active"],
-  ]) {
-    await told({ asks }, "PUT", `/nodes/${uuid}/states/provision`, { target });
-    await until(`machine ${at} is ${state}`, 60, async () => {
-      const row = await nodes.clone().first("provision_state", "last_error", "reservation");
-      return row.provision_state === state && row.reservation === null ? null : JSON.stringify(row);
-    });
-  }
+  await goes(uuid, "manage", "manageable");
+  await goes(uuid, "adopt", "active");
   // Ironic switches off what somebody else switched on.
-  const target = isOn ? "power on" : "power off";
-  await told({ asks }, "PUT", `/nodes/${uuid}/states/power`, { target });
+  await power(uuid, isOn ? "power on" : "power off");
   return vif;
 }
 
-/** Tells Ironic something of a node, once no conductor looks at it. */
-export async function told(
-  { asks }: Pick<Stack, "asks">,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<void> {
-  await until(`Ironic takes ${method} ${path}`, 60, async () => {
-    try {
-      await asks("ironic", method, path, body);
-      return null;
-    } catch (cause) {
-      const why = String(cause);
-      if (/ 409 .*locked/.test(why)) return why;
-      throw cause;
-    }
-  });
-}
-
 /** Makes a node one that Ironic does not undeploy before somebody unprotects it. */
-export function protect({ stack }: NovaScene, { uuid }: Running): Promise<void> {
+export function protect({ stack }: NovaScene, { uuid }: Running): Promise<unknown> {
   const patch = [
     { op: "add", path: "/protected", value: true },
     { op: "add", path: "/protected_reason", value: "a shop" },
   ];
-  return told(stack, "PATCH", `/nodes/${uuid}`, patch);
+  return telling(stack.ironic).tell("PATCH", `/v1/nodes/${uuid}`, patch);
 }
 
 export async function inventory({ asks }: Stack, uuid: string): Promise<Body | null> {

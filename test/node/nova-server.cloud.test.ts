@@ -6,7 +6,9 @@ import { until } from "../../grenade/lib/wait.ts";
 import { inFlight } from "../../src/edge/ironic-rest/pool.ts";
 import { runs, start } from "../hostile/cli.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
+import { telling } from "../lab/ironic/telling.ts";
 import { stopAndStart } from "../nova/switched.ts";
+import { comparesPower } from "../nova/two-computes.ts";
 import { failing } from "./nova-failing.ts";
 import {
   dumps,
@@ -17,7 +19,6 @@ import {
   novaScene,
   protect,
   type Running,
-  told,
 } from "./nova-scene.ts";
 
 test("C-11: a machine that runs gets a server of a real Nova, and no BMC hears of it", {
@@ -92,7 +93,7 @@ async function managed(at: NovaScene, machine: Running, names: readonly string[]
   const [row] = JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
   const server = String(row?.Server);
   // A sync writes what nova-compute's cache of nodes says, and looks at the node before it stops anything.
-  await until("Nova's cache of nodes says that it is on", 60, async () => {
+  await until("Nova's cache of nodes says that it is on", async () => {
     const told = await at.stack.asks<{ readonly server: { readonly [field: string]: unknown } }>(
       ...(["nova", "GET", `/servers/${server}`] as const),
     );
@@ -149,23 +150,15 @@ async function isOff(at: NovaScene, machine: Running): Promise<void> {
   assert.deepEqual(at.told(), []);
 }
 
-/** Looks of a nova-compute at the power of its machines. */
-const looks = ({ compute }: NovaScene): number =>
-  compute.log().split("Running periodic task ComputeManager._sync_power_states").length - 1;
-
 async function keepsRunning(at: NovaScene, machine: Running): Promise<void> {
-  const since = looks(at);
-  await until("Nova looks at power three times", 60, async () => {
-    const seen = looks(at) - since;
-    return seen > 3 ? null : `${seen} times`;
-  });
+  await comparesPower(at.compute);
   assert.ok(machine.on());
   assert.deepEqual(at.told(), []);
 }
 
 /** Compares with the beginning, once Nova's resource tracker has set machines apart again; the list has each. */
 async function same(at: NovaScene, before: string): Promise<void> {
-  await until("Nova keeps all machines to itself again", 60, async () => {
+  await until("Nova keeps all machines to itself again", async () => {
     const all = await Promise.all(at.machines.map(({ uuid }) => inventory(at.stack, uuid)));
     return all.every((one) => one?.reserved === 1) ? null : JSON.stringify(all);
   });
@@ -231,13 +224,14 @@ async function leaves(at: NovaScene, machine: Running): Promise<void> {
   await runs(0, asked(at, "leaves", "n-0", "web"), { env: at.env });
   const { instance_uuid } = await nodeOf(at, machine);
   const reason = "goes to another cloud";
-  await told(at.stack, "PUT", `/nodes/${machine.uuid}/maintenance`, { reason });
+  const { tell } = telling(at.stack.ironic);
+  await tell("PUT", `/v1/nodes/${machine.uuid}/maintenance`, { reason });
   // It is protected, as the first one is.
-  await told(at.stack, "PATCH", `/nodes/${machine.uuid}`, [{ op: "remove", path: "/protected" }]);
-  await told(at.stack, "DELETE", `/nodes/${machine.uuid}`);
+  await tell("PATCH", `/v1/nodes/${machine.uuid}`, [{ op: "remove", path: "/protected" }]);
+  await tell("DELETE", `/v1/nodes/${machine.uuid}`);
   const path = `/servers/${String(instance_uuid)}`;
   await at.stack.asks("nova", "DELETE", path);
-  await until("Nova has deleted its server", 60, async () => {
+  await until("Nova has deleted its server", async () => {
     const found = await at.stack.asks<{ readonly server: object }>("nova", "GET", path);
     return found === null ? null : JSON.stringify(found.server);
   });

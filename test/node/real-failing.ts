@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { runs } from "../hostile/cli.ts";
 import { connect } from "../lab/connect.ts";
-import { lab } from "../lab/index.ts";
+import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { ironicFault } from "../lab/ironic/faulty.ts";
 import { type Chosen, failingProxies } from "./failing-proxies.ts";
@@ -41,9 +41,7 @@ async function goesOn(t: TestContext, at: RealScene, run: string, fault: Chosen)
 
 /** Its class is changed right before Ironic makes the allocation, which ends in `error` and stays until it is deleted. */
 async function endsInError(t: TestContext, at: RealScene): Promise<void> {
-  const { mariadb } = await lab();
-  assert.ok(mariadb !== null);
-  const db = connect({ ...mariadb, database: at.ironic.database });
+  const db = connect({ ...(await needs("mysql")), database: at.ironic.database });
   const classed = (resource_class: string) =>
     db("nodes")
       .where({ uuid: uuidOf(1, 6) })

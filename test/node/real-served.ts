@@ -8,7 +8,7 @@ import type { IpmiSim } from "../lab/bmc/sims.ts";
 import type { Neutron } from "../lab/cloud/neutron.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
 import { connect } from "../lab/connect.ts";
-import { lab } from "../lab/index.ts";
+import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { faultyProxy } from "../lab/ironic/faulty.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
@@ -152,11 +152,9 @@ async function race(at: RealScene, place: Place, runsOf: readonly string[]): Pro
 
 /** The first machine, kept by a conductor that comes to no end. */
 async function withLock({ ironic }: RealScene, during: () => Promise<void>): Promise<void> {
-  const { mariadb } = await lab();
-  assert.ok(mariadb !== null);
-  const db = connect({ ...mariadb, database: ironic.database });
+  const db = connect({ ...(await needs("mysql")), database: ironic.database });
   const locked = (reservation: string | null) =>
-    until(`its lock is ${reservation}`, 30, async () => {
+    until(`its lock is ${reservation}`, async () => {
       // A conductor that looks at it has it for a moment.
       const own = db("nodes").where({ uuid: uuidOf(1, 1) });
       const free = reservation === null ? own : own.whereNull("reservation");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../grenade/lib/wait.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import type { Who } from "../proxy/questions.ts";
 import { paired } from "./fake-pair.ts";
@@ -48,12 +48,11 @@ export async function switchedForReal({ cloud, ironic, env, folder, tokens }: Re
   assert.deepEqual([accepted.status, accepted.text], [202, ""], accepted.text);
   const path = accepted.fields.get("location") ?? "";
   const show = (who: Who) => asking(url, path, undefined, { method: "GET", token: tokens[who] });
-  for (let waited = 0; ; waited += PACE_MS) {
+  await until("the switchover is DONE", async () => {
     const { text } = await show("admin");
-    if (/"state":"DONE"/.test(text)) break;
-    assert.ok(waited < PATIENCE_MS && /"error":null/.test(text), text + said.join("\n"));
-    await sleep(PACE_MS);
-  }
+    assert.match(text, /"error":null/, said.join("\n"));
+    return /"state":"DONE"/.test(text) ? null : text;
+  });
   assert.equal((await show("member")).status, 404);
   await end();
   const { body } = await apiOf(ironic)("GET", `/v1/nodes/${pair.spare}`);
@@ -67,6 +66,3 @@ export async function switchedForReal({ cloud, ironic, env, folder, tokens }: Re
   for (const token of [tokens.admin, tokens.member])
     assert.equal(all.includes(String(token)), false, "a caller's token is kept nowhere");
 }
-
-const PACE_MS = 100;
-const PATIENCE_MS = 60_000;

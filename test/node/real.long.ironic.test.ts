@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../grenade/lib/wait.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { runs, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
@@ -13,7 +13,7 @@ import type { Cloud } from "../lab/cloud/start.ts";
 import { withCloud } from "../lab/cloud/with-cloud.ts";
 import { connect } from "../lab/connect.ts";
 import { freePort } from "../lab/daemon.ts";
-import { lab, needs } from "../lab/index.ts";
+import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { realUsers } from "../proxy/real-users.ts";
@@ -160,9 +160,7 @@ async function enrol(
     const port = await api("POST", "/v1/ports", { ...card, ...(one !== MACHINES && vif) });
     assert.equal(port.status, 201, JSON.stringify(port.body));
   }
-  const { mariadb } = await lab();
-  assert.ok(mariadb !== null);
-  const db = connect({ ...mariadb, database: ironic.database });
+  const db = connect({ ...(await needs("mysql")), database: ironic.database });
   // What adoption ends in; adoption itself is no matter of this test.
   const running = { provision_state: "active", power_state: "power on" };
   await db("nodes").update(running);
@@ -177,17 +175,13 @@ async function enrol(
     .update({ maintenance: true, maintenance_reason: "a fan" });
   await db.destroy();
   // A conductor asks each BMC whose it is, once it looks at its power.
-  for (let waited = 0; ; waited += PACE_MS) {
+  await until("a conductor looks at each machine", async () => {
     const { body } = await api("GET", "/v1/nodes?fields=properties&maintenance=false");
     const { nodes } = body as { readonly nodes: readonly { readonly properties: object }[] };
-    if (nodes.every(({ properties }) => "vendor" in properties)) return;
-    assert.ok(waited < PATIENCE_MS, "no conductor looks at the machines");
-    await sleep(PACE_MS);
-  }
+    const left = nodes.filter(({ properties }) => !("vendor" in properties)).length;
+    return left === 0 ? null : `${left} are left`;
+  });
 }
-
-const PACE_MS = 500;
-const PATIENCE_MS = 120_000;
 
 /** Everything that a record touches, as the services tell it; without their own counts and clocks. */
 async function dumps(at: RealScene): Promise<string> {
@@ -235,13 +229,7 @@ async function listed(at: RealScene): Promise<void> {
     ],
   );
   // Its own database says the same.
-  const { mariadb } = await lab();
-  assert.ok(mariadb !== null);
-  const { user, password, host, port } = mariadb;
-  const env = {
-    ...at.env,
-    IRONIC_ROWS: `mysql://${user}:${password}@${host}:${port}/${at.ironic.database}`,
-  };
+  const env = { ...at.env, IRONIC_ROWS: (await needs("mysql")).url(at.ironic.database) };
   const rowsWords = ["node", "list", "--adoptable", "--ironic-db", "env:IRONIC_ROWS", "-f", "json"];
   const read = await runs(0, [...rowsWords, "--all"], { env });
   assert.deepEqual(rows(read.out), rows(all.out));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { run, runs } from "../hostile/cli.ts";
 import { connect } from "../lab/connect.ts";
-import { lab } from "../lab/index.ts";
+import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { faultyProxy } from "../lab/ironic/faulty.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
@@ -133,9 +133,7 @@ async function inRows(
   { database }: IronicServer,
   writes: (db: ReturnType<typeof connect>) => PromiseLike<unknown>,
 ): Promise<void> {
-  const { mariadb } = await lab();
-  assert.ok(mariadb !== null);
-  const db = connect({ ...mariadb, database });
+  const db = connect({ ...(await needs("mysql")), database });
   await writes(db);
   await db.destroy();
 }

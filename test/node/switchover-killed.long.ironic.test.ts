@@ -9,8 +9,10 @@ import { needs } from "../lab/index.ts";
 import { type Api, apiOf } from "../lab/ironic/api.ts";
 import type { IronicOptions } from "../lab/ironic/config.ts";
 import { faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
+import { telling } from "../lab/ironic/telling.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
-import { type Pair, pairAt, paired, until } from "./fake-pair.ts";
+import type { Server } from "../lab/server.ts";
+import { type Pair, pairAt, paired } from "./fake-pair.ts";
 import { DEATHS, FORTH, killed } from "./switch-kinds.ts";
 import { raced } from "./switch-race.ts";
 
@@ -49,7 +51,7 @@ test("a switchover killed at any kind of step goes on or is taken back on a real
       (one) => raced(one, { ironic, db, folder, place: 2 * DEATHS.length + HALVES.length }),
     ),
     t.test("the second conductor dies in the spare's deploy, and the same command ends it", (one) =>
-      conductorDies(one, folder),
+      conductorDies(one, server, folder),
     ),
   ]);
 });
@@ -112,10 +114,8 @@ async function isSwitched({ ironic }: Scene, pair: Pair, place: number): Promise
 /** A run for each step dies once Ironic did it, and is rolled back: the next one finds everything as it was. */
 async function takenBack(at: Scene, place: number, steps: readonly string[]): Promise<void> {
   const pair = await paired(at.ironic, place);
-  const path = `/v1/nodes/${pair.spare}`;
   // One that is on is switched off, and on again.
-  await apiOf(at.ironic)("PUT", `${path}/states/power`, { target: "power on" });
-  await until(at.ironic, pair.spare, { power_state: "power on", reservation: null });
+  await telling(at.ironic).power(pair.spare, "power on");
   const before = await dump(at, pair);
   for (const step of steps) {
     const run = `back-${step}`;
@@ -142,13 +142,13 @@ async function dump({ ironic }: Scene, pair: Pair): Promise<string> {
 const [LIVING, DYING] = ["127.0.0.1", "127.0.0.2"] as const;
 
 /** Two conductors of one service, of which one takes its time to deploy and is killed then. */
-async function conductorDies(t: TestContext, folder: string): Promise<void> {
+async function conductorDies(t: TestContext, server: Server, folder: string): Promise<void> {
   const port = await freePort();
   const options = (host: string): IronicOptions => ({
     more: {
       DEFAULT: { rpc_transport: "json-rpc", host, hash_ring_reset_interval: 1 },
       json_rpc: { auth_strategy: "noauth", host_ip: host, port },
-      conductor: { heartbeat_interval: 1, heartbeat_timeout: 5, check_provision_state_interval: 1 },
+      conductor: { heartbeat_interval: 1, check_provision_state_interval: 1 },
       fake: { deploy_delay: host === DYING ? 60 : 0 },
     },
   });
@@ -161,12 +161,17 @@ async function conductorDies(t: TestContext, folder: string): Promise<void> {
   const pair = await paired(ironic, place);
   const asked = command(at, pair, "conductor");
   const running = start(asked);
-  await until(ironic, pair.spare, { provision_state: "deploying", reservation: DYING });
+  await telling(ironic).becomes(pair.spare, { provision_state: "deploying", reservation: DYING });
   await second.sleep();
+  // As if its last report was older than the minute after which a conductor counts as dead.
+  const db = connect({ ...server, database: ironic.database });
+  const updated_at = db.raw("UTC_TIMESTAMP() - INTERVAL 120 SECOND");
+  await db("conductors").where({ hostname: DYING }).update({ updated_at });
+  await db.destroy();
   const stopped = await running.ended;
   assert.equal(stopped.status, 5, stopped.err);
   assert.match(stopped.err, /N2I-E390[\s\S]*deploy failed[\s\S]*keep the source/);
-  assert.equal((await until(ironic, pair.source, {})).power_state, "power off");
+  assert.equal((await telling(ironic).becomes(pair.source, {})).power_state, "power off");
   await runs(0, asked);
   await isSwitched(at, pair, place);
 }
@@ -176,7 +181,7 @@ async function placeWith(ironic: Api): Promise<number> {
   const api = apiOf(ironic);
   const conductorOf = async (uuid: string): Promise<unknown> => {
     await api("POST", "/v1/nodes", { uuid, driver: "fake-hardware" });
-    const { conductor } = await until(ironic, uuid, {});
+    const { conductor } = await telling(ironic).becomes(uuid, {});
     await api("DELETE", `/v1/nodes/${uuid}`);
     return conductor;
   };

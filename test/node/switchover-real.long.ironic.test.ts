@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
+import { until } from "../../grenade/lib/wait.ts";
 import { run, runs, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
 import { needsTools } from "../lab/bmc/tools.ts";
 import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
-import { apiOf } from "../lab/ironic/api.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
+import { telling } from "../lab/ironic/telling.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { standInKeystone } from "../proxy/stand-ins.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
@@ -104,33 +104,12 @@ const QUICK = {
 
 type Body = { readonly [field: string]: unknown };
 
-async function told(at: Scene, method: string, path: string, body?: unknown): Promise<Body> {
-  for (let waited = 0; ; waited += PACE_MS) {
-    const answer = await apiOf(at.ironic)(method, path, body);
-    if (answer.status < 300) return (answer.body ?? {}) as Body;
-    // A conductor that looks at its power holds it for a moment.
-    assert.ok(answer.status === 409 && waited < PATIENCE_MS, JSON.stringify(answer));
-    await sleep(PACE_MS);
-  }
-}
-
-const PACE_MS = 250;
-const PATIENCE_MS = 180_000;
-
 const node = (at: Scene, one: number): Promise<Body> =>
-  told(at, "GET", `/v1/nodes/${uuidOf(1, one)}`);
-
-async function until(at: Scene, one: number, wanted: Body): Promise<void> {
-  for (let waited = 0; ; waited += PACE_MS) {
-    const now = await node(at, one);
-    if (Object.entries(wanted).every(([name, value]) => now[name] === value)) return;
-    assert.ok(waited < PATIENCE_MS, `${JSON.stringify(wanted)}: ${JSON.stringify(now)}`);
-    await sleep(PACE_MS);
-  }
-}
+  telling(at.ironic).becomes(uuidOf(1, one), {});
 
 async function enrolled(at: Scene, one: number): Promise<void> {
-  await told(at, "POST", "/v1/nodes", {
+  const { tell } = telling(at.ironic);
+  await tell("POST", "/v1/nodes", {
     ...{ uuid: uuidOf(1, one), name: `n-${one}`, driver: "ipmi" },
     resource_class: classOf(one),
     ...{ boot_interface: "ipxe", deploy_interface: "direct", storage_interface: "external" },
@@ -145,28 +124,23 @@ async function enrolled(at: Scene, one: number): Promise<void> {
     },
     ...(SOURCES.some((source) => source === one) && { description: "a shop" }),
   });
-  await told(at, "POST", "/v1/ports", { node_uuid: uuidOf(1, one), address: macOf(one + 1) });
+  await tell("POST", "/v1/ports", { node_uuid: uuidOf(1, one), address: macOf(one + 1) });
 }
 
 async function deployed(at: Scene, one: number): Promise<void> {
   const uuid = uuidOf(1, one);
-  const goes = (target: string) =>
-    told(at, "PUT", `/v1/nodes/${uuid}/states/provision`, { target });
-  await goes("manage");
-  await until(at, one, {
-    provision_state: "manageable",
-    power_state: "power off",
-    reservation: null,
-  });
+  const { tell, goes, becomes } = telling(at.ironic);
+  await goes(uuid, "manage", "manageable");
+  await becomes(uuid, { power_state: "power off", reservation: null });
   const path = `/v1/nodes/${uuid}`;
-  await told(at, "PATCH", path, [{ op: "add", path: "/automated_clean", value: false }]);
+  await tell("PATCH", path, [{ op: "add", path: "/automated_clean", value: false }]);
   const iqn = { type: "iqn", connector_id: `iqn.2026-01.org.example:n-${one}` };
-  await told(at, "POST", "/v1/volume/connectors", {
+  await tell("POST", "/v1/volume/connectors", {
     uuid: uuidOf(6, one),
     node_uuid: uuid,
     ...iqn,
   });
-  await told(at, "POST", "/v1/volume/targets", {
+  await tell("POST", "/v1/volume/targets", {
     ...{ uuid: uuidOf(5, one), node_uuid: uuid, volume_type: "iscsi", boot_index: 0 },
     volume_id: uuidOf(4, one),
     properties: {
@@ -174,13 +148,12 @@ async function deployed(at: Scene, one: number): Promise<void> {
       ...{ target_lun: 1, auth_method: "CHAP", auth_username: "u", auth_password: CANARY },
     },
   });
-  await goes("provide");
-  await until(at, one, { provision_state: "available", reservation: null });
-  await goes("active");
-  await until(at, one, { provision_state: "active", power_state: "power on", reservation: null });
-  await told(at, "PATCH", path, [{ op: "add", path: "/automated_clean", value: null }]);
+  await goes(uuid, "provide", "available");
+  await goes(uuid, "active", "active");
+  await becomes(uuid, { power_state: "power on", reservation: null });
+  await tell("PATCH", path, [{ op: "add", path: "/automated_clean", value: null }]);
   const record = { uuid: uuidOf(9, one), name: `web-${one}`, node: uuid };
-  await told(at, "POST", "/v1/allocations", { ...record, resource_class: classOf(one) });
+  await tell("POST", "/v1/allocations", { ...record, resource_class: classOf(one) });
 }
 
 const words = (at: Scene, folder: string): readonly string[] => [
@@ -207,7 +180,7 @@ function bootFiles({ ironic: { tftp } }: Scene, one: number): readonly string[] 
 }
 
 async function owner(at: Scene, one: number): Promise<unknown> {
-  return (await told(at, "GET", `/v1/volume/targets/${uuidOf(5, one)}`)).node_uuid;
+  return (await telling(at.ironic).tell("GET", `/v1/volume/targets/${uuidOf(5, one)}`)).node_uuid;
 }
 
 async function switched(t: TestContext, at: Scene): Promise<void> {
@@ -263,17 +236,17 @@ async function asked(
   const [put = assert.fail(), other] = both.toSorted((one, two) => one.status - two.status);
   assert.deepEqual([put.status, put.text, other?.status], [202, "", 409], "two at once");
   const location = put.fields.get("location") ?? "";
-  for (let waited = 0; ; waited += PACE_MS) {
+  let id = "";
+  await until("the switchover is DONE", async () => {
     const { text } = await asking(url, location, undefined, { method: "GET" });
     log.push(text);
     const { switchover } = JSON.parse(text) as { readonly switchover: Body };
-    if (switchover.state === "DONE") {
-      await end();
-      return { id: String(switchover.id), log: log.join("\n") };
-    }
-    assert.ok(waited < PATIENCE_MS && switchover.error === null, text);
-    await sleep(PACE_MS);
-  }
+    id = String(switchover.id);
+    assert.equal(switchover.error, null, text);
+    return switchover.state === "DONE" ? null : text;
+  });
+  await end();
+  return { id, log: log.join("\n") };
 }
 
 /** B-6: what is no microversion of Ironic is refused as that Ironic refuses it. */
@@ -322,9 +295,7 @@ async function takenBack(at: Scene): Promise<void> {
 
 /** A command a death: nothing is said twice to a BMC. */
 async function goesOn(at: Scene): Promise<void> {
-  const spare = `/v1/nodes/${uuidOf(1, THIRD)}`;
-  await told(at, "PUT", `${spare}/states/power`, { target: "power on" });
-  await until(at, THIRD, { power_state: "power on", reservation: null });
+  await telling(at.ironic).power(uuidOf(1, THIRD), "power on");
   const asked = ["node", "switchover", `n-${KILLED}`, `n-${THIRD}`, ...words(at, "on")];
   for (const [index, step] of FORTH.entries())
     await killed(asked, step, DEATHS[index % DEATHS.length] ?? DEATHS[0]);

@@ -5,13 +5,15 @@ import { type TestContext, test } from "node:test";
 import { machinesOf, startAgents, waitingIn } from "../../grenade/lib/agent.ts";
 import { registerImages } from "../../grenade/lib/base.ts";
 import { registerNetwork } from "../../grenade/lib/network.ts";
-import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts";
+import type { Stack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
+import { telling } from "../lab/ironic/telling.ts";
 import { stopAndStart } from "../nova/switched.ts";
-import { type Compute, computeOf } from "../nova/two-computes.ts";
+import { type Compute, comparesPower, computeOf } from "../nova/two-computes.ts";
+import { withStack } from "../nova/with-stack.ts";
 import { uuidOf } from "./in-memory.ts";
 
 type Body = { readonly [field: string]: unknown };
@@ -41,15 +43,7 @@ test("B-18: a server of a real Nova goes on on a spare, and its tenant stops and
 });
 
 async function scene(t: TestContext): Promise<Scene> {
-  const ends: (() => Promise<void> | void)[] = [];
-  t.after(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
-  const stack = await startStack(
-    { machines: NODES.length, engine: "mysql", period: IRONIC_SYNC },
-    (line) => t.diagnostic(line),
-  );
-  ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
+  const { stack, ends } = await withStack(t, { machines: NODES.length, period: IRONIC_SYNC });
   const images = await registerImages(stack);
   const network = await registerNetwork(stack.asks);
   await stack.ironic.wake();
@@ -59,7 +53,7 @@ async function scene(t: TestContext): Promise<Scene> {
     await enrolled(stack, place, driver_info);
   }
   await volumes(stack);
-  await goes(stack, SOURCE, "provide", "available");
+  await telling(stack.ironic).goes(NODES[SOURCE], "provide", "available");
   // Storage external writes an image where Nova names one.
   const { ironic, sim, db } = stack;
   const waiting = waitingIn(db(ironic.database));
@@ -68,7 +62,7 @@ async function scene(t: TestContext): Promise<Scene> {
   const compute = computeOf(stack, "bm-1", { sync: NOVA_SYNC });
   ends.push(compute.stop);
   await compute.start();
-  await until("Placement has both machines", 90, async () => {
+  await until("Placement has both machines", async () => {
     const mapped = await stack.db(NOVA_DATABASES.api)("host_mappings").where({ host: "bm-1" });
     const all = await Promise.all(NODES.map((node) => inventory(stack, node)));
     return mapped.length === 1 && all.every((one) => one !== null) ? null : JSON.stringify(all);
@@ -88,9 +82,11 @@ async function scene(t: TestContext): Promise<Scene> {
 }
 
 async function enrolled(stack: Stack, place: number, images: Body): Promise<void> {
-  const { sim, secrets } = stack;
-  await told(stack, "POST", "/nodes", {
-    ...{ uuid: uuidOf(1, place), name: `n-${place}`, driver: "ipmi", resource_class: "bm" },
+  const { sim, secrets, ironic } = stack;
+  const { tell, goes, becomes } = telling(ironic);
+  const uuid = uuidOf(1, place);
+  await tell("POST", "/v1/nodes", {
+    ...{ uuid, name: `n-${place}`, driver: "ipmi", resource_class: "bm" },
     ...{ storage_interface: "external", automated_clean: false },
     properties: {
       ...{ cpus: 4, memory_mb: 4096, local_gb: 40, cpu_arch: "x86_64" },
@@ -102,49 +98,22 @@ async function enrolled(stack: Stack, place: number, images: Body): Promise<void
     },
   });
   const address = `52:54:00:00:01:0${place}`;
-  await told(stack, "POST", "/ports", { node_uuid: uuidOf(1, place), address });
-  await goes(stack, place, "manage", "manageable");
+  await tell("POST", "/v1/ports", { node_uuid: uuid, address });
+  await goes(uuid, "manage", "manageable");
+  await becomes(uuid, { power_state: "power off" });
 }
 
-async function volumes(stack: Stack): Promise<void> {
+async function volumes({ ironic }: Stack): Promise<void> {
+  const { tell } = telling(ironic);
   const node_uuid = NODES[SOURCE];
   const iqn = { type: "iqn", connector_id: "iqn.2026-01.org.example:n-0" };
-  await told(stack, "POST", "/volume/connectors", { uuid: uuidOf(6, 0), node_uuid, ...iqn });
-  await told(stack, "POST", "/volume/targets", {
+  await tell("POST", "/v1/volume/connectors", { uuid: uuidOf(6, 0), node_uuid, ...iqn });
+  await tell("POST", "/v1/volume/targets", {
     ...{ uuid: uuidOf(5, 0), node_uuid, volume_type: "iscsi", boot_index: 0, volume_id: "v-0" },
     properties: {
       ...{ target_iqn: "iqn.2026-01.org.example:v-0", target_portal: "127.0.0.1:3260" },
       target_lun: 1,
     },
-  });
-}
-
-/** Tells Ironic something, once no conductor looks at the node. */
-async function told(
-  { asks }: Stack,
-  method: string,
-  path: string,
-  body: unknown = undefined,
-): Promise<void> {
-  await until(`Ironic takes ${method} ${path}`, 60, async () => {
-    try {
-      await asks("ironic", method, path, body);
-      return null;
-    } catch (cause) {
-      if (/ 409 /.test(String(cause))) return String(cause);
-      throw cause;
-    }
-  });
-}
-
-async function goes(stack: Stack, place: number, target: string, state: string): Promise<void> {
-  const path = `/nodes/${uuidOf(1, place)}`;
-  await told(stack, "PUT", `${path}/states/provision`, { target });
-  await until(`machine ${place} is ${state}`, 90, async () => {
-    const node = await stack.asks<Body>("ironic", "GET", path);
-    const { provision_state, power_state, reservation, last_error } = node ?? {};
-    const is = provision_state === state && reservation === null && power_state !== null;
-    return is ? null : JSON.stringify({ provision_state, power_state, last_error });
   });
 }
 
@@ -161,7 +130,7 @@ async function booted(
   compute: Compute,
   { image: imageRef, network }: { readonly image: string; readonly network: string },
 ): Promise<string> {
-  await until("Nova offers the source", 90, async () => {
+  await until("Nova offers the source", async () => {
     const offer = await inventory(stack, NODES[SOURCE]);
     return offer?.reserved === 0 ? null : JSON.stringify(offer);
   });
@@ -171,7 +140,7 @@ async function booted(
     ...(["nova", "POST", "/servers", { server: pinned }] as const),
   );
   const id = made?.server.id ?? "";
-  await until("the server is ACTIVE", 60, async () => {
+  await until("the server is ACTIVE", async () => {
     const now = await serverOf(stack, id);
     const errors = compute
       .log()
@@ -262,16 +231,9 @@ async function switched(at: Scene): Promise<void> {
   await runs(0, ["verify", "--run", join(at.folder, "one"), ...at.words], { env: at.env });
 }
 
-/** Looks of a nova-compute at the power of its machines. */
-const looks = ({ compute }: Scene): number =>
-  compute.log().split("Running periodic task ComputeManager._sync_power_states").length - 1;
-
 async function keepsRunning(at: Scene): Promise<void> {
-  const [since, before] = [looks(at), at.stack.sim.commands().length];
-  await until("Nova looks at power three times", 60, async () => {
-    const seen = looks(at) - since;
-    return seen >= 3 ? null : `${seen} times`;
-  });
+  const before = at.stack.sim.commands().length;
+  await comparesPower(at.compute);
   assert.equal((await serverOf(at.stack, at.server)).status, "ACTIVE");
   assert.deepEqual(at.stack.sim.commands().slice(before), []);
   assert.ok(at.stack.sim.power(SPARE));

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { firstAlone } from "../../grenade/lib/nova-races.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { ended, owners, servers, tool } from "./host-tool.ts";
 import { takenOverLegacy } from "./legacy-takeover.ts";
 import { asked, stopAndStart } from "./switched.ts";
 import {
+  aged,
   type Compute,
-  DOWN_SECONDS,
   dumped,
   dumpedWhole,
-  firstAlone,
   heldStill,
   keepLogs,
   looked,
@@ -94,7 +94,7 @@ async function out(cloud: TwoComputes): Promise<void> {
   await a.stop();
   await forcedDown(cloud, a.host, true);
   await idleAt(cloud, b);
-  await silent(cloud, a, DOWN_SECONDS + 1);
+  await aged(cloud, a);
 }
 
 /** An operator's own recipe, one UPDATE: what verify says of it before and after the resource tracker ran. */
@@ -108,7 +108,7 @@ async function byHand(cloud: TwoComputes): Promise<void> {
   await nova("instances").where({ uuid: first.server }).update({ host: b.host });
   ended(await verify(), 2, first.node);
   b.signal("SIGCONT");
-  await until("the resource tracker follows", 60, async () => {
+  await until("the resource tracker follows", async () => {
     const [owner] = await owners(cloud, [first]);
     return owner?.[1]?.includes(b.host) ? null : JSON.stringify(owner);
   });
@@ -174,7 +174,7 @@ async function moved(cloud: TwoComputes): Promise<void> {
 
 /** Waits until Nova's hash ring has given every idle machine to this host. */
 async function idleAt({ nova, idle }: TwoComputes, { host }: Compute): Promise<void> {
-  await until(`idle machines are of ${host}`, 60, async () => {
+  await until(`idle machines are of ${host}`, async () => {
     const rows = await nova("compute_nodes")
       .where({ deleted: 0, host })
       .whereIn("hypervisor_hostname", idle);
@@ -189,20 +189,12 @@ async function boots(cloud: TwoComputes): Promise<void> {
   const owner = (await row().first("host")).host;
   const [from, to] = owner === a.host ? [a, b] : [b, a];
   from.signal("SIGSTOP");
-  await silent(cloud, from, DOWN_SECONDS - 3);
   // So that the tool moves it and not the hash ring, which is without a host that is down.
-  to.signal("SIGSTOP");
+  await heldStill(cloud, to);
   await forcedDown(cloud, from.host, true);
-  await silent(cloud, from, DOWN_SECONDS + 1);
+  await aged(cloud, from);
   const { host } = tool(cloud, "idle");
-  // On a busy machine the one that stands still here would count as down by then.
-  const reports = () =>
-    nova("services")
-      .where({ host: to.host, deleted: 0 })
-      .update({ last_seen_up: nova.raw("UTC_TIMESTAMP()") });
-  await reports();
   ended(await host("plan", "--node", node, "--to", to.host), 0);
-  await reports();
   ended(await host("move", "--yes"), 0);
   assert.deepEqual(await row().select("host"), [{ host: to.host }]);
   to.signal("SIGCONT");
@@ -214,15 +206,6 @@ async function boots(cloud: TwoComputes): Promise<void> {
     cloud.told().filter((line) => line.startsWith("tenant-")),
     [],
   );
-}
-
-/** Waits until a host's last heartbeat is so many seconds old, by the database's clock. */
-async function silent({ nova }: TwoComputes, { host }: Compute, seconds: number): Promise<void> {
-  const age = nova.raw("TIMESTAMPDIFF(SECOND, last_seen_up, UTC_TIMESTAMP()) AS age");
-  await until(`${host} is silent`, 60, async () => {
-    const row = await nova("services").where({ host, deleted: 0 }).first(age);
-    return row.age >= seconds ? null : `for ${row.age} s`;
-  });
 }
 
 async function killed(cloud: TwoComputes): Promise<void> {
@@ -281,7 +264,7 @@ function accepting({ folder }: TwoComputes): string {
 async function unread({ stack: { broker } }: TwoComputes, { host }: Compute): Promise<void> {
   const { origin, username, password } = new URL(broker.management ?? "");
   const login = { Authorization: `Basic ${btoa(`${username}:${password}`)}` };
-  await until(`nobody reads the queue of ${host}`, 30, async () => {
+  await until(`nobody reads the queue of ${host}`, async () => {
     const answer = await fetch(`${origin}/api/queues/%2F/compute.${host}`, { headers: login });
     // RabbitMQ's own form.
     const { consumers } = (await answer.json()) as { readonly consumers: number };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Ran, run } from "../hostile/cli.ts";
-import { DOWN_SECONDS, type Tenant, type TwoComputes } from "./two-computes.ts";
+import { type Tenant, type TwoComputes, WATCHED_SECONDS } from "./two-computes.ts";
 
 /** The tool on this cloud, in a run of its own. */
 export function tool({ url, stack, folder }: TwoComputes, name: string) {
@@ -13,12 +13,12 @@ export function tool({ url, stack, folder }: TwoComputes, name: string) {
   const nova = ["--nova-db", at("nova", url)];
   const own = ["--run", join(folder, name), ...nova];
   const rabbit = ["--rabbit-url", at("rabbit", stack.broker.management ?? "")];
-  const down = ["--service-down-time", String(DOWN_SECONDS)];
+  const watched = ["--service-down-time", String(WATCHED_SECONDS)];
   return {
     rabbit,
     list: () => run(["host", "list", ...nova, "-f", "json"]),
     host: (command: string, ...words: readonly string[]) =>
-      run(["host", command, ...own, ...(/^(plan|takeover)$/.test(command) ? down : []), ...words]),
+      run(["host", command, ...own, ...(command === "takeover" ? watched : []), ...words]),
     verify: () => run(["verify", ...own, ...rabbit]),
     back: () => run(["rollback", ...own, "--all", "--yes"]),
   };

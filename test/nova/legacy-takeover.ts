@@ -2,16 +2,17 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LEGACY_DATABASE } from "../../grenade/lib/base.ts";
+import { firstAlone } from "../../grenade/lib/nova-races.ts";
 import { run } from "../hostile/cli.ts";
 import { ended, owners, servers, tool } from "./host-tool.ts";
 import { stopAndStart } from "./switched.ts";
 import {
-  DOWN_SECONDS,
+  aged,
   dumpedWhole,
-  firstAlone,
   looked,
   reportsAhead,
   type TwoComputes,
+  WATCHED_SECONDS,
 } from "./two-computes.ts";
 import type { TwoLegacy } from "./two-legacy.ts";
 
@@ -31,7 +32,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
   const { rabbit } = tool(cloud, "legacy");
   a.signal("SIGKILL");
   const before = await servers(cloud, tenants);
-  const down = ["--service-down-time", String(DOWN_SECONDS), "--confirmed-down", "--yes"];
+  const down = ["--service-down-time", String(WATCHED_SECONDS), "--confirmed-down", "--yes"];
   const hosts = ["--from", a.host, "--to", b.host];
   const taken = await says(
     ...["host", "takeover", ...hosts, ...down, ...site.boot, ...rabbit, "--purge-queue"],
@@ -110,6 +111,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
   async function standsStill(): Promise<void> {
     const does = toolIn("legacy-still");
     a.signal("SIGSTOP");
+    await aged(cloud, a);
     ended(await does("host", "takeover", ...hosts, ...down, ...site.boot), 0, /3 machines moved/);
     const served = await servers(cloud, tenants);
     const since = a.log().length;

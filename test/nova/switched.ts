@@ -1,4 +1,4 @@
-import { stopsOnceMore } from "../../grenade/lib/operate.ts";
+import { stopsOnceMore } from "../../grenade/lib/nova-races.ts";
 import type { Stack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
@@ -24,7 +24,7 @@ export async function stopAndStart(
     ["start", true, "active"],
   ] as const) {
     await asked(stack, server, word);
-    await until(`${name} is ${vm_state}`, 60, async () => {
+    await until(`${name} is ${vm_state}`, async () => {
       const instances = stack.db(NOVA_DATABASES.cell)("instances").where({ uuid: server });
       const now = await instances.first("vm_state", "task_state");
       const isDone = now.vm_state === vm_state && now.task_state === null && on() === isOn;
@@ -39,7 +39,7 @@ export async function asked(
   server: string,
   to: "stop" | "start",
 ): Promise<void> {
-  await until(`Nova takes os-${to}`, 60, () =>
+  await until(`Nova takes os-${to}`, () =>
     asks("nova", "POST", `/servers/${server}/action`, { [`os-${to}`]: null }).then(
       () => null,
       stopsOnceMore,

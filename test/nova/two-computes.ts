@@ -8,15 +8,20 @@ import { machinesOf, startAgents, waitingIn } from "../../grenade/lib/agent.ts";
 import { registerImages } from "../../grenade/lib/base.ts";
 import { enroll, offered } from "../../grenade/lib/enroll.ts";
 import { registerNetwork } from "../../grenade/lib/network.ts";
-import { keepSchemas, type Stack, startStack } from "../../grenade/lib/stack.ts";
+import { firstAlone } from "../../grenade/lib/nova-races.ts";
+import type { Stack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { working } from "../../grenade/lib/working.ts";
 import { NOVA_DATABASES, startCompute } from "../lab/cloud/nova.ts";
+import { withStack } from "./with-stack.ts";
 
 const MACHINES = 6;
 const TENANTS = 4;
-/** Seconds without a heartbeat after which Nova calls a service down. */
-export const DOWN_SECONDS = 12;
+/**
+ * Seconds for which the tool watches a host before a takeover. Nova keeps its own 60 seconds, so that a healthy host
+ * whose heartbeat is late keeps its machines.
+ */
+export const WATCHED_SECONDS = 20;
 
 /** A nova-compute with the ironic driver, on a host of its own. */
 export interface Compute {
@@ -62,22 +67,7 @@ export interface TwoComputes {
 
 /** Starts it for this test alone. */
 export async function twoComputes(t: TestContext): Promise<TwoComputes> {
-  // The fast part starts no servers.
-  const ends: (() => Promise<void> | void)[] = [];
-  t.after(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
-  const stack = await startStack(
-    {
-      machines: MACHINES,
-      engine: "mysql",
-      period: 10,
-      nova: { downTime: DOWN_SECONDS },
-      managed: true,
-    },
-    (line) => t.diagnostic(line),
-  );
-  ends.push(() => keepSchemas("mysql").then(() => undefined), stack.stop);
+  const { stack, ends } = await withStack(t, { machines: MACHINES, period: 10, managed: true });
   const folder = mkdtempSync(join(tmpdir(), "n2i-hosts-"));
   ends.push(() => rmSync(folder, { recursive: true }));
   const images = await registerImages(stack);
@@ -93,7 +83,8 @@ export async function twoComputes(t: TestContext): Promise<TwoComputes> {
   const [a, b] = computes as [Compute, Compute];
   ends.push(...computes.map((one) => one.stop));
   const logs = () => [...computes.map(({ log }) => log()), readFileSync(stack.ironic.log, "utf8")];
-  const boot = booting(stack, order, { image: images.disk, network, logs });
+  const on = (node: string) => sim.power(order.indexOf(node));
+  const boot = booting(stack, { image: images.disk, network, logs, on });
   await a.start();
   await offered(stack, { host: a.host, resources: "CUSTOM_BM", machines: MACHINES });
   const machines = [...order.slice(0, TENANTS).entries()];
@@ -146,7 +137,7 @@ export function computeOf(
       const before = await reports();
       const started = startCompute(conf, driver ?? null);
       running = started;
-      await until(`${host} reports`, 90, async () => {
+      await until(`${host} reports`, async () => {
         if (!started.running()) throw new Error(`${host} ended by itself:\n${started.log()}`);
         return (await reports()) > before ? null : "it does not";
       });
@@ -163,44 +154,36 @@ export function computeOf(
 interface Booted {
   readonly image: string;
   readonly network: string;
+  /** Host of the nova-compute; Nova's scheduler finds it unless given. */
+  readonly host?: string;
   /** Whole logs of those who boot. */
   readonly logs: () => readonly string[];
+  /** Whether the machine of a node is on. */
+  readonly on: (node: string) => boolean;
 }
 
-function booting(
+/** Boots servers, each on the machine of a node. */
+export function booting(
   stack: Stack,
-  order: readonly string[],
-  { image: imageRef, network, logs }: Booted,
+  { image: imageRef, network, host, logs, on }: Booted,
 ): TwoComputes["boot"] {
   return async (name, node) => {
     const server = {
       ...{ name, flavorRef: "bm", imageRef, networks: [{ uuid: network }] },
-      hypervisor_hostname: node,
+      ...{ hypervisor_hostname: node, ...(host !== undefined && { host }) },
     };
     const made = await stack.asks<{ readonly server: { readonly id: string } }>(
       ...(["nova", "POST", "/servers", { server }] as const),
     );
     const id = made?.server.id ?? "";
-    await until(`${name} is ACTIVE`, 180, () => working(stack, id));
+    await until(`${name} is ACTIVE`, () => working(stack, id));
     const told = await stack.asks<{ readonly server: { readonly status: string } }>(
       ...(["nova", "GET", `/servers/${id}`] as const),
     );
     const status = told?.server.status;
     assert.equal(status, "ACTIVE", `${name} is ${status}:\n${troubles(logs(), [id, node])}`);
-    return { name, server: id, node, on: () => stack.sim.power(order.indexOf(node)) };
+    return { name, server: id, node, on: () => on(node) };
   };
-}
-
-/**
- * Does it with the first, then with all others at once: where two requests are the first that a nova-compute has
- * for Ironic, its client library refuses one (`UnsupportedVersion`).
- */
-export async function firstAlone<T, R>(
-  [first, ...others]: readonly T[],
-  does: (one: T) => Promise<R>,
-): Promise<readonly R[]> {
-  const alone = first === undefined ? [] : [await does(first)];
-  return [...alone, ...(await Promise.all(others.map(does)))];
 }
 
 /** What these logs call an error, of any of these or of none. */
@@ -225,9 +208,9 @@ const LOOKS = /Running periodic task \S+[.](_sync_power_states|update_available_
  * @param since where in its log to begin: at its end unless given
  */
 export async function looked(compute: Compute, since = compute.log().length): Promise<void> {
-  await until(`${compute.host} looks at its machines' power`, 60, async () => {
+  await until(`${compute.host} looks at its machines' power`, async () => {
     const all = looksOf(compute, since);
-    const compared = all.indexOf("_sync_power_states");
+    const compared = all.indexOf(COMPARED);
     const after = all.slice(compared + 1).filter((what) => what === TRACKED);
     return compared >= 0 && after.length > 0 ? null : all.join();
   });
@@ -236,13 +219,24 @@ export async function looked(compute: Compute, since = compute.log().length): Pr
 
 /** Waits until its resource tracker has gone through all machines once more. */
 async function tracked(compute: Compute, since = compute.log().length): Promise<void> {
-  await until(`${compute.host} looks at its machines`, 60, async () => {
+  await until(`${compute.host} looks at its machines`, async () => {
     const all = looksOf(compute, since).filter((what) => what === TRACKED);
     // The second begins when the first is done.
     return all.length > 1 ? null : all.join();
   });
 }
 
+/** Waits until it has compared its machines' power several times more: one pass is over when the next begins. */
+export async function comparesPower(compute: Compute): Promise<void> {
+  const since = compute.log().length;
+  await until(`${compute.host} compares power`, async () => {
+    const seen = looksOf(compute, since).filter((what) => what === COMPARED).length;
+    return seen > PASSES ? null : `${seen} times`;
+  });
+}
+
+const PASSES = 3;
+const COMPARED = "_sync_power_states";
 const TRACKED = "update_available_resource";
 
 function looksOf({ log }: Compute, since: number): readonly string[] {
@@ -337,6 +331,18 @@ export async function heldStill({ nova }: TwoComputes, { host, signal }: Compute
 export async function reportsAhead(nova: Knex, host: string): Promise<void> {
   const ahead = nova.raw("UTC_TIMESTAMP() + INTERVAL 50 SECOND");
   await nova("services").where({ host, deleted: 0 }).update({ last_seen_up: ahead });
+}
+
+/** Makes the last report of a host that does not run older than Nova's limit, without waiting for that time. */
+export async function aged({ nova }: TwoComputes, { host }: Compute): Promise<void> {
+  await until(`${host} is silent`, async () => {
+    const old = await nova("services")
+      .where({ host, deleted: 0 })
+      .whereRaw("last_seen_up > UTC_TIMESTAMP() - INTERVAL 61 SECOND")
+      .update({ last_seen_up: nova.raw("UTC_TIMESTAMP() - INTERVAL 120 SECOND") });
+    // A report that was on its way is written after the first look.
+    return old === 0 ? null : "its last report was recent";
+  });
 }
 
 type Dump = { readonly [row: string]: unknown };

@@ -1,23 +1,15 @@
-import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LEGACY_DATABASE } from "../../grenade/lib/base.ts";
 import { offered } from "../../grenade/lib/enroll.ts";
-import { until } from "../../grenade/lib/wait.ts";
-import { working } from "../../grenade/lib/working.ts";
+import { firstAlone } from "../../grenade/lib/nova-races.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
 import { tool } from "../lab/bmc/tools.ts";
 import { owner, privateFolder } from "../lab/folder.ts";
 import { newPassword } from "../lab/server.ts";
-import {
-  type Compute,
-  computeOf,
-  firstAlone,
-  type Tenant,
-  type TwoComputes,
-} from "./two-computes.ts";
+import { booting, type Compute, computeOf, type Tenant, type TwoComputes } from "./two-computes.ts";
 
 const MACHINES = 3;
 const TENANTS = 2;
@@ -50,8 +42,7 @@ export async function twoLegacy(
   const { stack, folder } = cloud;
   const secrets = Array.from({ length: MACHINES }, () => newPassword().slice(0, 16));
   const bmcs = secrets.map((password) => ({ power: false, password }));
-  const sim = await startIpmiSim(tool("ipmi_sim") ?? "", bmcs);
-  assert.ok(sim);
+  const sim = await startIpmiSim(tool("ipmi_sim"), bmcs);
   ends(sim.stop);
   const nodes = await fill(cloud, sim, secrets);
   const user = owner("nova");
@@ -81,25 +72,14 @@ export async function twoLegacy(
   for (const one of computes) ends(one.stop);
   const idle = await candidates(cloud);
   await a.start();
-  await offered(stack, {
-    host: a.host,
-    resources: "CUSTOM_BM",
-    machines: idle + MACHINES,
-  });
+  await offered(stack, { host: a.host, resources: "CUSTOM_BM", machines: idle + MACHINES });
   const { network, images } = cloud;
-  const tenants = await firstAlone(
-    nodes.slice(0, TENANTS).map((node, at) => ({ node, at })),
-    ({ node, at }) =>
-      boot(cloud, {
-        name: `legacy-${at}`,
-        node,
-        host: a.host,
-        image: images.tenant,
-        network,
-        sim,
-        at,
-      }),
-  );
+  const boot = booting(stack, {
+    ...{ image: images.tenant, network, host: a.host, logs: () => [a.log()] },
+    on: (node) => sim.power(nodes.indexOf(node)),
+  });
+  const machines = [...nodes.slice(0, TENANTS).entries()];
+  const tenants = await firstAlone(machines, ([at, node]) => boot(`legacy-${at}`, node));
   await b.start();
   let heard = sim.commands().length;
   // A copy that lost its kernels: Glance has them.
@@ -163,31 +143,4 @@ async function fill(
     });
   }
   return nodes;
-}
-
-interface Booting {
-  readonly name: string;
-  readonly node: string;
-  readonly host: string;
-  readonly image: string;
-  readonly network: string;
-  readonly sim: IpmiSim;
-  /** Of its BMC. */
-  readonly at: number;
-}
-
-async function boot(
-  { stack }: TwoComputes,
-  { name, node, host, image, network, sim, at }: Booting,
-): Promise<Tenant> {
-  const server = {
-    ...{ name, flavorRef: "bm", imageRef: image, networks: [{ uuid: network }] },
-    ...{ host, hypervisor_hostname: node },
-  };
-  const made = await stack.asks<{ readonly server: { readonly id: string } }>(
-    ...(["nova", "POST", "/servers", { server }] as const),
-  );
-  const id = made?.server.id ?? "";
-  await until(`${name} is ACTIVE`, 120, () => working(stack, id));
-  return { name, server: id, node, on: () => sim.power(at) };
 }

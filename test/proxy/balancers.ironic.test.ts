@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../grenade/lib/wait.ts";
 import { type Tool, tool } from "../lab/bmc/tools.ts";
 import { freePort, startDaemon } from "../lab/daemon.ts";
 import { owner, privateFile, privateFolder } from "../lab/folder.ts";
@@ -104,10 +104,10 @@ async function behind(
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
     return `${answer.status} ${await answer.text()}`;
   };
-  for (let waited = 0; ; waited += 1) {
-    const up = await get("/").catch(() => "");
-    if (up.startsWith("200 nova-api")) return get;
-    assert.ok(waited < 200 && daemon.running(), daemon.lastWords());
-    await sleep(100);
-  }
+  await until(`${name} answers`, async () => {
+    const said = await get("/").catch(String);
+    assert.ok(daemon.running(), daemon.lastWords());
+    return said.startsWith("200 nova-api") ? null : said;
+  });
+  return get;
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
+import { until } from "../../grenade/lib/wait.ts";
 import { openProxy, type ProxyAsked } from "../../src/stages/serve-proxy.ts";
 import { type Started, start } from "../hostile/cli.ts";
 import { AS_SHIPPED, startNovaApi } from "../lab/cloud/nova-api.ts";
@@ -188,18 +189,16 @@ function accessLog(ironic: IronicServer): () => Promise<readonly string[]> {
     turn += 1;
     const last = `/v1/?turn=${turn}`;
     await fetch(`${ironic.url}${last}`);
-    for (let waited = 0; ; waited += 1) {
+    let fresh: readonly string[] = [];
+    await until("Ironic logs the request", async () => {
       const lines = readFileSync(ironic.log, "utf8").match(/"[A-Z]+ \/\S* HTTP[^"]*"/g) ?? [];
       const end = lines.findIndex((line) => line.includes(`${last} `));
-      assert.ok(waited < 400, `Ironic logs no request: ${lines.slice(-3).join()}`);
-      if (end < 0) {
-        await sleep(50);
-        continue;
-      }
-      const fresh = lines.slice(read, end);
+      if (end < 0) return lines.slice(-3).join();
+      fresh = lines.slice(read, end);
       read = end + 1;
-      return fresh;
-    }
+      return null;
+    });
+    return fresh;
   };
 }
 

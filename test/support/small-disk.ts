@@ -13,6 +13,7 @@ export function smallDisk(t: TestContext, options: string): string {
   const path = mkdtempSync(join(tmpdir(), "n2i disk-"));
   const words = ["-t", "tmpfs", "-o", `mode=0700,${options}`, "tmpfs", path];
   const mounted = spawnSync("mount", words, { encoding: "utf8" });
+  // Hooks run in the order of their registration, and a mounted folder cannot be removed.
   t.after(() => {
     spawnSync("umount", [path]);
     rmdirSync(path);

@@ -20,8 +20,9 @@ test("100 BMCs of ipmi_sim are read as their files say, over suite 3", async (t)
     readings.map(({ verdict, power, suite, privilege }) => [verdict, power, suite, privilege]),
     bmcs.map(({ power }) => ["ok", power ? "on" : "off", 3, "ADMINISTRATOR"]),
   );
-  assert.deepEqual(readings[0]?.suites, null);
-  assert.equal(readings[0]?.manufacturer, 0x1291);
+  const [{ suites, manufacturer, firmware, observations } = assert.fail()] = readings;
+  assert.deepEqual([suites, manufacturer, firmware], [null, 0x1291, "9.08"]);
+  assert.deepEqual(observations, ["suites-not-listed"]);
 });
 
 test("ipmi_sim's refusals are told apart: password, user name, Kg", async (t) => {
@@ -39,9 +40,27 @@ test("ipmi_sim's refusals are told apart: password, user name, Kg", async (t) =>
   const how = [{ password: "guess" }, { user: "nobody" }, { kg }, {}, { kg: "another" }];
   const asked = how.map((login, at) => ({ address: sim.addresses[at] ?? "", ...login }));
   assert.deepEqual(
-    (await askAllOf(t, asked)).map(({ verdict, power }) => power ?? verdict),
-    ["wrong-password", "wrong-user", "on", "wrong-kg", "wrong-kg"],
+    (await askAllOf(t, asked)).map(({ verdict, power, kg: has }) => [power ?? verdict, has]),
+    [
+      ["wrong-password", false],
+      ["wrong-user", false],
+      ["on", true],
+      ["wrong-kg", true],
+      ["wrong-kg", true],
+    ],
   );
+});
+
+test("each suite our client speaks up to 3 opens a session of ipmi_sim, and 17 is refused", async (t) => {
+  const found = needsTools("ipmi_sim");
+  const sim = await startIpmiSim(found.ipmi_sim, [{ power: true, password }]);
+  t.after(sim.stop);
+  const [address = ""] = sim.addresses;
+  for (const suite of [1, 2, 3]) {
+    const reading = await askOne(t, { address }, [suite]);
+    assert.deepEqual([reading.verdict, reading.suite, reading.power], ["ok", suite, "on"]);
+  }
+  assert.equal((await askOne(t, { address }, [17])).verdict, "cipher-refused");
 });
 
 test("ipmi_sim's power is read anew each time, and its 63 slots are given back", async (t) => {
@@ -72,6 +91,7 @@ test("pyghmi's server is read, busy or with a Kg, and its silence is named", asy
     { kg: "a-key" },
     {},
     {},
+    { power: true, busy: { code: 0xd1, times: 1 } },
   ];
   const started = await Promise.all(
     bmcs.map((bmc) => startPyghmi(found.pyghmi, { power: false, password, ...bmc })),
@@ -82,7 +102,8 @@ test("pyghmi's server is read, busy or with a Kg, and its silence is named", asy
   const readings = await askAllOf(t, asked);
   assert.deepEqual(
     readings.map(({ verdict, power }) => power ?? verdict),
-    ["on", "off", "on", "off", "wrong-kg", "wrong-password", "silent"],
+    ["on", "off", "on", "off", "wrong-kg", "wrong-password", "silent", "on"],
   );
+  assert.equal(readings.at(-1)?.attempts, 2);
   assert.deepEqual(readings[0]?.suites, [3]);
 });

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { TestContext } from "node:test";
 import { askOver } from "../../../src/edge/ipmi/ask.ts";
 import type { BmcReading } from "../../../src/edge/ipmi/index.ts";
+import { SESSION_DEFAULTS } from "../../../src/edge/ipmi/session.ts";
 import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
 import { openMux } from "../../../src/edge/ipmi/transport.ts";
 
@@ -15,14 +16,19 @@ export interface Asked {
   readonly kg?: string;
 }
 
-/** Asks all of these BMCs at once, as the tool does; readings are in their order. */
+/**
+ * Asks all of these BMCs at once, as the tool does; readings are in their order.
+ *
+ * @param suites that are tried; the tool's own unless given
+ */
 export async function askAllOf(
   t: Pick<TestContext, "after">,
   asked: readonly Asked[],
+  suites: readonly number[] | null = null,
 ): Promise<readonly BmcReading[]> {
   const mux = openMux(SYSTEM_CHANCE);
   t.after(() => mux.close());
-  const probe = askOver(mux);
+  const probe = suites ? askOver(mux, { ...SESSION_DEFAULTS, suites: () => suites }) : askOver(mux);
   const { signal } = new AbortController();
   // Each BMC listens to it.
   setMaxListeners(0, signal);
@@ -40,8 +46,12 @@ export async function askAllOf(
 }
 
 /** The one of a single BMC. */
-export async function askOne(t: Pick<TestContext, "after">, asked: Asked): Promise<BmcReading> {
-  const [reading] = await askAllOf(t, [asked]);
+export async function askOne(
+  t: Pick<TestContext, "after">,
+  asked: Asked,
+  suites: readonly number[] | null = null,
+): Promise<BmcReading> {
+  const [reading] = await askAllOf(t, [asked], suites);
   if (reading === undefined) throw new Error("there is no reading");
   return reading;
 }

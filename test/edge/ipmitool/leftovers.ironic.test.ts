@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -9,8 +9,6 @@ import { onSocket } from "../../../src/edge/ipmitool/own-socket.ts";
 import { sweep } from "../../../src/edge/ipmitool/password-file.ts";
 import { ipmitoolProbe } from "../../../src/edge/ipmitool/probe.ts";
 import { udpBmc } from "../ipmi/udp-bmc.ts";
-
-const INSTALLED = spawnSync("ipmitool", ["-V"]).status === 0;
 
 function folder(t: TestContext): string {
   const made = mkdtempSync(join(tmpdir(), "n2i-leftovers-"));
@@ -34,28 +32,26 @@ test("what a killed process left is removed, what a living one has is not", asyn
 });
 
 test("a child that opens no socket is not told to have one", async (t) => {
-  const child = spawn("sleep", ["60"], { stdio: ["ignore", "pipe", "pipe"] });
-  t.after(() => child.kill("SIGKILL"));
-  let opened = false;
-  const stop = onSocket(child.pid ?? 0, () => {
-    opened = true;
-  });
-  await sleep(200);
-  stop();
-  assert.equal(opened, false);
+  const watched = (script: string) => {
+    const child = spawn("bash", ["-c", script], { stdio: ["ignore", "pipe", "pipe"] });
+    t.after(() => child.kill("SIGKILL"));
+    return new Promise<string>((resolve) => {
+      t.after(onSocket(child.pid ?? 0, () => resolve(script)));
+    });
+  };
+  const without = watched("exec sleep 60");
+  const opens = "exec 3<>/dev/udp/127.0.0.1/9; exec sleep 60";
+  assert.equal(await Promise.race([without, watched(opens)]), opens);
 });
 
 test("the real ipmitool waits for a silent BMC without its password on disk", async (t) => {
-  if (!INSTALLED || !existsSync("/proc/self/fd")) return t.skip("needs ipmitool and /proc");
   const { question } = await udpBmc(t, { dead: true });
   const stop = new AbortController();
   const asking = ipmitoolProbe()(question, { deadline: 20_000, signal: stop.signal });
   const ours = (): readonly string[] =>
     readdirSync(tmpdir()).filter((name) => name.startsWith(`n2i-ipmi-${process.pid}-`));
   while (ours().length === 0) await sleep(2);
-  const began = performance.now();
-  while (ours().length > 0 && performance.now() - began < 5000) await sleep(10);
-  assert.deepEqual(ours(), []);
+  while (ours().length > 0) await sleep(10);
   stop.abort();
   await assert.rejects(asking, { name: "AbortError" });
 });

@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../../grenade/lib/wait.ts";
 import { type Daemon, freePort, startDaemon } from "../../lab/daemon.ts";
 import { privateFolder } from "../../lab/folder.ts";
 import { newPassword } from "../../lab/server.ts";
+import { speaks } from "../../lab/speaks.ts";
 import { realPrograms } from "./real-programs.ts";
 
 /** OpenSSH's server on loopback with libvirt's virsh behind it. */
@@ -71,7 +71,7 @@ export async function startRealHost(
     owner: {},
   });
   t.after(daemon.stop);
-  await listening(port, daemon);
+  await answers(port, daemon);
   const know = (which: "its own" | "another" | null): void => {
     const file = which === "its own" ? "host.pub" : "other.pub";
     const line = `[127.0.0.1]:${port} ${readFileSync(at(file), "utf8")}`;
@@ -135,15 +135,9 @@ function domainOf({ name, mac, state }: RealDomain, at: number): string {
 <test:runstate>${RUN_STATES[state]}</test:runstate></domain>`;
 }
 
-async function listening(port: number, daemon: Daemon): Promise<void> {
-  for (let tries = 0; tries < 200 && daemon.running(); tries++) {
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect({ host: "127.0.0.1", port }, () => resolve(true));
-      socket.on("error", () => resolve(false)).on("connect", () => socket.destroy());
-    });
-    if (open) return;
-    await sleep(50);
-  }
-  await daemon.stop();
-  throw new Error(`sshd did not start\n${daemon.lastWords()}`);
+async function answers(port: number, daemon: Daemon): Promise<void> {
+  await until("sshd answers", async () => {
+    if (!daemon.running()) throw new Error(`sshd did not start\n${daemon.lastWords()}`);
+    return (await speaks(port, "SSH-2.0-")) ? null : "it does not";
+  });
 }

@@ -1,12 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../../grenade/lib/wait.ts";
 import { freeAddresses } from "../../../src/edge/ipmi/testing/index.ts";
 import { type Daemon, startDaemon } from "../daemon.ts";
 import { privateFile, privateFolder } from "../folder.ts";
 import { answersPing } from "./raw.ts";
 
-const PATIENCE_MS = 30_000;
 /** IPMB addresses 0x20, 0x22 ... 0xe6. */
 const MOST_IPMI_SIM = 100;
 
@@ -116,14 +115,13 @@ export async function startPyghmi(
 }
 
 async function answered(address: string, daemon: Daemon): Promise<void> {
-  const until = Date.now() + PATIENCE_MS;
-  while (!(await answersPing(address))) {
-    if (!daemon.running() || Date.now() > until) {
-      await daemon.stop();
-      throw new Error(`the simulated BMC did not start\n${daemon.lastWords()}`);
-    }
-    await sleep(50);
-  }
+  await until(`the simulated BMC at ${address} answers`, async () => {
+    if (!daemon.running()) throw new Error(`it ended by itself\n${daemon.lastWords()}`);
+    return (await answersPing(address)) ? null : "it does not";
+  }).catch(async (cause) => {
+    await daemon.stop();
+    throw cause;
+  });
 }
 
 function lanOf(

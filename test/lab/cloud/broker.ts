@@ -1,14 +1,16 @@
-import { connect } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../../grenade/lib/wait.ts";
 import { needsProgram } from "../binaries.ts";
 import { freePort, startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
 import { newPassword } from "../server.ts";
-
-const PATIENCE_MS = 300_000;
+import { speaks } from "../speaks.ts";
 
 export const BROKER = { title: "RabbitMQ", packages: ["rabbitmq-server"] } as const;
+
+/** @source AMQP 0-9-1, 4.2.2 and 4.2.3: the protocol header, and the frame type of the method Connection.Start */
+const AMQP = { hello: "AMQP\0\0\x09\x01", start: "\x01" } as const;
+const HTTP = ["HTTP/1.1 ", "GET / HTTP/1.0\r\n\r\n"] as const;
 
 /** The server itself: what is on the PATH changes to its own user first. */
 const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
@@ -65,28 +67,19 @@ export async function startBroker({
     ["env", ...words, "sh", "-c", `epmd -address 127.0.0.1 -port ${mapper} & exec ${PROGRAM}`],
     { folder, signal: "TERM", owner: user },
   );
-  const there = async () => (await listens(port)) && (api === null || (await listens(api)));
-  for (const until = Date.now() + PATIENCE_MS; !(await there()); await sleep(200)) {
-    if (daemon.running() && Date.now() < until) continue;
-    const words = daemon.lastWords();
+  const answers = async () =>
+    (await speaks(port, AMQP.start, AMQP.hello)) && (api === null || (await speaks(api, ...HTTP)));
+  await until("RabbitMQ answers", async () => {
+    if (!daemon.running()) throw new Error(`RabbitMQ did not start\n${daemon.lastWords()}`);
+    return (await answers()) ? null : "it does not";
+  }).catch(async (cause) => {
     await daemon.stop();
-    throw new Error(`RabbitMQ did not start\n${words}`);
-  }
+    throw cause;
+  });
   const login = `lab:${password}@127.0.0.1`;
   return {
     url: `rabbit://${login}:${port}/`,
     management: api === null ? null : `http://${login}:${api}`,
     stop: daemon.stop,
   };
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    const answer = (yes: boolean) => () => {
-      socket.destroy();
-      resolve(yes);
-    };
-    socket.once("connect", answer(true)).once("error", answer(false));
-  });
 }

@@ -24,8 +24,6 @@ export const NOVA_DATABASES = {
 } as const;
 
 export interface NovaClocks {
-  /** Seconds without a heartbeat after which it calls a service down: Nova's own 60 unless given. */
-  readonly downTime?: number;
   /** Seconds between two looks of its scheduler for hosts that it does not know: 2 unless given. */
   readonly discovers?: number;
 }
@@ -173,17 +171,15 @@ async function makeCellsIn(user: Owner, folder: string, { server, key }: Cells):
   await manage("db", "sync");
 }
 
-const DOWN_SECONDS = 60;
-
 /** Short intervals, so that nobody waits; what endangers machines is as Nova ships it. */
 function sections(place: NovaPlace): Sections {
-  const { server, cloud, broker, downTime = DOWN_SECONDS, discovers = 2 } = place;
+  const { server, cloud, broker, discovers = 2 } = place;
   return {
     DEFAULT: {
       ...{ host: "controller", my_ip: "127.0.0.1", transport_url: broker },
       ...{ enabled_apis: "osapi_compute", osapi_compute_listen: "127.0.0.1" },
       ...{ osapi_compute_listen_port: cloud.ports.nova, osapi_compute_workers: 1 },
-      ...{ service_down_time: downTime, report_interval: 2, periodic_fuzzy_delay: 0 },
+      ...{ report_interval: 2, periodic_fuzzy_delay: 0 },
     },
     wsgi: { api_paste_config: "/usr/share/nova-common/api-paste.ini" },
     api_database: { connection: sqlalchemy(server, NOVA_DATABASES.api) },
@@ -200,8 +196,7 @@ function computeSections(place: NovaPlace, host: string, own: Sections): Section
   const base: Sections = {
     DEFAULT: {
       ...{ host, my_ip: "127.0.0.1", transport_url: place.broker },
-      ...{ service_down_time: place.downTime ?? DOWN_SECONDS, report_interval: 2 },
-      ...{ periodic_fuzzy_delay: 0, update_resources_interval: 10 },
+      ...{ report_interval: 2, periodic_fuzzy_delay: 0, update_resources_interval: 10 },
       ...{ sync_power_state_interval: 5, vif_plugging_is_fatal: false },
       // A line each time, and no other of what it logs at DEBUG.
       default_log_levels: "oslo_service.periodic_task=DEBUG,urllib3=WARN,stevedore=WARN",

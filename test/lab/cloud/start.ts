@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../../grenade/lib/wait.ts";
 import { type Daemon, freePort, startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
 import { versionsOf } from "../python.ts";
@@ -11,7 +11,6 @@ import { type Registered, register } from "./register.ts";
 import { onceMade, runAs, withSchema } from "./schema.ts";
 import { SERVED, serving } from "./services.ts";
 
-const PATIENCE_MS = 180_000;
 const LAST_LINES = 30;
 const SERVICES = ["keystone", "nova", "glance"] as const satisfies readonly Service[];
 
@@ -123,13 +122,18 @@ export async function answers(
   daemon: Daemon,
   log: string,
 ): Promise<void> {
-  for (const until = Date.now() + PATIENCE_MS; ; await sleep(100)) {
-    const answer = await fetch(url).catch(() => null);
-    // What answers may be another's, where ours found its port taken.
-    if (answer !== null && answer.status < 500 && daemon.running()) return;
-    if (daemon.running() && Date.now() < until) continue;
-    const words = daemon.running() ? readFileSync(log, "utf8") : daemon.lastWords();
-    const last = words.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
-    throw new Error(`${service} did not start (${answer?.status ?? "no answer"})\n${last}`);
-  }
+  const last = (): string => {
+    // Before its first line it has no log, and its folder goes when it ends.
+    const words = existsSync(log) ? readFileSync(log, "utf8") : daemon.lastWords();
+    return words.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+  };
+  await until(`${service} answers`, async () => {
+    const status = await fetch(url).then(
+      (answer) => answer.status,
+      () => null,
+    );
+    // What answers may be another's, if ours found its port taken.
+    if (!daemon.running()) throw new Error(`${service} did not start\n${last()}`);
+    return status !== null && status < 500 ? null : `${status ?? "no answer"}\n${last()}`;
+  });
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../../grenade/lib/wait.ts";
 import { onceMade, runAs, withSchema } from "../cloud/schema.ts";
 import { type Daemon, freePort, startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
@@ -10,8 +11,6 @@ import { type Api, apiOf } from "./api.ts";
 import { type IronicOptions, ironicConfig } from "./config.ts";
 import { htpasswd, IRONIC, ironicPrograms } from "./programs.ts";
 
-/** The schema takes 3 seconds and the start 4, on a quiet machine. */
-const PATIENCE_MS = 180_000;
 const LAST_LINES = 30;
 const TYPES = ["fake-hardware", "ipmi", "manual-management"];
 
@@ -131,11 +130,10 @@ while [ -z "$ending" ]; do
 done`;
 
 async function schema(folder: string, daemon: Daemon): Promise<void> {
-  for (const until = Date.now() + PATIENCE_MS; ; await sleep(100)) {
-    if (existsSync(join(folder, "schema"))) return;
+  await until("the schema is made", async () => {
     if (!daemon.running()) throw new Error("it ended by itself");
-    if (Date.now() > until) throw new Error("the schema takes too long");
-  }
+    return existsSync(join(folder, "schema")) ? null : "it is not";
+  });
 }
 
 function typesOf({ more }: IronicOptions): readonly string[] {
@@ -146,13 +144,12 @@ function typesOf({ more }: IronicOptions): readonly string[] {
 /** Waits until the API answers and a conductor that is alive brings every hardware type that it has. */
 async function alive(at: IronicAt, daemon: Daemon, types: readonly string[]): Promise<void> {
   const api = apiOf(at);
-  for (const until = Date.now() + PATIENCE_MS; ; await sleep(100)) {
+  await until("a conductor is alive", async () => {
     const asked = await api("GET", "/v1/drivers").catch((cause: unknown) => cause);
-    const answer = JSON.stringify(asked);
-    if (types.every((type) => answer.includes(`"${type}"`))) return;
     if (!daemon.running()) throw new Error("it ended by itself");
-    if (Date.now() > until) throw new Error(`no conductor is alive; the API says ${answer}`);
-  }
+    const answer = JSON.stringify(asked);
+    return types.every((type) => answer.includes(`"${type}"`)) ? null : answer;
+  });
 }
 
 /** The last lines of a log. */

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { fleet } from "../support/fleet.ts";
 import { onTerminal, refused, run, runs, type Started, start } from "./cli.ts";
@@ -146,7 +145,6 @@ test("of two commands in one run's folder the second is refused, and says who is
 });
 
 test("on a terminal boot, release and finish ask first, and only yes is a yes", async (t) => {
-  if (spawnSync("script", ["--version"]).status !== 0) return t.skip("needs script(1)");
   const made = await plannedWhole("sqlite", t);
   await staged(made);
   const before = [await digests(made), made.trees()];

@@ -21,7 +21,7 @@ test("every machine and interface of a generated fleet is loaded, or told of", a
         assert.deepEqual(await lostBy(at), []);
       }),
     ),
-    { numRuns: RUNS, includeErrorInReport: true },
+    { numRuns: RUNS, seed: 2026, includeErrorInReport: true },
   );
 });
 

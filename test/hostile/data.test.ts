@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines } from "../lab/engines.ts";
 import { runs } from "./cli.ts";
 import { type Deployment, deploy } from "./deployment.ts";
 import { digests } from "./digest.ts";
@@ -163,7 +163,7 @@ for (const engine of engines("sqlite", "mysql"))
     assert.deepEqual(await digests(made), before);
   });
 
-for (const charset of ["utf8mb3", "latin1"])
+for (const charset of engines("mysql").length > 0 ? ["utf8mb3", "latin1"] : [])
   test(`an Ironic of ${charset} takes four-byte characters in secrets and names as they are, or the machine is told`, async (t) => {
     const given: Case = {
       ...HOSTILE,
@@ -187,9 +187,8 @@ for (const charset of ["utf8mb3", "latin1"])
     assert.deepEqual(await digests(made), before);
   });
 
-testOnce(
-  "nova_bm in latin1 tables that hold UTF-8 bytes blocks, and loads what was meant at the site document's word",
-  async (t) => {
+for (const engine of engines("mysql"))
+  test("nova_bm in latin1 tables that hold UTF-8 bytes blocks, and loads what was meant at the site document's word", async (t) => {
     const nodes = [{ id: 1, pm_user: "jÃ³zef", pm_password: "hasÅ‚o" }, { id: 2 }];
     const charset = { match: {}, set: { credentials_charset: "utf8" } };
     const site = { ...SITE, machines: [...SITE.machines, charset] };
@@ -197,7 +196,7 @@ testOnce(
       { ...HOSTILE, nova_bm: { nodes } },
       { ...HOSTILE, nova_bm: { nodes }, site },
     ] satisfies Case[]) {
-      const made = await deploy("mysql", t, given, { bm: "latin1" });
+      const made = await deploy(engine, t, given, { bm: "latin1" });
       await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
       await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
       const line = (await lines(made)).get(1);
@@ -211,5 +210,4 @@ testOnce(
       const info = JSON.parse(row.driver_info);
       assert.deepEqual([info.ipmi_username, info.ipmi_password], ["józef", "hasło"]);
     }
-  },
-);
+  });

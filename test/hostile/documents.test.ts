@@ -98,7 +98,7 @@ test("an empty, binary, endless or nested site document is refused within the me
     `format: nova2ironic/site@1\nmachines:\n${"- {match: {id: 1}, skip: x, no: 1}\n".repeat(20_000)}`,
   ])
     await refusedSite(made, text);
-  for (const path of ["/dev/zero", "/proc/self/mem", made.folder, join(made.folder, "none.yaml")]) {
+  for (const path of ["/dev/zero", made.folder, join(made.folder, "none.yaml")]) {
     const ran = await run(["plan", ...made.at, ...made.reader, "--site", path, "-q"]);
     assertRefusal(ran, 64, "N2I-E103");
   }

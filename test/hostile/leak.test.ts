@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { engines, testOnce } from "../lab/engines.ts";
 import { canary, finder, searchProcess } from "./canaries.ts";
 import { start } from "./cli.ts";
-import { asked, deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
+import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
 
 const FORMATS = ["table", "json", "yaml", "csv", "value"];
 
@@ -85,8 +85,6 @@ testOnce(
       assert.ok(texts.includes(made.canaries.find((one) => one.name === name)?.text), name);
   },
 );
-
-testOnce("asking BMCs that do not answer shows and keeps no secret", (t) => asked(t, "native"));
 
 testOnce("a canary is found as text, in hex, and in base64 wherever it begins", () => {
   const one = canary("one");

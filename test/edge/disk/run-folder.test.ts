@@ -93,7 +93,7 @@ test("a holder on another host, or in another container, is left alone", async (
   await writeFile(path, mine.replace(/"host":"[^"]*"/, '"host":"compute-9"'));
   await assert.rejects(lockRun(run, "plan"), refuses("N2I-E302", `rm '${path}'`));
   const elsewhere = mine
-    .replace(/pid:\[\d+\]/, "pid:[1]")
+    .replace(/("realm":"[^ ]*) [^"]*/, "$1 pid:[1]")
     .replace(/"began":"[^"]*"/, '"began":"1"');
   await writeFile(path, elsewhere);
   await assert.rejects(lockRun(run, "plan"), refuses("N2I-E302"));

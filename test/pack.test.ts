@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
-  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -18,25 +17,14 @@ import { packageRoot } from "../src/edge/disk/package-root.ts";
 import { EXIT_STATUS } from "../src/model/exit-status.ts";
 import { fleet } from "./support/fleet.ts";
 import { pageNames } from "./support/manual.ts";
+import { unpack } from "./support/packed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "n2i-pack-"));
 /** The package as it is unpacked elsewhere. */
 const home = join(folder, "elsewhere", "node_modules", "nova2ironic");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-before(() => {
-  // Built already: the test itself is part of that build.
-  const packed = spawnSync(
-    "npm",
-    ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder],
-    { cwd: packageRoot(), encoding: "utf8" },
-  );
-  assert.equal(packed.status, 0, packed.stderr);
-  const name = readdirSync(folder).find((file) => file.endsWith(".tgz")) ?? "";
-  const untarred = spawnSync("tar", ["xzf", name], { cwd: folder });
-  assert.equal(untarred.status, 0);
-  cpSync(join(folder, "package"), home, { recursive: true });
-});
+before(() => unpack(folder, home));
 
 test("the packed package runs the demo outside the clone", () => {
   installDependencies();
@@ -146,31 +134,6 @@ test("of pages the package has those that its users read", () => {
     { cwd: folder, encoding: "utf8" },
   );
   assert.match(help.stdout, /^# Runbook\n/);
-});
-
-test("the example of the IPMI library's README compiles and runs with the packed package", () => {
-  const readme = readFileSync(join(home, "src/edge/ipmi/README.md"), "utf8");
-  const example = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
-  const user = join(folder, "elsewhere");
-  writeFileSync(join(user, "package.json"), '{"type":"module"}');
-  writeFileSync(join(user, "example.ts"), example);
-  mkdirSync(join(user, "node_modules", "@types"));
-  symlinkSync(
-    join(packageRoot(), "node_modules", "@types", "node"),
-    join(user, "node_modules", "@types", "node"),
-  );
-  const tsc = join(packageRoot(), "node_modules", "typescript", "bin", "tsc");
-  const options = ["--strict", "--module", "nodenext", "--target", "es2023", "--types", "node"];
-  const compiled = spawnSync(process.execPath, [tsc, ...options, "example.ts"], {
-    cwd: user,
-    encoding: "utf8",
-  });
-  assert.equal(compiled.status, 0, compiled.stdout + compiled.stderr);
-  const ran = spawnSync(process.execPath, ["example.js"], { cwd: user, encoding: "utf8" });
-  assert.equal(ran.status, 0, ran.stderr);
-  const [power, firmware, ...readings] = ran.stdout.trimEnd().split("\n");
-  assert.deepEqual([power, firmware], ["on", "5.03"]);
-  assert.deepEqual(readings.toSorted(), ["127.0.0.1 on", "127.0.0.2 wrong-user"]);
 });
 
 test("no more of the package can be imported than the library", () => {

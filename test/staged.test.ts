@@ -4,224 +4,217 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { STAGED } from "../src/model/handover.ts";
 import { refused, runs } from "./hostile/cli.ts";
+import { engines, testOnce } from "./lab/engines.ts";
 import { fleet, fleetUuid } from "./support/fleet.ts";
-import { type Scene, scene } from "./support/scene.ts";
+import { conductor, killedRelease } from "./support/kills.ts";
+import { scene } from "./support/scene.ts";
 
-test("a staged load holds every machine, and one whose maintenance somebody took over has drifted", async (t) => {
-  const at = await scene("sqlite", t, fleet(4, "kilo"));
-  const before = await at.digest();
-  const { err } = await at.does("apply", ["--yes", "--staged"]);
-  assert.match(err, /8 validated, 0 mismatched.*; 4 machines staged\./);
-  const rows = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
-  assert.deepEqual(
-    rows.map(({ maintenance }) => Number(maintenance)),
-    [1, 1, 1, 1],
-  );
-  const [first, second] = [fleetUuid(1), fleetUuid(2)];
-  // What was begun staged goes on so, whoever forgets to say it.
-  await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--node", first, "--yes"]);
-  const rest = await at.does("apply", ["--yes"]);
-  assert.match(rest.err, /^This load was begun with --staged, and goes on so\.$/m);
-  assert.match(rest.err, /8 validated, 0 mismatched.*; 4 machines staged\./);
-  await at.sql((db) =>
-    db("nodes").where({ uuid: first }).update({ maintenance_reason: "fans broken" }),
-  );
-  await at.sql((db) => db("nodes").where({ uuid: second }).update({ maintenance: false }));
-  const seen = await at.does("verify", ["-f", "value", "-c", "UUID", "-c", "Fields"]);
-  assert.deepEqual(seen.out.trim().split("\n"), [
-    `${first} maintenance maintenance_reason`,
-    `${second} maintenance_reason`,
-  ]);
-  await at.sql((db) =>
-    db("nodes")
-      .whereIn("uuid", [first, second])
-      .update({ maintenance_reason: null, maintenance: 0 }),
-  );
-  const released = await at.does("verify");
-  assert.match(released.err, /8 validated.*; 2 machines staged\./);
-  await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--all", "--yes"]);
-  assert.equal(await at.digest(), before);
-});
+testOnce(
+  "a staged load holds every machine, and one whose maintenance somebody took over has drifted",
+  async (t) => {
+    const at = await scene("sqlite", t, fleet(4, "kilo"));
+    const before = await at.digest();
+    const { err } = await at.does("apply", ["--yes", "--staged"]);
+    assert.match(err, /8 validated, 0 mismatched.*; 4 machines staged\./);
+    const rows = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
+    assert.deepEqual(
+      rows.map(({ maintenance }) => Number(maintenance)),
+      [1, 1, 1, 1],
+    );
+    const [first, second] = [fleetUuid(1), fleetUuid(2)];
+    // What was begun staged goes on so, whoever forgets to say it.
+    await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--node", first, "--yes"]);
+    const rest = await at.does("apply", ["--yes"]);
+    assert.match(rest.err, /^This load was begun with --staged, and goes on so\.$/m);
+    assert.match(rest.err, /8 validated, 0 mismatched.*; 4 machines staged\./);
+    await at.sql((db) =>
+      db("nodes").where({ uuid: first }).update({ maintenance_reason: "fans broken" }),
+    );
+    await at.sql((db) => db("nodes").where({ uuid: second }).update({ maintenance: false }));
+    const seen = await at.does("verify", ["-f", "value", "-c", "UUID", "-c", "Fields"]);
+    assert.deepEqual(seen.out.trim().split("\n"), [
+      `${first} maintenance maintenance_reason`,
+      `${second} maintenance_reason`,
+    ]);
+    await at.sql((db) =>
+      db("nodes")
+        .whereIn("uuid", [first, second])
+        .update({ maintenance_reason: null, maintenance: 0 }),
+    );
+    const released = await at.does("verify");
+    assert.match(released.err, /8 validated.*; 2 machines staged\./);
+    await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--all", "--yes"]);
+    assert.equal(await at.digest(), before);
+  },
+);
 
-test("a staged load whose own verify was stopped is compared before it is handed over", async (t) => {
-  const at = await scene("sqlite", t, fleet(2, "kilo"));
-  await at.does("apply", ["--yes", "--staged"]);
-  const next = async () => /Next: nova2ironic (\w+)/.exec((await at.does("status")).err)?.[1];
-  assert.equal(await next(), "handover");
-  // What a death in it leaves: everything is in the journal, and no word of a comparison.
-  rmSync(join(at.run, "verified.json"));
-  assert.equal(await next(), "verify");
-  const driven = (driver: string) =>
-    at.sql((db) =>
+testOnce(
+  "a staged load whose own verify was stopped is compared before it is handed over",
+  async (t) => {
+    const at = await scene("sqlite", t, fleet(2, "kilo"));
+    await at.does("apply", ["--yes", "--staged"]);
+    const next = async () => /Next: nova2ironic (\w+)/.exec((await at.does("status")).err)?.[1];
+    assert.equal(await next(), "handover");
+    // What a death in it leaves: everything is in the journal, and no word of a comparison.
+    rmSync(join(at.run, "verified.json"));
+    assert.equal(await next(), "verify");
+    const driven = (driver: string) =>
+      at.sql((db) =>
+        db("nodes")
+          .where({ uuid: fleetUuid(1) })
+          .update({ driver }),
+      );
+    const [node] = await at.sql((db) => db("nodes").where({ uuid: fleetUuid(1) }));
+    await driven("another");
+    const found = await at.does("verify");
+    assert.match(found.out, /driver/);
+    assert.equal(await next(), "verify");
+    await driven(String(node?.driver));
+    await at.does("verify");
+    assert.equal(await next(), "handover");
+  },
+);
+
+testOnce(
+  "an Ironic that keeps no reason of a maintenance is loaded at once or not at all",
+  async (t) => {
+    const at = await scene("sqlite", t, fleet(2, "juno"));
+    const before = await at.digest();
+    await refused(
+      ["apply", "--run", at.run, ...at.ironic, "--yes", "-q", "--staged"],
+      4,
+      "N2I-E308",
+    );
+    await refused(["handover", "--run", at.run, ...at.ironic, "--yes", "-q"], 4, "N2I-E308");
+    assert.equal(await at.digest(), before);
+    await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes"]);
+    const takeover = ["verify", "--run", at.run, ...at.ironic, "--takeover"];
+    const alone = await runs(2, takeover);
+    assert.match(alone.out, /waiting +\| there is no conductor/);
+    await conductor(at);
+    const seen = await runs(0, [...takeover, "--all-rows"]);
+    assert.match(seen.err, /^Take-over: 2 handed over, 0 waiting/m);
+  },
+);
+
+testOnce(
+  "a release hands over what it is told, says what no conductor takes, and is taken back",
+  async (t) => {
+    const at = await scene("sqlite", t, fleet(4, "kilo"));
+    const release = (status: number, ...options: readonly string[]) =>
+      runs(status, ["handover", "--run", at.run, ...at.ironic, ...options]);
+    await conductor(at);
+    await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
+    const digest = await at.digest();
+    await refused(["handover", "--run", at.run, ...at.ironic, "-q"], 4, "N2I-E303");
+    const former = await runs(4, ["release", "--run", at.run, ...at.ironic]);
+    assert.match(
+      former.err,
+      /^Notice: release is called handover now; the old name still works\.\nERROR N2I-E303/m,
+    );
+    const free = await release(0, "--yes", "--node", "1");
+    assert.match(free.out, /^Handover: 1 machines released now, 1 handed over, 0 waiting/);
+    // Nobody is there to take over the machine with a tenant.
+    const tenant = await release(3, "--yes", "--node", fleetUuid(3), "--deadline", "1");
+    assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));
+    const seen = await runs(2, ["verify", "--run", at.run, ...at.ironic, "--takeover"]);
+    assert.match(seen.err, /^Take-over: 1 handed over, 1 waiting, 2 staged, 0 held/m);
+    const log = join(at.folder, "conductor.log");
+    writeFileSync(log, "2026-11-23 01:00:00.000 1 ERROR ironic.conductor.manager [-] it is down\n");
+    const some = ["--takeover", "--conductor-log", log, "--match", "State=waiting"];
+    const two = await runs(2, ["verify", "--run", at.run, ...at.ironic, ...some]);
+    assert.match(two.out, /^\| \S+ +\| +\d \| waiting /m);
+    assert.match(two.out, /it is down/);
+    assert.doesNotMatch(two.out, /\| staged /);
+    assert.match(
+      two.err,
+      /columns Log, Says has no such column: .* without --match State=waiting\.$/m,
+    );
+    assert.match(two.err, /^Take-over: 1 handed over/m);
+    const fields = [
+      "finish",
+      "--run",
+      at.run,
+      ...at.ironic,
+      "--yes",
+      "--match",
+      "Fields=protected",
+    ];
+    await refused([...fields, "-q"], 64, "N2I-E100");
+    const half = await at.does("status");
+    assert.match(half.out, /2 of 4 staged machines released/);
+    assert.match(half.err, /^Next: nova2ironic handover --run /m);
+    const staged = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
+    assert.deepEqual(
+      staged.map(({ uuid }) => uuid),
+      [fleetUuid(2), fleetUuid(4)],
+    );
+    // What a conductor read meanwhile; Nova would go by it, however old it is.
+    await at.sql((db) =>
       db("nodes")
         .where({ uuid: fleetUuid(1) })
-        .update({ driver }),
+        .update({ power_state: "power on" }),
     );
-  const [node] = await at.sql((db) => db("nodes").where({ uuid: fleetUuid(1) }));
-  await driven("another");
-  const found = await at.does("verify");
-  assert.match(found.out, /driver/);
-  assert.equal(await next(), "verify");
-  await driven(String(node?.driver));
-  await at.does("verify");
-  assert.equal(await next(), "handover");
-});
+    const back = await release(0, "--yes", "--undo");
+    assert.match(back.out, /^Handover taken back: 2 machines staged again, 0 left\./);
+    assert.equal(await at.digest(), digest);
+    assert.match((await at.does("status")).out, /0 of 4 staged machines released/);
+    await refused(
+      ["handover", "--run", at.run, ...at.ironic, "-q", "--yes", "--node", "9"],
+      64,
+      "N2I-E306",
+    );
+  },
+);
 
-test("an Ironic that keeps no reason of a maintenance is loaded at once or not at all", async (t) => {
-  const at = await scene("sqlite", t, fleet(2, "juno"));
-  const before = await at.digest();
-  await refused(["apply", "--run", at.run, ...at.ironic, "--yes", "-q", "--staged"], 4, "N2I-E308");
-  await refused(["handover", "--run", at.run, ...at.ironic, "--yes", "-q"], 4, "N2I-E308");
-  assert.equal(await at.digest(), before);
-  await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes"]);
-  const takeover = ["verify", "--run", at.run, ...at.ironic, "--takeover"];
-  const alone = await runs(2, takeover);
-  assert.match(alone.out, /waiting +\| there is no conductor/);
-  await conductor(at);
-  const seen = await runs(0, [...takeover, "--all-rows"]);
-  assert.match(seen.err, /^Take-over: 2 handed over, 0 waiting/m);
-});
-
-test("a release hands over what it is told, says what no conductor takes, and is taken back", async (t) => {
-  const at = await scene("sqlite", t, fleet(4, "kilo"));
-  const release = (status: number, ...options: readonly string[]) =>
-    runs(status, ["handover", "--run", at.run, ...at.ironic, ...options]);
-  await conductor(at);
-  await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
-  const digest = await at.digest();
-  await refused(["handover", "--run", at.run, ...at.ironic, "-q"], 4, "N2I-E303");
-  const former = await runs(4, ["release", "--run", at.run, ...at.ironic]);
-  assert.match(
-    former.err,
-    /^Notice: release is called handover now; the old name still works\.\nERROR N2I-E303/m,
-  );
-  const free = await release(0, "--yes", "--node", "1");
-  assert.match(free.out, /^Handover: 1 machines released now, 1 handed over, 0 waiting/);
-  // Nobody is there to take over the machine with a tenant.
-  const tenant = await release(3, "--yes", "--node", fleetUuid(3), "--deadline", "1");
-  assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));
-  const seen = await runs(2, ["verify", "--run", at.run, ...at.ironic, "--takeover"]);
-  assert.match(seen.err, /^Take-over: 1 handed over, 1 waiting, 2 staged, 0 held/m);
-  const log = join(at.folder, "conductor.log");
-  writeFileSync(log, "2026-11-23 01:00:00.000 1 ERROR ironic.conductor.manager [-] it is down\n");
-  const some = ["--takeover", "--conductor-log", log, "--match", "State=waiting"];
-  const two = await runs(2, ["verify", "--run", at.run, ...at.ironic, ...some]);
-  assert.match(two.out, /^\| \S+ +\| +\d \| waiting /m);
-  assert.match(two.out, /it is down/);
-  assert.doesNotMatch(two.out, /\| staged /);
-  assert.match(
-    two.err,
-    /columns Log, Says has no such column: .* without --match State=waiting\.$/m,
-  );
-  assert.match(two.err, /^Take-over: 1 handed over/m);
-  const fields = ["finish", "--run", at.run, ...at.ironic, "--yes", "--match", "Fields=protected"];
-  await refused([...fields, "-q"], 64, "N2I-E100");
-  const half = await at.does("status");
-  assert.match(half.out, /2 of 4 staged machines released/);
-  assert.match(half.err, /^Next: nova2ironic handover --run /m);
-  const staged = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
-  assert.deepEqual(
-    staged.map(({ uuid }) => uuid),
-    [fleetUuid(2), fleetUuid(4)],
-  );
-  // What a conductor read meanwhile; Nova would go by it, however old it is.
-  await at.sql((db) =>
-    db("nodes")
-      .where({ uuid: fleetUuid(1) })
-      .update({ power_state: "power on" }),
-  );
-  const back = await release(0, "--yes", "--undo");
-  assert.match(back.out, /^Handover taken back: 2 machines staged again, 0 left\./);
-  assert.equal(await at.digest(), digest);
-  assert.match((await at.does("status")).out, /0 of 4 staged machines released/);
-  await refused(
-    ["handover", "--run", at.run, ...at.ironic, "-q", "--yes", "--node", "9"],
-    64,
-    "N2I-E306",
-  );
-});
-
-test("a machine is released without the power state that was recorded before it was staged", async (t) => {
-  const at = await scene("sqlite", t, fleet(2, "kilo"));
-  const release = (...options: readonly string[]) =>
-    runs(0, ["handover", "--run", at.run, ...at.ironic, "--yes", "--node", "1", ...options]);
-  await conductor(at);
-  await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
-  await release();
-  // What a conductor records; the machine is switched on by hand while it is staged again.
-  await at.sql((db) =>
-    db("nodes")
-      .where({ uuid: fleetUuid(1) })
-      .update({ power_state: "power off" }),
-  );
-  await release("--undo");
-  await release();
-  const [row] = await at.sql((db) => db("nodes").where({ uuid: fleetUuid(1) }));
-  assert.equal(row?.power_state, null);
-});
-
-for (const [options, point, told] of [
-  [[], "clear.committed", "Handover: 2 machines released now, 0 handed over, 2 waiting"],
-  [["--undo"], "restage.committed", "Handover taken back: 2 machines staged again, 0 left"],
-] as const)
-  test(`a database that is gone after ${point} ends it as halfway, told how far it came, and the same command goes on`, async (t) => {
-    const at = await scene("mysql", t, fleet(4, "kilo"), { proxy: true });
+testOnce(
+  "a machine is released without the power state that was recorded before it was staged",
+  async (t) => {
+    const at = await scene("sqlite", t, fleet(2, "kilo"));
+    const release = (...options: readonly string[]) =>
+      runs(0, ["handover", "--run", at.run, ...at.ironic, "--yes", "--node", "1", ...options]);
     await conductor(at);
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
-    // Of a machine with a tenant nobody takes over, so that all are released at once.
-    const release = ["--yes", "--deadline", "1", "--max-failures", "9"];
-    if (options.length > 0) await at.does("handover", release);
-    const started = at.start("handover", [...release, ...options], `${point}:2:pause`);
-    await started.said(`failpoint ${point}`);
-    at.line?.cut({ forGood: true });
-    started.signal("SIGUSR2");
-    const { status, out, err } = await started.ended;
-    assert.equal(status, 5, out + err);
-    assert.ok(out.includes(told), out);
-    assert.match(err, /^ERROR N2I-E301 handover( --undo)? stopped after \d machines: N2I-E200 /m);
-    at.line?.fix();
-    const again = await at.does("handover", [...release, ...options]);
-    assert.match(again.out, /: 2 machines (released now|staged again)/);
-  });
+    await release();
+    // What a conductor records; the machine is switched on by hand while it is staged again.
+    await at.sql((db) =>
+      db("nodes")
+        .where({ uuid: fleetUuid(1) })
+        .update({ power_state: "power off" }),
+    );
+    await release("--undo");
+    await release();
+    const [row] = await at.sql((db) => db("nodes").where({ uuid: fleetUuid(1) }));
+    assert.equal(row?.power_state, null);
+  },
+);
 
-/** Around the journal's line and around the commit of the second machine. */
-const KILLS = ["start.before:2", "start.after:2", "clear.committed:2"];
-const BACK = ["return.before:2", "returned.after:2", "restage.committed:2"];
-const KILLED = [
-  ...[...KILLS, ...BACK].map((point) => ["sqlite", point] as const),
-  // On a server it is the commit that differs.
-  ...(["mysql", "postgresql"] as const).flatMap((engine) =>
-    ["clear.committed:2", "restage.committed:2"].map((point) => [engine, point] as const),
-  ),
-];
-for (const [engine, point] of KILLED)
-  test(`on ${engine}, killed at ${point}, a release goes on, and all of it can be taken back`, async (t) => {
-    const at = await scene(engine, t, fleet(2, "kilo"));
-    const again = (...options: readonly string[]) => at.does("handover", ["--yes", ...options]);
-    await conductor(at);
-    await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
-    const staged = await at.digest();
-    const undoing = !KILLS.includes(point);
-    if (undoing) await again();
-    const killed = await at.start(
-      "handover",
-      ["--yes", ...(undoing ? ["--undo"] : [])],
-      `${point}:kill`,
-    ).ended;
-    assert.equal(killed.status, 128);
-    const cleared = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
-    const { out } = await again();
-    // What is not staged is not released once more.
-    assert.match(out, new RegExp(`: ${cleared.length} machines released now, 2 handed over, 0 wa`));
-    assert.equal((await again("--undo")).status, 0);
-    assert.equal(await at.digest(), staged);
-  });
+for (const engine of engines("mysql"))
+  for (const [options, point, told] of [
+    [[], "clear.committed", "Handover: 2 machines released now, 0 handed over, 2 waiting"],
+    [["--undo"], "restage.committed", "Handover taken back: 2 machines staged again, 0 left"],
+  ] as const)
+    test(`a database that is gone after ${point} ends it as halfway, told how far it came, and the same command goes on`, async (t) => {
+      const at = await scene(engine, t, fleet(4, "kilo"), { proxy: true });
+      await conductor(at);
+      await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
+      // Of a machine with a tenant nobody takes over, so that all are released at once.
+      const release = ["--yes", "--deadline", "1", "--max-failures", "9"];
+      if (options.length > 0) await at.does("handover", release);
+      const started = at.start("handover", [...release, ...options], `${point}:2:pause`);
+      await started.said(`failpoint ${point}`);
+      at.line?.cut({ forGood: true });
+      started.signal("SIGUSR2");
+      const { status, out, err } = await started.ended;
+      assert.equal(status, 5, out + err);
+      assert.ok(out.includes(told), out);
+      assert.match(err, /^ERROR N2I-E301 handover( --undo)? stopped after \d machines: N2I-E200 /m);
+      at.line?.fix();
+      const again = await at.does("handover", [...release, ...options]);
+      assert.match(again.out, /: 2 machines (released now|staged again)/);
+    });
 
-/** A conductor that says it is alive, and takes nothing over. */
-async function conductor({ sql }: Pick<Scene, "sql">): Promise<void> {
-  const updated_at = "2099-01-01 00:00:00";
-  const drivers = JSON.stringify(["pxe_ipmitool"]);
-  await sql((db) =>
-    db("conductors").insert({ hostname: "lab", drivers, updated_at, online: true }),
-  );
-}
+for (const engine of engines())
+  for (const point of ["clear.committed:2", "restage.committed:2"])
+    test(`on ${engine}, killed at ${point}, a release goes on, and all of it can be taken back`, (t) =>
+      killedRelease(t, engine, point));

@@ -15,10 +15,14 @@ const SCRIPTS = {
   bash: `# nova2ironic completion bash >> ~/.bashrc
 _nova2ironic()
 {
-    local words
-    mapfile -t words < <(SHELL=bash nova2ironic --get-yargs-completions "\${COMP_WORDS[@]:0:COMP_CWORD+1}")
-    mapfile -t COMPREPLY < <(compgen -W "$(printf '%q ' "\${words[@]}")" -- "\${COMP_WORDS[COMP_CWORD]}" |
-        awk '/ / { print "\\""$0"\\"" } /^[^ ]+$/ { print $0 }')
+    local line words=()
+    while IFS= read -r line; do words+=("$line"); done <<< \\
+        "$(SHELL=bash nova2ironic --get-yargs-completions "\${COMP_WORDS[@]:0:COMP_CWORD+1}")"
+    COMPREPLY=()
+    while IFS= read -r line; do
+        if [[ $line == *" "* ]]; then line="\\"$line\\""; fi
+        if [[ -n $line ]]; then COMPREPLY+=("$line"); fi
+    done <<< "$(compgen -W "$(printf '%q ' "\${words[@]}")" -- "\${COMP_WORDS[COMP_CWORD]}")"
 }
 complete -o bashdefault -o default -F _nova2ironic nova2ironic
 `,

@@ -49,7 +49,7 @@ test("bash completes words with its script, spaces in them too", async (t) => {
   writeFileSync(join(folder, "script"), out);
   const program = `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`;
   writeFileSync(join(folder, "nova2ironic"), program, { mode: 0o755 });
-  const asking = `source script; COMP_WORDS=(nova2ironic show m1/plan -c Ser); COMP_CWORD=4; _nova2ironic; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const asking = `source ./script; COMP_WORDS=(nova2ironic show m1/plan -c Ser); COMP_CWORD=4; _nova2ironic; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const bash = spawnSync("bash", ["-c", asking], {
     cwd: folder,
     env: { PATH: [folder, process.env.PATH, dirname(process.execPath)].join(delimiter) },

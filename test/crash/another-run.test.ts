@@ -44,15 +44,6 @@ test("a run that was rolled back takes nothing that another run loaded since", a
   await two.other(0, "verify", []);
 });
 
-test("one machine rolled back stays another run's, and the rest is still ours", async (t) => {
-  const two = await twoRuns(t);
-  await ends(0, two.does("apply", YES));
-  await ends(0, two.does("rollback", ["--node", fleetUuid(2), ...YES]));
-  await two.other(0, "apply", YES);
-  await ends(0, two.does("rollback", ALL));
-  assert.equal(await loadedRows(two), 2);
-});
-
 test("a plan refused as stale is refused again, and does not own what it met", async (t) => {
   const two = await twoRuns(t);
   await two.other(0, "apply", YES);
@@ -74,27 +65,6 @@ test("a plan refused as stale is refused again, and does not own what it met", a
   await ends(0, two.does("rollback", ALL));
   await set(true);
   assert.equal(await two.digest(), digest);
-});
-
-test("what another run loaded of a machine we rolled back is not ours once we found it", async (t) => {
-  const two = await twoRuns(t);
-  await ends(0, two.does("apply", YES));
-  await ends(0, two.does("rollback", ["--node", fleetUuid(2), ...YES]));
-  await two.other(0, "apply", YES);
-  await ends(0, two.does("apply", YES));
-  await ends(0, two.does("rollback", ALL));
-  assert.equal(await loadedRows(two), 2);
-});
-
-test("what was found once, went, and was then loaded by us is ours to take back", async (t) => {
-  const two = await twoRuns(t);
-  await two.other(0, "apply", YES);
-  await ends(0, two.does("apply", YES));
-  await two.other(0, "rollback", ALL);
-  await ends(0, two.does("apply", YES));
-  const { out } = await ends(0, two.does("rollback", ALL));
-  assert.equal(out, `Rollback: ${ROWS} rows removed, 0 gone already, 0 left.\n`);
-  assert.equal(await loadedRows(two), 0);
 });
 
 test("an apply killed over rows another run loaded does not take them for its own", async (t) => {

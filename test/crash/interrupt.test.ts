@@ -10,7 +10,7 @@ import { ends, loadedRows, statusOf } from "./truth.ts";
 async function signalled(
   { start }: Scene,
   command: "apply" | "rollback",
-  signal: NodeJS.Signals,
+  signal: keyof typeof STATUS,
   times: 1 | 2,
 ): Promise<Started> {
   const words = command === "apply" ? YES : ALL;

@@ -153,13 +153,3 @@ test("rows that are in nobody's way, added after the plan, do not make it stale"
   await ends(0, made.does("apply", YES));
   assert.equal(await loadedRows(made), 2 * MACHINES + 1);
 });
-
-test("a plan for one database is not applied to another", async (t) => {
-  const made = await scene("sqlite", t, fleet(MACHINES));
-  const other = await scene("sqlite", t, fleet(MACHINES));
-  const digest = await other.digest();
-  const words = ["apply", "--run", made.run, ...other.ironic, ...YES];
-  const { err } = await runs(4, words);
-  assert.match(err, /N2I-E300 .*another target: address was .*, is .*; server was /);
-  assert.equal(await other.digest(), digest);
-});

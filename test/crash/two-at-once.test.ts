@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Ran, run as runTool, type Started, start } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines } from "../lab/engines.ts";
 import { copyFolder } from "../support/copy-folder.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
@@ -76,23 +76,3 @@ for (const engine of engines())
       await ends(0, made.does("verify"));
     });
   });
-
-testOnce("a run's folder lets one writing command in, and names who is inside", async (t) => {
-  const made = await scene("sqlite", t, fleet(ROWS / 2));
-  const first = await holding(made);
-  for (const [command, words] of [
-    ["apply", YES],
-    ["rollback", ALL],
-    ["plan", made.plan],
-  ] as const) {
-    const { err } = await ends(11, made.does(command, words));
-    assert.match(
-      err,
-      new RegExp(`^ERROR N2I-E302 .*run.lock is held by apply \\(process ${first.pid} `, "m"),
-    );
-  }
-  await ends(11, runTool(["extract", "--run", made.run, ...made.source]));
-  await ends(0, made.does("status"));
-  first.signal("SIGUSR2");
-  await ends(0, first);
-});

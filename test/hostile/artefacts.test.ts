@@ -15,6 +15,7 @@ import {
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { footerLine } from "../../src/edge/disk/artefact-form.ts";
+import { copyFolder } from "../support/copy-folder.ts";
 import { refused, runs } from "./cli.ts";
 import { type Deployment, deployFiles } from "./deployment.ts";
 import { digest, treeOf } from "./digest.ts";
@@ -137,18 +138,25 @@ const DAMAGES: readonly Damage[] = [
   },
 ];
 
-for (const { what, name, damage, code } of DAMAGES)
-  test(`${what} is refused by its name, and nothing is changed`, async (t) => {
-    const made = await planned(t);
-    damage(join(made.run, name === "snapshot.jsonl" ? name : join("plan", name)));
-    const [before, target] = [treeOf(made.run), await digest(made.ironic)];
-    for (const reader of [...READERS[name], ...(code === "N2I-E112" ? ["verify"] : [])])
-      await refused(commands(made)[reader] ?? [], 4, code, [new RegExp(name)]);
-    const told = await runs(0, ["status", ...made.at, "-f", "json"]);
-    assert.ok(told.out.includes(code), told.out);
-    assert.deepEqual(treeOf(made.run), before);
-    assert.equal(await digest(made.ironic), target);
-  });
+test("a damaged file is refused by its name, and nothing is changed", async (t) => {
+  const whole = await planned(t);
+  const target = await digest(whole.ironic);
+  for (const { what, name, damage, code } of DAMAGES)
+    await t.test(what, async () => {
+      const run = join(whole.folder, "damaged");
+      const made = { ...whole, run, at: ["--run", run] };
+      rmSync(run, { recursive: true, force: true });
+      copyFolder(whole.run, run);
+      damage(join(run, name === "snapshot.jsonl" ? name : join("plan", name)));
+      const before = treeOf(run);
+      for (const reader of [...READERS[name], ...(code === "N2I-E112" ? ["verify"] : [])])
+        await refused(commands(made)[reader] ?? [], 4, code, [new RegExp(name)]);
+      const told = await runs(0, ["status", ...made.at, "-f", "json"]);
+      assert.ok(told.out.includes(code), told.out);
+      assert.deepEqual(treeOf(run), before);
+    });
+  assert.equal(await digest(whole.ironic), target);
+});
 
 test("a snapshot that was taken again after the plan is refused by apply and verify", async (t) => {
   const made = await planned(t);

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { program } from "../../src/edge/disk/package-root.ts";
 import { batchesHere } from "../support/batches.ts";
-import { isCommand, type Ran, runHere } from "../support/in-process.ts";
+import { isCommand, type Ran, runHere, runOnTerminal } from "../support/in-process.ts";
 
 export type { Ran } from "../support/in-process.ts";
 
@@ -15,7 +14,7 @@ const HOME = process.cwd();
 
 export interface Started {
   readonly pid: number;
-  /** Resolves when stderr has the text. */
+  /** Resolves when stderr has the text; rejects when the process ended without it. */
   readonly said: (text: string) => Promise<void>;
   /** The same for a pattern: what it found. */
   readonly heard: (pattern: RegExp) => Promise<RegExpExecArray>;
@@ -31,16 +30,12 @@ interface Options {
   readonly uid?: number;
   /** Bytes for stdin; closed at once without them. */
   readonly input?: string;
-  /** Bytes for stdin, typed when the tool has asked: what comes before may reach no reader. */
-  readonly answer?: string;
   /** Runs apply or rollback without the word that leaves Nova, to see it refused. */
   readonly bare?: boolean;
 }
 
-const MINUTE = 60_000;
-
-/** Sixty machines are adopted in less, on a machine that has others to serve. */
-const PATIENCE = 5 * MINUTE;
+/** Ends a process that hangs, in milliseconds. */
+const PATIENCE = 300_000;
 
 /**
  * Acting on Ironic alone wants the operator's word, and so does a plan without the Nova that extract had;
@@ -60,11 +55,9 @@ export function leavingNova(words: readonly string[]): readonly string[] {
 /** How each question of the tool ends. */
 const QUESTION = /Type ("yes" to continue|the database's name, \S+): /;
 
-/** Runs the tool on a pseudo-terminal and types an answer to its question. */
+/** Runs the tool on a terminal and types an answer to its question. */
 export function onTerminal(words: readonly string[], answer: string): Promise<Ran> {
-  const tool = quoted([process.execPath, MAIN, ...leavingNova(words)]);
-  const options = { answer, env: { TERM: "xterm" } };
-  return startProgram("script", ["-qec", tool, "/dev/null"], options).ended;
+  return runOnTerminal(leavingNova(words), answer, QUESTION);
 }
 
 /** A command line for a shell. */
@@ -82,7 +75,7 @@ export function start(words: readonly string[], options: Options = {}): Started 
 export function startProgram(
   program: string,
   words: readonly string[],
-  { cwd = HOME, env = {}, uid, input, answer }: Options = {},
+  { cwd = HOME, env = {}, uid, input }: Options = {},
 ): Started {
   const child: ChildProcess = spawn(program, words, {
     cwd,
@@ -95,30 +88,33 @@ export function startProgram(
   let [out, err] = ["", ""];
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     out += text;
-    if (answer !== undefined && child.stdin?.writableEnded === false && QUESTION.test(out))
-      child.stdin.end(answer);
   });
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     err += text;
   });
   // A child that ended before it read is no failure of the test.
   child.stdin?.on("error", () => undefined);
-  if (answer === undefined) child.stdin?.end(input ?? "");
+  child.stdin?.end(input ?? "");
   const ended = new Promise<Ran>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code, signal) => {
       resolve({ status: code ?? (signal === null ? 1 : 128), out, err });
     });
   });
-  const heard = async <T>(find: (all: string) => T | null, what: string): Promise<T> => {
-    for (let waited = 0; ; waited += 20) {
-      const found = find(err);
-      if (found !== null) return found;
-      if (waited > MINUTE || child.exitCode !== null)
-        throw new Error(`it never said ${what}: ${err}`);
-      await sleep(20);
-    }
-  };
+  const listening = new Set<() => void>();
+  child.stderr?.on("data", () => {
+    for (const look of listening) look();
+  });
+  const heard = <T>(find: (all: string) => T | null, what: string): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = find(err);
+        if (found !== null) resolve(found);
+      };
+      listening.add(look);
+      look();
+      void ended.then(() => reject(new Error(`it never said ${what}: ${err}`)), reject);
+    });
   return {
     pid: child.pid ?? 0,
     ended,

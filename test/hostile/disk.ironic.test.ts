@@ -1,22 +1,15 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { copyFolder } from "../support/copy-folder.ts";
 import { smallDisk } from "../support/small-disk.ts";
-import { assertRefusal, refused, run, runs, start } from "./cli.ts";
-import { deployFiles, privateFolder } from "./deployment.ts";
-import { digest, treeOf } from "./digest.ts";
+import { refused, run, runs, start } from "./cli.ts";
+import { deployFiles } from "./deployment.ts";
+import { digest, digests, treeOf } from "./digest.ts";
 import { SITE, SMALL, tenant } from "./fleet.ts";
+import { plannedWhole, writing } from "./whole.ts";
 
 const MANY = {
   ...SMALL,
@@ -138,41 +131,33 @@ test("a read-only disk is refused by every command that writes, and read by thos
   await runs(2, ["verify", ...at, ...made.reader, "-q"]);
 });
 
-test("a run folder that is open, a file, missing, or another user's is refused with the command that fixes it", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  const extract = ["extract", ...made.at, ...made.source, "-q"];
-  await runs(0, extract);
-  const before = treeOf(made.run);
-  chmodSync(made.run, 0o755);
-  await refused(extract, 64, "N2I-E110", [/mode 755/, /chmod 700/]);
-  chmodSync(made.run, 0o700);
-  chownSync(made.run, 65_534, 65_534);
-  await refused(extract, 64, "N2I-E110", [/belongs to another user/, /chown -R 0/]);
-  chownSync(made.run, 0, 0);
-  assert.deepEqual(treeOf(made.run), before);
-  const file = join(made.folder, "file");
-  writeFileSync(file, "");
-  await refused(["extract", "--run", file, ...made.source, "-q"], 64, "N2I-E110", [/not a folder/]);
-  for (const command of ["status", "plan", "apply", "verify"])
-    await refused(
-      [command, "--run", join(made.folder, "none"), ...(command === "status" ? [] : made.reader)],
-      64,
-      "N2I-E110",
-      [/does not exist/],
-    );
-  const dangling = join(made.folder, "dangling");
-  symlinkSync("/none/where", dangling);
-  const ran = await run(["extract", "--run", dangling, ...made.source, "-q"]);
-  assert.ok([1, 64].includes(ran.status), ran.err);
-  assert.equal(existsSync("/none"), false);
-});
-
-test("a folder that may not be written, as another user than root, is refused", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  const folder = privateFolder(t);
-  chmodSync(folder, 0o755);
-  mkdirSync(join(folder, "closed"), { mode: 0o755 });
-  const words = ["extract", "--run", join(folder, "closed", "run"), ...made.source, "-q"];
-  const ran = await run(words, { uid: 65_534 });
-  assertRefusal(ran, 1, "N2I-E120", /EACCES/);
+test("on a full disk boot, release and Nova's part of apply begin nothing, and work once there is room", async (t) => {
+  const disk = smallDisk(t, "size=2048k");
+  const made = await plannedWhole("sqlite", t);
+  const at = join(disk, "run");
+  copyFolder(made.run, at);
+  const { boot = [], release = [], apply = [], rollback = [] } = writing(made, at);
+  const check = made.check.toSpliced(1, 2, "--run", at);
+  const filler = join(disk, "filler");
+  const fill = (): void => void spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1k"]);
+  const before = [await digests(made), made.trees()];
+  fill();
+  const full = treeOf(at);
+  for (const words of [boot, apply]) await refused(words, 1, "N2I-E120", [/ENOSPC/]);
+  assert.match((await run(check)).out, /Check: .*[Dd]isk|space/);
+  assert.deepEqual(treeOf(at), full);
+  assert.deepEqual([await digests(made), made.trees()], before);
+  rmSync(filler);
+  await runs(0, apply);
+  await runs(0, boot);
+  const loaded = await digests(made);
+  fill();
+  const finish = ["finish", "--run", at, ...made.writer, "--yes", "-q"];
+  for (const words of [release, finish]) await refused(words, 1, "N2I-E120", [/ENOSPC/]);
+  assert.deepEqual(await digests(made), loaded);
+  rmSync(filler);
+  await runs(3, release);
+  await runs(0, [...boot, "--undo"]);
+  await runs(0, rollback);
+  assert.deepEqual([await digests(made), made.trees()], before);
 });

@@ -15,44 +15,16 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { copyFolder } from "../support/copy-folder.ts";
 import { fleet } from "../support/fleet.ts";
-import { smallDisk } from "../support/small-disk.ts";
-import { refused, run, runs } from "./cli.ts";
+import { refused, runs } from "./cli.ts";
 import { deployFiles } from "./deployment.ts";
-import { digests, treeOf } from "./digest.ts";
-import { plannedWhole, type Whole } from "./whole.ts";
-
-type Commands = { readonly [name: string]: readonly string[] };
-
-/** The commands that write, on a run in this folder. */
-function commands(made: Whole, folder: string): Commands {
-  const { writer, novaWriter, boot } = made;
-  const both = ["--run", folder, ...writer, ...novaWriter, "--yes", "-q"];
-  return {
-    boot: [...boot.toSpliced(1, 2, "--run", folder), "--yes", "-q"],
-    release: [
-      "handover",
-      "--run",
-      folder,
-      ...writer,
-      "--node",
-      "1",
-      "--deadline",
-      "1",
-      "--yes",
-      "-q",
-    ],
-    apply: ["apply", ...both, "--staged"],
-    verify: ["verify", ...both.slice(0, 6), "-q"],
-    rollback: ["rollback", ...both, "--all"],
-    plan: [...made.planning.toSpliced(1, 2, "--run", folder), "-q"],
-  };
-}
+import { digests } from "./digest.ts";
+import { plannedWhole, type Whole, writing } from "./whole.ts";
 
 /** Everything done, so that each journal has something to say; what was there before. */
 async function done(t: TestContext): Promise<Whole & { readonly before: unknown }> {
   const made = await plannedWhole("sqlite", t);
   const before = [await digests(made), made.trees()];
-  const { apply = [], boot = [], release = [] } = commands(made, made.run);
+  const { apply = [], boot = [], release = [] } = writing(made, made.run);
   await runs(0, apply);
   await runs(0, boot);
   await runs(3, release);
@@ -162,7 +134,7 @@ test("a file of the run that is another's, edited, of another version or no file
     copyFolder(made.run, copy);
     damage(join(copy, name));
     for (const reader of readers) {
-      const words = commands(made, copy)[reader] ?? [];
+      const words = writing(made, copy)[reader] ?? [];
       await refused(words, STATUS[code] ?? 4, code, [saying]);
     }
     // It is a fact of the run, not a failure of status.
@@ -175,7 +147,7 @@ test("a file of the run that is another's, edited, of another version or no file
 
 test("a journal whose last line a crash cut short is gone on with, and all is taken back", async (t) => {
   const made = await done(t);
-  const { boot = [], release = [], rollback = [], apply = [] } = commands(made, made.run);
+  const { boot = [], release = [], rollback = [], apply = [] } = writing(made, made.run);
   const journal = join(made.run, "journal.jsonl");
   const words = [boot, release, apply, [...boot, "--undo"], [...release, "--undo"], rollback];
   for (const [at, command] of words.entries()) {
@@ -226,35 +198,4 @@ test("a journal damaged where finish wrote is refused by every command that read
   assert.deepEqual(await digests(made), loaded);
   await runs(0, ["rollback", ...at, ...writer, "--all", "--yes"]);
   assert.deepEqual(await digests(made), before);
-});
-
-test("on a full disk boot, release and Nova's part of apply begin nothing, and work once there is room", async (t) => {
-  const disk = smallDisk(t, "size=2048k");
-  const made = await plannedWhole("sqlite", t);
-  const at = join(disk, "run");
-  copyFolder(made.run, at);
-  const { boot = [], release = [], apply = [], rollback = [] } = commands(made, at);
-  const check = made.check.toSpliced(1, 2, "--run", at);
-  const filler = join(disk, "filler");
-  const fill = (): void => void spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1k"]);
-  const before = [await digests(made), made.trees()];
-  fill();
-  const full = treeOf(at);
-  for (const words of [boot, apply]) await refused(words, 1, "N2I-E120", [/ENOSPC/]);
-  assert.match((await run(check)).out, /Check: .*[Dd]isk|space/);
-  assert.deepEqual(treeOf(at), full);
-  assert.deepEqual([await digests(made), made.trees()], before);
-  rmSync(filler);
-  await runs(0, apply);
-  await runs(0, boot);
-  const loaded = await digests(made);
-  fill();
-  const finish = ["finish", "--run", at, ...made.writer, "--yes", "-q"];
-  for (const words of [release, finish]) await refused(words, 1, "N2I-E120", [/ENOSPC/]);
-  assert.deepEqual(await digests(made), loaded);
-  rmSync(filler);
-  await runs(3, release);
-  await runs(0, [...boot, "--undo"]);
-  await runs(0, rollback);
-  assert.deepEqual([await digests(made), made.trees()], before);
 });

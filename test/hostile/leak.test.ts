@@ -31,7 +31,7 @@ function everything(made: Secrets, formats: readonly string[]): readonly [number
   ];
 }
 
-for (const engine of engines("sqlite", "mysql")) {
+for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, no command in any format shows or keeps a secret of the deployment`, async (t) => {
     const made = await deploySecrets(engine, t);
     const formats = engine === "sqlite" ? FORMATS : ["json"];
@@ -43,6 +43,8 @@ for (const engine of engines("sqlite", "mysql")) {
     assert.ok(made.canaries.length >= 18);
   });
 
+// On Linux: it reads /proc.
+for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, a running load has secrets neither in its arguments nor in its environment`, async (t) => {
     const made = await deploySecrets(engine, t);
     const { at, source, reader, writer, plan, env, find } = made;
@@ -56,12 +58,10 @@ for (const engine of engines("sqlite", "mysql")) {
     });
     await paused.said("failpoint commit.before");
     assert.deepEqual(searchProcess(find, paused.pid, VARIABLE), []);
-    if (engine !== "sqlite")
-      assert.notDeepEqual(searchProcess(find, paused.pid, "NONE"), [], "it would be found there");
+    assert.notDeepEqual(searchProcess(find, paused.pid, "NONE"), [], "it would be found there");
     paused.signal("SIGUSR2");
     assert.equal((await paused.ended).status, 3);
   });
-}
 
 testOnce(
   "the loaded rows hold the very secrets, so that not finding them elsewhere says something",
@@ -83,36 +83,6 @@ testOnce(
       "iBoot password",
     ])
       assert.ok(texts.includes(made.canaries.find((one) => one.name === name)?.text), name);
-  },
-);
-
-testOnce(
-  "asking BMCs that do not answer tells and keeps no secret, whichever client asks",
-  async (t) => {
-    const made = await deploySecrets("sqlite", t);
-    const { at, source } = made;
-    // Ports of this machine where nothing listens; each its own address, as one is asked after another.
-    for (const id of [1, 2, 4, 5, 6])
-      await made.bm
-        .db("bm_nodes")
-        .where({ id })
-        .update({ pm_address: `127.0.9.${id}` });
-    await made.tried(["extract", ...at, ...source]);
-    for (const client of ["native", "ipmitool"]) {
-      const words = [
-        "power",
-        ...at,
-        "--ipmi-client",
-        client,
-        "--deadline",
-        "1",
-        "--list",
-        "--debug",
-      ];
-      const { leaks, status, err } = await made.tried([...words, "-f", "json"]);
-      assert.deepEqual(leaks, [], client);
-      assert.equal(status, 3, err);
-    }
   },
 );
 

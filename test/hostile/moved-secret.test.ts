@@ -10,6 +10,8 @@ import { unsealed } from "../../src/model/secret.ts";
 import { openPlan, openSnapshot } from "../../src/stages/run.ts";
 import { refuses, tempRun } from "../edge/disk/temp-run.ts";
 
+fc.configureGlobal({ seed: 2026 });
+
 const [ONE, TWO] = ["a0000000-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-000000000002"];
 const seal = createSeal(Buffer.alloc(32, 5));
 const secret = seal.seal("calvin", TWO);

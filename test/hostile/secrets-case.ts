@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -149,4 +150,20 @@ async function withPassword(
       : `ALTER ROLE ${user} PASSWORD '${quoted}'`,
   );
   return url.replace(/:[0-9a-f]{32}@/, `:${encodeURIComponent(password)}@`);
+}
+
+/** Asks BMCs that do not answer, and looks for secrets. */
+export async function asked(t: TestContext, client: "native" | "ipmitool"): Promise<void> {
+  const made = await deploySecrets("sqlite", t);
+  // Nothing listens there. BMCs of one address are asked one after another.
+  for (const id of [1, 2, 4, 5, 6])
+    await made.bm
+      .db("bm_nodes")
+      .where({ id })
+      .update({ pm_address: `127.0.9.${id}` });
+  await made.tried(["extract", ...made.at, ...made.source]);
+  const how = ["--ipmi-client", client, "--deadline", "1", "--list", "--debug", "-f", "json"];
+  const { leaks, status, err } = await made.tried(["power", ...made.at, ...how]);
+  assert.deepEqual(leaks, [], client);
+  assert.equal(status, 3, err);
 }

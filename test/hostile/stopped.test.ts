@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { fleet } from "../support/fleet.ts";
 import { onTerminal, refused, run, runs, type Started, start } from "./cli.ts";
@@ -37,22 +36,20 @@ async function staged(made: Whole): Promise<void> {
   await runs(3, ["apply", ...all]);
 }
 
-test("Ctrl-C once and twice stops boot, the same command goes on, and undo gives the tree back", async (t) => {
+test("Ctrl-C stops boot, twice its undo at once, the same command goes on, and undo gives the tree back", async (t) => {
   const made = await plannedWhole("sqlite", t);
   const stage = [...made.boot, "--yes"];
   const undo = [...stage, "--undo"];
   const before = made.trees();
   assert.match((await interrupted(stage, "boot.step", 1)).out, /^Boot: 1 staged\.$/m);
-  await interrupted(stage, "boot.step", 2);
   assert.match((await runs(0, stage)).out, /^Boot: 1 ready, 1 staged\.$/m);
   assert.match((await runs(0, [...made.boot, "--verify"])).out, /^Verify: 2 ready\.$/m);
-  assert.match((await interrupted(undo, "boot.step", 1)).out, /^Undo: 1 undone\.$/m);
   await interrupted(undo, "boot.step", 2);
   await runs(0, undo);
   assert.equal(made.trees(), before);
 });
 
-test("Ctrl-C once and twice stops release and its undo, and both go on", async (t) => {
+test("Ctrl-C stops a release, twice its undo at once, and both go on", async (t) => {
   const made = await plannedWhole("sqlite", t);
   await staged(made);
   const before = await digests(made);
@@ -61,21 +58,18 @@ test("Ctrl-C once and twice stops release and its undo, and both go on", async (
   const first = await interrupted(release, "clear.committed", 1);
   assert.match(first.out, /^Handover: 1 machines released now, 0 handed over, 1 waiting/m);
   assert.match((await run(["status", ...at])).out, /1 of 2 staged machines released/);
-  await runs(0, ["handover", ...at, ...writer, "--undo", "--yes", "-q"]);
-  await interrupted(release, "clear.committed", 2);
   const seen = await runs(2, ["verify", ...at, ...reader, "--takeover"]);
   assert.match(seen.err, /^Take-over: 0 handed over, 1 waiting, 1 staged/m);
   const more = ["--max-failures", "9", "--deadline", "1"];
   await runs(3, ["handover", ...at, ...writer, "--yes", "-q", ...more]);
   const undo = ["handover", ...at, ...writer, "--undo", "--yes"];
-  assert.match((await interrupted(undo, "restage.committed", 1)).out, /: 1 machines staged again/);
   await interrupted(undo, "restage.committed", 2);
   await runs(0, undo);
   // The tool's own rows are as they were staged; a conductor has touched none.
   assert.deepEqual(await digests(made), before);
 });
 
-test("Ctrl-C once and twice stops finish and its undo, and both go on", async (t) => {
+test("Ctrl-C stops finish and its undo, and both go on", async (t) => {
   const made = await deployFiles(t, fleet(9, "2023.1"));
   const { at, source, reader, writer, plan } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);
@@ -87,13 +81,11 @@ test("Ctrl-C once and twice stops finish and its undo, and both go on", async (t
   const first = await interrupted(finish, "write.after", 1);
   assert.match(first.out, /^Finish: 1 machines cleared, \d with nothing to clear, .*, 0 left\.$/m);
   assert.doesNotMatch(first.out, /This run is done/);
-  await interrupted(finish, "start.after", 2);
   assert.match((await runs(0, finish)).out, /^Finish: 2 machines cleared, 7 .*\n.* is done\.$/m);
   const undo = [...finish, "--undo"];
   const second = await interrupted(undo, "returned.after", 1);
   assert.match(second.out, /^Finish taken back: 1 machines protected again, 0 left\.$/m);
   await refused(["rollback", ...at, ...writer, "--all", "--yes", "-q"], 4, "N2I-E321");
-  await interrupted(undo, "write.after", 2);
   await runs(0, undo);
   assert.deepEqual(await digests(made), before);
   await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
@@ -101,17 +93,14 @@ test("Ctrl-C once and twice stops finish and its undo, and both go on", async (t
 
 test("Ctrl-C ends check while it watches, with nothing on stdout", async (t) => {
   const made = await plannedWhole("sqlite", t);
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    const words = made.check.toSpliced(made.check.indexOf("--watch"), 2);
-    const started = start([...words, "--watch", "3600"]);
-    await started.said("Watching heartbeats");
-    started.signal(signal);
-    const { status, out, err } = await started.ended;
-    // As a shell says of one that the signal itself ended.
-    assert.equal(status, signal === "SIGINT" ? 130 : 143, err);
-    assert.equal(out, "");
-    assert.doesNotMatch(err, /^\s+at |ERROR/m);
-  }
+  const words = made.check.toSpliced(made.check.indexOf("--watch"), 2);
+  const started = start([...words, "--watch", "3600"]);
+  await started.said("Watching heartbeats");
+  started.signal("SIGINT");
+  const { status, out, err } = await started.ended;
+  assert.equal(status, 130, err);
+  assert.equal(out, "");
+  assert.doesNotMatch(err, /^\s+at |ERROR/m);
 });
 
 test("of two commands in one run's folder the second is refused, and says who is inside", async (t) => {
@@ -129,24 +118,17 @@ test("of two commands in one run's folder the second is refused, and says who is
     ["finish", ...at, ...writer, "--yes", "-q"],
     [...made.planning, "-q"],
   ];
-  for (const [words, point, holder] of [
-    [[...boot, "--yes", "--node", FIRST], "boot.step", "boot"],
-    [release, "start.before", "handover"],
-  ] as const) {
-    const inside = await paused(words, point);
-    for (const other of others)
-      await refused(other, 11, "N2I-E302", [new RegExp(`is held by ${holder} \\(process`)]);
-    await runs(0, ["status", ...at]);
-    await runs(1, check);
-    await runs(2, ["verify", ...at, ...reader, "--takeover"]);
-    inside.signal("SIGKILL");
-    await inside.ended;
-  }
+  const inside = await paused([...boot, "--yes", "--node", FIRST], "boot.step");
+  for (const other of others) await refused(other, 11, "N2I-E302", [/is held by boot \(process/]);
+  await runs(0, ["status", ...at]);
+  await runs(1, check);
+  await runs(2, ["verify", ...at, ...reader, "--takeover"]);
+  inside.signal("SIGKILL");
+  await inside.ended;
   await runs(0, [...boot, "--yes", "-q"]);
 });
 
 test("on a terminal boot, release and finish ask first, and only yes is a yes", async (t) => {
-  if (spawnSync("script", ["--version"]).status !== 0) return t.skip("needs script(1)");
   const made = await plannedWhole("sqlite", t);
   await staged(made);
   const before = [await digests(made), made.trees()];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/model/database.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { refused, run, runs } from "./cli.ts";
 import { type Deployment, deploy, deployFiles } from "./deployment.ts";
 import { digests } from "./digest.ts";
@@ -22,7 +22,7 @@ const SWAPS: readonly (readonly [Role, Role, RegExp])[] = [
   ["ironic", "nova", /--ironic-db .* is not an Ironic database/],
 ];
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine[])
+for (const engine of engines())
   test(`on ${engine}, every two addresses that are swapped are told before anything is written`, async (t) => {
     const made = await deploy(engine, t, SMALL);
     const { at } = made;
@@ -46,36 +46,42 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine
     assert.doesNotMatch(told.out, /N2I-E11\d/, "the run is whole");
   });
 
-test("another Ironic than the plan was made for is refused, and says what is different", async (t) => {
-  const [made, other] = [await deployFiles(t, SMALL), await deployFiles(t, SMALL)];
-  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
-  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
-  const before = await digests(other);
-  await refused(["apply", ...made.at, ...other.writer, "--yes", "-q"], 4, "N2I-E300", [
-    /another target: address was .*, is /,
-  ]);
-  await refused(["verify", ...made.at, ...other.reader, "-q"], 4, "N2I-E300", [/another target/]);
-  assert.deepEqual(await digests(other), before);
-});
+testOnce(
+  "another Ironic than the plan was made for is refused, and says what is different",
+  async (t) => {
+    const [made, other] = [await deployFiles(t, SMALL), await deployFiles(t, SMALL)];
+    await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+    await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+    const before = await digests(other);
+    await refused(["apply", ...made.at, ...other.writer, "--yes", "-q"], 4, "N2I-E300", [
+      /another target: address was .*, is .*; server was /,
+    ]);
+    await refused(["verify", ...made.at, ...other.reader, "-q"], 4, "N2I-E300", [/another target/]);
+    assert.deepEqual(await digests(other), before);
+  },
+);
 
-test("a table of nova_bm that is gone, and a file that is no database, are refused", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  await made.bm.db.raw("DROP TABLE bm_interfaces");
-  await refused(["extract", ...made.at, ...made.source, "-q"], 4, "N2I-E202", [/bm_interfaces/]);
-  const ironic = `sqlite:///${made.folder}/site.json`;
-  await refused(["extract", ...made.at, "--nova-bm-db", ironic, "-q"], 4, "N2I-E202", [/NOTADB/]);
-  await refused(
-    ["extract", ...made.at, "--nova-bm-db", `sqlite:///${made.folder}/none.sqlite`, "-q"],
-    1,
-    "N2I-E200",
-    [/no such file/],
-  );
-  const folder = await run([
-    "extract",
-    ...made.at,
-    "--nova-bm-db",
-    `sqlite:///${made.folder}`,
-    "-q",
-  ]);
-  assert.equal(folder.status, 1, folder.err);
-});
+testOnce(
+  "a table of nova_bm that is gone, and a file that is no database, are refused",
+  async (t) => {
+    const made = await deployFiles(t, SMALL);
+    await made.bm.db.raw("DROP TABLE bm_interfaces");
+    await refused(["extract", ...made.at, ...made.source, "-q"], 4, "N2I-E202", [/bm_interfaces/]);
+    const ironic = `sqlite:///${made.folder}/site.json`;
+    await refused(["extract", ...made.at, "--nova-bm-db", ironic, "-q"], 4, "N2I-E202", [/NOTADB/]);
+    await refused(
+      ["extract", ...made.at, "--nova-bm-db", `sqlite:///${made.folder}/none.sqlite`, "-q"],
+      1,
+      "N2I-E200",
+      [/no such file/],
+    );
+    const folder = await run([
+      "extract",
+      ...made.at,
+      "--nova-bm-db",
+      `sqlite:///${made.folder}`,
+      "-q",
+    ]);
+    assert.equal(folder.status, 1, folder.err);
+  },
+);

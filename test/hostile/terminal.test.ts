@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import {
@@ -43,7 +42,6 @@ test("without a terminal, apply and rollback need --yes; without it nothing is w
 });
 
 test("on a terminal the question is asked, and only yes is a yes", async (t) => {
-  if (spawnSync("script", ["--version"]).status !== 0) return t.skip("needs script(1)");
   const made = await planned(t);
   const apply = ["apply", ...made.at, ...made.writer];
   const before = await digest(made.ironic);
@@ -63,19 +61,14 @@ test("on a terminal the question is asked, and only yes is a yes", async (t) => 
 });
 
 test("a reader that goes away ends the tool with 141 and without a trace", async (t) => {
-  // Each more than a pipe holds, or the tool may be done before its reader is gone.
+  // More than a pipe holds, or the tool may be done before its reader is gone.
   const made = await planned(t, 1200);
-  for (const words of [
-    ["show", `${made.run}/plan`, "--diff", "--all"],
-    ["show", `${made.run}/plan`, "-f", "json"],
-    ["show", `${made.run}/snapshot.jsonl`, "-f", "csv"],
-  ]) {
-    const tool = quoted([process.execPath, MAIN, ...words]);
-    const shell = `set -o pipefail; ${tool} | head -1 > /dev/null`;
-    const ran = await startProgram("bash", ["--norc", "-c", shell]).ended;
-    assert.equal(ran.status, 141, ran.err);
-    assert.equal(ran.err, "");
-  }
+  const words = ["show", `${made.run}/plan`, "--diff", "--all"];
+  const tool = quoted([process.execPath, MAIN, ...words]);
+  const shell = `set -o pipefail; ${tool} | head -1 > /dev/null`;
+  const ran = await startProgram("bash", ["--norc", "-c", shell]).ended;
+  assert.equal(ran.status, 141, ran.err);
+  assert.equal(ran.err, "");
 });
 
 for (const streams of [["stdout"], ["stdout", "stderr"]] as const)
@@ -110,13 +103,10 @@ for (const streams of [["stdout"], ["stdout", "stderr"]] as const)
 test("closed standard streams are no reason to fail", async (t) => {
   const made = await planned(t);
   const plan = quoted([process.execPath, MAIN, "plan", ...made.at, ...made.reader, ...made.plan]);
-  for (const closed of ["<&-", "2>&-", "<&- 2>&-", "> /dev/null 2>&1 <&-"]) {
+  for (const closed of ["<&- 2>&-", "> /dev/null 2>&1 <&-"]) {
     const ran = await startProgram("bash", ["--norc", "-c", `${plan} ${closed}`]).ended;
     assert.equal(ran.status, 0, `${closed} ${ran.err}`);
   }
-  const full = await startProgram("bash", ["--norc", "-c", `${plan} > /dev/full`]).ended;
-  assert.notEqual(full.status, 0, "a result that could not be written is no success");
-  assert.doesNotMatch(full.err, /^\s+at /m);
 });
 
 test("a command line that is wrong is refused with its code, whatever is wrong with it", async (t) => {
@@ -153,54 +143,3 @@ test("every code a refusal can have is explained", async () => {
   for (const code of ["N2I-E206", "n2i-e303", "N2I-D201"])
     assert.match((await runs(0, ["explain", code])).out, new RegExp(code, "i"));
 });
-
-/** A terminal that goes away when it has shown some text; exits as its child did. */
-const LOST = `
-import os, pty, sys
-child, ours = pty.fork()
-if child == 0: os.execvp(sys.argv[2], sys.argv[2:])
-seen = b""
-while sys.argv[1].encode() not in seen: seen += os.read(ours, 4096)
-os.close(ours)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) % 256)
-`;
-
-test("a terminal that is lost at a question ends the command, and the log says so", async (t) => {
-  if (spawnSync("python3", ["--version"]).status !== 0) return t.skip("needs python3");
-  const made = await planned(t);
-  const before = await digest(made.ironic);
-  const apply = [process.execPath, MAIN, "apply", ...made.at, ...made.writer, "--leave-nova"];
-  const ran = await startProgram("python3", ["-c", LOST, "to continue:", ...apply]).ended;
-  assert.equal(ran.status, 143, ran.err);
-  assert.equal(await digest(made.ironic), before);
-  endedByLoss(made);
-});
-
-test("a terminal that is lost beside a shell that keeps the signal to itself ends the command too", async (t) => {
-  if (spawnSync("python3", ["--version"]).status !== 0) return t.skip("needs python3");
-  const nodes = Array.from({ length: 1200 }, (_, at) => tenant(at + 1));
-  const made = await deployFiles(t, { ...SMALL, nova_bm: { nodes } });
-  const keeping = ["sh", "-c", 'trap : HUP; "$@"; exit $?', "sh"];
-  const extract = [...keeping, process.execPath, MAIN, "extract", ...made.at, ...made.source];
-  const env = { TERM: "xterm" };
-  const ran = await startProgram("python3", ["-c", LOST, "extract", ...extract], { env }).ended;
-  assert.equal(ran.status, 143, ran.err);
-  endedByLoss(made);
-  assert.ok(!existsSync(join(made.run, "snapshot.jsonl")));
-});
-
-test("a service whose terminal is lost ends, rather than say so to nobody for ever", async (t) => {
-  if (spawnSync("python3", ["--version"]).status !== 0) return t.skip("needs python3");
-  const where = ["--auth", "none", "--ironic-url", "http://127.0.0.1:1"];
-  const serve = [process.execPath, MAIN, "serve", "proxy", "--listen", "127.0.0.1:0", ...where];
-  // One that says it for ever has used its time up.
-  const limited = ["sh", "-c", 'ulimit -t 10; exec "$@"', "sh", ...serve];
-  const ran = await startProgram("python3", ["-c", LOST, "listening on", ...limited]).ended;
-  assert.equal(ran.status, 143, ran.err);
-});
-
-function endedByLoss({ run: folder }: Deployment): void {
-  const log = readFileSync(join(folder, "log.jsonl"), "utf8").trimEnd().split("\n");
-  assert.match(log.at(-1) ?? "", /"type":"end","status":143,"name":"SIGHUP"/);
-  assert.ok(!existsSync(join(folder, "run.lock")));
-}

@@ -94,3 +94,31 @@ export async function plannedWhole(engine: Engine, t: TestContext, given?: Case)
 export function fileOf({ run }: Deployment, name: string): string {
   return readFileSync(join(run, name), "utf8");
 }
+
+/** The commands that write, on a run in this folder. */
+export function writing(
+  made: Whole,
+  folder: string,
+): { readonly [name: string]: readonly string[] } {
+  const { writer, novaWriter, boot } = made;
+  const both = ["--run", folder, ...writer, ...novaWriter, "--yes", "-q"];
+  return {
+    boot: [...boot.toSpliced(1, 2, "--run", folder), "--yes", "-q"],
+    release: [
+      "handover",
+      "--run",
+      folder,
+      ...writer,
+      "--node",
+      "1",
+      "--deadline",
+      "1",
+      "--yes",
+      "-q",
+    ],
+    apply: ["apply", ...both, "--staged"],
+    verify: ["verify", ...both.slice(0, 6), "-q"],
+    rollback: ["rollback", ...both, "--all"],
+    plan: [...made.planning.toSpliced(1, 2, "--run", folder), "-q"],
+  };
+}

@@ -9,7 +9,7 @@ import {
   type Stats,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { TestContext } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { writeCase, writeTree } from "../../src/demo/write-case.ts";
@@ -138,7 +138,10 @@ export async function bootScene(
 
 /** Names, kinds, modes, owners, targets and bytes of a tree. */
 export function treeDigest(root: string): string {
-  const names = readdirSync(root, { recursive: true, encoding: "utf8" }).sort();
+  // With types, since without them Node reads on in the folder that a link leads to.
+  const names = readdirSync(root, { recursive: true, withFileTypes: true })
+    .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
+    .sort();
   const lines = names.map((name) => {
     const at = join(root, name);
     const found = lstatSync(at);

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Database } from "../../src/edge/database/open.ts";
 import { select } from "../../src/edge/database/rows.ts";
 import type { Release } from "../../src/model/target.ts";
@@ -35,11 +34,4 @@ export async function contentOf(database: Database, release: Release): Promise<s
       .sort()
       .join("\n");
   return `${lines(nodes)}\n\n${lines(await read("SELECT * FROM ports"))}`;
-}
-
-/** Digest of what `contentOf` gives. */
-export async function contentDigest(database: Database, release: Release): Promise<string> {
-  return createHash("sha256")
-    .update(await contentOf(database, release))
-    .digest("hex");
 }

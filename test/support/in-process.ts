@@ -31,15 +31,19 @@ if (process.env.NODE_TEST_CONTEXT === "child-v8") listen("stdout");
  * Runs the tool in this process, as main does: without a terminal, and with nothing of our
  * environment but PATH besides these variables. What a library says past the tool is heard as well.
  * For what only a process has (signals, a death, another user), start one.
+ *
+ * @param streams replaces some streams, for example by those of a terminal
  */
 export async function runHere(
   words: readonly string[],
   env: { readonly [name: string]: string } = {},
+  streams: Partial<Pick<Io, "stdin" | "stdout" | "stderr">> = {},
 ): Promise<Ran> {
   const { run } = await import("../../src/cli/program.ts");
   const [out, err] = [collector(), collector()];
   const world: Io = {
     ...{ words, stdin: Readable.from([]), stdout: out.stream, stderr: err.stream },
+    ...streams,
     ...{ env: { PATH: process.env.PATH, ...env }, cwd: () => process.cwd(), status: undefined },
     host: process,
   };
@@ -55,6 +59,34 @@ export async function runHere(
     under -= 1;
     if (under === 0) process.umask(before);
   }
+}
+
+/**
+ * Runs the tool on a terminal in this process. The answer is typed when a question has been asked.
+ * Standard output and error are both in `out`.
+ */
+export async function runOnTerminal(
+  words: readonly string[],
+  answer: string,
+  question: RegExp,
+): Promise<Ran> {
+  const shown = collector();
+  const stdin = Object.assign(new Readable({ read() {} }), { isTTY: true });
+  let answered = false;
+  const screen = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      shown.hear(chunk);
+      if (!answered && question.test(shown.text())) {
+        answered = true;
+        stdin.push(answer);
+      }
+      done();
+    },
+  });
+  const terminal = Object.assign(screen, { isTTY: true, columns: 80 });
+  const env = { TERM: "xterm" };
+  const { status } = await runHere(words, env, { stdin, stdout: terminal, stderr: terminal });
+  return { status, out: shown.text(), err: "" };
 }
 
 function listen(name: "stdout" | "stderr"): void {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { type FileHandle, lstat, open, readlink, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Found, Thing } from "../../model/boot.ts";
@@ -8,9 +8,15 @@ import { notWritten } from "../disk/failure.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
+/**
+ * Without /proc, a folder can be replaced by a link between its opening and a step inside it. Each
+ * step still refuses a link that was there before.
+ */
+const PROC = existsSync("/proc/self/fd");
+
 /** A folder of a tree held open: what happens in it happens there, whoever moves names meanwhile. */
 export interface HeldFolder {
-  /** `/proc/self/fd/N`: a path into the folder itself. */
+  /** `/proc/self/fd/N`: a path into the folder itself. The folder's name if there is no /proc. */
   readonly at: string;
   readonly handle: FileHandle;
 }
@@ -29,7 +35,7 @@ export async function inFolderOf<T>(
   const hold = async (folder: string): Promise<HeldFolder> => {
     const handle = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     handles.push(handle);
-    return { at: `/proc/self/fd/${handle.fd}`, handle };
+    return { at: PROC ? `/proc/self/fd/${handle.fd}` : folder, handle };
   };
   try {
     const top = await hold(root);

@@ -8,6 +8,8 @@ import { MigrationError } from "../../../src/model/error.ts";
 import { anyText } from "../../support/any-text.ts";
 import { refusal } from "./temp-file.ts";
 
+fc.configureGlobal({ seed: 2026 });
+
 const fault = (what: string): MigrationError => new MigrationError("N2I-E102", `--x: ${what}`);
 const read = (url: string): DatabaseAddress => toAddress(url, fault).address;
 

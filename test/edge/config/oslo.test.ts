@@ -7,6 +7,8 @@ import { type OsloConfig, osloConfig, readOsloFiles } from "../../../src/edge/co
 import { MigrationError } from "../../../src/model/error.ts";
 import { refusal, tempFolder } from "./temp-file.ts";
 
+fc.configureGlobal({ seed: 2026 });
+
 function config(text: string, defaults: { [name: string]: string } = {}): OsloConfig {
   return osloConfig([{ name: "nova.conf", bytes: Buffer.from(text) }], defaults);
 }

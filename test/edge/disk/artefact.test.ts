@@ -9,6 +9,8 @@ import { MigrationError } from "../../../src/model/error.ts";
 import { anyText } from "../../support/any-text.ts";
 import { tempRun, writePlan } from "./temp-run.ts";
 
+fc.configureGlobal({ seed: 2026 });
+
 async function linesIn(path: string): Promise<unknown[]> {
   const found: unknown[] = [];
   for await (const batch of (await openArtefact(path, "machines")).lines()) found.push(...batch);

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
 import { onInterrupt } from "../../src/cli/interrupt.ts";
 import { ioOf } from "../../src/cli/io.ts";
@@ -14,19 +13,10 @@ import { withIronic } from "../../src/stages/ironic-place.ts";
 import { inRun, openPlan, sealOf } from "../../src/stages/run.ts";
 import { withSession } from "../../src/stages/session.ts";
 import { surrounded } from "../../src/stages/surroundings.ts";
-import { runs } from "../hostile/cli.ts";
-import { fleet, fleetUuid } from "../support/fleet.ts";
+import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
-import { ALL, YES } from "./matrix.ts";
+import { YES } from "./matrix.ts";
 import { ends, loadedRows } from "./truth.ts";
-
-/** Loads a run's plan but for a machine that answers otherwise when it is asked once more. */
-function applyWithout(one: Scene, uuid: string): Promise<Walked<PlannedMachine> | undefined> {
-  return applyAsking(one, () => (machines) => {
-    const found = machines.filter((machine) => machine.uuid === uuid);
-    return Promise.resolve(new Map(found.map(() => [uuid, "is off by now"])));
-  });
-}
 
 /** Loads a run's plan, and asks its machines once more before that. */
 async function applyAsking(
@@ -70,38 +60,6 @@ async function applyAsking(
   });
   return applied;
 }
-
-test("a machine that was left out of a load is not this run's when another run loads it", async (t) => {
-  const one = await scene("sqlite", t, fleet(3));
-  const at = ["--run", join(one.folder, "other"), ...one.ironic];
-  await runs(0, ["extract", ...at.slice(0, 2), ...one.source]);
-  await runs(0, ["plan", ...at, ...one.plan, "--beside-others"]);
-  await applyWithout(one, fleetUuid(2));
-  assert.equal(await loadedRows(one), 4);
-  await runs(0, ["apply", ...at, ...YES]);
-  assert.equal(await loadedRows(one), 6);
-  await ends(0, one.does("rollback", ALL));
-  assert.equal(await loadedRows(one), 2);
-});
-
-test("a machine that was left out is this run's once a later apply loads it", async (t) => {
-  const one = await scene("sqlite", t, fleet(3));
-  const applied = await applyWithout(one, fleetUuid(2));
-  assert.deepEqual(
-    applied?.excluded.map(({ line: { uuid, bm_node_id, records }, why }) => [
-      uuid,
-      bm_node_id,
-      records,
-      why,
-    ]),
-    // Its records are told to nobody, and of a fleet that is out they would be kept until the end.
-    [[fleetUuid(2), 2, [], "is off by now"]],
-  );
-  await ends(0, one.does("apply", YES));
-  assert.equal(await loadedRows(one), 6);
-  await ends(0, one.does("rollback", ALL));
-  assert.equal(await loadedRows(one), 0);
-});
 
 test("Ctrl-C while machines are asked once more ends the asking, and none of them is loaded", async (t) => {
   const one = await scene("sqlite", t, fleet(3));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
-import { commands, page, pageNames, yamlOf } from "../support/manual.ts";
+import { commands, page, yamlOf } from "../support/manual.ts";
 import { CASE, place } from "../support/manual-place.ts";
 import { box, JUNO, STEPS } from "../support/runbook.ts";
 
@@ -141,33 +141,3 @@ const CONDUCTOR = {
   updated_at: "2099-01-01 00:00:00",
 };
 const CONDUCTORS_ROOT = "c0000000-0000-4000-8000-000000000001";
-
-test("each page with commands is one whose commands are run", () => {
-  const run = [
-    ...[
-      "sources",
-      "quickstart",
-      "bmcs",
-      "plans",
-      "readiness",
-      "rehearsing",
-      "loading",
-      "boot-files",
-    ],
-    ...[
-      "one-command",
-      "finishing",
-      "going-back",
-      "compute-hosts",
-      "flavors",
-      "nova-settings",
-      "hand-over",
-    ],
-    // On a Nova of later days: test/hosts/manual.test.ts; in memory: test/node/manual.test.ts.
-    ...["dead-host", "managing", "spares", "switchover"],
-    // On a real Ironic: test/ironic/manual.test.ts.
-    ...["rest", "runbook"],
-  ];
-  const shown = pageNames().filter((name) => commands(page(name)).length > 0);
-  assert.deepEqual(shown, run.toSorted());
-});

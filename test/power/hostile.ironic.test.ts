@@ -44,22 +44,20 @@ test("Ctrl-C twice ends at once, and the next run goes on with what was answered
 
 test("on a full disk power is refused, and goes on where it was once there is room", async (t) => {
   const disk = smallDisk(t, "size=256k");
-  const at = await deployed(
-    t,
-    Array.from({ length: 60 }, (_, n) => ({ users: user(n + 1) })),
-  );
+  const bmcs = Array.from({ length: 60 }, (_, n) => ({ users: user(n + 1) }));
+  const at = await deployed(t, bmcs, {}, "port 623");
   copyFolder(join(at.folder, "run"), join(disk, "run"));
   spawnSync("dd", ["if=/dev/zero", `of=${join(disk, "filler")}`, "bs=1k"]);
   spawnSync("truncate", ["-s", "-12K", join(disk, "filler")]);
   const words = ["power", "--run", join(disk, "run")];
-  const refused = await run(at.folder, words);
+  const refused = await start(words, { cwd: at.folder }).ended;
   assert.match(refused.err, /N2I-E120.*ENOSPC/s);
-  assert.notEqual(refused.code, 0);
+  assert.notEqual(refused.status, 0);
   rmSync(join(disk, "filler"));
   const sessions = (): number => at.farm.counts().received;
   const before = sessions();
-  const again = await run(at.folder, words);
-  assert.equal(again.code, 0, again.err);
+  const again = await start(words, { cwd: at.folder }).ended;
+  assert.equal(again.status, 0, again.err);
   assert.match(again.err, /60 of 60 machines answered/);
   // Ten datagrams each, and those that were written are not asked again.
   assert.ok(sessions() - before < 60 * 10, String(sessions() - before));

@@ -12,9 +12,11 @@ import type { TestContext } from "node:test";
 export function smallDisk(t: TestContext, options: string): string {
   const path = mkdtempSync(join(tmpdir(), "n2i disk-"));
   const words = ["-t", "tmpfs", "-o", `mode=0700,${options}`, "tmpfs", path];
-  t.after(() => rmdirSync(path));
   const mounted = spawnSync("mount", words, { encoding: "utf8" });
   if (mounted.status !== 0) throw new Error(`mount: ${mounted.stderr}`);
-  t.after(() => spawnSync("umount", [path]));
+  t.after(() => {
+    spawnSync("umount", [path]);
+    rmdirSync(path);
+  });
   return path;
 }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Readable, Writable } from "node:stream";
+import type { BmcAt } from "../model/power.ts";
 import { type Environment, type Surroundings, settle, surrounded } from "../stages/surroundings.ts";
 
 /** A stream that may be a terminal. */
@@ -22,6 +23,8 @@ export interface Io {
   readonly env: Environment;
   readonly cwd: () => string;
   readonly host: Host;
+  /** Where a simulated BMC of this address is; absent: every BMC is where its address says. */
+  readonly bmcAt?: BmcAt;
   /** The exit status a command leaves; undefined is 0. */
   status: number | undefined;
 }
@@ -42,7 +45,8 @@ export function within<T>(
   work: () => T,
 ): T {
   const files = { connections: new Map(), kept: new Map(), window: {} };
-  const world = { env: io.env, cwd: io.cwd, ...files, ...own };
+  const { env, cwd, bmcAt } = io;
+  const world = { env, cwd, ...(bmcAt && { bmcAt }), ...files, ...own };
   if (io !== outside) return scope.run(io, () => surrounded(world, work));
   settle(world);
   return work();

@@ -187,6 +187,11 @@ export function unasked(
   };
 }
 
+/** Where a simulated BMC of this address is; undefined for an address that is its own. */
+export type BmcAt = (
+  address: string,
+) => { readonly address: string; readonly port: number } | undefined;
+
 /** A BMC to ask. The secrets are functions, so that they are opened when they are needed. */
 export interface PowerQuestion {
   readonly bm_node_ids: readonly number[];

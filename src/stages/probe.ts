@@ -1,6 +1,7 @@
 import { IPMITOOL_DEFAULTS, ipmitoolProbe } from "../edge/ipmitool/probe.ts";
 import { openNative } from "../edge/power/ask.ts";
 import type { ConductorIpmitool, PowerProbe, PowerReading } from "../model/power.ts";
+import { surroundings } from "./surroundings.ts";
 
 export type Client = "native" | "ipmitool" | "both";
 
@@ -30,7 +31,7 @@ export function openProbe(client: Client, conductor: ConductorIpmitool): Probe {
   const suite = conductor === "1.8.18" ? 3 : null;
   const ipmitool = ipmitoolProbe({ ...IPMITOOL_DEFAULTS, suite });
   if (client === "ipmitool") return { ask: ipmitool, close: () => Promise.resolve() };
-  const native = openNative(conductor);
+  const native = openNative(conductor, surroundings().bmcAt);
   if (client === "native") return native;
   return {
     async ask(question, options) {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { DatabaseAddress, DatabasePlace } from "../model/database.ts";
 import type { Row } from "../model/machine.ts";
+import type { BmcAt } from "../model/power.ts";
 
 /** Variables a stage may read. */
 export type Environment = { readonly [name: string]: string | undefined };
@@ -32,6 +33,8 @@ export interface Copies {
 export interface Surroundings {
   readonly env: Environment;
   readonly cwd: () => string;
+  /** Where simulated BMCs are; absent: every BMC is where its address says. */
+  readonly bmcAt?: BmcAt;
   /** What the file of connections says, by option: no command line has to repeat it. */
   readonly connections: Map<string, Connection>;
   /** What runs keep of the same, by their folders: `connections.yaml` as it stands now. */

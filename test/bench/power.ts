@@ -16,6 +16,8 @@ const ROUNDS = 3;
 const SILENT = 50;
 /** Seconds for all of them. */
 const LIMIT = 60;
+/** MiB of the process of all fake BMCs. */
+const FARM_LIMIT = 143;
 
 interface Took {
   readonly seconds: number;
@@ -82,6 +84,9 @@ export async function benchPower(write: Write): Promise<void> {
         `, peak ${(all.bytes / 1e6).toFixed(0)} MB, ${JSON.stringify(all.verdicts)}`,
       ),
     );
+    const { rssMiB } = await farm.ask({ do: "usage" });
+    const small = rssMiB < FARM_LIMIT ? "held  " : "MISSED";
+    write(`  ${small} ${rssMiB.toFixed(0)} MiB for 10,000 fake BMCs, limit ${FARM_LIMIT} MiB\n`);
     const state = all.seconds <= LIMIT ? "held  " : "MISSED";
     write(`  ${state} ${all.seconds.toFixed(1)} s for 10,000, limit ${LIMIT} s\n`);
     await inFolder(async (folder) => paired(fleet.slice(0, PAIRED), folder, write));

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Started } from "../hostile/cli.ts";
-import type { Scene } from "../support/scene.ts";
+import { engines, testOnce } from "../lab/engines.ts";
+import { fleet } from "../support/fleet.ts";
+import { type Scene, scene } from "../support/scene.ts";
 import { ALL, prepared, YES } from "./matrix.ts";
 import { rowsOf } from "./points.ts";
 import { ends, loadedRows, statusOf } from "./truth.ts";
+
+const STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** Stops at the first batch's commit and sends the signal, once or twice. */
 async function signalled(
@@ -23,11 +27,11 @@ async function signalled(
   return started;
 }
 
-test("a run that is asked to stop can be gone on with", async (t) => {
+testOnce("a run that is asked to stop can be gone on with", async (t) => {
   const made = await prepared("sqlite", t);
   await t.test("SIGINT once lets an apply finish its batch", async () => {
     await made.restore("fresh");
-    const { err } = await ends(130, await signalled(made, "apply", "SIGINT", 1));
+    const { err } = await ends(STATUS.SIGINT, await signalled(made, "apply", "SIGINT", 1));
     assert.match(err, /^Stopped on request\.\nNext: nova2ironic apply /m);
     assert.equal(await loadedRows(made), rowsOf(1));
     const { apply, next } = await statusOf(made);
@@ -41,7 +45,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
     "SIGTERM twice ends an apply at once, and nothing of its batch is kept",
     async () => {
       await made.restore("fresh");
-      await ends(143, await signalled(made, "apply", "SIGTERM", 2));
+      await ends(STATUS.SIGTERM, await signalled(made, "apply", "SIGTERM", 2));
       assert.equal(await loadedRows(made), 0);
       assert.match((await statusOf(made)).apply, / 0 rows created .*1 batch begun and not/);
       await ends(0, made.does("apply", YES));
@@ -51,7 +55,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
 
   await t.test("SIGTERM once lets a rollback finish its batch", async () => {
     await made.restore("applied");
-    await ends(143, await signalled(made, "rollback", "SIGTERM", 1));
+    await ends(STATUS.SIGTERM, await signalled(made, "rollback", "SIGTERM", 1));
     assert.equal(await loadedRows(made), rowsOf(3) - rowsOf(1));
     const still = `${rowsOf(3) - rowsOf(1)} rows of \\d+ machines are in Ironic still$`;
     const { apply, next } = await statusOf(made);
@@ -63,7 +67,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
 
   await t.test("SIGINT twice ends a rollback at once", async () => {
     await made.restore("applied");
-    await ends(130, await signalled(made, "rollback", "SIGINT", 2));
+    await ends(STATUS.SIGINT, await signalled(made, "rollback", "SIGINT", 2));
     assert.equal(await made.digest(), made.after);
     await ends(0, made.does("rollback", ALL));
     assert.equal(await made.digest(), made.before);
@@ -78,3 +82,14 @@ test("a run that is asked to stop can be gone on with", async (t) => {
     assert.equal(out.match(/^"?remove"?,/gm)?.length, rowsOf(3));
   });
 });
+
+for (const engine of engines("mysql", "postgresql"))
+  test(`on ${engine}, SIGINT twice leaves no row and no lock`, async (t) => {
+    const made = await scene(engine, t, fleet(6));
+    const before = await made.digest();
+    await ends(130, await signalled(made, "apply", "SIGINT", 2));
+    await made.connections.gone();
+    assert.equal(await made.digest(), before);
+    await ends(0, made.does("apply", YES));
+    assert.equal(await loadedRows(made), 12);
+  });

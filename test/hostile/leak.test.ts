@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { canary, finder, searchProcess } from "./canaries.ts";
 import { start } from "./cli.ts";
@@ -85,6 +86,23 @@ testOnce(
       assert.ok(texts.includes(made.canaries.find((one) => one.name === name)?.text), name);
   },
 );
+
+testOnce("asking BMCs that do not answer tells and keeps no secret", async (t) => {
+  const made = await deploySecrets("sqlite", t);
+  const { at, source } = made;
+  const closed = [1, 2, 4, 5, 6].map((id) => ({ id, closed: true }));
+  const farm = await withBmcs(
+    t,
+    closed.map(({ closed }) => ({ closed })),
+  );
+  for (const [n, { id }] of closed.entries())
+    await made.bm.db("bm_nodes").where({ id }).update({ pm_address: farm.addresses[n] });
+  await made.tried(["extract", ...at, ...source]);
+  const words = ["power", ...at, "--deadline", "1", "--list", "--debug", "-f", "json"];
+  const { leaks, status, err } = await made.tried(words);
+  assert.deepEqual(leaks, []);
+  assert.equal(status, 3, err);
+});
 
 testOnce("a canary is found as text, in hex, and in base64 wherever it begins", () => {
   const one = canary("one");

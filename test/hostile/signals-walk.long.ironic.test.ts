@@ -29,7 +29,7 @@ const LEFT = { match: {}, accept: [{ finding: "N2I-D227", reason: "hosts are not
 
 test("a night that Ctrl-C and a lost terminal end in every stage goes on, and loses nothing", async (t) => {
   const power = { users: [{ name: "admin", password: "bmc-secret" }], power: true };
-  const farm = await withBmcs(t, [power, power, power, power]);
+  const farm = await withBmcs(t, [power, power, power, power], "port 623");
   const [whole, cut] = [await deployed(t, farm.addresses), await deployed(t, farm.addresses)];
   const [conducting, conducted] = [conductors(whole), conductors(cut)];
   t.after(() => Promise.all([conducting(), conducted()]));
@@ -60,7 +60,7 @@ test("a night that Ctrl-C and a lost terminal end in every stage goes on, and lo
 test("a night whose disk fills up before any stage goes on once there is room", async (t) => {
   const disk = smallDisk(t, "size=160m");
   const power = { users: [{ name: "admin", password: "bmc-secret" }], power: true };
-  const farm = await withBmcs(t, [power, power, power, power]);
+  const farm = await withBmcs(t, [power, power, power, power], "port 623");
   const made = await deployed(t, farm.addresses, join(disk, "run"));
   const conducting = conductors(made);
   t.after(conducting);

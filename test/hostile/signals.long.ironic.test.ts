@@ -27,6 +27,8 @@ for (const signal of ["SIGHUP", "SIGQUIT"] as const)
     const at = await deployed(
       t,
       [1, 2, 3].map((id) => ({ users: user(id), dead: true })),
+      {},
+      "port 623",
     );
     const temporary = join(at.folder, "tmp");
     mkdirSync(temporary);

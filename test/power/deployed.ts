@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { AsyncResource } from "node:async_hooks";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import type { Host } from "../../src/cli/io.ts";
 import type { Case } from "../../src/demo/case.ts";
 import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
 import type { BmcOptions } from "../../src/edge/ipmi/testing/index.ts";
 import type { PowerReading } from "../../src/model/power.ts";
-import { leavingNova, MAIN, run as runTool } from "../hostile/cli.ts";
-import { withBmcs } from "../lab/bmc/with-farm.ts";
+import { leavingNova, run as runTool } from "../hostile/cli.ts";
+import { type Where, withBmcs } from "../lab/bmc/with-farm.ts";
+import { runHere } from "../support/in-process.ts";
 
 interface Ran {
   readonly code: number;
@@ -20,45 +22,53 @@ interface Ran {
 let [under, before] = [0, ""];
 
 /** Runs the tool to its end in this folder, in this process. */
-export async function run(
+export function run(
   cwd: string,
   words: readonly string[],
   options: { readonly bare?: boolean } = {},
 ): Promise<Ran> {
-  if (under === 0) before = process.cwd();
-  under += 1;
-  process.chdir(cwd);
-  try {
-    const { status, ...told } = await runTool(words, options);
-    return { code: status, ...told };
-  } finally {
-    under -= 1;
-    if (under === 0) process.chdir(before);
-  }
+  return within(cwd, () => runTool(words, options));
 }
 
-/** Starts it in a process of its own, that can be stopped. */
+/** Starts it in this process, as `run` does; `stop` is Ctrl-C, heard when the command can be stopped. */
 export function startTool(
   cwd: string,
   words: readonly string[],
   onError?: (text: string) => void,
 ): Promise<Ran> & { stop: () => void } {
-  const child = spawn(process.execPath, [MAIN, ...leavingNova(words)], {
-    cwd,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let [out, err] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    out += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    err += text;
-    onError?.(err);
-  });
-  const ended = new Promise<Ran>((resolve) => {
-    child.on("close", (code) => resolve({ code: code ?? -1, out, err }));
-  });
-  return Object.assign(ended, { stop: () => void child.kill("SIGINT") });
+  const heard = new Map<NodeJS.Signals, (signal: NodeJS.Signals) => void>();
+  let stopped = false;
+  const host: Host = {
+    on(signal, hear) {
+      // A signal comes from outside of the command, and is heard within.
+      const within = AsyncResource.bind(hear);
+      heard.set(signal, within);
+      if (stopped && signal === "SIGINT") setImmediate(within, signal);
+    },
+    off: (signal) => heard.delete(signal),
+    exit: (status) => assert.fail(`the process would end with ${status}`),
+  };
+  const stop = (): void => {
+    stopped = true;
+    heard.get("SIGINT")?.("SIGINT");
+  };
+  const ended = within(cwd, () =>
+    runHere(leavingNova(words), {}, { host, ...(onError && { heard: onError }) }),
+  );
+  return Object.assign(ended, { stop });
+}
+
+async function within(cwd: string, work: () => ReturnType<typeof runHere>): Promise<Ran> {
+  if (under === 0) before = process.cwd();
+  under += 1;
+  process.chdir(cwd);
+  try {
+    const { status, ...told } = await work();
+    return { code: status, ...told };
+  } finally {
+    under -= 1;
+    if (under === 0) process.chdir(before);
+  }
 }
 
 export const user = (id: number) => [{ name: "admin", password: `bmc-secret-${id}` }];
@@ -68,13 +78,14 @@ export async function deployed(
   t: TestContext,
   bmcs: readonly Partial<BmcOptions>[],
   more: Partial<Case> | ((addresses: readonly string[]) => Partial<Case>) = {},
+  where: Where = "here",
 ): Promise<{
   readonly folder: string;
   readonly written: WrittenCase;
   readonly addresses: readonly string[];
-  readonly farm: NonNullable<Awaited<ReturnType<typeof withBmcs>>>;
+  readonly farm: Awaited<ReturnType<typeof withBmcs>>;
 }> {
-  const farm = await withBmcs(t, bmcs);
+  const farm = await withBmcs(t, bmcs, where);
   const folder = mkdtempSync(join(tmpdir(), "n2i-power-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const nodes = farm.addresses.map((pm_address, at) => ({ id: at + 1, pm_address }));

@@ -15,7 +15,7 @@ test("every BMC gets its verdict, and the plan blocks each machine that is not s
     { users: user(8), openPrivilege: true },
   ];
   const at = await deployed(t, all);
-  const asked = await run(at.folder, ["power", "--run", "run", "--deadline", "12", "-f", "json"]);
+  const asked = await run(at.folder, ["power", "--run", "run", "--deadline", "3", "-f", "json"]);
   assert.equal(asked.code, 3, asked.err);
   assert.deepEqual(
     readings(at.folder).map(({ bm_node_ids, verdict, power }) => [bm_node_ids[0], verdict, power]),

@@ -54,17 +54,9 @@ const ODD = { code: 0xc1, times: 1000, command: "00/01" };
 
 test("progress counts what is asked: neither machines left out nor those of another selection", async (t) => {
   const at = await deployed(t, [{ users: user(1) }, { users: user(2), busy: ODD }]);
-  const words = [
-    "power",
-    "--run",
-    "run",
-    "--json",
-    "--progress-interval",
-    // A BMC on loopback fails within milliseconds.
-    "0.001",
-    "--deadline",
-    "2",
-  ];
+  // A BMC on loopback fails within milliseconds.
+  const often = ["--progress-interval", "0.001"];
+  const words = ["power", "--run", "run", "--json", ...often, "--deadline", "2"];
   const all = events((await run(at.folder, words)).err);
   assert.equal(all.find(({ type }) => type === "progress")?.total, 2);
   const failed = events((await run(at.folder, [...words, "--only", "failed"])).err);

@@ -32,7 +32,7 @@ test("--only VERDICT and --host ask a part again, and the report tells whose the
     ],
   );
   assert.match(String(rows[0]?.UUID), /^[0-9a-f-]{36}$/);
-  assert.match(first.err, /^ +1 {2}wrong-password +compute-2 +127\.\d+\.\d+\.0\/24$/m);
+  assert.match(first.err, /^ +1 {2}wrong-password +compute-2 +198\.1[89]\.\d+\.0\/24$/m);
 
   const asked = (): readonly (string | undefined)[] =>
     readings(at.folder).map(({ asked_at }) => asked_at);

@@ -8,9 +8,9 @@ import { deployed, readings, run, startTool, user } from "./deployed.ts";
 test("a stopped run goes on where it was and asks nobody twice", async (t) => {
   const bmcs = Array.from({ length: 40 }, (_, at) => ({ users: user(at + 1), delayMs: 50 }));
   const at = await deployed(t, bmcs);
-  const words = ["power", "--run", "run", "--rate", "8", "--in-flight", "4"];
+  const words = ["power", "--run", "run", "--rate", "40", "--in-flight", "4"];
   const first = startTool(at.folder, words);
-  while (at.farm.counts().closes < 6) await new Promise((done) => setTimeout(done, 20));
+  while (at.farm.counts().closes < 6) await sleep(5);
   first.stop();
   const stopped = await first;
   assert.equal(stopped.code, 130, stopped.err);
@@ -39,15 +39,8 @@ test("apply refuses readings that are too old, and a rehearsal says so and goes 
   const at = await deployed(t, [{ users: user(1) }]);
   assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 0);
   assert.equal((await run(at.folder, ["plan", "--run", "run", ...at.written.ironic])).code, 0);
-  const old = await run(at.folder, [
-    "apply",
-    "--run",
-    "run",
-    ...at.written.ironic,
-    "--yes",
-    "--power-max-age",
-    "0",
-  ]);
+  const apply = ["apply", "--run", "run", ...at.written.ironic, "--yes"];
+  const old = await run(at.folder, [...apply, "--power-max-age", "0"]);
   assert.equal(old.code, 4, old.err);
   assert.match(old.err, /N2I-E307/);
   const words = ["rehearse", "--run", "run", ...at.written.ironic, "--yes"];
@@ -55,7 +48,7 @@ test("apply refuses readings that are too old, and a rehearsal says so and goes 
   assert.equal(rehearsed.code, 4, rehearsed.err);
   assert.match(rehearsed.err, /^apply would be refused: N2I-E307 .* as old as they are\.$/m);
   assert.match(rehearsed.out, /verify again .* done/);
-  const fresh = await run(at.folder, ["apply", "--run", "run", ...at.written.ironic, "--yes"]);
+  const fresh = await run(at.folder, apply);
   assert.equal(fresh.code, 0, fresh.err);
 });
 
@@ -67,56 +60,29 @@ test("a machine switched after the power run is left out when it is asked once m
   assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 0);
   assert.equal((await run(at.folder, ["plan", "--run", "run", ...at.written.ironic])).code, 0);
   at.farm.setPower(at.addresses[1] ?? "", false);
-  const applied = await run(at.folder, [
-    "apply",
-    "--run",
-    "run",
-    ...at.written.ironic,
-    "--yes",
-    "--recheck-power",
-  ]);
+  const apply = ["apply", "--run", "run", ...at.written.ironic, "--yes", "--recheck-power"];
+  const applied = await run(at.folder, apply);
   assert.match(applied.out, /Left out: a0000000-0000-4000-8000-000000000002 .*was on, is off/);
   assert.match(applied.out, /Apply: 2 rows created/);
 });
 
-test("virtual machines are asked through ssh, and a host that cannot be reached is no silent pass", async (t) => {
-  const at = await deployed(t, [{ users: user(1) }], {
-    nova_conf: {
-      "*": {
-        power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
-        virtual_power_ssh_host: "127.0.0.1",
-        virtual_power_ssh_port: "1",
-        virtual_power_host_user: "stack",
-        virtual_power_host_pass: "virt-secret",
-      },
-    },
-  });
-  const asked = await run(at.folder, ["power", "--run", "run", "--deadline", "10"]);
-  assert.equal(asked.code, 3, asked.err);
-  assert.notEqual(readings(at.folder)[0]?.verdict, "ok");
-  assert.doesNotMatch(asked.out + asked.err, /virt-secret/);
-  const plan = await run(at.folder, ["plan", "--run", "run", ...at.written.ironic, "-q"]);
-  assert.match(plan.out, /blocked +N2I-D608/);
-  assert.doesNotMatch(plan.out, /BMC/);
-});
-
 test("after Ctrl-C nobody new is asked, and every session that was opened is closed", async (t) => {
-  const bmcs = Array.from({ length: 200 }, (_, at) => ({ users: user(at + 1), delayMs: 120 }));
+  const bmcs = Array.from({ length: 40 }, (_, at) => ({ users: user(at + 1), delayMs: 20 }));
   const at = await deployed(t, bmcs);
   const { addresses, farm } = at;
   const asked = (): number => addresses.filter((one) => farm.counts(one).received > 0).length;
   const sum = (what: "logins" | "closes"): number =>
     addresses.reduce((total, one) => total + farm.counts(one)[what], 0);
   let before = 0;
-  const going = startTool(at.folder, ["power", "--run", "run", "--rate", "20"], (text) => {
+  const going = startTool(at.folder, ["power", "--run", "run", "--in-flight", "4"], (text) => {
     if (before === 0 && /Stopping after/.test(text)) before = asked();
   });
-  while (sum("logins") < 30) await new Promise((done) => setTimeout(done, 5));
+  while (sum("logins") < 10) await sleep(5);
   going.stop();
   const stopped = await going;
   assert.equal(stopped.code, 130, stopped.err);
-  assert.ok(before > 0 && before < 190, String(before));
-  // Datagrams that were on their way when it said so.
-  assert.ok(asked() <= before + 2, `${asked()} asked, ${before} before`);
+  assert.ok(before > 0 && before < 36, String(before));
+  // The first datagrams of four may be on their way when it says so.
+  assert.ok(asked() <= before + 4, `${asked()} asked, ${before} before`);
   assert.equal(sum("closes"), sum("logins"));
 });

@@ -1,5 +1,6 @@
 import { Readable, Writable } from "node:stream";
-import type { Io } from "../../src/cli/io.ts";
+import type { Host, Io } from "../../src/cli/io.ts";
+import { bmcAt } from "../lab/bmc/here.ts";
 
 export interface Ran {
   /** 128 + n after signal n, as a shell says it. */
@@ -27,25 +28,31 @@ listen("stderr");
 // As a runner's child, tests report in bytes on stdout; a library writes text.
 if (process.env.NODE_TEST_CONTEXT === "child-v8") listen("stdout");
 
+interface Surrounded extends Partial<Pick<Io, "stdin" | "stdout" | "stderr">> {
+  readonly host?: Host;
+  readonly heard?: (err: string) => void;
+}
+
 /**
  * Runs the tool in this process, as main does: without a terminal, and with nothing of our
  * environment but PATH besides these variables. What a library says past the tool is heard as well.
- * For what only a process has (signals, a death, another user), start one.
+ * For what only a process has (a death, another user), start one.
  *
- * @param streams replaces some streams, for example by those of a terminal
+ * @param options.heard is told all of stderr whenever something is written to it; streams replace the
+ * command's own, for example by those of a terminal
  */
 export async function runHere(
   words: readonly string[],
   env: { readonly [name: string]: string } = {},
-  streams: Partial<Pick<Io, "stdin" | "stdout" | "stderr">> = {},
+  { host = process, heard, ...streams }: Surrounded = {},
 ): Promise<Ran> {
   const { run } = await import("../../src/cli/program.ts");
-  const [out, err] = [collector(), collector()];
+  const [out, err] = [collector(), collector(heard)];
   const world: Io = {
     ...{ words, stdin: Readable.from([]), stdout: out.stream, stderr: err.stream },
     ...streams,
     ...{ env: { PATH: process.env.PATH, ...env }, cwd: () => process.cwd(), status: undefined },
-    host: process,
+    ...{ host, bmcAt },
   };
   if (under === 0) before = process.umask(0o077);
   under += 1;
@@ -99,18 +106,20 @@ function listen(name: "stdout" | "stderr"): void {
   };
 }
 
-function collector(): {
+function collector(told?: (text: string) => void): {
   readonly stream: Writable;
   readonly hear: Heard;
   readonly text: () => string;
 } {
   const chunks: Buffer[] = [];
+  const text = (): string => Buffer.concat(chunks).toString("utf8");
   const hear: Heard = (text) => void chunks.push(Buffer.from(text));
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
       hear(chunk);
+      told?.(text());
       done();
     },
   });
-  return { stream, hear, text: () => Buffer.concat(chunks).toString("utf8") };
+  return { stream, hear, text };
 }

@@ -60,6 +60,8 @@ export async function place(
   const farm = await withBmcs(
     t,
     ids.map((id) => ({ users: [{ name: "admin", password: `bmc-secret-${id}` }], power: true })),
+    // A real conductor asks them, too.
+    ironic === undefined ? "here" : "port 623",
   );
   const nodes = given.nova_bm.nodes.map((node, at) => ({
     ...node,

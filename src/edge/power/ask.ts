@@ -1,6 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import {
+  type BmcAt,
   type ConductorIpmitool,
   type PowerProbe,
   type PowerQuestion,
@@ -35,8 +36,12 @@ const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
  * Our own IPMI client, as a conductor would ask.
  *
  * @param conductor the ipmitool whose choice of cipher suite is followed
+ * @param bmcAt where a simulated BMC is
  */
-export function openNative(conductor: ConductorIpmitool): {
+export function openNative(
+  conductor: ConductorIpmitool,
+  bmcAt: BmcAt = () => undefined,
+): {
   readonly ask: PowerProbe;
   readonly close: () => Promise<void>;
 } {
@@ -44,14 +49,14 @@ export function openNative(conductor: ConductorIpmitool): {
   const client = openClient({ ...SESSION_DEFAULTS, suites });
   return {
     async ask(question, limits) {
-      const { askedAt, observations, ...reading } = await client
-        .ask(question, limits)
-        .catch(unable);
+      const target = { ...question, ...bmcAt(question.address) };
+      const { askedAt, observations, ...reading } = await client.ask(target, limits).catch(unable);
       const { verdict, detail } = reading;
       return {
         bm_node_ids: question.bm_node_ids,
         client: "native",
         ...reading,
+        address: question.address,
         detail: verdict === "no-ipmi2" ? `${detail}, which nova-baremetal did not use` : detail,
         asked_at: askedAt,
         warnings: observations.map((one) => WARNINGS[one]),

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { lookup } from "node:dns/promises";
 import { test } from "node:test";
 import { endpointOf } from "../../../src/edge/ipmi/address.ts";
 import { askOver } from "../../../src/edge/ipmi/ask.ts";
 import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
 import { openMux } from "../../../src/edge/ipmi/transport.ts";
 import { ipmitoolProbe } from "../../../src/edge/ipmitool/probe.ts";
-import { udpBmc } from "./udp-bmc.ts";
 
 const LIMITS = { deadline: 3000, signal: new AbortController().signal };
 
@@ -36,36 +34,7 @@ test("a name for nobody's address is not asked either", async (t) => {
   assert.equal(mux.sockets(), 0);
 });
 
-test("of a name with several addresses the resolver's first is asked, as ipmitool does", async (t) => {
-  const { address } = await lookup("localhost");
-  const all = await lookup("localhost", { all: true });
-  assert.equal((await endpointOf("localhost", 623))?.address, all[0]?.address);
-  const mux = openMux(SYSTEM_CHANCE);
-  t.after(() => mux.close());
-  const { question } = await udpBmc(t, {}, { address });
-  const reading = await askOver(mux)({ ...question, address: "localhost" }, LIMITS);
-  assert.equal(reading.verdict, "ok");
-});
-
 test("an IPv6 address keeps its zone, in whatever spelling", async () => {
   const endpoint = await endpointOf("FE80:0:0::1%eth0", 623);
   assert.deepEqual(endpoint, { family: 6, address: "fe80::1%eth0", port: 623 });
-});
-
-test("a zone means nothing but on a link-local address", async (t) => {
-  const mux = openMux(SYSTEM_CHANCE);
-  t.after(() => mux.close());
-  const { question } = await udpBmc(t, {}, { address: "::1" });
-  const reading = await askOver(mux)({ ...question, address: "::1%lo" }, LIMITS);
-  assert.equal(reading.verdict, "ok", reading.detail);
-});
-
-test("an address whose zone is no interface of this host is unreachable", async (t) => {
-  const mux = openMux(SYSTEM_CHANCE);
-  t.after(() => mux.close());
-  const question = {
-    ...{ bm_node_ids: [1], address: "fe80::1%nowhere0", user: "admin", password: () => "s3cret" },
-  };
-  const reading = await askOver(mux)(question, { ...LIMITS, deadline: 1200 });
-  assert.equal(reading.verdict, "unreachable");
 });

@@ -11,6 +11,7 @@ const DEADLINE = 60_000;
 
 export interface Asked {
   readonly address: string;
+  readonly port?: number;
   readonly user?: string;
   readonly password?: string;
   readonly kg?: string;
@@ -33,10 +34,10 @@ export async function askAllOf(
   // Each BMC listens to it.
   setMaxListeners(0, signal);
   return Promise.all(
-    asked.map(({ address, user = "admin", password = "s3cret-Passw0rd", kg }) =>
+    asked.map(({ address, port = 623, user = "admin", password = "s3cret-Passw0rd", kg }) =>
       probe(
         {
-          ...{ address, user, password: () => password },
+          ...{ address, port, user, password: () => password },
           ...(kg !== undefined && { kg: () => Buffer.from(kg) }),
         },
         { deadline: DEADLINE, signal },

@@ -6,17 +6,9 @@ import { COMMANDS, type Command } from "../../../src/edge/ipmi/commands.ts";
 import * as library from "../../../src/edge/ipmi/index.ts";
 import { askAll, connect, IpmiError } from "../../../src/edge/ipmi/index.ts";
 import * as testing from "../../../src/edge/ipmi/testing/index.ts";
-import {
-  type BmcOptions,
-  type Farm,
-  freeAddresses,
-  startFarm,
-} from "../../../src/edge/ipmi/testing/index.ts";
+import { type BmcOptions, type Farm, startFarm } from "../../../src/edge/ipmi/testing/index.ts";
 import { ask } from "./sim-ask.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
-
-/** One that any user may bind. */
-const port = 6623;
 
 test("the library has no more commands than those that read, or open and close a session", () => {
   const all = Object.values(COMMANDS).map(({ netFn, cmd }) => `${netFn}/${cmd.toString(16)}`);
@@ -32,7 +24,7 @@ test("what the package exports can be counted, and none of it switches", () => {
     ...["whyNotAddress", "whyNotUser"],
   ]);
   assert.deepEqual(Object.keys(testing).toSorted(), [
-    ...["HEALTHY", "bigFleet", "freeAddresses", "startFarm", "startFarmProcess", "whyNot623"],
+    ...["HEALTHY", "bigFleet", "freeAddresses", "startFarm", "startFarmProcess"],
   ]);
 });
 
@@ -98,7 +90,7 @@ test("a BMC that is played, whatever is wrong with it, is sent commands that rea
     const { bmc } = await ask(given, how);
     for (const command of bmc.commands.seen()) seen.add(command);
   });
-  await fc.assert(run, { numRuns: 300 });
+  await fc.assert(run, { numRuns: 300, seed: 1 });
   assert.deepEqual([...seen].toSorted(), READS);
 });
 
@@ -121,26 +113,26 @@ test("whatever is called, the farm sees no command that does more than read", as
   });
   await fc.assert(
     fc.asyncProperty(run, async ({ at, deeds, level, suite }) => {
-      const address = farm.addresses[at] ?? "";
+      const { address, port } = farm.at(farm.addresses[at] ?? "");
       await useAll(address, deeds, { port, level, suite, deadline: 5000 }).catch((error: unknown) =>
         assert.ok(error instanceof IpmiError, String(error)),
       );
     }),
-    { numRuns: 60 },
+    { numRuns: 30, seed: 1 },
   );
   assert.deepEqual(farm.commands(), []);
   const { logins, statusReads, closes } = farm.counts();
-  assert.ok(logins > 20 && statusReads > 10, JSON.stringify(farm.counts()));
+  assert.ok(logins > 10 && statusReads > 5, JSON.stringify(farm.counts()));
   assert.ok(closes >= logins, `${closes} of ${logins} closed`);
 });
 
 async function useAll(
   address: string,
   deeds: readonly (typeof DEEDS)[number][],
-  options: library.ConnectOptions,
+  { port = 0, ...options }: library.ConnectOptions,
 ): Promise<void> {
   const login = { user: "admin", password: () => "s3cret-Passw0rd" };
-  const session = await connect(address, login, options);
+  const session = await connect(address, login, { port, ...options });
   try {
     for (const deed of deeds) {
       if (deed === "two") await Promise.all([session.chassisStatus(), session.deviceId()]);
@@ -158,13 +150,10 @@ async function startBmcs(
   t: TestContext,
   bmcs: readonly Partial<BmcOptions>[],
 ): Promise<Farm & { readonly addresses: readonly string[] }> {
-  const addresses = await freeAddresses(bmcs.length, port);
-  const farm = await startFarm({
-    all: { port },
-    bmcs: addresses.map((address, at) => ({ address, ...bmcs[at] })),
-  });
+  const all = bmcs.map((bmc, at) => ({ address: `192.0.2.${at + 1}`, ...bmc }));
+  const farm = await startFarm({ local: true, bmcs: all });
   t.after(farm.close);
-  return { ...farm, addresses };
+  return { ...farm, addresses: all.map(({ address }) => address) };
 }
 
 function withoutComments(text: string): string {

@@ -15,6 +15,7 @@ for (const suite of [0, 1, 2, 3, 15, 16, 17])
     const farm = await withBmcs(
       t,
       states.map((power) => ({ power, suites: [suite] })),
+      "port 623",
     );
     const ran = await ipmipower(found.ipmipower, farm.addresses, { suite }, "--stat");
     const expected = farm.addresses.map(
@@ -26,7 +27,7 @@ for (const suite of [0, 1, 2, 3, 15, 16, 17])
 test("FreeIPMI needs the Kg of a BMC that has one", async (t) => {
   const found = needsTools("ipmipower");
   const kg = Buffer.from("a-key").toString("hex");
-  const farm = await withBmcs(t, [{ kg }]);
+  const farm = await withBmcs(t, [{ kg }], "port 623");
   const say = async (given: string | undefined) =>
     (await ipmipower(found.ipmipower, farm.addresses, { kg: given }, "--stat")).stdout;
   const [address] = farm.addresses;
@@ -36,7 +37,7 @@ test("FreeIPMI needs the Kg of a BMC that has one", async (t) => {
 
 test("FreeIPMI switches a machine, and the log has it", async (t) => {
   const found = needsTools("ipmipower");
-  const farm = await withBmcs(t, [{ users: operator }]);
+  const farm = await withBmcs(t, [{ users: operator }], "port 623");
   const [address = ""] = farm.addresses;
   assert.equal(
     (await ipmipower(found.ipmipower, [address], {}, "--on")).stdout,
@@ -69,6 +70,7 @@ test("FreeIPMI has the same opinion of each fault", async (t) => {
   const farm = await withBmcs(
     t,
     faults.map(([fault]) => fault),
+    "port 623",
   );
   const { stdout } = await ipmipower(found.ipmipower, farm.addresses, {}, "--stat");
   const expected = farm.addresses.map((address, at) => `${address}: ${faults[at]?.[1]}`);
@@ -77,7 +79,7 @@ test("FreeIPMI has the same opinion of each fault", async (t) => {
 
 test("FreeIPMI's opensesspriv gets along with a BMC that hashes Open Session's privilege", async (t) => {
   const found = needsTools("ipmipower");
-  const farm = await withBmcs(t, [{ openPrivilege: true }, { echoPrivilege: true }]);
+  const farm = await withBmcs(t, [{ openPrivilege: true }, { echoPrivilege: true }], "port 623");
   const options = ["-W", "opensesspriv", "--stat"];
   const { stdout } = await ipmipower(found.ipmipower, farm.addresses, {}, ...options);
   assert.deepEqual(
@@ -92,7 +94,7 @@ test("FreeIPMI may not switch as a user without the level for it, however it is 
     ...one,
   }));
   const found = needsTools("ipmipower");
-  const farm = await withBmcs(t, refusals);
+  const farm = await withBmcs(t, refusals, "port 623");
   const { stdout } = await ipmipower(found.ipmipower, farm.addresses, {}, "--on");
   // It has no word for the third, which opens the session and answers 81 to Set Session Privilege.
   const words = "privilege level cannot be obtained for this user";

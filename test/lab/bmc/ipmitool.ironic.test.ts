@@ -173,7 +173,7 @@ async function start(
   readonly ask: (login: Login, ...command: readonly string[]) => Promise<Ran>;
 }> {
   const found = needsTools("ipmitool");
-  const bmc = await withBmc(t, options);
+  const bmc = await withBmc(t, options, "port 623");
   return {
     bmc,
     ask: (login, ...command) => ipmitool(found.ipmitool, bmc.address, login, ...command),

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { bound } from "../../../src/edge/ipmi/testing/addresses.ts";
+import type { BmcPlace } from "../../../src/edge/ipmi/testing/index.ts";
+import { bmcAt } from "./here.ts";
 
-/** A datagram that came, from where, and how many milliseconds after the last one was sent. */
+/** A datagram that came, from which port, and how many milliseconds after the last one was sent. */
 export interface Came {
-  readonly from: string;
+  readonly port: number;
   readonly bytes: Buffer;
   readonly after: number;
 }
@@ -35,13 +37,17 @@ export function rakp1(session: Buffer, name: string): Buffer {
   ]);
 }
 
-/** Sends these datagrams from one new socket, and gives all that comes within so many milliseconds. */
+/**
+ * Sends these datagrams from one new socket, and gives all that comes within so many milliseconds.
+ *
+ * @param to an address: of a BMC that is simulated here, or with port 623
+ */
 export function exchange(
-  address: string,
+  to: string | BmcPlace,
   datagrams: readonly Buffer[],
   ms: number,
 ): Promise<readonly Came[]> {
-  return collect(address, datagrams, ms, Number.POSITIVE_INFINITY);
+  return collect(to, datagrams, ms, Number.POSITIVE_INFINITY);
 }
 
 /**
@@ -50,30 +56,31 @@ export function exchange(
  * @param count as many as were sent, unless given
  */
 export async function answered(
-  address: string,
+  to: string | BmcPlace,
   datagrams: readonly Buffer[],
   count = datagrams.length,
 ): Promise<readonly Came[]> {
-  const came = await collect(address, datagrams, PATIENCE_MS, count);
+  const came = await collect(to, datagrams, PATIENCE_MS, count);
   if (came.length < count) throw new Error(`${came.length} answers instead of ${count}`);
   return came;
 }
 
 async function collect(
-  address: string,
+  to: string | BmcPlace,
   datagrams: readonly Buffer[],
   ms: number,
   enough: number,
 ): Promise<readonly Came[]> {
+  const named = typeof to === "string" ? (bmcAt(to) ?? { address: to, port: 623 }) : to;
   const socket = await bound("127.0.0.1", 0);
   const came: Came[] = [];
   const stop = new AbortController();
   let sent = performance.now();
-  socket.on("message", (bytes, { address: from }) => {
-    came.push({ from, bytes, after: performance.now() - sent });
+  socket.on("message", (bytes, { port }) => {
+    came.push({ port, bytes, after: performance.now() - sent });
     if (came.length >= enough) stop.abort();
   });
-  for (const datagram of datagrams) socket.send(datagram, 623, address);
+  for (const datagram of datagrams) socket.send(datagram, named.port, named.address);
   sent = performance.now();
   await sleep(ms, undefined, { signal: stop.signal }).catch(() => {});
   socket.close();

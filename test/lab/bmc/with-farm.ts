@@ -5,6 +5,7 @@ import {
   freeAddresses,
   startFarm,
 } from "../../../src/edge/ipmi/testing/index.ts";
+import { takeAddresses } from "./here.ts";
 import { type PowerCommand, switching } from "./switching.ts";
 
 /** BMCs that can be switched, too. */
@@ -15,15 +16,25 @@ export interface Switched extends Omit<Farm, "commands"> {
   readonly others: Farm["commands"];
 }
 
-/** One BMC on an address of its own at port 623, ended with its test. */
+/** One BMC, ended with its test. */
 export interface Lone extends Switched {
   readonly address: string;
 }
 
 type Test = Pick<TestContext, "after">;
 
-export async function withBmc(t: Test, options: Partial<BmcOptions> = {}): Promise<Lone> {
-  const farm = await withBmcs(t, [options]);
+/**
+ * Where BMCs are: "here", for commands that run in this process; "port 623", of loopback addresses,
+ * for other programs, which needs root and Linux.
+ */
+export type Where = "here" | "port 623";
+
+export async function withBmc(
+  t: Test,
+  options: Partial<BmcOptions> = {},
+  where: Where = "here",
+): Promise<Lone> {
+  const farm = await withBmcs(t, [options], where);
   const [address] = farm.addresses;
   if (address === undefined) throw new Error("a farm of one has an address");
   return { ...farm, address };
@@ -33,14 +44,20 @@ export async function withBmc(t: Test, options: Partial<BmcOptions> = {}): Promi
 export async function withBmcs(
   t: Test,
   all: readonly Partial<BmcOptions>[],
+  where: Where = "here",
 ): Promise<Switched & { readonly addresses: readonly string[] }> {
-  const addresses = await freeAddresses(all.length);
+  const here = where === "here";
+  const { addresses, giveBack } = here
+    ? takeAddresses(all.length, (address) => farm.at(address))
+    : { addresses: await freeAddresses(all.length), giveBack: () => undefined };
   const commands: PowerCommand[] = [];
-  const bmcs = addresses.map((address, at) => ({ address, ...all[at] }));
   const farm = await startFarm(
-    { bmcs },
+    { local: here, bmcs: addresses.map((address, at) => ({ address, ...all[at] })) },
     switching((command) => commands.push(command)),
   );
-  t.after(farm.close);
+  t.after(() => {
+    giveBack();
+    farm.close();
+  });
   return { ...farm, commands: () => [...commands], others: farm.commands, addresses };
 }

@@ -1,54 +1,40 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 
-/** The first addresses of 127.20.0.0/16, or another net, 250 a /24: for a big farm. */
-export function bigFleet(count: number, net = 20): readonly string[] {
+/** The first addresses of 127.20.0.0/16, 250 a /24: for a big farm. */
+export function bigFleet(count: number): readonly string[] {
   return Array.from(
     { length: count },
-    (_, at) => `127.${net}.${Math.floor(at / 250)}.${(at % 250) + 1}`,
+    (_, at) => `127.20.${Math.floor(at / 250)}.${(at % 250) + 1}`,
   );
 }
 
+const NETS = 64 * 250;
+
 /**
- * So many loopback addresses on which nobody listens at this port, out of one random /24: tests run
- * beside each other, on one machine.
+ * So many loopback addresses for port 623, of one /24. Until this process ends no other process gets
+ * an address of it: the last address is bound, and whoever cannot bind it takes another /24.
  *
  * @param count at most 250
+ * @throws Error when this process may not bind port 623
  */
-export async function freeAddresses(count: number, port = 623): Promise<readonly string[]> {
-  for (let tries = 0; tries < 20; tries++) {
-    const net = `127.${random(32, 96)}.${random(0, 250)}`;
-    const addresses = Array.from({ length: count }, (_, at) => `${net}.${at + 1}`);
-    const sockets = await Promise.allSettled(addresses.map((address) => bound(address, port)));
-    for (const socket of sockets) if (socket.status === "fulfilled") socket.value.close();
-    const refused = sockets.find((socket) => socket.status === "rejected");
-    if (refused === undefined) return addresses;
-    if (isForbidden(refused.reason)) throw refused.reason;
+export async function freeAddresses(count: number): Promise<readonly string[]> {
+  for (let tries = 0; tries < NETS; tries++) {
+    const at = (process.pid + tries) % NETS;
+    const net = `127.${32 + Math.floor(at / 250)}.${at % 250}`;
+    const held = await bound(`${net}.254`, 623).catch((error: unknown) => {
+      if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") return null;
+      throw error;
+    });
+    held?.unref();
+    if (held !== null) return Array.from({ length: count }, (_, one) => `${net}.${one + 1}`);
   }
-  throw new Error(`no ${count} loopback addresses are free at port ${port}`);
-}
-
-/** A message for skipping a test that needs port 623; null when this process may bind it. */
-export async function whyNot623(): Promise<string | null> {
-  try {
-    await freeAddresses(1);
-    return null;
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    return "may not bind port 623: be root, or sysctl net.ipv4.ip_unprivileged_port_start=0";
-  }
-}
-
-function isForbidden(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EACCES";
-}
-
-function random(from: number, to: number): number {
-  return from + Math.floor(Math.random() * (to - from));
+  throw new Error("no /24 of loopback addresses is free at port 623");
 }
 
 const SPARE_FILES = 64;
+const LIMITS = "/proc/self/limits";
 
 /** A UDP socket bound to this address. IPv6 when the address is. */
 export async function bound(address: string, port: number): Promise<Socket> {
@@ -65,7 +51,9 @@ export async function bound(address: string, port: number): Promise<Socket> {
 
 /** @throws Error when this process may not open so many sockets: how to raise the limit */
 export function needsFiles(count: number): void {
-  const limits = readFileSync("/proc/self/limits", "utf8");
+  // Linux alone has it; elsewhere a socket that is too many says so when it is opened.
+  if (!existsSync(LIMITS)) return;
+  const limits = readFileSync(LIMITS, "utf8");
   const limit = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
   if (count + SPARE_FILES > limit)
     throw new Error(

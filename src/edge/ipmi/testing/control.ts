@@ -1,9 +1,10 @@
 import type { Counts, OtherCommand } from "./bmc.ts";
-import type { Farm } from "./farm.ts";
+import type { BmcPlace, Farm } from "./farm.ts";
 import type { BmcOptions } from "./options.ts";
 
 /** One line to the farm's process; its answer is `{"ok": result}` or `{"error": message}`. */
 export type Control =
+  | { readonly do: "at"; readonly address: string }
   | { readonly do: "power"; readonly address: string }
   | { readonly do: "set-power"; readonly address: string; readonly on: boolean }
   | { readonly do: "change"; readonly address: string; readonly options: Partial<BmcOptions> }
@@ -20,6 +21,7 @@ export interface Usage {
 
 /** Type of the result by what is to be done. */
 export interface Result {
+  readonly at: BmcPlace;
   readonly power: boolean;
   readonly "set-power": null;
   readonly change: null;
@@ -41,6 +43,8 @@ export function reply(farm: Farm, line: string): string {
 
 function perform(farm: Farm, control: Control): Result[Control["do"]] {
   switch (control.do) {
+    case "at":
+      return farm.at(control.address);
     case "power":
       return farm.power(control.address);
     case "set-power":

@@ -1,4 +1,5 @@
 import type { Socket } from "node:dgram";
+import { once } from "node:events";
 import { seeded } from "../queue.ts";
 import { bound, needsFiles } from "./addresses.ts";
 import {
@@ -19,15 +20,24 @@ export interface FarmConfig {
   readonly seed?: number;
   /** Options that all have, where their own say nothing else. */
   readonly all?: Partial<BmcOptions>;
+  /** Each BMC has a free port of 127.0.0.1 in place of its address and port; `at` tells which. */
+  readonly local?: boolean;
   readonly bmcs: readonly ({ readonly address: string } & Partial<BmcOptions>)[];
+}
+
+export interface BmcPlace {
+  readonly address: string;
+  readonly port: number;
 }
 
 /** BMCs that answer on their addresses. An address without a BMC is an Error everywhere. */
 export interface Farm {
+  /** Where its datagrams go: its own address and port unless the farm is local. */
+  readonly at: (address: string) => BmcPlace;
   readonly power: (address: string) => boolean;
   /** As a hand on the button does: no command is logged. */
   readonly setPower: (address: string, on: boolean) => void;
-  /** Changes some options from now on; `busy` counts anew. Not port, `closed` or `answerFrom`. */
+  /** Changes some options from now on; `busy` counts again from there. Not port, `closed` or `answerFrom`. */
   readonly change: (address: string, options: Partial<BmcOptions>) => void;
   /** Every command since the start that does more than read or open and close a session. */
   readonly commands: () => readonly OtherCommand[];
@@ -59,7 +69,7 @@ export async function startFarm(config: FarmConfig, onOther?: OnOther): Promise<
     if (bmcs.has(address)) throw new Error(`two BMCs have the address ${address}`);
     bmcs.set(address, newBmc(address, withOptions(base, own), noted));
   }
-  const sockets = await openAll([...bmcs.values()]);
+  const sockets = await openAll([...bmcs.values()], config.local ?? false);
   for (const bmc of bmcs.values()) answer(bmc, sockets, config.seed ?? 1);
   const at = (address: string): Bmc => {
     const bmc = bmcs.get(address);
@@ -67,6 +77,11 @@ export async function startFarm(config: FarmConfig, onOther?: OnOther): Promise<
     return bmc;
   };
   return {
+    at: (address) => {
+      const { port } = at(address).options;
+      const { address: own, port: bound } = sockets.get(key(address, port))?.address() ?? {};
+      return { address: own ?? address, port: bound ?? port };
+    },
     power: (address) => at(address).power,
     setPower: (address, on) => {
       at(address).power = on;
@@ -86,25 +101,41 @@ export async function startFarm(config: FarmConfig, onOther?: OnOther): Promise<
   };
 }
 
-/** One socket for each BMC that has its port open, and for each address others answer from. */
-async function openAll(bmcs: readonly Bmc[]): Promise<Map<string, Socket>> {
+/**
+ * One socket for each BMC that has its port open, and for each address others answer from. Of a local
+ * farm a BMC with a closed port has one, too, so that nobody else is given its port.
+ */
+async function openAll(bmcs: readonly Bmc[], local: boolean): Promise<Map<string, Socket>> {
+  const own = bmcs.filter(({ options: { closed } }) => local || !closed);
   const places = new Map(
-    bmcs.flatMap(({ address, options: { port, closed, answerFrom } }) => [
-      ...(closed ? [] : [[key(address, port), { address, port }] as const]),
-      ...(answerFrom === null
-        ? []
-        : [[key(answerFrom, port), { address: answerFrom, port }] as const]),
-    ]),
+    [
+      ...own.map(({ address, options: { port } }) => ({ address, port })),
+      ...bmcs.flatMap(({ options: { answerFrom, port } }) =>
+        answerFrom === null ? [] : [{ address: answerFrom, port }],
+      ),
+    ].map((place) => [key(place.address, place.port), place]),
   );
   needsFiles(places.size);
   const sockets = new Map<string, Socket>();
   try {
-    for (const [name, { address, port }] of places) sockets.set(name, await bound(address, port));
+    for (const [name, { address, port }] of places)
+      sockets.set(name, await (local ? bound("127.0.0.1", 0) : bound(address, port)));
+    for (const { address, options } of own)
+      if (options.closed) await hearNobody(sockets.get(key(address, options.port)));
   } catch (error) {
     for (const socket of sockets.values()) socket.close();
     throw error;
   }
   return sockets;
+}
+
+/** A socket that is connected to itself: to all others the system says that its port is closed. */
+async function hearNobody(socket: Socket | undefined): Promise<void> {
+  if (socket === undefined) return;
+  const { address, port } = socket.address();
+  const connected = once(socket, "connect");
+  socket.connect(port, address);
+  await connected;
 }
 
 function answer(bmc: Bmc, sockets: ReadonlyMap<string, Socket>, seed: number): void {

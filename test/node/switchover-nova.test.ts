@@ -286,7 +286,7 @@ test("a death at any line of a Nova step is resumed, and before the deploy rolle
     return entry !== undefined && "part" in entry && entry.part.includes("nova");
   };
   const deaths = [...entries.keys()].filter((at) => isNova(at) || isNova(at + 1));
-  assert.equal(deaths.length, 6, "two steps, of two lines, and the line before each");
+  assert.equal(deaths.length, 9, "three steps, of two lines, and the line before each");
   for (const died of deaths) {
     const at = await novaScene(t);
     await forward(at.scene, { plan: at.plan, lines: died });

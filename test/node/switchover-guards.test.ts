@@ -105,32 +105,6 @@ test("who stops it at any step goes on with the same command", async (t) => {
   }
 });
 
-test("a page, another version and a cut line in place of any answer to a change do nothing twice", async (t) => {
-  const whole = await scene(t);
-  await forward(whole);
-  const end = switchedDump(whole.cloud);
-  const writes = whole.cloud.calls.filter((call) => !call.startsWith("GET")).length;
-  const html = { says: { status: 200, text: "<html>hello</html>" }, between: true as const };
-  // Each kind in turns; that a failure is told of each call, done and not, is another test's.
-  const kinds = [
-    { done: false, ...html },
-    { done: true, says: null },
-    { done: true, ...html },
-    { done: false, says: null },
-  ];
-  for (let k = 1; k <= writes; k += 1) {
-    const at = await scene(t);
-    let heard = 0;
-    at.cloud.use((made) => {
-      if (!made.startsWith("GET")) heard += 1;
-      return !made.startsWith("GET") && heard === k ? (kinds[k % kinds.length] ?? null) : null;
-    });
-    assert.equal((await forward(at)).halted, null, `call ${k}`);
-    assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1 on"], `call ${k}`);
-    assert.equal(switchedDump(at.cloud), end, `call ${k}`);
-  }
-});
-
 async function commandScene(t: TestContext) {
   hurried(t);
   const cloud = await switchable(t);

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import { run, runs } from "../hostile/cli.ts";
-import { blocks, page } from "../support/manual.ts";
 import { uuidOf } from "./in-memory.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { addSource, addSpare, sentence, servedSwitchover } from "./switch-served.ts";
@@ -199,29 +196,6 @@ test("what the service decides itself is no option beside --endpoint, nor the ot
     assert.equal(status, 64, err);
     assert.match(err, why);
   }
-});
-
-test("the manual's transcript of curl has every code, and what it shows", async (t) => {
-  const { url, cloud, keystone, until } = await servedSwitchover(t);
-  const away = await servedSwitchover(t);
-  away.cloud.use(() => ({ done: false, says: null }));
-  const [block = ""] = blocks(page("switchover"), "console");
-  const lines = block.trimEnd().split("\n");
-  const typed = lines.filter((line) => line.startsWith("$ ")).map((line) => line.slice(2));
-  const shown = lines.filter((line) => !line.startsWith("$ ")).join("\n");
-  for (const code of [200, 202, 400, 401, 403, 404, 405, 406, 409, 413, 415, 503])
-    assert.ok(shown.split("\n").includes(String(code)), String(code));
-  const env = {
-    PATH: process.env.PATH ?? "",
-    URL: url(),
-    AWAY: away.url(),
-    TOKEN: "admin",
-    MEMBER: "member",
-  };
-  const { stdout } = await promisify(execFile)("sh", ["-c", typed.join("\n")], { env });
-  assert.equal(stdout.trimEnd(), shown);
-  await until(SOURCE, "DONE");
-  assert.ok(cloud.calls.length > 0 && keystone.tokens.size > 0);
 });
 
 test("a PUT that is sent again after its end does not switch over the machine that has the name now", async (t) => {

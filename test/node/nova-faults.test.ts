@@ -27,22 +27,6 @@ function failAt({ cloud }: Scene, nth: number, fault: Fault): () => boolean {
   return () => calls >= nth;
 }
 
-/**
- * Calls to fail, counted from 1: every change, and each question once between two changes. The same
- * question finds the same state there, so repeating it proves nothing more.
- */
-function distinct(calls: readonly string[]): readonly number[] {
-  const seen = new Set<string>();
-  let changes = 0;
-  return calls.flatMap((call, index) => {
-    if (!call.startsWith("GET ")) changes += 1;
-    const key = `${changes} ${call}`;
-    if (seen.has(key)) return [];
-    seen.add(key);
-    return [index + 1];
-  });
-}
-
 /** What passes is one fault to who asks, broken or failed: each call meets one of them. */
 const PASSING = (nth: number): Fault => (nth % 2 === 0 ? BROKEN : FAILED);
 
@@ -60,17 +44,10 @@ for (const [what, faultOf, forgets] of FAILS)
     const at = await scene(t, forgets ? { forgets } : {});
     const before = at.cloud.dump();
     let most = 0;
-    const whole = await at.run();
-    const from = at.cloud.calls.length;
-    await during(whole, (session) => forward(at, session));
-    const chosen = new Set(distinct(at.cloud.calls.slice(from)));
-    const last = at.cloud.calls.length - from;
-    await during(whole, async (session) => assert.deepEqual(await back(at, session), []));
     // Up to its deploy the calls are the same.
     const first = forgets && faultOf(1) !== LOST ? DEPLOYED : 1;
     for (let nth = first, came = true; came; nth += 1) {
       most = nth;
-      if (faultOf(nth) !== LOST && nth <= last && !chosen.has(nth)) continue;
       const run = await at.run();
       const hasCome = failAt(at, nth, faultOf(nth));
       const why: string[] = [];

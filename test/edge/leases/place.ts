@@ -21,7 +21,11 @@ export async function novaBm(
 }
 
 /** The tool's own connection to it. */
-export function opened(url: string, t: Pick<TestContext, "after">, autocommit = false): Promise<Database> {
+export function opened(
+  url: string,
+  t: Pick<TestContext, "after">,
+  autocommit = false,
+): Promise<Database> {
   return openedAt(url, t, { readOnly: false, autocommit });
 }
 

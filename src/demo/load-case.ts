@@ -1,3 +1,4 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import type { Knex } from "knex";
 import { createTables } from "../edge/database/create-tables.ts";
 import { loadTables } from "../edge/disk/load-tables.ts";
@@ -14,6 +15,20 @@ import {
 } from "./case.ts";
 
 const CHUNK = 50;
+
+/** SQLite files that have their tables and no rows yet: a process builds the same tables again and again. */
+const built = new WeakMap<Tables, Buffer>();
+
+/** Creates tables. An empty SQLite file gets the bytes of the one that was built first. */
+async function create(db: Knex, tables: Tables, engine: Engine, charset?: string): Promise<void> {
+  if (engine !== "sqlite") return createTables(db, tables, { engine, charset });
+  const { filename } = db.client.config.connection;
+  const bytes = built.get(tables);
+  const empty = (statSync(filename, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  if (bytes !== undefined && empty) return writeFileSync(filename, bytes, { mode: 0o600 });
+  await createTables(db, tables, { engine });
+  if (empty) built.set(tables, readFileSync(filename));
+}
 
 /** Puts rows into these tables: what a case says of columns that its schema version lacks is left out. */
 type Insert = (table: string, rows: readonly CaseRow[]) => Promise<void>;
@@ -80,7 +95,7 @@ export async function loadNovaBm(
   charset?: string,
 ): Promise<void> {
   const tables = loadTables("nova_bm", given.nova_bm.version ?? 10);
-  await createTables(db, tables, { engine, charset });
+  await create(db, tables, engine, charset);
   for (const [table, columns] of Object.entries(given.nova_bm.columns ?? {}))
     for (const [name, type] of Object.entries(columns))
       await db.schema.alterTable(table, (builder) => {
@@ -116,7 +131,7 @@ export async function loadNova(
 ): Promise<void> {
   const nova = given.nova ?? {};
   const tables = loadTables("nova", nova.version ?? 254);
-  await createTables(db, tables, { engine, charset });
+  await create(db, tables, engine, charset);
   const add = insertInto(db, tables);
   const nodes = nodesOf(given);
   const used = nodes.filter(({ instance_uuid }) => typeof instance_uuid === "string");
@@ -204,7 +219,7 @@ export async function loadIronic(
 ): Promise<void> {
   const { release = "juno", nodes = [], ports = [], more = {} } = given.ironic ?? {};
   const tables = loadTables("ironic", release);
-  await createTables(db, tables, { engine, charset });
+  await create(db, tables, engine, charset);
   const add = insertInto(db, tables);
   const base: CaseRow = {
     driver: "fake",
@@ -256,7 +271,7 @@ export async function loadNovaApi(
   engine: Engine,
   { version = 67, flavors, extra_specs }: NonNullable<Case["nova_api"]>,
 ): Promise<void> {
-  await createTables(db, loadTables("nova_api", version), { engine });
+  await create(db, loadTables("nova_api", version), engine);
   for (const row of flavors) await db("flavors").insert(row);
   for (const row of extra_specs) await db("flavor_extra_specs").insert(row);
   if (engine === "postgresql") await count(db, "flavor_extra_specs");

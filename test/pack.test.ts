@@ -93,7 +93,7 @@ test("the package hands on the licence of each package that is in it", () => {
 
 test("a mapping document that was edited is checked when it is read, and told where it is wrong", async () => {
   const work = join(folder, "edited");
-  const { extract, ironic, plan } = await writeCase(fleet(3), work);
+  const { extract, ironic, plan } = await writeCase(fleet(1), work);
   const run = ["--run", join(work, "run")];
   const tool = (...words: readonly string[]) =>
     spawnSync(process.execPath, [join(home, ".build/bundle/nova2ironic.js"), ...words], {

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { ends, run, runs } from "../hostile/cli.ts";
+import { ends, type Ran, run, runs } from "../hostile/cli.ts";
 import { type PlannedCloud, plannedCloud } from "./planned.ts";
 
 const HOSTS = ["--compute-host", "ironic-compute"];
+
+const nextIn = ({ err }: Ran): string =>
+  err.split("\n").find((line) => line.startsWith("Next: ")) ?? "";
+
+/** The command that status names as the next one. */
+const nextOf = async ({ at }: PlannedCloud): Promise<string> =>
+  nextIn(await runs(0, ["status", ...at]));
 
 /** What status, next and finish say of one state, all of them without a word of where databases are. */
 async function said({ at, writer, source }: PlannedCloud) {
@@ -15,7 +22,7 @@ async function said({ at, writer, source }: PlannedCloud) {
   const verified = await run(["verify", ...at, ...writer, ...source.slice(2, 4), "-q"]);
   return {
     status: status.out,
-    next: status.err.split("\n").find((line) => line.startsWith("Next: ")) ?? "",
+    next: nextIn(status),
     one: String(JSON.parse(next.out).next),
     why: String(JSON.parse(next.out).why),
     preview: preview.out,
@@ -95,10 +102,7 @@ test("rows that a rollback had to leave are counted, and remembered until they a
   await instance("ironic-compute");
   await ends(0, made.act(["rollback", "--all"]));
   await made.isAsBefore();
-  assert.match(
-    (await runs(0, ["status", ...made.at])).err,
-    /^Next: nova2ironic plan .*# rolled back/m,
-  );
+  assert.match(await nextOf(made), /^Next: nova2ironic plan .*# rolled back/);
 });
 
 test("one machine that was taken back is told as one, and the run ends without it", async (t) => {
@@ -108,7 +112,7 @@ test("one machine that was taken back is told as one, and the run ends without i
   const { next, finish } = await said(made);
   assert.match(next, /^Next: nova2ironic plan .*# 1 of 4 machines was taken back: /);
   assert.match(finish, /^0 [\s\S]*^This run is done\.$/m);
-  assert.match((await runs(0, ["status", ...made.at])).err, /^Next: nothing; this run is done$/m);
+  assert.match(await nextOf(made), /^Next: nothing; this run is done$/);
 });
 
 test("finish names a verify that found differences", async (t) => {
@@ -173,10 +177,7 @@ test("of two machines of which one had to stay, one was taken back, and the othe
   await extra();
   await runs(0, ["finish", ...made.at, ...made.writer, "--undo", "--yes", "-q"]);
   await ends(0, made.act(["rollback", "--node", "1"]));
-  assert.match(
-    (await runs(0, ["status", ...made.at])).err,
-    /^Next: nova2ironic plan .*# 2 of 4 machines were taken back: /m,
-  );
+  assert.match(await nextOf(made), /^Next: nova2ironic plan .*# 2 of 4 machines were taken back: /);
 });
 
 test("a load that dies behind its commit waits for its end, whoever is taken back or left after it", async (t) => {
@@ -187,7 +188,7 @@ test("a load that dies behind its commit waits for its end, whoever is taken bac
   const extra = await isChanged(made);
   await ends(2, made.act(["rollback", "--node", "1"]));
   await extra();
-  assert.match((await said(made)).next, /^Next: nova2ironic apply .*--yes {2}# goes on where it/);
+  assert.match(await nextOf(made), /^Next: nova2ironic apply .*--yes {2}# goes on where it/);
   await ends(0, made.act(["rollback", "--node", "2"]));
   const { next, one, why, preview, finish } = await said(made);
   assert.match(next, /^Next: nova2ironic apply .*--yes {2}# goes on where it stopped, and loads/);
@@ -208,7 +209,7 @@ test("a rollback of one machine that dies behind its commit goes on", async (t) 
   assert.match(next, /^Next: nova2ironic rollback .*--node \S+ {2}# 2 rows of nova are changed/);
   assert.match(finish, /^3 [\s\S]*^Next: nova2ironic rollback .*--node/m);
   await ends(0, made.act(["rollback", "--node", "1"]));
-  assert.match((await said(made)).next, /# 1 of 4 machines was taken back: /);
+  assert.match(await nextOf(made), /# 1 of 4 machines was taken back: /);
 });
 
 test("a machine that every rollback has to leave is kept by a new apply, and the run ends", async (t) => {

@@ -36,7 +36,7 @@ export interface Surroundings {
   readonly cwd: () => string;
   /** Where simulated BMCs are; absent: every BMC is where its address says. */
   readonly bmcAt?: BmcAt;
-  /** By which BMCs are waited for and progress is measured; absent: the system's. */
+  /** By which BMCs and reports of hosts are waited for and progress is measured; absent: the system's. */
   readonly clock?: Timers;
   /** What the file of connections says, by option: no command line has to repeat it. */
   readonly connections: Map<string, Connection>;

@@ -25,6 +25,8 @@ export interface Io {
   readonly host: Host;
   /** Where a simulated BMC of this address is; absent: every BMC is where its address says. */
   readonly bmcAt?: BmcAt;
+  /** By which BMCs are waited for and progress is measured; absent: the system's. */
+  readonly clock?: NonNullable<Surroundings["clock"]>;
   /** The exit status a command leaves; undefined is 0. */
   status: number | undefined;
 }
@@ -45,8 +47,8 @@ export function within<T>(
   work: () => T,
 ): T {
   const files = { connections: new Map(), kept: new Map(), window: {} };
-  const { env, cwd, bmcAt } = io;
-  const world = { env, cwd, ...(bmcAt && { bmcAt }), ...files, ...own };
+  const { env, cwd, bmcAt, clock } = io;
+  const world = { env, cwd, ...(bmcAt && { bmcAt }), ...(clock && { clock }), ...files, ...own };
   if (io !== outside) return scope.run(io, () => surrounded(world, work));
   settle(world);
   return work();

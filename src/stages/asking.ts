@@ -22,6 +22,7 @@ import {
 import type { openSnapshot } from "./run.ts";
 import { idsOf, isAgain, isPart, type Selection } from "./selection.ts";
 import type { Expect, Progress } from "./sink.ts";
+import { surroundings } from "./surroundings.ts";
 import { VERSION } from "./version.ts";
 
 interface Asking {
@@ -118,7 +119,7 @@ export async function askFleet(
     const machines = asked(snapshot.lines(), ways, wanted);
     const questions = questionsOf(machines, known.isShared, asking.seal, aside);
     const { schedule, signal } = asking;
-    const options = { signal, schedule, failed: watched.failed };
+    const options = { signal, schedule, failed: watched.failed, clock: surroundings().clock };
     for await (const reading of askQuestions(questions, asking.probe, options)) await keep(reading);
     if (!signal.aborted)
       for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);

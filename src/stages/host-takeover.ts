@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { hasReported } from "../core/hosts/running.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { PLAN } from "../edge/disk/plan-folder.ts";
@@ -29,6 +28,7 @@ import { watchHost } from "./host-watch.ts";
 import { type HostPlace, openHostPlace } from "./host-world.ts";
 import { inRun } from "./run.ts";
 import type { Sink } from "./sink.ts";
+import { now, rest } from "./waits.ts";
 import { checkWindow } from "./window-file.ts";
 
 export interface TakeoverWords extends HostPlanWords, BrokerWords {
@@ -201,13 +201,13 @@ export async function settle(
   { from, settle: seconds = 0 }: TakeoverWords,
   { say }: Sink,
 ): Promise<void> {
-  const end = performance.now() + seconds * 1000;
-  for (let told = false; performance.now() < end; told = true) {
+  const end = now() + seconds * 1000;
+  for (let told = false; now() < end; told = true) {
     const busy = await busyInstances(database, from);
     if (busy === 0) return;
     if (!told)
       say(`${busy} instances of ${from} are being worked on: waiting ${seconds} s at most.`);
-    await sleep(PACE);
+    await rest(PACE);
   }
 }
 

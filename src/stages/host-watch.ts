@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { hasReported } from "../core/hosts/running.ts";
 import { readBeats } from "../edge/nova/services.ts";
 import { MigrationError } from "../model/error.ts";
 import type { HostBeat } from "../model/nova-plan.ts";
 import type { HostPlace } from "./host-world.ts";
 import type { Sink } from "./sink.ts";
+import { now as moment, rest } from "./waits.ts";
 
 /** Milliseconds between two looks. */
 const PACE = 500;
@@ -24,7 +24,7 @@ export async function watchHost(
   const [seen] = await readBeats(database, [host]);
   // What it lacks the plan tells.
   if (seen === undefined) return undefined;
-  const end = performance.now() + seconds * 1000;
+  const end = moment() + seconds * 1000;
   say(
     `Watching ${host} for ${Number(seconds.toFixed(1))} s: report_count ${seen.report_count}, last report ${seen.age} s ago.`,
   );
@@ -32,9 +32,9 @@ export async function watchHost(
     const [now] = await readBeats(database, [host]);
     if (now !== undefined && hasReported(seen, now))
       throw new MigrationError("N2I-E316", `nova-compute of ${host} reported ${now.age} s ago`);
-    const rest = end - performance.now();
-    if (rest <= 0) return seen;
-    await sleep(Math.min(PACE, rest));
+    const left = end - moment();
+    if (left <= 0) return seen;
+    await rest(Math.min(PACE, left));
   }
 }
 

@@ -31,7 +31,7 @@ export function openProbe(client: Client, conductor: ConductorIpmitool): Probe {
   const suite = conductor === "1.8.18" ? 3 : null;
   const ipmitool = ipmitoolProbe({ ...IPMITOOL_DEFAULTS, suite });
   if (client === "ipmitool") return { ask: ipmitool, close: () => Promise.resolve() };
-  const native = openNative(conductor, surroundings().bmcAt);
+  const native = openNative(conductor, surroundings().bmcAt, surroundings().clock);
   if (client === "native") return native;
   return {
     async ask(question, options) {

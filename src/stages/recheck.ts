@@ -16,6 +16,7 @@ import type { Seal } from "../model/secret.ts";
 import type { Mappings } from "./documents.ts";
 import { openPower, POWER, packed } from "./power-file.ts";
 import { askGuests, newAside, questionsOf } from "./questions.ts";
+import { surroundings } from "./surroundings.ts";
 
 /**
  * The readings a plan was made with, when they may still be relied on. A plan made without readings
@@ -92,7 +93,8 @@ export function recheckWith(
     // Sharing is rare, and to hold a batch back until its end costs nothing.
     const isShared = words.size < asked.length ? () => true : () => false;
     const questions = questionsOf(asked, isShared, seal, aside);
-    for await (const now of askQuestions(questions, probe, { signal })) note(now);
+    for await (const now of askQuestions(questions, probe, { signal, clock: surroundings().clock }))
+      note(now);
     for await (const now of askGuests(aside, { signal })) note(now);
     const missed = asked.filter(({ id }) => !answered.has(id));
     const [first] = missed;

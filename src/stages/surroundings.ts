@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Timers } from "../edge/ipmi/index.ts";
 import type { DatabaseAddress, DatabasePlace } from "../model/database.ts";
 import type { Row } from "../model/machine.ts";
 import type { BmcAt } from "../model/power.ts";
@@ -35,6 +36,8 @@ export interface Surroundings {
   readonly cwd: () => string;
   /** Where simulated BMCs are; absent: every BMC is where its address says. */
   readonly bmcAt?: BmcAt;
+  /** By which BMCs and reports of hosts are waited for and progress is measured; absent: the system's. */
+  readonly clock?: Timers;
   /** What the file of connections says, by option: no command line has to repeat it. */
   readonly connections: Map<string, Connection>;
   /** What runs keep of the same, by their folders: `connections.yaml` as it stands now. */

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ends } from "../hostile/cli.ts";
 import { hostCloud } from "./cloud.ts";
 
 const DEAD = { H1: { forced_down: false, report_count: 7 } };
-const TAKEOVER = ["host", "takeover", "--from", "H1", "--to", "H2", "--service-down-time", "1"];
+const TAKEOVER = ["host", "takeover", "--from", "H1", "--to", "H2", "--service-down-time", "100"];
 
 test("a fenced host that ran once more is let back when it is silent again", async (t) => {
   const { host, db } = await hostCloud(t, { services: DEAD });
@@ -14,7 +15,7 @@ test("a fenced host that ran once more is let back when it is silent again", asy
   await counts(5);
   let running = true;
   const runs = (async () => {
-    for (; running; await new Promise((done) => setTimeout(done, 100))) await counts(1);
+    for (; running; await sleep(10)) await counts(1);
   })();
   const seen = await host("verify", "--queue-purged");
   const early = await host("host", "readmit", "H1", "--queue-purged", "--yes");

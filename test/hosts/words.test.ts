@@ -42,11 +42,11 @@ test("a report between the watch and the plan is no fence's ground", async (t) =
 
 test("a fenced host that reported since the plan is watched before machines leave it", async (t) => {
   const { host, db, owners } = await hostCloud(t);
-  const plan = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "1"];
+  const plan = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "100"];
   await ends(0, host(...plan));
   await reportH1(db);
   const runs = await ends(4, reportsOn(db, host("host", "move", "--yes")));
-  assert.match(runs.err, /Watching H1 for 1 s/);
+  assert.match(runs.err, /Watching H1 for 100 s/);
   assert.match(runs.err, /N2I-E316 nova-compute of H1 reported/);
   assert.equal((await owners())[0], "1 H1 NULL H1");
   await ends(0, host("host", "move", "--yes"));

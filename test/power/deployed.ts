@@ -10,6 +10,7 @@ import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
 import type { BmcOptions } from "../../src/edge/ipmi/testing/index.ts";
 import type { PowerReading } from "../../src/model/power.ts";
 import { leavingNova, run as runTool } from "../hostile/cli.ts";
+import { QUICK, quickClock } from "../lab/bmc/quick-clock.ts";
 import { type Where, withBmcs } from "../lab/bmc/with-farm.ts";
 import { runHere } from "../support/in-process.ts";
 
@@ -30,11 +31,16 @@ export function run(
   return within(cwd, () => runTool(words, options));
 }
 
-/** Starts it in this process, as `run` does; `stop` is Ctrl-C, heard when the command can be stopped. */
+/**
+ * Starts it in this process, as `run` does; `stop` is Ctrl-C, heard when the command can be stopped.
+ *
+ * @param until milliseconds after which its time stands still; for BMCs that answer without delay
+ */
 export function startTool(
   cwd: string,
   words: readonly string[],
   onError?: (text: string) => void,
+  until?: number,
 ): Promise<Ran> & { stop: () => void } {
   const heard = new Map<NodeJS.Signals, (signal: NodeJS.Signals) => void>();
   let stopped = false;
@@ -53,7 +59,17 @@ export function startTool(
     heard.get("SIGINT")?.("SIGINT");
   };
   const ended = within(cwd, () =>
-    runHere(leavingNova(words), {}, { host, ...(onError && { heard: onError }) }),
+    runHere(
+      leavingNova(words),
+      {},
+      {
+        ...{
+          host,
+          clock: until === undefined ? QUICK : quickClock(until),
+          ...(onError && { heard: onError }),
+        },
+      },
+    ),
   );
   return Object.assign(ended, { stop });
 }

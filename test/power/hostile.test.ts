@@ -37,7 +37,7 @@ const WORDS = ["power", "--run", "run", "--rate", "10"];
 test("--only and --node destroy nothing of a run that was stopped", async (t) => {
   const bmcs = Array.from({ length: 30 }, (_, at) => ({ users: user(at + 1) }));
   const at = await deployed(t, bmcs);
-  const first = startTool(at.folder, WORDS);
+  const first = startTool(at.folder, WORDS, undefined, 1000);
   const partial = join(at.folder, "run", "power.jsonl.partial");
   await answered(partial);
   first.stop();

@@ -25,11 +25,16 @@ test("a resumed run tells all machines, and foretells the end from its own rate 
   const at = await deployed(t, bmcs);
   const words = ["power", "--run", "run", "--json", "--progress-interval", "0.5", "--rate", "8"];
   let stopped = false;
-  const first = startTool(at.folder, words, (text) => {
-    const done = events(text).findLast(({ type }) => type === "progress")?.done ?? 0;
-    if (done >= 30 && !stopped) first.stop();
-    stopped ||= done >= 30;
-  });
+  const first = startTool(
+    at.folder,
+    words,
+    (text) => {
+      const done = events(text).findLast(({ type }) => type === "progress")?.done ?? 0;
+      if (done >= 30 && !stopped) first.stop();
+      stopped ||= done >= 30;
+    },
+    5000,
+  );
   assert.equal((await first).code, 130);
   const again = await run(at.folder, words);
   assert.equal(again.code, 3, again.err);
@@ -49,12 +54,11 @@ test("a resumed run tells all machines, and foretells the end from its own rate 
   assert.equal(readings(at.folder).length, 60);
 });
 
-/** Fails at once, so that it waits for its second look. */
+/** Fails soon, so that it waits for its second look. */
 const ODD = { code: 0xc1, times: 1000, command: "00/01" };
 
 test("progress counts what is asked: neither machines left out nor those of another selection", async (t) => {
-  const at = await deployed(t, [{ users: user(1) }, { users: user(2), busy: ODD }]);
-  // A BMC on loopback fails within milliseconds.
+  const at = await deployed(t, [{ users: user(1) }, { users: user(2), busy: ODD, delayMs: 5 }]);
   const often = ["--progress-interval", "0.001"];
   const words = ["power", "--run", "run", "--json", ...often, "--deadline", "2"];
   const all = events((await run(at.folder, words)).err);

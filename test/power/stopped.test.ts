@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { deployed, readings, run, startTool, user } from "./deployed.ts";
 
 test("a stopped run goes on where it was and asks nobody twice", async (t) => {
-  const bmcs = Array.from({ length: 40 }, (_, at) => ({ users: user(at + 1), delayMs: 50 }));
+  const bmcs = Array.from({ length: 40 }, (_, at) => ({ users: user(at + 1) }));
   const at = await deployed(t, bmcs);
   const words = ["power", "--run", "run", "--rate", "40", "--in-flight", "4"];
-  const first = startTool(at.folder, words);
+  const first = startTool(at.folder, words, undefined, 300);
   while (at.farm.counts().closes < 6) await sleep(5);
   first.stop();
   const stopped = await first;
@@ -26,7 +26,7 @@ test("a stopped run goes on where it was and asks nobody twice", async (t) => {
 
 test("two power runs on one folder: the second is refused", async (t) => {
   const at = await deployed(t, [{ users: user(1), dead: true }]);
-  const first = startTool(at.folder, ["power", "--run", "run", "--deadline", "60"]);
+  const first = startTool(at.folder, ["power", "--run", "run"], undefined, 0);
   while (!existsSync(join(at.folder, "run", "run.lock"))) await sleep(20);
   const second = await run(at.folder, ["power", "--run", "run"]);
   assert.equal(second.code, 11, second.err);
@@ -77,7 +77,7 @@ test("after Ctrl-C nobody new is asked, and every session that was opened is clo
   const going = startTool(at.folder, ["power", "--run", "run", "--in-flight", "4"], (text) => {
     if (before === 0 && /Stopping after/.test(text)) before = asked();
   });
-  while (sum("logins") < 10) await sleep(5);
+  while (sum("logins") < 10) await turn();
   going.stop();
   const stopped = await going;
   assert.equal(stopped.code, 130, stopped.err);

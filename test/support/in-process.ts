@@ -1,6 +1,7 @@
 import { Readable, Writable } from "node:stream";
 import type { Host, Io } from "../../src/cli/io.ts";
 import { bmcAt } from "../lab/bmc/here.ts";
+import { QUICK } from "../lab/bmc/quick-clock.ts";
 
 export interface Ran {
   /** 128 + n after signal n, as a shell says it. */
@@ -28,7 +29,7 @@ listen("stderr");
 // As a runner's child, tests report in bytes on stdout; a library writes text.
 if (process.env.NODE_TEST_CONTEXT === "child-v8") listen("stdout");
 
-interface Surrounded extends Partial<Pick<Io, "stdin" | "stdout" | "stderr">> {
+interface Surrounded extends Partial<Pick<Io, "stdin" | "stdout" | "stderr" | "clock">> {
   readonly host?: Host;
   readonly heard?: (err: string) => void;
 }
@@ -44,7 +45,7 @@ interface Surrounded extends Partial<Pick<Io, "stdin" | "stdout" | "stderr">> {
 export async function runHere(
   words: readonly string[],
   env: { readonly [name: string]: string } = {},
-  { host = process, heard, ...streams }: Surrounded = {},
+  { host = process, heard, clock = QUICK, ...streams }: Surrounded = {},
 ): Promise<Ran> {
   const { run } = await import("../../src/cli/program.ts");
   const [out, err] = [collector(), collector(heard)];
@@ -52,7 +53,7 @@ export async function runHere(
     ...{ words, stdin: Readable.from([]), stdout: out.stream, stderr: err.stream },
     ...streams,
     ...{ env: { PATH: process.env.PATH, ...env }, cwd: () => process.cwd(), status: undefined },
-    ...{ host, bmcAt },
+    ...{ host, bmcAt, clock },
   };
   if (under === 0) before = process.umask(0o077);
   under += 1;

@@ -42,7 +42,7 @@ function progressOf(stage: string, total: number | undefined, voice: Voice) {
     interval: voice.progressInterval * 1000,
     json: voice.json,
     quiet: voice.quiet,
-    clock: Date.now,
+    clock: progressClock(),
   });
   let behind = 0;
   return {
@@ -58,6 +58,14 @@ function progressOf(stage: string, total: number | undefined, voice: Voice) {
     done: progress.done,
     pulse: progress.pulse,
   };
+}
+
+/** Dates by the clock of this command: progress is measured by what BMCs are waited for. */
+function progressClock(): () => number {
+  const { clock } = io();
+  if (clock === undefined) return Date.now;
+  const began = Date.now() - clock.now();
+  return () => began + clock.now();
 }
 
 /** Milliseconds between two looks at whether something is to be said. */

@@ -111,19 +111,27 @@ export interface IpmiClient {
   readonly close: () => Promise<void>;
 }
 
-export function openClient(options: SessionOptions = SESSION_DEFAULTS): IpmiClient {
+export function openClient(
+  options: SessionOptions = SESSION_DEFAULTS,
+  clock: Timers = SYSTEM_CLOCK,
+): IpmiClient {
   const mux = openMux(SYSTEM_CHANCE);
-  return { ask: askOver(mux, options), close: mux.close };
+  return { ask: askOver(mux, options, clock), close: mux.close };
 }
 
-export function askOver(mux: Mux, options: SessionOptions = SESSION_DEFAULTS): IpmiClient["ask"] {
+export function askOver(
+  mux: Mux,
+  options: SessionOptions = SESSION_DEFAULTS,
+  clock: Timers = SYSTEM_CLOCK,
+): IpmiClient["ask"] {
+  const own = { clock, chance: SYSTEM_CHANCE };
   return async (target, { deadline, signal }) => {
     signal.throwIfAborted();
     const asked = { address: target.address, pass: 1 } as const;
-    const askedAt = SYSTEM_CLOCK.date().toISOString();
-    const start = SYSTEM_CLOCK.now();
+    const askedAt = clock.date().toISOString();
+    const start = clock.now();
     const reached = await reach(mux, target, { deadline, signal });
-    const elapsed = SYSTEM_CLOCK.now() - start;
+    const elapsed = clock.now() - start;
     if ("verdict" in reached)
       return { ...asked, ...NOTHING_KNOWN, ...reached, askedAt, elapsed: Math.round(elapsed) };
     const { line, known } = reached;
@@ -131,7 +139,7 @@ export function askOver(mux: Mux, options: SessionOptions = SESSION_DEFAULTS): I
       const limits = { deadline: deadline - elapsed, signal };
       return {
         ...asked,
-        ...(await askPower(line, known, SYSTEM, limits, optionsFor(target, options))),
+        ...(await askPower(line, known, own, limits, optionsFor(target, options))),
       };
     } finally {
       line.close();
@@ -139,8 +147,6 @@ export function askOver(mux: Mux, options: SessionOptions = SESSION_DEFAULTS): I
     }
   };
 }
-
-const SYSTEM = { clock: SYSTEM_CLOCK, chance: SYSTEM_CHANCE };
 
 const NOTHING_KNOWN = {
   ...{ power: null, suite: null, suites: null, kg: null, privilege: null },

@@ -9,6 +9,7 @@ import {
   type Same,
   seeded,
 } from "./queue.ts";
+import { SESSION_DEFAULTS } from "./session.ts";
 import { type Limits, SYSTEM_CLOCK, type Timers } from "./talk.ts";
 
 export interface Schedule {
@@ -82,7 +83,7 @@ export async function* askAll<T extends BmcTarget>(
   { ask, ...options }: FleetOptions<T, BmcReading> & { readonly ask?: Ask<T, BmcReading> } = {},
 ): AsyncGenerator<FleetAnswer<T, BmcReading>, void> {
   if (ask !== undefined) return yield* askEach(targets, ask, options);
-  const client = openClient();
+  const client = openClient(SESSION_DEFAULTS, options.clock);
   try {
     yield* askEach(targets, client.ask, options);
   } finally {

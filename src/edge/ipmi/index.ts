@@ -19,4 +19,4 @@ export { askAll, type FleetAnswer, type Reading, SCHEDULE, type Schedule } from 
 export { isCut, whyNotUser } from "./login.ts";
 export { type BmcVerdict, IpmiError, type Level } from "./policy.ts";
 export { SESSION_DEFAULTS, type SessionOptions } from "./session.ts";
-export type { Limits } from "./talk.ts";
+export type { Limits, Timers } from "./talk.ts";

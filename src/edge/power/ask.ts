@@ -16,6 +16,7 @@ import {
   openClient,
   type Schedule,
   SESSION_DEFAULTS,
+  type Timers,
 } from "../ipmi/index.ts";
 
 /** The finding an observation is to us. */
@@ -37,16 +38,18 @@ const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
  *
  * @param conductor the ipmitool whose choice of cipher suite is followed
  * @param bmcAt where a simulated BMC is
+ * @param clock by which BMCs are waited for; the system's unless given
  */
 export function openNative(
   conductor: ConductorIpmitool,
   bmcAt: BmcAt = () => undefined,
+  clock?: Timers,
 ): {
   readonly ask: PowerProbe;
   readonly close: () => Promise<void>;
 } {
   const suites = (listed: readonly number[] | null) => suiteOrder(conductor, listed);
-  const client = openClient({ ...SESSION_DEFAULTS, suites });
+  const client = openClient({ ...SESSION_DEFAULTS, suites }, clock);
   return {
     async ask(question, limits) {
       const target = { ...question, ...bmcAt(question.address) };
@@ -88,16 +91,19 @@ export async function* askQuestions(
     signal,
     schedule = {},
     failed,
+    clock,
   }: {
     readonly signal: AbortSignal;
     readonly schedule?: Partial<Schedule>;
     readonly failed?: (reading: PowerReading) => void;
+    readonly clock?: Timers | undefined;
   },
 ): AsyncGenerator<PowerReading, void> {
   const options = {
     ask: probe,
     signal,
     schedule,
+    ...(clock && { clock }),
     ...(failed !== undefined && {
       failed: (answer: FleetAnswer<PowerQuestion, PowerReading>) => failed(ofAll(answer)),
     }),

@@ -4,9 +4,11 @@ import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { askOver } from "../../../src/edge/ipmi/ask.ts";
 import type { BmcTarget } from "../../../src/edge/ipmi/index.ts";
+import { SESSION_DEFAULTS } from "../../../src/edge/ipmi/session.ts";
 import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
 import { type Mux, openMux } from "../../../src/edge/ipmi/transport.ts";
 import { HEADER, PAYLOAD, parsePacket } from "../../../src/edge/ipmi/wire.ts";
+import { QUICK } from "../../lab/bmc/quick-clock.ts";
 import { simBmc } from "./sim-bmc.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
 
@@ -21,15 +23,15 @@ async function hostile(
   const bmc = simBmc({ ...HEALTHY, ...nature });
   const socket = createSocket("udp4").bind(0, "127.0.0.1");
   await once(socket, "listening");
-  const timers = new Set<NodeJS.Timeout>();
+  const timers = new Set<() => void>();
   socket.on("message", (datagram, from) => {
     const say = (told: Buffer, delay = 0): void => {
-      timers.add(setTimeout(() => socket.send(told, from.port, from.address), delay));
+      timers.add(QUICK.after(delay, () => socket.send(told, from.port, from.address)));
     };
     for (const answer of bmc.receive(datagram)) for (const told of spoil(answer, say)) say(told);
   });
   t.after(() => {
-    for (const timer of timers) clearTimeout(timer);
+    for (const cancel of timers) cancel();
     socket.close();
   });
   const { port } = socket.address();
@@ -54,7 +56,7 @@ test("datagrams of 64 KB between the answers change nothing", async (t) => {
     if (typeOf(answer) >= 0) padded.writeUInt16LE(65_507 - HEADER, 14);
     return [huge, padded, answer];
   });
-  const reading = await askOver(mux(t))(question, LIMITS);
+  const reading = await askOver(mux(t), SESSION_DEFAULTS, QUICK)(question, LIMITS);
   assert.deepEqual([reading.verdict, reading.power], ["ok", "on"], reading.detail);
 });
 
@@ -70,7 +72,7 @@ test("a RAKP 2 of an earlier login is not taken for this one's, and nothing is s
     answer.copy(replayed, HEADER, HEADER, HEADER + 8);
     return [replayed];
   });
-  const probe = askOver(mux(t));
+  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
   assert.equal((await probe(question, LIMITS)).verdict, "ok");
   assert.equal(third, 1);
   const again = await probe(question, LIMITS);
@@ -93,7 +95,7 @@ test("BMCs that answer in each other's sessions are heard by nobody, and a third
     return sessions.has(other) ? [swapped] : [];
   };
   const shared = mux(t);
-  const probe = askOver(shared);
+  const probe = askOver(shared, SESSION_DEFAULTS, QUICK);
   const questions = await Promise.all([
     hostile(t, { power: "on" }, swapping("one", "two")),
     hostile(t, { power: "off" }, swapping("two", "one")),
@@ -112,7 +114,7 @@ test("answers that come again after the session was closed change no later answe
     for (const delay of [40, 80, 120, 200, 400]) say(Buffer.from(answer), delay);
     return [answer];
   });
-  const probe = askOver(mux(t));
+  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
   for (let turn = 0; turn < 12; turn++) {
     const reading = await probe(question, LIMITS);
     assert.deepEqual([reading.verdict, reading.power], ["ok", "on"], reading.detail);

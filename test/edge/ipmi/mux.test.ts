@@ -3,8 +3,10 @@ import { setMaxListeners } from "node:events";
 import { type TestContext, test } from "node:test";
 import { endpointOf } from "../../../src/edge/ipmi/address.ts";
 import { askOver } from "../../../src/edge/ipmi/ask.ts";
+import { SESSION_DEFAULTS } from "../../../src/edge/ipmi/session.ts";
 import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
 import { type Mux, openMux } from "../../../src/edge/ipmi/transport.ts";
+import { QUICK } from "../../lab/bmc/quick-clock.ts";
 import { udpBmc } from "./udp-bmc.ts";
 
 const LIMITS = { deadline: 20_000, signal: new AbortController().signal };
@@ -20,7 +22,11 @@ for (const address of ["127.0.0.1", "::ffff:127.0.0.1"]) {
   test(`a BMC at ${address} is asked over real sockets`, async (t) => {
     const bound = (await endpointOf(address, 1))?.address ?? "";
     const { bmc, question } = await udpBmc(t, { power: "off" }, { address: bound });
-    const reading = await askOver(mux(t))({ ...question, address }, LIMITS);
+    const reading = await askOver(
+      mux(t),
+      SESSION_DEFAULTS,
+      QUICK,
+    )({ ...question, address }, LIMITS);
     assert.deepEqual([reading.verdict, reading.power], ["ok", "off"], reading.detail);
     assert.deepEqual([reading.address, reading.pass], [address, 1]);
     assert.equal(bmc.logins.open(), 0);
@@ -30,7 +36,11 @@ for (const address of ["127.0.0.1", "::ffff:127.0.0.1"]) {
 test("an answer from another port is ignored", async (t) => {
   const shared = mux(t);
   const { bmc, question } = await udpBmc(t, {}, { answerFrom: "127.0.0.1" });
-  const reading = await askOver(shared)(question, { ...LIMITS, deadline: 1500 });
+  const reading = await askOver(
+    shared,
+    SESSION_DEFAULTS,
+    QUICK,
+  )(question, { ...LIMITS, deadline: 1500 });
   assert.equal(reading.verdict, "unreachable");
   assert.ok(shared.unexpected() >= 1);
   assert.equal(bmc.logins.seen(0x10), 0);
@@ -39,7 +49,11 @@ test("an answer from another port is ignored", async (t) => {
 test("an answer that names our session is ignored, too, when another sends it", async (t) => {
   const shared = mux(t);
   const { bmc, question } = await udpBmc(t, {}, { answerFrom: "127.0.0.1", onlyNamed: true });
-  const reading = await askOver(shared)(question, { ...LIMITS, deadline: 2500 });
+  const reading = await askOver(
+    shared,
+    SESSION_DEFAULTS,
+    QUICK,
+  )(question, { ...LIMITS, deadline: 2500 });
   assert.equal(reading.verdict, "deadline");
   assert.ok(bmc.logins.seen(0x10) >= 1 && shared.unexpected() >= 1);
   assert.equal(bmc.logins.seen(0x12), 0);
@@ -47,7 +61,7 @@ test("an answer that names our session is ignored, too, when another sends it", 
 
 test("150 BMCs at once share three sockets, and none takes another's answer", async (t) => {
   const shared = mux(t);
-  const probe = askOver(shared);
+  const probe = askOver(shared, SESSION_DEFAULTS, QUICK);
   const bmcs = await Promise.all(
     Array.from({ length: 150 }, (_, at) =>
       udpBmc(t, { power: at % 3 === 0 ? "on" : "off" }, { delay: 20 }),
@@ -62,7 +76,7 @@ test("150 BMCs at once share three sockets, and none takes another's answer", as
 
 test("two questions to one BMC wait for each other", async (t) => {
   const { bmc, question } = await udpBmc(t, {}, { delay: 5 });
-  const probe = askOver(mux(t));
+  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
   const both = await Promise.all([probe(question, LIMITS), probe(question, LIMITS)]);
   assert.deepEqual(
     both.map(({ verdict }) => verdict),
@@ -80,13 +94,13 @@ test("a line that is closed hears and sends nothing more, and the next one may b
   const line = await shared.line(endpoint);
   line.close();
   line.send(Buffer.from("nothing"));
-  const reading = await askOver(shared)(question, LIMITS);
+  const reading = await askOver(shared, SESSION_DEFAULTS, QUICK)(question, LIMITS);
   assert.equal(reading.verdict, "ok");
   assert.equal(bmc.logins.seen(0x10), 1);
 });
 
 test("a name that is not known is unreachable", async (t) => {
-  const probe = askOver(mux(t));
+  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
   const { question } = await udpBmc(t);
   const unknown = await probe({ ...question, address: "no..such" }, LIMITS);
   assert.equal(unknown.verdict, "unreachable");
@@ -94,7 +108,7 @@ test("a name that is not known is unreachable", async (t) => {
 });
 
 test("a user name that does not fit is not sent at all", async (t) => {
-  const probe = askOver(mux(t));
+  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
   const { bmc, question } = await udpBmc(t);
   for (const user of ["x".repeat(17), "é".repeat(9), "a\0b"]) {
     const reading = await probe({ ...question, user }, LIMITS);
@@ -104,7 +118,7 @@ test("a user name that does not fit is not sent at all", async (t) => {
 });
 
 test("a reading holds no secret, whatever came of it", async (t) => {
-  const probe = askOver(mux(t));
+  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
   const { question } = await udpBmc(t, { kg: "KgKgKgKgKgKgKgKgKgKg" });
   for (const password of ["s3cret-Passw0rd", "an0ther-Passw0rd"]) {
     const kg = (): Uint8Array => Buffer.from("0ther-Kg");

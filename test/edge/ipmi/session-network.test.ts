@@ -11,8 +11,8 @@ import { simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, simLine } from "./sim-line.ts";
 import { HEALTHY } from "./sim-nature.ts";
 
-test("at 2 % loss each way no verdict of 2,000 is false", async () => {
-  for (let seed = 0; seed < 2000; seed++) {
+test("at 2 % loss each way no verdict of 500 is false", async () => {
+  for (let seed = 0; seed < 500; seed++) {
     const power = seed % 2 === 0 ? "on" : "off";
     const network = { loss: 0.02, delay: 10, jitter: 5 };
     const { answer } = await ask({ power }, { seed, network });
@@ -100,7 +100,7 @@ test("whatever a BMC is like, there is a verdict within a minute and the session
       assert.equal(answer.power !== null, answer.verdict === "ok");
       assert.ok(answer.detail.length > 0);
     }),
-    { numRuns: 300 },
+    { numRuns: 300, seed: 1 },
   );
 });
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { TestContext } from "node:test";
 import { sessionNamed } from "../../../src/edge/ipmi/wire.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
+import { QUICK } from "../../lab/bmc/quick-clock.ts";
 import { type SimBmc, simBmc } from "./sim-bmc.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
 
@@ -34,12 +35,12 @@ export async function udpBmc(
   let closed = false;
   socket.on("message", (datagram, from) => {
     const answers = bmc.receive(datagram);
-    setTimeout(() => {
+    QUICK.after(delay, () => {
       for (const answer of closed ? [] : answers) {
         const sender = onlyNamed && sessionNamed(answer) === null ? socket : other;
         sender.send(answer, from.port, from.address);
       }
-    }, delay);
+    });
   });
   t.after(() => {
     closed = true;

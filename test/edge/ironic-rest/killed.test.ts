@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { patienceOf, remove } from "../../../src/edge/ironic-rest/remove.ts";
+import { pauseShorter } from "../../../src/edge/openstack/passing.ts";
 import { bothWays } from "./both-ways.ts";
 import { refuses } from "./keeps.ts";
 import { livingIronic, machineOf, NODE } from "./living.ts";
+
+before(() => pauseShorter(0.01));
+after(() => pauseShorter(1));
 
 const HELD = { maintenance: true, maintenance_reason: "look", traits: ["CUSTOM_A"] };
 const FREE = { provision_state: "available", automated_clean: false, protected: false };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { QUICK } from "./quick-clock.ts";
 import {
   answered,
   CAPABILITIES,
@@ -60,7 +60,7 @@ test("slots are taken by half open sessions, and free again when they were idle"
   const status = async () => (await opened(bmc.address, SUITE_3)).status;
   assert.deepEqual([await status(), await status(), await status()], [0, 0, 1]);
   assert.equal(bmc.sessions(bmc.address), 2);
-  await sleep(300);
+  await new Promise<void>((resolve) => void QUICK.after(300, resolve));
   assert.equal(await status(), 0);
 });
 

@@ -40,9 +40,8 @@ test("a line delays, doubles and swaps answers", async (t) => {
     order.map(({ bytes }) => bytes[4]),
     [6, 0],
   );
-  assert.equal((await exchange(swapped, [CAPABILITIES], 50)).length, 0);
-  const alone = await answered(swapped, [CAPABILITIES]);
-  assert.equal(alone.length, 1);
+  const [alone] = await answered(swapped, [CAPABILITIES]);
+  assert.ok(alone !== undefined && alone.after >= 100, `${alone?.after} ms`);
 });
 
 test("some answers are so late that they are another question's", (t) => {

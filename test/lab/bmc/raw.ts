@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bound } from "../../../src/edge/ipmi/testing/addresses.ts";
 import type { BmcPlace } from "../../../src/edge/ipmi/testing/index.ts";
 import { bmcAt } from "./here.ts";
+import { QUICK } from "./quick-clock.ts";
 
 /** A datagram that came, from which port, and how many milliseconds after the last one was sent. */
 export interface Came {
@@ -75,13 +76,13 @@ async function collect(
   const socket = await bound("127.0.0.1", 0);
   const came: Came[] = [];
   const stop = new AbortController();
-  let sent = performance.now();
+  let sent = QUICK.now();
   socket.on("message", (bytes, { port }) => {
-    came.push({ port, bytes, after: performance.now() - sent });
+    came.push({ port, bytes, after: QUICK.now() - sent });
     if (came.length >= enough) stop.abort();
   });
   for (const datagram of datagrams) socket.send(datagram, named.port, named.address);
-  sent = performance.now();
+  sent = QUICK.now();
   await sleep(ms, undefined, { signal: stop.signal }).catch(() => {});
   socket.close();
   return came;

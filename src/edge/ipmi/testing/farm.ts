@@ -1,6 +1,7 @@
 import type { Socket } from "node:dgram";
 import { once } from "node:events";
 import { seeded } from "../queue.ts";
+import { SYSTEM_CLOCK, type Timers } from "../talk.ts";
 import { bound, needsFiles } from "./addresses.ts";
 import {
   type Bmc,
@@ -52,9 +53,14 @@ export interface Farm {
  * Starts all BMCs; resolves when each is bound. They can be read and not switched.
  *
  * @param onOther answers commands the BMCs do not know; every one is noted, whatever it answers
+ * @param clock of delays and of sessions that time out
  * @throws Error for an unknown option, an address in use, or too few open files allowed
  */
-export async function startFarm(config: FarmConfig, onOther?: OnOther): Promise<Farm> {
+export async function startFarm(
+  config: FarmConfig,
+  onOther?: OnOther,
+  clock: Timers = SYSTEM_CLOCK,
+): Promise<Farm> {
   const commands: OtherCommand[] = [];
   const noted: OnOther = (bmc, session, request) => {
     const data = request.data.toString("hex");
@@ -70,7 +76,7 @@ export async function startFarm(config: FarmConfig, onOther?: OnOther): Promise<
     bmcs.set(address, newBmc(address, withOptions(base, own), noted));
   }
   const sockets = await openAll([...bmcs.values()], config.local ?? false);
-  for (const bmc of bmcs.values()) answer(bmc, sockets, config.seed ?? 1);
+  for (const bmc of bmcs.values()) answer(bmc, sockets, config.seed ?? 1, clock);
   const at = (address: string): Bmc => {
     const bmc = bmcs.get(address);
     if (bmc === undefined) throw new Error(`no BMC has the address ${address}`);
@@ -138,16 +144,16 @@ async function hearNobody(socket: Socket | undefined): Promise<void> {
   await connected;
 }
 
-function answer(bmc: Bmc, sockets: ReadonlyMap<string, Socket>, seed: number): void {
+function answer(bmc: Bmc, sockets: ReadonlyMap<string, Socket>, seed: number, clock: Timers): void {
   const { address } = bmc;
   const { port, answerFrom } = bmc.options;
   const socket = sockets.get(key(address, port));
   const from = key(answerFrom ?? address, port);
-  const line = newLine(bmc, seeded(seedFor(seed, address)));
+  const line = newLine(bmc, seeded(seedFor(seed, address)), clock);
   socket?.on("message", (datagram, peer) => {
     if (bmc.options.dead || !line.lets()) return;
     bmc.counts.received++;
-    const reply = handle(bmc, datagram, performance.now());
+    const reply = handle(bmc, datagram, clock.now());
     // The farm may have been closed when a delayed answer goes out.
     const send = (bytes: Buffer): void => sockets.get(from)?.send(bytes, peer.port, peer.address);
     if (reply !== null) line.carry(reply, send);

@@ -1,3 +1,4 @@
+import { SYSTEM_CLOCK, type Timers } from "../talk.ts";
 import type { Bmc } from "./bmc.ts";
 
 /** A number from 0 up to, but not including, 1; the same ones again for the same seed. */
@@ -24,7 +25,7 @@ interface BadLine {
 }
 
 /** @param random the faults follow it, so the same seed makes the same faults in the same order */
-export function newLine(bmc: Bmc, random: Random): BadLine {
+export function newLine(bmc: Bmc, random: Random, clock: Timers = SYSTEM_CLOCK): BadLine {
   let held: (() => void) | null = null;
   const now = (answer: Buffer, send: Send): void => {
     bmc.counts.sent++;
@@ -33,11 +34,11 @@ export function newLine(bmc: Bmc, random: Random): BadLine {
   };
   const hold = (answer: Buffer, send: Send): void => {
     const release = (): void => {
-      clearTimeout(timer);
+      cancel();
       if (held === release) held = null;
       now(answer, send);
     };
-    const timer = setTimeout(release, HELD_MS);
+    const cancel = clock.after(HELD_MS, release);
     held = release;
   };
   const deliver = (answer: Buffer, send: Send): void => {
@@ -59,9 +60,9 @@ export function newLine(bmc: Bmc, random: Random): BadLine {
       }
       const wait = delayMs + (late !== null && chance(random, late.probability) ? late.ms : 0);
       if (wait === 0) deliver(answer, send);
-      else setTimeout(deliver, wait, answer, send);
+      else clock.after(wait, () => deliver(answer, send));
       if (chance(random, duplicate))
-        setTimeout(now, delayMs + random() * SECOND_COPY_MS, answer, send);
+        clock.after(delayMs + random() * SECOND_COPY_MS, () => now(answer, send));
     },
   };
 }

@@ -1,0 +1,58 @@
+import { AsyncResource } from "node:async_hooks";
+import type { Timers } from "../../../src/edge/ipmi/index.ts";
+
+/** Turns of the event loop without use of the clock: what was sent on loopback has arrived by then. */
+const TURNS = 4;
+
+/**
+ * A clock for commands and BMCs of this process, over real sockets: when nothing happens any more,
+ * it goes on to the next moment that is waited for, at once.
+ *
+ * @param end milliseconds at which it stands still: whatever waits for later waits for ever
+ * @param turns of the event loop without use of the clock until it goes on
+ */
+export function quickClock(end = Infinity, turns = TURNS): Timers {
+  const timers = new Map<() => void, number>();
+  let [now, idle, isGoing] = [0, 0, false];
+  const next = (): readonly [() => void, number] | undefined => {
+    let first: readonly [() => void, number] | undefined;
+    for (const timer of timers) if (first === undefined || timer[1] < first[1]) first = timer;
+    return first !== undefined && first[1] <= end ? first : undefined;
+  };
+  const turn = (): void => {
+    const first = next();
+    isGoing = first !== undefined;
+    if (first === undefined) return;
+    idle += 1;
+    if (idle >= turns) {
+      const [run, at] = first;
+      [idle, now] = [0, at];
+      timers.delete(run);
+      run();
+    }
+    setImmediate(turn);
+  };
+  return {
+    now: () => {
+      idle = 0;
+      return now;
+    },
+    date: () => new Date(),
+    after(delay, run) {
+      idle = 0;
+      const timer = AsyncResource.bind(() => run());
+      timers.set(timer, now + Math.max(0, delay));
+      if (!isGoing) {
+        isGoing = true;
+        setImmediate(turn);
+      }
+      return () => {
+        idle = 0;
+        timers.delete(timer);
+      };
+    },
+  };
+}
+
+/** The clock of all BMCs and commands of this process. */
+export const QUICK = quickClock();

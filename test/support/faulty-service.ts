@@ -13,8 +13,9 @@ export interface Fault {
   readonly says?: Says | null;
   /** It is not the service that says it, but somebody in between. */
   readonly between?: true;
-  /** Milliseconds before it does it, and before it says so. */
-  readonly before?: number;
+  /** Milliseconds before it does it, or what has to be settled first. */
+  readonly before?: number | Promise<unknown>;
+  /** Milliseconds before it says so. */
   readonly after?: number;
 }
 
@@ -53,7 +54,7 @@ export async function faultyService(
   const heard = async (call: string, text: string, headers: IncomingHttpHeaders) => {
     if (kept(call)) calls.push(call);
     const { done = true, says, between, before, after } = choose(call, headers) ?? {};
-    if (before !== undefined) await sleep(before, null, { ref: false });
+    await (typeof before === "number" ? sleep(before, null, { ref: false }) : before);
     const own = done ? answer(call, parsedJson(text), headers) : null;
     if (after !== undefined) await sleep(after, null, { ref: false });
     const said = says === undefined ? own : says;

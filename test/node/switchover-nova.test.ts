@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { loadNova } from "../../src/demo/load-case.ts";
 import { readJournal } from "../../src/edge/disk/journal.ts";
-import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { openSwitchNova } from "../../src/stages/switchover-nova.ts";
 import { assertRefusal, type Ran, run } from "../hostile/cli.ts";
@@ -21,7 +20,16 @@ import {
   switchable,
   switchedDump,
 } from "./switch-memory.ts";
-import { back, CLAIMED, faults, forward, PLAN, type Scene, scene } from "./switch-scene.ts";
+import {
+  back,
+  CLAIMED,
+  faults,
+  forward,
+  hurried,
+  PLAN,
+  type Scene,
+  scene,
+} from "./switch-scene.ts";
 
 const SERVER = uuidOf(9, 1);
 
@@ -88,8 +96,7 @@ async function novaOf(
 
 /** The same command on an Ironic in memory, whose source has a server of Nova's. */
 async function cloudOf(t: TestContext) {
-  pauseShorter(0);
-  t.after(() => pauseShorter(1));
+  hurried(t);
   const cloud = await switchable(t);
   addPair(cloud);
   ofNova(cloud);

@@ -160,6 +160,7 @@ test("a service that ends stops at the end of a step, and goes on where it is st
     const { length } = cloud.calls;
     for (let turns = 0; turns < 100; turns += 1) await setImmediate();
     assert.equal(cloud.calls.length, length, "nothing is asked any more");
+    assert.ok(!cloud.told.includes("n-1 on"), `${stopAt}: it stopped before the spare is deployed`);
     cloud.use(() => null);
     await again();
     await until(SOURCE, "DONE");

@@ -49,6 +49,7 @@ export async function inMemory(
     images: new Map<string, Body>(),
   };
   const { url, calls, use } = await faultyService(t, {
+    here: true,
     most,
     answer: (call, sent, headers) =>
       also(held, call, sent) ?? answerTo(held, call, sent, headers["if-match"]),

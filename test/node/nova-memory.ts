@@ -92,6 +92,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
     heard: (what) => heard.push(what),
   };
   const { url, calls, use } = await faultyService(t, {
+    here: true,
     most: 82,
     answer: (call, sent, fields) => {
       const said = byVersion(held, call, fields) ?? answerTo(held, call, sent);

@@ -306,7 +306,7 @@ test("flavor and image are known by their names too, and the journal has their i
     const [, path, by, word] = /^GET (.v2.images)(.name=|.)(\w[\w-]*)/.exec(call) ?? [];
     if (path === undefined) return null;
     const found = images.filter(({ id, name }) => word === (by === "/" ? id : name));
-    const text = JSON.stringify(by === "/" ? found[0] : { images: found });
+    const text = JSON.stringify(by === "/" ? (found[0] ?? {}) : { images: found });
     const status = by === "/" && found.length === 0 ? 404 : 200;
     return { done: false, says: { status, text } };
   });

@@ -87,18 +87,17 @@ test("a service that ends between two spares goes on with the next one once it i
   const { cloud, put, until, end, again } = await servedSwitchover(t);
   const next = addSpare(cloud, 1);
   const spare = cloud.nodes.get(SPARE) ?? {};
-  let [marks, ended]: [number, Promise<void> | null] = [0, null];
-  cloud.use((call) => {
-    if (call === MARKS) marks += 1;
-    if (marks === 1 && call === LOOKS) spare.instance_uuid = OTHER;
-    // Its mark is off again: the next is being looked for.
-    if (marks === 2 && call.includes("provision_state=manageable")) ended ??= end();
-    return null;
+  let marks = 0;
+  const ended = new Promise<void>((resolve) => {
+    cloud.use((call) => {
+      if (call === MARKS) marks += 1;
+      if (marks === 1 && call === LOOKS) spare.instance_uuid = OTHER;
+      // Its mark is off again: the next is being looked for.
+      if (marks === 2 && call.includes("provision_state=manageable")) resolve(end());
+      return null;
+    });
   });
   assert.equal((await put("n-1", {})).status, 202);
-  for (let tries = 0; ended === null && tries < 500; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.notEqual(ended, null);
   await ended;
   assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
   cloud.use(() => null);
@@ -114,17 +113,18 @@ async function betweenSpares(t: TestContext, { locked = false } = {}) {
   const { cloud, put, end } = at;
   const next = addSpare(cloud, 1);
   const spare = cloud.nodes.get(SPARE) ?? {};
-  let [marks, ended]: [number, Promise<void> | null] = [0, null];
-  cloud.use((call) => {
-    if (call === MARKS) marks += 1;
-    if (marks === 1 && call === LOOKS)
-      Object.assign(spare, { instance_uuid: OTHER, ...(locked && { reservation: "h" }) });
-    if (marks < 2 || !call.includes("provision_state=")) return null;
-    ended ??= end();
-    return { done: false, says: null };
+  let marks = 0;
+  const ended = new Promise<void>((resolve) => {
+    cloud.use((call) => {
+      if (call === MARKS) marks += 1;
+      if (marks === 1 && call === LOOKS)
+        Object.assign(spare, { instance_uuid: OTHER, ...(locked && { reservation: "h" }) });
+      if (marks < 2 || !call.includes("provision_state=")) return null;
+      resolve(end());
+      return { done: false, says: null };
+    });
   });
   assert.equal((await put("n-1", {})).status, 202);
-  for (let tries = 0; ended === null && tries < 500; tries += 1) await sleep(10);
   await ended;
   cloud.use(() => null);
   const [id = ""] = readdirSync(at.state).filter(isUuid);
@@ -237,7 +237,7 @@ test("what stopped a service is told no more once a command came to its end", as
 });
 
 test("what is taken back while a service waits for Ironic stays so", async (t) => {
-  const { cloud, get, until, state, before } = await brokenAt(t, 500);
+  const { cloud, get, until, again, state, before } = await brokenAt(t, 500);
   while (!(await get("n-1")).text.includes("broken")) await sleep(10);
   const [id = ""] = readdirSync(state).filter(isUuid);
   const words = ["rollback", "--run", join(state, id), ...cloud.words, "--all", "--yes"];
@@ -245,6 +245,7 @@ test("what is taken back while a service waits for Ironic stays so", async (t) =
   for (let status = -1; status !== 0; ) ({ status = -1 } = await run(words, cloud.how));
   cloud.use(() => null);
   assert.match(String((await until(SOURCE, "ROLLED_BACK", "DONE")).error), /N2I-E389/);
-  await sleep(200);
+  await again();
+  await until(SOURCE, "ROLLED_BACK");
   assert.deepEqual([switchedDump(cloud), cloud.told], [before, []]);
 });

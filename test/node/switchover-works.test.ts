@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { objectOf } from "../../src/model/json.ts";
+import { SWITCH_MARK } from "../../src/model/switching.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { uuidOf } from "./in-memory.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
@@ -22,14 +25,27 @@ test("of two PUTs at once for one source one is 202 and the other 409", async (t
 test("the second of two for one source is 409 too where its search for a spare ends after the first began", async (t) => {
   const { put, until, cloud } = await servedSwitchover(t);
   let listed = 0;
+  let mark: () => void = () => undefined;
+  const marked = new Promise<void>((resolve) => {
+    mark = resolve;
+  });
+  let answer: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
   cloud.use((call) => {
     if (call.includes("provision_state=enroll")) listed += 1;
-    // The only spare is marked by then, and the source is not off yet.
-    if (call.includes("provision_state=enroll") && listed === 2) return { done: true, before: 150 };
-    return call === `PUT /v1/nodes/${SOURCE}/states/power` ? { done: true, before: 400 } : null;
+    if (SWITCH_MARK in objectOf(cloud.nodes.get(SPARE)?.extra)) mark();
+    // The only spare is marked before the second list is made, and the source is not off yet.
+    if (call.includes("provision_state=enroll") && listed === 2)
+      return { done: true, before: marked };
+    const powers = call === `PUT /v1/nodes/${SOURCE}/states/power`;
+    return powers ? { done: true, before: answered } : null;
   });
   const both = await Promise.all([put("n-1", {}), put(SOURCE, {})]);
+  answer();
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [202, 409]);
+  assert.equal(listed, 2);
   await until(SOURCE, "DONE");
 });
 
@@ -133,18 +149,18 @@ test("a service that ends stops at the end of a step, and goes on where it is st
     `${SPARE}/states/provision`,
   ]) {
     const { put, until, cloud, end, again } = await servedSwitchover(t);
-    let ended: Promise<void> | null = null;
-    cloud.use((call) => {
-      if (!call.startsWith("GET") && call.includes(stopAt)) ended ??= end();
-      return null;
+    const ended = new Promise<void>((resolve) => {
+      cloud.use((call) => {
+        if (!call.startsWith("GET") && call.includes(stopAt)) resolve(end());
+        return null;
+      });
     });
     assert.equal((await put("n-1", {})).status, 202);
-    for (let tries = 0; ended === null && tries < 500; tries += 1)
-      await new Promise((resolve) => setTimeout(resolve, 10));
     await ended;
     const { length } = cloud.calls;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    for (let turns = 0; turns < 100; turns += 1) await setImmediate();
     assert.equal(cloud.calls.length, length, "nothing is asked any more");
+    assert.ok(!cloud.told.includes("n-1 on"), `${stopAt}: it stopped before the spare is deployed`);
     cloud.use(() => null);
     await again();
     await until(SOURCE, "DONE");

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { type AnswersHere, answerHere } from "../../src/edge/openstack/http.ts";
 import { type Json, parsedJson } from "../../src/model/json.ts";
 import { listening } from "./listening.ts";
 
@@ -12,8 +13,9 @@ export interface Fault {
   readonly says?: Says | null;
   /** It is not the service that says it, but somebody in between. */
   readonly between?: true;
-  /** Milliseconds before it does it, and before it says so. */
-  readonly before?: number;
+  /** Milliseconds before it does it, or what has to be settled first. */
+  readonly before?: number | Promise<unknown>;
+  /** Milliseconds before it says so. */
   readonly after?: number;
 }
 
@@ -30,6 +32,8 @@ interface Service {
   readonly answer: (call: string, sent: Json, headers: IncomingHttpHeaders) => Says;
   /** Which calls are kept; all without it. */
   readonly kept?: (call: string) => boolean;
+  /** Callers in this process reach it without a connection. */
+  readonly here?: boolean;
 }
 
 export interface FaultyService {
@@ -43,36 +47,70 @@ export interface FaultyService {
 /** Serves one on loopback until the test ends, with faults at calls of choice. */
 export async function faultyService(
   t: Pick<TestContext, "after">,
-  { most, answer, kept = () => true }: Service,
+  { most, answer, kept = () => true, here = false }: Service,
 ): Promise<FaultyService> {
   const calls: string[] = [];
   let choose: Parameters<FaultyService["use"]>[0] = () => null;
+  const heard = async (call: string, text: string, headers: IncomingHttpHeaders) => {
+    if (kept(call)) calls.push(call);
+    const { done = true, says, between, before, after } = choose(call, headers) ?? {};
+    await (typeof before === "number" ? sleep(before, null, { ref: false }) : before);
+    const own = done ? answer(call, parsedJson(text), headers) : null;
+    if (after !== undefined) await sleep(after, null, { ref: false });
+    const said = says === undefined ? own : says;
+    const version = headers["x-openstack-ironic-api-version"];
+    const fields = {
+      "X-OpenStack-Ironic-API-Minimum-Version": "1.1",
+      "X-OpenStack-Ironic-API-Maximum-Version": `1.${most}`,
+      ...said?.fields,
+      ...(version !== undefined &&
+        !between && { "X-OpenStack-Ironic-API-Version": String(version) }),
+    };
+    return said === null ? null : { ...said, fields };
+  };
   const server = createServer(async (asked, answered) => {
     const chunks: Buffer[] = [];
     for await (const chunk of asked) chunks.push(chunk as Buffer); // no encoding is set
-    const call = `${asked.method} ${asked.url}`;
-    if (kept(call)) calls.push(call);
-    const { done = true, says, between, before, after } = choose(call, asked.headers) ?? {};
-    const sent = parsedJson(Buffer.concat(chunks).toString());
-    if (before !== undefined) await sleep(before, null, { ref: false });
-    const own = done ? answer(call, sent, asked.headers) : null;
-    if (after !== undefined) await sleep(after, null, { ref: false });
-    const said = says === undefined ? own : says;
+    const text = Buffer.concat(chunks).toString();
+    const said = await heard(`${asked.method} ${asked.url}`, text, asked.headers);
     if (said === null || answered.destroyed) return void asked.socket.resetAndDestroy();
-    const version = asked.headers["x-openstack-ironic-api-version"];
-    answered.writeHead(said.status, {
-      "X-OpenStack-Ironic-API-Minimum-Version": "1.1",
-      "X-OpenStack-Ironic-API-Maximum-Version": `1.${most}`,
-      ...said.fields,
-      ...(version !== undefined && !between && { "X-OpenStack-Ironic-API-Version": version }),
-    });
+    answered.writeHead(said.status, said.fields);
     answered.end(said.text);
   });
+  const url = await listening(t, server);
+  if (here) {
+    answerHere(url, answering(heard));
+    t.after(() => answerHere(url, null));
+  }
   return {
-    url: await listening(t, server),
+    url,
     calls,
     use: (fault) => {
       choose = fault;
     },
   };
+}
+
+/** The answers of a service as the program's client gives them. */
+function answering(
+  heard: (call: string, text: string, headers: IncomingHttpHeaders) => Promise<Says | null>,
+): AnswersHere {
+  return async ({ method, url, headers, body, into }) => {
+    const { pathname, search } = new URL(url);
+    // No call is answered before its caller goes on.
+    await setImmediate();
+    const text = body === undefined ? "" : JSON.stringify(body);
+    const said = await heard(`${method} ${pathname}${search}`, text, lowered(headers));
+    if (said === null) return { status: 0, why: "ECONNRESET" };
+    const { status, fields = {} } = said;
+    const streams = into !== undefined && status === 200;
+    if (streams) await into(Buffer.from(said.text));
+    return { status, headers: lowered(fields), text: streams ? "" : said.text };
+  };
+}
+
+function lowered(fields: { readonly [name: string]: string }): { [name: string]: string } {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]),
+  );
 }

@@ -42,6 +42,21 @@ export interface Http {
   readonly close: () => void;
 }
 
+/** What answers in place of the service of an origin. */
+export type AnswersHere = (asked: HttpCall) => Promise<Answered | Unanswered>;
+
+const here = new Map<string, AnswersHere>();
+
+/**
+ * Has every call to this origin answered in this process, without a connection: for tests.
+ *
+ * @param answer null: a connection again
+ */
+export function answerHere(origin: string, answer: AnswersHere | null): void {
+  if (answer === null) here.delete(origin);
+  else here.set(origin, answer);
+}
+
 /** Bytes of one answer: a page of a thousand nodes in every detail has a sixth of it. */
 const MOST = 64 * 1024 * 1024;
 
@@ -69,7 +84,8 @@ export function openHttp(settings: Tls, limit: number): Http {
     return agent;
   };
   return {
-    send: (asked) => send(asked, agents, Math.min(limit, LONGEST)),
+    send: (asked) =>
+      here.get(new URL(asked.url).origin)?.(asked) ?? send(asked, agents, Math.min(limit, LONGEST)),
     close() {
       for (const agent of made.values()) agent.destroy();
     },

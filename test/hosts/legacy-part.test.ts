@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { MigrationError } from "../../src/model/error.ts";
 import { moveMachines, withLegacy } from "../../src/stages/legacy-moves.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { legacyCloud, moveOf } from "./legacy-cloud.ts";
 import { does, once, takes } from "./legacy-does.ts";
 
@@ -87,21 +87,24 @@ for (const engine of engines())
     assert.match((await cloud.rows()).machines[0] ?? "", /^1 [BC] 1 active - \| [BC] - 0$/);
   });
 
-it("what Nova or another did meanwhile keeps a machine as it is, and the others go", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 3 });
-  await cloud.nova("instances").where({ id: 1 }).update({ task_state: "powering-off" });
-  await cloud.bm("bm_nodes").where({ id: 2 }).update({ service_epoch: 7 });
-  const { done, left } = await does(cloud, "one");
-  assert.equal(done, 1);
-  assert.match(left.join("\n"), /Nova began powering-off/);
-  assert.match(left.join("\n"), /service_epoch 7/);
-  const { machines } = await cloud.rows();
-  assert.deepEqual(machines.slice(0, 3), [
-    "1 A 0 active - | A powering-off 0",
-    "2 A 7 - - |",
-    "3 B 1 active - | B - 0",
-  ]);
-});
+testOnce(
+  "what Nova or another did meanwhile keeps a machine as it is, and the others go",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 3 });
+    await cloud.nova("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+    await cloud.bm("bm_nodes").where({ id: 2 }).update({ service_epoch: 7 });
+    const { done, left } = await does(cloud, "one");
+    assert.equal(done, 1);
+    assert.match(left.join("\n"), /Nova began powering-off/);
+    assert.match(left.join("\n"), /service_epoch 7/);
+    const { machines } = await cloud.rows();
+    assert.deepEqual(machines.slice(0, 3), [
+      "1 A 0 active - | A powering-off 0",
+      "2 A 7 - - |",
+      "3 B 1 active - | B - 0",
+    ]);
+  },
+);
 
 for (const task_state of ["deleting", null])
   test(`a machine whose instance is ${task_state ?? "cleared"} by Nova once it is claimed is half way, and goes on`, async (t) => {
@@ -123,36 +126,39 @@ for (const task_state of ["deleting", null])
     assert.deepEqual(await rows(), BACK.slice(0, 2));
   });
 
-it("a compute node that the new host made by itself stays, and the old one's comes back", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 1 });
-  const before = await cloud.dump();
-  const [row] = await cloud.nova("compute_nodes").where({ id: 1 });
-  const made = { ...row, id: 500, service_id: 2 };
-  await cloud.withPlace(async (place) =>
-    withLegacy(await cloud.runOf("one"), place, [], { hosts: ["A", "B"] }, async (legacy) => {
-      const { hands } = legacy;
-      // Between the claim and Nova's rows: B's nova-compute sees the machine as its own.
-      const claim: typeof hands.claim = async (...seen) => {
-        const epoch = await hands.claim(...seen);
-        await cloud.nova("compute_nodes").insert(made);
-        return epoch;
-      };
-      const own = { ...legacy, hands: { ...hands, claim } };
-      const nothing = () => Promise.resolve();
-      await moveMachines(
-        own,
-        () => once([moveOf(1)]),
-        nothing,
-        () => undefined,
-      );
-    }),
-  );
-  assert.deepEqual((await cloud.rows()).computes, ["90 B 90", "91 C 91", "500 B 01"]);
-  assert.deepEqual((await does(cloud, "one", { back: true })).left, []);
-  assert.deepEqual((await cloud.rows()).computes, ["1 A 01", "90 B 90", "91 C 91"]);
-  await cloud.nova("compute_nodes").where({ id: 500 }).delete();
-  assert.equal(await cloud.dump(), before);
-});
+testOnce(
+  "a compute node that the new host made by itself stays, and the old one's comes back",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 1 });
+    const before = await cloud.dump();
+    const [row] = await cloud.nova("compute_nodes").where({ id: 1 });
+    const made = { ...row, id: 500, service_id: 2 };
+    await cloud.withPlace(async (place) =>
+      withLegacy(await cloud.runOf("one"), place, [], { hosts: ["A", "B"] }, async (legacy) => {
+        const { hands } = legacy;
+        // Between the claim and Nova's rows: B's nova-compute sees the machine as its own.
+        const claim: typeof hands.claim = async (...seen) => {
+          const epoch = await hands.claim(...seen);
+          await cloud.nova("compute_nodes").insert(made);
+          return epoch;
+        };
+        const own = { ...legacy, hands: { ...hands, claim } };
+        const nothing = () => Promise.resolve();
+        await moveMachines(
+          own,
+          () => once([moveOf(1)]),
+          nothing,
+          () => undefined,
+        );
+      }),
+    );
+    assert.deepEqual((await cloud.rows()).computes, ["90 B 90", "91 C 91", "500 B 01"]);
+    assert.deepEqual((await does(cloud, "one", { back: true })).left, []);
+    assert.deepEqual((await cloud.rows()).computes, ["1 A 01", "90 B 90", "91 C 91"]);
+    await cloud.nova("compute_nodes").where({ id: 500 }).delete();
+    assert.equal(await cloud.dump(), before);
+  },
+);
 
 for (const engine of engines())
   test(`on ${engine}, a fenced host's machines are taken, and what another died over is brought to its end`, async (t) => {
@@ -229,44 +235,50 @@ for (const point of ["legacy.guarded", "legacy.claimed"])
     assert.equal(readFileSync(join(own, instance, "kernel"), "utf8"), "kernel");
   });
 
-it("a taker that died before the claim leaves the machine to its host, if that lives again", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 2 });
-  const { bm, nova } = cloud;
-  const lease = { epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
-  await bm("bm_service_leases").insert({ host: "A", fenced_by: "B", ...lease });
-  const dies = { point: "legacy.guarded", at: 1 };
-  await assert.rejects(does(cloud, "one", { ids: [2], dies }), /legacy\./);
-  const reports = (updated_at: string) =>
-    nova("services").where({ host: "A" }).update({ updated_at });
-  await reports(new Date(Date.now() + 3600_000).toISOString().slice(0, 19).replace("T", " "));
-  const { moved, left } = await takes(cloud, "one", "A", "B", { ids: [] });
-  assert.equal(moved, 0);
-  assert.match(JSON.stringify(left), /N2I-D251/);
-  assert.equal((await cloud.rows()).machines[1], "2 A 0 - - |");
-  await reports("2014-06-01 12:00:00");
-  await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: Date.now() });
-  const beaten = await takes(cloud, "one", "A", "B", { ids: [] });
-  assert.match(JSON.stringify(beaten.left), /another's by now/, "its host wrote it a moment ago");
-  await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: 1 });
-  assert.equal((await takes(cloud, "one", "A", "B", { ids: [] })).moved, 1);
-  assert.equal((await cloud.rows()).machines[1], "2 B 1 - - |");
-});
+testOnce(
+  "a taker that died before the claim leaves the machine to its host, if that lives again",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 2 });
+    const { bm, nova } = cloud;
+    const lease = { epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
+    await bm("bm_service_leases").insert({ host: "A", fenced_by: "B", ...lease });
+    const dies = { point: "legacy.guarded", at: 1 };
+    await assert.rejects(does(cloud, "one", { ids: [2], dies }), /legacy\./);
+    const reports = (updated_at: string) =>
+      nova("services").where({ host: "A" }).update({ updated_at });
+    await reports(new Date(Date.now() + 3600_000).toISOString().slice(0, 19).replace("T", " "));
+    const { moved, left } = await takes(cloud, "one", "A", "B", { ids: [] });
+    assert.equal(moved, 0);
+    assert.match(JSON.stringify(left), /N2I-D251/);
+    assert.equal((await cloud.rows()).machines[1], "2 A 0 - - |");
+    await reports("2014-06-01 12:00:00");
+    await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: Date.now() });
+    const beaten = await takes(cloud, "one", "A", "B", { ids: [] });
+    assert.match(JSON.stringify(beaten.left), /another's by now/, "its host wrote it a moment ago");
+    await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: 1 });
+    assert.equal((await takes(cloud, "one", "A", "B", { ids: [] })).moved, 1);
+    assert.equal((await cloud.rows()).machines[1], "2 B 1 - - |");
+  },
+);
 
-it("a machine whose host died in a deploy ends in error, with its instance, and comes back so", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 2 });
-  const { bm, nova } = cloud;
-  await bm("bm_nodes").where({ id: 1 }).update({ task_state: "deploying" });
-  const spawning = { vm_state: "building", task_state: "spawning" };
-  await nova("instances").where({ id: 1 }).update(spawning);
-  const lease = { host: "A", epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000, fenced_by: "B" };
-  await bm("bm_service_leases").insert(lease);
-  const { moved, left: told } = await takes(cloud, "one", "A", "B");
-  assert.equal(moved, 2);
-  assert.match(JSON.stringify(told), /"machine:a0+-0000-4000-8000-0+1".*N2I-D281/);
-  assert.equal((await cloud.rows()).machines[0], "1 B 1 error - | B - 0");
-  assert.equal((await nova("instances").first()).vm_state, "error");
-  const { left } = await does(cloud, "one", { back: true });
-  assert.deepEqual(left, []);
-  assert.equal((await cloud.rows()).machines[0], "1 A 2 deploying - | A spawning 0");
-  assert.equal((await nova("instances").first()).vm_state, "building");
-});
+testOnce(
+  "a machine whose host died in a deploy ends in error, with its instance, and comes back so",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 2 });
+    const { bm, nova } = cloud;
+    await bm("bm_nodes").where({ id: 1 }).update({ task_state: "deploying" });
+    const spawning = { vm_state: "building", task_state: "spawning" };
+    await nova("instances").where({ id: 1 }).update(spawning);
+    const lease = { host: "A", epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000, fenced_by: "B" };
+    await bm("bm_service_leases").insert(lease);
+    const { moved, left: told } = await takes(cloud, "one", "A", "B");
+    assert.equal(moved, 2);
+    assert.match(JSON.stringify(told), /"machine:a0+-0000-4000-8000-0+1".*N2I-D281/);
+    assert.equal((await cloud.rows()).machines[0], "1 B 1 error - | B - 0");
+    assert.equal((await nova("instances").first()).vm_state, "error");
+    const { left } = await does(cloud, "one", { back: true });
+    assert.deepEqual(left, []);
+    assert.equal((await cloud.rows()).machines[0], "1 A 2 deploying - | A spawning 0");
+    assert.equal((await nova("instances").first()).vm_state, "building");
+  },
+);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { liftFence } from "../../src/edge/leases/leases.ts";
 import { ends, killedAt } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { ago, uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 import { takes } from "./legacy-does.ts";
@@ -22,44 +22,47 @@ async function taken(t: Parameters<typeof legacyCloud>[0]) {
   return cloud;
 }
 
-it("a fenced host gets its lease back once nothing stands against it, and says how long it has", async (t) => {
-  const { host, bm, nova } = await taken(t);
-  const lease = async () => {
-    const row = await bm("bm_service_leases").first();
-    return [Number(row.epoch), row.fenced_by, Number(row.heartbeat_ms) > 1];
-  };
-  const refused = async (why: RegExp, ...words: readonly string[]): Promise<void> => {
-    const ran = await ends(4, host(...READMIT, ...words));
-    assert.match(ran.err, why);
-    assert.deepEqual(await lease(), [3, "B", false]);
-  };
-  await refused(/N2I-E319 whether compute\.A is empty is not known/);
-  const word = "--queue-purged";
-  await nova("instances").where({ id: 1 }).update({ task_state: "migrating" });
-  await refused(/machines of A are half way, .*: a0+-/, word);
-  await nova("instances").where({ id: 1 }).update({ task_state: null });
-  await nova("instances").where({ id: 1 }).update({ locked: true });
-  await refused(
-    /instances of A are locked by nobody, as a move that died leaves them: .*: b0+-/,
-    word,
-  );
-  await nova("instances").where({ id: 1 }).update({ locked_by: "owner" });
-  await bm("bm_nodes").where({ id: 1 }).update({ service_host: "C" });
-  await refused(/instances name A whose machines others have: b0+-/, word);
-  await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A" });
-  // It ran since: it has to be watched.
-  await nova("services").where({ host: "A" }).increment("report_count", 1);
-  const other = await host("host", "readmit", "C", "--yes", word);
-  assert.match(other.err, /N2I-E319 this run took no machine of C/);
-  const ran = await ends(0, host(...READMIT, word));
-  assert.match(ran.out, /A may come back: start its nova-compute and its agent, within 60 s/);
-  assert.deepEqual(await lease(), [3, null, true]);
-  assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
-  // Who let it back looked at its queue.
-  await ends(0, host("verify"));
-  await bm("bm_service_leases").delete();
-  assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
-});
+testOnce(
+  "a fenced host gets its lease back once nothing stands against it, and says how long it has",
+  async (t) => {
+    const { host, bm, nova } = await taken(t);
+    const lease = async () => {
+      const row = await bm("bm_service_leases").first();
+      return [Number(row.epoch), row.fenced_by, Number(row.heartbeat_ms) > 1];
+    };
+    const refused = async (why: RegExp, ...words: readonly string[]): Promise<void> => {
+      const ran = await ends(4, host(...READMIT, ...words));
+      assert.match(ran.err, why);
+      assert.deepEqual(await lease(), [3, "B", false]);
+    };
+    await refused(/N2I-E319 whether compute\.A is empty is not known/);
+    const word = "--queue-purged";
+    await nova("instances").where({ id: 1 }).update({ task_state: "migrating" });
+    await refused(/machines of A are half way, .*: a0+-/, word);
+    await nova("instances").where({ id: 1 }).update({ task_state: null });
+    await nova("instances").where({ id: 1 }).update({ locked: true });
+    await refused(
+      /instances of A are locked by nobody, as a move that died leaves them: .*: b0+-/,
+      word,
+    );
+    await nova("instances").where({ id: 1 }).update({ locked_by: "owner" });
+    await bm("bm_nodes").where({ id: 1 }).update({ service_host: "C" });
+    await refused(/instances name A whose machines others have: b0+-/, word);
+    await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A" });
+    // It ran since: it has to be watched.
+    await nova("services").where({ host: "A" }).increment("report_count", 1);
+    const other = await host("host", "readmit", "C", "--yes", word);
+    assert.match(other.err, /N2I-E319 this run took no machine of C/);
+    const ran = await ends(0, host(...READMIT, word));
+    assert.match(ran.out, /A may come back: start its nova-compute and its agent, within 60 s/);
+    assert.deepEqual(await lease(), [3, null, true]);
+    assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
+    // Who let it back looked at its queue.
+    await ends(0, host("verify"));
+    await bm("bm_service_leases").delete();
+    assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
+  },
+);
 
 /** A's nova-compute reports for the time of `work`: it has by then, and does again while somebody watches. */
 async function reporting<T>({ nova }: LegacyCloud, work: () => Promise<T>): Promise<T> {
@@ -104,17 +107,20 @@ async function takenByAgent(
   return cloud;
 }
 
-it("a run of an agent whose last plan moves nothing knows the host that machines left", async (t) => {
-  const { host, places } = await takenByAgent(t);
-  const verify = (...words: readonly string[]) => host("verify", ...places.slice(0, 2), ...words);
-  const asked = await ends(2, verify());
-  assert.match(asked.out, /compute\.A.*not looked at: on the broker run rabbitmqctl purge_queue/);
-  await ends(0, verify("--queue-purged"));
-  const back = host(...READMIT, "--queue-purged");
-  assert.match((await back).out, /A may come back/, (await back).err);
-});
+testOnce(
+  "a run of an agent whose last plan moves nothing knows the host that machines left",
+  async (t) => {
+    const { host, places } = await takenByAgent(t);
+    const verify = (...words: readonly string[]) => host("verify", ...places.slice(0, 2), ...words);
+    const asked = await ends(2, verify());
+    assert.match(asked.out, /compute\.A.*not looked at: on the broker run rabbitmqctl purge_queue/);
+    await ends(0, verify("--queue-purged"));
+    const back = host(...READMIT, "--queue-purged");
+    assert.match((await back).out, /A may come back/, (await back).err);
+  },
+);
 
-it("a run whose machines were all blocked lets their host back", async (t) => {
+testOnce("a run whose machines were all blocked lets their host back", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
   await cloud.bm("bm_service_leases").insert(LEASE);
   await cloud.nova("instances").update({ task_state: "powering-off" });
@@ -124,35 +130,41 @@ it("a run whose machines were all blocked lets their host back", async (t) => {
   assert.match(ran.out, /A may come back/, ran.err);
 });
 
-it("a fenced host that reports is told by verify, and does not get its lease back", async (t) => {
-  const cloud = await takenByAgent(t, ENDLESS);
-  const { bm, host, places } = cloud;
-  const words = [...places.slice(0, 2), "--queue-purged"];
-  const seen = await ends(
-    2,
-    reporting(cloud, () => host("verify", ...words)),
-  );
-  assert.match(seen.out, /services:1 .*nova-compute of A runs again \(report_count \d+\): stop/);
-  const ran = await ends(
-    4,
-    reporting(cloud, () => host(...READMIT, "--queue-purged")),
-  );
-  assert.match(ran.err, /N2I-E319 nova-compute of A runs again/);
-  assert.equal((await bm("bm_service_leases").first()).fenced_by, "B");
-});
+testOnce(
+  "a fenced host that reports is told by verify, and does not get its lease back",
+  async (t) => {
+    const cloud = await takenByAgent(t, ENDLESS);
+    const { bm, host, places } = cloud;
+    const words = [...places.slice(0, 2), "--queue-purged"];
+    const seen = await ends(
+      2,
+      reporting(cloud, () => host("verify", ...words)),
+    );
+    assert.match(seen.out, /services:1 .*nova-compute of A runs again \(report_count \d+\): stop/);
+    const ran = await ends(
+      4,
+      reporting(cloud, () => host(...READMIT, "--queue-purged")),
+    );
+    assert.match(ran.err, /N2I-E319 nova-compute of A runs again/);
+    assert.equal((await bm("bm_service_leases").first()).fenced_by, "B");
+  },
+);
 
-it("a way back that dies once the fence is lifted ends by the same words, and verify knows of it", async (t) => {
-  const { host, folder, places, bm } = await takenByAgent(t);
-  const own = ["--run", join(folder, "runs", "h1")];
-  const words = [...READMIT, "--queue-purged"];
-  await killedAt("end.before:1", [...words, ...own, ...places]);
-  assert.equal((await bm("bm_service_leases").first()).fenced_by, null);
-  await ends(2, host("verify", ...places.slice(0, 2)));
-  const again = await host(...words);
-  assert.match(again.out, /A may come back: start .*, within \d+ s/, again.err);
-  await ends(0, host("verify", ...places.slice(0, 2)));
-  assert.match((await host(...words)).out, /A is not fenced any more/);
-});
+testOnce(
+  "a way back that dies once the fence is lifted ends by the same words, and verify knows of it",
+  async (t) => {
+    const { host, folder, places, bm } = await takenByAgent(t);
+    const own = ["--run", join(folder, "runs", "h1")];
+    const words = [...READMIT, "--queue-purged"];
+    await killedAt("end.before:1", [...words, ...own, ...places]);
+    assert.equal((await bm("bm_service_leases").first()).fenced_by, null);
+    await ends(2, host("verify", ...places.slice(0, 2)));
+    const again = await host(...words);
+    assert.match(again.out, /A may come back: start .*, within \d+ s/, again.err);
+    await ends(0, host("verify", ...places.slice(0, 2)));
+    assert.match((await host(...words)).out, /A is not fenced any more/);
+  },
+);
 
 for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, a fence is lifted once, and only as it was seen`, async (t) => {

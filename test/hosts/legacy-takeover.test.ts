@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ends, killedAt, run } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { fakeBroker } from "./broker.ts";
 import { AHEAD, ago, takenForLost } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
@@ -71,115 +71,130 @@ for (const engine of engines("sqlite", "mysql"))
     assert.deepEqual(now, before.machines);
   });
 
-it("a fence by hand is lifted by a rollback only where no machine stayed, and by a readmit", async (t) => {
-  const cloud = await dead(t);
-  const { bm, host } = cloud;
-  await bm("bm_service_leases").insert(LEASE);
-  await ends(0, host(...words(cloud, 1), ...DOWN));
-  await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 9 });
-  const back = await host("rollback", "--all", "--yes");
-  assert.match(back.out, /1 machines given back, 1 left\./);
-  const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;
-  assert.notEqual(await fenced(), null);
-  const readmitted = await host("host", "readmit", "A", "--yes", "--queue-purged");
-  assert.match(readmitted.out, /A may come back: start its nova-compute and its agent/);
-  assert.equal(await fenced(), null);
-  assert.match((await host("status")).out, /none of this run/);
-});
+testOnce(
+  "a fence by hand is lifted by a rollback only where no machine stayed, and by a readmit",
+  async (t) => {
+    const cloud = await dead(t);
+    const { bm, host } = cloud;
+    await bm("bm_service_leases").insert(LEASE);
+    await ends(0, host(...words(cloud, 1), ...DOWN));
+    await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 9 });
+    const back = await host("rollback", "--all", "--yes");
+    assert.match(back.out, /1 machines given back, 1 left\./);
+    const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;
+    assert.notEqual(await fenced(), null);
+    const readmitted = await host("host", "readmit", "A", "--yes", "--queue-purged");
+    assert.match(readmitted.out, /A may come back: start its nova-compute and its agent/);
+    assert.equal(await fenced(), null);
+    assert.match((await host("status")).out, /none of this run/);
+  },
+);
 
-it("a host without a lease is taken over by its silence, and comes back without one", async (t) => {
-  const cloud = await dead(t);
-  const { host, bm, places } = cloud;
-  const ran = await ends(0, host(...words(cloud, 1), ...DOWN));
-  assert.match(ran.out, /Host move: 2 machines moved/);
-  assert.deepEqual(await bm("bm_service_leases"), []);
-  const other = await host(...words(cloud), ...DOWN, "--run", join(cloud.folder, "runs", "h2"));
-  assert.match(other.err, /N2I-E306 A has no machine of nova-baremetal\.\n.*host list/s);
-  const queue = await host("host", "readmit", "A", "--yes");
-  assert.match(queue.err, /N2I-E319 whether compute\.A is empty is not known/);
-  const back = await host("host", "readmit", "A", "--yes", "--queue-purged");
-  assert.match(back.out, /^A may come back: start its nova-compute\.$/m, back.err);
-  await ends(0, host("verify", ...places.slice(0, 2)));
-});
+testOnce(
+  "a host without a lease is taken over by its silence, and comes back without one",
+  async (t) => {
+    const cloud = await dead(t);
+    const { host, bm, places } = cloud;
+    const ran = await ends(0, host(...words(cloud, 1), ...DOWN));
+    assert.match(ran.out, /Host move: 2 machines moved/);
+    assert.deepEqual(await bm("bm_service_leases"), []);
+    const other = await host(...words(cloud), ...DOWN, "--run", join(cloud.folder, "runs", "h2"));
+    assert.match(other.err, /N2I-E306 A has no machine of nova-baremetal\.\n.*host list/s);
+    const queue = await host("host", "readmit", "A", "--yes");
+    assert.match(queue.err, /N2I-E319 whether compute\.A is empty is not known/);
+    const back = await host("host", "readmit", "A", "--yes", "--queue-purged");
+    assert.match(back.out, /^A may come back: start its nova-compute\.$/m, back.err);
+    await ends(0, host("verify", ...places.slice(0, 2)));
+  },
+);
 
-it("nothing is written for a host that lives by its report or its lease, or that nobody says is down", async (t) => {
-  const cloud = await dead(t);
-  const { bm, nova, host } = cloud;
-  await bm("bm_service_leases").insert(LEASE);
-  const before = await cloud.dump();
-  const refused = async (why: RegExp, status: number, ...said: readonly string[]) => {
-    const ran = await host(...words(cloud, 1), ...said);
-    assert.match(ran.err, why);
-    assert.equal(ran.status, status, ran.err);
-  };
-  await refused(/N2I-E303 --yes does not say that A is down/, 4, "--yes");
-  await refused(/N2I-E100 --to names one host/, 64, ...DOWN, "--to", "C");
-  const program = join(cloud.folder, "fence");
-  writeFileSync(program, "#!/bin/sh\nexit 1\n");
-  chmodSync(program, 0o700);
-  await refused(/N2I-E316 --fence-command ended with 1/, 4, "--yes", "--fence-command", program);
-  assert.equal(await cloud.dump(), before);
-  await bm("bm_service_leases").update({ heartbeat_ms: Date.now() + 1e6 });
-  await refused(/N2I-E317 .*renewed its lease/, 4, ...DOWN);
-  await bm("bm_service_leases").update({ heartbeat_ms: 1 });
-  await nova("services")
-    .where({ host: "A" })
-    .update({ updated_at: ago(-AHEAD) });
-  await refused(/N2I-E317 it reported/, 4, ...DOWN);
-  await nova("services")
-    .where({ host: "A" })
-    .update({ updated_at: ago(600) });
-  await ends(0, host(...words(cloud, 1), "--plan"));
-});
+testOnce(
+  "nothing is written for a host that lives by its report or its lease, or that nobody says is down",
+  async (t) => {
+    const cloud = await dead(t);
+    const { bm, nova, host } = cloud;
+    await bm("bm_service_leases").insert(LEASE);
+    const before = await cloud.dump();
+    const refused = async (why: RegExp, status: number, ...said: readonly string[]) => {
+      const ran = await host(...words(cloud, 1), ...said);
+      assert.match(ran.err, why);
+      assert.equal(ran.status, status, ran.err);
+    };
+    await refused(/N2I-E303 --yes does not say that A is down/, 4, "--yes");
+    await refused(/N2I-E100 --to names one host/, 64, ...DOWN, "--to", "C");
+    const program = join(cloud.folder, "fence");
+    writeFileSync(program, "#!/bin/sh\nexit 1\n");
+    chmodSync(program, 0o700);
+    await refused(/N2I-E316 --fence-command ended with 1/, 4, "--yes", "--fence-command", program);
+    assert.equal(await cloud.dump(), before);
+    await bm("bm_service_leases").update({ heartbeat_ms: Date.now() + 1e6 });
+    await refused(/N2I-E317 .*renewed its lease/, 4, ...DOWN);
+    await bm("bm_service_leases").update({ heartbeat_ms: 1 });
+    await nova("services")
+      .where({ host: "A" })
+      .update({ updated_at: ago(-AHEAD) });
+    await refused(/N2I-E317 it reported/, 4, ...DOWN);
+    await nova("services")
+      .where({ host: "A" })
+      .update({ updated_at: ago(600) });
+    await ends(0, host(...words(cloud, 1), "--plan"));
+  },
+);
 
-it("the queue of a dead host is shown, and emptied by word once every machine came, while nobody reads it", async (t) => {
-  const cloud = await dead(t);
-  const { host, folder, places } = cloud;
-  const broker = await fakeBroker(t);
-  const rabbit = broker.words;
-  const before = await cloud.dump();
-  const alone = await host(...words(cloud), ...DOWN, "--purge-queue");
-  assert.match(alone.err, /N2I-E100 --purge-queue needs --rabbit-url/);
-  broker.queues.set("compute.A", { messages: 2, consumers: 1 });
-  const read = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
-  assert.match(read.err, /N2I-E316 1 consumers read compute\.A/);
-  assert.equal(await cloud.dump(), before);
-  broker.queues.set("compute.A", { messages: 2, consumers: 0 });
-  // Without its boot files one machine stays, and requests to it may be among what waits.
-  const [, , ...plans] = words(cloud);
-  const other = ["--run", join(folder, "runs", "h2")];
-  const planned = await host("host", "plan", ...plans, ...rabbit, ...other);
-  assert.match(planned.err, /compute\.A: 2 messages wait\./);
-  const part = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
-  assert.match(part.out, /compute\.A: 2 messages wait\.[\s\S]*was not emptied: machines stayed/);
-  assert.equal(broker.queues.get("compute.A")?.messages, 2);
-  const verify = () => host("verify", ...places.slice(0, 2), ...rabbit);
-  assert.match((await verify()).out, /compute\.A has 2 messages and 0 consumers/);
-  const taken = await ends(0, host(...words(cloud, 1), ...DOWN, ...rabbit, "--purge-queue"));
-  assert.match(taken.out, /compute\.A was emptied: 2 messages were there/);
-  await ends(0, verify());
-});
+testOnce(
+  "the queue of a dead host is shown, and emptied by word once every machine came, while nobody reads it",
+  async (t) => {
+    const cloud = await dead(t);
+    const { host, folder, places } = cloud;
+    const broker = await fakeBroker(t);
+    const rabbit = broker.words;
+    const before = await cloud.dump();
+    const alone = await host(...words(cloud), ...DOWN, "--purge-queue");
+    assert.match(alone.err, /N2I-E100 --purge-queue needs --rabbit-url/);
+    broker.queues.set("compute.A", { messages: 2, consumers: 1 });
+    const read = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
+    assert.match(read.err, /N2I-E316 1 consumers read compute\.A/);
+    assert.equal(await cloud.dump(), before);
+    broker.queues.set("compute.A", { messages: 2, consumers: 0 });
+    // Without its boot files one machine stays, and requests to it may be among what waits.
+    const [, , ...plans] = words(cloud);
+    const other = ["--run", join(folder, "runs", "h2")];
+    const planned = await host("host", "plan", ...plans, ...rabbit, ...other);
+    assert.match(planned.err, /compute\.A: 2 messages wait\./);
+    const part = await host(...words(cloud), ...DOWN, ...rabbit, "--purge-queue");
+    assert.match(part.out, /compute\.A: 2 messages wait\.[\s\S]*was not emptied: machines stayed/);
+    assert.equal(broker.queues.get("compute.A")?.messages, 2);
+    const verify = () => host("verify", ...places.slice(0, 2), ...rabbit);
+    assert.match((await verify()).out, /compute\.A has 2 messages and 0 consumers/);
+    const taken = await ends(0, host(...words(cloud, 1), ...DOWN, ...rabbit, "--purge-queue"));
+    assert.match(taken.out, /compute\.A was emptied: 2 messages were there/);
+    await ends(0, verify());
+  },
+);
 
-it("a machine that stays half way is listed, keeps the queue, and ends the takeover with 3", async (t) => {
-  const cloud = await dead(t);
-  const { folder, places, nova, host } = cloud;
-  const broker = await fakeBroker(t);
-  const rabbit = [...broker.words, "--purge-queue"];
-  broker.queues.set("compute.A", { messages: 1, consumers: 0 });
-  const takes = [...words(cloud, 1), ...DOWN, ...rabbit];
-  const own = ["--run", join(folder, "runs", "h1"), ...places];
-  await killedAt("legacy.claimed:1", [...takes, ...own]);
-  // A tenant's delete heeds no task_state.
-  await nova("instances").where({ id: 1 }).update({ task_state: "deleting" });
-  const again = await ends(3, host(...takes));
-  assert.match(again.err, /machine:a0\S+-0+1 was left out: Nova began deleting/);
-  assert.match(again.out, /1 machines moved, 0 so already; 1 machines were left out/);
-  assert.match(again.out, /compute\.A was not emptied: machines stayed/);
-  await ends(3, host(...takes));
-  await nova("instances").where({ id: 1 }).update({ task_state: null });
-  const last = await ends(0, host(...takes));
-  assert.match(last.out, /compute\.A was emptied: 1 messages were there/);
-});
+testOnce(
+  "a machine that stays half way is listed, keeps the queue, and ends the takeover with 3",
+  async (t) => {
+    const cloud = await dead(t);
+    const { folder, places, nova, host } = cloud;
+    const broker = await fakeBroker(t);
+    const rabbit = [...broker.words, "--purge-queue"];
+    broker.queues.set("compute.A", { messages: 1, consumers: 0 });
+    const takes = [...words(cloud, 1), ...DOWN, ...rabbit];
+    const own = ["--run", join(folder, "runs", "h1"), ...places];
+    await killedAt("legacy.claimed:1", [...takes, ...own]);
+    // A tenant's delete heeds no task_state.
+    await nova("instances").where({ id: 1 }).update({ task_state: "deleting" });
+    const again = await ends(3, host(...takes));
+    assert.match(again.err, /machine:a0\S+-0+1 was left out: Nova began deleting/);
+    assert.match(again.out, /1 machines moved, 0 so already; 1 machines were left out/);
+    assert.match(again.out, /compute\.A was not emptied: machines stayed/);
+    await ends(3, host(...takes));
+    await nova("instances").where({ id: 1 }).update({ task_state: null });
+    const last = await ends(0, host(...takes));
+    assert.match(last.out, /compute\.A was emptied: 1 messages were there/);
+  },
+);
 
 /** A request lies in A's queue, and the site document takes it for lost. */
 async function asked(cloud: LegacyCloud): Promise<readonly string[]> {
@@ -222,7 +237,7 @@ for (const [goes, point, to, asks] of [
   // What was never touched has its request still.
   ["back", "nova.commit.before", "A", "powering-off"],
 ] as const)
-  it(`a takeover by hand that is killed at ${point} goes ${goes}`, async (t) => {
+  testOnce(`a takeover by hand that is killed at ${point} goes ${goes}`, async (t) => {
     const cloud = await dead(t);
     const { bm, folder, places, host, nova } = cloud;
     await bm("bm_service_leases").insert(LEASE);

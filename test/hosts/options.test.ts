@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { HOST_ACTIONS } from "../../src/cli/options/host-actions.ts";
 import { ends, run } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { fakeBroker } from "./broker.ts";
 import { ago, FROM_H1, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
 
@@ -18,31 +18,34 @@ async function moved(t: TestContext): Promise<HostCloud> {
   return cloud;
 }
 
-it("what a file of connections has for a load to Ironic keeps nobody from his dead host", async (t) => {
-  const { folder, nova, host, owners } = await hostCloud(t);
-  const config = join(folder, "nova2ironic.yaml");
-  const list = {
-    ...{ run: "m1", nova_db: nova[1] },
-    nova_conf: { "compute-1": "c1.conf", "compute-2": "c2.conf" },
-    tftp_root: { "compute-1": "c1", "compute-2": "c2" },
-  };
-  writeFileSync(config, JSON.stringify(list), { mode: 0o600 });
-  await ends(0, run(["host", "list", "--config", config]));
-  // What names nova_bm for the load says nothing of which machines go.
-  const all = JSON.stringify({ ...list, nova_bm_db: "sqlite:////nowhere" });
-  writeFileSync(config, all, { mode: 0o600 });
-  const taken = await host("host", "takeover", ...FROM_H1, "--yes", "--config", config);
-  assert.doesNotMatch(taken.err, /N2I-E/);
-  assert.doesNotMatch((await owners()).join(), / H1 /);
-});
+testOnce(
+  "what a file of connections has for a load to Ironic keeps nobody from his dead host",
+  async (t) => {
+    const { folder, nova, host, owners } = await hostCloud(t);
+    const config = join(folder, "nova2ironic.yaml");
+    const list = {
+      ...{ run: "m1", nova_db: nova[1] },
+      nova_conf: { "compute-1": "c1.conf", "compute-2": "c2.conf" },
+      tftp_root: { "compute-1": "c1", "compute-2": "c2" },
+    };
+    writeFileSync(config, JSON.stringify(list), { mode: 0o600 });
+    await ends(0, run(["host", "list", "--config", config]));
+    // What names nova_bm for the load says nothing of which machines go.
+    const all = JSON.stringify({ ...list, nova_bm_db: "sqlite:////nowhere" });
+    writeFileSync(config, all, { mode: 0o600 });
+    const taken = await host("host", "takeover", ...FROM_H1, "--yes", "--config", config);
+    assert.doesNotMatch(taken.err, /N2I-E/);
+    assert.doesNotMatch((await owners()).join(), / H1 /);
+  },
+);
 
-it("nothing can be forced but other aggregates", () => {
+testOnce("nothing can be forced but other aggregates", () => {
   const names = Object.values(HOST_ACTIONS).flatMap(({ options }) => Object.keys(options));
   const forced = new Set(names.filter((name) => name.startsWith("force")));
   assert.deepEqual([...forced], ["force-aggregates"]);
 });
 
-it("a run between hosts takes no word of a load to Ironic", async (t) => {
+testOnce("a run between hosts takes no word of a load to Ironic", async (t) => {
   const { host } = await moved(t);
   for (const [command, ...words] of [
     ["verify", "--takeover"],
@@ -65,34 +68,37 @@ it("a run between hosts takes no word of a load to Ironic", async (t) => {
   await ends(0, host("rollback", "--all", "--yes", "--debug"));
 });
 
-it("a list goes by the site's service_down_time, and by the clock of a host that is ahead", async (t) => {
-  const cloud = await hostCloud(t);
-  const { db, nova, folder } = cloud;
-  const seen = async (...words: readonly string[]): Promise<readonly string[]> => {
-    const listed = await ends(
-      0,
-      run(["host", "list", ...nova, "-f", "csv", "-c", "Owner", "-c", "Up", ...words]),
-    );
-    return listed.out.trim().split("\n").slice(-2);
-  };
-  await db("services")
-    .where({ host: "H2" })
-    .update({ last_seen_up: ago(90) });
-  assert.deepEqual(await seen(), ['"H2","down"', '"H3","up"']);
-  assert.deepEqual(await seen("--service-down-time", "300"), ['"H2","up"', '"H3","up"']);
-  const conf = join(folder, "nova.conf");
-  writeFileSync(conf, "[DEFAULT]\nservice_down_time = 300\n");
-  assert.deepEqual(await seen("--nova-conf", conf), ['"H2","up"', '"H3","up"']);
-  await db("services")
-    .where({ host: "H3" })
-    .update({ last_seen_up: ago(-3600) });
-  assert.deepEqual(await seen(), ['"H2","down"', '"H3","down"']);
-  const planned = await cloud.host("host", "plan", "--from", "H1", "--to", "H3", "-f", "json");
-  assert.match(planned.out, /N2I-D255/);
-  assert.match(planned.out, /its last report is 3[56]\d\d s ahead of the database's clock/);
-});
+testOnce(
+  "a list goes by the site's service_down_time, and by the clock of a host that is ahead",
+  async (t) => {
+    const cloud = await hostCloud(t);
+    const { db, nova, folder } = cloud;
+    const seen = async (...words: readonly string[]): Promise<readonly string[]> => {
+      const listed = await ends(
+        0,
+        run(["host", "list", ...nova, "-f", "csv", "-c", "Owner", "-c", "Up", ...words]),
+      );
+      return listed.out.trim().split("\n").slice(-2);
+    };
+    await db("services")
+      .where({ host: "H2" })
+      .update({ last_seen_up: ago(90) });
+    assert.deepEqual(await seen(), ['"H2","down"', '"H3","up"']);
+    assert.deepEqual(await seen("--service-down-time", "300"), ['"H2","up"', '"H3","up"']);
+    const conf = join(folder, "nova.conf");
+    writeFileSync(conf, "[DEFAULT]\nservice_down_time = 300\n");
+    assert.deepEqual(await seen("--nova-conf", conf), ['"H2","up"', '"H3","up"']);
+    await db("services")
+      .where({ host: "H3" })
+      .update({ last_seen_up: ago(-3600) });
+    assert.deepEqual(await seen(), ['"H2","down"', '"H3","down"']);
+    const planned = await cloud.host("host", "plan", "--from", "H1", "--to", "H3", "-f", "json");
+    assert.match(planned.out, /N2I-D255/);
+    assert.match(planned.out, /its last report is 3[56]\d\d s ahead of the database's clock/);
+  },
+);
 
-it("a plan says what waits in the queues of hosts that machines leave", async (t) => {
+testOnce("a plan says what waits in the queues of hosts that machines leave", async (t) => {
   const cloud = await hostCloud(t);
   const broker = await fakeBroker(t);
   broker.queues.set("compute.H1", { messages: 2, consumers: 1 });
@@ -103,28 +109,31 @@ it("a plan says what waits in the queues of hosts that machines leave", async (t
   assert.match(useless.err, /N2I-E100 .*\nFix: Use file:PATH or env:NAME, with https:/s);
 });
 
-it("the operator's word is taken where the broker does not know, and never against it", async (t) => {
-  const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
-  const broker = await fakeBroker(t);
-  const { at } = broker;
-  const take = ["host", "takeover", "--from", "H1", "--to", "H2", ...QUICK, "--confirmed-down"];
-  await ends(0, cloud.host(...take));
-  const look = (...words: readonly string[]) => cloud.host("verify", ...broker.words, ...words);
-  broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
-  at(broker.url);
-  const counted = await ends(2, look("--queue-purged"));
-  assert.match(counted.out, /compute\.H1 has 1 messages/);
-  // Another vhost, then nobody at all.
-  for (const url of [broker.url.replace(/nova$/, "%2F"), "http://nova:x@127.0.0.1:1/nova"]) {
-    at(url);
-    assert.notEqual((await look()).status, 0);
-    await ends(0, look("--queue-purged"));
-  }
-  const words = ["H1", ...broker.words, "--api-timeout", "5", "--yes"];
-  await ends(0, cloud.host("host", "readmit", ...words, "--queue-purged"));
-});
+testOnce(
+  "the operator's word is taken where the broker does not know, and never against it",
+  async (t) => {
+    const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
+    const broker = await fakeBroker(t);
+    const { at } = broker;
+    const take = ["host", "takeover", "--from", "H1", "--to", "H2", ...QUICK, "--confirmed-down"];
+    await ends(0, cloud.host(...take));
+    const look = (...words: readonly string[]) => cloud.host("verify", ...broker.words, ...words);
+    broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
+    at(broker.url);
+    const counted = await ends(2, look("--queue-purged"));
+    assert.match(counted.out, /compute\.H1 has 1 messages/);
+    // Another vhost, then nobody at all.
+    for (const url of [broker.url.replace(/nova$/, "%2F"), "http://nova:x@127.0.0.1:1/nova"]) {
+      at(url);
+      assert.notEqual((await look()).status, 0);
+      await ends(0, look("--queue-purged"));
+    }
+    const words = ["H1", ...broker.words, "--api-timeout", "5", "--yes"];
+    await ends(0, cloud.host("host", "readmit", ...words, "--queue-purged"));
+  },
+);
 
-it("a rollback names the queue of a host that died while it served", async (t) => {
+testOnce("a rollback names the queue of a host that died while it served", async (t) => {
   const cloud = await moved(t);
   await cloud
     .db("services")

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import type { CaseRow } from "../../src/demo/case.ts";
 import { lockTarget } from "../../src/edge/database/write.ts";
 import { ends, run } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { open } from "../support/planned-case.ts";
 import { ago, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
 
@@ -26,7 +26,7 @@ async function refused(cloud: HostCloud, words: RegExp, status = 4): Promise<voi
   assert.deepEqual([await cloud.owners(), await cloud.services()], before);
 }
 
-it("nova-manage's two refusals stand word for word before anything is written", async (t) => {
+testOnce("nova-manage's two refusals stand word for word before anything is written", async (t) => {
   await refused(
     await sqlite(t, { H1: { forced_down: false } }),
     /N2I-E317 Source service is not yet forced down! \(N2I-D250 compute host H1\)/,
@@ -37,14 +37,17 @@ it("nova-manage's two refusals stand word for word before anything is written", 
   );
 });
 
-it("a host that is only disabled is not fenced, also where an upgrade left forced_down NULL", async (t) => {
-  await refused(
-    await sqlite(t, { H1: { forced_down: null, disabled: true } }),
-    /N2I-E317 Source service is not yet forced down! \(N2I-D250 compute host H1\)/,
-  );
-});
+testOnce(
+  "a host that is only disabled is not fenced, also where an upgrade left forced_down NULL",
+  async (t) => {
+    await refused(
+      await sqlite(t, { H1: { forced_down: null, disabled: true } }),
+      /N2I-E317 Source service is not yet forced down! \(N2I-D250 compute host H1\)/,
+    );
+  },
+);
 
-it("the plan of a takeover is none that host move performs", async (t) => {
+testOnce("the plan of a takeover is none that host move performs", async (t) => {
   const cloud = await sqlite(t, { H1: { forced_down: false } });
   const before = [await cloud.owners(), await cloud.services()];
   const words = ["--from", "H1", "--to", "H2", "--service-down-time", "0.1"];
@@ -55,7 +58,7 @@ it("the plan of a takeover is none that host move performs", async (t) => {
   await ends(0, cloud.host("host", "takeover", ...words, "--confirmed-down"));
 });
 
-it("a host that changed since the plan is met before anything is written", async (t) => {
+testOnce("a host that changed since the plan is met before anything is written", async (t) => {
   const cloud = await sqlite(t);
   await ends(0, cloud.host(...PLAN));
   await cloud.db("services").where({ host: "H2" }).update({ forced_down: true });
@@ -68,7 +71,7 @@ it("a host that changed since the plan is met before anything is written", async
   assert.deepEqual((await cloud.owners())[0], "1 H1 NULL H1");
 });
 
-it("what stands against one machine keeps it, and the others go", async (t) => {
+testOnce("what stands against one machine keeps it, and the others go", async (t) => {
   const cloud = await sqlite(t);
   const { db } = cloud;
   await db("instances").where({ id: 1 }).update({ task_state: "rebooting" });
@@ -87,7 +90,7 @@ it("what stands against one machine keeps it, and the others go", async (t) => {
   ]);
 });
 
-it("a request that waits is told before the move", async (t) => {
+testOnce("a request that waits is told before the move", async (t) => {
   const cloud = await sqlite(t);
   await cloud.db("instance_actions").insert({
     ...{ action: "stop", instance_uuid: uuidOf("instance", 1), start_time: ago(100), deleted: 0 },
@@ -100,25 +103,28 @@ it("a request that waits is told before the move", async (t) => {
   );
 });
 
-it("a row that somebody changed since the plan is a lost compare-and-swap for its machine: 3; a lock that is held: 11", async (t) => {
-  const cloud = await sqlite(t);
-  await ends(0, cloud.host(...PLAN));
-  const database = await open("env:NOVA", false, { NOVA: cloud.made.url });
-  t.after(() => database.close());
-  const lock = await lockTarget(database);
-  const held = await cloud.host("host", "move", "--yes");
-  await lock.release();
-  assert.equal(held.status, 11, held.err);
-  await cloud.db("instances").where({ id: 3 }).update({ host: "H3" });
-  const lost = await ends(3, cloud.host("host", "move", "--yes"));
-  assert.match(lost.err, /was left out: instances:3 was changed since in host/);
-  // The machine stays whole, and the others go.
-  assert.deepEqual((await cloud.owners()).slice(0, 3), [
-    ...["1 H2 NULL H2", "2 H2 NULL -", "3 H1 NULL H3"],
-  ]);
-});
+testOnce(
+  "a row that somebody changed since the plan is a lost compare-and-swap for its machine: 3; a lock that is held: 11",
+  async (t) => {
+    const cloud = await sqlite(t);
+    await ends(0, cloud.host(...PLAN));
+    const database = await open("env:NOVA", false, { NOVA: cloud.made.url });
+    t.after(() => database.close());
+    const lock = await lockTarget(database);
+    const held = await cloud.host("host", "move", "--yes");
+    await lock.release();
+    assert.equal(held.status, 11, held.err);
+    await cloud.db("instances").where({ id: 3 }).update({ host: "H3" });
+    const lost = await ends(3, cloud.host("host", "move", "--yes"));
+    assert.match(lost.err, /was left out: instances:3 was changed since in host/);
+    // The machine stays whole, and the others go.
+    assert.deepEqual((await cloud.owners()).slice(0, 3), [
+      ...["1 H2 NULL H2", "2 H2 NULL -", "3 H1 NULL H3"],
+    ]);
+  },
+);
 
-it("of two runs on one machine the second finds it moved: its plan is stale", async (t) => {
+testOnce("of two runs on one machine the second finds it moved: its plan is stale", async (t) => {
   const cloud = await sqlite(t);
   const other = ["--run", join(cloud.folder, "runs", "h2")];
   await ends(0, cloud.host(...PLAN));
@@ -130,51 +136,54 @@ it("of two runs on one machine the second finds it moved: its plan is stale", as
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });
 
-it("a run is of one kind: what is for Ironic refuses it, and leaves its plan where it is", async (t) => {
-  const cloud = await sqlite(t);
-  const { at } = cloud;
-  const db = ["--ironic-db", "sqlite:////nowhere"];
-  const bm = ["--nova-bm-db", cloud.made.url];
-  await ends(0, cloud.host(...PLAN));
-  await ends(0, cloud.host("host", "move", "--yes"));
-  const folder = at[1] ?? "";
-  const holds = () =>
-    readdirSync(folder, { recursive: true })
-      .map(String)
-      .filter((name) => name !== "log.jsonl")
-      .toSorted();
-  const refuse = async (): Promise<void> => {
-    const before = holds();
-    for (const words of [
-      ["extract", ...bm],
-      ["plan", ...db],
-      ["power"],
-      ["apply", ...db, "--yes", "--leave-nova"],
-      ["run"],
-      ["rehearse", ...db, "--into", "sqlite:////nowhere"],
-      ["retire", ...bm, ...db, "--yes"],
-      ["report"],
-    ]) {
-      const ran = await run([...words, ...at]);
-      assert.match(ran.err, /N2I-E315/, `${words.join(" ")}: ${ran.err}`);
-      assert.equal(ran.status, 4);
-    }
-    assert.deepEqual(holds(), before);
-  };
-  await refuse();
-  const next = await run(["next", ...at, "-f", "json"]);
-  const { next: command, undo } = JSON.parse(next.out) as { next: string; undo: string };
-  assert.match(command, /^nova2ironic verify --run /);
-  assert.match(undo, /^nova2ironic rollback .*--all/);
-  // Without its plan it is the journal that says what the run is.
-  renameSync(join(folder, "plan"), join(folder, "lost"));
-  await refuse();
-  renameSync(join(folder, "lost"), join(folder, "plan"));
-  await ends(0, cloud.host("rollback", "--all", "--yes"));
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-});
+testOnce(
+  "a run is of one kind: what is for Ironic refuses it, and leaves its plan where it is",
+  async (t) => {
+    const cloud = await sqlite(t);
+    const { at } = cloud;
+    const db = ["--ironic-db", "sqlite:////nowhere"];
+    const bm = ["--nova-bm-db", cloud.made.url];
+    await ends(0, cloud.host(...PLAN));
+    await ends(0, cloud.host("host", "move", "--yes"));
+    const folder = at[1] ?? "";
+    const holds = () =>
+      readdirSync(folder, { recursive: true })
+        .map(String)
+        .filter((name) => name !== "log.jsonl")
+        .toSorted();
+    const refuse = async (): Promise<void> => {
+      const before = holds();
+      for (const words of [
+        ["extract", ...bm],
+        ["plan", ...db],
+        ["power"],
+        ["apply", ...db, "--yes", "--leave-nova"],
+        ["run"],
+        ["rehearse", ...db, "--into", "sqlite:////nowhere"],
+        ["retire", ...bm, ...db, "--yes"],
+        ["report"],
+      ]) {
+        const ran = await run([...words, ...at]);
+        assert.match(ran.err, /N2I-E315/, `${words.join(" ")}: ${ran.err}`);
+        assert.equal(ran.status, 4);
+      }
+      assert.deepEqual(holds(), before);
+    };
+    await refuse();
+    const next = await run(["next", ...at, "-f", "json"]);
+    const { next: command, undo } = JSON.parse(next.out) as { next: string; undo: string };
+    assert.match(command, /^nova2ironic verify --run /);
+    assert.match(undo, /^nova2ironic rollback .*--all/);
+    // Without its plan it is the journal that says what the run is.
+    renameSync(join(folder, "plan"), join(folder, "lost"));
+    await refuse();
+    renameSync(join(folder, "lost"), join(folder, "plan"));
+    await ends(0, cloud.host("rollback", "--all", "--yes"));
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+  },
+);
 
-it("a run that carries machines over is none that moves them between hosts", async (t) => {
+testOnce("a run that carries machines over is none that moves them between hosts", async (t) => {
   const cloud = await sqlite(t);
   await ends(0, cloud.host(...PLAN));
   writeFileSync(join(cloud.folder, "runs", "h1", "snapshot.jsonl"), "", { mode: 0o600 });
@@ -182,7 +191,7 @@ it("a run that carries machines over is none that moves them between hosts", asy
   assert.match(mixed.err, /N2I-E315/);
 });
 
-it("an option that an action has not is named, and so is one it wants", async (t) => {
+testOnce("an option that an action has not is named, and so is one it wants", async (t) => {
   const cloud = await sqlite(t);
   const ran = await cloud.host("host", "move", "--from", "H1");
   assert.match(ran.err, /N2I-E100 host move has no option --from/);
@@ -191,7 +200,7 @@ it("an option that an action has not is named, and so is one it wants", async (t
   assert.match((await cloud.host("host", "readmit")).err, /wants the name of a host/);
 });
 
-it("list says who owns what", async (t) => {
+testOnce("list says who owns what", async (t) => {
   const cloud = await sqlite(t);
   const listed = await ends(0, run(["host", "list", ...cloud.nova, "-f", "json"]));
   const rows = JSON.parse(listed.out) as readonly { readonly [column: string]: unknown }[];

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { loadNovaApi } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { ends, run } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { type HostCloud, hostCloud } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
@@ -103,7 +103,7 @@ for (const engine of engines("mysql"))
     assert.match(ran.err, /N2I-E206 .*may not SELECT networks/);
   });
 
-it("what --nova-api-db names is looked at before it is believed", async (t) => {
+testOnce("what --nova-api-db names is looked at before it is believed", async (t) => {
   const { host, made } = await hostCloud(t);
   const swapped = await ends(4, host(...PLAN, "--nova-api-db", made.url));
   assert.match(swapped.err, /N2I-E202 --nova-api-db .* is not a nova_api database/);

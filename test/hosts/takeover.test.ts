@@ -7,7 +7,7 @@ import { performFence } from "../../src/edge/nova-write/fence.ts";
 import type { Engine } from "../../src/model/database.ts";
 import type { NovaStep } from "../../src/model/nova-plan.ts";
 import { ends, run } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { open } from "../support/planned-case.ts";
 import { fakeBroker } from "./broker.ts";
 import { ago, type HostCloud, hostCloud, reportsOn, takenForLost, uuidOf } from "./cloud.ts";
@@ -71,15 +71,18 @@ for (const engine of engines("sqlite", "mysql"))
     assert.equal(await fences(engine, cloud, 23, 101), "N2I-E316");
   });
 
-it("a host that reports while it is watched is not taken over, whatever its age said", async (t) => {
-  const cloud = await dead(t);
-  const words = [...DOWN.slice(0, -2), "500", ...DOWN.slice(-1)];
-  const alive = await ends(4, reportsOn(cloud.db, cloud.host(...words)));
-  assert.match(alive.err, /N2I-E316 nova-compute of H1 reported/);
-  assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-});
+testOnce(
+  "a host that reports while it is watched is not taken over, whatever its age said",
+  async (t) => {
+    const cloud = await dead(t);
+    const words = [...DOWN.slice(0, -2), "500", ...DOWN.slice(-1)];
+    const alive = await ends(4, reportsOn(cloud.db, cloud.host(...words)));
+    assert.match(alive.err, /N2I-E316 nova-compute of H1 reported/);
+    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+  },
+);
 
-it("the site's fence decides: without 0 nothing is written", async (t) => {
+testOnce("the site's fence decides: without 0 nothing is written", async (t) => {
   const cloud = await dead(t);
   const fence = join(cloud.folder, "fence");
   const write = (body: string) => writeFileSync(fence, `#!/bin/sh\n${body}\n`, { mode: 0o700 });
@@ -93,136 +96,157 @@ it("the site's fence decides: without 0 nothing is written", async (t) => {
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });
 
-it("machines are shared among several hosts, each named once", async (t) => {
+testOnce("machines are shared among several hosts, each named once", async (t) => {
   const cloud = await dead(t);
   await ends(0, cloud.host(...DOWN.map((word) => (word === "H2" ? "H2,H3" : word))));
   const hosts = (await cloud.owners()).slice(0, 4).map((row) => row.split(" ")[1]);
   assert.ok(hosts.every((host) => host === "H2" || host === "H3"));
 });
 
-it("an instance Nova works on waits for a word, and goes with task_state cleared", async (t) => {
-  const cloud = await dead(t);
-  await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
-  const site = takenForLost(cloud.folder, { uuid: uuidOf("node", 1) });
-  const first = await ends(3, cloud.host(...DOWN, "--settle", "1"));
-  assert.match(first.err, /1 instances of H1 are being worked on: waiting 1 s at most/);
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-  await ends(0, cloud.host(...DOWN, ...site));
-  assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
-  const [row] = await cloud.db("instances").where({ id: 1 });
-  assert.equal(row.task_state, null);
-  // Both plans of the run are taken back, and the fence of the first with them.
-  await ends(0, cloud.host("rollback", "--all", "--yes"));
-  const [was] = await cloud.db("instances").where({ id: 1 });
-  assert.deepEqual([was.host, was.task_state], ["H1", null], "the request stays lost");
-  assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-});
+testOnce(
+  "an instance Nova works on waits for a word, and goes with task_state cleared",
+  async (t) => {
+    const cloud = await dead(t);
+    await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+    const site = takenForLost(cloud.folder, { uuid: uuidOf("node", 1) });
+    const first = await ends(3, cloud.host(...DOWN, "--settle", "1"));
+    assert.match(first.err, /1 instances of H1 are being worked on: waiting 1 s at most/);
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+    await ends(0, cloud.host(...DOWN, ...site));
+    assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
+    const [row] = await cloud.db("instances").where({ id: 1 });
+    assert.equal(row.task_state, null);
+    // Both plans of the run are taken back, and the fence of the first with them.
+    await ends(0, cloud.host("rollback", "--all", "--yes"));
+    const [was] = await cloud.db("instances").where({ id: 1 });
+    assert.deepEqual([was.host, was.task_state], ["H1", null], "the request stays lost");
+    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+  },
+);
 
-it("a queue is shown, emptied only while nobody reads it, and verify looks at it", async (t) => {
-  const cloud = await dead(t);
-  const broker = await fakeBroker(t);
-  const rabbit = broker.words;
-  const spoken = await ends(64, cloud.host(...DOWN, "--rabbit-url", broker.url));
-  assert.match(spoken.err, /N2I-E101/);
-  assert.doesNotMatch(spoken.err + spoken.out, /s3cret/);
-  broker.queues.set("compute.H1", { messages: 2, consumers: 1 });
-  const read = await ends(4, cloud.host(...DOWN, ...rabbit, "--purge-queue"));
-  assert.match(read.err, /N2I-E316 1 consumers read compute\.H1/);
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-  broker.queues.set("compute.H1", { messages: 2, consumers: 0 });
-  const taken = await ends(0, cloud.host(...DOWN, ...rabbit));
-  assert.match(taken.out, /compute\.H1: 2 messages wait/);
-  assert.doesNotMatch(broker.asked.join(" "), /DELETE/);
-  // The run keeps where the broker is, and no password.
-  const verify = ["verify", ...cloud.at];
-  const waits = await ends(2, run(verify));
-  assert.match(waits.out, /compute\.H1 has 2 messages and 0 consumers/);
-  const readmit = ["host", "readmit", ...cloud.at, "H1", "--yes"];
-  assert.match((await run(readmit)).err, /N2I-E319 compute\.H1 has 2 messages/);
-  broker.queues.set("compute.H1", { messages: 0, consumers: 0 });
-  await ends(0, run(verify));
-  await cloud.db("instances").where({ id: 1 }).update({ host: "H1" });
-  assert.match((await run(readmit)).err, /N2I-E319 instances name H1 whose machines others serve/);
-  await cloud.db("instances").where({ id: 1 }).update({ host: "H2" });
-  await ends(0, run(readmit));
-  const [h1] = await cloud.services();
-  assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [false, null]);
-  await ends(0, run(verify));
-  assert.match((await run(readmit)).err, /keeps no fence of H1/);
-});
+testOnce(
+  "a queue is shown, emptied only while nobody reads it, and verify looks at it",
+  async (t) => {
+    const cloud = await dead(t);
+    const broker = await fakeBroker(t);
+    const rabbit = broker.words;
+    const spoken = await ends(64, cloud.host(...DOWN, "--rabbit-url", broker.url));
+    assert.match(spoken.err, /N2I-E101/);
+    assert.doesNotMatch(spoken.err + spoken.out, /s3cret/);
+    broker.queues.set("compute.H1", { messages: 2, consumers: 1 });
+    const read = await ends(4, cloud.host(...DOWN, ...rabbit, "--purge-queue"));
+    assert.match(read.err, /N2I-E316 1 consumers read compute\.H1/);
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+    broker.queues.set("compute.H1", { messages: 2, consumers: 0 });
+    const taken = await ends(0, cloud.host(...DOWN, ...rabbit));
+    assert.match(taken.out, /compute\.H1: 2 messages wait/);
+    assert.doesNotMatch(broker.asked.join(" "), /DELETE/);
+    // The run keeps where the broker is, and no password.
+    const verify = ["verify", ...cloud.at];
+    const waits = await ends(2, run(verify));
+    assert.match(waits.out, /compute\.H1 has 2 messages and 0 consumers/);
+    const readmit = ["host", "readmit", ...cloud.at, "H1", "--yes"];
+    assert.match((await run(readmit)).err, /N2I-E319 compute\.H1 has 2 messages/);
+    broker.queues.set("compute.H1", { messages: 0, consumers: 0 });
+    await ends(0, run(verify));
+    await cloud.db("instances").where({ id: 1 }).update({ host: "H1" });
+    assert.match(
+      (await run(readmit)).err,
+      /N2I-E319 instances name H1 whose machines others serve/,
+    );
+    await cloud.db("instances").where({ id: 1 }).update({ host: "H2" });
+    await ends(0, run(readmit));
+    const [h1] = await cloud.services();
+    assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [false, null]);
+    await ends(0, run(verify));
+    assert.match((await run(readmit)).err, /keeps no fence of H1/);
+  },
+);
 
-it("a queue is empty only on a broker that is seen to be Nova's, and where it is counted", async (t) => {
-  const cloud = await dead(t);
-  const broker = await fakeBroker(t);
-  const { words: rabbit, at } = broker;
-  broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
-  at(broker.url.replace(/nova$/, "%2F"));
-  const other = await ends(1, cloud.host(...DOWN, ...rabbit));
-  assert.match(other.err, /N2I-E212 vhost \/ of .* has neither compute\.H1 nor compute/);
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-  // The run keeps it, for a line that names no place.
-  await ends(0, cloud.host(...DOWN));
-  const verify = ["verify", ...cloud.at, ...cloud.nova, ...rabbit];
-  const readmit = ["host", "readmit", ...cloud.at, "H1", "--yes", ...cloud.nova, ...rabbit];
-  const notKnown = async (why: RegExp): Promise<void> => {
-    const seen = await ends(2, run(verify));
-    assert.match(seen.out, why);
-    const back = await ends(4, run(readmit));
-    assert.match(back.err, why);
-    assert.equal(Boolean((await cloud.services())[0]?.forced_down), true);
-  };
-  await notKnown(/not known: vhost \/ of .* has neither compute\.H1 nor compute/);
-  at(broker.url);
-  // As of a queue whose node is down.
-  broker.queues.set("compute.H1", {} as never);
-  await notKnown(/not known: .* does not count what is in compute\.H1/);
-  broker.queues.delete("compute.H1");
-  await ends(0, run(verify));
-  await ends(0, run(readmit));
-});
+testOnce(
+  "a queue is empty only on a broker that is seen to be Nova's, and where it is counted",
+  async (t) => {
+    const cloud = await dead(t);
+    const broker = await fakeBroker(t);
+    const { words: rabbit, at } = broker;
+    broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
+    at(broker.url.replace(/nova$/, "%2F"));
+    const other = await ends(1, cloud.host(...DOWN, ...rabbit));
+    assert.match(other.err, /N2I-E212 vhost \/ of .* has neither compute\.H1 nor compute/);
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+    // The run keeps it, for a line that names no place.
+    await ends(0, cloud.host(...DOWN));
+    const verify = ["verify", ...cloud.at, ...cloud.nova, ...rabbit];
+    const readmit = ["host", "readmit", ...cloud.at, "H1", "--yes", ...cloud.nova, ...rabbit];
+    const notKnown = async (why: RegExp): Promise<void> => {
+      const seen = await ends(2, run(verify));
+      assert.match(seen.out, why);
+      const back = await ends(4, run(readmit));
+      assert.match(back.err, why);
+      assert.equal(Boolean((await cloud.services())[0]?.forced_down), true);
+    };
+    await notKnown(/not known: vhost \/ of .* has neither compute\.H1 nor compute/);
+    at(broker.url);
+    // As of a queue whose node is down.
+    broker.queues.set("compute.H1", {} as never);
+    await notKnown(/not known: .* does not count what is in compute\.H1/);
+    broker.queues.delete("compute.H1");
+    await ends(0, run(verify));
+    await ends(0, run(readmit));
+  },
+);
 
-it("--purge-queue empties the queue once every machine went, and the journal says of how much", async (t) => {
-  const cloud = await dead(t);
-  const broker = await fakeBroker(t);
-  broker.queues.set("compute.H1", { messages: 3, consumers: 0 });
-  const rabbit = broker.words;
-  // What the plan blocks stays H1's, and its request may be among what waits.
-  await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
-  const part = await ends(3, cloud.host(...DOWN, ...rabbit, "--purge-queue"));
-  assert.match(part.out, /compute\.H1 was not emptied: machines stayed/);
-  assert.equal(broker.queues.get("compute.H1")?.messages, 3);
-  await cloud.db("instances").where({ id: 1 }).update({ task_state: null });
-  const taken = await ends(0, cloud.host(...DOWN, ...rabbit, "--purge-queue"));
-  assert.match(taken.out, /compute\.H1 was emptied: 3 messages were there/);
-  const shown = await run([
-    "show",
-    join(cloud.folder, "runs", "h1", "journal.jsonl"),
-    "-f",
-    "json",
-  ]);
-  assert.match(shown.out, /compute\.H1/);
-  await ends(0, run(["verify", ...cloud.at]));
-});
+testOnce(
+  "--purge-queue empties the queue once every machine went, and the journal says of how much",
+  async (t) => {
+    const cloud = await dead(t);
+    const broker = await fakeBroker(t);
+    broker.queues.set("compute.H1", { messages: 3, consumers: 0 });
+    const rabbit = broker.words;
+    // What the plan blocks stays H1's, and its request may be among what waits.
+    await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+    const part = await ends(3, cloud.host(...DOWN, ...rabbit, "--purge-queue"));
+    assert.match(part.out, /compute\.H1 was not emptied: machines stayed/);
+    assert.equal(broker.queues.get("compute.H1")?.messages, 3);
+    await cloud.db("instances").where({ id: 1 }).update({ task_state: null });
+    const taken = await ends(0, cloud.host(...DOWN, ...rabbit, "--purge-queue"));
+    assert.match(taken.out, /compute\.H1 was emptied: 3 messages were there/);
+    const shown = await run([
+      "show",
+      join(cloud.folder, "runs", "h1", "journal.jsonl"),
+      "-f",
+      "json",
+    ]);
+    assert.match(shown.out, /compute\.H1/);
+    await ends(0, run(["verify", ...cloud.at]));
+  },
+);
 
-it("the recipe by hand is 2 until the new host took its compute node, and says which", async (t) => {
-  const cloud = await hostCloud(t);
-  await ends(0, cloud.host("host", "plan", "--from", "H1", "--to", "H2"));
-  await cloud.db("instances").where({ host: "H1" }).update({ host: "H2" });
-  const half = await ends(2, cloud.host("host", "verify", "--queue-purged"));
-  assert.match(half.out, /compute_nodes:1 .*it still names H1; nova-compute of H2 takes it/);
-  await cloud.db("compute_nodes").where({ host: "H1" }).update({ host: "H2" });
-  await ends(0, cloud.host("host", "verify", "--queue-purged"));
-});
+testOnce(
+  "the recipe by hand is 2 until the new host took its compute node, and says which",
+  async (t) => {
+    const cloud = await hostCloud(t);
+    await ends(0, cloud.host("host", "plan", "--from", "H1", "--to", "H2"));
+    await cloud.db("instances").where({ host: "H1" }).update({ host: "H2" });
+    const half = await ends(2, cloud.host("host", "verify", "--queue-purged"));
+    assert.match(half.out, /compute_nodes:1 .*it still names H1; nova-compute of H2 takes it/);
+    await cloud.db("compute_nodes").where({ host: "H1" }).update({ host: "H2" });
+    await ends(0, cloud.host("host", "verify", "--queue-purged"));
+  },
+);
 
-it("an instance that was deleted meanwhile leaves its node orphaned: verify is 2", async (t) => {
-  const cloud = await dead(t);
-  await ends(0, cloud.host(...DOWN));
-  await cloud.db("instances").where({ id: 1 }).update({ deleted: 1 });
-  const orphaned = await ends(2, cloud.host("verify", "--queue-purged"));
-  assert.match(orphaned.out, /orphaned: it was deleted since/);
-});
+testOnce(
+  "an instance that was deleted meanwhile leaves its node orphaned: verify is 2",
+  async (t) => {
+    const cloud = await dead(t);
+    await ends(0, cloud.host(...DOWN));
+    await cloud.db("instances").where({ id: 1 }).update({ deleted: 1 });
+    const orphaned = await ends(2, cloud.host("verify", "--queue-purged"));
+    assert.match(orphaned.out, /orphaned: it was deleted since/);
+  },
+);
 
-it("what tenants changed since stays where it is, and the fence with it", async (t) => {
+testOnce("what tenants changed since stays where it is, and the fence with it", async (t) => {
   const cloud = await dead(t);
   await ends(0, cloud.host(...DOWN));
   await cloud.db("instances").where({ id: 1 }).update({ task_state: "rebooting" });
@@ -239,7 +263,7 @@ it("what tenants changed since stays where it is, and the fence with it", async 
   assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
 });
 
-it("one machine is taken back by its name", async (t) => {
+testOnce("one machine is taken back by its name", async (t) => {
   const cloud = await dead(t);
   await ends(0, cloud.host(...DOWN));
   await ends(0, cloud.host("rollback", "--node", uuidOf("node", 3), "--yes"));
@@ -250,18 +274,21 @@ it("one machine is taken back by its name", async (t) => {
   assert.match((await cloud.host("rollback", "--node", "nobody", "--yes")).err, /N2I-E306/);
 });
 
-it("a takeover that is only shown writes nothing, and show lists its machines, rows and findings", async (t) => {
-  const cloud = await dead(t);
-  const only = await ends(0, cloud.host(...TAKE, "--plan"));
-  assert.match(only.out, /Plan: 4 of 4 machines to move/);
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-  assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-  const plan = join(cloud.folder, "runs", "h1", "plan");
-  const machines = await run(["show", plan, "-f", "csv", "-c", "Machine", "-c", "Verdict"]);
-  assert.equal(machines.out.trim().split("\n").length, 5, machines.err);
-  const rows = await run(["show", plan, "--nova", "-f", "csv"]);
-  assert.match(rows.out, /services:1/);
-  assert.match(rows.out, /N2I-D267/);
-  assert.equal((await openArtefact(join(plan, "moves.jsonl"), "moves")).footer.sha256.length, 64);
-  await ends(0, run(["show", join(plan, "moves.jsonl"), "-f", "csv"]));
-});
+testOnce(
+  "a takeover that is only shown writes nothing, and show lists its machines, rows and findings",
+  async (t) => {
+    const cloud = await dead(t);
+    const only = await ends(0, cloud.host(...TAKE, "--plan"));
+    assert.match(only.out, /Plan: 4 of 4 machines to move/);
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+    const plan = join(cloud.folder, "runs", "h1", "plan");
+    const machines = await run(["show", plan, "-f", "csv", "-c", "Machine", "-c", "Verdict"]);
+    assert.equal(machines.out.trim().split("\n").length, 5, machines.err);
+    const rows = await run(["show", plan, "--nova", "-f", "csv"]);
+    assert.match(rows.out, /services:1/);
+    assert.match(rows.out, /N2I-D267/);
+    assert.equal((await openArtefact(join(plan, "moves.jsonl"), "moves")).footer.sha256.length, 64);
+    await ends(0, run(["show", join(plan, "moves.jsonl"), "-f", "csv"]));
+  },
+);

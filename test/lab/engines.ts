@@ -24,6 +24,3 @@ export const testOnce: typeof test = Object.assign(
   (...args: Parameters<typeof test>) => (onServers ? Promise.resolve() : test(...args)),
   test,
 );
-
-/** The same by a name that leaves its words on one line. */
-export const it = testOnce;

@@ -9,7 +9,7 @@ import { loadIronic, loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { tenant } from "../hostile/fleet.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { withDatabase } from "../lab/index.ts";
 import { checkTable } from "../support/manual-tables.ts";
 
@@ -188,26 +188,29 @@ for (const engine of engines("mysql", "postgresql"))
     assert.deepEqual(await at.ironic("nodes"), []);
   });
 
-it("sources of two releases fail the pairing until it is wanted", async (t) => {
+testOnce("sources of two releases fail the pairing until it is wanted", async (t) => {
   const at = await place("sqlite", t, { nova: { version: 234 } });
   assert.ok((await rowsOf(at.words)).bad.includes("Pairing of releases"));
   const wanted = await ends(1, run([...at.words, "--watch", "0", "--allow-pairing", "--all"]));
   assert.match(wanted.out, /^\+-+\+\n\| Upgrade Check Results +\|\n\+-+\+\n\| Check: Databases/);
 });
 
-it("a database that is another one is a row of the table; one that is not there ends with 255", async (t) => {
-  const at = await place("sqlite", t);
-  const other = at.words.map((word) => word.replace("/--nova-db", "/--ironic-db"));
-  const { status, bad } = await rowsOf(other);
-  assert.equal(status, 2);
-  assert.equal(bad[0], "Databases and schema heads");
-  writeFileSync(join(at.folder, "--nova-db"), "sqlite:////nowhere/nova.sqlite");
-  await ends(255, run(at.words));
-  await ends(255, run(["check", "--run", at.folder]));
-  await ends(255, run([...at.words, "--watch", "9999999"]));
-});
+testOnce(
+  "a database that is another one is a row of the table; one that is not there ends with 255",
+  async (t) => {
+    const at = await place("sqlite", t);
+    const other = at.words.map((word) => word.replace("/--nova-db", "/--ironic-db"));
+    const { status, bad } = await rowsOf(other);
+    assert.equal(status, 2);
+    assert.equal(bad[0], "Databases and schema heads");
+    writeFileSync(join(at.folder, "--nova-db"), "sqlite:////nowhere/nova.sqlite");
+    await ends(255, run(at.words));
+    await ends(255, run(["check", "--run", at.folder]));
+    await ends(255, run([...at.words, "--watch", "9999999"]));
+  },
+);
 
-it("the exit statuses are nova-status's", () => {
+testOnce("the exit statuses are nova-status's", () => {
   assert.deepEqual(
     [...checkTable().matchAll(/^\| (\d+) \| (\w+)/gm)].map(
       ([, status, name]) => `${status} ${name}`,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { ends, refused, run, runs } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { planWords } from "../support/plan-files.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes } from "./rows.ts";
@@ -76,7 +76,7 @@ for (const engine of engines("mysql", "postgresql"))
     await ends(0, act(["apply"]));
   });
 
-it("plan, apply and their options say no when they do not fit each other", async (t) => {
+testOnce("plan, apply and their options say no when they do not fit each other", async (t) => {
   const { at, reader, writer, novaWriter, source, plan } = await plannedCloud("sqlite", t);
   const nova = source.slice(2, 4);
   const planning = ["plan", ...at, ...reader, ...plan, "-q"];

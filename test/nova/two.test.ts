@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { ends, run, start } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { IMAGES } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
 import { sameRows } from "./rows.ts";
@@ -36,7 +36,7 @@ for (const engine of engines("mysql", "postgresql"))
     await made.isAsBefore();
   });
 
-it("a journal of nova's rows that lost its last line is gone on with", async (t) => {
+testOnce("a journal of nova's rows that lost its last line is gone on with", async (t) => {
   const made = await plannedCloud("sqlite", t);
   const { at, act } = made;
   await ends(0, act(["apply"]));

@@ -7,7 +7,7 @@ import { rehearsalText } from "../../src/report/rehearsal.ts";
 import { rehearsedText } from "../../src/stages/rehearsal-file.ts";
 import { refused, runs, start } from "../hostile/cli.ts";
 import { connect } from "../lab/connect.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { rehearsing } from "./scene.ts";
 
 for (const engine of engines("postgresql"))
@@ -98,7 +98,7 @@ const HELD: Rehearsal = {
   ...{ as_before: true, loaded: null, held: true, slow: null, copy_left: false },
 };
 
-it("seconds of a rollback are promised only where the target's own takes as long", () => {
+testOnce("seconds of a rollback are promised only where the target's own takes as long", () => {
   const quick = rehearsalText(HELD).join("\n");
   assert.match(quick, /Expect .*rollback 3 s\./);
   assert.match(quick, /^Rights on the target are not rehearsed; check looks at them\.$/m);

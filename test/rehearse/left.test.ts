@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { killedAt, refused, runs } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { dumpOf, type Rehearsing, rehearsing } from "./scene.ts";
 
@@ -71,25 +71,28 @@ for (const engine of engines())
     if (engine === "sqlite") assert.doesNotMatch(readFileSync(empty.name, "latin1"), /driver_info/);
   });
 
-it("a file that was given is read by nobody else, and is empty again whatever the rehearsal is killed at", async (t) => {
-  const made = await rehearsing("sqlite", t);
-  const empty = await withDatabase("sqlite", t);
-  await empty.db.destroy();
-  const { words } = made;
-  const into = ["--into", addressIn(made, "empty", empty.url)];
-  writeFileSync(empty.name, "");
-  for (const point of ["resource.after", "copy.filled"]) {
-    chmodSync(empty.name, 0o644);
-    await killed([...words, ...into], point);
-    for (const file of filesAt(empty))
-      assert.equal(statSync(join(dirname(empty.name), file)).mode & 0o077, 0, `${point} ${file}`);
-    const { out } = await runs(0, [...words, "--undo"]);
-    assert.match(out, point === "resource.after" ? /nothing is done/ : REMOVED, point);
-    assert.deepEqual([filesAt(empty), statSync(empty.name).size], [[], 0], point);
-  }
-  await runs(0, [...words, ...into, "--yes", "-q"]);
-  assert.equal(made.found().held, true);
-});
+testOnce(
+  "a file that was given is read by nobody else, and is empty again whatever the rehearsal is killed at",
+  async (t) => {
+    const made = await rehearsing("sqlite", t);
+    const empty = await withDatabase("sqlite", t);
+    await empty.db.destroy();
+    const { words } = made;
+    const into = ["--into", addressIn(made, "empty", empty.url)];
+    writeFileSync(empty.name, "");
+    for (const point of ["resource.after", "copy.filled"]) {
+      chmodSync(empty.name, 0o644);
+      await killed([...words, ...into], point);
+      for (const file of filesAt(empty))
+        assert.equal(statSync(join(dirname(empty.name), file)).mode & 0o077, 0, `${point} ${file}`);
+      const { out } = await runs(0, [...words, "--undo"]);
+      assert.match(out, point === "resource.after" ? /nothing is done/ : REMOVED, point);
+      assert.deepEqual([filesAt(empty), statSync(empty.name).size], [[], 0], point);
+    }
+    await runs(0, [...words, ...into, "--yes", "-q"]);
+    assert.equal(made.found().held, true);
+  },
+);
 
 for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, a rehearsal that was killed first leaves the copy of another run`, async (t) => {

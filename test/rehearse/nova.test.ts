@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { ends, run, runs, start } from "../hostile/cli.ts";
 import type { Deployment } from "../hostile/deployment.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import type { TestDatabase } from "../lab/index.ts";
 import { laterCloud } from "../nova/later.ts";
 import { plannedCloud } from "../nova/planned.ts";
@@ -91,36 +91,42 @@ for (const engine of engines("sqlite", "mysql"))
     assert.deepEqual(await Promise.all(databases.map(isCopied)), [false, false, false]);
   });
 
-it("flavors over Nova's API are not rehearsed, which is said, and all else held", async (t) => {
-  const made = await scene(t);
-  const { service, specs } = made;
-  const before = specs();
-  const { err } = await runs(0, wordsOf(made), { env: service.env });
-  const { held, nova } = foundIn(made);
-  assert.match(
-    err,
-    /^\d+ extra specs are changed over Nova's API, which has no copy: .* nothing of them is rehearsed\.$/m,
-  );
-  assert.match(err, /^The rehearsal held but for \d+ extra specs over Nova's API: /m);
-  assert.deepEqual([held, nova.left, nova.why], [true, 0, null], err);
-  assert.ok((nova.over_api ?? 0) > 0, JSON.stringify(nova));
-  assert.deepEqual([service.calls, specs()], [[], before]);
-});
+testOnce(
+  "flavors over Nova's API are not rehearsed, which is said, and all else held",
+  async (t) => {
+    const made = await scene(t);
+    const { service, specs } = made;
+    const before = specs();
+    const { err } = await runs(0, wordsOf(made), { env: service.env });
+    const { held, nova } = foundIn(made);
+    assert.match(
+      err,
+      /^\d+ extra specs are changed over Nova's API, which has no copy: .* nothing of them is rehearsed\.$/m,
+    );
+    assert.match(err, /^The rehearsal held but for \d+ extra specs over Nova's API: /m);
+    assert.deepEqual([held, nova.left, nova.why], [true, 0, null], err);
+    assert.ok((nova.over_api ?? 0) > 0, JSON.stringify(nova));
+    assert.deepEqual([service.calls, specs()], [[], before]);
+  },
+);
 
-it("a rehearsal without Nova's databases says so wherever it is read, and ends as done in part", async (t) => {
-  const made = await plannedCloud("sqlite", t);
-  const { at, reader } = made;
-  const { err } = await runs(3, ["rehearse", ...at, ...reader, "--without", "nova-db", "--yes"]);
-  const { rows } = foundIn(made).nova;
-  assert.ok(rows > 10, err);
-  assert.match(err, new RegExp(`^The rehearsal held but for ${rows} rows of Nova: `, "m"));
-  const status = await runs(0, ["status", ...at]);
-  assert.match(plain(status.out), new RegExp(`held but for ${rows} rows of Nova: apply`));
-  const report = await runs(0, ["report", ...at, "--format", "md"]);
-  assert.match(report.out, new RegExp(`held but for ${rows} rows of Nova: apply`));
-  const next = await runs(0, ["next", ...at]);
-  assert.match(plain(next.out), new RegExp(`as rehearsed but for ${rows} rows of Nova `));
-});
+testOnce(
+  "a rehearsal without Nova's databases says so wherever it is read, and ends as done in part",
+  async (t) => {
+    const made = await plannedCloud("sqlite", t);
+    const { at, reader } = made;
+    const { err } = await runs(3, ["rehearse", ...at, ...reader, "--without", "nova-db", "--yes"]);
+    const { rows } = foundIn(made).nova;
+    assert.ok(rows > 10, err);
+    assert.match(err, new RegExp(`^The rehearsal held but for ${rows} rows of Nova: `, "m"));
+    const status = await runs(0, ["status", ...at]);
+    assert.match(plain(status.out), new RegExp(`held but for ${rows} rows of Nova: apply`));
+    const report = await runs(0, ["report", ...at, "--format", "md"]);
+    assert.match(report.out, new RegExp(`held but for ${rows} rows of Nova: apply`));
+    const next = await runs(0, ["next", ...at]);
+    assert.match(plain(next.out), new RegExp(`as rehearsed but for ${rows} rows of Nova `));
+  },
+);
 
 /** Without a table's borders and line breaks. */
 function plain(text: string): string {
@@ -156,15 +162,18 @@ for (const engine of engines())
     await isAsBefore();
   });
 
-it("what ends apply behind Nova's flavors is told as it is, and not as half a night", async (t) => {
-  const made = await plannedCloud("sqlite", t);
-  const { ironic } = made;
-  await ironic.db.raw(
-    "CREATE TRIGGER theirs BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'theirs'); END",
-  );
-  const { status, err } = await run(wordsOf(made));
-  assert.notEqual(status, 0);
-  assert.match(err, /^ERROR N2I-E2\d\d /m);
-  assert.doesNotMatch(err, /N2I-E301|are changed/);
-  assert.deepEqual([await isCopied(ironic), await isCopied(made.nova)], [false, false]);
-});
+testOnce(
+  "what ends apply behind Nova's flavors is told as it is, and not as half a night",
+  async (t) => {
+    const made = await plannedCloud("sqlite", t);
+    const { ironic } = made;
+    await ironic.db.raw(
+      "CREATE TRIGGER theirs BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'theirs'); END",
+    );
+    const { status, err } = await run(wordsOf(made));
+    assert.notEqual(status, 0);
+    assert.match(err, /^ERROR N2I-E2\d\d /m);
+    assert.doesNotMatch(err, /N2I-E301|are changed/);
+    assert.deepEqual([await isCopied(ironic), await isCopied(made.nova)], [false, false]);
+  },
+);

@@ -8,7 +8,7 @@ import type { Engine } from "../../src/model/database.ts";
 import { refused, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { digestOf } from "./rows.ts";
 
@@ -101,7 +101,7 @@ for (const from of engines("mysql", "postgresql"))
       assert.deepEqual(names, ["Köln 1", null, null, ""]);
     });
 
-it("an archive holds the rows and no secret in clear", async (t) => {
+testOnce("an archive holds the rows and no secret in clear", async (t) => {
   const { at, run, source, reader } = await finished("sqlite", t);
   await runs(0, ["retire", ...at, ...source.slice(0, 2), ...reader, "--yes", "-q"]);
   const text = readFileSync(join(run, "nova_bm.jsonl"), "utf8");

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { killedAt, refused, run, runs } from "../hostile/cli.ts";
-import { engines, it } from "../lab/engines.ts";
+import { engines, testOnce } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { digestOf } from "./rows.ts";
 import { finishedRun } from "./scene.ts";
@@ -73,7 +73,7 @@ for (const engine of engines())
     assert.equal((await ironic.db("nodes")).length, 0);
   });
 
-it("a drop waits for its time, and for a nova_bm that is as archived", async (t) => {
+testOnce("a drop waits for its time, and for a nova_bm that is as archived", async (t) => {
   const { words, owner, bm, at, writer } = await finishedRun("sqlite", t);
   const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];
   // It comes days after the window.
@@ -103,7 +103,7 @@ it("a drop waits for its time, and for a nova_bm that is as archived", async (t)
   await refused(drop, 4, "N2I-E340", [/finish has not ended it/, /went on since the archive/]);
 });
 
-it("an archive that was edited or replaced lets nothing be dropped", async (t) => {
+testOnce("an archive that was edited or replaced lets nothing be dropped", async (t) => {
   const { words, owner, bm, run: folder } = await finishedRun("sqlite", t);
   await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
   writeFileSync(join(folder, "nova_bm.jsonl"), "x", { flag: "a" });
@@ -113,7 +113,7 @@ it("an archive that was edited or replaced lets nothing be dropped", async (t) =
   assert.deepEqual(await there(bm), OURS);
 });
 
-it("a drop that is killed behind a table goes on where it was", async (t) => {
+testOnce("a drop that is killed behind a table goes on where it was", async (t) => {
   const { words, owner, bm, at, writer } = await finishedRun("sqlite", t);
   await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
   const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];

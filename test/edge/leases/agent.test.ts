@@ -12,7 +12,7 @@ import { refused, run, runs } from "../../hostile/cli.ts";
 import { type Deployment, deploy, privateFolder } from "../../hostile/deployment.ts";
 import { SMALL } from "../../hostile/fleet.ts";
 import { connect } from "../../lab/connect.ts";
-import { engines, it } from "../../lab/engines.ts";
+import { engines, testOnce } from "../../lab/engines.ts";
 import type { TestDatabase } from "../../lab/index.ts";
 import { startMariadb } from "../../lab/mariadb.ts";
 import { proxyTo } from "../../support/proxy.ts";
@@ -267,41 +267,44 @@ for (const engine of engines("mysql"))
     );
   });
 
-it("a fenced host's agent runs the site's program, ends with 5, and does not begin again", async (t) => {
-  const { asked, folder, bm, nova } = await hosted("sqlite", t);
-  const words = [
-    "host",
-    "agent",
-    "--host",
-    "A",
-    "--nova-bm-db",
-    asked.novaBmDb,
-    "--nova-db",
-    asked.novaDb,
-  ];
-  const program = join(folder, "fenced");
-  writeFileSync(program, `#!/bin/sh\necho "$NOVA2IRONIC_HOST" >>${folder}/told\nexit 3\n`);
-  chmodSync(program, 0o700);
-  const now = Date.now();
-  const lease = { host: "A", epoch: 4, heartbeat_ms: now, ttl_ms: 60_000, fenced_by: "B" };
-  await bm.db("bm_service_leases").insert(lease);
-  const reporting = setInterval(() => {
-    nova
-      .db("services")
-      .where({ id: 77 })
-      .increment("report_count", 1)
-      .then(null, () => null);
-  }, 20);
-  t.after(() => clearInterval(reporting));
-  const often = ["--interval", "0.1", "--ttl", "1", "--on-fenced", program];
-  const { status, err } = await run([...words, ...often]);
-  assert.equal(status, 5, err);
-  assert.match(err, /N2I-E363/);
-  assert.match(err, /--on-fenced \S+: ended with 3\./);
-  assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\n");
-  const [row] = await bm.db("bm_service_leases");
-  assert.deepEqual([Number(row.epoch), Number(row.heartbeat_ms)], [4, now]);
-});
+testOnce(
+  "a fenced host's agent runs the site's program, ends with 5, and does not begin again",
+  async (t) => {
+    const { asked, folder, bm, nova } = await hosted("sqlite", t);
+    const words = [
+      "host",
+      "agent",
+      "--host",
+      "A",
+      "--nova-bm-db",
+      asked.novaBmDb,
+      "--nova-db",
+      asked.novaDb,
+    ];
+    const program = join(folder, "fenced");
+    writeFileSync(program, `#!/bin/sh\necho "$NOVA2IRONIC_HOST" >>${folder}/told\nexit 3\n`);
+    chmodSync(program, 0o700);
+    const now = Date.now();
+    const lease = { host: "A", epoch: 4, heartbeat_ms: now, ttl_ms: 60_000, fenced_by: "B" };
+    await bm.db("bm_service_leases").insert(lease);
+    const reporting = setInterval(() => {
+      nova
+        .db("services")
+        .where({ id: 77 })
+        .increment("report_count", 1)
+        .then(null, () => null);
+    }, 20);
+    t.after(() => clearInterval(reporting));
+    const often = ["--interval", "0.1", "--ttl", "1", "--on-fenced", program];
+    const { status, err } = await run([...words, ...often]);
+    assert.equal(status, 5, err);
+    assert.match(err, /N2I-E363/);
+    assert.match(err, /--on-fenced \S+: ended with 3\./);
+    assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\n");
+    const [row] = await bm.db("bm_service_leases");
+    assert.deepEqual([Number(row.epoch), Number(row.heartbeat_ms)], [4, now]);
+  },
+);
 
 for (const engine of engines())
   test(`on ${engine}, an agent whose nova-compute hangs sees that its host was fenced`, async (t) => {
@@ -330,7 +333,7 @@ for (const engine of engines())
     });
   });
 
-it("an agent refuses what it cannot keep, before it writes", async (t) => {
+testOnce("an agent refuses what it cannot keep, before it writes", async (t) => {
   const { asked, bm } = await hosted("sqlite", t);
   const words = ["host", "agent", "--nova-bm-db", asked.novaBmDb, "--nova-db", asked.novaDb];
   await refused(words, 64, "N2I-E100", [/--host/]);

@@ -11,7 +11,7 @@ import {
   renewLock,
 } from "../../../src/edge/leases/locks.ts";
 import type { MigrationError } from "../../../src/model/error.ts";
-import { engines, it } from "../../lab/engines.ts";
+import { engines, testOnce } from "../../lab/engines.ts";
 import { leased, opened } from "./place.ts";
 
 /** Milliseconds, more than any test takes. */
@@ -106,7 +106,7 @@ for (const engine of engines()) {
   });
 }
 
-it("locks are renewed by themselves while a step takes long", async (t) => {
+testOnce("locks are renewed by themselves while a step takes long", async (t) => {
   const { made, database } = await leased("sqlite", t);
   t.mock.timers.enable({ apis: ["setInterval"] });
   const kept = await keepLocks(database, [A, NODE], { owner: "B", ttl: TTL });

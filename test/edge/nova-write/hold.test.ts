@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NovaStep } from "../../../src/model/nova-plan.ts";
 import { uuidOf } from "../../hosts/cloud.ts";
-import { engines, it } from "../../lab/engines.ts";
+import { engines, testOnce } from "../../lab/engines.ts";
 import { hostsTarget } from "./hosts-target.ts";
 
 const HOOKS = {
@@ -90,7 +90,7 @@ for (const engine of engines())
     assert.deepEqual(await hosts(), now);
   });
 
-it("what stands against keeping a held batch takes it back", async (t) => {
+testOnce("what stands against keeping a held batch takes it back", async (t) => {
   const at = await hostsTarget("sqlite", 3, t);
   assert.ok(at);
   const { db } = at;
@@ -104,7 +104,7 @@ it("what stands against keeping a held batch takes it back", async (t) => {
   assert.equal((await db("instances").where({ host: "H1" })).length, 3);
 });
 
-it("steps that insert, or that differ in what they change, are not held", async (t) => {
+testOnce("steps that insert, or that differ in what they change, are not held", async (t) => {
   const place = await hostsTarget("sqlite", 40, t);
   const { hold } = place.target;
   const insert = { ...instanceStep(4), before: null };

@@ -28,7 +28,7 @@ import { watchHost } from "./host-watch.ts";
 import { type HostPlace, openHostPlace } from "./host-world.ts";
 import { inRun } from "./run.ts";
 import type { Sink } from "./sink.ts";
-import { now, rest } from "./waits.ts";
+import { now, rest } from "./surroundings.ts";
 import { checkWindow } from "./window-file.ts";
 
 export interface TakeoverWords extends HostPlanWords, BrokerWords {

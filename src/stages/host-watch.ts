@@ -4,7 +4,7 @@ import { MigrationError } from "../model/error.ts";
 import type { HostBeat } from "../model/nova-plan.ts";
 import type { HostPlace } from "./host-world.ts";
 import type { Sink } from "./sink.ts";
-import { now as moment, rest } from "./waits.ts";
+import { now as moment, rest } from "./surroundings.ts";
 
 /** Milliseconds between two looks. */
 const PACE = 500;

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Timers } from "../edge/ipmi/index.ts";
 import type { DatabaseAddress, DatabasePlace } from "../model/database.ts";
 import type { Row } from "../model/machine.ts";
@@ -98,3 +99,16 @@ let own: Surroundings = {
     ...{ stopping: () => false, signal: new AbortController().signal, end: () => undefined },
   }),
 };
+
+/** Milliseconds since some moment; never goes back. */
+export function now(): number {
+  const { clock = performance } = surroundings();
+  return clock.now();
+}
+
+/** Waits so many milliseconds of the same clock. */
+export async function rest(milliseconds: number): Promise<void> {
+  const { clock } = surroundings();
+  if (clock === undefined) await sleep(milliseconds);
+  else await new Promise<void>((resolve) => void clock.after(milliseconds, resolve));
+}

@@ -69,7 +69,11 @@ async function runLane(lane: Lane, files: readonly string[]): Promise<Counted> {
   const labPath = join(folder, "lab.json");
   writeFileSync(labPath, JSON.stringify(servers.at), { mode: 0o600 });
   // Tests write many small files and databases, and each of them is synced.
-  Object.assign(process.env, { N2I_LAB: labPath, TMPDIR: inMemory() ?? tmpdir() });
+  Object.assign(process.env, {
+    N2I_LANE: lane.name,
+    N2I_LAB: labPath,
+    TMPDIR: inMemory() ?? tmpdir(),
+  });
   const concurrency = Math.max(1, Math.floor(lane.perProcessor * availableParallelism()));
   const ending = new AbortController();
   const stop = (): void => ending.abort();

@@ -10,7 +10,7 @@ import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
 import type { BmcOptions } from "../../src/edge/ipmi/testing/index.ts";
 import type { PowerReading } from "../../src/model/power.ts";
 import { leavingNova, run as runTool } from "../hostile/cli.ts";
-import { QUICK, quickClock } from "../lab/bmc/quick-clock.ts";
+import { CLOCK, quickClock } from "../lab/bmc/quick-clock.ts";
 import { type Where, withBmcs } from "../lab/bmc/with-farm.ts";
 import { runHere } from "../support/in-process.ts";
 
@@ -65,7 +65,7 @@ export function startTool(
       {
         ...{
           host,
-          clock: until === undefined ? QUICK : quickClock(until),
+          ...(until === undefined ? CLOCK : { clock: quickClock(until) }),
           ...(onError && { heard: onError }),
         },
       },

@@ -1,7 +1,7 @@
 import { Readable, Writable } from "node:stream";
 import type { Host, Io } from "../../src/cli/io.ts";
 import { bmcAt } from "../lab/bmc/here.ts";
-import { QUICK } from "../lab/bmc/quick-clock.ts";
+import { CLOCK } from "../lab/bmc/quick-clock.ts";
 
 export interface Ran {
   /** 128 + n after signal n, as a shell says it. */
@@ -45,7 +45,7 @@ interface Surrounded extends Partial<Pick<Io, "stdin" | "stdout" | "stderr" | "c
 export async function runHere(
   words: readonly string[],
   env: { readonly [name: string]: string } = {},
-  { host = process, heard, clock = QUICK, ...streams }: Surrounded = {},
+  { host = process, heard, clock, ...streams }: Surrounded = {},
 ): Promise<Ran> {
   const { run } = await import("../../src/cli/program.ts");
   const [out, err] = [collector(), collector(heard)];
@@ -53,7 +53,7 @@ export async function runHere(
     ...{ words, stdin: Readable.from([]), stdout: out.stream, stderr: err.stream },
     ...streams,
     ...{ env: { PATH: process.env.PATH, ...env }, cwd: () => process.cwd(), status: undefined },
-    ...{ host, bmcAt, clock },
+    ...{ host, bmcAt, ...CLOCK, ...(clock && { clock }) },
   };
   if (under === 0) before = process.umask(0o077);
   under += 1;

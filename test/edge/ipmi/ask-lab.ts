@@ -5,7 +5,7 @@ import type { BmcReading } from "../../../src/edge/ipmi/index.ts";
 import { SESSION_DEFAULTS } from "../../../src/edge/ipmi/session.ts";
 import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
 import { openMux } from "../../../src/edge/ipmi/transport.ts";
-import { QUICK } from "../../lab/bmc/quick-clock.ts";
+import { CLOCK } from "../../lab/bmc/quick-clock.ts";
 
 /** Milliseconds; what the conductor gives a BMC. */
 const DEADLINE = 60_000;
@@ -31,7 +31,7 @@ export async function askAllOf(
   const mux = openMux(SYSTEM_CHANCE);
   t.after(() => mux.close());
   const options = suites ? { ...SESSION_DEFAULTS, suites: () => suites } : SESSION_DEFAULTS;
-  const probe = askOver(mux, options, QUICK);
+  const probe = askOver(mux, options, CLOCK.clock);
   const { signal } = new AbortController();
   // Each BMC listens to it.
   setMaxListeners(0, signal);

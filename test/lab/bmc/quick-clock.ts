@@ -56,3 +56,13 @@ export function quickClock(end = Infinity, turns = TURNS): Timers {
 
 /** The clock of all BMCs and commands of this process. */
 export const QUICK = quickClock();
+
+/** Lanes whose BMCs, hosts and services are other processes, which need the time they need. */
+const REAL = /^(services|deaths|clouds)$/;
+const OF_REAL_LANE = /\.(ironic|death|cloud)\.test\.js$/;
+
+/** The clock of commands and clients in a test's process: absent, the system's, in a lane of real services. */
+export const CLOCK: { readonly clock?: Timers } =
+  REAL.test(process.env.N2I_LANE ?? "") || OF_REAL_LANE.test(process.argv[1] ?? "")
+    ? {}
+    : { clock: QUICK };

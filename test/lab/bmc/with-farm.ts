@@ -6,7 +6,7 @@ import {
   startFarm,
 } from "../../../src/edge/ipmi/testing/index.ts";
 import { takeAddresses } from "./here.ts";
-import { QUICK } from "./quick-clock.ts";
+import { CLOCK } from "./quick-clock.ts";
 import { type PowerCommand, switching } from "./switching.ts";
 
 /** BMCs that can be switched, too. */
@@ -55,7 +55,7 @@ export async function withBmcs(
   const farm = await startFarm(
     { local: here, bmcs: addresses.map((address, at) => ({ address, ...all[at] })) },
     switching((command) => commands.push(command)),
-    here ? QUICK : undefined,
+    here ? CLOCK.clock : undefined,
   );
   t.after(() => {
     giveBack();

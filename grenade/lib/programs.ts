@@ -11,7 +11,7 @@ export const PROGRAMS: readonly (readonly [program: string, packages: readonly s
   ["openstack", ["python3-openstackclient"]],
 ];
 
-/** What a rehearsal on PostgreSQL, or of Tempest, runs besides. */
+/** Further programs of a rehearsal on PostgreSQL or with Tempest. */
 export const MORE_PROGRAMS: typeof PROGRAMS = [
   ["pg_dump", ["postgresql-client"]],
   ["tempest", ["tempest", "ironic-tempest-plugin"]],

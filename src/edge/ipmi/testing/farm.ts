@@ -109,7 +109,7 @@ export async function startFarm(
 
 /**
  * One socket for each BMC that has its port open, and for each address others answer from. Of a local
- * farm a BMC with a closed port has one, too, so that nobody else is given its port.
+ * farm a BMC with a closed port has one, too, so that no other process gets its port.
  */
 async function openAll(bmcs: readonly Bmc[], local: boolean): Promise<Map<string, Socket>> {
   const own = bmcs.filter(({ options: { closed } }) => local || !closed);

@@ -105,7 +105,9 @@ function testFiles(): readonly string[] {
 
 /** A module for each process, which imports its test files. */
 function modules(lane: Lane, files: readonly string[], folder: string): readonly string[] {
-  const shared = pathToFileURL(join(HERE, "runner", "shared.js"));
+  const [untracked, shared] = ["untracked.js", "shared.js"].map((name) =>
+    pathToFileURL(join(HERE, "runner", name)),
+  );
   const processes = Math.ceil(files.length / FILES_PER_PROCESS);
   return dealt(files, Math.max(processes, Math.min(files.length, availableParallelism()))).map(
     (ours, at) => {
@@ -113,7 +115,11 @@ function modules(lane: Lane, files: readonly string[], folder: string): readonly
       const list = JSON.stringify(ours, null, 2);
       writeFileSync(
         module,
-        `import { shared } from "${shared}";\nshared(${list}, ${lane.guard});\n`,
+        // Only a module that ends before node:test is loaded can do what untracked does.
+        `import "${untracked}";
+const { shared } = await import("${shared}");
+shared(${list}, ${lane.guard});
+`,
       );
       return module;
     },

@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { after, describe } from "node:test";
+import { untrack } from "./untracked.ts";
 
 /** How long what a file left open may take to close, in milliseconds. */
 const CLOSING_MS = 2000;
@@ -7,6 +8,7 @@ const CLOSING_MS = 2000;
 /** Runs test files one after the other in this process, each a suite of its name that ends after `guard` seconds. */
 export function shared(files: readonly string[], guard: number): void {
   let last = Promise.resolve();
+  const { promise: loaded, resolve } = allLoaded();
   for (const file of files)
     describe(file, { timeout: guard * 1000 }, () => {
       // A test that hung keeps sockets open, which would keep this process from its end.
@@ -16,9 +18,18 @@ export function shared(files: readonly string[], guard: number): void {
       const load = AsyncResource.bind(async (): Promise<void> => {
         await import(`../${file}`);
       });
-      const loaded = last.then(load);
+      const loading = last.then(load);
       // A file that cannot be loaded is its own failure, not that of the next.
-      last = loaded.catch(() => undefined);
-      return loaded;
+      last = loading.catch(() => undefined);
+      if (file === files.at(-1)) void last.then(untrack).then(resolve);
+      return loading.then(() => loaded);
     });
+}
+
+function allLoaded(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
 }

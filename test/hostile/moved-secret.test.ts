@@ -9,8 +9,7 @@ import type { Json } from "../../src/model/json.ts";
 import { unsealed } from "../../src/model/secret.ts";
 import { openPlan, openSnapshot } from "../../src/stages/run.ts";
 import { refuses, tempRun } from "../edge/disk/temp-run.ts";
-
-fc.configureGlobal({ seed: 2026 });
+import { seeded } from "../support/seeded.ts";
 
 const [ONE, TWO] = ["a0000000-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-000000000002"];
 const seal = createSeal(Buffer.alloc(32, 5));
@@ -48,7 +47,7 @@ test("a secret that was moved to another machine's line of a plan is refused, wh
       await planLines(run, renamed);
       assert.throws(() => opened(renamed), refuses("N2I-E115", ONE));
     }),
-    { numRuns: 12 },
+    seeded(12),
   );
 });
 

@@ -6,9 +6,8 @@ import { toAddress } from "../../../src/edge/config/database-url.ts";
 import type { DatabaseAddress } from "../../../src/model/database.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { anyText } from "../../support/any-text.ts";
+import { seeded } from "../../support/seeded.ts";
 import { refusal } from "./temp-file.ts";
-
-fc.configureGlobal({ seed: 2026 });
 
 const fault = (what: string): MigrationError => new MigrationError("N2I-E102", `--x: ${what}`);
 const read = (url: string): DatabaseAddress => toAddress(url, fault).address;
@@ -137,6 +136,7 @@ test("every user and password comes through percent-encoding as it was", () => {
       assert.deepEqual([address.user ?? "", address.password()], [user, password]);
       assert.deepEqual([address.host, address.port, address.database], ["::1", 3307, "db"]);
     }),
+    seeded(100),
   );
 });
 
@@ -152,7 +152,7 @@ test("a password not encoded at all comes through whole, or is refused, and is n
         assert.match(error.message, /two ways/);
       }
     }),
-    { numRuns: 3000 },
+    seeded(3000),
   );
 });
 
@@ -190,6 +190,6 @@ test("whatever the text, it is an address or a MigrationError", () => {
         assert.ok(error instanceof MigrationError && error.code === "N2I-E102", String(error));
       }
     }),
-    { numRuns: 5000 },
+    seeded(5000),
   );
 });

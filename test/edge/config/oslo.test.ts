@@ -5,9 +5,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { type OsloConfig, osloConfig, readOsloFiles } from "../../../src/edge/config/oslo.ts";
 import { MigrationError } from "../../../src/model/error.ts";
+import { seeded } from "../../support/seeded.ts";
 import { refusal, tempFolder } from "./temp-file.ts";
-
-fc.configureGlobal({ seed: 2026 });
 
 function config(text: string, defaults: { [name: string]: string } = {}): OsloConfig {
   return osloConfig([{ name: "nova.conf", bytes: Buffer.from(text) }], defaults);
@@ -134,6 +133,6 @@ test("whatever the bytes, oslo reads them or throws a MigrationError", () => {
         assert.ok(error instanceof MigrationError && error.code === "N2I-E104");
       }
     }),
-    { numRuns: 2000 },
+    seeded(2000),
   );
 });

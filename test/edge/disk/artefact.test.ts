@@ -7,9 +7,8 @@ import { digestOnly, openArtefact } from "../../../src/edge/disk/artefact-reader
 import { createArtefact } from "../../../src/edge/disk/artefact-writer.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { anyText } from "../../support/any-text.ts";
+import { seeded } from "../../support/seeded.ts";
 import { tempRun, writePlan } from "./temp-run.ts";
-
-fc.configureGlobal({ seed: 2026 });
 
 async function linesIn(path: string): Promise<unknown[]> {
   const found: unknown[] = [];
@@ -28,7 +27,7 @@ test("any lines come back as they were written", async (t) => {
       assert(Array.isArray(wanted));
       assert.deepEqual(await linesIn(await writePlan(run, wanted)), wanted);
     }),
-    { numRuns: 60 },
+    seeded(60),
   );
 });
 

@@ -25,6 +25,14 @@ const VERSIONS: readonly (readonly [TablesName, TablesVersion])[] = [
   ...tablesVersions("ironic").map((release) => ["ironic", release] as const),
 ];
 
+/** What a type is called on PostgreSQL is seen in the first and the last version of each database. */
+function versionsOn(engine: Engine): typeof VERSIONS {
+  if (engine !== "postgresql") return VERSIONS;
+  return VERSIONS.filter(
+    ([name], at) => name !== VERSIONS[at - 1]?.[0] || name !== VERSIONS[at + 1]?.[0],
+  );
+}
+
 testOnce("every document of tables is as its schema says", () => {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false });
   const validate = ajv.compile(read(join(MAPPINGS, "schema", "tables.schema.json")));
@@ -70,7 +78,7 @@ testOnce("every table of nova, nova_api and Ironic has the column privileges are
 
 for (const engine of engines()) {
   test(`${engine} holds the columns of every version as the documents say`, async (t) => {
-    for (const [name, version] of VERSIONS) {
+    for (const [name, version] of versionsOn(engine)) {
       await t.test(`${name} ${version}`, async (inner) => {
         const database = await withDatabase(engine, inner);
         const document = loadTables(name, version);

@@ -45,7 +45,9 @@ for (const engine of engines())
       assert.equal(await cloud.dump(), before);
       await cloud.bm("bm_nodes").whereIn("id", ids).update({ service_epoch: 0 });
     };
-    for (const [index, point] of POINTS.entries()) {
+    // Where a process may die does not depend on the engine; a server tries the place between its two databases.
+    const points = engine === "sqlite" ? POINTS : POINTS.slice(1, 2);
+    for (const [index, point] of points.entries()) {
       const at = 1 + (index % 2);
       const dies = { point, at };
       for (const way of ["on", "back"]) {
@@ -65,13 +67,13 @@ for (const engine of engines())
       assert.deepEqual((await does(cloud, name, { back: true })).left, [], name);
       await restart();
     }
-    assert.equal(epoch, POINTS.length * 3 * 2);
+    assert.equal(epoch, points.length * 3 * 2);
   });
 
 for (const engine of engines())
   test(`A-8: on ${engine}, of many runs that move one machine one wins, and the others find it locked or gone`, async (t) => {
     const cloud = await legacyCloud(t, { engine, machines: 1 });
-    const runs = Array.from({ length: engine === "sqlite" ? 6 : 24 }, (_, at) => at);
+    const runs = Array.from({ length: engine === "sqlite" ? 6 : 12 }, (_, at) => at);
     const ended = await Promise.allSettled(
       runs.map((at) => does(cloud, `run-${at}`, { ids: [1], to: at % 2 === 0 ? "B" : "C" })),
     );

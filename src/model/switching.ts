@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from "./json.ts";
-import type { ConnectorPolicy } from "./switchover.ts";
+import type { Json } from "./json.ts";
 
 /** The journal's name of what a run switches over. */
 export const SWITCHOVER = "switchover";
@@ -46,19 +45,12 @@ export interface Switchover {
   /** Uuids of volume connectors and targets that move. */
   readonly connectors: readonly string[];
   readonly targets: readonly string[];
-  /** Name of the source afterwards; null: both keep theirs. */
+  /** Name of the source afterwards; null: it has no name, and both nodes keep theirs. */
   readonly failed_name: string | null;
-  /** The source stays active, in maintenance. */
-  readonly keep_source: boolean;
   /** Nova's rows are an operator's: their statements are shown at the end. */
   readonly leave_nova: boolean;
-  /** Nobody named the destination: it is not switched off. */
+  /** nova2ironic chose the destination: it is not powered off. */
   readonly picked: boolean;
-  /** By which words the next spare is chosen where this one is lost. */
-  readonly connector_policy: ConnectorPolicy;
-  readonly storage_cinder_untested: boolean;
-  /** The document that was given in place of mappings/identical.json. */
-  readonly identical: JsonObject | null;
   /** Its row in Nova, which is changed; null where none is. */
   readonly server: SwitchedServer | null;
 }

@@ -30,9 +30,6 @@ export interface VolumeTarget {
   readonly volume_id: string;
 }
 
-/** Whether connectors of hardware stay where they are, or move with the others: those of virtual adapters do. */
-export type ConnectorPolicy = "keep" | "move";
-
 /** What must be equal of two nodes. @source mappings/schema/identical.schema.json */
 export interface IdenticalDoc {
   readonly fields: readonly IdenticalField[];

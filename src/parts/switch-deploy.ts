@@ -83,7 +83,6 @@ export function clearStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-clear",
     async look(image) {
-      if (plan.keep_source) return REACHED;
       const node = await calls.node(id);
       const { provision_state, automated_clean = null, last_error } = node;
       const state = String(provision_state);

@@ -19,12 +19,8 @@ import {
   WAITS,
 } from "./switch-part.ts";
 
-/**
- * Marks both nodes, so that a second switchover of either sees the first.
- *
- * @param back those whose mark is taken off on the way back
- */
-export function holdStep(at: SwitchAt, back: readonly SwitchSide[] = SIDES): SwitchStep {
+/** Marks both nodes, so that a second switchover of either sees the first. */
+export function holdStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   const changes = SIDES.map((side) => marked(side, undefined, plan.id));
   const pause = SETTLES * (1 + Math.random());
@@ -49,20 +45,13 @@ export function holdStep(at: SwitchAt, back: readonly SwitchSide[] = SIDES): Swi
       since = seen.is === "after" ? at.now() : null;
       return since === null || isSettled ? seen : WAITS;
     },
-    lookBack: () => unmarkBack(at, back),
+    async lookBack() {
+      // A mark of another switchover is not ours to remove.
+      const { todo } = await compared(at, changes, "before");
+      return todo.length === 0 ? REACHED : next(todo);
+    },
   };
 }
-
-/** Takes the marks of these off. */
-export async function unmarkBack(at: Where, sides: readonly SwitchSide[]): Promise<SwitchPosition> {
-  const changes = sides.map((side) => marked(side, undefined, at.plan.id));
-  // What is another's by now is no more ours to take off.
-  const { todo } = await compared(at, changes, "before");
-  return todo.length === 0 ? REACHED : next(todo);
-}
-
-/** What a field needs to be compared and written. */
-type Where = Pick<SwitchAt, "calls" | "plan">;
 
 /** As the journal keeps it. */
 function imageOf(plan: Switchover): JsonObject {
@@ -297,7 +286,7 @@ async function back(at: SwitchAt, changes: readonly NodeField[]): Promise<Switch
  * @param to which of the two each field is to be
  */
 async function compared(
-  at: Where,
+  at: SwitchAt,
   changes: readonly NodeField[],
   to: "before" | "after",
   known: Known = {},
@@ -337,7 +326,7 @@ const NULLED = "automated_clean";
 
 /** One PATCH of one node; removing a field is adding null where Ironic wants it so. */
 export function patchOf(
-  { calls, plan }: Where,
+  { calls, plan }: SwitchAt,
   side: SwitchSide,
   changes: readonly NodeField[],
 ): SwitchWrite {

@@ -16,13 +16,11 @@ export function isBusy({ reservation, target_power_state, provision_state }: Jso
   return has(reservation) || has(target_power_state) || PASSING.has(provision_state);
 }
 
-/** Milliseconds in which a lock may pass: about as long as a call that meets one is tried. */
-const PASSES = 30_000;
-/** For what was asked of a conductor itself, and for whoever named the node: Ironic waits for a BMC a minute, some times. */
-const ASKED = 300_000;
+/** Milliseconds in which the lock of a spare may end: Ironic waits up to a minute for a BMC, several times. */
+const PASSES = 300_000;
 
-/** Waits for a spare that a conductor works on, and not for ever: who holds it may be gone. */
-export function sparePatience({ plan, now }: Pick<SwitchAt, "plan" | "now">) {
+/** Waits for a spare that a conductor works on, and not for ever: the process that locked it may be dead. */
+export function sparePatience({ now }: Pick<SwitchAt, "now">) {
   let since: number | null = null;
   /** @returns null where nobody works on it */
   return (spare: JsonObject): SwitchPosition | null => {
@@ -31,15 +29,13 @@ export function sparePatience({ plan, now }: Pick<SwitchAt, "plan" | "now">) {
       return null;
     }
     since ??= now();
-    const isAsked = spare.provision_state === "verifying";
-    const most = plan.picked && !isAsked ? PASSES : ASKED;
-    if (now() - since < most) return WAITS;
-    const why = `${busyWith(spare)}, for ${most / 1000} seconds`;
+    if (now() - since < PASSES) return WAITS;
+    const why = `${busyWith(spare)}, for ${PASSES / 1000} seconds`;
     return { ...stays(why), taken: "destination", code: "N2I-E380" };
   };
 }
 
-export function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
+function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
   return typeof reservation === "string"
     ? `node ${String(uuid)} is locked by host ${reservation}`
     : `node ${String(uuid)} is on its way to another state: ${String(provision_state)}`;

@@ -72,13 +72,13 @@ export function destinationStep(at: SwitchAt): SwitchStep {
           taken: "destination",
         };
       if (power_state === "power off") return REACHED;
-      // What nobody named may be somebody's machine, which nobody has taken into Ironic yet.
+      // It may be a machine in use that was enrolled only now.
       if (plan.picked)
         return {
           ...stays(
             `node ${id} is ${power_state === "power on" ? "on" : "not known to be off"}, and nobody named it`,
           ),
-          taken: "destination",
+          ...{ taken: "destination", code: "N2I-E384" },
         };
       return once("off", powerWrite(at, id, { target: "power off" }), kept, last_error);
     },

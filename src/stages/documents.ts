@@ -17,7 +17,6 @@ import type { Validate } from "../core/transform/transform.ts";
 import { loadTables } from "../edge/disk/load-tables.ts";
 import { packageRoot, program } from "../edge/disk/package-root.ts";
 import type { KnownReleases } from "../edge/ironic-db/open.ts";
-import type { JsonObject } from "../model/json.ts";
 import type { Mapping, Site, TargetDoc } from "../model/mapping.ts";
 import type { RestDoc } from "../model/rest.ts";
 import type { SettingsDoc } from "../model/settings.ts";
@@ -106,25 +105,9 @@ export async function loadSettings(): Promise<SettingsDoc> {
 export async function loadIdentical(file: string | undefined): Promise<IdenticalDoc> {
   if (file === undefined) return (await loadAlone("identical")) as IdenticalDoc; // as above
   const text = readDocument(file);
-  return identicalOf(parseDocument(text, file), file, placesIn(text));
-}
-
-/**
- * The same, by the document that a run keeps.
- *
- * @param kept null: this package's
- * @throws MigrationError N2I-E103
- */
-export async function keptIdentical(kept: JsonObject | null): Promise<IdenticalDoc> {
-  return kept === null ? loadIdentical(undefined) : identicalOf(kept, "the run's --identical");
-}
-
-async function identicalOf(
-  document: unknown,
-  ...named: readonly [name: string, where?: ReturnType<typeof placesIn>]
-): Promise<IdenticalDoc> {
+  const document = parseDocument(text, file);
   const { schema } = aloneDocument("identical");
-  checkDocument((await ajvFor()).compile(schema), document, ...named);
+  checkDocument((await ajvFor()).compile(schema), document, file, placesIn(text));
   return document as IdenticalDoc; // as above
 }
 

@@ -6,11 +6,9 @@ import { checkSwitches } from "../edge/ironic-rest/whole.ts";
 import { openHttp } from "../edge/openstack/http.ts";
 import { serviceUrl } from "../edge/openstack/session.ts";
 import { openTokens } from "../edge/openstack/tokens.ts";
-import { orNull } from "../model/error.ts";
 import { ironicFault } from "../model/served.ts";
-import type { Switchover } from "../model/switching.ts";
 import { closing, type Keep } from "./databases.ts";
-import { keptIdentical, loadIdentical } from "./documents.ts";
+import { loadIdentical } from "./documents.ts";
 import { openManagePlace } from "./manage-place.ts";
 import { openPolicy, type PolicyInForce } from "./policy-file.ts";
 import { ranges } from "./proxy-ironic.ts";
@@ -20,7 +18,7 @@ import { openSwitchings, type SwitchingsAt } from "./switchings.ts";
 import { checkWords, type SwitchWords } from "./switchover.ts";
 import { openSwitchNova } from "./switchover-nova.ts";
 import type { SwitchPlace } from "./switchover-perform.ts";
-import { decide, sameInstance, wordsOf } from "./switchover-plan.ts";
+import { decide, sameInstance } from "./switchover-plan.ts";
 import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
 
 /** What of a switchover is the same for all that are asked for here. */
@@ -111,7 +109,7 @@ async function listening(
     const switchings = await openSwitchings(workOf(asked, told, known));
     const parts: SwitchParts = {
       ...{ ...known, switchings, say: told.say },
-      common: { ...asked, ownIdentical: asked.identical !== undefined },
+      common: asked,
       tokens: asked.auth === "none" ? null : tokens,
       allows: (who) => allows(policy.current(), SWITCH_RULE, who),
     };
@@ -133,29 +131,20 @@ async function listening(
   }
 }
 
-/** What is refused of a target that is no spare any more: another is looked for where nobody named it. */
-const NO_SPARE = ["N2I-E380", "N2I-E381", "N2I-E384", "N2I-E386"] as const;
-
 const shown = (): Promise<void> => Promise.resolve();
 
 function workOf(
   asked: ServeSwitchAsked,
   { say, pause = PAUSE_MS }: ServeSwitchTold,
-  { place, state, stopping }: Pick<SwitchParts, "place" | "state" | "stopping">,
+  { place, doc, state, stopping }: Pick<SwitchParts, "place" | "doc" | "state" | "stopping">,
 ): SwitchingsAt {
   return {
     ...{ state, place, words: asked, say, stopping, pause },
-    /** By the process's own login: whoever asked is gone. */
-    async again({ plan: before, target, id }, taken): Promise<Switchover> {
-      const { picked } = before;
-      const doc = await keptIdentical(before.identical);
-      const own = { ...asked, ...wordsOf(before), nova: place.nova, taken };
-      const decided = async (more: { readonly destination?: string } = {}) =>
-        (await decide(place.service, doc, { ...own, ...more }, shown, Date.now())).plan;
-      const first = decided({ destination: target });
-      const plan = await (picked ? orNull(first, ...NO_SPARE) : first);
-      const now = plan ?? (await decided());
-      return { ...sameInstance(now, before.instance_uuid, "accepted"), id, picked };
+    /** With the service's own login: the caller's token may have expired. */
+    async again({ plan: { source, instance_uuid, leave_nova, picked }, id, target }) {
+      const again = { source, destination: target, leaveNova: leave_nova, nova: place.nova };
+      const { plan } = await decide(place.service, doc, again, shown, Date.now());
+      return { ...sameInstance(plan, instance_uuid), id, picked };
     },
   };
 }

@@ -6,14 +6,13 @@ import type { Switchover } from "../model/switching.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
-import { checkSwitchPlace, lostIn, switchedIn } from "./switchover-run.ts";
+import { checkSwitchPlace, switchedIn } from "./switchover-run.ts";
 import {
   type Accepted,
   acceptedIn,
   isOpen,
   outcomeOf,
   shownOf,
-  writeAnew,
   writeOutcome,
 } from "./switchover-state.ts";
 
@@ -24,13 +23,8 @@ export interface SwitchingsAt {
   readonly place: SwitchPlace;
   /** How each is done. */
   readonly words: Omit<ActWords, "run" | "sourceConfirmedOff">;
-  /**
-   * Decides once more what was accepted and is not begun: much may have happened since. The target that it has by then
-   * is kept where it is a spare still.
-   *
-   * @param taken uuids of nodes that others have, and of spares that it lost
-   */
-  readonly again: (accepted: Accepted, taken: ReadonlySet<string>) => Promise<Switchover>;
+  /** Checks once more what was accepted and did not start: its nodes may have changed. Its target stays. */
+  readonly again: (accepted: Accepted) => Promise<Switchover>;
   readonly say: (text: string) => void;
   /** Whether somebody asked to stop. */
   readonly stopping: () => boolean;
@@ -72,7 +66,7 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
   const begin = (accepted: Accepted, plan: Switchover | null): void => {
     const own: { error: string | null } = { error: null };
     working.set(accepted.id, own);
-    const work = workOn({ ...at, taken }, accepted, plan, own).finally(() => {
+    const work = workOn(at, accepted, plan, own).finally(() => {
       working.delete(accepted.id);
       for (const node of nodesOf(accepted)) taken.delete(node);
       works.delete(work);
@@ -116,12 +110,9 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
   };
 }
 
-/** With the nodes that all of them have. */
-type Working = SwitchingsAt & { readonly taken: Set<string> };
-
 /** Takes one to its end, or to where somebody else has to do something; fails never. */
 async function workOn(
-  at: Working,
+  at: SwitchingsAt,
   accepted: Accepted,
   plan: Switchover | null,
   own: { error: string | null },
@@ -150,7 +141,7 @@ async function workOn(
 
 /** @returns what stopped it; null where it came to its end, or was asked to stop */
 async function once(
-  at: Working,
+  at: SwitchingsAt,
   accepted: Accepted,
   plan: Switchover | null,
 ): Promise<MigrationError | null> {
@@ -163,8 +154,7 @@ async function once(
       if ((await outcomeOf({ run })) !== null) return;
       const { entries } = await readJournal(run);
       checkSwitchPlace(entries, place.service.identity.address);
-      const lost = new Set(lostIn(entries).map(({ destination }) => destination));
-      const first = switchedIn(entries)?.plan ?? plan ?? (await anew(at, accepted, lost));
+      const first = switchedIn(entries)?.plan ?? plan ?? (await at.again(accepted));
       if (first.server !== null && place.nova === null)
         throw new MigrationError("N2I-E100", "this run changes Nova's rows: it wants --nova-db");
       const act = { ...words, run: path, sourceConfirmedOff: false };
@@ -173,9 +163,7 @@ async function once(
         run,
         (session) => {
           const stops = { ...session, stopping };
-          const again = (all: ReadonlySet<string>) => anew(at, accepted, all);
-          const acting = { run, place: own, session: stops, sink: told, again };
-          return perform(act, first, acting);
+          return perform(act, first, { run, place: own, session: stops, sink: told });
         },
         { afterWindow: true },
       );
@@ -184,32 +172,6 @@ async function once(
   } catch (cause) {
     if (cause instanceof MigrationError) return cause;
     throw cause;
-  }
-}
-
-/** Looks for a spare that another request took meanwhile. */
-const TRIES = 20;
-
-/** Decides it anew; a spare that it takes then is kept to it, and written down. @throws MigrationError N2I-E381 */
-async function anew(
-  { again, taken }: Working,
-  accepted: Accepted,
-  lost: ReadonlySet<string>,
-): Promise<Switchover> {
-  const own = [accepted.source, accepted.target];
-  for (let tries = 1; ; tries += 1) {
-    const others = new Set([...taken].filter((node) => !own.includes(node)));
-    const plan = await again(accepted, new Set([...others, ...lost]));
-    const { destination } = plan;
-    if (destination === accepted.target) return plan;
-    if (!taken.has(destination)) {
-      // In one turn: of two that look one has it.
-      taken.add(destination).delete(accepted.target);
-      await writeAnew(accepted, plan);
-      return plan;
-    }
-    if (tries === TRIES)
-      throw new MigrationError("N2I-E381", "other switchovers take each spare that is found");
   }
 }
 

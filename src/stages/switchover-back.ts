@@ -11,13 +11,10 @@ import { openManagePlace } from "./manage-place.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
-import { forgetLost, unmarkLost } from "./switchover-lost.ts";
 import { reopenSwitchNova } from "./switchover-nova.ts";
 import {
   checkSwitchPlace,
   isPastReturn,
-  lostIn,
-  marksLeft,
   openSwitched,
   type Switched,
   switchedIn,
@@ -50,21 +47,20 @@ export function rollbackSwitchover(
     closing(async (keep) => {
       const { entries } = await readJournal(run);
       const switched = switchedIn(entries);
-      // A spare that was lost may have its mark still.
-      const plan = switched?.plan ?? lostIn(entries).at(-1);
-      if (plan === undefined) {
+      if (switched === null) {
         await closeTakenBack(run, new Date().toISOString());
         sink.result("Rollback: this run did not switch a machine over.");
         return null;
       }
-      if (switched !== null) checkBack(words, switched);
+      checkBack(words, switched);
+      const { plan } = switched;
       const place = await openManagePlace(words, keep, sink.say);
       const { service } = place;
       const { address } = service.identity;
       checkSwitchPlace(entries, address);
       // Placement is asked for nothing before there is no way back.
       const how = { readOnly: false, placement: false };
-      const nova = switched === null ? null : await reopenSwitchNova(plan, words, place, keep, how);
+      const nova = await reopenSwitchNova(plan, words, place, keep, how);
       await sink.confirm(
         `Give ${nameIn(plan)} its volumes and instance back at ${address}, and power it on where it was on?`,
       );
@@ -77,8 +73,6 @@ export function rollbackSwitchover(
           const at = switchAt(service, plan, session.journal.entries, more);
           const left: Left[] = [];
           const isWhole = await walkBack(at, session, (some) => left.push(...some));
-          left.push(...(await unmarkLost(at.calls, session, true)));
-          if (isWhole) await forgetLost(session);
           leave(left);
           sink.result(
             isWhole && left.length === 0
@@ -116,11 +110,6 @@ export function previewSwitchBack(words: BackWords, sink: Sink): Promise<void> {
   return closing(async (keep) => {
     const { entries, switched } = await openSwitched(words.run);
     const rows = async function* (): AsyncGenerator<UndoPreview> {
-      yield* marksLeft(entries).map(
-        ({ uuid }): UndoPreview => ({
-          ...{ action: "restore", resource: "mark", uuid, bm_node_id: null, why: null },
-        }),
-      );
       if (switched === null) return;
       checkBack(words, switched);
       const { plan, begun } = switched;

@@ -1,31 +1,21 @@
 import { novaCommands } from "../core/switchover/steps.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { switchCalls } from "../edge/ironic-rest/switch-calls.ts";
 import type { WindowSession } from "../engine/window.ts";
 import type { Left } from "../model/change.ts";
-import { MigrationError, orNull } from "../model/error.ts";
+import { MigrationError } from "../model/error.ts";
 import { type Fenced, SWITCHOVER, type Switchover } from "../model/switching.ts";
-import type { SwitchAt } from "../parts/switch-part.ts";
+import type { SwitchAt, SwitchPosition, SwitchStep } from "../parts/switch-part.ts";
 import type { RestOptions } from "./cloud.ts";
-import { failpoint } from "./failpoint.ts";
 import { rememberGiven } from "./given-file.ts";
 import { askFence } from "./host-fence-command.ts";
 import type { ManagePlace } from "./manage-place.ts";
 import { nextCommand } from "./next.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
-import { recordLost, unmarkLost } from "./switchover-lost.ts";
 import type { OpenNova } from "./switchover-nova.ts";
-import { isPastReturn, lostIn, named, switchedIn, wasSourceTold } from "./switchover-run.ts";
+import { isPastReturn, named, switchedIn } from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
-import {
-  type Halted,
-  millisecondsOf,
-  switchAt,
-  USUAL,
-  walkBack,
-  walkForward,
-} from "./switchover-walk.ts";
+import { millisecondsOf, switchAt, USUAL, walkBack, walkForward } from "./switchover-walk.ts";
 
 /** How a switchover acts. Times are seconds. */
 export interface ActWords extends RestOptions {
@@ -51,69 +41,38 @@ interface Acting {
   readonly place: Pick<SwitchPlace, "service" | "nova">;
   readonly session: WindowSession & Pick<RunSession, "signal" | "begin">;
   readonly sink: Told;
-  /** Decides anew where the spare is another's, without those that were lost; null: the destination was named. */
-  readonly again: ((lost: ReadonlySet<string>) => Promise<Switchover>) | null;
 }
 
-/** Spares that others may take from us, one after the other. */
-const SPARES = 5;
-
 /**
- * Takes a switchover to its end, from wherever its journal says that it is; a mark that could not be taken off a spare
- * which was lost is then tried once more.
+ * Takes a switchover to its end, from wherever its journal says that it is.
  *
  * @returns whether it came there; false where somebody asked to stop
  * @throws MigrationError N2I-E301, N2I-E380 to N2I-E390
  */
-export async function perform(
-  words: ActWords,
-  first: Switchover,
-  acting: Acting,
-): Promise<boolean> {
-  const { place, session, sink } = acting;
+export async function perform(words: ActWords, plan: Switchover, acting: Acting): Promise<boolean> {
+  const { run, place, session, sink } = acting;
   await session.begin(SWITCHOVER, { address: place.service.identity.address });
-  try {
-    return await performed(words, first, acting);
-  } finally {
-    const calls = switchCalls(place.service, failpoint);
-    // Why it ended is worth more than a mark.
-    const left = await orNull(unmarkLost(calls, session, false));
-    for (const { why } of left ?? []) sink.note(why);
-  }
-}
-
-async function performed(words: ActWords, first: Switchover, acting: Acting): Promise<boolean> {
-  const { run, place, session, sink, again } = acting;
   await rememberGiven(run, "node", words, true);
   const isOver =
     switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
-  let plan = first;
-  const earlier = lostIn(session.journal.entries()).map(({ destination }) => destination);
-  const lost = new Set(earlier);
-  for (let tries = 1; ; tries += 1) {
-    const at = switchAt(place.service, plan, session.journal.entries, {
-      times: millisecondsOf({
-        soft: words.softTimeout ?? USUAL.soft,
-        interval: words.proofInterval ?? USUAL.interval,
-        proof: words.proofTimeout ?? USUAL.proof,
-      }),
-      now: session.clock.now,
-      nova: place.nova,
-      fenced: () =>
-        words.sourceConfirmedOff ? { proof: "--source-confirmed-off", by: session.by } : null,
-    });
-    const name = plan.source_name ?? plan.source;
-    const prove = (): Promise<Fenced | null> => fencedBy(words, at, session, sink);
-    const say = (state: string) => sink.say(`${name}: ${state}`);
-    const halted = await begunBy(at, session, () => walkForward(at, session, say, prove));
-    if (halted === null) return begunBy(at, session, () => ended(at, sink, isOver));
-    if (halted.position === null) return false;
-    const isLost = halted.position.taken === "destination" && plan.picked;
-    const mayGo = isLost && !wasSourceTold(session.journal.entries()) && tries < SPARES;
-    const next = mayGo ? again : null;
-    if (!(await failed(at, halted, acting, next !== null)) || next === null) return false;
-    plan = await next(lost.add(plan.destination));
-  }
+  const at = switchAt(place.service, plan, session.journal.entries, {
+    times: millisecondsOf({
+      soft: words.softTimeout ?? USUAL.soft,
+      interval: words.proofInterval ?? USUAL.interval,
+      proof: words.proofTimeout ?? USUAL.proof,
+    }),
+    now: session.clock.now,
+    nova: place.nova,
+    fenced: () =>
+      words.sourceConfirmedOff ? { proof: "--source-confirmed-off", by: session.by } : null,
+  });
+  const name = plan.source_name ?? plan.source;
+  const prove = (): Promise<Fenced | null> => fencedBy(words, at, session, sink);
+  const say = (state: string) => sink.say(`${name}: ${state}`);
+  const halted = await begunBy(at, session, () => walkForward(at, session, say, prove));
+  if (halted === null) return begunBy(at, session, () => ended(at, sink, isOver));
+  if (halted.position !== null) await failed(at, halted.step, halted.position, acting);
+  return false;
 }
 
 /** Once the nodes are marked, whatever breaks leaves them so. @throws MigrationError N2I-E301, N2I-E390 */
@@ -166,27 +125,24 @@ async function fencedBy(
 /**
  * Ends what did not go on: before the spare is deployed it is taken back.
  *
- * @param isLost the spare is another's now: the next one is tried
- * @returns false where somebody asked to stop meanwhile
- * @throws MigrationError N2I-E301, N2I-E381, N2I-E388 to N2I-E390
+ * @returns only if somebody asked to stop meanwhile
+ * @throws MigrationError N2I-E301, N2I-E380, N2I-E381, N2I-E384, N2I-E388 to N2I-E390
  */
 async function failed(
   at: SwitchAt,
-  { step, position }: NonNullable<Halted>,
-  { run, session, sink }: Acting,
-  isLost: boolean,
-): Promise<boolean> {
-  const { why = [], unproven, taken, code } = position ?? {};
+  step: SwitchStep,
+  { why, unproven, taken, code }: SwitchPosition,
+  { run, session }: Acting,
+): Promise<void> {
   const text = why.join("; ");
   if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${farOf(at)}`);
   const switched = switchedIn(session.journal.entries());
   if (switched !== null && isPastReturn(switched))
     throw new MigrationError("N2I-E390", `${step.name}: ${text}${keptOff(at)}`);
-  const wasTold = wasSourceTold(session.journal.entries());
-  if (isLost) await recordLost(at, session);
+  const wasTold = at.keptOf("switchover-power").length > 0;
   const left: Left[] = [];
   const isBack = await begunBy(at, session, () =>
-    walkBack(at, session, (some) => left.push(...some), isLost ? ["source"] : undefined),
+    walkBack(at, session, (some) => left.push(...some)),
   );
   if (left.length > 0)
     throw new MigrationError(
@@ -196,26 +152,19 @@ async function failed(
         fix: `Settle what is named, then: ${nextCommand("rollback", { run: run.path, all: true })}`,
       },
     );
-  if (!isBack) return false;
-  if (!isLost) {
-    const isLate = taken === undefined || (wasTold && code !== undefined);
-    const own = code ?? "N2I-E381";
-    const anew = wasTold && at.plan.picked && taken === "destination";
-    throw new MigrationError(
-      isLate && code !== "N2I-E211" ? "N2I-E389" : own,
-      text,
-      anew ? { why: AMID, fix: ANEW } : {},
-    );
-  }
-  // What a lock keeps for now is tried again at the end.
-  await unmarkLost(at.calls, session, true);
-  sink.note(`${text}: the next spare is tried`);
-  return true;
+  if (!isBack) return;
+  const isLate = taken === undefined || (wasTold && code !== undefined);
+  const own = code ?? "N2I-E381";
+  const isLost = at.plan.picked && taken === "destination";
+  throw new MigrationError(
+    isLate && code !== "N2I-E211" ? "N2I-E389" : own,
+    text,
+    isLost ? { fix: AGAIN } : {},
+  );
 }
 
-const AMID = "Once the source was told to power off its spare is not exchanged for another.";
-const ANEW =
-  "Everything is as it was again. Run the same command once more: it begins anew, and chooses a spare.";
+const AGAIN =
+  "The switchover was rolled back. Run the same command again. It chooses a spare again.";
 
 /** How far the volumes went, by the journal. */
 function farOf({ plan, keptOf }: SwitchAt): string {
@@ -237,10 +186,6 @@ async function ended(at: SwitchAt, sink: Told, isOver: boolean): Promise<boolean
     named(plan.destination, plan.failed_name === null ? plan.destination_name : plan.source_name),
   ];
   sink.result(`Switchover: instance ${plan.instance_uuid} of ${from} runs on ${to}.`);
-  if (plan.keep_source)
-    sink.note(
-      `Node ${from} is active still, in maintenance. Its boot file, ${plan.source}/config under http_root, has the secrets of volumes that are another's now: keep it off.`,
-    );
   if (plan.leave_nova) for (const line of novaCommands(plan)) sink.result(line);
   if (plan.server?.stopped === true)
     sink.note(

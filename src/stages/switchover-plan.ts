@@ -10,10 +10,8 @@ import { gatherSpares, likelySpares, nodeName, unlike } from "../core/switchover
 import type { RestService } from "../edge/ironic-rest/service.ts";
 import { volumesElsewhere, wholeNode, wholeNodes } from "../edge/ironic-rest/whole.ts";
 import { MigrationError } from "../model/error.ts";
-import type { JsonObject } from "../model/json.ts";
 import type { Switchover } from "../model/switching.ts";
 import type {
-  ConnectorPolicy,
   HardwareDifference,
   IdenticalDoc,
   SwitchFault,
@@ -27,19 +25,11 @@ export interface SwitchAsked {
   readonly source: string;
   /** The same; absent: one is chosen. */
   readonly destination?: string;
-  readonly keepNames: boolean;
-  readonly keepSource: boolean;
-  /** A node whose storage_interface is cinder too, which nobody tried. */
-  readonly storageCinderUntested?: boolean;
   /** Nova is left as it is. */
   readonly leaveNova: boolean;
   /** Where its rows are changed; null: nobody said where they are. */
   readonly nova?: Pick<OpenNova, "serverOf"> | null;
-  /** What becomes of connectors of hardware; absent: they stay. */
-  readonly connectorPolicy?: ConnectorPolicy;
-  /** What must be equal is an operator's own document. */
-  readonly ownIdentical?: boolean;
-  /** Uuids of nodes that other switchovers of this process have, and of spares that this one lost. */
+  /** Uuids of nodes that other switchovers of this process have. */
   readonly taken?: ReadonlySet<string>;
   /** Who sees every node, where the one who asks may not. */
   readonly everywhere?: RestService;
@@ -65,8 +55,7 @@ export async function decide(
   show: (differences: readonly HardwareDifference[]) => Promise<void>,
   now: number,
 ): Promise<Decided> {
-  const { connectorPolicy: policy = "keep", taken = new Set(), everywhere = service } = asked;
-  const { storageCinderUntested = false, ownIdentical = false } = asked;
+  const { taken = new Set(), everywhere = service } = asked;
   const destined =
     asked.destination === undefined ? null : destinationOf(service, asked.destination);
   // What is wrong with the source is told first.
@@ -78,18 +67,18 @@ export async function decide(
   if (named?.uuid === source.uuid)
     throw new MigrationError("N2I-E384", `${nodeName(source)} is the source itself`);
   const own = [...takenFaults(source, taken), ...sourceFaults(source)];
-  const its = named === null ? [] : [...takenFaults(named, taken), ...spareFaults(named, policy)];
+  const its = named === null ? [] : [...takenFaults(named, taken), ...spareFaults(named)];
   // What passes by itself is told first, of both.
   refuse(source, own.filter(isLocked));
   if (named !== null) refuse(named, its.filter(isLocked));
   refuse(source, own);
   const instance_uuid = instanceOf(source, asked);
   refuse(source, await sharedFaults(everywhere, source));
-  const destination = named ?? (await chosen(service, source, doc, { policy, taken }));
+  const destination = named ?? (await chosen(service, source, doc, taken));
   if (named !== null) {
     refuse(named, its);
     await show(differences(source, named, doc));
-    const whys = unlike(source, named, doc, policy);
+    const whys = unlike(source, named, doc);
     if (whys.length > 0)
       throw new MigrationError(
         "N2I-E386",
@@ -97,44 +86,27 @@ export async function decide(
       );
   }
   const stamp = new Date(now).toISOString().replaceAll(/\D/g, "").slice(0, STAMP);
-  const { keepNames, keepSource } = asked;
   const between = { source: source.uuid, destination: destination.uuid, instance_uuid };
   const isIronics = source.told.allocation_uuid === instance_uuid;
   const server = (await asked.nova?.serverOf(between, isIronics)) ?? null;
   const plan: Switchover = {
     ...{ id: randomUUID(), ...between, server },
     ...{ source_name: source.name, destination_name: destination.name },
-    connectors: movingConnectors(source, policy).map(({ uuid }) => uuid),
+    connectors: movingConnectors(source).map(({ uuid }) => uuid),
     targets: source.targets.map(({ uuid }) => uuid),
-    failed_name: keepNames || source.name === null ? null : failedName(source.name, stamp),
-    picked: named === null,
-    ...{ keep_source: keepSource, leave_nova: asked.leaveNova },
-    ...{ connector_policy: policy, storage_cinder_untested: storageCinderUntested },
-    // A document is texts and lists.
-    identical: ownIdentical ? (JSON.parse(JSON.stringify(doc)) as JsonObject) : null,
+    failed_name: source.name === null ? null : failedName(source.name, stamp),
+    ...{ picked: named === null, leave_nova: asked.leaveNova },
   };
   return { plan, source, destination };
 }
 
-/** What a plan tells of the words it was made by, its source by uuid: a name may have changed hands. */
-export function wordsOf(plan: Switchover) {
-  const { source, source_name, failed_name, keep_source, leave_nova } = plan;
-  return {
-    ...{ source, keepSource: keep_source, leaveNova: leave_nova },
-    ...(source_name !== null && { keepNames: failed_name === null }),
-    connectorPolicy: plan.connector_policy,
-    storageCinderUntested: plan.storage_cinder_untested,
-    ownIdentical: plan.identical !== null,
-  };
-}
-
-/** Of a plan that is made again. @throws MigrationError N2I-E383 where the source has another instance by now */
-export function sameInstance(plan: Switchover, was: string, when: string): Switchover {
+/** Of a plan that is made again. @throws MigrationError N2I-E383 if the source has another instance now */
+export function sameInstance(plan: Switchover, was: string): Switchover {
   if (plan.instance_uuid === was) return plan;
   const name = plan.source_name ?? plan.source;
   throw new MigrationError(
     "N2I-E383",
-    `node ${name} has instance ${plan.instance_uuid}, and had ${was} when its switchover was ${when}`,
+    `node ${name} has instance ${plan.instance_uuid}, and had ${was} when its switchover was accepted`,
   );
 }
 
@@ -180,16 +152,11 @@ function refuse(node: WholeNode, faults: readonly SwitchFault[]): void {
   throw new MigrationError(first.code, `${nodeName(node)}: ${whys}`);
 }
 
-/** @throws MigrationError N2I-E382, N2I-E383, N2I-E385 */
+/** @throws MigrationError N2I-E383, N2I-E385 */
 function instanceOf(source: WholeNode, asked: SwitchAsked): string {
-  const { instance_uuid, allocation_uuid, storage_interface } = source.told;
-  const { leaveNova, nova = null, storageCinderUntested = false } = asked;
+  const { instance_uuid, allocation_uuid } = source.told;
+  const { leaveNova, nova = null } = asked;
   const name = nodeName(source);
-  if (storage_interface === "cinder" && !storageCinderUntested)
-    throw new MigrationError(
-      "N2I-E382",
-      `${name}: its storage_interface is cinder, which attaches volumes itself, and was not tried with a real Cinder; --storage-cinder-untested does it all the same`,
-    );
   if (typeof instance_uuid !== "string" || instance_uuid === "")
     throw new MigrationError("N2I-E383", `${name}: it has no instance`);
   if (allocation_uuid !== instance_uuid && !leaveNova && nova === null)
@@ -219,7 +186,7 @@ async function chosen(
   service: RestService,
   source: WholeNode,
   doc: IdenticalDoc,
-  { policy, taken }: { readonly policy: ConnectorPolicy; readonly taken: ReadonlySet<string> },
+  taken: ReadonlySet<string>,
 ): Promise<WholeNode> {
   const nodes: WholeNode[] = [];
   let on = 0;
@@ -231,7 +198,7 @@ async function chosen(
       nodes.push(...off);
     }
   const { likely, nearest } = likelySpares(source, nodes, doc);
-  const gathered = gatherSpares(doc, policy);
+  const gathered = gatherSpares(doc);
   gathered.machine(source);
   for (const { uuid } of likely) {
     const whole = await wholeNode(service, uuid);

@@ -7,7 +7,6 @@ import { type Entries, targetOf } from "../model/journal.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import {
   type ServerPlace,
-  SWITCH_MARK,
   SWITCH_STATES,
   SWITCHOVER,
   type SwitchedServer,
@@ -89,12 +88,7 @@ export function planIn(line: JsonObject): Switchover {
     ...{ source_name: orNone("source_name"), destination_name: orNone("destination_name") },
     ...{ instance_uuid: text("instance_uuid"), failed_name: orNone("failed_name") },
     ...{ connectors: texts("connectors"), targets: texts("targets") },
-    ...{ keep_source: line.keep_source === true, leave_nova: line.leave_nova === true },
-    picked: line.picked === true,
-    connector_policy: line.connector_policy === "move" ? "move" : "keep",
-    storage_cinder_untested: line.storage_cinder_untested === true,
-    identical: isObject(line.identical) ? line.identical : null,
-    // Runs of earlier versions changed none.
+    ...{ picked: line.picked === true, leave_nova: line.leave_nova === true },
     server: isObject(line.server) ? serverOf(line.server) : null,
   };
 }
@@ -124,21 +118,6 @@ export function keptIn(
   return begunIn(entries, step).get(source)?.observed ?? [];
 }
 
-/**
- * Whether the source was asked to power off since its nodes were marked, though that may be taken back by now: from
- * then on no spare is exchanged for another.
- */
-export function wasSourceTold(entries: Entries): boolean {
-  let was = false;
-  for (const entry of entries) {
-    if (!("part" in entry)) continue;
-    if (entry.do === "start" && entry.part === "switchover-power") was = true;
-    // The whole of it is taken back: what comes then is begun anew.
-    else if (entry.do === "returned" && entry.part === "switchover-hold") was = false;
-  }
-  return was;
-}
-
 /** Whether there is no way back any more. */
 export function isPastReturn({ begun }: Switched): boolean {
   return begun.has("switchover-deploy");
@@ -158,37 +137,6 @@ export function stateOf({ begun }: Switched): {
   };
 }
 
-/** The journal's name of a spare that somebody else had: it starts with the loss, and ends once our mark is off. */
-export const LOST = "switchover-lost";
-
-/** Plans of spares that a run lost, and did without. */
-export function lostIn(entries: Entries): readonly Switchover[] {
-  return plansOf(begunIn(entries, LOST).values());
-}
-
-/** Those that may have our mark still; that of the spare which the run is at is in use. */
-export function markedIn(entries: Entries): readonly Switchover[] {
-  const now = switchedIn(entries)?.plan.destination;
-  const open = [...begunIn(entries, LOST).values()].filter((one) => one.open);
-  return plansOf(open).filter(({ destination }) => destination !== now);
-}
-
-function plansOf(begun: Iterable<Begun>): readonly Switchover[] {
-  return [...begun].flatMap(({ observed }) => observed.slice(-1).map(planIn));
-}
-
-/** What is said of marks that may be left, by the journal alone. */
-export function marksLeft(entries: Entries) {
-  return markedIn(entries).map((plan) => ({
-    ...{ uuid: plan.destination, why: leftText(plan, "it was lost, and could not be changed") },
-  }));
-}
-
-/** @param why its mark could not be taken off */
-export function leftText({ destination, destination_name }: Switchover, why: string): string {
-  return `node ${named(destination, destination_name)} has our mark still: ${why}; the same command takes it off later, or: openstack baremetal node unset ${destination} --extra ${SWITCH_MARK}`;
-}
-
 /** A run of this kind, with what its journal says. @throws MigrationError N2I-E110 to N2I-E113 */
 export async function openSwitched(path: string) {
   const run = await openRun(path, { create: false });
@@ -201,13 +149,11 @@ export async function switchState(path: string) {
   const { run, entries, switched } = await openSwitched(path);
   const ironic = addressIn(entries) ?? "";
   const given = { run: run.path };
-  const left = marksLeft(entries).map(({ why }) => why);
   if (switched === null)
     return {
       fields: { ironic, source: "", destination: "", state: "ROLLED_BACK or not begun", at: "" },
-      next:
-        left.length > 0 ? nextCommand("rollback", given) : "nothing; this run left nothing behind",
-      ...{ left, changed: left.length },
+      next: "nothing; this run left nothing behind",
+      changed: 0,
     };
   const { plan } = switched;
   const { state, at } = stateOf(switched);
@@ -219,7 +165,6 @@ export async function switchState(path: string) {
       ...{ destination: named(plan.destination, plan.destination_name), state, at: at ?? "" },
     },
     next: isDone ? nextCommand("verify", given) : again,
-    left,
     changed: isPastReturn(switched) ? 0 : switched.begun.size,
   };
 }

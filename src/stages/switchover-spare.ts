@@ -1,6 +1,6 @@
 import { causeWith } from "../model/error.ts";
 import type { JsonObject } from "../model/json.ts";
-import { bothNodes, isBusy, sparePatience, unmarked } from "../parts/switch-guard.ts";
+import { sparePatience, unmarked } from "../parts/switch-guard.ts";
 import {
   type SwitchAt,
   type SwitchPosition,
@@ -9,11 +9,6 @@ import {
 } from "../parts/switch-part.ts";
 import { named } from "./switchover-run.ts";
 
-/** Whether the source was asked to power off: from then on no spare is exchanged for another. */
-function isSourceTold({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
-  return keptOf("switchover-power").length > 0;
-}
-
 /**
  * The same step, which looks at the spare before it begins, as long as the source is on: one that somebody else has by
  * then would be refused only once the source is off.
@@ -21,7 +16,8 @@ function isSourceTold({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
 export function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   const { calls, plan } = at;
   const isLooked = step.name === "switchover-destination" || step.name === "switchover-power";
-  if (!isLooked || isSourceTold(at)) return step;
+  // Later the source is off already, and each step looks at the spare itself.
+  if (!isLooked || at.keptOf("switchover-power").length > 0) return step;
   const patience = sparePatience(at);
   return {
     ...step,
@@ -65,33 +61,4 @@ function othersNow({ uuid, instance_uuid }: JsonObject): string | null {
   return typeof instance_uuid === "string"
     ? `node ${String(uuid)} has instance ${instance_uuid}`
     : null;
-}
-
-/**
- * Where a step ended, with whether that is because somebody else has the spare: a call that meets a lock to the end,
- * or another's mark, says no more than that it is refused. Of a spare that was named nobody asks.
- */
-export async function withLoss(
-  at: SwitchAt,
-  { name }: SwitchStep,
-  position: SwitchPosition,
-): Promise<SwitchPosition> {
-  const { calls, plan } = at;
-  if (!plan.picked || position.taken !== undefined || isSourceTold(at)) return position;
-  const isLost = async (): Promise<boolean> => {
-    switch (name) {
-      case "switchover-hold": {
-        const [source, spare] = await bothNodes(at);
-        // The source is marked first: what was refused is the spare's.
-        return unmarked(at, source) === null && unmarked(at, spare) !== null;
-      }
-      case "switchover-destination": {
-        const spare = await calls.node(plan.destination);
-        return isBusy(spare) || (unmarked(at, spare) ?? othersNow(spare)) !== null;
-      }
-      default:
-        return false;
-    }
-  };
-  return (await isLost()) ? { ...position, taken: "destination" } : position;
 }

@@ -9,7 +9,7 @@ import type { Entries } from "../model/journal.ts";
 import { type Json, type JsonObject, objectOf } from "../model/json.ts";
 import { SWITCH_STATES, type Switchover } from "../model/switching.ts";
 import { isUuid } from "../model/uuid.ts";
-import { lostIn, planIn, stateOf, switchedIn } from "./switchover-run.ts";
+import { planIn, stateOf, switchedIn } from "./switchover-run.ts";
 
 /** What was accepted over HTTP, and for whom. */
 const NOTE = "switchover.json";
@@ -21,12 +21,12 @@ const OUTCOME = "outcome.json";
 export interface Accepted {
   readonly run: RunFolder;
   readonly id: string;
-  /** As it was decided last, by the words it was accepted with. */
-  plan: Switchover;
+  /** As it was accepted. */
+  readonly plan: Switchover;
   /** Uuids of nodes. */
   readonly source: string;
-  /** Another than at first where that spare was lost. */
-  target: string;
+  /** Another than at first if a command took it back and began again. */
+  readonly target: string;
   /** Of the source, which may be the target's by now. */
   readonly name: string | null;
   /** ISO 8601, UTC. */
@@ -54,23 +54,13 @@ export async function writeAccepted(
   created_at: string,
 ): Promise<Accepted> {
   const run = await openRun(join(state, plan.id), { create: true });
+  const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // it is of texts and lists
   await writeNote(run, NOTE, {
-    ...{ format: FORMAT, created_at, asked_by: { ...asked_by }, ...decidedIn(plan) },
+    ...{ format: FORMAT, created_at, asked_by: { ...asked_by } },
+    ...{ decided, sha256: digestOf(decided) },
   });
   const { id, source, destination: target, source_name: name } = plan;
   return { run, id, plan, source, target, name, created_at };
-}
-
-/** Writes down that it goes on with another spare, before that is marked. @throws MigrationError N2I-E120 */
-export async function writeAnew(accepted: Accepted, plan: Switchover): Promise<void> {
-  Object.assign(accepted, { plan, target: plan.destination });
-  const note = objectOf(await readNote(accepted.run, NOTE));
-  await writeNote(accepted.run, NOTE, { ...note, ...decidedIn(plan) });
-}
-
-function decidedIn(plan: Switchover): JsonObject {
-  const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // it is of texts and lists
-  return { decided, sha256: digestOf(decided) };
 }
 
 function digestOf(decided: Json): string {
@@ -99,7 +89,7 @@ export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
     const plan = planIn(decided);
     found.push({
       ...{ run, id: name, plan, source: plan.source, name: plan.source_name, created_at },
-      // A command that went on with it may have taken another spare.
+      // A command that took it back may have begun again with another spare.
       target: switchedIn(entries)?.plan.destination ?? plan.destination,
     });
   }
@@ -142,24 +132,15 @@ export async function isOpen(accepted: Accepted): Promise<boolean> {
   if ((await outcomeOf(accepted)) !== null) return false;
   const { entries } = await readJournal(accepted.run);
   const switched = switchedIn(entries);
-  if (switched !== null) return !isDone(stateOf(switched));
-  // What lost its spare has not found the next one yet.
-  const isLost = lostIn(entries).some(({ destination }) => destination === accepted.target);
-  return isLost || !wasBegun(entries, accepted);
+  return switched === null ? !wasBegun(entries) : !isDone(stateOf(switched));
 }
 
 function isDone({ state, at }: ReturnType<typeof stateOf>): boolean {
   return state === "DONE" && at === null;
 }
 
-/** With the target that it has by now. */
-function wasBegun(entries: Entries, { target }: Accepted): boolean {
-  return entries.some(
-    (entry) =>
-      entry.do === "start" &&
-      entry.part === "switchover-hold" &&
-      entry.observed?.destination === target,
-  );
+function wasBegun(entries: Entries): boolean {
+  return entries.some((entry) => entry.do === "start" && entry.part === "switchover-hold");
 }
 
 const TAKEN_BACK =
@@ -186,7 +167,7 @@ export async function shownOf(
   const switched = switchedIn(entries);
   if (switched === null) {
     // Until it is closed, what was taken back may begin anew.
-    if (wasBegun(entries, accepted) && working === undefined)
+    if (wasBegun(entries) && working === undefined)
       return { ...common, state: "ROLLED_BACK", step: null, error: error ?? TAKEN_BACK };
     return { ...common, state: outcome?.state ?? "CHECKED", step: null, error };
   }

@@ -47,9 +47,7 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
       what: `source ${plan.source}`,
       why: unlike(source, {
         ...{ instance_uuid: null, maintenance: true, maintenance_reason: reasonFor(plan) },
-        ...(!isFenced(at) && { power_state: "power off" }),
-        ...(plan.keep_source && { provision_state: "active" }),
-        ...(!plan.keep_source && !isFenced(at) && { provision_state: "available" }),
+        ...(!isFenced(at) && { power_state: "power off", provision_state: "available" }),
       }),
     },
     ...owned,

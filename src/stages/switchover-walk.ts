@@ -9,10 +9,8 @@ import {
   type Fenced,
   SWITCH_STATES,
   type Switchover,
-  type SwitchSide,
   type SwitchTimes,
 } from "../model/switching.ts";
-import { holdStep } from "../parts/switch-fields.ts";
 import {
   type SwitchAt,
   type SwitchPosition,
@@ -23,7 +21,7 @@ import {
 import { switchSteps } from "../parts/switch-steps.ts";
 import { failpoint } from "./failpoint.ts";
 import { keptIn, switchedIn } from "./switchover-run.ts";
-import { unlessBroken, withLoss, withSpare } from "./switchover-spare.ts";
+import { unlessBroken, withSpare } from "./switchover-spare.ts";
 
 /** Milliseconds for a step, besides what it waits for a system to shut down. */
 const LONGEST = 3_600_000;
@@ -85,7 +83,7 @@ export async function walkForward(
         const anew = switchSteps(own).find(({ name }) => name === PROOF) ?? step;
         if (fenced !== null) ended = await legOf(own, anew, session);
       }
-      return ended === null || ended.is === "after" ? ended : withLoss(own, step, ended);
+      return ended;
     });
     if (position?.is !== "after") return { step, position };
     if (own.keptOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
@@ -130,18 +128,15 @@ async function legOf(
  * Takes back what was begun, the newest step first. Where something is left, the nodes stay marked, and the
  * rest is taken back all the same.
  *
- * @param marks those that are taken off; absent: both
  * @returns whether it came to its end
  */
 export async function walkBack(
   at: SwitchAt,
   session: WindowSession,
   leave: (left: readonly Left[]) => void,
-  marks?: readonly SwitchSide[],
 ): Promise<boolean> {
   let isWhole = true;
-  for (const one of switchSteps(at).toReversed()) {
-    const step = one.name === "switchover-hold" ? holdStep(at, marks) : one;
+  for (const step of switchSteps(at).toReversed()) {
     const begun = switchedIn(session.journal.entries())?.begun.get(step.name);
     const [image] = begun?.observed ?? [];
     if (image === undefined || step.lookBack === null) continue;

@@ -1,27 +1,22 @@
 import { nodeName } from "../core/switchover/spares.ts";
 import { stepRows } from "../core/switchover/steps.ts";
 import { readJournal } from "../edge/disk/journal.ts";
-import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { switchCalls } from "../edge/ironic-rest/switch-calls.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Entries } from "../model/journal.ts";
-import { SWITCHOVER, type Switchover, type SwitchStepRow } from "../model/switching.ts";
+import type { Switchover, SwitchStepRow } from "../model/switching.ts";
 import type { HardwareDifference } from "../model/switchover.ts";
 import { closing } from "./databases.ts";
-import { keptIdentical, loadIdentical } from "./documents.ts";
-import { failpoint } from "./failpoint.ts";
+import { loadIdentical } from "./documents.ts";
 import { openManagePlace } from "./manage-place.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
-import { unmarkLost } from "./switchover-lost.ts";
 import { type NovaWords, openSwitchNova, reopenSwitchNova } from "./switchover-nova.ts";
 import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
-import { decide, type SwitchAsked, sameInstance, wordsOf } from "./switchover-plan.ts";
-import { checkSwitches, checkSwitchPlace, marksLeft, switchedIn } from "./switchover-run.ts";
+import { decide, type SwitchAsked } from "./switchover-plan.ts";
+import { checkSwitches, checkSwitchPlace, switchedIn } from "./switchover-run.ts";
 
 /** What `node switchover` is told. */
 export interface SwitchWords
-  extends Omit<SwitchAsked, "nova" | "taken" | "everywhere" | "ownIdentical">,
+  extends Omit<SwitchAsked, "nova" | "taken" | "everywhere">,
     NovaWords,
     ActWords {
   readonly dryRun: boolean;
@@ -57,45 +52,15 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
         ? openSwitchNova(words, place, keep, { readOnly: false })
         : reopenSwitchNova(known, words, place, keep, { readOnly: false, placement: true }));
       const at = { ...place, nova };
-      // A spare that was lost may be free again, and is none with a mark.
-      if (known === undefined) await unmarkedFirst(run, entries, at, sink);
       const first = known ?? (await decided(words, at, shows)).plan;
-      // By the words that the run began with: those it is resumed with need not repeat them.
-      const again = async (taken: ReadonlySet<string>) => {
-        const own = { ...words, ...wordsOf(first), nova, taken };
-        const doc = await keptIdentical(first.identical);
-        const { plan } = await decide(at.service, doc, own, shows.differences, Date.now());
-        return sameInstance(plan, first.instance_uuid, "begun");
-      };
       return withSession(
         run,
-        (session) =>
-          perform(words, first, {
-            ...{ run, place: at, session, sink },
-            again: words.destination === undefined ? again : null,
-          }),
-        { afterWindow: true },
+        (session) => perform(words, first, { run, place: at, session, sink }),
+        {
+          afterWindow: true,
+        },
       );
     }),
-  );
-}
-
-/** Takes marks off that an earlier command could not. */
-async function unmarkedFirst(
-  run: RunFolder,
-  entries: Entries,
-  { service }: Pick<SwitchPlace, "service">,
-  { note }: Pick<Told, "note">,
-): Promise<void> {
-  if (marksLeft(entries).length === 0) return;
-  await withSession(
-    run,
-    async (session) => {
-      await session.begin(SWITCHOVER, { address: service.identity.address });
-      const left = await unmarkLost(switchCalls(service, failpoint), session, false);
-      for (const { why } of left) note(why);
-    },
-    { afterWindow: true },
   );
 }
 
@@ -131,8 +96,7 @@ function checkSame(plan: Switchover, { source, destination }: SwitchWords): void
 
 async function decided(words: SwitchWords, { service, nova }: SwitchPlace, shows: SwitchShows) {
   const doc = await loadIdentical(words.identical);
-  const own = { ...words, ownIdentical: words.identical !== undefined, nova };
-  return decide(service, doc, own, shows.differences, Date.now());
+  return decide(service, doc, { ...words, nova }, shows.differences, Date.now());
 }
 
 async function preview(

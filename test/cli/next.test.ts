@@ -64,16 +64,9 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
       "identical",
     ],
     ...["destination", "soft-timeout", "proof-interval", "proof-timeout", "fence-command"],
-    ...[
-      "source-confirmed-off",
-      "keep-names",
-      "keep-source",
-      "storage-cinder-untested",
-      "leave-nova",
-      "connector-policy",
-    ],
-    // Where a list is read, and who else is asked, end with their command.
-    ...["ironic-db", "endpoint", "port-deleted", "node-deleted"],
+    ...["source-confirmed-off", "leave-nova"],
+    // Where a list is read ends with its command.
+    ...["ironic-db", "port-deleted", "node-deleted"],
   ],
   // What let another command do something dangerous is no word for a rollback.
   rollback: [

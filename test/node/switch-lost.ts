@@ -22,13 +22,13 @@ export const LOSSES: readonly Loss[] = [
   },
   {
     ...{ what: "locked once it is marked", when: (call, marks) => call === LOOKS && marks === 1 },
-    ...{ change: { reservation: "h" }, why: /is locked by host h, for 30 seconds/ },
+    ...{ change: { reservation: "h" }, why: /is locked by host h, for 300 seconds/ },
   },
   {
     what: "locked once it is managed",
     when: (call, marks, { nodes }) =>
       call === LOOKS && marks === 1 && nodes.get(SPARE)?.provision_state === "manageable",
-    ...{ change: { reservation: "h" }, why: /is locked by host h, for 30 seconds/ },
+    ...{ change: { reservation: "h" }, why: /is locked by host h, for 300 seconds/ },
   },
   {
     what: "asked for its state to no end",

@@ -11,8 +11,7 @@ import type { Fenced, Switchover, SwitchStepName } from "../../src/model/switchi
 import type { SwitchNova } from "../../src/parts/switch-part.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { runBy } from "../../src/stages/session.ts";
-import { unmarkLost } from "../../src/stages/switchover-lost.ts";
-import { lostIn, switchedIn } from "../../src/stages/switchover-run.ts";
+import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { faultsOf } from "../../src/stages/switchover-verify.ts";
 import { type Halted, switchAt, walkBack, walkForward } from "../../src/stages/switchover-walk.ts";
 import { during } from "../engine/on-journal.ts";
@@ -25,8 +24,7 @@ const LIMIT = 5000;
 export const PLAN: Switchover = {
   ...{ id: uuidOf(7, 1), source: SOURCE, destination: SPARE, instance_uuid: uuidOf(9, 1) },
   ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed" },
-  ...{ keep_source: false, leave_nova: false, picked: false, server: null },
-  ...{ connector_policy: "keep", storage_cinder_untested: false, identical: null },
+  ...{ leave_nova: false, picked: false, server: null },
   connectors: [uuidOf(6, 1)],
   targets: [uuidOf(5, 1), uuidOf(5, 2)],
 };
@@ -131,11 +129,10 @@ export async function back(
     run,
     async (session) => {
       const entries = session.journal.entries();
-      const plan = switchedIn(entries)?.plan ?? lostIn(entries).at(-1);
+      const plan = switchedIn(entries)?.plan;
       if (plan === undefined) return;
       const at = atOf({ service, nova }, plan, session);
       await walkBack(at, session, (some) => left.push(...some));
-      left.push(...(await unmarkLost(at.calls, session, true)));
     },
     lines,
   );

@@ -105,8 +105,8 @@ export function started(
 ): Promise<ServingHere> {
   const asked: ServeSwitchAsked = {
     ...{ listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", fromCatalog: false },
-    ...{ interface: "public", tokenCache: 60, apiTimeout: 60, keepNames: false },
-    ...{ keepSource: false, leaveNova: false, ...own },
+    ...{ interface: "public", tokenCache: 60, apiTimeout: 60, leaveNova: false },
+    ...own,
   };
   return servingHere(env, (until) =>
     serveSwitchover(asked, {

@@ -5,7 +5,7 @@ import { SWITCH_MARK } from "../../src/model/switching.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { uuidOf } from "./in-memory.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
-import { back, CLAIMED, faults, forward, PLAN, SAID, scene } from "./switch-scene.ts";
+import { back, CLAIMED, faults, forward, SAID, scene } from "./switch-scene.ts";
 
 test("an instance goes on on a spare: one soft off, one power on, and nothing of it is left on the source", async (t) => {
   const at = await scene(t);
@@ -202,14 +202,4 @@ test("what somebody changed since is left and told, and the source stays off wit
   assert.equal(at.cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE, "what can be is back");
   assert.equal(at.cloud.machines.get(SOURCE)?.on, false);
   assert.notEqual((spare.extra as { readonly [key: string]: unknown })[SWITCH_MARK], undefined);
-});
-
-test("a source that is kept stays active in maintenance", async (t) => {
-  const at = await scene(t);
-  assert.equal((await forward(at, { plan: { ...PLAN, keep_source: true } })).halted, null);
-  const source = at.cloud.nodes.get(SOURCE);
-  assert.deepEqual(
-    [source?.provision_state, source?.maintenance, source?.instance_uuid, source?.extra],
-    ["active", true, null, { "a/b~": 1, rack: 7 }],
-  );
 });

@@ -123,7 +123,7 @@ test("a machine that is on is not switched off as a spare unless somebody names 
   // What is in enroll is asked first.
   Object.assign(spare, { provision_state: "enroll", power_state: null });
   const asked = await run(["node", "switchover", "n-1", ...own], how);
-  assertRefusal({ ...asked, out: "" }, 4, "N2I-E387", /no suitable destination/);
+  assertRefusal({ ...asked, out: "" }, 4, "N2I-E384", /is on, and nobody named it/);
   assert.deepEqual(cloud.told, []);
   assert.equal(cloud.nodes.get(SOURCE)?.power_state, "power on");
   await runs(0, ["node", "switchover", "n-1", "s-1", ...own], how);
@@ -207,7 +207,7 @@ test("what is shared, doubled, other hardware or misnamed is refused, and nothin
   assert.notEqual(own9, before);
 });
 
-test("connectors of hardware stay, or move where the operator says that they are virtual", async (t) => {
+test("connectors of hardware stay, and the spare needs as many", async (t) => {
   const { cloud, how, own } = await commandScene(t);
   const wwpn = uuidOf(6, 5);
   cloud.connectors.set(wwpn, {
@@ -221,12 +221,8 @@ test("connectors of hardware stay, or move where the operator says that they are
   cloud.connectors.set(uuidOf(6, 6), {
     ...{ uuid: uuidOf(6, 6), node_uuid: SPARE, type: "wwpn", connector_id: "wwn-2" },
   });
-  const policy = ["--connector-policy", "move"];
-  const both = await run(["node", "switchover", "n-1", "s-1", ...own, ...policy], how);
-  assertRefusal({ ...both, out: "" }, 4, "N2I-E384", /volume connector of type wwpn already/);
-  cloud.connectors.delete(uuidOf(6, 6));
-  await runs(0, ["node", "switchover", "n-1", "s-1", ...own, ...policy], how);
-  assert.equal(cloud.connectors.get(wwpn)?.node_uuid, SPARE);
+  await runs(0, ["node", "switchover", "n-1", "s-1", ...own], how);
+  assert.equal(cloud.connectors.get(wwpn)?.node_uuid, SOURCE);
 });
 
 test("an extra of 3 MB, and a name as long as Ironic takes, are carried over", async (t) => {

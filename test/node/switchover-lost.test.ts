@@ -3,17 +3,12 @@ import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
 import type { Entry } from "../../src/model/journal.ts";
-import { loadIdentical } from "../../src/stages/documents.ts";
-import { perform } from "../../src/stages/switchover-perform.ts";
-import { decide } from "../../src/stages/switchover-plan.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
-import { during } from "../engine/on-journal.ts";
 import { type Ran, run, runs } from "../hostile/cli.ts";
-import { refuses } from "./in-memory.ts";
+import { refuses, uuidOf } from "./in-memory.ts";
 import { LOOKS, LOSSES, loses, MANAGES, MARKS, OTHER, restored, writesTo } from "./switch-lost.ts";
 import { SOURCE, SPARE, type Switchable, switchedDump } from "./switch-memory.ts";
-import { back, faults, type Scene, scene } from "./switch-scene.ts";
-import { addSpare, commandScene } from "./switch-served.ts";
+import { commandScene } from "./switch-served.ts";
 
 /** What it said before its error is how far it came. */
 function assertEnded({ status, err }: Ran, wanted: number, code: string, why: RegExp): void {
@@ -26,78 +21,44 @@ async function entriesOf(path: string): Promise<readonly Entry[]> {
   return [...(await readJournal(await openRun(path, { create: false }))).entries];
 }
 
-test("a spare that somebody else has before the source is told to power off is given back, and the next one taken", async (t) => {
-  for (const loss of LOSSES) {
-    const { cloud, how, next, path, own } = await commandScene(t);
-    loses(cloud, loss);
-    const ran = await run(["node", "switchover", "n-1", ...own], how);
-    assert.equal(ran.status, 0, `${loss.what}: ${ran.err}`);
-    assert.match(ran.err, new RegExp(`${loss.why.source}.*: the next spare is tried`), loss.what);
-    assert.match(ran.out, new RegExp(`runs on ${next} \\(n-1\\)`), loss.what);
-    assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"], loss.what);
-    const lost = cloud.nodes.get(SPARE);
-    assert.deepEqual([lost?.extra, lost?.name], [{ rack: 9, own: true }, "s-1"], loss.what);
-    const power = cloud.calls.indexOf(`PUT /v1/nodes/${SOURCE}/states/power`);
-    assert.ok(cloud.calls.lastIndexOf(MARKS) < power, `${loss.what}: given back first`);
-    // The run is of the spare that it has by now.
-    const entries = await entriesOf(path);
-    assert.equal(switchedIn(entries)?.plan.destination, next, loss.what);
-    const holds = entries.flatMap((entry) =>
-      "part" in entry && entry.part === "switchover-hold" ? [entry.do] : [],
-    );
-    assert.equal(
-      holds.join(" ").replace("start end return", "start return"),
-      "start return returned start end",
-    );
-    assert.match((await runs(0, ["status", "--run", path])).out, new RegExp(next), loss.what);
-  }
+test("a spare that somebody else takes before the source is powered off is rolled back, and the same command chooses another", async (t) => {
+  for (const loss of LOSSES)
+    for (const named of [[], ["s-1"]]) {
+      const { cloud, how, next, path, own, before } = await commandScene(t);
+      loses(cloud, loss);
+      const ran = await run(["node", "switchover", "n-1", ...named, ...own], how);
+      const what = `${loss.what}: ${ran.status} ${ran.err}`;
+      assert.ok([1, 11].includes(ran.status), what);
+      assert.match(ran.err, loss.why);
+      if (/ seconds/.test(loss.why.source)) assert.match(ran.err, /N2I-E380/, what);
+      const entries = await entriesOf(path);
+      assert.equal(switchedIn(entries), null, what);
+      restored(cloud);
+      assert.equal(switchedDump(cloud), before, what);
+      assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []], what);
+      if (named.length > 0) continue;
+      Object.assign(cloud.nodes.get(SPARE) ?? {}, loss.change);
+      const { out } = await runs(0, ["node", "switchover", "n-1", ...own], how);
+      assert.match(out, new RegExp(`runs on ${next} \\(n-1\\)`), what);
+      assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"], what);
+      assert.match((await runs(0, ["status", "--run", path])).out, new RegExp(next), what);
+    }
 });
 
-test("without another spare everything is as it was, and a check says why", async (t) => {
-  for (const loss of LOSSES) {
-    const { cloud, how, next, path, own } = await commandScene(t);
-    cloud.nodes.delete(next);
-    const before = switchedDump(cloud);
-    loses(cloud, loss);
-    const ran = await run(["node", "switchover", "n-1", ...own], how);
-    assertEnded(ran, 4, "N2I-E387", /no suitable destination for n-1/);
-    assert.match(ran.err, loss.why, loss.what);
-    restored(cloud);
-    assert.equal(switchedDump(cloud), before, loss.what);
-    assert.deepEqual(cloud.told, [], loss.what);
-    assert.equal(switchedIn(await entriesOf(path)), null, loss.what);
-    assert.match((await runs(0, ["status", "--run", path])).out, /ROLLED_BACK/, loss.what);
-  }
+test("without another spare the same command says so, and everything stays as it was", async (t) => {
+  const { cloud, how, next, path, own } = await commandScene(t);
+  cloud.nodes.delete(next);
+  const before = switchedDump(cloud);
+  loses(cloud, LOSSES.find(({ what }) => what === "given an instance") ?? assert.fail());
+  const words = ["node", "switchover", "n-1", ...own];
+  assertEnded(await run(words, how), 11, "N2I-E381", /Run the same command again. It chooses/);
+  assertEnded(await run(words, how), 4, "N2I-E387", /no suitable destination for n-1/);
+  restored(cloud);
+  assert.equal(switchedDump(cloud), before);
+  assert.match((await runs(0, ["status", "--run", path])).out, /ROLLED_BACK/);
 });
 
-test("a spare that was named is not exchanged for another, and the source stays on", async (t) => {
-  for (const loss of LOSSES) {
-    const { cloud, how, next, own, before } = await commandScene(t);
-    loses(cloud, loss);
-    const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
-    assert.ok([1, 11].includes(ran.status), `${loss.what}: ${ran.status} ${ran.err}`);
-    if (/ seconds/.test(loss.why.source)) assert.match(ran.err, /N2I-E380/, loss.what);
-    // Whoever names a spare waits longer for it.
-    assert.match(ran.err, new RegExp(loss.why.source.replace("30 s", "300 s")), loss.what);
-    restored(cloud);
-    assert.equal(switchedDump(cloud), before, loss.what);
-    assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []], loss.what);
-  }
-});
-
-test("a named spare of a run that is gone on with without its name is not exchanged either", async (t) => {
-  const { cloud, how, next, own } = await commandScene(t);
-  cloud.use((call) => (call === MANAGES ? { done: false, says: refuses(500, "broken") } : null));
-  const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
-  assert.equal(ran.status, 5, ran.err);
-  cloud.use(() => null);
-  Object.assign(cloud.nodes.get(SPARE) ?? {}, { provision_state: "available" });
-  const again = await run(["node", "switchover", "n-1", ...own], how);
-  assertEnded(again, 11, "N2I-E381", /is available, expected manageable/);
-  assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
-});
-
-test("once the source was told to power off no spare is exchanged, by whichever command", async (t) => {
+test("a spare that is lost once the source is off is rolled back, by whichever command", async (t) => {
   const ready = { provision_state: "manageable", power_state: "power off" };
   const { cloud, how, next, own, before } = await commandScene(t);
   Object.assign(cloud.nodes.get(SPARE) ?? {}, ready);
@@ -132,7 +93,7 @@ test("once the source was told to power off no spare is exchanged, by whichever 
   assert.deepEqual(later.cloud.told, ["n-1 soft", "n-1 on"]);
 });
 
-test("after half a rollback that powered the source on again no spare is exchanged either", async (t) => {
+test("a spare that is lost after half a rollback is rolled back, and the same command chooses another", async (t) => {
   const { cloud, how, next, path, own } = await commandScene(t);
   const words = ["node", "switchover", "n-1", ...own];
   const broken = (call: string) => {
@@ -149,7 +110,7 @@ test("after half a rollback that powered the source on again no spare is exchang
   Object.assign(cloud.nodes.get(SPARE) ?? {}, { provision_state: "available" });
   const again = await run(words, how);
   assertEnded(again, 11, "N2I-E381", /is available, expected manageable/);
-  assert.match(again.err, /Run the same command once more: it begins anew/);
+  assert.match(again.err, /Run the same command again. It chooses a spare/);
   assert.deepEqual([writesTo(cloud, next), cloud.told], [[], ["n-1 soft", "n-1 on"]]);
   assert.equal(switchedIn(await entriesOf(path)), null);
   assert.match((await runs(0, words, how)).out, new RegExp(`runs on ${next} `));
@@ -172,80 +133,31 @@ function holds(cloud: Switchable, change: object): void {
   });
 }
 
-test("a lost spare that cannot be changed for now keeps nobody from the next, and its mark goes later", async (t) => {
-  for (const [change, why] of HELD) {
-    const { cloud, how, next, path, own } = await commandScene(t);
-    holds(cloud, change);
-    const words = ["node", "switchover", "n-1", ...own];
-    const ran = await run(words, how);
-    assert.equal(ran.status, 0, ran.err);
-    assert.match(ran.err, new RegExp(`${why.source}.*: the next spare is tried`));
-    const told = new RegExp(`${SPARE} \\(s-1\\) has our mark still: .*${why.source}`);
-    assert.match(ran.err, told);
-    assert.match(ran.err, new RegExp(`node unset ${SPARE} --extra nova2ironic_switchover`));
-    assert.match(ran.out, new RegExp(`runs on ${next} `));
-    assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
-    const status = await runs(0, ["status", "--run", path]);
-    assert.match(status.out + status.err, /DONE[\s\S]*s-1\) has our mark still/);
-    // Its lock ends, and the same command takes the mark off.
-    cloud.use(() => null);
-    Object.assign(cloud.nodes.get(SPARE) ?? {}, {
-      reservation: null,
-      provision_state: "available",
-    });
-    const again = await runs(0, words, how);
-    assert.doesNotMatch(again.err, /our mark/);
-    assert.deepEqual(cloud.nodes.get(SPARE)?.extra, { rack: 9, own: true });
-    const then = await runs(0, ["status", "--run", path]);
-    assert.doesNotMatch(then.out + then.err, /our mark/);
-  }
-});
-
-test("a lost spare that this login may not change is told of, and the next one is taken", async (t) => {
-  const { cloud, how, next, own } = await commandScene(t);
-  let marks = 0;
-  cloud.use((call) => {
-    if (call === LOOKS && marks === 1)
-      Object.assign(cloud.nodes.get(SPARE) ?? {}, { instance_uuid: OTHER });
-    if (call === MARKS) marks += 1;
-    return call === MARKS && marks > 1 ? { done: false, says: refuses(403, "not yours") } : null;
-  });
-  const ran = await run(["node", "switchover", "n-1", ...own], how);
-  assert.equal(ran.status, 0, ran.err);
-  assert.match(ran.err, /s-1\) has our mark still: .*not yours/);
-  assert.match(ran.out, new RegExp(`runs on ${next} `));
-});
-
-test("where there is no next spare, the same command or a rollback takes that mark off once it can", async (t) => {
-  for (const [change, why] of HELD) {
-    const { cloud, how, next, path, own } = await commandScene(t);
-    cloud.nodes.delete(next);
-    const before = switchedDump(cloud);
-    holds(cloud, change);
-    const ran = await run(["node", "switchover", "n-1", ...own], how);
-    assertEnded(ran, 4, "N2I-E387", why);
-    assert.match(ran.err, /s-1\) has our mark still/);
-    const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
-    // What is left is to be taken back.
-    const status = await runs(0, ["status", "--run", path]);
-    assert.match(status.out + status.err, /Next: nova2ironic rollback --run/);
-    const left = await runs(2, back, how);
-    assert.match(left.out + left.err, /s-1\) has our mark still/);
-    cloud.use(() => null);
-    restored(cloud);
-    if ("reservation" in change) {
-      // Free again it is a spare like any other.
+test("the mark on a lost spare that cannot be changed stays, and the same command or a rollback removes it later", async (t) => {
+  for (const [change, why] of HELD)
+    for (const later of ["rollback", "the same command"]) {
+      const { cloud, how, next, path, own, before } = await commandScene(t);
+      holds(cloud, change);
+      const words = ["node", "switchover", "n-1", ...own];
+      const ran = await run(words, how);
+      assertEnded(ran, 5, "N2I-E301", why);
+      assert.match(ran.err, /not taken back: .*Settle what is named, then: nova2ironic rollback /s);
+      assert.deepEqual(cloud.nodes.get(SOURCE)?.extra, { "a/b~": 1, rack: 7 });
+      assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
+      const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
+      const left = await runs(2, back, how);
+      assert.match(left.out, new RegExp(`Rollback: 1 left[^]*PATCH of node ${SPARE} is refused`));
+      cloud.use(() => null);
+      restored(cloud);
+      if (later === "rollback") {
+        await runs(0, back, how);
+        assert.equal(switchedDump(cloud), before);
+        continue;
+      }
       Object.assign(cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });
-      const { out } = await runs(0, ["node", "switchover", "n-1", ...own], how);
+      const { out } = await runs(0, words, how);
       assert.match(out, new RegExp(`runs on ${SPARE} `));
-      continue;
     }
-    const shown = await runs(0, [...back.slice(0, -1), "--plan"], how);
-    assert.match(shown.out, new RegExp(`restore.*mark.*${SPARE}`));
-    await runs(0, back, how);
-    assert.equal(switchedDump(cloud), before);
-    assert.match((await runs(0, back, how)).out, /did not switch a machine over/);
-  }
 });
 
 test("a lock that ends soon is waited for", async (t) => {
@@ -263,56 +175,89 @@ test("a lock that ends soon is waited for", async (t) => {
   assert.match(out, new RegExp(`runs on ${SPARE} `));
 });
 
-async function performed(at: Scene, lines?: number): Promise<void> {
-  const doc = await loadIdentical(undefined);
-  const asked = { source: "n-1", keepNames: false, keepSource: false, leaveNova: false };
-  const again = async (taken: ReadonlySet<string>) =>
-    (await decide(at.service, doc, { ...asked, taken }, () => Promise.resolve(), 0)).plan;
-  const words = { run: at.run.path, proofInterval: 0, sourceConfirmedOff: false };
-  const sink = { say: () => undefined, note: () => undefined, result: () => undefined };
-  let now = 0;
-  const clock = { now: () => (now += 1000), sleep: () => Promise.resolve() };
-  await during(
-    at.run,
-    async (given) => {
-      const { signal } = new AbortController();
-      const session = { ...given, clock, signal, begin: () => Promise.resolve() };
-      const place = { service: at.service, nova: null };
-      const first = switchedIn(given.journal.entries())?.plan ?? (await again(new Set()));
-      await perform(words, first, { run: at.run, place, session, sink, again });
-    },
-    lines,
-  );
+/** The spare is deleted at the first call of these, with what hangs on it. */
+function deleted(cloud: Switchable, at: (call: string) => boolean): void {
+  cloud.use((call) => {
+    if (!cloud.nodes.has(SPARE) || !at(call)) return null;
+    cloud.nodes.delete(SPARE);
+    for (const kept of [cloud.ports, cloud.targets, cloud.connectors])
+      for (const [uuid, one] of kept) if (one.node_uuid === SPARE) kept.delete(uuid);
+    return null;
+  });
 }
 
-test("a death at any line until the next spare is begun is gone on from, or rolled back", async (t) => {
-  const begun = async () => {
-    const at = await scene(t);
-    const next = addSpare(at.cloud, 1);
-    const before = switchedDump(at.cloud);
-    loses(at.cloud, LOSSES.find(({ what }) => what === "made available") ?? assert.fail());
-    return { at, next, before };
-  };
-  const whole = await begun();
-  await performed(whole.at);
-  assert.deepEqual(await faults(whole.at), []);
-  const { entries } = await readJournal(whole.at.run);
-  const last = [...entries].findIndex(
-    (one) => one.do === "start" && one.part === "switchover-power",
-  );
-  assert.ok(last > 7, String(last));
-  for (let died = 0; died < last; died += 1) {
-    const on = await begun();
-    await performed(on.at, died);
-    await performed(on.at);
-    assert.deepEqual(await faults(on.at), [], `died after ${died} lines`);
-    const { plan } = switchedIn((await readJournal(on.at.run)).entries) ?? {};
-    assert.equal(plan?.destination, on.next, `died after ${died} lines`);
-    assert.deepEqual(on.at.cloud.told, ["n-1 soft", "n-1 on"], `died after ${died} lines`);
-    const undone = await begun();
-    await performed(undone.at, died);
-    assert.deepEqual(await back(undone.at), [], `died after ${died} lines`);
-    restored(undone.at.cloud);
-    assert.equal(switchedDump(undone.at.cloud), undone.before, `died after ${died} lines`);
+/** Moments at which a spare may go before the source is told to power off. */
+const EARLY: readonly (readonly [what: string, moment: () => (call: string) => boolean])[] = [
+  ["before it is marked", () => (call) => call === MARKS],
+  ["as it is to be managed", () => (call) => call === MANAGES],
+  [
+    "once it is managed",
+    () => {
+      let isManaged = false;
+      return (call) => {
+        isManaged ||= call === MANAGES;
+        return isManaged && call === LOOKS;
+      };
+    },
+  ],
+];
+
+test("a spare that somebody deletes before the source is powered off is rolled back, and the same command takes another", async (t) => {
+  for (const [what, moment] of EARLY)
+    for (const named of [[], ["s-1"]]) {
+      const { cloud, how, next, path, own } = await commandScene(t);
+      const before = structuredClone(cloud.nodes.get(SOURCE));
+      deleted(cloud, moment());
+      const ran = await run(["node", "switchover", "n-1", ...named, ...own], how);
+      assert.equal(ran.status, 4, `${what}: ${ran.err}`);
+      assert.match(ran.err, /N2I-E384 node \S+ \(s-1\) is gone: somebody deleted it/, what);
+      assert.deepEqual([cloud.nodes.get(SOURCE), cloud.told], [before, []], what);
+      assert.match((await runs(0, ["status", "--run", path])).out, /ROLLED_BACK/, what);
+      const again = named.map(() => "t-1");
+      const { out } = await runs(0, ["node", "switchover", "n-1", ...again, ...own], how);
+      assert.match(out, new RegExp(`runs on ${next} `), what);
+    }
+});
+
+test("once the source is off, a spare that is deleted gives everything back, or says which volumes went with it", async (t) => {
+  for (const options of [[], ["s-1"]]) {
+    const { cloud, how, next, own } = await commandScene(t);
+    const isOn = options.length > 0;
+    // One that was on is not to be powered on again.
+    if (isOn)
+      Object.assign(cloud.nodes.get(SPARE) ?? {}, {
+        ...{ provision_state: "manageable", power_state: "power on" },
+      });
+    Object.assign(cloud.machines.get(SPARE) ?? {}, { on: isOn });
+    deleted(cloud, (call) => call === `PUT /v1/nodes/${SOURCE}/maintenance`);
+    const ran = await run(["node", "switchover", "n-1", ...options, ...own], how);
+    assert.equal(ran.status, 1, ran.err);
+    assert.match(ran.err, /N2I-E389 node \S+ \(s-1\) is gone: somebody deleted it/);
+    const source = cloud.nodes.get(SOURCE);
+    assert.deepEqual(
+      [source?.power_state, source?.maintenance, source?.extra, source?.instance_uuid],
+      ["power on", false, { "a/b~": 1, rack: 7 }, uuidOf(9, 1)],
+    );
+    assert.ok(!cloud.calls.some((call) => !call.startsWith("GET") && call.includes(next)));
+    assert.deepEqual(cloud.told, [...(isOn ? ["s-1 off"] : []), "n-1 soft", "n-1 on"]);
   }
+
+  const late = await commandScene(t);
+  const { cloud, how, own } = late;
+  deleted(cloud, (call) => call === LOOKS && cloud.nodes.get(SPARE)?.name === "n-1");
+  const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
+  assert.equal(ran.status, 5, ran.err);
+  const lost = `N2I-E301 .*is gone: somebody deleted it; not taken back: volume target ${uuidOf(5, 1)} is gone`;
+  assert.match(ran.err, new RegExp(lost));
+  assert.match(ran.err, /Settle what is named, then: nova2ironic rollback /);
+  assert.doesNotMatch(
+    ran.err,
+    new RegExp(`node ${SPARE} is gone`),
+    "nothing of it is to be given back",
+  );
+  assert.deepEqual(
+    [cloud.nodes.get(SOURCE)?.maintenance, cloud.told],
+    [true, ["n-1 soft"]],
+    "and the source stays off",
+  );
 });

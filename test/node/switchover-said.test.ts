@@ -46,13 +46,6 @@ test("a login that may not is told so with 12, and everything is as it was", asy
   }
 });
 
-test("a source that is kept is told of with the path of its boot file", async (t) => {
-  const { how, own } = await commandScene(t);
-  const { out, err } = await runs(0, ["node", "switchover", "n-1", ...own, "--keep-source"], how);
-  const file = `${SOURCE}/config under http_root`;
-  assert.match(out + err, new RegExp(`Its boot file, ${file}, has the secrets of volumes`));
-});
-
 test("a source that has a volume target again is not torn down", async (t) => {
   const at = await scene(t);
   await forward(at, { until: "switchover-clear" });

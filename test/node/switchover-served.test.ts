@@ -100,7 +100,7 @@ test("B-3, B-4, B-5, B-7, B-16: what is refused has its code in their order, and
   const noop = { storage_interface: "noop" };
   const locked = { reservation: "h" };
   for (const [what, of, and, status, why] of [
-    [{}, noop, {}, 400, /n-1: its storage_interface is noop, not cinder or external/],
+    [{}, noop, {}, 400, /n-1: its storage_interface is noop, not external/],
     [
       "s-1",
       {},

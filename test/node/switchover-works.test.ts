@@ -8,7 +8,7 @@ import { SWITCH_MARK } from "../../src/model/switching.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { uuidOf } from "./in-memory.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
-import { addSource, addSpare, sentence, servedSwitchover } from "./switch-served.ts";
+import { addSource, addSpare, commandScene, sentence, servedSwitchover } from "./switch-served.ts";
 
 const writesOf = (calls: readonly string[]) => calls.filter((call) => !/^GET /.test(call));
 
@@ -168,45 +168,22 @@ test("a service that ends stops at the end of a step, and goes on where it is st
   }
 });
 
-test("--endpoint asks the service and returns at 202, in each spelling of the specification", async (t) => {
-  for (const words of [
-    ["node", "switchover", "n-1", "s-1"],
-    ["node-switchover", "n-1", "--destination", "s-1"],
-    ["node-switchover", "n-1"],
-  ]) {
-    const { url, until, cloud, keystone } = await servedSwitchover(t);
-    const how = { env: cloud.login };
-    const own = ["--endpoint", url()];
-    const unknown = await run([...words, ...own], how);
-    assert.deepEqual([unknown.status, /N2I-E211/.test(unknown.err)], [12, true], unknown.err);
-    keystone.tokens.set("of-the-service", { roles: ["admin"] });
-    const accepted = await runs(0, [...words, ...own], how);
-    const where = `${url()}/v1/nodes/${SOURCE}/switchover`;
-    assert.equal(accepted.out, `Accepted: GET ${where} says how far it is.\n`);
-    const busy = await run([...words, ...own], how);
-    assert.deepEqual([busy.status, /N2I-E381/.test(busy.err)], [11, true], busy.err);
-    await until(SOURCE, "DONE");
-    const refused = await run(["node", "switchover", SOURCE, ...own], how);
-    assert.deepEqual([refused.status, /N2I-E393/.test(refused.err)], [4, true], refused.err);
-    const none = await run(["node", "switchover", "n-9", ...own], how);
-    assert.deepEqual([none.status, /N2I-E306/.test(none.err)], [64, true], none.err);
+test("the spelling of the specification is an alias", async (t) => {
+  for (const words of [["--destination", "s-1"], ["s-1"], []]) {
+    const { how, own } = await commandScene(t);
+    const { out } = await runs(0, ["node-switchover", "n-1", ...words, ...own], how);
+    assert.match(out, new RegExp(`runs on ${SPARE} `));
   }
 });
 
-test("what the service decides itself is no option beside --endpoint, nor the other way round", async () => {
+test("the options of one service are not those of another", async () => {
   for (const [words, why] of [
-    [["node", "switchover", "n-1", "--endpoint", "http://x", "--run", "r"], /has no option --run/],
-    [
-      ["node", "switchover", "n-1", "--endpoint", "http://x", "--keep-names"],
-      /no option --keep-names/,
-    ],
-    [["node", "switchover", "n-1"], /wants --run, or --endpoint/],
-    [["node", "manage", "n-1", "--endpoint", "http://x", "--run", "r"], /no option --endpoint/],
+    [["node", "switchover", "n-1"], /wants --run/],
     [["node-switchover", "n-1", "s-1", "--destination", "s-2", "--run", "r"], /two destinations/],
     [["serve", "switchover", "--keystone-url", "http://x"], /wants --state/],
     [["serve", "switchover", "--state", "s", "--check"], /no option --check/],
     [["serve", "proxy", "--state", "s"], /no option --state/],
-    [["serve", "manageable", "--keep-names"], /no option --keep-names/],
+    [["serve", "manageable", "--soft-timeout", "5"], /no option --soft-timeout/],
   ] as const) {
     const { status, err } = await run(words);
     assert.equal(status, 64, err);

@@ -15,7 +15,7 @@ export async function statusCommand(args: StatusArgs): Promise<void> {
     : (await managesNodes(run))
       ? await managedState(args.run)
       : (await switchesOver(run))
-        ? await switchState(args.run)
+        ? { ...(await switchState(args.run)), left: [] }
         : await runState(run, args);
   await printObject(fields, args);
   for (const line of [`Next: ${next}`, ...left]) say(args, line);

@@ -4,45 +4,30 @@ import type { FormatOptions } from "../../report/format.ts";
 import { differencesView, stepsView } from "../../report/switchover.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { type SwitchWords, switchOver } from "../../stages/switchover.ts";
-import { askSwitchover } from "../../stages/switchover-ask.ts";
-import { SWITCHING } from "../options/node-actions.ts";
 import { printView } from "../print/out.ts";
-import { notOption } from "./said.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "./shared.ts";
 
 interface SwitchoverArgs
   extends Voice,
     Omit<FormatOptions, "allRows">,
-    Omit<SwitchWords, "source" | "run"> {
-  readonly run?: string;
-  /** A service that is asked for it. */
-  readonly endpoint?: string;
+    Omit<SwitchWords, "source"> {
   readonly machine?: string;
   /** The second node on the command line: the destination. */
   readonly name?: string;
 }
 
-/** What a service that is asked decides itself. */
-const OF_SERVICE = [
-  ...["run", "ironic-url", "dry-run", "source-confirmed-off", ...Object.keys(SWITCHING)],
-];
-
 export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
-  const { machine: source = "", name, dryRun, run, endpoint } = args;
+  const { machine: source = "", name, dryRun } = args;
   if (name !== undefined && args.destination !== undefined && name !== args.destination)
     throw new MigrationError(
       "N2I-E100",
       `node switchover is given two destinations, ${name} and ${args.destination}`,
     );
   const destination = args.destination ?? name;
-  const nodes = { source, ...(destination !== undefined && { destination }) };
-  if (endpoint !== undefined) {
-    for (const option of OF_SERVICE) notOption("node switchover --endpoint", option);
-    return askSwitchover({ ...args, ...nodes, endpoint }, sinkOf(args));
-  }
-  if (run === undefined)
-    throw new MigrationError("N2I-E100", "node switchover wants --run, or --endpoint");
-  const words: SwitchWords = { ...args, ...nodes, run };
+  const words: SwitchWords = {
+    ...{ ...args, source },
+    ...(destination !== undefined && { destination }),
+  };
   const shows = {
     steps: (rows: Parameters<typeof stepsView>[0]) => printView(stepsView(rows), args),
     async differences(rows: Parameters<typeof differencesView>[0]) {

@@ -12,10 +12,7 @@ interface NodeAction {
 
 const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout");
 
-const RUN = meaning(
-  "run",
-  "Folder of the run, by which it is taken back; list and switchover --endpoint do without",
-);
+const RUN = meaning("run", "Folder of the run, by which it is taken back; list does without");
 const ARG = { requiresArg: true };
 const PACE = {
   "in-flight": number("Machines under way at once (4; 50 for servers of Nova)", {
@@ -67,12 +64,6 @@ export const SWITCHING = {
   "proof-interval": number("Seconds between two reads that prove it is off (65)", ARG),
   "proof-timeout": number("Seconds for that proof, from the first hard power off (300)", ARG),
   "fence-command": word("A program that ends with 0 once the source, its argument, is off"),
-  "keep-names": flag("Both nodes keep their names"),
-  "keep-source": flag("The source stays active, in maintenance, with its boot files"),
-  "connector-policy": word("Volume connectors of types wwpn, wwnn and mac: keep, or move (keep)", {
-    choices: ["keep", "move"],
-  }),
-  "storage-cinder-untested": flag("Nodes with storage_interface cinder too; nobody tried it"),
   identical: word("A document in place of mappings/identical.json"),
   ...meaning("nova-db", "The instance is Nova's: change its row here"),
   placement: flag("With --nova-db: move its allocation in Placement too"),
@@ -118,14 +109,12 @@ export const NODE_ACTIONS = {
   switchover: {
     describe:
       "let the instance of a machine that boots from volumes continue on a spare; DST or the first spare that fits",
-    // Of --endpoint nothing stays here.
-    needs: ["machine"],
+    needs: ["run", "machine"],
     options: {
       ...RUN,
       destination: word("The spare, by uuid or name; as the second node"),
       "dry-run": flag("Only show the steps, and every difference of hardware"),
       "source-confirmed-off": flag("Somebody saw that the source is off, though its BMC is dead"),
-      endpoint: word("URL of serve switchover: ask it, and end once it has accepted"),
       ...SWITCHING,
       ...IRONIC,
       ...listOptionsWithoutAll,

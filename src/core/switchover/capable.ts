@@ -2,18 +2,13 @@ import { capabilitiesOf } from "../../model/capabilities.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
 import { SWITCH_MARK } from "../../model/switching.ts";
-import type {
-  ConnectorPolicy,
-  SwitchFault,
-  VolumeConnector,
-  WholeNode,
-} from "../../model/switchover.ts";
+import type { SwitchFault, VolumeConnector, WholeNode } from "../../model/switchover.ts";
 
-/** Connectors that are made of hardware. The others say who an instance is. */
+/** Connectors that are made of hardware stay with it. The others identify an instance. */
 const OF_HARDWARE: ReadonlySet<string> = new Set(["wwpn", "wwnn", "mac"]);
 
-function stays({ type }: VolumeConnector, policy: ConnectorPolicy): boolean {
-  return policy === "keep" && OF_HARDWARE.has(type);
+function stays({ type }: VolumeConnector): boolean {
+  return OF_HARDWARE.has(type);
 }
 
 /**
@@ -63,10 +58,11 @@ const SOURCE: readonly Criterion[] = [
   MARKED,
   [
     "N2I-E382",
+    // Ironic attaches the volumes of `cinder` itself, on power and deploy.
     ({ told: { storage_interface } }) =>
-      STORAGE.has(storage_interface)
+      storage_interface === "external"
         ? null
-        : `its storage_interface is ${String(storage_interface)}, not cinder or external`,
+        : `its storage_interface is ${String(storage_interface)}, not external`,
   ],
   [
     "N2I-E382",
@@ -141,8 +137,8 @@ const DESTINATION: readonly Criterion[] = [
   ],
 ];
 
-function ownConnector({ connectors }: WholeNode, policy: ConnectorPolicy): readonly SwitchFault[] {
-  const own = connectors.find((one) => !stays(one, policy));
+function ownConnector({ connectors }: WholeNode): readonly SwitchFault[] {
+  const own = connectors.find((one) => !stays(one));
   if (own === undefined) return [];
   return [{ code: "N2I-E384", why: `it has a volume connector of type ${own.type} already` }];
 }
@@ -153,11 +149,8 @@ export function sourceFaults(node: WholeNode): readonly SwitchFault[] {
 }
 
 /** What stands against a node as a spare, whoever is to go on in it. */
-export function spareFaults(
-  node: WholeNode,
-  policy: ConnectorPolicy = "keep",
-): readonly SwitchFault[] {
-  return [...faults(DESTINATION, node), ...ownConnector(node, policy)];
+export function spareFaults(node: WholeNode): readonly SwitchFault[] {
+  return [...faults(DESTINATION, node), ...ownConnector(node)];
 }
 
 function faults(criteria: readonly Criterion[], node: WholeNode): readonly SwitchFault[] {
@@ -197,20 +190,14 @@ function propertiesOf({ told: { properties } }: WholeNode): JsonObject {
 }
 
 /** Connectors that go with the instance. */
-export function movingConnectors(
-  { connectors }: WholeNode,
-  policy: ConnectorPolicy,
-): readonly VolumeConnector[] {
-  return connectors.filter((one) => !stays(one, policy));
+export function movingConnectors({ connectors }: WholeNode): readonly VolumeConnector[] {
+  return connectors.filter((one) => !stays(one));
 }
 
 /** Types of the connectors that stay with a node: its place is taken by one that has as many. */
-export function stayingConnectors(
-  { connectors }: WholeNode,
-  policy: ConnectorPolicy = "keep",
-): readonly string[] {
+export function stayingConnectors({ connectors }: WholeNode): readonly string[] {
   return connectors
-    .filter((one) => stays(one, policy))
+    .filter(stays)
     .map(({ type }) => type)
     .toSorted();
 }

@@ -1,9 +1,4 @@
-import type {
-  ConnectorPolicy,
-  IdenticalDoc,
-  SpareClass,
-  WholeNode,
-} from "../../model/switchover.ts";
+import type { IdenticalDoc, SpareClass, WholeNode } from "../../model/switchover.ts";
 import { createSeveral, type Several } from "../../model/text.ts";
 import { bootsFromVolume, sourceFaults, spareFaults, stayingConnectors } from "./capable.ts";
 import { differences, differenceText, hardwareKey } from "./identical.ts";
@@ -26,7 +21,7 @@ interface Gathering {
   readonly unusable: Several;
 }
 
-export function gatherSpares(doc: IdenticalDoc, policy: ConnectorPolicy = "keep"): Gathering {
+export function gatherSpares(doc: IdenticalDoc): Gathering {
   const machines = new Map<string, { readonly example: WholeNode; count: number }>();
   const spares: WholeNode[] = [];
   const [incapable, unusable] = [createSeveral(), createSeveral()];
@@ -35,13 +30,13 @@ export function gatherSpares(doc: IdenticalDoc, policy: ConnectorPolicy = "keep"
       if (!bootsFromVolume(node)) return;
       const whys = sourceFaults(node).filter(({ code }) => code === INCAPABLE);
       if (whys.length > 0) return incapable.add(nodeText(node, whys));
-      const key = keyOf(node, doc, "all", policy);
+      const key = keyOf(node, doc, "all");
       const known = machines.get(key);
       if (known === undefined) machines.set(key, { example: node, count: 1 });
       else known.count += 1;
     },
     spare(node) {
-      const whys = spareFaults(node, policy).filter(({ code }) => code !== PASSING);
+      const whys = spareFaults(node).filter(({ code }) => code !== PASSING);
       if (whys.length > 0) unusable.add(nodeText(node, whys));
       else spares.push(node);
     },
@@ -49,19 +44,17 @@ export function gatherSpares(doc: IdenticalDoc, policy: ConnectorPolicy = "keep"
       const ordered = spares.toSorted(inOrder);
       const alike = new Map<string, WholeNode[]>();
       for (const spare of ordered) {
-        const key = keyOf(spare, doc, "always", policy);
+        const key = keyOf(spare, doc, "always");
         const others = alike.get(key);
         if (others === undefined) alike.set(key, [spare]);
         else others.push(spare);
       }
       return [...machines.values()].map(({ example, count }) => {
-        const candidates = (alike.get(keyOf(example, doc, "always", policy)) ?? []).filter(
-          (spare) => unlike(example, spare, doc, policy).length === 0,
+        const candidates = (alike.get(keyOf(example, doc, "always")) ?? []).filter(
+          (spare) => unlike(example, spare, doc).length === 0,
         );
         const nearest =
-          candidates.length > 0
-            ? null
-            : nearestOf(ordered, (spare) => unlike(example, spare, doc, policy));
+          candidates.length > 0 ? null : nearestOf(ordered, (spare) => unlike(example, spare, doc));
         return { example, machines: count, candidates, nearest };
       });
     },
@@ -77,31 +70,21 @@ function nodeText(node: WholeNode, faults: readonly { readonly why: string }[]):
   return `${nodeName(node)} (${faults.map(({ why }) => why).join("; ")})`;
 }
 
-function keyOf(
-  node: WholeNode,
-  doc: IdenticalDoc,
-  fields: "always" | "all",
-  policy: ConnectorPolicy,
-): string {
-  return `${hardwareKey(node, doc, fields)} ${stayingConnectors(node, policy).join(" ")}`;
+function keyOf(node: WholeNode, doc: IdenticalDoc, fields: "always" | "all"): string {
+  return `${hardwareKey(node, doc, fields)} ${stayingConnectors(node).join(" ")}`;
 }
 
 /** Each thing in which a spare is not what a machine is. */
-export function unlike(
-  machine: WholeNode,
-  spare: WholeNode,
-  doc: IdenticalDoc,
-  policy: ConnectorPolicy = "keep",
-): readonly string[] {
-  const [wanted, has] = [machine, spare].map((node) => stayingConnectors(node, policy).join(" "));
+export function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc): readonly string[] {
+  const [wanted, has] = [machine, spare].map((node) => stayingConnectors(node).join(" "));
   const connectors =
     wanted === has ? [] : [`volume connectors that stay: ${wanted || "none"} != ${has || "none"}`];
   return [...differences(machine, spare, doc).map(differenceText), ...connectors];
 }
 
 /**
- * The spares that could take a machine's place, in the order in which they are taken, as far as nodes alone say;
- * and of all the one that differs least.
+ * The spares that could take a machine's place, as far as nodes alone show, in the order in which they are chosen: a
+ * locked one comes last. With them, of all spares, the one that differs least.
  *
  * @param nodes without what hangs on them
  */
@@ -118,7 +101,9 @@ export function likelySpares(
   const whysOf = (node: WholeNode): readonly string[] =>
     differences(machine, node, own).map(differenceText);
   return {
-    likely: usable.filter((node) => whysOf(node).length === 0),
+    likely: usable
+      .filter((node) => whysOf(node).length === 0)
+      .toSorted((one, other) => spareFaults(one).length - spareFaults(other).length),
     nearest: nearestOf(usable, whysOf),
   };
 }

@@ -58,14 +58,12 @@ export function stepRows(
       ? [row("ALLOCATION", `POST allocation of ${to}`, from, to)]
       : []),
     ...nova.free,
-    plan.keep_source
-      ? row("SRC_CLEARED", "none: --keep-source", "active", "active, in maintenance")
-      : row(
-          "SRC_CLEARED",
-          `PATCH ${from}: automated_clean; PUT provision deleted`,
-          "active",
-          "available, in maintenance",
-        ),
+    row(
+      "SRC_CLEARED",
+      `PATCH ${from}: automated_clean; PUT provision deleted`,
+      "active",
+      "available, in maintenance",
+    ),
     row("DONE", "PATCH both nodes: automated_clean as it was", plan.id, "not marked"),
   ];
 }

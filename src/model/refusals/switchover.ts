@@ -67,9 +67,4 @@ export const SWITCHOVER = {
     "Nova works on it, names other nodes, or does not know the destination; its row would be wrong afterwards.",
     "Settle what is named; a nova-compute takes a new node up within a minute. Then run the same command again.",
   ),
-  "N2I-E393": refused(
-    "the service refuses this switchover",
-    "Its checks are those of node switchover; nothing was accepted, and nothing changed.",
-    "Settle what is named, then ask again; node switchover --dry-run tells every difference.",
-  ),
 };

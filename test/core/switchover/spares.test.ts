@@ -32,7 +32,7 @@ const SOURCES: readonly (readonly [WholeNode, string, string])[] = [
   ],
   [
     telling(MACHINE, { storage_interface: "noop" }),
-    ...(["N2I-E382", "its storage_interface is noop, not cinder or external"] as const),
+    ...(["N2I-E382", "its storage_interface is noop, not external"] as const),
   ],
   [{ ...MACHINE, targets: [] }, "N2I-E382", "no volume has boot_index 0"],
   [

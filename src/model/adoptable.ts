@@ -9,8 +9,6 @@ export interface Nic {
   readonly address: string | null;
   /** Uuid of the Neutron port of its tenant; null where it has none. */
   readonly vif: string | null;
-  /** Of a bond: `active-backup`; null for a port. */
-  readonly mode: string | null;
 }
 
 /** What is known of the cards of all nodes: some hundred bytes a card, of fifty thousand nodes too. */
@@ -25,14 +23,14 @@ export interface KnownNics {
 /** @returns what is known of the cards that were put there */
 export function gatherNics(): KnownNics & { readonly put: (node: string, nic: Nic) => void } {
   const packed = pack<Nic & { readonly node: string }>({
-    ...{ node: "text", is: "word", uuid: "text", address: "mac", vif: "text", mode: "word" },
+    ...{ node: "text", is: "word", uuid: "text", address: "mac", vif: "text" },
   });
   let few: Map<string, Nic[]> | null = new Map();
   let count = 0;
   const met = metMany();
   const twice = new Set<string>();
   let size = 0;
-  const nicOf = ({ is, uuid, address, vif, mode }: Nic): Nic => ({ is, uuid, address, vif, mode });
+  const nicOf = ({ is, uuid, address, vif }: Nic): Nic => ({ is, uuid, address, vif });
   function keep(node: string, nic: Nic): void {
     if (few === null) {
       packed.put({ node, ...nic });

@@ -46,12 +46,6 @@ export type Act =
     } & PortDevice)
   /** Somebody else had the port first: nothing was written of it. */
   | { readonly step: "unbound"; readonly port: string }
-  /** The port was deleted, by the operator's word: nothing of it is to be given back. */
-  | { readonly step: "gone"; readonly port: string }
-  /** The node was deleted, by the operator's word: nothing of it is to be given back while Ironic does not show it. */
-  | { readonly step: "deleted" }
-  /** Ironic shows the node again: the operator's word is over. */
-  | { readonly step: "shown" }
   /** Nova's server, by its own uuid. */
   | { readonly step: "made"; readonly uuid: string }
   | { readonly step: PlainStep };
@@ -97,11 +91,7 @@ export function actsOf(
           ...(one.bound === true && { bound: true }),
         };
       case "unbound":
-      case "gone":
         return { step, port: text("port") };
-      case "deleted":
-      case "shown":
-        return { step };
       case "made":
         return { step, uuid: text("uuid") };
       default: {
@@ -132,7 +122,7 @@ export function isMade(change: Pick<ManageChange, "server" | "acts">): boolean {
 export function bindsOf({ acts }: Pick<ManageChange, "acts">): readonly Bind[] {
   const wanted = new Map<string, Bind>();
   for (const act of acts)
-    if (act.step === "unbound" || act.step === "gone") wanted.delete(act.port);
+    if (act.step === "unbound") wanted.delete(act.port);
     else if (act.step === "changed" || (act.step === "bind" && !wanted.has(act.port)))
       wanted.set(act.port, act);
   return [...wanted.values()];
@@ -142,11 +132,6 @@ export type Bind = Extract<Act, { readonly step: "bind" | "changed" }>;
 
 export function holdOf({ acts }: Pick<ManageChange, "acts">) {
   return acts.findLast((act) => act.step === "hold");
-}
-
-/** Whether the operator's word is that its node was deleted; what was begun with it since takes that back. */
-export function isDeleted({ acts }: Pick<ManageChange, "acts">): boolean {
-  return acts.findLast(({ step }) => step !== "gone")?.step === "deleted";
 }
 
 /** Whether a machine with a server of Nova had its hardware back once. */
@@ -179,12 +164,12 @@ function sinceFake(acts: readonly Act[], steps: RegExp): boolean {
 
 /** Said of a node of the journal that Ironic does not show: of one that is another's it answers the same. */
 export function unseenNode(id: string): string {
-  return `Ironic does not show node ${id} to this login: use the login that it was managed with. If it was deleted, pass --node-deleted ${id}`;
+  return `Ironic does not show node ${id} to this login: use the login that it was managed with. If it was deleted, nothing of it is left to give back`;
 }
 
 /** Said of a port of the journal that Neutron does not show. */
 export function unseen(port: string): string {
-  return `port ${port} was not given back: Neutron does not show it to this login. If it was deleted, pass --port-deleted ${port}`;
+  return `port ${port} was not given back: Neutron does not show it to this login. Use the login that it was managed with`;
 }
 
 /** `instance_info.traits` of what is kept of a node. */

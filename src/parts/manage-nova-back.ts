@@ -1,7 +1,7 @@
 import { customClass } from "../core/flavors/flavors.ts";
 import { type FakeHardware, infoChanged } from "../edge/ironic-rest/fake-hardware.ts";
 import { inFlight } from "../edge/ironic-rest/pool.ts";
-import { MARK, type NovaServer, unsure } from "../edge/nova-rest/seen-servers.ts";
+import { type NovaServer, unsure } from "../edge/nova-rest/seen-servers.ts";
 import { pause } from "../edge/openstack/passing.ts";
 import { FAKE, notAsBefore, unsafe } from "../model/fake-hardware.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -11,7 +11,6 @@ import {
   type Act,
   bindsOf,
   holdOf,
-  isDeleted,
   isHanded,
   isMade,
   isPorted,
@@ -65,12 +64,7 @@ async function backOf(
   const { id, server } = change;
   const seen = await hands.look(change);
   const { node, record } = seen;
-  if (node === null) {
-    if (!isDeleted(change)) return leftAt(seen, unseenNode(id), "gone");
-    if (record !== null) return leftAt(seen, stillThere(record.uuid, change), "gone");
-    const open = await portsWanted(hands, change, null);
-    return { is: open ? "before" : "after", seen, ...NONE };
-  }
+  if (node === null) return leftAt(seen, unseenNode(id), "gone");
   const isOurs =
     record !== null ||
     // Deleted, or not this login's: its machine is not without it.
@@ -89,12 +83,6 @@ const IN_USE =
   "its user may be using its server: put the machine back as it was and run the same command, or run rollback, which deletes the server";
 
 const MEANWHILE = `somebody ended its maintenance meanwhile, and ${IN_USE}`;
-
-/** Said of a server whose node was deleted: one that is found by its word alone may be somebody's copy. */
-function stillThere(uuid: string, change: ManageChange): string {
-  if (uuid === recordOf(change)) return `server ${uuid} is still in Nova: delete it there`;
-  return `server ${uuid} carries the metadata ${MARK} of this run: delete it in Nova if it is this machine's; if it is a copy, remove ${MARK} from its metadata`;
-}
 
 /** Whether it is still as only this run made it, whoever took its mark off. */
 function standsFake({ acts }: ManageChange, { driver }: JsonObject): boolean {
@@ -115,8 +103,7 @@ function isServing(change: ManageChange, { record }: SeenServer, now: JsonObject
 }
 
 /** Whether its ports are to be as they were: what another has by now, or nobody, has no use of them. */
-function wantsPorts(change: ManageChange, now: JsonObject | null): boolean {
-  if (now === null) return !isHanded(change);
+function wantsPorts(change: ManageChange, now: JsonObject): boolean {
   return !isMade(change) || !isForeign(change, now) || nobodyOn(now) === null;
 }
 
@@ -124,7 +111,7 @@ function wantsPorts(change: ManageChange, now: JsonObject | null): boolean {
 async function portsWanted(
   hands: NovaHands,
   change: ManageChange,
-  now: JsonObject | null,
+  now: JsonObject,
 ): Promise<boolean> {
   return change.open === true && wantsPorts(change, now) && (await portsOpen(hands, change));
 }
@@ -146,10 +133,9 @@ async function back(
   if (before === undefined) return "the journal does not say how it was";
   const { hardware } = hands;
   const reason = heldFor(server);
-  const now = seen.node === null ? null : await hardware.read(id);
-  if (now === null || isPortsAlone(change, seen, now)) {
+  const now = await hardware.read(id);
+  if (isPortsAlone(change, seen, now)) {
     const stays = wantsPorts(change, now) ? await portsBack(hands, change) : [];
-    if (now === null) return whysOf(null, stays);
     const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed meanwhile");
     const ended = await hardware.release(id, reason, may);
     // Traits that are empty by now are so by whoever has it.

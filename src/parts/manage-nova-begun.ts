@@ -13,13 +13,11 @@ export function notAsBegun(at: BegunServer): string | null {
 export function otherPorts({ hands, seen, acts, server }: BegunServer): string | null {
   if (recordOf({ acts, server }) !== server || !acts.some(({ step }) => step === "fake"))
     return null;
-  const gone = acts.flatMap((act) => (act.step === "gone" ? [act.port] : []));
   const bound = bindsOf({ acts }).map(({ port }) => port);
   const missing = hands.portsOf(seen).filter((port) => !bound.includes(port));
-  const other = [...new Set([...(bound.length === 0 ? gone : []), ...missing])];
-  return other.length === 0
+  return missing.length === 0
     ? null
-    : `its server would be made without port ${other.join(", ")}: run rollback, then manage it with ports that exist`;
+    : `its server would be made without port ${missing.join(", ")}: run rollback, then manage it with ports that exist`;
 }
 
 /** What a server is made with besides, as the journal has it: its node's own image may be the one. */

@@ -2,7 +2,7 @@ import type { FakeHardware } from "../edge/ironic-rest/fake-hardware.ts";
 import type { NetworkService } from "../edge/neutron/ports.ts";
 import type { Offers } from "../edge/nova-rest/offers.ts";
 import type { NovaServers, ServerAsked } from "../edge/nova-rest/servers.ts";
-import type { Alone } from "../edge/openstack/together.ts";
+import type { Alone } from "../edge/openstack/first-alone.ts";
 import type { Clock } from "../engine/part.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { ManageAsked, RecordKeeper, SeenServer } from "../model/manage.ts";
@@ -49,8 +49,6 @@ export interface NovaHands {
    * @source python-ironicclient 5: common/http.py, negotiate_version
    */
   readonly alone: Alone;
-  /** Before the next look at what Nova offers: all of a batch wait for the same. */
-  readonly pause: (tries: number) => Promise<void>;
   /** Milliseconds for which a machine is looked at afterwards. */
   readonly watch: number;
   readonly clock: Clock;

@@ -143,8 +143,6 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
 
 /** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
 export const MOST_LOOKS = 450;
-/** The same in time, where many wait and each looks more seldom. */
-const MOST_MS = 900_000;
 
 /**
  * Ends its maintenance, on fake hardware, and waits until Nova gives it to tenants: its resource tracker sets it
@@ -156,11 +154,10 @@ async function offered(at: ServerMaking, isNew: boolean): Promise<string | null>
   const why = await hands.hardware.release(id, heldFor(server), notFree);
   if (why !== null) return why;
   const inventory = customClass(seen.node?.resource_class ?? "");
-  const end = hands.clock.now() + MOST_MS;
-  for (let tries = 0; tries < MOST_LOOKS && hands.clock.now() < end; tries += 1) {
+  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
     const offer = await hands.offers.of(id, inventory);
     if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
-    await hands.pause(tries);
+    await pause(tries);
   }
   return "Nova does not offer it: its resource tracker keeps it reserved; see that nova-compute runs";
 }

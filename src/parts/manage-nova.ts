@@ -20,7 +20,7 @@ import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
 import { anothers, heldFor, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
 import { type ServerStep, THERE } from "./manage-nova-steps.ts";
 
-/** Looked at together, and under way at once where nothing else is said: all wait for Nova's resource tracker once. */
+/** Machines that are looked at in one batch. */
 export const SIZE = 50;
 
 /**
@@ -114,7 +114,7 @@ const BACK = "its way back was begun, and Nova may still delete its server: run 
 
 /** What the journal has besides steps of the way there. */
 const BESIDE: ReadonlySet<Act["step"]> = new Set([
-  ...(["made", "changed", "gone", "deleted", "shown"] as const),
+  ...(["made", "changed"] as const),
   ...(["out", "handed", "unhanded", "unmark"] as const),
 ]);
 

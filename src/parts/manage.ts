@@ -19,15 +19,7 @@ import {
   type RecordKeeper,
   type SeenServer,
 } from "../model/manage.ts";
-import {
-  type Act,
-  bindsOf,
-  holdOf,
-  isDeleted,
-  type ManageChange,
-  unseen,
-  unseenNode,
-} from "./manage-acts.ts";
+import { type Act, bindsOf, holdOf, type ManageChange, unseen, unseenNode } from "./manage-acts.ts";
 
 export interface ManagePosition extends Position {
   readonly seen: SeenServer;
@@ -305,8 +297,7 @@ async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<Manag
     binds.map(({ port }) => port),
   );
   const { node, record } = seen;
-  if (node === null && !isDeleted(change))
-    return { is: "other", seen, why: [unseenNode(id)], hindrances: ["gone"] };
+  if (node === null) return { is: "other", seen, why: [unseenNode(id)], hindrances: ["gone"] };
   const held = holdOf(change);
   // Whoever deleted the record left its traits.
   const isLeft =

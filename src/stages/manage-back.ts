@@ -15,14 +15,12 @@ import { once } from "../model/streams.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { isUuid } from "../model/uuid.ts";
 import { bindsOf, type ManageChange, recordOf, unseenNode } from "../parts/manage-acts.ts";
-import { SIZE } from "../parts/manage-nova.ts";
 import { heldFor } from "../parts/manage-nova-marks.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing } from "./databases.ts";
 import { checkPlace } from "./manage.ts";
 import { type Adapter, openAdapter } from "./manage-adapter.ts";
 import { inFlightFaults } from "./manage-asked.ts";
-import { type GoneWords, keepGone, saidGone } from "./manage-gone.ts";
 import { type ManagePlace, openManagePlace } from "./manage-place.ts";
 import { changeBack, managedIn, openManaged } from "./manage-run.ts";
 import { checkScope } from "./named.ts";
@@ -31,7 +29,7 @@ import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
 /** Which machines lose their record. */
-interface UnmanageWords extends RestOptions, GoneWords {
+interface UnmanageWords extends RestOptions {
   readonly run: string;
   readonly all: boolean;
   /** Uuids or names of nodes. */
@@ -68,24 +66,13 @@ export function rollbackManaged(
       const { address } = place.service.identity;
       checkPlace(entries, address);
       const adapter = await openAdapter(place, keep, entries, null);
-      const gone = await saidGone(words, entries, wanted, place);
-      for (const [id, act] of gone)
-        sink.say(
-          act.step === "gone"
-            ? `Node ${id}: port ${act.port} is skipped: you said it was deleted.`
-            : act.step === "deleted"
-              ? `Node ${id}: you said it was deleted; at most its ports are given back.`
-              : `Node ${id}: you said it was deleted, and Ironic shows it: it is taken back.`,
-        );
       await sink.confirm(question(adapter, wanted.size, address));
-      const together = words.inFlight ?? (adapter.name === "nova" ? SIZE : IN_FLIGHT);
-      const part = adapter.back(together);
-      const pace = { ...ONE_BY_ONE, together, inFlight: together };
+      const part = adapter.back(most);
+      const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
       return withSession(
         run,
         async (session) => {
           await session.begin(MANAGE, { ...adapter.target, address });
-          await keepGone(session, gone);
           let [done, left] = [0, 0];
           const changes = (ours: ReadonlyMap<string, Begun>) => once(changesOf(ours, wanted));
           const leg = { part, command: "rollback", changes, pace };
@@ -135,11 +122,7 @@ export function previewUnmanage(words: UnmanageWords, sink: Sink): Promise<void>
       const place = await openManagePlace(words, keep, sink.say);
       const wanted = await wantedOf(words, entries, place);
       checkPlace(entries, place.service.identity.address);
-      const gone = await saidGone(words, entries, wanted, place);
-      const changes = [...managed].flatMap(([id, { change }]) => {
-        const own = gone.flatMap(([of, act]) => (of === id ? [act] : []));
-        return wanted.has(id) ? [{ ...change, acts: [...change.acts, ...own] }] : [];
-      });
+      const changes = [...managed].flatMap(([id, { change }]) => (wanted.has(id) ? [change] : []));
       const part = (await openAdapter(place, keep, entries, null)).back(IN_FLIGHT);
       for (const [at, { is, why }] of (await part.inspect(changes, false)).entries()) {
         const { id } = changes[at] ?? { id: "" };

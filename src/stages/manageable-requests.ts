@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { adoptableNode, keptAsked, manageableServer, serverBody } from "../core/adoptable/body.ts";
+import { adoptableNode, keptAsked, serverBody } from "../core/adoptable/body.ts";
 import { whyNot } from "../core/adoptable/criteria.ts";
 import { zoneFault } from "../core/adoptable/nova.ts";
 import { requestFaults } from "../core/adoptable/request.ts";
 import {
-  BODIES,
+  BODY,
   deniedText,
   type MANAGEABLE_RULES,
-  type Shape,
   statusOf,
   wantedOf,
 } from "../core/adoptable/served.ts";
@@ -64,7 +63,7 @@ interface Asking {
   readonly asked: AskedFor;
 }
 
-/** Answers requests of both texts of the specification; nothing is asked or written of what is refused here. */
+/** Answers requests of the specification; nothing is asked or written of what is refused here. */
 export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => Promise<Reply> {
   const busy = new Set<string>();
   return async (asked) => {
@@ -88,9 +87,9 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
     try {
       switch (wanted.do) {
         case "list":
-          return await listReply(at, wanted.shape);
+          return await listReply(at);
         case "manage":
-          return await manageReply(at, wanted.shape, busy);
+          return await manageReply(at, busy);
         case "show":
           return await showReply(at, wanted.server);
       }
@@ -102,7 +101,7 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
   };
 }
 
-async function listReply({ parts, service }: Asking, shape: Shape): Promise<Reply> {
+async function listReply({ parts, service }: Asking): Promise<Reply> {
   const cards = readNics(service);
   const asked = besideCards(cards, parts.place.network);
   const pages = runningNodes(service, cards, asked, { all: false });
@@ -110,17 +109,14 @@ async function listReply({ parts, service }: Asking, shape: Shape): Promise<Repl
   const { url } = service.session;
   // What is refused with the first page has a status still.
   let page = await pages.next();
-  const name = shape === "first" ? "adoptable_nodes" : "manageable_servers";
   async function* body(): AsyncGenerator<string> {
-    let before = `{"${name}": [`;
+    let before = '{"adoptable_nodes": [';
     for (; page.done !== true; page = await pages.next()) {
       const fits = page.value.filter((node) => whyNot(node, beside).length === 0);
       const told = fits
-        // Its first text manages what has a network alone.
-        .filter(({ nics }) => shape === "last" || nics.some(({ vif }) => vif !== null))
-        .map((node) =>
-          JSON.stringify(shape === "first" ? adoptableNode(node, url) : manageableServer(node)),
-        );
+        // A request has to name a network.
+        .filter(({ nics }) => nics.some(({ vif }) => vif !== null))
+        .map((node) => JSON.stringify(adoptableNode(node, url)));
       if (told.length === 0) continue;
       yield before + told.join(", ");
       before = ", ";
@@ -130,10 +126,10 @@ async function listReply({ parts, service }: Asking, shape: Shape): Promise<Repl
   return { status: 200, fields: { "Content-Type": "application/json" }, body: body() };
 }
 
-async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise<Reply> {
+async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
   const { parts, service } = at;
   const sent = parsedJson(at.asked.body.toString("utf8"));
-  const faults = schemaFaults(VALIDATES[shape], sent);
+  const faults = schemaFaults(VALIDATES, sent);
   if (faults.length > 0) return fault(400, faults.join("; "));
   const body = objectOf(sent);
   const asked = askedOf(body);
@@ -152,7 +148,7 @@ async function manageReply(at: Asking, shape: Shape, busy: Set<string>): Promise
     try {
       const node = await readRunning(service, id);
       if (node === null) return fault(404, `Node ${id} could not be found.`);
-      const foreign = asked.ports === undefined ? null : await portFault(at, node, asked.ports);
+      const foreign = await portFault(at, node, asked.ports);
       return (
         foreign ?? (await managed({ ...at, parts: { ...parts, notify } }, adapter, node, asked))
       );
@@ -291,8 +287,8 @@ async function portFault(
   ids: readonly string[],
 ): Promise<Reply | null> {
   const neutron = await place.network();
-  if (neutron === null && ids.length > 0) return fault(503, "Nothing says where Neutron is.");
-  const ports = (await neutron?.ports(new Set(ids))) ?? new Map<string, never>();
+  if (neutron === null) return fault(503, "Nothing says where Neutron is.");
+  const ports = await neutron.ports(new Set(ids));
   const addresses = nics.flatMap(({ address }) => address ?? []);
   const missing = ids.find((id) => !ports.has(id));
   if (missing !== undefined) return fault(404, `Port ${missing} could not be found.`);
@@ -308,25 +304,21 @@ async function portFault(
   return null;
 }
 
-const ajv = createAjv();
-const VALIDATES = { first: ajv.compile(BODIES.first), last: ajv.compile(BODIES.last) } as const;
+const VALIDATES = createAjv().compile(BODY);
 
 /** @param body as its schema has it */
-function askedOf(body: ReturnType<typeof objectOf>): ManageAsked {
+function askedOf(body: ReturnType<typeof objectOf>): Required<Omit<ManageAsked, "owner">> {
   const word = (key: string): string | null => {
     const value = body[key];
     return typeof value === "string" && value !== "" ? value : null;
   };
   const { networks } = body;
+  const ports = Array.isArray(networks) ? networks : [];
   return {
     ...{ node: (word("node_uuid") ?? "").toLowerCase(), name: word("name") ?? "" },
     ...{ description: word("description"), availability_zone: word("availability_zone") },
-    ...(Array.isArray(networks) && {
-      ports: networks.map((one) => String(objectOf(one).port_id).toLowerCase()),
-    }),
-    metadata: Object.fromEntries(
-      Object.entries(objectOf(body.metadata)).map(([key, value]) => [key, String(value)]),
-    ),
+    ports: ports.map((one) => String(objectOf(one).port_id).toLowerCase()),
+    metadata: {},
   };
 }
 

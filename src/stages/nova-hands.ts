@@ -9,8 +9,7 @@ import { readRunning } from "../edge/ironic-rest/running.ts";
 import { type Offers, openOffers } from "../edge/nova-rest/offers.ts";
 import type { NovaServer } from "../edge/nova-rest/seen-servers.ts";
 import { type NovaServers, openServers } from "../edge/nova-rest/servers.ts";
-import { pauseAmong } from "../edge/openstack/passing.ts";
-import { firstAlone } from "../edge/openstack/together.ts";
+import { firstAlone } from "../edge/openstack/first-alone.ts";
 import { MigrationError } from "../model/error.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SeenServer, ServerImage, ServerWishes } from "../model/manage.ts";
@@ -73,7 +72,7 @@ export async function novaHands(
       ...{ name, description, zone, metadata, ports, node: id, flavor: asked.flavor },
       image: imageFor({ node: before, asked }),
     }),
-    ...{ alone: firstAlone(ALONE_MS), pause: pauseAmong(), watch: asked.watch * 1000 },
+    ...{ alone: firstAlone(ALONE_MS), watch: asked.watch * 1000 },
     clock: { now: Date.now, sleep },
   };
 }

@@ -9,7 +9,6 @@ import { benchGrowth } from "./growth.ts";
 import { benchHosts } from "./hosts.ts";
 import { benchIntervals } from "./intervals.ts";
 import { benchManage } from "./manage.ts";
-import { benchManageNova } from "./manage-nova.ts";
 import { benchNight } from "./night.ts";
 import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
@@ -34,7 +33,6 @@ servers that sync every commit.
   adopt     adoption over REST, against a bare loop of the same calls
   serve     what the proxy costs
   manage    machines that run already: their list against curl, their records against a bare loop
-  servers   the same with servers of a real Nova: one machine, then fifty; ten minutes
   switchover  one machine to its spare against a bare loop of curl, and the service that is asked for it
   page      the report's page, in a browser
   hosts     machines of one compute host to another, against two statements by hand
@@ -67,7 +65,6 @@ const PARTS = {
   adopt: ({ sizes }: Asked) => benchAdopt(sizes[0] ?? 200, write),
   serve: () => benchServe(write),
   manage: () => benchManage(write),
-  servers: ({ sizes }: Asked) => benchManageNova(sizes, write),
   switchover: () => benchSwitchover(write),
   page: ({ sizes }: Asked) => benchPage(sizes, write),
   hosts: ({ sizes }: Asked) => benchHosts(sizes, write),

@@ -57,8 +57,6 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
       "image",
       "accept-network-cut",
       "watch",
-      "preserve-ports",
-      "no-preserve-ports",
       "spares",
       "need",
       "identical",
@@ -66,13 +64,13 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
     ...["destination", "soft-timeout", "proof-interval", "proof-timeout", "fence-command"],
     ...["source-confirmed-off", "leave-nova"],
     // Where a list is read ends with its command.
-    ...["ironic-db", "port-deleted", "node-deleted"],
+    ...["ironic-db"],
   ],
   // What let another command do something dangerous is no word for a rollback.
   rollback: [
     ...["leave-nova", "allow-running-compute", "allow-queued-requests", "after-finish"],
     // Said of the machine at hand.
-    ...["nova-bm-db", "port-deleted", "node-deleted"],
+    ...["nova-bm-db"],
   ],
 };
 

@@ -15,7 +15,6 @@ for (const cards of [50, 12_000])
       const nic: Nic = {
         ...{ is: bond ? "portgroup" : "port", uuid: uuidOf("b", n), vif },
         address: n % 11 === 0 ? null : `52:54:00:00:${(n >> 8).toString(16).padStart(2, "0")}:0a`,
-        mode: bond ? "802.3ad" : null,
       };
       const node = uuidOf("a", n >> 1);
       known.put(node, nic);

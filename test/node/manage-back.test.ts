@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { test } from "node:test";
-import { openRun } from "../../src/edge/disk/run-folder.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
-import { privateFolder } from "../hostile/deployment.ts";
-import { dumped, type InMemory, macOf, uuidOf } from "./in-memory.ts";
+import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
 import { BROKEN, DENIED, REFUSED, scene, serverOf, writes } from "./scene.ts";
 
 test("a machine to be taken back is named by its node, else by its record, never by what means two", async (t) => {
@@ -59,113 +56,6 @@ test("a way back that does not see a port of its journal says so, and stays open
   cloud.network.set(uuidOf(3, 1), hidden);
   await runs(0, back, cloud.how);
   assert.equal(dumped(cloud), before);
-});
-
-test("a port that was deleted for good ends a way back by the operator's word, never by its own", async (t) => {
-  const { cloud, at, before } = await scene(t, 2);
-  const words = [...at, ...cloud.words];
-  const [port, other] = [uuidOf(3, 1), uuidOf(3, 2)];
-  for (const one of [1, 2])
-    await runs(0, ["node", "manage", `n-${one}`, `web-${one}`, ...words], cloud.how);
-  const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", port];
-  assertRefusal(await run(back, cloud.how), 64, "N2I-E100", /Neutron has port 3/);
-  const foreign = ["node", "unmanage", "n-2", ...words, "--yes", "--port-deleted", port];
-  assertRefusal(await run(foreign, cloud.how), 64, "N2I-E100", /no machine named here uses port 3/);
-  assert.equal(cloud.allocations.size, 2);
-  cloud.network.delete(port);
-  const { out, err } = await runs(2, ["rollback", ...words, "--all", "--yes"], cloud.how);
-  assert.match(out + err, /If it was deleted, pass --port-deleted 3\S+/);
-  assert.match((await runs(0, ["status", ...at])).out, /1 begun and not at their end/);
-  // An answer that tells no port is none that says there is none.
-  cloud.use((call) =>
-    /^GET .v2.0.ports.3/.test(call) ? { done: false, says: { status: 200, text: "{}" } } : null,
-  );
-  assert.match(
-    (await run(back, cloud.how)).err,
-    /N2I-E212 .* answered GET \/v2.0\/ports\/3\S+ without the port; is a proxy/,
-  );
-  cloud.use(() => null);
-  cloud.calls.length = 0;
-  const plan = await runs(0, [...back.slice(0, -1), port.toUpperCase(), "--plan"], cloud.how);
-  assert.doesNotMatch(plan.out, /leave/);
-  const ended = await runs(0, [...back.slice(0, -1), port.toUpperCase()], cloud.how);
-  assert.match(ended.err, new RegExp(`${uuidOf(1, 1)}: port ${port} is skipped: you said`));
-  assert.deepEqual(writes(cloud), []);
-  assert.match((await runs(0, ["status", ...at])).out, /2 taken back/);
-  assert.match(readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8"), /"step":"gone"/);
-  // At once too, where it is known before; and once it is somebody's anew, that is his.
-  await runs(0, ["node", "manage", "n-2", "web-2", ...words], cloud.how);
-  const kept = cloud.network.get(other) ?? assert.fail();
-  cloud.network.delete(other);
-  const both = ["node", "unmanage", "n-2", ...words, "--yes", "--port-deleted", other];
-  await runs(0, both, cloud.how);
-  Object.assign(kept, { device_id: "", device_owner: "" });
-  cloud.network.set(port, { ...kept, id: port, mac_address: macOf(1) }).set(other, kept);
-  const whole = (text: string) => (JSON.parse(text) as readonly (readonly object[])[]).slice(0, 4);
-  assert.deepEqual(whole(dumped(cloud)), whole(before));
-});
-
-test("the same words are as good once some machines of several were taken back by them", async (t) => {
-  const { cloud, at } = await scene(t, 2);
-  const words = [...at, ...cloud.words];
-  const port = uuidOf(3, 1);
-  for (const one of [1, 2])
-    await runs(0, ["node", "manage", `n-${one}`, `web-${one}`, ...words], cloud.how);
-  cloud.network.delete(port);
-  const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", port];
-  const [, second] = [...cloud.allocations.keys()];
-  cloud.use((call) => (call === `DELETE /v1/allocations/${second}` ? REFUSED : null));
-  await runs(2, back, cloud.how);
-  assert.match((await runs(0, ["status", ...at])).out, /1 taken back/);
-  cloud.use(() => null);
-  await runs(0, back, cloud.how);
-  assert.match((await runs(0, ["status", ...at])).out, /2 taken back/);
-});
-
-test("a run that began with a port goes on once the port was given up", async (t) => {
-  const { cloud, at } = await scene(t);
-  const words = [...at, ...cloud.words];
-  const manage = ["node", "manage", "n-1", "web-1", ...words];
-  await runs(0, manage, cloud.how);
-  cloud.network.clear();
-  // The word is written down, and then nobody answers.
-  cloud.use((call) => (call.startsWith("GET") ? null : BROKEN));
-  const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", uuidOf(3, 1)];
-  const { status, err } = await run(back, cloud.how);
-  assert.notEqual(status, 0);
-  // The same words again are as good.
-  const again = await run(back, cloud.how);
-  assert.deepEqual([again.status, again.err.includes("N2I-E100")], [status, false], err);
-  cloud.use(() => null);
-  await runs(0, manage, cloud.how);
-  await runs(0, ["verify", ...words], cloud.how);
-  await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
-  assert.deepEqual([cloud.allocations.size, serverOf(cloud)], [0, "null"]);
-});
-
-test("one address without a port is no proof that it was deleted", async (t) => {
-  const { cloud, at } = await scene(t);
-  const words = [...at, ...cloud.words];
-  await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
-  const back = ["rollback", ...words, "--all", "--yes", "--port-deleted", uuidOf(3, 1)];
-  const unseen = { done: false, says: { status: 404, text: "<html>no such page</html>" } };
-  for (const [hidden, code, why] of [
-    [/^GET .v2.0.ports.3/, "N2I-E100", /Neutron has port 3/],
-    [/^GET .v2.0.ports/, "N2I-E202", /is no network service: it lists no ports/],
-  ] as const) {
-    cloud.use((call) => (hidden.test(call) ? unseen : null));
-    const { err } = await run(back, cloud.how);
-    assert.match(err, new RegExp(code));
-    assert.match(err, why);
-  }
-  assert.doesNotMatch(readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8"), /"step":"gone"/);
-});
-
-test("a run that managed no machine knows no port that was deleted", async (t) => {
-  const path = join(privateFolder(t), "run");
-  await openRun(path, { create: true });
-  const back = ["rollback", "--run", path, "--all", "--yes", "--port-deleted", uuidOf(3, 1)];
-  assertRefusal(await run(back), 64, "N2I-E100", /has no option --port-deleted/);
 });
 
 test("an operator's maintenance stays his on the way back, whenever it began", async (t) => {

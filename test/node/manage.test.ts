@@ -227,8 +227,7 @@ test("what the command line says wrong is told before anything is opened", async
     [["n"], /wants a node and a name, or --from FILE/],
     [["n", "web", "--nova"], /--nova wants --flavor/],
     [["n", "web", "--flavor", "bm"], /--flavor wants --nova: it is for a server of Nova's/],
-    [["n", "we b", "--preserve-ports"], /name: letters, digits/],
-    [["n", "web", "--no-preserve-ports"], /ports of Neutron are never deleted/],
+    [["n", "we b"], /name: letters, digits/],
     [["n", "web", "--adoptable"], /node manage has no option --adoptable/],
   ] as const)
     assertRefusal(await run(["node", "manage", ...words, ...at]), 64, "N2I-E100", why);

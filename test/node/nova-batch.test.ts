@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
 import type { NovaServer } from "../../src/edge/nova-rest/seen-servers.ts";
-import { pauseAmong, pauseShorter } from "../../src/edge/openstack/passing.ts";
-import { firstAlone } from "../../src/edge/openstack/together.ts";
+import { firstAlone } from "../../src/edge/openstack/first-alone.ts";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import type { RunningNode } from "../../src/model/adoptable.ts";
 import type { Json } from "../../src/model/json.ts";
 import { once } from "../../src/model/streams.ts";
-import { novaPart, SIZE } from "../../src/parts/manage-nova.ts";
+import { novaPart } from "../../src/parts/manage-nova.ts";
 import type { NovaHands } from "../../src/parts/manage-nova-hands.ts";
 import { heldFor } from "../../src/parts/manage-nova-marks.ts";
 import { during } from "../engine/on-journal.ts";
@@ -102,7 +102,6 @@ function tracked(count: number): Tracked {
           seesNode: true,
           fault: "",
           locked: false,
-          updated: null,
         };
         servers.set(mark, server).set(id, server);
         // Its nova-compute tells Ironic a little later.
@@ -137,17 +136,17 @@ function tracked(count: number): Tracked {
     objections: () => Promise.resolve([]),
     portsOf: () => [],
     askedOf: (_asked: unknown, { id }: { id: string }) => ({ node: id }),
-    ...{ alone: firstAlone(60_000), pause: pauseAmong() },
+    alone: firstAlone(60_000),
     ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
   };
   made.hands = own as unknown as NovaHands; // as far as the way there goes
   return made;
 }
 
-test("fifty machines are all on fake hardware before Nova's resource tracker is waited for, once", async (t) => {
+test("all machines under way are on fake hardware before Nova's resource tracker is waited for, once", async (t) => {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
-  const count = 50;
+  const count = 4;
   const at = tracked(count);
   const changes = [...at.nodes.keys()].map((id, index) => ({
     ...{ id, server: uuidOf(7, index + 1), acts: [] },
@@ -156,8 +155,8 @@ test("fifty machines are all on fake hardware before Nova's resource tracker is 
       ...{ availability_zone: null, metadata: {} },
     },
   }));
-  const pace = { ...ONE_BY_ONE, together: SIZE, inFlight: SIZE };
-  const leg = { part: novaPart(at.hands, SIZE), command: "manage", pace };
+  const pace = { ...ONE_BY_ONE, together: count, inFlight: count };
+  const leg = { part: novaPart(at.hands, count), command: "manage", pace };
   const why: string[] = [];
   const servers = new Map<string, string | undefined>();
   await during(await openRun(privateFolder(t), { create: true }), async (session) => {

@@ -6,7 +6,7 @@ import { MigrationError } from "../../src/model/error.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
-import { back, deleted, forward, ID, scene } from "./nova-ways.ts";
+import { back, forward, ID, scene } from "./nova-ways.ts";
 
 /** Lines of a way there: ten steps, the server's own uuid, the end of its mark, and the end. */
 const THERE = 13;
@@ -158,59 +158,6 @@ test("of two who give a machine a server at once one does at most, and nothing o
   }
   assert.ok(won > 0);
 });
-
-test("a node that is deleted between a death and a rollback leaves its port as it was", async (t) => {
-  for (let lines = 0; lines <= 5; lines += 1) {
-    const at = await scene(t);
-    const before = JSON.stringify(at.cloud.port);
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
-    const from = at.cloud.calls.length;
-    at.cloud.use((call) =>
-      / .v1.nodes.1/.test(call) ? { done: false, says: { status: 404, text: "{}" } } : null,
-    );
-    await during(run, async (session) => {
-      // Where nothing was begun there is no node to speak of.
-      if (lines > 0) {
-        assert.match((await back(at, session)).join(), /pass --node-deleted/);
-        await deleted(session);
-      }
-      assert.deepEqual(await back(at, session), []);
-    });
-    const { revision_number: _, ...port } = at.cloud.port;
-    const { revision_number: __, ...was } = JSON.parse(before) as typeof port;
-    assert.deepEqual(port, was, `after ${lines} lines`);
-    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
-    const said = at.cloud.calls.slice(from).filter((call) => !call.startsWith("GET"));
-    assert.ok(
-      said.every((call) => call.startsWith("PUT /v2.0/ports")),
-      said.join(),
-    );
-  }
-});
-
-for (const [what, lines] of [
-  ["", undefined],
-  [", also while it was watched", 11],
-] as const)
-  test(`a node that is deleted after its server leaves what its user made of the port${what}`, async (t) => {
-    const at = await scene(t);
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
-    at.cloud.servers.clear();
-    Object.assign(at.cloud.port, { device_id: "", device_owner: "" });
-    const [before, from] = [at.cloud.dump(), at.cloud.calls.length];
-    at.cloud.use((call) =>
-      / .v1.nodes.1/.test(call) ? { done: false, says: { status: 404, text: "{}" } } : null,
-    );
-    await during(run, async (session) => {
-      await deleted(session);
-      assert.deepEqual(await back(at, session), []);
-    });
-    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
-    assert.equal(at.cloud.dump(), before);
-    assert.ok(at.cloud.calls.slice(from).every((call) => call.startsWith("GET")));
-  });
 
 test("an interface that stays real ends it before a word to a conductor, and nothing of it stays", async (t) => {
   const at = await scene(t);

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
-import type { WindowSession } from "../../src/engine/window.ts";
-import { keepGone } from "../../src/stages/manage-gone.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
@@ -55,40 +53,6 @@ test("a way back that does not see a port of its journal says so, and is not at 
   assert.equal(at.cloud.dump(), before);
 });
 
-/** The operator's word that its port is gone. */
-function gone(session: WindowSession, { port }: NovaInMemory): Promise<void> {
-  return keepGone(session, [[ID, { step: "gone", port: String(port.id) }]]);
-}
-
-test("a run that is told amid its steps that a port is gone makes no server without it, and is taken back", async (t) => {
-  const at = await scene(t);
-  const before = JSON.stringify(at.cloud.node);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), 5);
-  assert.equal(at.cloud.node.driver, "fake-hardware");
-  await during(run, async (session) => {
-    await gone(session, at.cloud);
-    const why = (await forward(at, session)).join();
-    assert.match(why, /made without port 3\S+: run rollback/);
-    assert.deepEqual([at.cloud.node.driver, at.cloud.servers.size], ["fake-hardware", 0]);
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(JSON.stringify(at.cloud.node), before);
-  assert.deepEqual(at.cloud.heard, []);
-});
-
-test("a run that has its server goes on, whatever port is gone since", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), 7);
-  await during(run, async (session) => {
-    await gone(session, at.cloud);
-    assert.deepEqual(await forward(at, session), []);
-  });
-  assert.deepEqual([at.cloud.node.driver, at.cloud.servers.size], ["ipmi", 1]);
-  assert.deepEqual(at.cloud.heard, []);
-});
-
 test("a port that is asked for once its driver is exchanged is not left out without a word", async (t) => {
   const at = await scene(t);
   const before = at.cloud.dump();
@@ -113,34 +77,6 @@ test("a machine without a port gets a server without a network", async (t) => {
     assert.deepEqual(await back(at, session), []);
   });
   assert.equal(at.cloud.dump(), before);
-});
-
-test("a port that was deleted for good, by the operator's word, keeps no run open", async (t) => {
-  for (const lines of [undefined, 4]) {
-    const at = await scene(t);
-    const { node, calls } = at.cloud;
-    const image = JSON.stringify(node);
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
-    at.cloud.use((call) =>
-      /^(GET|PUT) \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
-    );
-    await during(run, async (session) => {
-      assert.match((await back(at, session)).join(), /pass --port-deleted 3/);
-    });
-    const from = calls.length;
-    await during(run, async (session) => {
-      await gone(session, at.cloud);
-      assert.deepEqual(await back(at, session), []);
-    });
-    assert.equal(JSON.stringify(node), image, `after ${lines} lines`);
-    assert.deepEqual(
-      calls.slice(from).filter((call) => call.startsWith("PUT /v2.0")),
-      [],
-    );
-    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
-    assert.deepEqual(at.cloud.heard, []);
-  }
 });
 
 for (const lines of [1, 2, 5])

@@ -14,7 +14,6 @@ import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
 import type { NovaHands } from "../../src/parts/manage-nova-hands.ts";
 import type { Keep } from "../../src/stages/databases.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
-import { keepGone } from "../../src/stages/manage-gone.ts";
 import { changeBack, managedIn } from "../../src/stages/manage-run.ts";
 import { novaHands } from "../../src/stages/nova-hands.ts";
 import { during } from "../engine/on-journal.ts";
@@ -119,11 +118,6 @@ export async function forward(
   );
   if (broke !== null) throw broke.cause ?? broke;
   return why;
-}
-
-/** The operator's word that its node was deleted. */
-export function deleted(session: WindowSession): Promise<void> {
-  return keepGone(session, [[ID, { step: "deleted" }]]);
 }
 
 export async function back({ hands }: Scene, session: WindowSession): Promise<readonly string[]> {

@@ -50,9 +50,11 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
   const ask = (who: Who, line: string, body?: unknown, to = url) =>
     asking(to, line, body, tokens[who]);
   const node_uuid = uuidOf(1, 1);
-  const last = { node_uuid, name: "web-1", description: "a shop", metadata: { rack: "7" } };
-  const networks = [{ port_type: "baremetal", port_id: at.vifs[5] }];
-  const first = { node_uuid: uuidOf(1, 6), name: "web-6", flavor_uuid: uuidOf(7, 1), networks };
+  const asked = (nth: number) => ({
+    ...{ node_uuid: uuidOf(1, nth), name: `web-${nth}`, flavor_uuid: uuidOf(7, 1) },
+    networks: [{ port_type: "baremetal", port_id: at.vifs[nth - 1] }],
+  });
+  const [last, first] = [{ ...asked(1), description: "a shop" }, asked(6)];
 
   for (const [who, status] of [
     ["member", 403],
@@ -63,47 +65,41 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
   ] as const)
     for (const [line, body] of [
       ["GET /v1/adoptable_nodes", undefined],
-      ["GET /v1/manageable_servers", undefined],
-      ["POST /v1/manageable_servers", last],
       ["POST /v1/servers/manage", first],
       [`GET /v1/servers/${node_uuid}`, undefined],
     ] as const)
       assert.equal((await ask(who, line, body)).status, status, `${who} ${line}`);
 
-  for (const name of ["adoptable_nodes", "manageable_servers"]) {
-    const { status, body } = await ask("admin", `GET /v1/${name}`);
-    assert.equal(status, 200);
-    const listed = body[name] as readonly Body[]; // our own form
-    assert.deepEqual(
-      listed.map(({ uuid }) => uuid),
-      [node_uuid, uuidOf(1, 6)],
-      name,
-    );
-  }
+  const { status: found, body: list } = await ask("admin", "GET /v1/adoptable_nodes");
+  assert.equal(found, 200);
+  const listed = list.adoptable_nodes as readonly Body[]; // our own form
+  assert.deepEqual(
+    listed.map(({ uuid }) => uuid),
+    [node_uuid, uuidOf(1, 6)],
+  );
 
-  const maintained = uuidOf(1, 5);
   const strange = (port: string) => ({ ...first, networks: [{ port_id: port }] });
-  for (const [line, body, status, why] of [
-    ["servers/manage", { ...first, networks: [] }, 400, /networks/],
-    ["manageable_servers", { ...last, node_uuid: "n-1" }, 400, /node_uuid/],
-    ["manageable_servers", { ...last, node_uuid: maintained }, 403, /in maintenance: a fan/],
-    ["manageable_servers", { ...last, node_uuid: uuidOf(1, 99) }, 404, /^Node \S+99 could not/],
-    ["servers/manage", strange(uuidOf(3, 99)), 404, /^Port \S+99 could not be found/],
-    ["servers/manage", strange(at.vifs[1] ?? ""), 409, /^Port \S+ has MAC \S+, and node/],
+  for (const [body, status, why] of [
+    [{ ...first, networks: [] }, 400, /networks/],
+    [{ ...last, node_uuid: "n-1" }, 400, /node_uuid/],
+    [asked(5), 403, /in maintenance: a fan/],
+    [{ ...last, node_uuid: uuidOf(1, 99) }, 404, /^Node \S+99 could not/],
+    [strange(uuidOf(3, 99)), 404, /^Port \S+99 could not be found/],
+    [strange(at.vifs[1] ?? ""), 409, /^Port \S+ has MAC \S+, and node/],
   ] as const) {
-    const refused = await ask("admin", `POST /v1/${line}`, body);
+    const refused = await ask("admin", "POST /v1/servers/manage", body);
     assert.equal(refused.status, status, said(refused));
     assert.match(said(refused), why);
   }
   await behindOthers(t, at, place, last);
   await withLock(at, async () => {
-    const refused = await ask("admin", "POST /v1/manageable_servers", last);
+    const refused = await ask("admin", "POST /v1/servers/manage", last);
     assert.equal(refused.status, 409, said(refused));
     assert.match(said(refused), /is locked by host somewhere-else/);
   });
 
   const api = apiOf(at.ironic);
-  const own = await ask("admin", "POST /v1/manageable_servers", last);
+  const own = await ask("admin", "POST /v1/servers/manage", last);
   // Ironic's own word, once the second machine was marked and its port bound.
   const named = await ask("admin", "POST /v1/servers/manage", { ...first, name: last.name });
   assert.equal(named.status, 409, said(named));
@@ -115,29 +111,34 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
     const node = (await api("GET", `/v1/nodes/${String(body.node_uuid)}`)).body as Body;
     assert.deepEqual([node.instance_uuid, node.provision_state], [body.uuid, "active"]);
     // One node has the image by its id, one by its name.
-    assert.deepEqual([body.image_uuid, body.status], [at.image, "active"], `text ${index}`);
+    assert.deepEqual([body.image_uuid, body.status], [at.image, "active"], `machine ${index}`);
     const { pathname } = new URL(fields.get("location") ?? "");
     const shown = await ask("admin", `GET ${pathname}`);
     assert.deepEqual([shown.status, shown.body], [200, body]);
     assert.equal((await ask("member", `GET ${pathname}`)).status, 403);
   }
-  const again = await ask("admin", "POST /v1/manageable_servers", { ...last, name: "web-2" });
+  const again = await ask("admin", "POST /v1/servers/manage", { ...last, name: "web-2" });
   assert.equal(again.status, 403, said(again));
   for (const one of both) await one.end();
   await runs(0, [...back(at), "--run", runsOf[0] ?? ""], { env: at.env });
-  await race(at, place, runsOf);
+  await race(at, place, runsOf, last);
 }
 
 const back = ({ ironic }: RealScene) => ["rollback", "--ironic-url", ironic.url, "--all", "--yes"];
 
 /** Two services, which know nothing of each other, have one node to give. */
-async function race(at: RealScene, place: Place, runsOf: readonly string[]): Promise<void> {
+async function race(
+  at: RealScene,
+  place: Place,
+  runsOf: readonly string[],
+  asked: Body,
+): Promise<void> {
   const both = [];
   for (const run of runsOf) both.push(await served(run, place, []));
   const answers = await Promise.all(
     both.map(({ url }, index) => {
-      const body = { node_uuid: uuidOf(1, 1), name: `race-${index}` };
-      return asking(url, "POST /v1/manageable_servers", body, at.tokens.admin);
+      const body = { ...asked, name: `race-${index}` };
+      return asking(url, "POST /v1/servers/manage", body, at.tokens.admin);
     }),
   );
   await Promise.all(both.map(({ end }) => end()));
@@ -184,7 +185,7 @@ async function behindOthers(t: TestContext, at: RealScene, place: Place, last: B
     const { url, end } = await served(join(at.folder, `served-${status}`), own, []);
     t.after(end);
     proxy.use(() => fault);
-    const refused = await asking(url, "POST /v1/manageable_servers", last, at.tokens.admin);
+    const refused = await asking(url, "POST /v1/servers/manage", last, at.tokens.admin);
     assert.equal(refused.status, status, said(refused));
     assert.match(said(refused), why);
     await end();

@@ -83,7 +83,7 @@ export function served(
   );
 }
 
-/** @param line of a request: `GET /v1/manageable_servers` */
+/** @param line of a request: `GET /v1/adoptable_nodes` */
 export async function asking(
   url: string,
   line: string,
@@ -107,8 +107,9 @@ export async function asking(
 export const said = ({ body }: Answer): string =>
   (JSON.parse(String(body.error_message)) as { readonly faultstring: string }).faultstring;
 export const NODE = uuidOf(1, 1);
-export const LAST = { name: "web-1", node_uuid: NODE };
-export const FIRST = {
-  ...{ ...LAST, flavor_uuid: uuidOf(7, 1) },
-  networks: [{ port_type: "baremetal", port_id: uuidOf(3, 1) }],
-};
+/** What is asked for one of the scene's machines. */
+export function bodyOf(at: number, name = `web-${at}`) {
+  const networks = [{ port_type: "baremetal", port_id: uuidOf(3, at) }];
+  return { name, node_uuid: uuidOf(1, at), flavor_uuid: uuidOf(7, 1), networks };
+}
+export const BODY = bodyOf(1);

@@ -3,23 +3,13 @@ import { test } from "node:test";
 import { runs } from "../hostile/cli.ts";
 import { PROJECT } from "../proxy/stand-ins.ts";
 import { addCard, dumped, macOf, uuidOf } from "./in-memory.ts";
-import { FIRST, LAST, NODE, said, servedScene } from "./served-scene.ts";
+import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
 
-test("both texts list what can be managed, secrets masked", async (t) => {
+test("the list has what can be managed, secrets masked", async (t) => {
   const { ask, cloud, before } = await servedScene(t);
   Object.assign(cloud.nodes.get(uuidOf(1, 2)) ?? {}, { maintenance: true });
-  const last = await ask("GET /v1/manageable_servers");
-  assert.equal(last.status, 200);
-  assert.deepEqual(last.body, {
-    manageable_servers: [
-      {
-        ...{ uuid: NODE, name: "n-1", resource_class: "gold", power_state: "power on" },
-        ...{ provision_state: "active", portgroups: [], image_source: "an-image" },
-        ports: [{ address: macOf(1), uuid: uuidOf(2, 1), neutron_port_id: uuidOf(3, 1) }],
-      },
-    ],
-  });
   const first = await ask("GET /v1/adoptable_nodes");
+  assert.equal(first.status, 200);
   const href = `${cloud.ironic}/v1/ports/${uuidOf(2, 1)}`;
   assert.deepEqual(first.body, {
     adoptable_nodes: [
@@ -40,12 +30,10 @@ test("C-2: who is no administrator is refused, and nothing is asked for him", as
   const { ask, cloud } = await servedScene(t);
   cloud.calls.length = 0;
   for (const [line, rule] of [
-    ["GET /v1/manageable_servers", "get_all"],
     ["GET /v1/adoptable_nodes", "get_all"],
-    ["POST /v1/manageable_servers", "create"],
     ["POST /v1/servers/manage", "create"],
   ] as const) {
-    const refused = await ask(line, line.startsWith("POST") ? LAST : undefined, "member");
+    const refused = await ask(line, line.startsWith("POST") ? BODY : undefined, "member");
     assert.equal(refused.status, 403);
     assert.equal(
       said(refused),
@@ -54,14 +42,14 @@ test("C-2: who is no administrator is refused, and nothing is asked for him", as
     assert.equal((await ask(line, undefined, null)).status, 401);
     assert.equal((await ask(line, undefined, "forged")).status, 401);
   }
-  assert.equal((await ask("DELETE /v1/manageable_servers")).status, 404);
+  assert.equal((await ask("DELETE /v1/adoptable_nodes")).status, 404);
   assert.deepEqual(cloud.calls, []);
 });
 
 test("a token that Ironic knows no more is 401, and Keystone is asked about it anew", async (t) => {
-  for (const line of ["GET /v1/manageable_servers", "POST /v1/manageable_servers"]) {
+  for (const line of ["GET /v1/adoptable_nodes", "POST /v1/servers/manage"]) {
     const { ask, cloud, keystone, before } = await servedScene(t);
-    const body = line.startsWith("POST") ? LAST : undefined;
+    const body = line.startsWith("POST") ? BODY : undefined;
     keystone.tokens.set("revoked", { roles: ["admin"] });
     cloud.use((_, fields) =>
       fields["x-auth-token"] === "revoked"
@@ -77,31 +65,25 @@ test("a token that Ironic knows no more is 401, and Keystone is asked about it a
   }
 });
 
-test("C-3, C-12, C-13: a machine gets its server by either text, with two events, and loses it by the run", async (t) => {
-  for (const [path, body] of [
-    [
-      "/v1/manageable_servers",
-      { ...LAST, node_uuid: NODE.toUpperCase(), description: null, metadata: { a: "b" } },
-    ],
-    ["/v1/servers/manage", { ...FIRST, description: "a shop", availability_zone: "az1" }],
+test("C-3, C-12, C-13: a machine gets its server, with two events, and loses it by the run", async (t) => {
+  for (const [body, status, power_state] of [
+    [{ ...BODY, node_uuid: NODE.toUpperCase() }, "stopped", "power off"],
+    [{ ...BODY, description: "a shop", availability_zone: "az1" }, "active", "power on"],
   ] as const) {
+    const { description, availability_zone } = {
+      ...{ description: null, availability_zone: null },
+      ...body,
+    };
     const { ask, cloud, run, before, events, end } = await servedScene(t);
-    Object.assign(cloud.nodes.get(NODE) ?? {}, {
-      power_state: path.endsWith("manage") ? "power on" : "power off",
-    });
-    const made = await ask(`POST ${path}`, body);
+    Object.assign(cloud.nodes.get(NODE) ?? {}, { power_state });
+    const made = await ask("POST /v1/servers/manage", body);
     assert.equal(made.status, 201, JSON.stringify(made.body));
     const { uuid } = made.body;
     const created_at = "2026-01-02T00:00:00+00:00";
     const { host } = new URL(made.fields.get("location") ?? "");
-    const [own, status, power_state] = path.endsWith("manage")
-      ? [{ description: "a shop", availability_zone: "az1", metadata: {} }, "active", "power on"]
-      : [
-          { description: null, availability_zone: null, metadata: { a: "b" } },
-          ...["stopped", "power off"],
-        ];
     assert.deepEqual(made.body, {
-      ...{ uuid, name: "web-1", ...own, node_uuid: NODE, status, power_state },
+      ...{ uuid, name: "web-1", description, availability_zone, metadata: {} },
+      ...{ node_uuid: NODE, status, power_state },
       ...{ flavor_uuid: null, image_uuid: null, key_name: null, partitions: null },
       addresses: [{ port_id: uuidOf(3, 1), mac_address: macOf(1) }],
       ...{ project_id: PROJECT, user_id: "u", affinity_zone: null },
@@ -117,7 +99,7 @@ test("C-3, C-12, C-13: a machine gets its server by either text, with two events
       events.map(({ event }) => event),
       ["manage.start", "manage.end"],
     );
-    const again = await ask(`POST ${path}`, { ...body, name: "web-2" });
+    const again = await ask("POST /v1/servers/manage", { ...body, name: "web-2" });
     assert.ok([403, 409].includes(again.status), said(again));
     assert.equal(cloud.allocations.size, 1);
     await end();
@@ -138,10 +120,10 @@ test("the caller's token reads, and the process's own login does each write, bac
     return { done: false, says: { status: 400, text: "{}" } };
   });
   // What is refused amid its steps is taken back, then it is made.
-  const left = await ask("POST /v1/manageable_servers", LAST);
+  const left = await ask("POST /v1/servers/manage", BODY);
   assert.equal(left.status, 403, said(left));
   assert.equal(dumped(cloud), before);
-  const made = await ask("POST /v1/manageable_servers", LAST);
+  const made = await ask("POST /v1/servers/manage", BODY);
   assert.equal(made.status, 201, JSON.stringify(made.body));
   const ofServices = seen.filter(([call]) => !call.includes("/v3/"));
   const writes = ofServices.filter(([call]) => !call.startsWith("GET"));
@@ -166,7 +148,7 @@ test("C-7: a machine whose image Glance has not, by id or by name, gets its serv
   ] as const) {
     const node_uuid = uuidOf(1, at);
     Object.assign(cloud.nodes.get(node_uuid) ?? {}, { instance_info: { image_source } });
-    const made = await ask("POST /v1/manageable_servers", { name: `web-${at}`, node_uuid });
+    const made = await ask("POST /v1/servers/manage", bodyOf(at));
     assert.deepEqual([made.status, made.body.image_uuid], [201, image_uuid]);
     const asked = cloud.calls.filter((call) => call.startsWith("GET /v2/images"));
     assert.ok(
@@ -176,52 +158,35 @@ test("C-7: a machine whose image Glance has not, by id or by name, gets its serv
   }
 });
 
-test("C-4: a body that is not as its text has it is refused with each path, and begins nothing", async (t) => {
+test("C-4: a body that the specification does not allow is refused with each path, and begins nothing", async (t) => {
   const { ask, cloud, before, events } = await servedScene(t);
-  const { networks: _, ...without } = FIRST;
-  for (const [path, body, why] of [
-    ["servers/manage", without, /networks/],
-    ["servers/manage", { ...FIRST, networks: [] }, /networks/],
-    ["servers/manage", { ...FIRST, networks: [{ port_type: "baremetal" }] }, /port_id/],
-    ["servers/manage", { ...FIRST, networks: [{ port_id: "eth0" }] }, /port_id/],
+  const { networks: _networks, ...without } = BODY;
+  const { flavor_uuid: _, ...flavorless } = BODY;
+  for (const [body, why] of [
+    [without, /networks/],
+    [{ ...BODY, networks: [] }, /networks/],
+    [{ ...BODY, networks: [{ port_type: "baremetal" }] }, /port_id/],
+    [{ ...BODY, networks: [{ port_id: "eth0" }] }, /port_id/],
+    [{ ...BODY, networks: [{ port_id: uuidOf(3, 1), port_type: 7 }] }, /port_type/],
+    [{ ...BODY, networks: [{ port_id: uuidOf(3, 1), fixed_ip: "x" }] }, /fixed_ip/],
+    [{ ...BODY, flavor_uuid: "gold" }, /flavor_uuid/],
+    [{ ...BODY, description: "x".repeat(256) }, /description/],
+    [{ ...BODY, name: "a\u0007b" }, /name/],
+    [{ ...BODY, metadata: {} }, /metadata/],
     [
-      "servers/manage",
-      { ...FIRST, networks: [{ port_id: uuidOf(3, 1), port_type: 7 }] },
-      /port_type/,
-    ],
-    [
-      "servers/manage",
-      { ...FIRST, networks: [{ port_id: uuidOf(3, 1), fixed_ip: "x" }] },
-      /fixed_ip/,
-    ],
-    ["servers/manage", { ...FIRST, flavor_uuid: "gold" }, /flavor_uuid/],
-    ["servers/manage", { ...FIRST, description: "x".repeat(256) }, /description/],
-    ["manageable_servers", { ...LAST, metadata: { a: "x".repeat(256) } }, /metadata/],
-    ["manageable_servers", { ...LAST, metadata: { a: 7 } }, /metadata/],
-    ["manageable_servers", { ...LAST, name: "a\u0007b" }, /name/],
-    ["servers/manage", { ...FIRST, metadata: {} }, /metadata/],
-    [
-      "servers/manage",
-      { ...FIRST, availability_zone: `az1:bm-1:${uuidOf(1, 2)}` },
+      { ...BODY, availability_zone: `az1:bm-1:${uuidOf(1, 2)}` },
       /availability_zone \S+ names another node/,
     ],
-    [
-      "servers/manage",
-      { ...FIRST, availability_zone: "az1:bm-1" },
-      /availability_zone az1:bm-1 is/,
-    ],
-    ["servers/manage", LAST, /flavor_uuid/],
-    ["manageable_servers", { ...LAST, name: "" }, /name/],
-    ["manageable_servers", { ...LAST, name: "x".repeat(256) }, /name/],
-    ["manageable_servers", { ...LAST, name: "a b" }, /name/],
-    ["manageable_servers", { ...LAST, node_uuid: "n-1" }, /node_uuid/],
-    ["manageable_servers", { ...LAST, flavor_uuid: NODE }, /flavor_uuid/],
-    ["manageable_servers", { ...LAST, metadata: { "a/b": "c" } }, /metadata/],
-    ["manageable_servers", { ...LAST, metadata: { ["x".repeat(256)]: "c" } }, /metadata/],
-    ["manageable_servers", [], /./],
-    ["manageable_servers", undefined, /./],
+    [{ ...BODY, availability_zone: "az1:bm-1" }, /availability_zone az1:bm-1 is/],
+    [flavorless, /flavor_uuid/],
+    [{ ...BODY, name: "" }, /name/],
+    [{ ...BODY, name: "x".repeat(256) }, /name/],
+    [{ ...BODY, name: "a b" }, /name/],
+    [{ ...BODY, node_uuid: "n-1" }, /node_uuid/],
+    [[], /./],
+    [undefined, /./],
   ] as const) {
-    const refused = await ask(`POST /v1/${path}`, body);
+    const refused = await ask("POST /v1/servers/manage", body);
     assert.equal(refused.status, 400, JSON.stringify(body));
     assert.match(said(refused), why);
   }
@@ -231,9 +196,9 @@ test("C-4: a body that is not as its text has it is refused with each path, and 
 test("C-5, C-6, C-12: what cannot be managed is refused by its kind, and stays as it was", async (t) => {
   const { ask, cloud, events } = await servedScene(t, 3);
   let told = 0;
-  const tried = async (body: object, status: number, why: RegExp, path = "manageable_servers") => {
+  const tried = async (body: object, status: number, why: RegExp) => {
     const before = dumped(cloud);
-    const refused = await ask(`POST /v1/${path}`, body);
+    const refused = await ask("POST /v1/servers/manage", body);
     assert.equal(refused.status, status, said(refused));
     assert.match(said(refused), why);
     assert.equal(dumped(cloud), before);
@@ -243,7 +208,7 @@ test("C-5, C-6, C-12: what cannot be managed is refused by its kind, and stays a
   };
   const node = cloud.nodes.get(NODE) ?? {};
   const port = cloud.network.get(uuidOf(3, 1)) ?? {};
-  await tried({ ...LAST, node_uuid: uuidOf(1, 9) }, 404, /could not be found/);
+  await tried({ ...BODY, node_uuid: uuidOf(1, 9) }, 404, /could not be found/);
   for (const [more, why] of [
     [{ provision_state: "available" }, /is available, not active/],
     [{ resource_class: null }, /no resource class/],
@@ -252,67 +217,56 @@ test("C-5, C-6, C-12: what cannot be managed is refused by its kind, and stays a
   ] as const) {
     const kept = { ...node };
     Object.assign(node, more);
-    await tried(LAST, 403, why);
+    await tried(BODY, 403, why);
     Object.assign(node, kept);
   }
+  await tried({ ...BODY, networks: [{ port_id: uuidOf(3, 9) }] }, 404, /Port \S+ could not/);
   await tried(
-    { ...FIRST, networks: [{ port_id: uuidOf(3, 9) }] },
-    404,
-    /Port \S+ could not/,
-    "servers/manage",
-  );
-  await tried(
-    { ...FIRST, networks: [{ port_id: uuidOf(3, 2) }] },
+    { ...BODY, networks: [{ port_id: uuidOf(3, 2) }] },
     409,
     new RegExp(`${macOf(2)}.*${macOf(1)}`),
-    "servers/manage",
   );
   Object.assign(port, { mac_address: macOf(77) });
-  await tried(LAST, 409, new RegExp(`${macOf(77)}.*${macOf(1)}`));
+  await tried(BODY, 409, new RegExp(`${macOf(77)}.*${macOf(1)}`));
   Object.assign(port, { mac_address: macOf(1), device_id: "s", device_owner: "compute:az" });
-  await tried(LAST, 409, /belongs to compute:az s/);
+  await tried(BODY, 409, /belongs to compute:az s/);
   Object.assign(port, { device_id: "", device_owner: "" });
   const card = addCard(cloud, NODE, 9, { extra: { vif_port_id: uuidOf(3, 1) } });
-  for (const [path, body] of [
-    ["manageable_servers", LAST],
-    ["servers/manage", FIRST],
-  ] as const)
-    await tried(body, 409, /managed: VIF 3\S+1 is named by more than one port$/, path);
+  await tried(BODY, 409, /managed: VIF 3\S+1 is named by more than one port$/);
   cloud.ports.delete(card);
-  cloud.network.delete(uuidOf(3, 1));
-  await tried(LAST, 404, /is not in Neutron/);
   // Words of an operator decide nothing.
   Object.assign(node, {
     maintenance: true,
     maintenance_reason: "the rack belongs to X, is locked",
   });
-  await tried(LAST, 403, /in maintenance: the rack belongs to X/);
+  await tried(BODY, 403, /in maintenance: the rack belongs to X/);
+  cloud.network.delete(uuidOf(3, 1));
+  await tried(BODY, 404, /Port \S+ could not be found/);
 });
 
-test("a port with the MAC of the machine that is not its own is 409, and one without a port is of the last text alone", async (t) => {
+test("a port with the MAC of the machine that is not its own is 409, and one without a port is not listed", async (t) => {
   const { ask, cloud, events } = await servedScene(t);
   const own = cloud.network.get(uuidOf(3, 1)) ?? assert.fail();
   cloud.network.set(uuidOf(3, 9), { ...own, id: uuidOf(3, 9) });
   Object.assign(cloud.ports.get(uuidOf(2, 2)) ?? {}, { internal_info: {} });
   const before = dumped(cloud);
   const networks = [{ port_id: uuidOf(3, 9) }];
-  const refused = await ask("POST /v1/servers/manage", { ...FIRST, networks });
+  const refused = await ask("POST /v1/servers/manage", { ...BODY, networks });
   assert.equal(refused.status, 409, said(refused));
   assert.match(said(refused), /Port 3\S+9 is not attached to node 1/);
   assert.deepEqual(
     events.map(({ event }) => event),
     ["manage.start", "manage.error"],
   );
-  const listed = async (path: string, key: string) =>
-    ((await ask(`GET /v1/${path}`)).body[key] as readonly { uuid: string }[]).map(
-      ({ uuid }) => uuid,
-    );
-  assert.deepEqual(await listed("adoptable_nodes", "adoptable_nodes"), [NODE]);
-  assert.deepEqual(await listed("manageable_servers", "manageable_servers"), [NODE, uuidOf(1, 2)]);
+  const { adoptable_nodes: listed } = (await ask("GET /v1/adoptable_nodes")).body;
+  assert.deepEqual(
+    (listed as readonly { readonly uuid: string }[]).map(({ uuid }) => uuid),
+    [NODE],
+  );
   assert.equal(dumped(cloud), before);
 });
 
-test("a port of the machine that the first text does not name is refused, and named as well it is the server's", async (t) => {
+test("a port of the machine that the request does not name is refused, and named as well it is the server's", async (t) => {
   const { ask, cloud, events } = await servedScene(t, 1);
   const vif = uuidOf(3, 9);
   addCard(cloud, NODE, 9, { extra: { vif_port_id: vif } });
@@ -320,7 +274,7 @@ test("a port of the machine that the first text does not name is refused, and na
     ...{ id: vif, mac_address: macOf(9), device_id: "", device_owner: "", revision_number: 1 },
   });
   const before = dumped(cloud);
-  const refused = await ask("POST /v1/servers/manage", FIRST);
+  const refused = await ask("POST /v1/servers/manage", BODY);
   assert.equal(refused.status, 403, said(refused));
   assert.match(
     said(refused),
@@ -331,8 +285,8 @@ test("a port of the machine that the first text does not name is refused, and na
     events.map(({ event }) => event),
     ["manage.start", "manage.error"],
   );
-  const networks = [...FIRST.networks, { port_id: vif.toUpperCase() }];
-  const made = await ask("POST /v1/servers/manage", { ...FIRST, networks });
+  const networks = [...BODY.networks, { port_id: vif.toUpperCase() }];
+  const made = await ask("POST /v1/servers/manage", { ...BODY, networks });
   assert.equal(made.status, 201, JSON.stringify(made.body));
   for (const id of [uuidOf(3, 1), vif])
     assert.equal(cloud.network.get(id)?.device_id, made.body.uuid);
@@ -350,7 +304,7 @@ test("a port that is attached to the machine after its ports were compared is no
       addCard(cloud, NODE, 9, { extra: { vif_port_id: vif } });
     return null;
   });
-  const refused = await ask("POST /v1/servers/manage", FIRST);
+  const refused = await ask("POST /v1/servers/manage", BODY);
   assert.equal(refused.status, 403, said(refused));
   assert.match(said(refused), /VIF \S+9 is attached to it/);
   assert.deepEqual([cloud.network.get(vif)?.device_id, cloud.allocations.size], ["", 0]);
@@ -359,7 +313,7 @@ test("a port that is attached to the machine after its ports were compared is no
 test("C-5: two at once make one server, and a fault after any call leaves nothing", async (t) => {
   const { ask, cloud, before, run, events, end } = await servedScene(t);
   const both = await Promise.all(
-    ["a", "b"].map((name) => ask("POST /v1/manageable_servers", { ...LAST, name })),
+    ["a", "b"].map((name) => ask("POST /v1/servers/manage", { ...BODY, name })),
   );
   assert.deepEqual(both.map(({ status }) => status === 201).toSorted(), [false, true]);
   assert.ok(both.every(({ status }) => [201, 403, 409].includes(status)));
@@ -370,21 +324,19 @@ test("C-5: two at once make one server, and a fault after any call leaves nothin
   assert.ok(events.length >= 2);
 });
 
-test("the oldest Ironic that can be served is listed by both texts, an older one is refused at the start", async (t) => {
+test("the oldest Ironic that can be served is listed, an older one is refused at the start", async (t) => {
   const { ask } = await servedScene(t, 1, { most: 22 });
-  for (const path of ["manageable_servers", "adoptable_nodes"]) {
-    const list = await ask(`GET /v1/${path}`);
-    assert.equal(list.status, 200);
-    assert.equal((list.body[path] as readonly unknown[]).length, 1);
-  }
+  const list = await ask("GET /v1/adoptable_nodes");
+  assert.equal(list.status, 200);
+  assert.equal((list.body.adoptable_nodes as readonly unknown[]).length, 1);
   await assert.rejects(servedScene(t, 1, { most: 21 }), { code: "N2I-E209" });
 });
 
 test("C-10: an Ironic without such allocations lists, and answers that the rest is not implemented, which begins nothing", async (t) => {
   const { ask, before, cloud, events } = await servedScene(t, 1, { most: 57 });
-  const list = await ask("GET /v1/manageable_servers");
-  assert.equal((list.body.manageable_servers as readonly unknown[]).length, 1);
-  const refused = await ask("POST /v1/manageable_servers", LAST);
+  const list = await ask("GET /v1/adoptable_nodes");
+  assert.equal((list.body.adoptable_nodes as readonly unknown[]).length, 1);
+  const refused = await ask("POST /v1/servers/manage", BODY);
   assert.equal(refused.status, 501);
   assert.match(said(refused), /not implemented/);
   assert.deepEqual([events, dumped(cloud)], [[], before]);

@@ -2,7 +2,6 @@ import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import type { ManageAsked, ServerWishes } from "../../model/manage.ts";
 import { listed, NAMED } from "../../model/text.ts";
-import { SIZE } from "../../parts/manage-nova.ts";
 import { managedView } from "../../report/adoptable.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { gatherLeft } from "../../report/left.ts";
@@ -12,7 +11,6 @@ import { IN_FLIGHT, rollbackManaged } from "../../stages/manage-back.ts";
 import { readMachines } from "../../stages/manage-file.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { io } from "../io.ts";
-import type { RollbackArgs } from "../options/rollback.ts";
 import { createEvents } from "../print/events.ts";
 import { printView } from "../print/out.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "./shared.ts";
@@ -33,7 +31,6 @@ interface ManageArgs
   readonly image?: string;
   readonly acceptNetworkCut: boolean;
   readonly watch?: number;
-  readonly noPreservePorts: boolean;
   readonly inFlight?: number;
 }
 
@@ -41,11 +38,10 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   const { nova: _, ...given } = args;
   const nova = novaOf(args);
   const all = args.from === undefined ? [askedOf(args)] : manyOf(args, args.from);
-  const inFlight = nova === null ? IN_FLIGHT : SIZE;
   const emit = createEvents(io().stderr, Date.now);
   const { rows, stopped, broke, stays, inUse } = await manageMachines(
     all,
-    { ...given, inFlight: args.inFlight ?? inFlight, ...(nova !== null && { nova }) },
+    { ...given, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },
     sinkOf(args),
     (event) => {
       if (args.json) emit("item", { ...event });
@@ -86,9 +82,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   if (left.length + marked.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);
 }
 
-export async function unmanageCommand(
-  args: ManageArgs & Pick<RollbackArgs, "portDeleted" | "nodeDeleted"> & { readonly yes: boolean },
-): Promise<void> {
+export async function unmanageCommand(args: ManageArgs & { readonly yes: boolean }): Promise<void> {
   const left = gatherLeft(args);
   const { machine = "" } = args;
   await rollbackManaged({ ...args, all: false, node: [machine] }, sinkOf(args), left.add);
@@ -109,13 +103,7 @@ function novaOf({
   acceptNetworkCut: cut,
   watch,
   from,
-  noPreservePorts,
 }: ManageArgs): ServerWishes | null {
-  if (noPreservePorts)
-    throw new MigrationError(
-      "N2I-E100",
-      "--no-preserve-ports is not in this release: ports of Neutron are never deleted",
-    );
   const only = { flavor, port, image, watch, "accept-network-cut": cut || undefined };
   const said = Object.entries(only).filter(([, value]) => value !== undefined);
   if (!nova && said.length > 0)

@@ -11,7 +11,6 @@ import { previewSwitchBack, rollbackSwitchover } from "../../stages/switchover-b
 import { switchesOver } from "../../stages/switchover-run.ts";
 import { HOSTS_BACK } from "../options/host-actions.ts";
 import { NOVA_BM } from "../options/host-leases.ts";
-import { DELETED } from "../options/node-actions.ts";
 import type { RollbackArgs } from "../options/rollback.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "./every-row.ts";
@@ -31,7 +30,6 @@ async function otherKind(run: RunFolder) {
   }
   notOption("rollback of this run", "nova-bm-db");
   if (await managesNodes(run)) return { preview: previewUnmanage, back: rollbackManaged };
-  for (const name of Object.keys(DELETED)) notOption("rollback of this run", name);
   if (await switchesOver(run)) return { preview: previewSwitchBack, back: rollbackSwitchover };
   return null;
 }

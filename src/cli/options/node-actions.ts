@@ -15,7 +15,7 @@ const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-ti
 const RUN = meaning("run", "Folder of the run, by which it is taken back; list does without");
 const ARG = { requiresArg: true };
 const PACE = {
-  "in-flight": number("Machines under way at once (4; 50 for servers of Nova)", {
+  "in-flight": number("Machines under way at once (4)", {
     requiresArg: true,
   }),
 };
@@ -32,21 +32,6 @@ const NOVA = {
   watch: number("With --nova: seconds to look at each machine afterwards (120)", {
     requiresArg: true,
   }),
-};
-/** What is so always, and what this release refuses, so that nobody believes it done. */
-const PORTS = {
-  "preserve-ports": flag("Ports of Neutron stay when a record goes, as they always do"),
-  "no-preserve-ports": flag("Not in this release: ports of Neutron are never deleted"),
-};
-
-/** What a way back asks nothing of any more. */
-export const DELETED = {
-  "port-deleted": words(
-    "Neutron port that was deleted; rollback skips it (runs of node manage). Repeatable",
-  ),
-  "node-deleted": words(
-    "Ironic node that was deleted; rollback gives at most its ports back (runs of node manage). Repeatable",
-  ),
 };
 
 /** What a list of machines that run already takes. */
@@ -94,7 +79,7 @@ export const NODE_ACTIONS = {
       property: words("KEY=VALUE of its record. Repeatable"),
       "availability-zone": word("Zone of the record; with --nova also ZONE:HOST:NODE"),
       "dry-run": flag("Only show what would be done"),
-      ...{ ...PACE, ...NOVA, ...PORTS, ...IRONIC, ...listOptionsWithoutAll },
+      ...{ ...PACE, ...NOVA, ...IRONIC, ...listOptionsWithoutAll },
     },
   },
   unmanage: {
@@ -102,7 +87,7 @@ export const NODE_ACTIONS = {
       "delete the allocation, or the server of Nova, that this run made; the machine stays active, on or off as it is",
     needs: ["run", "machine"],
     options: {
-      ...{ ...RUN, ...PACE, ...DELETED, ...IRONIC },
+      ...{ ...RUN, ...PACE, ...IRONIC },
       ...{ ...common("yes"), ...listOptionsWithoutAll },
     },
   },

@@ -4,14 +4,11 @@ import type { WatchArgs } from "../commands/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, word } from "./declared.ts";
 import { listOptionsWithoutAll } from "./format.ts";
-import { DELETED } from "./node-actions.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, TARGET, WATCH } from "./shared.ts";
 
 export interface RollbackArgs extends Voice, FormatOptions, WatchArgs, RollbackWords {
   readonly plan: boolean;
   readonly novaBmDb?: string;
-  readonly portDeleted?: readonly string[];
-  readonly nodeDeleted?: readonly string[];
   readonly yes: boolean;
 }
 
@@ -24,7 +21,6 @@ export const rollbackOptions: Declared = {
       "Of a run that moves machines of nova-baremetal between hosts: nova_bm, given the same way",
     ),
     ...meaning("leave-nova", "Remove Ironic's rows alone, with no look at nova-compute"),
-    ...DELETED,
     all: flag("Every machine of this run"),
     ...nodeOption("This machine"),
     plan: flag("Only show what would be removed"),

@@ -1,10 +1,10 @@
-import type { NetworkPorts, Nic, RunningNode } from "../../model/adoptable.ts";
+import type { NetworkPorts, RunningNode } from "../../model/adoptable.ts";
 import { type JsonObject, objectOf } from "../../model/json.ts";
 import type { ManageAsked } from "../../model/manage.ts";
-import { masked, maskedText } from "./masked.ts";
+import { masked } from "./masked.ts";
 
 /**
- * A node as the specification's first text lists it.
+ * A node as the specification lists it.
  *
  * @param ironic URL of the service, for links
  * @source facts/systems.md C1: adoptable_nodes
@@ -20,21 +20,6 @@ export function adoptableNode(node: RunningNode, ironic: string): JsonObject {
     ...{ power_state: node.power_state, provision_state: node.provision_state },
     ...{ created_at: node.created_at, properties: node.properties },
     ...{ instance_info: masked(node.instance_info), resource_class: node.resource_class },
-  };
-}
-
-/** The same as its last text has it. @source facts/systems.md C1: manageable_servers */
-export function manageableServer(node: RunningNode): JsonObject {
-  const told = ({ address, uuid, vif }: Nic) => ({ address, uuid, neutron_port_id: vif });
-  const { image_source } = node.instance_info;
-  return {
-    ...{ uuid: node.uuid, name: node.name, resource_class: node.resource_class },
-    ...{ power_state: node.power_state, provision_state: node.provision_state },
-    ports: node.nics.filter(({ is }) => is === "port").map(told),
-    portgroups: node.nics
-      .filter(({ is }) => is === "portgroup")
-      .map((nic) => ({ ...told(nic), mode: nic.mode })),
-    image_source: typeof image_source === "string" ? maskedText(image_source) : null,
   };
 }
 

@@ -2,34 +2,21 @@ import { isUuid } from "../../model/uuid.ts";
 import type { AskedRule } from "../policy/read.ts";
 import type { Hindrance } from "./criteria.ts";
 
-/** Which of the specification's texts a path is of: its first, or its last. */
-export type Shape = "first" | "last";
-
 /** What is wanted of which path; `show`: one server; `nowhere`: there is no such thing. */
 type ManageableWanted =
-  | { readonly do: "list" | "manage"; readonly shape: Shape }
-  | { readonly do: "show"; readonly server: string }
-  | { readonly do: "nowhere" };
+  | { readonly do: "list" | "manage" | "nowhere" }
+  | { readonly do: "show"; readonly server: string };
 
 /** What is served at all. */
-export const MANAGEABLE = /^\/v1\/(adoptable_nodes|manageable_servers|servers\/[^/]+)\/?$/;
-
-const ROUTES: { readonly [line: string]: ManageableWanted } = {
-  "GET adoptable_nodes": { do: "list", shape: "first" },
-  "GET manageable_servers": { do: "list", shape: "last" },
-  "POST servers/manage": { do: "manage", shape: "first" },
-  "POST manageable_servers": { do: "manage", shape: "last" },
-};
+export const MANAGEABLE = /^\/v1\/(adoptable_nodes|servers\/[^/]+)\/?$/;
 
 export function wantedOf(method: string, path: string): ManageableWanted {
   const [, place = ""] = MANAGEABLE.exec(path) ?? [];
   const line = `${method === "HEAD" ? "GET" : method} ${place}`;
-  const fixed = Object.hasOwn(ROUTES, line) ? ROUTES[line] : undefined;
+  if (line === "GET adoptable_nodes") return { do: "list" };
+  if (line === "POST servers/manage") return { do: "manage" };
   const server = line.replace(/^GET servers\//, "");
-  const other = isUuid(server)
-    ? ({ do: "show", server: server.toLowerCase() } as const)
-    : ({ do: "nowhere" } as const);
-  return fixed ?? other;
+  return isUuid(server) ? { do: "show", server: server.toLowerCase() } : { do: "nowhere" };
 }
 
 /** What is asked of the policy; a server is for administrators as the list is. @source facts/systems.md C1 */
@@ -53,46 +40,29 @@ const UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a
 const NAME = { type: "string", minLength: 1, maxLength: 255 } as const;
 const ID = { type: "string", pattern: UUID } as const;
 
-/** The bodies of both texts. @source facts/systems.md C1, and the differences below it */
-export const BODIES: { readonly [shape in Shape]: object } = {
-  first: {
-    type: "object",
-    properties: {
-      name: NAME,
-      description: NAME,
-      availability_zone: NAME,
-      node_uuid: ID,
-      flavor_uuid: ID,
-      networks: {
-        type: "array",
-        minItems: 1,
-        items: {
-          type: "object",
-          properties: { port_type: NAME, port_id: ID },
-          required: ["port_id"],
-          additionalProperties: false,
-        },
-      },
-    },
-    required: ["name", "node_uuid", "flavor_uuid", "networks"],
-    additionalProperties: false,
-  },
-  last: {
-    type: "object",
-    properties: {
-      name: NAME,
-      node_uuid: ID,
-      description: { type: ["string", "null"], maxLength: 255 },
-      metadata: {
+/** What POST takes. @source facts/systems.md C1: the founding text */
+export const BODY = {
+  type: "object",
+  properties: {
+    name: NAME,
+    description: NAME,
+    availability_zone: NAME,
+    node_uuid: ID,
+    flavor_uuid: ID,
+    networks: {
+      type: "array",
+      minItems: 1,
+      items: {
         type: "object",
-        propertyNames: { pattern: "^[a-zA-Z0-9\\-_:. ]{1,255}$" },
-        additionalProperties: { type: "string", maxLength: 255 },
+        properties: { port_type: NAME, port_id: ID },
+        required: ["port_id"],
+        additionalProperties: false,
       },
     },
-    required: ["name", "node_uuid"],
-    additionalProperties: false,
   },
-};
+  required: ["name", "node_uuid", "flavor_uuid", "networks"],
+  additionalProperties: false,
+} as const;
 
 const STATUSES = { state: 403, gone: 404, taken: 409, denied: 503 } as const;
 

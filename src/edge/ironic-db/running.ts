@@ -73,11 +73,10 @@ async function readNics(
     ...{ uuid: string, address: word, extra: json },
     node: sql(`(SELECT n.uuid FROM nodes n WHERE n.id = ${is}s.node_id)`, string),
     internal_info: column(columns, "internal_info", json),
-    mode: column(columns, "mode", word),
   };
   for await (const page of inOrder(database, fields, `${is}s`, "1 = 1"))
-    for (const { uuid, address, extra, node, internal_info, mode } of page)
-      known.put(node, { is, uuid, address, vif: vifOf(internal_info, extra), mode });
+    for (const { uuid, address, extra, node, internal_info } of page)
+      known.put(node, { is, uuid, address, vif: vifOf(internal_info, extra) });
 }
 
 async function* readNodes(

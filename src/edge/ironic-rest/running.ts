@@ -27,7 +27,7 @@ export async function readNics(service: RestService): Promise<KnownNics> {
   const known = gatherNics();
   // The first page of each is asked for at once.
   const listings = kindsOf(service).map(
-    (is) => [is, pages(service, `${is}s`, `&fields=node_uuid,${FIELDS[is]}`)] as const,
+    (is) => [is, pages(service, `${is}s`, `&fields=node_uuid,${FIELDS}`)] as const,
   );
   for (const [is, listing] of listings)
     for await (const page of listing)
@@ -41,10 +41,7 @@ function kindsOf({ minor }: RestService): readonly Nic["is"][] {
   return KINDS.filter((is) => is === "port" || minor >= PORTGROUPS);
 }
 
-const FIELDS: { readonly [is in Nic["is"]]: string } = {
-  port: "uuid,address,internal_info,extra",
-  portgroup: "uuid,address,internal_info,extra,mode",
-};
+const FIELDS = "uuid,address,internal_info,extra";
 
 const ACTIVE = "&provision_state=active";
 /** What Ironic chooses of its nodes, so that no other has to be sent. */
@@ -243,7 +240,7 @@ async function nicsOf(service: RestService, node: string): Promise<readonly Nic[
   const found: Nic[] = [];
   for (const is of kindsOf(service)) {
     const which = is === "port" ? "node_uuid" : "node";
-    for await (const page of pages(service, `${is}s`, `&${which}=${node}&fields=${FIELDS[is]}`))
+    for await (const page of pages(service, `${is}s`, `&${which}=${node}&fields=${FIELDS}`))
       found.push(...page.map((body) => nicOf(is, body)));
   }
   return found;
@@ -292,9 +289,9 @@ function nodeOf(service: RestService, body: Json, nics: readonly Nic[]): Running
 }
 
 function nicOf(is: Nic["is"], body: Json): Nic {
-  const { uuid, address, internal_info, extra, mode } = objectOf(body);
+  const { uuid, address, internal_info, extra } = objectOf(body);
   const vif = vifOf(internal_info, extra);
-  return { is, uuid: String(uuid), address: wordOf(address), vif, mode: wordOf(mode) };
+  return { is, uuid: String(uuid), address: wordOf(address), vif };
 }
 
 function wordOf(value: unknown): string | null {

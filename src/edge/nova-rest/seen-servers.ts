@@ -16,8 +16,6 @@ export interface NovaServer {
   readonly fault: string;
   /** Nova changes and deletes it for an administrator alone. */
   readonly locked: boolean;
-  /** When it last changed, ISO 8601 by Nova's clock; null where Nova does not say. */
-  readonly updated: string | null;
 }
 
 const NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
@@ -30,18 +28,9 @@ export type Turned = "ACTIVE" | "SHUTOFF";
 /** A server that was asked for. */
 export interface MadeServer {
   readonly id: string;
-  /** ISO 8601 by Nova's clock: it changed since. Null where Nova does not say. */
-  readonly since: string | null;
   /** It was asked for more than once: a call that came late may have made another. */
   readonly again?: boolean;
 }
-
-export interface Wait extends MadeServer {
-  readonly to: readonly Turned[];
-}
-
-/** Null: none of them yet. */
-export type ShownStatus = Turned | "ERROR" | "not told" | null;
 
 export async function read(session: ServiceSession, id: string): Promise<NovaServer | null> {
   const body = await ask(session, `/servers/${id}`);
@@ -87,16 +76,18 @@ export async function isUntouched(session: ServiceSession, id: string): Promise<
   return Array.isArray(all) && all.length === 1 && objectOf(all[0]).action === "create";
 }
 
-/** Every server that carries each word, in one walk through all of them: Nova finds none by its metadata. */
-export async function findAll(session: ServiceSession, marks: readonly string[]) {
-  const found = new Map<string, NovaServer[]>(marks.map((mark) => [mark, []]));
-  for await (const page of listed(session, "/servers/detail", {}))
+/** Every server with this mark in its metadata: Nova cannot search metadata, so all servers are listed. */
+export async function findAll(
+  session: ServiceSession,
+  mark: string,
+): Promise<readonly NovaServer[]> {
+  const found: NovaServer[] = [];
+  for await (const page of listed(session))
     for (const one of page) {
-      const mark = objectOf(one.metadata)[MARK];
       const server = serverOf(one);
-      if (typeof mark === "string" && server !== null) found.get(mark)?.push(server);
+      if (objectOf(one.metadata)[MARK] === mark && server !== null) found.push(server);
     }
-  return (mark: string): readonly NovaServer[] => found.get(mark) ?? [];
+  return found;
 }
 
 /**
@@ -122,42 +113,10 @@ export function unsure({ id, node, seesNode, status }: NovaServer): string | nul
     : `server ${id} carries the metadata ${MARK} of this run, and this login does not see its node: use a login that does. If it is a copy, remove ${MARK} from its metadata`;
 }
 
-/**
- * Servers that are waited for, found in lists without details, one for each status: of what a list or an answer shows in
- * detail Nova asks Neutron first, which takes both ten times as long.
- */
-export async function listShown(session: ServiceSession, waits: readonly Wait[]) {
-  const since = waits.map(({ since }) => since ?? "").toSorted()[0] ?? "";
-  const idsOf = async (status: Turned | "ERROR"): Promise<ReadonlySet<string>> => {
-    const ids = new Set<string>();
-    const filters = { status, ...(since !== "" && { "changes-since": since }) };
-    for await (const page of listed(session, "/servers", filters))
-      for (const { id } of page) ids.add(String(id));
-    return ids;
-  };
-  const lists = async () => {
-    const found = new Map<Turned | "ERROR", ReadonlySet<string>>();
-    for (const status of new Set([...waits.flatMap(({ to }) => to), "ERROR" as const]))
-      found.set(status, await idsOf(status));
-    return found;
-  };
-  const found = await orNull(lists());
-  return ({ id, to }: Wait): ShownStatus => {
-    if (found === null) return "not told";
-    const is = ["ERROR" as const, ...to].find((status) => found.get(status)?.has(id) === true);
-    return is ?? null;
-  };
-}
-
 /** Pages of servers of the login's project. */
-async function* listed(
-  session: ServiceSession,
-  collection: "/servers" | "/servers/detail",
-  filters: { readonly [name: string]: string },
-): AsyncGenerator<readonly JsonObject[]> {
-  for (let marker = {}; ; ) {
-    const query = new URLSearchParams({ ...filters, ...marker }).toString();
-    const path = `${collection}${query === "" ? "" : `?${query}`}`;
+async function* listed(session: ServiceSession): AsyncGenerator<readonly JsonObject[]> {
+  for (let query = ""; ; ) {
+    const path = `/servers/detail${query}`;
     const { servers: page, servers_links: more } = objectOf(await ask(session, path));
     // What says nothing of servers is not to be taken for there being none.
     if (!Array.isArray(page) || !page.every(isObject))
@@ -165,7 +124,7 @@ async function* listed(
     yield page;
     const last = page.at(-1)?.id;
     if (last === undefined || more === undefined) return;
-    marker = { marker: String(last) };
+    query = `?marker=${encodeURIComponent(String(last))}`;
   }
 }
 
@@ -180,6 +139,6 @@ function serverOf(body: Json): NovaServer | null {
     node: word(NODE),
     seesNode: NODE in body,
     fault: String(objectOf(body.fault).message ?? "no reason given"),
-    ...{ locked: body.locked === true, updated: word("updated") },
+    locked: body.locked === true,
   };
 }

@@ -4,25 +4,21 @@ import type { FlavorNeeds } from "../../model/manage.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
-import { type Answer, ask, openSession, type ServiceSession } from "../openstack/session.ts";
+import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
-import { together } from "../openstack/together.ts";
 import { listFlavors } from "./flavors.ts";
 import { needsOf } from "./needs.ts";
 import {
   findAll,
   isUntouched,
-  listShown,
   MARK,
   type MadeServer,
   type NovaServer,
   ownOf,
   portsOn,
   read,
-  type ShownStatus,
   type Turned,
   unsure,
-  type Wait,
 } from "./seen-servers.ts";
 import { readZones } from "./zones.ts";
 
@@ -71,11 +67,7 @@ export async function openServers(
     await failpoint("rest.after");
     return answer;
   };
-  const at: At = {
-    ...{ session, tell },
-    carrying: together((marks) => findAll(session, marks)),
-    shown: together((waits) => listShown(session, waits)),
-  };
+  const at: At = { session, tell };
   return {
     /** Of the login; null where it has none. */
     project: session.project,
@@ -94,7 +86,7 @@ export async function openServers(
     twins: (mark: string, own: string) => twins(at, mark, own),
     still: (id: string) => still(at, id),
     /** Of a machine that is off Nova's power sync may have stopped it already. */
-    built: (made: MadeServer) => reached(at, { ...made, to: ["ACTIVE", "SHUTOFF"] }),
+    built: ({ id }: MadeServer) => reached(at, id, ["ACTIVE", "SHUTOFF"]),
     flavor: (id: string) => flavor(at, id),
     flavorId: (asked: string) => flavorId(at, asked),
     zones: () => readZones(session),
@@ -107,10 +99,6 @@ export async function openServers(
 interface At {
   readonly session: ServiceSession;
   readonly tell: ServiceSession["call"];
-  /** Servers with this word in their metadata. */
-  readonly carrying: (mark: string) => Promise<readonly NovaServer[]>;
-  /** The status by which lists have a server that is waited for: one that it is to have, or `ERROR`. */
-  readonly shown: (wait: Wait) => Promise<ShownStatus>;
 }
 
 /** What became of a server that was waited for. */
@@ -128,16 +116,16 @@ interface Creating {
 type May = () => Promise<string | null>;
 
 async function find(
-  { carrying }: At,
+  { session }: At,
   mark: string,
   node: string,
   instance: string | null,
 ): Promise<NovaServer | null> {
-  return ownOf(await carrying(mark), node, instance);
+  return ownOf(await findAll(session, mark), node, instance);
 }
 
-async function twins({ carrying }: At, mark: string, own: string): Promise<readonly NovaServer[]> {
-  const all = await carrying(mark);
+async function twins({ session }: At, mark: string, own: string): Promise<readonly NovaServer[]> {
+  const all = await findAll(session, mark);
   return all.filter((one) => one.id !== own && one.node === null && unsure(one) === null);
 }
 
@@ -162,18 +150,13 @@ function noEnd({ session }: At, id: string): MigrationError {
  *
  * @returns null where it is gone; another status where Nova failed
  */
-async function reached(at: At, wait: Wait): Promise<ReachedServer | null> {
-  const { id, to } = wait;
+async function reached(at: At, id: string, to: readonly Turned[]): Promise<ReachedServer | null> {
   for (let tries = 0; tries < MOST; tries += 1) {
     await pause(tries);
-    const shown = await at.shown(wait);
-    if (shown === "ACTIVE" || shown === "SHUTOFF") return { status: shown, fault: "" };
-    // No list has one that is gone.
-    const asks = shown !== null || SELDOM.has(tries + 1);
-    const now = asks ? await read(at.session, id) : undefined;
-    if (now === null || now?.status === "ERROR") return now;
+    const now = await read(at.session, id);
+    if (now === null || now.status === "ERROR") return now;
     // What its user did to it since it stays, until he does something else.
-    if (now?.task === null && (to.some((is) => is === now.status) || !PASSING.has(now.status)))
+    if (now.task === null && (to.some((is) => is === now.status) || !PASSING.has(now.status)))
       return now;
   }
   throw noEnd(at, id);
@@ -210,7 +193,7 @@ async function create(
   let isOver = false;
   const found = async (): Promise<MadeServer | string | null> => {
     const server = await find(at, mark, asked.node, null);
-    return server && (unsure(server) ?? { id: server.id, since: server.updated });
+    return server && (unsure(server) ?? { id: server.id });
   };
   const look = async (): Promise<Stand> => {
     const known = untold ? null : await found();
@@ -231,7 +214,7 @@ async function create(
         body: bodyOf(asked, mark),
       });
       const { id } = objectOf(objectOf(answer.body).server);
-      if (typeof id === "string") made = { id, since: hourBefore(answer) };
+      if (typeof id === "string") made = { id };
       return answer;
     },
     ({ status, fault }) => {
@@ -259,14 +242,6 @@ interface OverQuota {
   readonly over: string;
 }
 
-const HOUR_MS = 3_600_000;
-
-/** An hour before an answer, by Nova's clock: whatever else of Nova changes a server may have another. */
-function hourBefore({ headers: { date } }: Answer): string | null {
-  const told = Date.parse(date ?? "");
-  return Number.isNaN(told) ? null : new Date(told - HOUR_MS).toISOString();
-}
-
 function standOf(why: string | null): Stand {
   return why === null ? "open" : { why };
 }
@@ -275,7 +250,6 @@ function standOf(why: string | null): Stand {
 async function turn(at: At, id: string, to: Turned, may: May): Promise<string | null> {
   const word = to === "ACTIVE" ? "os-start" : "os-stop";
   let untold = true;
-  let since: string | null = null;
   const look = async (): Promise<Stand> => {
     const now = untold ? undefined : await still(at, id);
     untold = false;
@@ -286,13 +260,11 @@ async function turn(at: At, id: string, to: Turned, may: May): Promise<string | 
     return { why: `server ${id} is ${now.status}: ${now.fault}` };
   };
   const path = `/servers/${id}/action`;
-  const why = await settled(at.session, `${word} of server ${id}`, look, async () => {
-    const answer = await at.tell({ method: "POST", path, body: { [word]: null } });
-    since = hourBefore(answer);
-    return answer;
-  });
+  const why = await settled(at.session, `${word} of server ${id}`, look, () =>
+    at.tell({ method: "POST", path, body: { [word]: null } }),
+  );
   if (why !== null) return why;
-  const now = await reached(at, { id, to: [to], since });
+  const now = await reached(at, id, [to]);
   if (now?.status === to) return null;
   const failed = now?.status === "ERROR" ? `: ${now.fault}` : "";
   const is = now === null ? "gone" : `${now.status}${failed}`;
@@ -340,8 +312,6 @@ async function ended(
 
 /** Looks at Nova's work: about a quarter of an hour in all. */
 const MOST = 450;
-/** Looks at lists after which a server itself is looked at: each time as many more, so that it costs little. */
-const SELDOM = new Set([10, 20, 40, 80, 160, 320]);
 /** Looks after which an ERROR is no longer the one that was. */
 const FEW = 10;
 

@@ -63,20 +63,6 @@ export async function pause(tries: number): Promise<void> {
   await rest(Math.min(LONGEST_MS, FIRST_MS * 1.6 ** tries) * (0.8 + 0.4 * Math.random()));
 }
 
-/** Milliseconds that each of many who wait for one thing adds, and that they add at most. */
-const SHARE_MS = 100;
-const SHARES_MS = 5000;
-
-/** The same pause for many who wait for one thing: longer the more they are, up to five seconds. */
-export function pauseAmong(): (tries: number) => Promise<void> {
-  let waiting = 0;
-  return async (tries) => {
-    waiting += 1;
-    await Promise.all([pause(tries), rest(Math.min(SHARES_MS, waiting * SHARE_MS))]);
-    waiting -= 1;
-  };
-}
-
 /** Waits so many milliseconds, which only a test shortens. */
 export async function rest(milliseconds: number): Promise<void> {
   await sleep(pace * milliseconds);

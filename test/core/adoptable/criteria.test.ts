@@ -5,7 +5,7 @@ import { requestFaults } from "../../../src/core/adoptable/request.ts";
 import type { NetworkPort, Nic, RunningNode } from "../../../src/model/adoptable.ts";
 
 const MAC = "52:54:00:00:00:01";
-const NIC: Nic = { is: "port", uuid: "p", address: MAC, vif: "v", mode: null };
+const NIC: Nic = { is: "port", uuid: "p", address: MAC, vif: "v" };
 const NODE: RunningNode = {
   ...{ uuid: "u", name: null, power_state: "power on", provision_state: "active" },
   ...{ instance_uuid: null, allocation_uuid: null, resource_class: "gold", retired: false },
@@ -46,7 +46,7 @@ test("each criterion is told by itself, and all that fail together", () => {
 test("a card without a tenant's port needs no Neutron, and one bonded to another's MAC will do", () => {
   const bare = { ...NODE, nics: [{ ...NIC, vif: null }] };
   assert.deepEqual(whyNot(bare, { ports: null, twice: new Set() }), []);
-  const bond: Nic = { is: "portgroup", uuid: "g", address: null, vif: "v", mode: "802.3ad" };
+  const bond: Nic = { is: "portgroup", uuid: "g", address: null, vif: "v" };
   assert.deepEqual(whyNot({ ...NODE, nics: [{ ...NIC, vif: null }, bond] }, BESIDE), []);
 });
 

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { firstAlone } from "../../../src/edge/openstack/first-alone.ts";
+
+for (const end of ["done", "failed"] as const)
+  test(`all others begin at once when the first is ${end}, and none before`, async () => {
+    const alone = firstAlone(60_000);
+    const begun: string[] = [];
+    const ends = new Map<
+      string,
+      { resolve: (name: string) => void; reject: (why: Error) => void }
+    >();
+    const work = (name: string) => () => {
+      begun.push(name);
+      return new Promise<string>((resolve, reject) => ends.set(name, { resolve, reject }));
+    };
+    const first = alone(work("a"));
+    const others = ["b", "c"].map((name) => alone(work(name)));
+    await turn();
+    assert.deepEqual(begun, ["a"]);
+    if (end === "done") ends.get("a")?.resolve("a");
+    else ends.get("a")?.reject(new Error("it failed"));
+    if (end === "done") assert.equal(await first, "a");
+    else await assert.rejects(first, /it failed/);
+    await turn();
+    assert.deepEqual(begun, ["a", "b", "c"]);
+    const late = alone(work("d"));
+    await turn();
+    for (const name of ["d", "b", "c"]) ends.get(name)?.resolve(name);
+    assert.deepEqual(await Promise.all([...others, late]), ["b", "c", "d"]);
+  });
+
+test("the others wait no longer for the first than they may, and it goes on", async () => {
+  const alone = firstAlone(1);
+  let end = (_name: string): void => undefined;
+  const first = alone(() => new Promise<string>((resolve) => (end = resolve)));
+  assert.equal(await alone(() => Promise.resolve("b")), "b");
+  end("a");
+  assert.equal(await first, "a");
+});

@@ -6,13 +6,10 @@ import {
   type Page,
   pageOf,
   portsQuestion,
-  provingQuestion,
   type Question,
   type Range,
   rangeOf,
   showQuestion,
-  showsAll,
-  sightQuestion,
 } from "../core/proxy/upstream.ts";
 import { type CallersIronic, versionsAt } from "../edge/ironic-rest/for-caller.ts";
 import { MAXIMUM, MINIMUM } from "../edge/ironic-rest/service.ts";
@@ -27,25 +24,12 @@ import { faultReply, jsonReply, type Reply } from "../model/served.ts";
 export interface AskedIronic {
   readonly ironic: CallersIronic;
   readonly range: Range;
-  readonly sight: Sight;
   /** Ironic refused the token, or the microversion, or has other versions than it had. */
   readonly refused: (what: "token" | "version") => void;
   /** Keystone's, for whoever is to log in there. */
   readonly keystone: string;
   /** Of every answer. */
   readonly fields: Reply["fields"];
-}
-
-/** Whether a caller sees every node: found out once for a token. */
-export interface Sight {
-  /** The token's, by which Ironic would choose nodes. */
-  readonly project: string | null;
-  /** Whether it is found out, or under way. */
-  readonly known: () => boolean;
-  /** A list has shown that he does. */
-  readonly proved: () => void;
-  /** @returns the answer to who may list conductors; null: nobody has to be asked */
-  readonly ask: (ask: () => Promise<Answer>) => Promise<Answer | null>;
 }
 
 /** Nodes tried for a place in the list, where the last one read was deleted meanwhile. */
@@ -88,26 +72,11 @@ async function askRange(http: Http, url: string): Promise<Range> {
 
 /** Every node, page by page: what is fetched is sent before more is asked for. */
 export async function listReply(at: AskedIronic): Promise<Reply> {
-  const first = await firstPage(at);
+  const first = await put(at, listQuestion(at.range, null));
   const page = first.status === 200 ? pageOf(first.body, "nodes") : null;
   if (page === null) return refusedBy(first, at);
-  const refused = await refusedSight(at, first);
-  if (refused !== null) return refused;
   const fields = { "Content-Type": "application/json", ...at.fields };
   return { status: 200, fields, body: nodes(at, page) };
-}
-
-/** One that shows that all nodes are seen spares a call to ask that. */
-async function firstPage(at: AskedIronic): Promise<Answer> {
-  const proving = at.sight.known() ? null : provingQuestion(at.range);
-  if (proving !== null) {
-    const answer = await put(at, proving);
-    const page = answer.status === 200 ? pageOf(answer.body, "nodes") : null;
-    if (page !== null && showsAll(page.items, at.sight.project)) at.sight.proved();
-    // One behind the same URL may be older.
-    if (answer.status !== 406) return answer;
-  }
-  return put(at, listQuestion(at.range, null));
 }
 
 async function* nodes(at: AskedIronic, first: Page): AsyncGenerator<string> {
@@ -145,12 +114,7 @@ async function pageBehind(at: AskedIronic, { items, more }: Page): Promise<Page 
     const marker = String(objectOf(item).uuid);
     const answer = await put(at, listQuestion(at.range, marker));
     const page = answer.status === 200 ? pageOf(answer.body, "nodes") : null;
-    if (page !== null) {
-      // An upgrade may come between two pages.
-      const refused = await refusedSight(at, answer);
-      if (refused === null) return page;
-      throw brokeOff(refused.status === 403 ? PARTIAL : "what this token sees cannot be asked");
-    }
+    if (page !== null) return page;
     why = answer.fault || `it answers ${answer.status}`;
     if (answer.status !== 404) break;
   }
@@ -169,8 +133,7 @@ export async function showReply(at: AskedIronic, ident: Ident, id: string): Prom
   // 400: no name that this Ironic takes.
   const unnameable =
     answer.status === 400 && ident.is === "name" && "error_message" in objectOf(answer.body);
-  if (answer.status === 404 || unnameable)
-    return (await refusedSight(at, answer)) ?? unknownNode(id, at.fields);
+  if (answer.status === 404 || unnameable) return unknownNode(id, at.fields);
   const { uuid } = objectOf(answer.body);
   if (answer.status !== 200 || typeof uuid !== "string") return refusedBy(answer, at);
   const ports: unknown[] = [];
@@ -207,26 +170,6 @@ async function put(at: AskedIronic, { path, minor }: Question): Promise<Answer> 
 function rangeIn({ headers }: Answer, asked: Range): Range {
   return rangeOf(headers[MINIMUM], headers[MAXIMUM], null) ?? asked;
 }
-
-/**
- * Null: the caller sees every node, so that what is not there is nowhere.
- *
- * @param told what that is held to be known by
- */
-async function refusedSight(at: AskedIronic, told: Answer): Promise<Reply | null> {
-  const range = rangeIn(told, at.range);
-  const question = sightQuestion(range);
-  if (question === null) return null;
-  const answer = await at.sight.ask(() => put(at, question));
-  if (answer === null || answer.status === 200) return null;
-  if (answer.status !== 403) return refusedBy(answer, at);
-  const { path, minor } = listQuestion(range, null);
-  const some = told.status === 200 ? told : await put(at, { path: `${path}&limit=1`, minor });
-  return some.status === 200 ? faultReply(403, PARTIAL, at.fields) : refusedBy(some, at);
-}
-
-const PARTIAL =
-  "Ironic shows this token only one project's nodes. Use a token that may list conductors.";
 
 /** Ironic's own refusal as Nova would word it; anything else is no answer. */
 function refusedBy(answer: Answer, at: AskedIronic): Reply {

@@ -2,18 +2,11 @@ import { decide, type ProxyRules, unauthorized } from "../core/proxy/decide.ts";
 import { ironicFor } from "../edge/ironic-rest/for-caller.ts";
 import type { Http } from "../edge/openstack/http.ts";
 import { BAREMETAL } from "../edge/openstack/kinds.ts";
-import { type Answer, serviceUrl } from "../edge/openstack/session.ts";
+import { serviceUrl } from "../edge/openstack/session.ts";
 import type { KnownToken, Tokens } from "../edge/openstack/tokens.ts";
 import { MigrationError } from "../model/error.ts";
 import { type AskedFor, faultReply, type Reply } from "../model/served.ts";
-import {
-  type AskedIronic,
-  listReply,
-  type ranges,
-  type Sight,
-  showReply,
-  unanswered,
-} from "./proxy-ironic.ts";
+import { type AskedIronic, listReply, type ranges, showReply, unanswered } from "./proxy-ironic.ts";
 
 /** What the proxy answers with. */
 export interface ProxyParts {
@@ -46,39 +39,13 @@ const NOBODY: KnownToken = {
  * Nothing is sent to Ironic of what is refused here.
  */
 export function proxyAnswer(proxy: ProxyParts): (asked: AskedFor) => Promise<Reply> {
-  const sights: Sights = new WeakMap();
   return async (asked) => {
     const who = await whose(proxy, asked);
     if ("status" in who) return who;
     const decision = decide(asked, who.known.owner, proxy.rules());
     if (decision.do === "answer") return decision.reply;
     const at = await asking(proxy, asked, who, decision.fields);
-    const sight = sightOf(who, sights);
-    return decision.do === "list"
-      ? listReply({ ...at, sight })
-      : showReply({ ...at, sight }, decision.ident, decision.id);
-  };
-}
-
-type Sights = WeakMap<KnownToken, Promise<Answer | null>>;
-
-function sightOf({ token, known }: Known, sights: Sights): Sight {
-  return {
-    project: known.owner.project_id,
-    known: () => token === null || sights.has(known),
-    proved: () => void sights.set(known, Promise.resolve(null)),
-    ask(ask) {
-      const kept = sights.get(known);
-      if (kept !== undefined) return kept;
-      const answer = token === null ? Promise.resolve(null) : ask();
-      sights.set(known, answer);
-      // What is no verdict is asked again.
-      answer.then(
-        (one) => (one === null || one.status === 200 ? null : sights.delete(known)),
-        () => sights.delete(known),
-      );
-      return answer;
-    },
+    return decision.do === "list" ? listReply(at) : showReply(at, decision.ident, decision.id);
   };
 }
 
@@ -110,7 +77,7 @@ async function asking(
   asked: AskedFor,
   { token, known }: Known,
   fields: Reply["fields"],
-): Promise<Omit<AskedIronic, "sight">> {
+): Promise<AskedIronic> {
   const found = proxy.ironic ?? known.endpoint;
   if (found === null)
     throw new MigrationError(

@@ -108,11 +108,10 @@ export async function openProxy(
 }
 
 /** Everything but the listener. */
-export async function openParts(asked: ProxyAsked): Promise<{
+async function openParts(asked: ProxyAsked): Promise<{
   readonly proxy: ProxyParts;
   readonly http: Http;
   readonly policy: PolicyInForce;
-  readonly machines: number;
 }> {
   checkAsked(asked);
   const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = asked;
@@ -137,7 +136,7 @@ export async function openParts(asked: ProxyAsked): Promise<{
       numbers,
     }),
   };
-  return { proxy, http, policy, machines: numbers.size };
+  return { proxy, http, policy };
 }
 
 export const KEYSTONE = { ...BAREMETAL, version: /\/v3$/ };
@@ -207,7 +206,7 @@ async function numbersOf(run: string): Promise<ReadonlyMap<number, string>> {
 }
 
 /** Variables with a secret that somebody may believe is used. */
-export function ignored(): readonly string[] {
+function ignored(): readonly string[] {
   // By name: what it holds is not even read.
   return Object.keys(surroundings().env).filter((name) =>
     /^OS_(?:\w*PASSWORD|\w*SECRET|\w*TOKEN)$/.test(name),

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { serveOptions } from "../../src/cli/options/serve.ts";
-import { refused, run, runs, start } from "../hostile/cli.ts";
+import { refused, start } from "../hostile/cli.ts";
 import { PATH, running } from "./running.ts";
 import { proxyScene } from "./scene.ts";
 import { standInIronic } from "./stand-ins.ts";
@@ -135,52 +135,4 @@ test("a port that is taken is 1", async (t) => {
   const { proxy } = await proxyScene(t, 1);
   const taken = ["--listen", proxy.url.replace("http://", "")];
   await refused(["serve", "proxy", ...WHERE, ...taken], 1, "N2I-E117", [/EADDRINUSE/]);
-});
-
-test("--check says in a table what would be served, and of what", async (t) => {
-  const { ironic, keystone, proxy } = await proxyScene(t, 1);
-  const check = async (status: number, ...words: readonly string[]): Promise<string> => {
-    const own = ["serve", "proxy", "--check", "--listen", "127.0.0.1:0", ...words];
-    const { out } = await runs(status, own);
-    assert.match(out, /^\| Proxy Check Results +\|$/m);
-    return out;
-  };
-  const good = ["--keystone-url", keystone.url, "--ironic-url", ironic.url];
-  const table = await check(0, ...good);
-  for (const title of [
-    "Address and certificate",
-    "Policy",
-    "Keystone",
-    "Ironic",
-    "Ironic's own login",
-  ])
-    assert.match(table, new RegExp(`Check: ${title} +\\|\\n\\| Result: Success`));
-  assert.match(table, /^5 checks: 0 failed, 0 with a warning, 5 succeeded\.$/m);
-  await check(0, "--keystone-url", keystone.url, "--from-catalog");
-  const dead = ["--keystone-url", "http://127.0.0.1:1", "--ironic-url", ironic.url];
-  assert.match(await check(2, ...dead), /Check: Keystone +\|\n\| Result: Failure .*ECONNREFUSED/s);
-  const wrong = ["--keystone-url", keystone.url, "--ironic-url", keystone.url];
-  const looked = await check(2, ...wrong);
-  assert.match(looked, /Check: Ironic +\|\n\| Result: Failure/);
-  assert.match(looked, new RegExp(`Details: ${keystone.url}: Ironic answered 404`));
-  const swapped = ["--keystone-url", ironic.url, "--ironic-url", ironic.url];
-  assert.match(await check(2, ...swapped), /answers 200, and not as Keystone does/);
-  const taken = [...good, "--listen", proxy.url.replace("http://", "")];
-  const { status } = await run(["serve", "proxy", "--check", ...taken]);
-  assert.equal(status, 2);
-  const none = ["--auth", "none", "--ironic-url", ironic.url];
-  assert.match(await check(2, ...none), /--auth none has none/);
-  ironic.login = false;
-  assert.match(await check(1, ...good), /asks for no token: whoever reaches it/);
-  await check(0, ...none);
-  const { out } = await runs(0, [
-    "serve",
-    "proxy",
-    "--check",
-    "--json",
-    "--listen",
-    "127.0.0.1:0",
-    ...none,
-  ]);
-  assert.equal((JSON.parse(out) as { readonly name: string }).name, "Proxy Check Results");
 });

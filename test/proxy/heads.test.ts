@@ -10,7 +10,7 @@ const LIST = "/v2.1/os-baremetal-nodes";
 const STATUS = /^HTTP\/1\.1 (\d{3}) /;
 /** All that the proxy asks an Ironic for. */
 const ASKED =
-  /^\/v1\/(nodes\?fields=[a-z_,]+(&marker=[0-9a-f-]{36})?|nodes\/[A-Za-z0-9._~-]{1,255}\?fields=[a-z_,]+|ports\?node=[0-9a-f-]{36}&fields=address|conductors\?limit=1)$/;
+  /^\/v1\/(nodes\?fields=[a-z_,]+(&marker=[0-9a-f-]{36})?|nodes\/[A-Za-z0-9._~-]{1,255}\?fields=[a-z_,]+|ports\?node=[0-9a-f-]{36}&fields=address)$/;
 /** Milliseconds, where an answer is sure to come. */
 const PATIENCE = 20_000;
 /** Heads of one run, sent at once. */

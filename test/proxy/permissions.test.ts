@@ -5,13 +5,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ranges } from "../../src/stages/proxy-ironic.ts";
 import { proxyScene } from "./scene.ts";
-import { nodeOf, PROJECT, uuidOf } from "./stand-ins.ts";
+import { PROJECT, uuidOf } from "./stand-ins.ts";
 
 const LIST = "GET /v2.1/os-baremetal-nodes";
-const PLAIN = "/v1/nodes?fields=uuid,provision_state,properties";
-const PROVING = `${PLAIN},owner,lessee`;
-const OTHER = "0123456789abcdef0123456789abcdef";
-const SIGHT = "/v1/conductors?limit=1";
 
 function policyFile(t: TestContext, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), "n2i-policy-"));
@@ -48,105 +44,6 @@ test("a policy file says who may, is read again when it is asked for, and a brok
   assert.deepEqual(await status("reader"), [403, 403]);
   assert.deepEqual(calls(), []);
   assert.deepEqual(await status("member"), [200, 403]);
-});
-
-test("a token to which Ironic shows one project's nodes is given no list that looks whole", async (t) => {
-  const { ask, calls, ironic } = await proxyScene(t, 2);
-  ironic.narrow.add("admin");
-  // One owns it, or leases it of another, or sees none.
-  for (const [owner, lessee] of [
-    ["other", null],
-    ["other", PROJECT],
-    [PROJECT, null],
-  ]) {
-    ironic.nodes[0] = { ...nodeOf(1), owner, lessee };
-    const list = await ask(LIST);
-    assert.equal(list.status, 403);
-    assert.match(JSON.stringify(list.body), /only one project's nodes/);
-    assert.deepEqual(calls(), [PROVING, SIGHT]);
-  }
-  // What it does see is shown; that there is no other it cannot know.
-  assert.equal((await ask(`${LIST}/${uuidOf(1)}`)).status, 200);
-  assert.equal((await ask(`${LIST}/${uuidOf(9)}`)).status, 403);
-  ironic.narrow.clear();
-  assert.equal((await ask(LIST)).status, 200);
-  assert.equal((await ask(`${LIST}/${uuidOf(9)}`)).status, 404);
-  calls();
-  assert.equal((await ask(LIST)).status, 200);
-  assert.equal(calls().length, 1, "a list costs one call once that is known");
-});
-
-test("a list that holds a node of no project, or of another, needs no call to be known as whole", async (t) => {
-  const { ask, calls, ironic } = await proxyScene(t, 2, () => ({ tokenCache: 0 }));
-  const asked = async (...owners: readonly (readonly (string | null)[])[]): Promise<unknown> => {
-    ironic.nodes.splice(0);
-    for (const [at, [owner, lessee]] of owners.entries())
-      ironic.nodes.push({ ...nodeOf(at), owner, lessee });
-    assert.equal((await ask(LIST)).status, 200);
-    return calls();
-  };
-  assert.deepEqual(await asked([null, null]), [PROVING]);
-  assert.deepEqual(await asked([PROJECT, null], [OTHER, OTHER]), [PROVING]);
-  // These an owner or a lessee would see too.
-  for (const [owner, lessee] of [
-    [PROJECT, null],
-    [PROJECT, "other"],
-    ["other", PROJECT],
-    // To a database this may be the project's own.
-    [PROJECT.toUpperCase(), null],
-    [`${PROJECT} `, null],
-  ] as const)
-    assert.deepEqual(await asked([owner, lessee]), [PROVING, SIGHT]);
-  assert.deepEqual(await asked(), [PROVING, SIGHT]);
-  // Another behind the same URL, that knows no lessees.
-  ironic.most = 64;
-  assert.deepEqual(await asked([null, null]), [PROVING, PLAIN, SIGHT]);
-  assert.deepEqual(await asked([null, null]), ["/v1/", PLAIN, SIGHT]);
-});
-
-test("a token without a project is shown all or nothing, and a node is in one state by whatever call", async (t) => {
-  const { ask, calls, ironic, keystone } = await proxyScene(t, 0);
-  keystone.tokens.set("system", { roles: ["admin"], system: true });
-  assert.deepEqual((await ask(LIST, "system")).body, { nodes: [] });
-  assert.deepEqual(calls(), [PROVING]);
-  ironic.nodes.push({ ...nodeOf(1), provision_state: "inspect wait" });
-  for (const token of ["admin", "admin", "system"])
-    assert.match(JSON.stringify((await ask(LIST, token)).body), /"task_state":"inspecting"/);
-});
-
-test("an Ironic that was upgraded meanwhile is asked what its new version can tell, at once", async (t) => {
-  for (const most of [48, 6, null]) {
-    const { ask, ironic } = await proxyScene(t, 2, (at) => {
-      at.ironic.most = most;
-      return {};
-    });
-    ironic.narrow.add("admin");
-    assert.equal((await ask(LIST)).status, 200);
-    ironic.most = 82;
-    const after = [await ask(LIST), await ask(LIST)];
-    assert.deepEqual(
-      after.map(({ status }) => status),
-      // What Juno says is not read as a version's that came later.
-      [most === null ? 503 : 403, 403],
-    );
-    assert.equal((await ask(`${LIST}/${uuidOf(9)}`)).status, 403);
-    ironic.narrow.clear();
-    assert.equal((await ask(LIST)).status, 200);
-  }
-});
-
-test("an upgrade between two pages breaks the list for a token that sees a part", async (t) => {
-  const { ask, ironic, served } = await proxyScene(t, 4, ({ ironic: at }) => {
-    at.most = 48;
-    at.page = 2;
-    return {};
-  });
-  ironic.narrow.add("admin");
-  ironic.before = (path) => {
-    if (path.includes("marker=")) ironic.most = 82;
-  };
-  await assert.rejects(ask(LIST));
-  assert.match(served.at(-1)?.broken ?? "", /broke off: .*only one project's nodes/);
 });
 
 test("Keystone's word is kept for as long as it is told, never beyond the token's end, and no refusal is", async (t) => {

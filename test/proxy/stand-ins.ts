@@ -84,8 +84,6 @@ export interface StandInIronic {
   login: boolean;
   /** Its highest microversion; null: Juno. */
   most: number | null;
-  /** Tokens that see what PROJECT owns or leases, and no conductors. */
-  readonly narrow: Set<string>;
   /** Before each answer. */
   before: (path: string) => Promise<void> | void;
 }
@@ -117,7 +115,6 @@ export async function standInIronic(t: Test, nodes: number): Promise<StandInIron
       most: 82,
       markers: true,
       login: true,
-      narrow: new Set(),
     },
     nodes: Array.from({ length: nodes }, (_, at) => nodeOf(at + 1)),
     before: () => undefined,
@@ -148,10 +145,6 @@ function answer(own: StandInIronic, at: URL, token: string | undefined): Said {
   if (kind === "") return [200, { id: "v1", nodes: [], ports: [] }];
   if (own.login && token === undefined)
     return [401, { error: { code: 401, title: "Unauthorized" } }];
-  if (kind === "conductors")
-    return own.narrow.has(token ?? "")
-      ? [403, fault("Access was denied.")]
-      : [200, { conductors: [] }];
   if (kind === "ports") {
     const ports = Array.from({ length: own.ports }, (_, port) => ({
       uuid: uuidOf(port + 1),
@@ -159,29 +152,16 @@ function answer(own: StandInIronic, at: URL, token: string | undefined): Said {
     }));
     return page(own, ports, at, "ports");
   }
-  const seen = (node: Thing): boolean => isSeen(own, node, token);
-  if (id === undefined || id === "detail") return page(own, own.nodes, at, "nodes", seen);
-  const node = own.nodes.filter(seen).find(({ uuid, name }) => uuid === id || name === id);
+  if (id === undefined || id === "detail") return page(own, own.nodes, at, "nodes");
+  const node = own.nodes.find(({ uuid, name }) => uuid === id || name === id);
   return node === undefined ? [404, fault(`Node ${id} could not be found.`)] : [200, node];
 }
 
-/** One project's nodes are told apart since 1.65. */
-function isSeen(own: StandInIronic, node: Thing, token = ""): boolean {
-  const narrow = own.most !== null && own.most >= 65 && own.narrow.has(token);
-  return !narrow || node.owner === PROJECT || node.lessee === PROJECT;
-}
-
-function page(
-  own: StandInIronic,
-  all: readonly Thing[],
-  at: URL,
-  name: "nodes" | "ports",
-  seen: (thing: Thing) => boolean = () => true,
-): Said {
+function page(own: StandInIronic, all: readonly Thing[], at: URL, name: "nodes" | "ports"): Said {
   const marker = own.markers ? at.searchParams.get("marker") : null;
   const from = marker === null ? 0 : all.findIndex(({ uuid }) => uuid === marker) + 1;
   if (marker !== null && from === 0) return [404, fault(`Node ${marker} could not be found.`)];
-  const items = all.slice(from).filter(seen).slice(0, own.page);
+  const items = all.slice(from, from + own.page);
   const next = `${own.url}/v1/${name}?limit=${own.page}&marker=${String(items.at(-1)?.uuid)}`;
   return [200, { [name]: items, ...(items.length === own.page && { next }) }];
 }

@@ -1,8 +1,5 @@
-import { statusOfChecks } from "../../core/check/checks.ts";
 import type { Served } from "../../edge/http/serving.ts";
 import { MigrationError } from "../../model/error.ts";
-import { checksJson, checksTable, checksTotal } from "../../report/checks.ts";
-import { checkProxy } from "../../stages/proxy-check.ts";
 import { serveManageable } from "../../stages/serve-manageable.ts";
 import { serveProxy } from "../../stages/serve-proxy.ts";
 import { type ServeSwitchAsked, serveSwitchover } from "../../stages/serve-switchover.ts";
@@ -10,9 +7,7 @@ import { io } from "../io.ts";
 import { OF_SERVICE, type ServeArgs } from "../options/serve.ts";
 import { createEvents } from "../print/events.ts";
 import { notOption } from "./said.ts";
-import { exitWith, note, painted } from "./shared.ts";
-
-const TITLE = "Proxy Check Results";
+import { note } from "./shared.ts";
 
 export async function serveCommand(args: ServeArgs): Promise<void> {
   for (const [service, own] of Object.entries(OF_SERVICE))
@@ -20,7 +15,6 @@ export async function serveCommand(args: ServeArgs): Promise<void> {
   if (args.service === "manageable") return manageableCommand(args);
   if (args.service === "switchover") return switchoverCommand(args as ServeSwitchArgs);
   const asked = { ...args, listen: args.listen ?? "127.0.0.1:8785" };
-  if (args.check) return checkCommand(asked);
   await serveProxy(asked, {
     say: (text) => note(args, text),
     served: requestLines(args),
@@ -58,14 +52,6 @@ async function manageableCommand(args: ServeArgs): Promise<void> {
       },
     },
   );
-}
-
-async function checkCommand(args: ServeArgs & { readonly listen: string }): Promise<void> {
-  const rows = await checkProxy(args);
-  const table = checksTable(rows, true, TITLE);
-  if (args.json) io().stdout.write(checksJson(rows, TITLE));
-  else io().stdout.write(`${painted(table)}${checksTotal(rows, false)}\n`);
-  exitWith(statusOfChecks(rows));
 }
 
 /** A line for each request; it goes to no file, whatever run was named. */

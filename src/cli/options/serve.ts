@@ -5,13 +5,12 @@ import { SWITCHING } from "./node-actions.ts";
 
 export interface ServeArgs extends Voice, Omit<ProxyAsked, "listen"> {
   readonly service: "proxy" | "manageable" | "switchover";
-  readonly check: boolean;
   readonly listen?: string;
 }
 
 /** Options of one service alone, by it. */
 export const OF_SERVICE = {
-  proxy: ["nova-compat", "from-catalog", "interface", "region", "check"],
+  proxy: ["nova-compat", "from-catalog", "interface", "region"],
   manageable: [],
   switchover: ["state", ...Object.keys(SWITCHING)],
 } as const satisfies { readonly [service in ServeArgs["service"]]: readonly string[] };
@@ -59,20 +58,19 @@ export const serveOptions: Declared = {
     ),
     "token-cache": seconds("Seconds that Keystone's word on a token is kept", 60),
     "api-timeout": seconds("Seconds that Keystone or Ironic may take for a call", 60),
-    "max-connections": seconds("Connections at once; one more is answered 503", 512),
+    "max-connections": seconds("Connections at once; one more is closed", 512),
     auth: word("none: ask for no token, for a lab's Ironic without Keystone", {
       ...{ choices: ["keystone", "none"], default: "keystone" },
     }),
     state: word("Of switchover: folder with a run for each that was accepted"),
     ...SWITCHING,
-    check: flag("Of proxy: open everything, ask Keystone and Ironic once, print a table, and end"),
   },
   epilogue:
-    "proxy has no login of its own and writes nothing; manageable and switchover write by the login of OS_*. Exit status of --check: 0 success, 1 warnings, 2 failures",
+    "proxy has no login of its own and writes nothing; manageable and switchover write by the login of OS_*",
   examples: [
     "$0 serve manageable --run s1 --keystone-url https://keystone:5000",
     "$0 serve switchover --state /var/lib/n2i --keystone-url https://keystone:5000",
     "$0 serve proxy --keystone-url https://keystone:5000 --ironic-url https://ironic:6385",
-    "$0 serve proxy --keystone-url https://keystone:5000 --from-catalog --policy-file /etc/nova/policy.yaml --check",
+    "$0 serve proxy --keystone-url https://keystone:5000 --from-catalog --policy-file /etc/nova/policy.yaml",
   ],
 };

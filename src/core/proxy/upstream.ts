@@ -1,4 +1,4 @@
-import { isObject, type Json } from "../../model/json.ts";
+import { isObject } from "../../model/json.ts";
 import type { Ident } from "./ident.ts";
 
 /** Microversions a bare metal service speaks, by their minors; null: it is Juno's, which has none. */
@@ -9,10 +9,6 @@ const FIELDS = 8;
 const NAMES = 5;
 /** Any name of RFC 3986's unreserved characters; hosts' names alone before. */
 const ANY_NAME = 10;
-/** Who may list conductors sees every node. */
-const CONDUCTORS = 49;
-/** `owner` is older; from here on a project is shown what it owns or leases, and nothing else. */
-const LESSEE = 65;
 
 /** A question to Ironic: its path, and the minor it is pinned to. */
 export interface Question {
@@ -28,39 +24,6 @@ export function listQuestion(range: Range, marker: string | null): Question {
     : question("/v1/nodes/detail", after, at(range, FIELDS));
 }
 
-/** A first page that may tell by itself whether it is of all nodes; null: this Ironic's cannot. */
-export function provingQuestion(range: Range): Question | null {
-  return range === null || range.most < LESSEE
-    ? null
-    : question(
-        "/v1/nodes",
-        ["fields=uuid,provision_state,properties,owner,lessee"],
-        at(range, LESSEE),
-      );
-}
-
-/**
- * Whether a page can be no project's part: a token without a project has all or nothing, and one with a
- * project that may not see all has what its project owns or leases. Ironic's database compares those, by
- * a collation that may hold names for equal that differ in case, accents or spaces behind them: only
- * Keystone's own ids, or none, are surely another's.
- *
- * @param items of an answer to `provingQuestion`
- * @source ironic 21.4.4, api/controllers/v1/utils.py check_list_policy; db/sqlalchemy/api.py _add_nodes_filters
- */
-export function showsAll(items: readonly unknown[], project: string | null): boolean {
-  if (project === null) return true;
-  const others = (name: Json | undefined): boolean =>
-    name === null ||
-    (typeof name === "string" &&
-      KEYSTONE_ID.test(project) &&
-      KEYSTONE_ID.test(name) &&
-      name !== project);
-  return items.some((item) => isObject(item) && others(item.owner) && others(item.lessee));
-}
-
-const KEYSTONE_ID = /^[0-9a-f]{32}$/;
-
 /** Null: this Ironic has no names. */
 export function showQuestion(range: Range, { is, text }: Ident): Question | null {
   if (is === "name" && (range === null || range.most < NAMES)) return null;
@@ -73,13 +36,6 @@ export function portsQuestion(range: Range, node: string, marker: string | null)
   const after = marker === null ? [] : [`marker=${marker}`];
   const which = hasFields(range) ? [`node=${node}`, "fields=address"] : [`node_uuid=${node}`];
   return question("/v1/ports", [...which, ...after], at(range, FIELDS));
-}
-
-/** Whether a caller sees all nodes or a project's; null: this Ironic shows all to everyone. */
-export function sightQuestion(range: Range): Question | null {
-  return range === null || range.most < CONDUCTORS
-    ? null
-    : question("/v1/conductors", ["limit=1"], at(range, CONDUCTORS));
 }
 
 function hasFields(range: Range): boolean {

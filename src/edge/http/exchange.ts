@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { TLSSocket } from "node:tls";
 import { MigrationError } from "../../model/error.ts";
 import type { AskedFor, Reply } from "../../model/served.ts";
-import { isRefused } from "./raw.ts";
 import { LIMITS, type Serving } from "./serving.ts";
 
 const ID = /^req-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
@@ -23,7 +21,6 @@ export async function serve(
   serving: Serving,
   ending: () => boolean,
 ): Promise<void> {
-  if (isRefused(request.socket)) return;
   const began = performance.now();
   const id = `req-${randomUUID()}`;
   const own = request.headers["x-openstack-request-id"];
@@ -39,7 +36,7 @@ export async function serve(
     await send(request, response, reply, { id, ending });
   } catch (error) {
     failed(error);
-    breakOff(request, response);
+    response.destroy();
   }
   serving.served({
     ...{ id, method: request.method ?? "", path: forLog(path, request) },
@@ -49,12 +46,6 @@ export async function serve(
     ...(globalId !== id && { globalId }),
     ...(broken !== undefined && { broken }),
   });
-}
-
-/** To a caller of HTTP/1.0 the end of a connection is the end of an answer: he is shown a reset. */
-function breakOff({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
-  if (httpVersion === "1.0" && !(socket instanceof TLSSocket)) socket.resetAndDestroy();
-  response.destroy();
 }
 
 /** Without the query; a proxy's request names scheme and host before it. */

@@ -1,6 +1,6 @@
 import type { AskedFor, Reply } from "../../model/served.ts";
 
-/** Where one service answers. What no route has is `otherwise`'s. */
+/** Where one service answers. */
 export interface ServedRoute {
   readonly path: RegExp;
   readonly answer: (asked: AskedFor) => Promise<Reply>;
@@ -38,8 +38,8 @@ export interface Serving {
 export const LIMITS = {
   head: 16 * 1024,
   body: 64 * 1024,
-  /** Requests that may wait on a connection for the answer before theirs. */
-  ahead: 100,
+  /** Requests on one connection, also those that a client sends without waiting for an answer. */
+  requests: 100,
   /** From a connection, or the end of an answer, to the last byte of a request. */
   arrival: 10_000,
   /** Longer than balancers keep a connection that they mean to use again. */

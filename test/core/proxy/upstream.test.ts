@@ -1,18 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import {
   listQuestion,
   pageOf,
   portsQuestion,
-  provingQuestion,
   type Range,
   rangeOf,
   showQuestion,
-  showsAll,
-  sightQuestion,
 } from "../../../src/core/proxy/upstream.ts";
-import { seeded } from "../../support/seeded.ts";
 import { NODE } from "./asked.ts";
 
 const UUID = { is: "uuid", text: NODE } as const;
@@ -26,8 +21,6 @@ function questions(range: Range): readonly string[] {
     showQuestion(range, UUID),
     showQuestion(range, NAME),
     portsQuestion(range, NODE, null),
-    sightQuestion(range),
-    provingQuestion(range),
   ].map((one) => (one === null ? "none" : `${one.minor} ${one.path}`));
 }
 
@@ -39,8 +32,6 @@ test("each Ironic is asked for as little as it can be, at the lowest version tha
     `8 /v1/nodes/${NODE}?${node},instance_uuid`,
     `10 /v1/nodes/rack1-7?${node},instance_uuid`,
     `8 /v1/ports?node=${NODE}&fields=address`,
-    "49 /v1/conductors?limit=1",
-    `65 /v1/nodes?${node},owner,lessee`,
   ]);
   // Kilo: the states as they are, and no choice of fields.
   assert.deepEqual(questions({ least: 1, most: 6 }), [
@@ -49,8 +40,6 @@ test("each Ironic is asked for as little as it can be, at the lowest version tha
     `6 /v1/nodes/${NODE}`,
     "6 /v1/nodes/rack1-7",
     `6 /v1/ports?node_uuid=${NODE}`,
-    "none",
-    "none",
   ]);
   // Juno: neither versions nor names.
   assert.deepEqual(questions(null), [
@@ -59,40 +48,8 @@ test("each Ironic is asked for as little as it can be, at the lowest version tha
     `null /v1/nodes/${NODE}`,
     "none",
     `null /v1/ports?node_uuid=${NODE}`,
-    "none",
-    "none",
   ]);
   assert.equal(listQuestion({ least: 60, most: 99 }, null).minor, 60);
-});
-
-test("no list of what one project owns or leases passes for all nodes, however its name is written", () => {
-  const [own, other] = ["5b2d4f0a9c1e4b7f8a6d3c2e1f0a9b8c", "0".repeat(32)];
-  // As MariaDB's usual collation compares.
-  const fold = (name: string | null): string | undefined =>
-    name?.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase().replace(/ +$/, "");
-  const spelt = [own, own.toUpperCase(), `${own} `, own.replace("a", "\u00e1")];
-  const name = fc.constantFrom(...spelt, other, "finance", "", null);
-  const node = fc.record({ owner: name, lessee: name });
-  fc.assert(
-    fc.property(fc.array(node), fc.constantFrom(...spelt), (nodes, project) => {
-      const part = nodes.filter((one) =>
-        [one.owner, one.lessee].some((whose) => fold(whose) === fold(project)),
-      );
-      assert.equal(showsAll(part, project), false);
-    }),
-    seeded(100),
-  );
-  for (const proof of [
-    { owner: null, lessee: null },
-    { owner: other, lessee: null },
-    { owner: other, lessee: other },
-  ])
-    assert.equal(showsAll([{ owner: own, lessee: null }, proof], own), true);
-  // Of what does not tell whose it is nothing follows.
-  for (const odd of [{}, { owner: null }, { lessee: other }, { owner: 1, lessee: null }, null])
-    assert.equal(showsAll([odd], own), false);
-  assert.equal(showsAll([{ owner: other, lessee: null }], "a project of an odd name"), false);
-  assert.equal(showsAll([], null), true);
 });
 
 test("what a service says of its versions is read, and anything else is no bare metal service", () => {

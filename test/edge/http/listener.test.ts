@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServedRoute } from "../../../src/edge/http/serving.ts";
+import { LIMITS, type ServedRoute } from "../../../src/edge/http/serving.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { authority } from "../../support/certificates.ts";
 import { heldRoute, line, listening, piecewise, shorter, wire } from "./scene.ts";
@@ -72,11 +72,7 @@ test("a HEAD has no body, and no piece of one is made", async (t) => {
 test("a head that is too long is 431, a body that is too long 413", async (t) => {
   const { url, served } = await listening(t);
   const long = line("GET", "/said", `X-Auth-Token: ${"x".repeat(17 * 1024)}`);
-  const tooLong = await wire(t, url, long).ended;
-  assert.equal(statusOf(tooLong), 431);
-  const [, id] = /x-openstack-request-id: (\S+)/i.exec(tooLong) ?? [];
-  assert.match(id ?? "", ID);
-  assert.equal(served[0]?.id, id);
+  assert.equal(statusOf(await wire(t, url, long).ended), 431);
   const fits = line("GET", `/said?${"q=1&".repeat(3500)}`);
   assert.equal(statusOf(await wire(t, url, fits).ended), 200);
   const declared = line("POST", "/said", "Content-Length: 70000");
@@ -86,59 +82,39 @@ test("a head that is too long is 431, a body that is too long 413", async (t) =>
   assert.equal(statusOf(await wire(t, url, chunked).ended), 413);
   const most = line("POST", "/said", "Content-Length: 65536") + "x".repeat(65_536);
   assert.match(await wire(t, url, most).ended, /"bytes":65536/);
-  const refused = served.filter(({ method }) => method === "-");
   assert.deepEqual(
-    refused.map(({ status }) => status),
-    [431],
+    served.map(({ status }) => status),
+    [200, 413, 413, 200],
   );
 });
 
 test("a request that does not arrive in time is 408", async (t) => {
   shorter(t, "arrival", 100);
-  const { url, served } = await listening(t);
+  const { url } = await listening(t);
   for (const slow of [
     "GET /said HTTP/1.1\r\nHost",
     `${line("POST", "/said", "Content-Length: 10")}x`,
   ])
-    assert.match(await wire(t, url, slow).ended, /^HTTP\/1\.1 408 .*did not come in time/s);
-  assert.deepEqual(
-    served.map(({ method, status }) => [method, status]),
-    [
-      ["-", 408],
-      ["-", 408],
-    ],
-  );
+    assert.equal(statusOf(await wire(t, url, slow).ended), 408);
+  assert.equal((await fetch(`${url}/said`)).status, 200);
 });
 
-test("one connection too many is answered 503 at once, and room is made again", async (t) => {
-  const { url, served } = await listening(t, { maxConnections: 2 });
+test("one connection too many is closed at once, and room is made again", async (t) => {
+  const { url } = await listening(t, { maxConnections: 2 });
   const idle = [wire(t, url), wire(t, url)];
   await idle[1]?.socket.write("GET /said HTTP/1.1\r\nHost: here\r\n\r\n");
   await idle[1]?.until(/"bytes"/);
-  assert.match(
-    await wire(t, url, line("GET", "/said")).ended,
-    /^HTTP\/1\.1 503 .*serviceUnavailable/s,
-  );
-  assert.equal(statusOf(await wire(t, url).ended), 503);
-  assert.deepEqual(
-    served.slice(1).map(({ status, broken }) => [status, broken]),
-    [503, 503].map((status) => [status, "too many connections"]),
-  );
+  assert.equal(await wire(t, url, line("GET", "/said")).ended, "");
   idle[0]?.socket.destroy();
-  for (let answer = 503; answer !== 200; )
+  for (let answer = 0; answer !== 200; )
     answer = statusOf(await wire(t, url, line("GET", "/said")).ended);
 });
 
-test("what is sent ahead is answered in its order, one at a time", async (t) => {
-  let [now, most, count] = [0, 0, 0];
+test("what is sent ahead is answered in its order", async (t) => {
   const slow: ServedRoute = {
     path: /^\/slow/,
     async answer({ path }) {
-      now += 1;
-      count += 1;
-      most = Math.max(most, now);
-      await new Promise((resolve) => setTimeout(resolve, 2));
-      now -= 1;
+      await sleep(path.endsWith("0") ? 20 : 2);
       return { status: 200, fields: {}, body: path };
     },
   };
@@ -150,19 +126,18 @@ test("what is sent ahead is answered in its order, one at a time", async (t) => 
   const all = await wire(t, url, ahead.join("") + line("GET", "/slow/last")).ended;
   const paths = [...all.matchAll(/\/slow\/(\d+|last)/g)].map(([, at]) => at);
   assert.deepEqual(paths, [...Array.from({ length: 50 }, (_, at) => String(at)), "last"]);
-  assert.deepEqual([most, count], [1, 51]);
 });
 
-test("a connection that sends more ahead than anybody means is closed, and little of it is kept", async (t) => {
+test("a connection that sends more requests than anybody means is closed, and few of them are begun", async (t) => {
   const { slow, free } = heldRoute();
   const { url, served } = await listening(t, { routes: [slow] });
   const one = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
   const flood = wire(t, url, one.repeat(20_000));
-  assert.equal(await flood.ended, "");
+  assert.equal((await fetch(`${url}/said`)).status, 404, "it answers others meanwhile");
   free();
+  await flood.ended;
   assert.match(await wire(t, url, line("GET", "/slow")).ended, /^HTTP\/1\.1 200/);
-  const ends = served.map(({ status }) => status);
-  assert.deepEqual(ends, [0, 200], "what waited is not begun");
+  assert.ok(served.length <= LIMITS.requests + 2, String(served.length));
 });
 
 test("what is no request is refused, and the process goes on", async (t) => {
@@ -179,7 +154,7 @@ test("what is no request is refused, and the process goes on", async (t) => {
   ])
     assert.equal(statusOf(await wire(t, url, bad).ended), 400, JSON.stringify(bad));
   const connects = await wire(t, url, "CONNECT here:80 HTTP/1.1\r\nHost: here\r\n\r\n").ended;
-  assert.equal(statusOf(connects), 405);
+  assert.equal(connects, "");
   const upgrade = line("GET", "/said", "Upgrade: websocket").replace("close", "upgrade, close");
   assert.equal(statusOf(await wire(t, url, upgrade).ended), 200);
   assert.equal(statusOf(await wire(t, url, line("GET", "http://other/said?x")).ended), 200);
@@ -196,9 +171,6 @@ test("an answer that breaks in the middle takes its connection with it, and the 
   const answer = await wire(t, url, line("GET", "/pieces")).ended;
   assert.match(answer, /\{"nodes": \[\r\n$/);
   assert.deepEqual([served[0]?.status, served[0]?.broken], [200, "nothing more came"]);
-  const old = wire(t, url, "GET /pieces HTTP/1.0\r\n\r\n");
-  const [error] = await Promise.race([once(old.socket, "error"), old.ended]);
-  assert.equal((error as NodeJS.ErrnoException).code, "ECONNRESET");
 });
 
 test("a refusal of this tool's is 503, a bug 500 with its reason in the log alone", async (t) => {

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { declaredCommands } from "../../src/cli/commands/load.ts";
 import { describeCommand } from "../../src/cli/reference/describe.ts";
-import { mainManPage, manPage } from "../../src/cli/reference/man.ts";
 import { commandPage } from "../../src/cli/reference/markdown.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { FINDINGS } from "../../src/model/findings.ts";
@@ -38,27 +36,4 @@ test("each command has a page, which is what its options say, and no other is th
   const [before = "", told = ""] = page("README").split(/(?<=^## Commands\n)/m);
   const [words = ""] = told.split(/(?<=\n\n)(?=\[)/);
   matchesGolden(join(MANUAL, "README.md"), `${before}${words}${links.join(", ")}\n`);
-});
-
-test("pages for man have each option and status, and groff finds nothing wrong with them", (t) => {
-  const main = mainManPage(DOCS, ["runbook"], "0.1.0");
-  const pages = [main, ...DOCS.map((doc) => manPage(doc, "0.1.0"))];
-  for (const [at, { name, groups }] of DOCS.entries()) {
-    assert.ok(main.includes(`nova2ironic\\-${name}`), name);
-    const page = pages[at + 1]?.replaceAll("\\-", "-") ?? "";
-    for (const option of groups.flatMap(({ options }) => options))
-      assert.ok(page.includes(option.name), `${name} ${option.name}`);
-  }
-  // npm links those that are named, and walks no folder.
-  const { man } = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as {
-    readonly man: readonly string[];
-  };
-  const files = ["nova2ironic", ...DOCS.map(({ name }) => `nova2ironic-${name}`)];
-  assert.deepEqual(man.toSorted(), files.map((file) => `.build/man/${file}.1`).sort());
-  const groff = spawnSync("groff", ["-man", "-Tutf8", "-ww", "-z"], {
-    input: pages.join("\n"),
-    encoding: "utf8",
-  });
-  if (groff.error !== undefined) return t.diagnostic("groff is not installed");
-  assert.equal(groff.stderr, "");
 });

@@ -9,7 +9,6 @@ import { CONNECTIONS, kebab } from "../stages/next.ts";
 import { setDatabaseTimeout } from "../stages/patience.ts";
 import { VERSION } from "../stages/version.ts";
 import { addCommands, commandNames, declaredCommands, isCommand } from "./commands/load.ts";
-import { COMPLETE, completionScript, completions } from "./completion.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
 import { log } from "./log.ts";
@@ -53,20 +52,8 @@ export function run(world: Io, stalled?: Promise<never>): Promise<number> {
 
 async function work(world: Io): Promise<void> {
   const lost = onLost(world.stdout);
-  if (!(await completes(world))) await command(asked(world.words));
+  await command(asked(world.words));
   await lost();
-}
-
-/** Whether a shell got all it asked for: its script, or what may stand next where yargs does not know it. */
-async function completes({ words, stdout, env, cwd }: Io): Promise<boolean> {
-  const [first, ...rest] = words;
-  if (first === "completion" && !rest.some((word) => word.startsWith("-"))) {
-    stdout.write(completionScript(rest[0], env.SHELL));
-    return true;
-  }
-  const found = first === COMPLETE ? await completions(rest, cwd()) : null;
-  if (found !== null) stdout.write(found.map((word) => `${word}\n`).join(""));
-  return found !== null;
 }
 
 /**
@@ -111,7 +98,7 @@ async function command(words: readonly string[]): Promise<void> {
     .group(["help", "version"], "Every command:")
     .check((args) => checkNumbers(program, args))
     .epilogue(`Manual: nova2ironic help TOPIC, which is one of\n  ${topics().join(", ")}`)
-    .completion("completion", "Print a completion script for bash, zsh or fish")
+    .completion("completion", "Print a completion script for bash, or for zsh if SHELL is zsh")
     .demandCommand(1, "a command is missing")
     .recommendCommands()
     .strict()

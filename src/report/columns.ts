@@ -97,15 +97,6 @@ const LISTS: { readonly [command: string]: readonly List[] } = {
   explain: [{ of: () => codesView() }],
 };
 
-/** The columns that a command's lists may have, each once; none of a command without lists. */
-export function columnsOf(command: string): readonly string[] {
-  return columnsIn((LISTS[command] ?? []).flatMap((list) => list.of() ?? []));
-}
-
-function columnsIn(views: readonly View[]): readonly string[] {
-  return [...new Set(views.flatMap(({ columns }) => columns))];
-}
-
 /**
  * Looks at the columns that a command line names before the command begins: what was done is not to be told
  * in an error about a column.
@@ -117,7 +108,7 @@ export function checkColumns(command: string, asked: Asked): void {
   const views = lists.flatMap((list) => list.of() ?? []);
   if (views.length === 0) return;
   const { match = [], column = [], sortColumn = [] } = asked;
-  const all = columnsIn(views);
+  const all = [...new Set(views.flatMap(({ columns }) => columns))];
   positions(all, [...column, ...sortColumn]);
   const taken = (word: string): boolean => views.some(({ columns }) => hasMatched(columns, word));
   matching(

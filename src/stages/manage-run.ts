@@ -103,7 +103,6 @@ export async function managedState(path: string) {
       all.length === 0
         ? "nothing; what this run managed was taken back"
         : nextOf(given, opened, all.length),
-    left: [] as readonly string[],
     changed: all.length,
   };
 }

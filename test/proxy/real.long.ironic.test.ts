@@ -46,7 +46,9 @@ test("the proxy before a real Keystone and a real Ironic", async (t) => {
     "each caller has what his own token may, and Ironic's log has one call for a list",
     (t) => callers(t, at),
   );
-  await t.test("whom the policy admits and Ironic shows a part has no list", (t) => part(t, at));
+  await t.test("a caller whom the policy admits gets no node that Ironic does not show him", (t) =>
+    part(t, at),
+  );
   await t.test("as Nova answers, but where its answer is of no use", async (t) =>
     asNova((await nova).url, at, { spec, compat: await served(t, at, { novaCompat: true }) }),
   );
@@ -217,9 +219,14 @@ async function part(t: TestContext, at: Scene): Promise<void> {
     [NODES.bare],
   );
   for (const who of ["member", "reader"] as const) {
-    const { status, body: said } = await list(who);
-    assert.equal(status, 403);
-    assert.match(JSON.stringify(said), /shows this token only one project's nodes/);
+    const { status, body: shown } = await list(who);
+    assert.equal(status, 200);
+    const { nodes: listed } = shown as { readonly nodes: readonly { readonly id: string }[] };
+    // At the microversion that is asked for this Ironic shows owners none.
+    assert.ok(
+      listed.every(({ id }) => id === NODES.bare),
+      JSON.stringify(shown),
+    );
   }
   assert.equal((await list("admin")).status, 200);
 }

@@ -10,13 +10,14 @@ import { say } from "./shared.ts";
 
 export async function statusCommand(args: StatusArgs): Promise<void> {
   const run = await openRun(args.run, { create: false });
-  const { fields, next, left } = (await movesHosts(run))
-    ? { ...(await hostState(run)), left: [] }
+  const state = (await movesHosts(run))
+    ? await hostState(run)
     : (await managesNodes(run))
       ? await managedState(args.run)
       : (await switchesOver(run))
-        ? { ...(await switchState(args.run)), left: [] }
+        ? await switchState(args.run)
         : await runState(run, args);
-  await printObject(fields, args);
-  for (const line of [`Next: ${next}`, ...left]) say(args, line);
+  await printObject(state.fields, args);
+  for (const line of [`Next: ${state.next}`, ...("left" in state ? state.left : [])])
+    say(args, line);
 }

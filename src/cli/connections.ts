@@ -178,15 +178,13 @@ function wanted(
   connections: ReadonlyMap<string, Connection>,
 ): (option: string) => boolean {
   const [command = ""] = declared.split(" ");
-  // To check a cloud is no other way to Ironic: it asks policy and images there.
+  // To check a cloud is no other way to Ironic: images are asked for there.
   const elsewhere =
     command !== "check" && [...BACKENDS, "from-catalog"].some((name) => isSaid(args, name));
   const rows = connections.has("ironic-db") && !elsewhere;
-  const flavors = args["flavors-via"] ?? connections.get("flavors-via");
   // Another database of Nova is joined by nothing that stands beside the file's.
   const alone =
     isSaid(args, "leave-nova") || args.takeover === true || isOther(args, "nova-db", connections);
-  const asks = command === "check" || (flavors === "rest" && !alone);
   const without = leftOut(args);
   return (option) => {
     if (option === "run") return true;
@@ -194,13 +192,10 @@ function wanted(
     if (NOTHING_FOR.includes(command) || without.includes(option)) return false;
     if (option === "compute-log") return isSaid(args, "final");
     if (option === "conductor-log") return command !== "verify" || args.takeover === true;
-    // Where flavors are, is said by one of the two.
-    if (option === "nova-api-db" && args["flavors-via"] === "rest") return false;
-    if (option === "flavors-via" && isSaid(args, "nova-api-db")) return false;
     if (option === "placement-db" && command === "plan") return isSaid(args, "propose-site");
     if (option === "placement-db" && !connections.has("nova-db")) return false;
     if ([...BESIDE, "compute-host"].includes(option)) return !alone;
-    if (CLOUD.includes(option)) return !elsewhere && (!rows || asks);
+    if (CLOUD.includes(option)) return !elsewhere && (!rows || command === "check");
     return !(elsewhere && option === "ironic-db");
   };
 }

@@ -1,6 +1,6 @@
 import type { ServerIdentity } from "./artefact.ts";
 import type { OddText, StoredText } from "./charset.ts";
-import type { Lacking, Privileges, SpecCall } from "./database.ts";
+import type { Lacking, Privileges } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import type { Met, Rows } from "./packed.ts";
 import type { Conductor } from "./service.ts";
@@ -74,8 +74,8 @@ interface Beat {
 
 /** A live extra spec of a live flavor that names a deploy image. */
 export interface DeployImage {
-  /** By the ids of steps that would change it: its row's, and the one over Nova's API. */
-  readonly steps: readonly string[];
+  /** Id of the step that would change it. */
+  readonly step: string;
   /** Number of the flavor, which nova and nova_api share. */
   readonly id: number;
   readonly flavor: string;
@@ -217,8 +217,6 @@ export interface CheckView {
   /** Null: not given. */
   readonly api: ApiFacts | Refused | null;
   readonly placement: PlacementFacts | Refused | null;
-  /** Calls of the plan that Nova's policy refuses the user; null: it was not asked. */
-  readonly policy: readonly SpecCall[] | Refused | null;
   /** Image -> its status in Glance, empty where it has none; null: Glance is not to be asked. */
   readonly glance: ReadonlyMap<string, string> | Refused | null;
   /** Machine, in lower case -> compute_nodes.uuid, where Nova has it; null: the table may not be read. */
@@ -304,8 +302,6 @@ export interface PlanFacts {
     /** What nova's user must be allowed to do for it and for its rollback, and nova_api's. */
     readonly statements: Privileges;
     readonly api: Privileges;
-    /** Calls on extra specs over Nova's API that it and its rollback make. */
-    readonly calls: ReadonlySet<SpecCall>;
   } | null;
 }
 

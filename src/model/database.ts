@@ -69,9 +69,6 @@ export function differences<K extends string>(
 /** What a statement does to a table; LOCK is what SELECT ... FOR UPDATE wants of its user. */
 export type Verb = "SELECT" | "LOCK" | "INSERT" | "UPDATE" | "DELETE";
 
-/** A call on extra specs of a flavor, over Nova's API. */
-export type SpecCall = "POST" | "PUT" | "DELETE";
-
 /** Verbs by table. */
 export type Privileges = ReadonlyMap<string, ReadonlySet<Verb>>;
 

@@ -5,22 +5,18 @@ import type { Row } from "./machine.ts";
 import type { Lock } from "./target.ts";
 import { listed, NAMED } from "./text.ts";
 
-/**
- * What of Nova is changed: the rows that name a compute host, the extra specs of flavors in nova, or
- * those that its API has: in the database nova_api since Newton, or over REST on any release.
- */
+/** What of Nova is changed: the rows that name a compute host, and extra specs of flavors in nova or in nova_api. */
 const NOVA_PARTS = ["hosts", "flavors", "api"] as const;
 type NovaPart = (typeof NOVA_PARTS)[number];
 
-/** Tables this tool may change in nova and nova_api, and the resource of Nova's API. */
+/** Tables this tool may change in nova and nova_api. */
 export type NovaTable =
   | "instances"
   | "compute_nodes"
   | "services"
   | "aggregate_hosts"
   | "instance_type_extra_specs"
-  | "flavor_extra_specs"
-  | "os-extra_specs";
+  | "flavor_extra_specs";
 
 /**
  * A change of one row of nova, reversible: `before: null` creates it, `after: null` deletes it.
@@ -47,24 +43,13 @@ export interface NovaIdentity extends ServerIdentity {
   readonly head?: string;
 }
 
-/** Where flavors are that are not nova's: the database nova_api, or a service. */
-export type ApiIdentity =
-  | (NovaIdentity & { readonly kind: "database" })
-  | {
-      readonly kind: "rest";
-      /** URL. */
-      readonly address: string;
-      /** The newest microversion it speaks. */
-      readonly version: string;
-    };
-
 /** What plan.json says of the steps on Nova's own rows. */
 export interface NovaPlanHeader {
   /** ISO 8601, UTC: what `deleted_at` and `created_at` of changed rows say. */
   readonly made_at: string;
   readonly target: NovaIdentity;
-  /** Absent where flavors are nova's own rows. */
-  readonly api?: ApiIdentity;
+  /** The nova_api database; absent where flavors are nova's own rows. */
+  readonly api?: NovaIdentity;
   /** Which compute hosts take machines over, as `--compute-host` had it; empty: each keeps its own. */
   readonly compute_hosts: readonly string[];
   /** What the operator asked for, for people. */
@@ -74,7 +59,7 @@ export interface NovaPlanHeader {
 export interface NovaPlanCounts {
   readonly hosts: number;
   readonly flavors: number;
-  /** Extra specs that the API has; absent where flavors are nova's own rows. */
+  /** Extra specs in nova_api; absent where flavors are nova's own rows. */
   readonly api?: number;
   readonly findings: number;
   /** Compute hosts that must have stopped before rows are changed. */

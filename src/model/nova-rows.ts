@@ -112,7 +112,7 @@ export interface SpecRow {
 }
 
 /** Where flavors are: each has its own way to add, change and delete an extra spec. */
-export type FlavorPlace = "nova" | "nova_api" | "rest";
+export type FlavorPlace = "nova" | "nova_api";
 
 /** Flavors with their live extra specs, and where live instances of them are. */
 export interface FlavorRows {

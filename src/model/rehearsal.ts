@@ -25,7 +25,7 @@ export interface RehearsedRefusal {
 }
 
 /** What of a plan's rows of Nova had no copy. */
-export type Unrehearsed = Pick<Rehearsal["nova"], "left" | "over_api">;
+export type Unrehearsed = Pick<Rehearsal["nova"], "left">;
 
 /** `RUN/rehearsal.json`: what the last rehearsal of a run found. */
 export interface Rehearsal {
@@ -52,8 +52,6 @@ export interface Rehearsal {
     readonly left: number;
     /** Why they were not. */
     readonly why: string | null;
-    /** Those of them that are changed over Nova's API, which has no copy; absent: an earlier version counted them as left. */
-    readonly over_api?: number;
   };
   /** Whether the rollback left the copy as it was before; null: it did not come that far. */
   readonly as_before: boolean | null;

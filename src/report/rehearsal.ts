@@ -35,7 +35,7 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
         ];
   const lacking = without === null ? [] : [`Not copied, so not rehearsed: ${without}.`];
   const read =
-    nova.left + (nova.over_api ?? 0) < nova.rows
+    nova.left < nova.rows
       ? `${target} and Nova's databases were only read.`
       : `${target} was only read.`;
   const end = held
@@ -47,10 +47,10 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
   ];
 }
 
-function novaText({ rows, left, why, over_api = 0 }: Rehearsal["nova"]): readonly string[] {
+function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
   const LOOKED = "No compute host was looked at.";
   if (rows === 0) return [`Nova: the plan changes no rows of it. ${LOOKED}`];
-  const copied = rows - left - over_api;
+  const copied = rows - left;
   const done = `Nova: ${copied} rows were changed on a copy and taken back. ${LOOKED}`;
   const reason = why === null ? "" : `: ${why}`;
   return [
@@ -58,11 +58,6 @@ function novaText({ rows, left, why, over_api = 0 }: Rehearsal["nova"]): readonl
     ...(left === 0
       ? []
       : [`${left} rows of Nova that the plan changes are not rehearsed${reason}`]),
-    ...(over_api === 0
-      ? []
-      : [
-          `${over_api} extra specs are changed over Nova's API, which has no copy: nothing was asked of it, and nothing of them is rehearsed.`,
-        ]),
   ];
 }
 

@@ -6,7 +6,7 @@ import { execute } from "../engine/execute.ts";
 import type { Walked } from "../engine/walk.ts";
 import type { SameSecret } from "../model/compare.ts";
 import type { Entries } from "../model/journal.ts";
-import type { ApiIdentity } from "../model/nova-plan.ts";
+import type { NovaIdentity } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { KnownReadings } from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";
@@ -161,7 +161,7 @@ export interface Loaded {
   /** Everything is as planned. */
   readonly equal: boolean;
   /** Where its flavors are; null where Nova was left. */
-  readonly nova: { readonly api: ApiIdentity | undefined } | null;
+  readonly nova: { readonly api: NovaIdentity | undefined } | null;
 }
 
 /** Flavors, machines, hosts, then verify; null when it was stopped on request. */

@@ -25,8 +25,6 @@ import { waitingFor } from "./waiting.ts";
 /** The options by which a command says where Ironic is. */
 export interface TargetOptions extends RestOptions {
   readonly ironicDb?: string;
-  /** Of Nova's flavors, which may be reached with the same cloud. */
-  readonly flavorsVia?: "db" | "rest";
   readonly deployKernel?: string;
   readonly deployRamdisk?: string;
   /** Seconds to wait for conductors' locks. */
@@ -102,7 +100,7 @@ export async function openBackend(
   access: { readonly readOnly: boolean },
   warn: (text: string) => void,
 ): Promise<Backend> {
-  const cloud = options.osCloud !== undefined && !(options.ironicDb && asksBeside(options));
+  const cloud = options.osCloud !== undefined && !(options.ironicDb && asksGlance(options));
   const rest = options.via === "rest" || options.ironicUrl !== undefined || cloud;
   if (options.ironicDb !== undefined && rest)
     throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other");
@@ -120,10 +118,9 @@ export async function openBackend(
   return databaseBackend(await openRole("ironic-db", options.ironicDb, access), mappings, options);
 }
 
-/** Whether the cloud is, or is as well, for another service than Ironic. */
-function asksBeside({ flavorsVia, deployKernel, deployRamdisk }: TargetOptions): boolean {
-  const images = [deployKernel, deployRamdisk];
-  return flavorsVia === "rest" || images.some((image) => image?.startsWith(BY_NAME));
+/** Whether Glance is asked for images by their names. */
+function asksGlance({ deployKernel, deployRamdisk }: TargetOptions): boolean {
+  return [deployKernel, deployRamdisk].some((image) => image?.startsWith(BY_NAME));
 }
 
 /** The database backend on an open database. */

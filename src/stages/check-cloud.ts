@@ -1,15 +1,14 @@
 import type { Database } from "../edge/database/open.ts";
 import { lacking } from "../edge/database/rights.ts";
 import { imageStatuses } from "../edge/glance/images.ts";
-import { refusedCalls } from "../edge/nova-rest/policy.ts";
 import { NOVA_API_TABLES, NOVA_TABLES } from "../edge/nova-write/open.ts";
 import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
 import type { CheckView, NovaFacts, PlanFacts, Refused } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
-import { cloudFor, type RestOptions, saysCloud } from "./cloud.ts";
+import { cloudFor, type RestOptions } from "./cloud.ts";
 import type { ROLES } from "./databases.ts";
 
-/** Seconds a call to Glance or Nova may take. */
+/** Seconds a call to Glance may take. */
 const LIMIT = 60;
 
 /** Deploy images and what tenants were made of; what Glance does not tell is a row of the table. */
@@ -21,22 +20,8 @@ export async function askGlance(
   const ids = new Set([...(plan?.images ?? []), ...(plan?.made ?? [])]);
   for (const { deleted, image } of nova === null || "refused" in nova ? [] : nova.instances)
     if (!deleted && image !== null) ids.add(image);
-  return orRefused(() => imageStatuses(cloudFor(options), LIMIT * 1000, [...ids]));
-}
-
-/** Which calls of the plan Nova's policy refuses; null where it makes none, or nobody to ask as is said. */
-export async function askPolicy(
-  options: RestOptions,
-  plan: PlanFacts | null,
-): Promise<CheckView["policy"]> {
-  const calls = plan?.nova?.calls;
-  if (calls === undefined || calls.size === 0 || !saysCloud(options)) return null;
-  return orRefused(() => refusedCalls(cloudFor(options), LIMIT * 1000, calls));
-}
-
-async function orRefused<T>(work: () => Promise<T>): Promise<T | Refused> {
   try {
-    return await work();
+    return await imageStatuses(cloudFor(options), LIMIT * 1000, [...ids]);
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
     return { refused: { code: error.code, message: error.message, fix: error.fix } };

@@ -3,7 +3,6 @@ import { choiceOf } from "../core/hosts/choice.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
-import { callOf } from "../edge/nova-rest/target.ts";
 import { NOVA_API_TABLES, NOVA_TABLES } from "../edge/nova-write/open.ts";
 import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
 import { ownedLines } from "../engine/back.ts";
@@ -12,7 +11,7 @@ import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../model/artefa
 import { invert } from "../model/change.ts";
 import { isOdd, type OddText } from "../model/charset.ts";
 import type { LineFacts, PlanApplies, PlanFacts, RunPlace } from "../model/check.ts";
-import type { SpecCall, Verb } from "../model/database.ts";
+import type { Verb } from "../model/database.ts";
 import { orNull } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
@@ -190,7 +189,7 @@ function madeOf(
     ...(source === undefined ? [] : [["--nova-bm-db", source] as const]),
     ...(nova === null ? [] : [["--nova-db", nova.header.target] as const]),
     ...(engine === "rest" ? [] : [["--ironic-db", { ...target, engine }] as const]),
-    ...(api?.kind === "database" ? [["--nova-api-db", api] as const] : []),
+    ...(api === undefined ? [] : [["--nova-api-db", api] as const]),
   ]);
 }
 
@@ -201,17 +200,13 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[], texts: Texts
   const places = pack<Place>({ uuid: "text", host: "word", node: "text" }, texts);
   const joins: { host: string; id: number }[] = [];
   const odd = new Map<string, OddText>();
-  const calls = new Set<SpecCall>();
   const findings: Pick<Finding, "code" | "place" | "message">[] = [];
   for await (const batch of nova.findings())
     for (const { code, place, message } of batch) findings.push({ code, place, message });
   for await (const batch of nova.all())
     for (const line of batch) {
       const { id, part, table, key, before, after } = line;
-      // What goes over Nova's API is its policy's to allow.
-      if (table === "os-extra_specs")
-        for (const step of [line, invert(line)]) calls.add(callOf(step));
-      else want(part === "api" ? api : statements, line);
+      want(part === "api" ? api : statements, line);
       if (part !== "api")
         for (const one of oddTexts(line)) odd.set(`${one.table}.${one.column}=${one.value}`, one);
       if (part !== "hosts") {
@@ -242,7 +237,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[], texts: Texts
     for (const table of [...NOVA_TABLES, ...REQUEST_TABLES]) add(statements, table, "SELECT");
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
-  const words = { statements, api, calls } as const;
+  const words = { statements, api } as const;
   const of = index(places, "uuid");
   return {
     ...{ findings, flavors, images, moves, hosts, joins, stopped, ...words },

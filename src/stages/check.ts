@@ -24,7 +24,7 @@ import type { Lacking, Privileges } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import { createMet } from "../model/packed.ts";
 import { createTexts, type Texts } from "../model/texts.ts";
-import { askGlance, askPolicy, orWhy } from "./check-cloud.ts";
+import { askGlance, orWhy } from "./check-cloud.ts";
 import { instancesOf, laterNova } from "./check-later.ts";
 import { oursByJournal, planFacts, runAt, type SnapshotIn, snapshotIn } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
@@ -139,7 +139,6 @@ async function gather(
     ours: run === null ? createMet() : await oursByJournal(run, plan?.created ?? null, texts),
     helpers: await probeAll(await helperHosts(asked, snapshot)),
     ...later,
-    policy: await askPolicy(asked, plan),
     glance: asked.glance ? await askGlance(asked, plan, nova) : null,
     run: { ...place, free: await spaceAt(place.path) },
   };

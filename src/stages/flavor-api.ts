@@ -1,82 +1,52 @@
-import type { Knex } from "knex";
-import { type Database, readTransaction } from "../edge/database/open.ts";
-import { readRestFlavors } from "../edge/nova-rest/flavors.ts";
-import { openCompute } from "../edge/nova-rest/service.ts";
-import { createRestFlavors } from "../edge/nova-rest/target.ts";
-import { readApiFlavors, readCopiedIds } from "../edge/nova-write/flavors.ts";
+import { readTransaction } from "../edge/database/open.ts";
+import { readApiFlavors } from "../edge/nova-write/flavors.ts";
 import { identifyNovaApi } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
-import { otherServer } from "../model/database.ts";
+import { differences } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
-import type { ApiIdentity, NovaStep, NovaTarget, RowState } from "../model/nova-plan.ts";
+import type { NovaIdentity, NovaStep, NovaTarget, RowState } from "../model/nova-plan.ts";
 import type { FlavorRows } from "../model/nova-rows.ts";
-import { cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import { failpoint } from "./failpoint.ts";
 import { type Copies, surroundings } from "./surroundings.ts";
-import { waitingFor } from "./waiting.ts";
 
-/** The options by which a command says where flavors are, when they are not nova's. */
-export interface FlavorApiOptions extends RestOptions {
+/** Where Nova's rows are, according to the command line. */
+export interface Reach {
+  readonly novaDb?: string;
   readonly novaApiDb?: string;
-  readonly flavorsVia?: "db" | "rest";
 }
 
-/** Where Nova's rows are, as the command line says it. */
-export type Reach = FlavorApiOptions & { readonly novaDb?: string };
-
-/** Where flavors are that are not nova's, opened. */
+/** An open nova_api database. */
 export interface FlavorApi {
-  readonly identity: ApiIdentity;
+  readonly identity: NovaIdentity;
   /** For people. */
   readonly shown: string;
   readonly target: Pick<NovaTarget, "inspect" | "perform">;
-  /** @param nova flavors of nova, and a transaction on it */
-  readonly rows: (nova: FlavorRows, database: Database, on: Knex) => Promise<FlavorRows>;
+  /** @param hosts hosts of live instances by flavor, as nova has them */
+  readonly rows: (hosts: FlavorRows["hosts"]) => Promise<FlavorRows>;
   readonly close: () => Promise<void>;
 }
 
-/** Seconds a call may take. */
-const LIMIT = 60;
-
 /**
- * What the options name; null when flavors are nova's.
+ * Opens the nova_api database a plan was made with; null if its flavors are in nova. In a rehearsal, flavors without
+ * a copy are changed in memory only.
  *
- * @throws MigrationError N2I-E100 when they name two, N2I-E1.., N2I-E2.. when it cannot be opened
- */
-export async function openFlavorApi(
-  options: FlavorApiOptions,
-  readOnly: boolean,
-): Promise<FlavorApi | null> {
-  const { novaApiDb, flavorsVia } = options;
-  if (flavorsVia === "rest" && novaApiDb !== undefined)
-    throw new MigrationError("N2I-E100", "--nova-api-db and --flavors-via rest exclude each other");
-  if (flavorsVia === "rest") return overRest(options);
-  return novaApiDb === undefined ? null : inDatabase(novaApiDb, readOnly);
-}
-
-/**
- * What a plan was made with, opened again; null when its flavors are nova's. In a rehearsal flavors that have no
- * copy are changed in memory alone.
- *
- * @throws MigrationError N2I-E311 when the database is not given, N2I-E300 when it is another one
+ * @throws MigrationError N2I-E311 if the database is not given, N2I-E300 if it is another one
  */
 export async function reopenFlavorApi(
-  planned: ApiIdentity | undefined,
-  options: FlavorApiOptions,
+  planned: NovaIdentity | undefined,
+  { novaApiDb }: Reach,
   readOnly: boolean,
-): Promise<FlavorApi | null> {
+): Promise<Omit<FlavorApi, "rows"> | null> {
   if (planned === undefined) return null;
-  if (planned.kind === "database" && options.novaApiDb === undefined)
+  if (novaApiDb === undefined)
     throw new MigrationError("N2I-E311", "the plan changes flavors in nova_api", {
       fix: "Give --nova-api-db too.",
     });
   const { copies } = surroundings();
   if (copies !== undefined && !copies.databases.has("nova-api-db"))
     return inMemory(planned, copies.flavors);
-  const flavorsVia = planned.kind === "rest" ? "rest" : "db";
-  const opened = await openFlavorApi({ ...options, flavorsVia }, readOnly);
-  if (opened === null) return null;
+  const opened = await openFlavorApi(novaApiDb, readOnly);
   try {
     checkApi(planned, opened.identity);
     return opened;
@@ -86,34 +56,25 @@ export async function reopenFlavorApi(
   }
 }
 
-function checkApi(planned: ApiIdentity, found: ApiIdentity): void {
-  const [one, other] = [textsOf(planned), textsOf(found)];
-  const fields = ["kind", "schema_version", "head"].filter((field) => one[field] !== other[field]);
-  const changed = [...otherServer(one, other), ...fields];
+function checkApi(planned: NovaIdentity, found: NovaIdentity): void {
+  const changed = differences(planned, found, ["schema_version", "head"]);
   if (changed.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `the plan was made for other flavors: ${changed
-        .map((field) => `${field} was ${one[field]}, is ${other[field]}`)
-        .join("; ")}`,
+      `the plan was made for other flavors: ${changed.join("; ")}`,
     );
 }
 
-function textsOf(identity: ApiIdentity): { readonly [field: string]: string } {
-  return Object.fromEntries(
-    Object.entries(identity).map(([field, value]) => [field, String(value)]),
-  );
-}
-
-async function inDatabase(spec: string, readOnly: boolean): Promise<FlavorApi> {
+/** @throws MigrationError N2I-E1.., N2I-E2.. if it cannot be opened */
+export async function openFlavorApi(spec: string, readOnly: boolean): Promise<FlavorApi> {
   const database = await openRole("nova-api-db", spec, { readOnly });
   try {
     const identity = await identifyNovaApi(database);
     return {
-      identity: { kind: "database", ...identity },
+      identity,
       shown: database.shown,
       target: createNovaTarget(database, identity, failpoint, "nova_api"),
-      async rows({ hosts }) {
+      async rows(hosts) {
         const on = await readTransaction(database);
         try {
           return await readApiFlavors(database, on, hosts);
@@ -130,7 +91,7 @@ async function inDatabase(spec: string, readOnly: boolean): Promise<FlavorApi> {
 }
 
 /** Extra specs that nobody asks for: each is as planned, and becomes what is done. */
-function inMemory(identity: ApiIdentity, now: Copies["flavors"]): FlavorApi {
+function inMemory(identity: NovaIdentity, now: Copies["flavors"]): Omit<FlavorApi, "rows"> {
   const stateOf = ({ id, before, after }: NovaStep): RowState => {
     const row = now.has(id) ? now.get(id) : before;
     return { id, is: JSON.stringify(row) === JSON.stringify(after) ? "after" : "before", why: "" };
@@ -146,43 +107,11 @@ function inMemory(identity: ApiIdentity, now: Copies["flavors"]): FlavorApi {
         return performed;
       },
     },
-    rows: ({ flavors }) =>
-      Promise.resolve({ place: "nova_api", flavors, specs: [], hosts: new Map() }),
     close: () => Promise.resolve(),
   };
 }
 
-async function overRest(options: FlavorApiOptions): Promise<FlavorApi> {
-  const service = await waitingFor("logging in and asking Nova what it is", () =>
-    openCompute(cloudFor(options), (options.apiTimeout ?? LIMIT) * 1000),
-  );
-  return {
-    identity: service.identity,
-    shown: service.url,
-    target: createRestFlavors(service, failpoint),
-    async rows({ flavors, hosts }, database, on) {
-      const known = new Set(flavors.map(({ id }) => id));
-      const made = [...hosts.keys()].filter((id) => !known.has(id));
-      const ids = new Map([
-        ...flavors.flatMap(({ id, flavorid }) =>
-          flavorid === null ? [] : [[flavorid, id] as const],
-        ),
-        // A live row is the one that is meant: a deleted flavor's flavorid may be given again.
-        ...flavors.flatMap(({ id, flavorid, deleted }) =>
-          flavorid === null || deleted !== 0 ? [] : [[flavorid, id] as const],
-        ),
-        ...(await readCopiedIds(database, on, made)),
-      ]);
-      return readRestFlavors(service, ids, hosts);
-    },
-    close: () => {
-      service.close();
-      return Promise.resolve();
-    },
-  };
-}
-
-/** Flavors of nova that the other place does not have: it is where Nova looks first. */
+/** Flavors of nova that nova_api does not have: Nova looks there first. */
 export function withoutThose(nova: FlavorRows, api: FlavorRows): FlavorRows {
   const there = new Set(api.flavors.map(({ id }) => id));
   return { ...nova, flavors: nova.flavors.filter(({ id }) => !there.has(id)) };

@@ -10,7 +10,7 @@ export const TARGET = [
 ] as const;
 /** Those of them that say where Ironic is. */
 export const BACKENDS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
-export const NOVA = ["nova-db", "nova-api-db", "flavors-via"] as const;
+export const NOVA = ["nova-db", "nova-api-db"] as const;
 /** Options of Nova's side; a command that does not look at it is given none of them. */
 export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
 
@@ -194,13 +194,13 @@ function withoutKept(
 
 /**
  * Where OS_* alone say where Ironic is, the backend has to be named; beside Ironic's database, a cloud
- * stays only where Nova's API or Glance is asked too.
+ * stays only where Glance is asked too.
  */
 function oneBackend(command: NextCommand, words: readonly string[]): readonly string[] {
   const kept: readonly string[] = KEPT[command];
   if (!kept.includes("via")) return words;
   if (words.some((word) => word.startsWith("--ironic-db "))) {
-    const asks = /^--(flavors-via rest|deploy-(kernel|ramdisk) 'name:)/;
+    const asks = /^--deploy-(kernel|ramdisk) 'name:/;
     if (words.some((word) => asks.test(word) || / name:/.test(word))) return words;
     return words.filter((word) => !/^--(os-cloud |os-cacert |insecure$|api-timeout )/.test(word));
   }

@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
 import { gather } from "../core/flavors/facts.ts";
 import { type FlavorsAsked, judgeImages, planFlavors } from "../core/flavors/flavors.ts";
-import { judgeSchema, refuseUnknown, unreached } from "../core/flavors/places.ts";
+import { judgeSchema, refuseUnknown } from "../core/flavors/places.ts";
 import { type Choice, choiceOf, createSelection } from "../core/hosts/choice.ts";
 import { createGate, keptHosts } from "../core/hosts/gate.ts";
 import { createHosts } from "../core/hosts/hosts.ts";
@@ -158,11 +158,10 @@ async function flavorSteps(
   at: string,
 ): Promise<{ readonly steps: readonly NovaStep[]; readonly findings: readonly Finding[] }> {
   const flavors = await readFlavorRows(database, on);
-  const others = (await api?.rows(flavors, database, on)) ?? null;
+  const others = (await api?.rows(flavors.hosts)) ?? null;
   refuseUnknown(how.named, others === null ? [flavors] : [flavors, others]);
   const own = others === null ? flavors : withoutThose(flavors, others);
-  const planned =
-    api?.identity.kind === "rest" ? unreached(own, facts) : planFlavors(own, facts, how, at);
+  const planned = planFlavors(own, facts, how, at);
   const more = others === null ? null : planFlavors(others, facts, how, at);
   return {
     steps: [...planned.steps, ...(more?.steps ?? [])],

@@ -8,7 +8,7 @@ import { MigrationError } from "../model/error.ts";
 import { type NovaStep, stepsOf } from "../model/nova-plan.ts";
 import { type NovaLegName, novaParts } from "../parts/nova.ts";
 import { closing, openRole } from "./databases.ts";
-import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
+import { type Reach, reopenFlavorApi } from "./flavor-api.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
 import { inspectNova, novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
@@ -31,8 +31,7 @@ export interface NovaSide {
 }
 
 /** What apply's command line says of Nova. */
-interface NovaWords extends FlavorApiOptions {
-  readonly novaDb?: string;
+interface NovaWords extends Reach {
   readonly leaveNova: boolean;
   /** Asks, and throws unless the answer is yes. */
   readonly confirm: (question: string) => Promise<void>;
@@ -96,8 +95,7 @@ export async function besideNova<T>(
     throw new MigrationError("N2I-E114", `${run.path}/plan was made without Nova`, {
       fix: "Run plan again, with --nova-db.",
     });
-  const elsewhere = words.novaApiDb !== undefined || words.flavorsVia === "rest";
-  if (elsewhere && file.header.api === undefined)
+  if (words.novaApiDb !== undefined && file.header.api === undefined)
     throw new MigrationError("N2I-E114", "the plan for Nova has no flavors outside of nova", {
       fix: "Run plan again, with the same options.",
     });

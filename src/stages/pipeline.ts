@@ -2,7 +2,7 @@ import { ownershipOf } from "../engine/ownership.ts";
 import { graceEnd, isRetired, retirementOf } from "../model/archive.ts";
 import type { PlanCounts } from "../model/artefact.ts";
 import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
-import type { ApiIdentity } from "../model/nova-plan.ts";
+import type { NovaIdentity } from "../model/nova-plan.ts";
 import { shellWord } from "../model/text.ts";
 import type { NovaLegName } from "../parts/nova.ts";
 import { backendOf, type NextStep, type Said, wordsOf } from "./given.ts";
@@ -36,7 +36,7 @@ export const BACK_AFTER_IRONIC = [
 ] as const satisfies readonly { readonly part: string; readonly legs: readonly NovaLegName[] }[];
 
 /** Where the flavors of a plan for Nova are; null where the plan is without. */
-type BesideNova = { readonly api: ApiIdentity | undefined } | null;
+type BesideNova = { readonly api: NovaIdentity | undefined } | null;
 
 /** What a command says at its end: what comes next, and what takes it back. `given` are its options. */
 export const AFTER = {

@@ -160,8 +160,8 @@ async function openNova(
   const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
   const images = await identified(wanted.flavors.images, words);
   const asked = { ...wanted, flavors: { ...wanted.flavors, images } };
-  const api = await openFlavorApi(words, true);
-  if (api !== null) keep(api);
+  const api =
+    words.novaApiDb === undefined ? null : keep(await openFlavorApi(words.novaApiDb, true));
   return { database, api, asked };
 }
 

@@ -37,7 +37,7 @@ export async function novaPlaces(
   const nova = sources.find(({ role }) => role === "nova-db");
   if (nova === undefined) return { places: [], why: "--nova-db is not given" };
   checkNova(plan.header.target, await identifyNova(nova.source));
-  const inDatabase = plan.header.api?.kind === "database";
+  const inDatabase = plan.header.api !== undefined;
   const api = sources.find(({ role }) => inDatabase && role === "nova-api-db");
   const places: CopyPlace[] = [];
   try {
@@ -69,8 +69,6 @@ export function novaRehearsed(
   const { api = 0 } = plan?.counts ?? {};
   const rows = plan === null ? 0 : stepsOf(plan.counts);
   const has = (wanted: CopySource["role"]): boolean => copied.some(({ role }) => role === wanted);
-  const over = plan?.header.api?.kind === "rest" ? api : 0;
-  const apart = has("nova-api-db") ? 0 : api - over;
-  const left = has("nova-db") ? apart : rows - over;
-  return { rows, left, why, ...(over > 0 && { over_api: over }) };
+  const apart = has("nova-api-db") ? 0 : api;
+  return { rows, left: has("nova-db") ? apart : rows, why };
 }

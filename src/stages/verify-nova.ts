@@ -23,7 +23,7 @@ import { show } from "../model/text.ts";
 import { NOVA_LEGS, type NovaLegName } from "../parts/nova.ts";
 import { openAllocated, openProviders } from "./allocations.ts";
 import { type Keep, openRole } from "./databases.ts";
-import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
+import { type Reach, reopenFlavorApi } from "./flavor-api.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova } from "./nova-place.ts";
 
@@ -37,7 +37,7 @@ export interface NovaVerifier {
 }
 
 /** Where Nova is, and what is expected of it. */
-interface NovaAsked extends FlavorApiOptions {
+interface NovaAsked extends Reach {
   readonly novaDb: string;
   readonly placementDb?: string;
   /** The operator's word: every nova-compute has started. */

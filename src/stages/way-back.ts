@@ -2,7 +2,7 @@ import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { ownedLines } from "../engine/back.ts";
 import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
-import type { ApiIdentity } from "../model/nova-plan.ts";
+import type { NovaIdentity } from "../model/nova-plan.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import type { NextStep } from "./given.ts";
 import { isThere } from "./loaded-plans.ts";
@@ -85,19 +85,11 @@ export function givenUpText(files: Pick<RunFiles, "journal" | "held">): string |
 }
 
 /** Options for Nova that the next command wants besides, where they were not given. */
-export function novaOptions(api: ApiIdentity | undefined): {
+export function novaOptions(api: NovaIdentity | undefined): {
   readonly novaDb: "DB";
   readonly novaApiDb?: "DB";
-  readonly flavorsVia?: "rest";
 } {
-  switch (api?.kind) {
-    case undefined:
-      return { novaDb: "DB" };
-    case "database":
-      return { novaDb: "DB", novaApiDb: "DB" };
-    case "rest":
-      return { novaDb: "DB", flavorsVia: "rest" };
-  }
+  return { novaDb: "DB", ...(api !== undefined && { novaApiDb: "DB" }) };
 }
 
 /** Machines a command names; more of them are meant by a word. */

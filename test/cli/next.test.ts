@@ -227,8 +227,8 @@ test("no secret is in a next command, and a cloud beside Ironic's database only 
   const given = { run: "m1", ironicDb: "mysql://u:pw@h/ironic", osCloud: "admin" };
   assert.equal(nextCommand("apply", given), "nova2ironic apply --run m1 --ironic-db DB");
   assert.match(
-    nextCommand("apply", { ...given, flavorsVia: "rest" }),
-    /--os-cloud admin --flavors-via rest$/,
+    nextCommand("plan", { ...given, deployKernel: "name:k" }),
+    /--os-cloud admin --deploy-kernel name:k$/,
   );
   assert.match(nextCommand("apply", { run: "m1" }, { yes: true }), /--yes --via rest$/);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
-import type { ApiIdentity } from "../../src/model/nova-plan.ts";
+import type { NovaIdentity } from "../../src/model/nova-plan.ts";
 import { type Given, givenOf, withGiven } from "../../src/stages/given.ts";
 import type { NextCommand } from "../../src/stages/next.ts";
 import type { RunFiles } from "../../src/stages/run-files.ts";
@@ -61,7 +61,7 @@ const PLAN: RunFiles["plan"] = {
   ...{ sha256: SHA, madeFrom: "b".repeat(64), release: "2023.1" },
 };
 const STEPS = { hosts: 1, flavors: 0, findings: 0, stopped: [] };
-const API = { kind: "database" } as ApiIdentity; // of it the kind alone is looked at
+const API = {} as NovaIdentity; // only looked at for its presence
 const BESIDE: NonNullable<RunFiles["nova"]> = {
   plan: { sha256: SHA, counts: STEPS, header: { api: API } },
   entries: [],

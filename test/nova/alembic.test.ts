@@ -60,7 +60,7 @@ testOnce(
     await to(api, "0123456789ab");
     const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...apiReader, ...made.plan];
     const told = await run([...planning, "--ironic-release", "train", "-q"]);
-    assertRefusal(told, 4, "N2I-E203", /not known/, /--flavors-via rest/);
+    assertRefusal(told, 4, "N2I-E203", /not known/, /openstack flavor set/);
     await to(api, "cdeec0c85668");
     await ends(0, act(["apply"]));
   },

@@ -10,7 +10,6 @@ import { checkRows } from "./check-output.ts";
 import { cloud, IMAGES } from "./cloud.ts";
 import { laterCloud } from "./later.ts";
 import { plannedCloud } from "./planned.ts";
-import { scene } from "./rest-scene.ts";
 
 test("flavors of nova_api are looked at there, by the plan that changes them", async (t) => {
   // A Juno Ironic beside a Train Nova: its flavors' images count, and they are in nova_api.
@@ -34,40 +33,6 @@ test("flavors of nova_api are looked at there, by the plan that changes them", a
     (await checkRows(made, made.apiWriter))("Flavors"),
     /^Warning: 2 .*: half metal, old metal\.\nFix: nova2ironic plan --nova-db DB --nova-api-db DB/,
   );
-});
-
-test("flavors that go over Nova's API are asked of its policy, by calls that can change nothing", async (t) => {
-  const made = await scene(t, [...IMAGES, "--flavor", "2"]);
-  const { service, specs } = made;
-  const before = specs();
-  const rows = await checkRows(made);
-  assert.match(rows("Privileges"), /^Warning: .* was not asked\.\nFix: give OS_\* or --os-cloud/);
-  assert.equal(service.calls.length, 0);
-  const asked = await checkRows(made, [], service.env);
-  assert.match(asked("Privileges"), /^Success: Nova's policy allows PUT, POST, DELETE on extra/);
-  const at = "/compute/v2.1/flavors";
-  const calls = service.calls.map((call) => call.replace(/nova2ironic-[0-9a-f-]{36}/, "NOBODY'S"));
-  assert.deepEqual(calls, [
-    `GET ${at}?limit=1`,
-    `GET ${at}/NOBODY'S/os-extra_specs`,
-    `PUT ${at}/NOBODY'S/os-extra_specs/baremetal%3Adeploy_kernel_id`,
-    `POST ${at}/NOBODY'S/os-extra_specs`,
-    `DELETE ${at}/NOBODY'S/os-extra_specs/baremetal%3Adeploy_kernel_id`,
-  ]);
-  service.interfere = (call) => (call.startsWith("POST") ? { status: 403 } : null);
-  assert.match(
-    (await checkRows(made, [], service.env))("Privileges"),
-    /^Failure: 1 calls .*: POST os-extra_specs\.\nFix: .*os-flavor-extra-specs:create/,
-  );
-  service.interfere = (call) => (call.startsWith("PUT") ? { status: 400 } : null);
-  assert.match(
-    (await checkRows(made, [], service.env))("Privileges"),
-    /^Warning: .*could not be asked: N2I-E212 .* to say whether PUT os-extra_specs is allowed: 400/,
-  );
-  assert.equal(specs(), before);
-  // nova's own row of a flavor that the plan changes over the API; one that is deleted it cannot reach.
-  assert.match(rows("Flavors"), /^Warning: 2 .*: old metal, half metal\./);
-  assert.match(rows("Images"), /^Success: Each is named/);
 });
 
 test("machines that are skipped, and findings that are accepted, are listed and fail nothing", async (t) => {

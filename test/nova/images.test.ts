@@ -67,9 +67,9 @@ test("deploy images are looked up in Glance by their names, and what is not exac
     ],
   ]);
   glance.images.splice(0, glance.images.length, ...right);
-  glance.interfere = () => ({ status: 403, body: { message: "not you" } });
+  glance.answer = { status: 403, body: { message: "not you" } };
   assertRefusal(await plans(), 12, "N2I-E211", /not you/);
-  glance.interfere = null;
+  glance.answer = null;
   assertRefusal(await plans({}), 64, "N2I-E106", /image service/);
   const wrong = await plans({ ...glance.env, OS_PASSWORD: "another" });
   assertRefusal(wrong, 12, "N2I-E211", /refuses the login/);

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import { ends, refused, run, runs } from "../hostile/cli.ts";
+import { ends, run, runs } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { plannedCloud } from "./planned.ts";
-import { scene } from "./rest-scene.ts";
 import { differences, rowsOf, sameRows } from "./rows.ts";
 
 testOnce(
@@ -116,18 +115,3 @@ for (const engine of engines("sqlite", "mysql"))
     await ends(0, act(["rollback", "--all"]));
     sameRows(await rowsOf(nova), made.before.nova);
   });
-
-testOnce(
-  "a rollback without a login for Nova's API is refused, and previewed so, before Ironic's rows go",
-  async (t) => {
-    const { act, specs, at, writer, novaWriter, ironic } = await scene(t);
-    const untouched = specs();
-    await ends(0, act(["apply"]));
-    const loaded = await rowsOf(ironic);
-    const words = ["rollback", ...at, ...writer, ...novaWriter, "--all", "--yes", "-q"];
-    for (const more of [["--plan"], []]) await refused([...words, ...more], 64, "N2I-E106");
-    sameRows(await rowsOf(ironic), loaded);
-    await ends(0, act(["rollback", "--all"]));
-    assert.equal(specs(), untouched);
-  },
-);

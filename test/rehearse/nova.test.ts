@@ -7,7 +7,6 @@ import { engines, testOnce } from "../lab/engines.ts";
 import type { TestDatabase } from "../lab/index.ts";
 import { laterCloud } from "../nova/later.ts";
 import { plannedCloud } from "../nova/planned.ts";
-import { scene } from "../nova/rest-scene.ts";
 import { copyOf, dumpOf, foundIn, letCopy } from "./scene.ts";
 
 /** Lets who reads a database make its copy, which goes with the test. */
@@ -90,25 +89,6 @@ for (const engine of engines("sqlite", "mysql"))
     assert.deepEqual(await Promise.all(databases.map(dumpOf)), before);
     assert.deepEqual(await Promise.all(databases.map(isCopied)), [false, false, false]);
   });
-
-testOnce(
-  "flavors over Nova's API are not rehearsed, which is said, and all else held",
-  async (t) => {
-    const made = await scene(t);
-    const { service, specs } = made;
-    const before = specs();
-    const { err } = await runs(0, wordsOf(made), { env: service.env });
-    const { held, nova } = foundIn(made);
-    assert.match(
-      err,
-      /^\d+ extra specs are changed over Nova's API, which has no copy: .* nothing of them is rehearsed\.$/m,
-    );
-    assert.match(err, /^The rehearsal held but for \d+ extra specs over Nova's API: /m);
-    assert.deepEqual([held, nova.left, nova.why], [true, 0, null], err);
-    assert.ok((nova.over_api ?? 0) > 0, JSON.stringify(nova));
-    assert.deepEqual([service.calls, specs()], [[], before]);
-  },
-);
 
 testOnce(
   "a rehearsal without Nova's databases says so wherever it is read, and ends as done in part",

@@ -71,22 +71,25 @@ test("a rollback of everything ends what was staged and released before it", () 
   assert.deepEqual([...stillReleased([release("2"), { ...undo, nodes: ["other"] }])], ["n"]);
 });
 
-test("a rollback of Ironic alone is followed by Nova's, by the same ways to its flavors", () => {
+test("a rollback of Ironic alone is followed by Nova's, with the options of its databases", () => {
   const undo = { do: "undo", ...span, nodes: "all", by: "me" } as const;
   const back = { do: "undone", ...span, removed: 4, gone: 0, settled: [], conflicts: [] } as const;
   const entries = [...LOADED, undo, back];
   assert.equal(takenBack([...entries, LOADED[0] ?? undo]), null);
   const machines = takenBack(entries);
   assert.equal(machines, "all");
-  const rest = { kind: "rest", address: "http://nova", version: "2.1" } as const;
   const next = (rows: number) => {
-    const nova = { plan: null, entries: [], still: { rows, machines: "all", api: rest } } as const;
+    const nova = {
+      plan: null,
+      entries: [],
+      still: { rows, machines: "all", api: undefined },
+    } as const;
     const journal = { entries, torn: false };
     return statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null, nova }).next;
   };
   assert.equal(
     next(7),
-    "nova2ironic rollback --run RUN --ironic-db DB --nova-db DB --flavors-via rest --all  # 7 rows of nova are changed still",
+    "nova2ironic rollback --run RUN --ironic-db DB --nova-db DB --all  # 7 rows of nova are changed still",
   );
   assert.match(next(0), /^nova2ironic plan .*rolled back/);
 });

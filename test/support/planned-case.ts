@@ -117,7 +117,7 @@ export async function planned(
   const asked = askedOf(written.plan);
   const nova = asked === null ? null : await open(asked.novaDb, true);
   const [novaApiDb] = after(written.plan, "--nova-api-db");
-  const api = novaApiDb === undefined ? null : await openFlavorApi({ novaApiDb }, true);
+  const api = novaApiDb === undefined ? null : await openFlavorApi(novaApiDb, true);
   const beside =
     asked === null || nova === null
       ? null

@@ -41,10 +41,9 @@ export function watchingOf(
  * @throws MigrationError N2I-E100
  */
 export function novaAsked(args: NovaArgs): NovaAsked | null {
-  const { novaDb, computeHost, flavorImages, deployKernel, deployRamdisk, flavor } = args;
-  const { novaApiDb, flavorsVia } = args;
-  const places = { novaApiDb, flavorsVia };
-  const wanted = { ...places, computeHost, flavorImages, deployKernel, deployRamdisk, flavor };
+  const { novaDb, novaApiDb, computeHost, flavorImages, deployKernel, deployRamdisk, flavor } =
+    args;
+  const wanted = { novaApiDb, computeHost, flavorImages, deployKernel, deployRamdisk, flavor };
   const alone = Object.entries(wanted).find(([, value]) => value !== undefined);
   if (novaDb === undefined) {
     if (alone === undefined) return null;

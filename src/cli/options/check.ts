@@ -31,10 +31,7 @@ export const checkOptions: Declared = {
     ),
     "placement-db": word("Later Novas: Placement's database, for allocations"),
     glance: flag("Ask Glance whether images are active: OS_*, or --os-cloud"),
-    ...meaning(
-      "os-cloud",
-      "Nova's policy (plan --flavors-via rest) and Glance: cloud of clouds.yaml; OS_CLOUD without it",
-    ),
+    ...meaning("os-cloud", "Glance: cloud of clouds.yaml; OS_CLOUD without it"),
     ...common("os-cacert", "insecure"),
     ...meaning("all-rows", "Show checks that succeed too"),
     ...matchOption,

@@ -8,10 +8,6 @@ const NOVA = grouped("Nova:", {
   "nova-db": word("Nova's database: URL without password, file:PATH, env:NAME or conf:PATH"),
   // Flavors are there since Newton.
   "nova-api-db": word("nova_api's database, given the same way: it has the flavors since Newton"),
-  "flavors-via": word(
-    "With --nova-db: flavors in the database, or through Nova's API (OS_*, --os-cloud)",
-    { choices: ["db", "rest"] },
-  ),
   watch: number(`${WANT_NOVA}: seconds that nova-compute's heartbeats are watched standing still`, {
     default: 20,
     requiresArg: true,
@@ -84,7 +80,7 @@ export const TARGET = [
 ] as const satisfies readonly (keyof typeof COMMON)[];
 
 /** Where Nova's flavors are too. */
-export const NOVA_DATABASES = ["nova-db", "nova-api-db", "flavors-via"] as const;
+export const NOVA_DATABASES = ["nova-db", "nova-api-db"] as const;
 
 /** What becomes of Nova's rows. */
 export const NOVA_ROWS = [

@@ -49,9 +49,8 @@ export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api })
   const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
   const all = [...own, ...(seen?.flavors ?? [])];
   const old = all.filter(
-    ({ steps, value }) =>
-      plan === null ||
-      (!plan.images.has(value ?? "") && !steps.some((id) => plan.nova?.flavors.has(id))),
+    ({ step, value }) =>
+      plan === null || (!plan.images.has(value ?? "") && !plan.nova?.flavors.has(step)),
   );
   if (old.length > 0)
     return resultOf(

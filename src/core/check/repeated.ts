@@ -18,7 +18,6 @@ export const REPEATED: { readonly [code in FindingCode]?: string } = {
   "N2I-D234": "Flavors",
   "N2I-D236": "Flavors",
   "N2I-D237": "Flavors",
-  "N2I-D239": "Flavors",
   "N2I-D240": "Flavors",
   "N2I-D241": "Aggregates",
   "N2I-D242": "Hosts of instances",

@@ -1,5 +1,5 @@
 import type { CheckResult, CheckView, Refused } from "../../model/check.ts";
-import { type Lacking, otherServer, type SpecCall } from "../../model/database.ts";
+import { type Lacking, otherServer } from "../../model/database.ts";
 import { FINE, failure, fine, isRefused, joined, resultOf, unseen, warning } from "./look.ts";
 
 /** Refusals that speak of what a user may do. */
@@ -117,37 +117,7 @@ export function privileges(view: CheckView): CheckResult {
     open.length === 0
       ? FINE
       : warning("Not looked at for the plan's rows of Nova.", `give ${open.join(" and ")}`);
-  return joined([...all, unasked, policy(view)]);
-}
-
-/** Names of what Nova's policy must allow. @source nova 26.1:nova/policies/flavor_extra_specs.py */
-const RULES: { readonly [call in SpecCall]: string } = {
-  POST: "create",
-  PUT: "update",
-  DELETE: "delete",
-};
-
-/** Whether Nova lets this user make the calls of a plan whose flavors go over REST. */
-function policy({ plan, policy: asked }: CheckView): CheckResult {
-  const calls = [...(plan?.nova?.calls ?? [])];
-  if (calls.length === 0) return FINE;
-  if (asked === null)
-    return warning(
-      "What Nova's policy allows of the plan's calls on flavors was not asked.",
-      "give OS_* or --os-cloud of the user that applies",
-    );
-  if ("refused" in asked) {
-    const { code, message, fix } = asked.refused;
-    const says = code === "N2I-E211" ? failure : warning;
-    return says(`Nova's policy could not be asked: ${code} ${message}`, fix);
-  }
-  if (asked.length === 0) return fine(`Nova's policy allows ${calls.join(", ")} on extra specs.`);
-  const rules = asked.map((call) => `os_compute_api:os-flavor-extra-specs:${RULES[call]}`);
-  return resultOf(
-    asked.map((call) => `${call} os-extra_specs`),
-    "calls Nova's policy refuses this user, which the plan or its rollback makes",
-    `check and apply as a user with the role admin; or in Nova's policy.yaml ${rules.join(", ")}`,
-  );
+  return joined([...all, unasked]);
 }
 
 type Lacks = { readonly forbidden: Lacking } | Refused | null;

@@ -24,7 +24,7 @@ export interface FlavorsAsked {
   readonly copies: boolean;
 }
 
-export interface PlannedFlavors {
+interface PlannedFlavors {
   readonly steps: readonly NovaStep[];
   readonly findings: readonly Finding[];
 }
@@ -74,7 +74,7 @@ export function isGone({ deleted }: FlavorRow): boolean {
 }
 
 /** Whether it names one of the two deploy images. */
-export function namesImages({ key }: SpecRow): boolean {
+function namesImages({ key }: SpecRow): boolean {
   return key === KERNEL || key === RAMDISK;
 }
 

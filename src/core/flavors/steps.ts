@@ -71,28 +71,7 @@ const inNovaApi: Maker = {
   },
 };
 
-/** What a service tells of an extra spec is its value, and nothing else. */
-const overRest: Maker = {
-  place: ({ flavorid, name }) => `flavor ${flavorid} ${name}`,
-  set: ({ key, value }, flavor, to) => call(flavor, key, value, to),
-  remove: ({ key, value }, flavor) => call(flavor, key, value, null),
-  add: (flavor, key, value) => call(flavor, key, null, value),
-};
-
-function call(flavor: FlavorRow, key: string, from: string | null, to: string | null): NovaStep {
-  const { flavorid } = flavor;
-  return {
-    ...({ part: "api", table: "os-extra_specs", machine: null } as const),
-    id: `os-extra_specs:${flavorid}/${key}`,
-    key: { flavorid, key },
-    before: from === null ? null : { value: from },
-    after: to === null ? null : { value: to },
-    of: ofFlavor(flavor, key),
-  };
-}
-
 export const MAKERS: { readonly [place in FlavorPlace]: Maker } = {
   nova: inNova,
   nova_api: inNovaApi,
-  rest: overRest,
 };

@@ -1,9 +1,7 @@
 import type { Knex } from "knex";
-import { embeddedFlavor } from "../../model/embedded.ts";
 import { groupedBy } from "../../model/grouped.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
 import { deletedNumber } from "../database/deleted.ts";
-import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
@@ -38,29 +36,6 @@ export async function readFlavorRows(database: Database, on: Knex): Promise<Flav
     flavors: await read(database, flavor, "instance_types ORDER BY id", [], on),
     specs: await read(database, spec, specs, [], on),
   };
-}
-
-/**
- * Flavorids of flavors that live instances have and nova has no row of, by the copies the instances
- * carry: since Newton flavors are made in nova_api, and only there.
- *
- * @source facts/nova-bm.md 4.3
- */
-export async function readCopiedIds(
-  database: Database,
-  on: Knex,
-  ids: readonly number[],
-): Promise<ReadonlyMap<string, number>> {
-  const found = new Map<string, number>();
-  if (ids.length === 0 || !(await tableNames(database)).has("instance_extra")) return found;
-  const copies =
-    "instance_extra e JOIN instances i ON e.instance_uuid = i.uuid WHERE i.deleted = 0 AND e.flavor IS NOT NULL AND i.instance_type_id = ? ORDER BY i.id LIMIT 1";
-  for (const id of ids) {
-    const [row] = await read(database, { flavor: sql("e.flavor", text) }, copies, [id], on);
-    const flavorid = embeddedFlavor(row?.flavor ?? null)?.flavorid;
-    if (flavorid) found.set(flavorid, id);
-  }
-  return found;
 }
 
 /**

@@ -88,7 +88,7 @@ export async function identifyNovaApi(
     throw refuse(
       "N2I-E203",
       `has the alembic head ${head}, which is not known`,
-      "Change flavors through Nova itself: --flavors-via rest.",
+      "Plan without --nova-api-db, then change the extra specs with openstack flavor set and unset.",
     );
   const found = head === null ? version : ALEMBIC_API;
   if (found === null) throw refuse("N2I-E202", "is not a nova_api database: it has no version");

@@ -104,7 +104,7 @@ export async function readDeployImages(
   };
   const from = `${specs} s JOIN ${flavors} t ON t.id = s.${of} WHERE ${live} ${key} IN ${IMAGES} ORDER BY s.id`;
   return (await read(database, image, from)).map((row) => ({
-    steps: [`${specs}:${row.spec}`, `os-extra_specs:${row.flavorid}/${row.key}`],
+    step: `${specs}:${row.spec}`,
     id: row.id,
     flavor: row.name ?? "without name",
     value: row.value,

@@ -78,13 +78,9 @@ export const UPGRADE = {
     "instances carry a flavor that names nova-baremetal's deploy images",
     "From Liberty on nothing reads them: deploy images are those of driver_info. The copy stays as it is.",
   ),
-  "N2I-D239": warning(
-    "a flavor cannot be reached through Nova's API",
-    "It is deleted, and instances use it. Plan again without --flavors-via rest to change it in the database.",
-  ),
   "N2I-D240": warning(
     "flavors of this Nova are in nova_api",
-    "Newton and later read them there, so those in nova are not all. Give --nova-api-db, or --flavors-via rest.",
+    "Newton and later read them there, so those in nova are not all. Give --nova-api-db.",
   ),
   "N2I-D241": warning(
     "aggregates and host mappings of this Nova are in nova_api",

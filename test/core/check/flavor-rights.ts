@@ -1,10 +1,5 @@
 import { API, type CheckCases, MOVED, mayNot, nova, plan, SPEC } from "./view.ts";
 
-const OVER_REST = plan({
-  nova: { ...MOVED, calls: new Set(["PUT", "POST"] as const) },
-});
-const FORBIDDEN = { refused: { code: "N2I-E211", message: "no", fix: "ask them" } };
-
 /** Of rights, and of what later Novas have elsewhere. */
 export const CASES_RIGHTS: CheckCases = {
   "Evacuation records": [
@@ -65,19 +60,6 @@ export const CASES_RIGHTS: CheckCases = {
       plan({ nova: { ...MOVED, api: new Map([["flavors", new Set()]]) } }),
       "Warning",
       /Not looked at .*give --nova-api-db$/s,
-    ],
-    [OVER_REST, "Warning", /policy .* not asked\.\nFix: give OS_\* or --os-cloud/],
-    [{ ...OVER_REST, policy: [] }, "Success", /policy allows PUT, POST on extra specs/],
-    [
-      { ...OVER_REST, policy: ["POST"] },
-      "Failure",
-      /^1 calls .*: POST os-extra_specs\.\nFix: .* os_compute_api:os-flavor-extra-specs:create$/,
-    ],
-    [{ ...OVER_REST, policy: FORBIDDEN }, "Failure", /E211 no.*\nFix: ask them$/],
-    [
-      { ...OVER_REST, policy: { refused: { ...FORBIDDEN.refused, code: "N2I-E210" } } },
-      "Warning",
-      /could not be asked: N2I-E210/,
     ],
   ],
 };

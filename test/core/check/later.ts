@@ -50,7 +50,7 @@ export const LATER_CASES: CheckCases = {
       /--deploy-ramdisk ID --flavor 'it'\\''s half' \(N2I-D230/,
     ],
     [
-      nova({ flavors: [SPEC, { ...SPEC, steps: ["specs:5"] }] }),
+      nova({ flavors: [SPEC, { ...SPEC, step: "specs:5" }] }),
       "Warning",
       /--deploy-ramdisk ID \(N2I-D231\)$/,
     ],

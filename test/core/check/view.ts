@@ -125,7 +125,7 @@ export const line = (more: Partial<LineFacts>) =>
 const helper = (answer: "open" | "unreachable") => ({
   helpers: [...READY.helpers, { at: "10.0.0.2:10000", answer, why: "did not answer" }],
 });
-export const SPEC = { steps: ["specs:4"], id: 3, flavor: "baremetal", value: "old" };
+export const SPEC = { step: "specs:4", id: 3, flavor: "baremetal", value: "old" };
 export const MOVED = {
   ...{ findings: [], odd: [] },
   ...{ places: new Map(), hosts: ["c-9"], stopped: ["c-1", "c-9"] },

@@ -39,7 +39,7 @@ export const VERDICTS = {
   "no-session": { finding: "N2I-D601", means: "ipmitool gets no login: ask natively for why" },
   deadline: { finding: "N2I-D606", means: "too slow: ask again with a longer --deadline" },
   incomplete: { finding: "N2I-D607", means: "not asked: address, user or password unusable" },
-  virtual: { finding: "N2I-D605", means: "not asked: its host's ssh settings are missing" },
+  virtual: { finding: "N2I-D605", means: "not asked: no ssh settings or no key for its host" },
   iboot: { finding: "N2I-D605", means: "not asked: iBoot has no BMC" },
   tilera: { finding: "N2I-D605", means: "not asked: Tilera has no BMC" },
   fake: { finding: "N2I-D605", means: "not asked: fake power has no BMC" },

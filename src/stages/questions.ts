@@ -27,7 +27,6 @@ interface Guest {
 /** Guests of one host that are asked about by one login. */
 interface Guests {
   readonly host: HostLogin;
-  readonly password: (() => string) | null;
   readonly machines: Guest[];
 }
 
@@ -63,7 +62,7 @@ export async function* questionsOf(
   for await (const { id, way } of asked) {
     aside.ways.set(id, way);
     if (way.way === "none") aside.unasked.push({ id, ...way });
-    else if (way.way === "virtual") addGuest(aside, id, way, seal);
+    else if (way.way === "virtual") addGuest(aside, id, way);
     else {
       const question = questionOf(id, way, seal);
       if (!isShared(way.words)) {
@@ -96,19 +95,13 @@ function questionOf(
 function addGuest(
   { guests }: LeftOut,
   id: number,
-  { host, password, macs }: Way & { readonly way: "virtual" },
-  seal: Seal,
+  { host, macs }: Way & { readonly way: "virtual" },
 ): void {
-  const key = JSON.stringify([host, opened(password, seal)]);
+  const key = JSON.stringify(host);
   const known = guests.get(key);
   const guest = { bm_node_id: id, macs };
   if (known !== undefined) known.machines.push(guest);
-  else
-    guests.set(key, {
-      host,
-      password: password === null ? null : () => opened(password, seal),
-      machines: [guest],
-    });
+  else guests.set(key, { host, machines: [guest] });
 }
 
 function opened(secret: Secret | null, seal: Seal): string {
@@ -210,7 +203,7 @@ export async function* askGuests(
   const waiting = [...guests.values()];
   const running = new Map<Guests, Promise<readonly [Guests, readonly PowerReading[]]>>();
   const begin = (one: Guests): void => {
-    const asking = askVirtual(one.host, one.machines, one.password, options);
+    const asking = askVirtual(one.host, one.machines, options);
     const named = asking.then((readings) => [one, readings] as const);
     running.set(one, named);
   };

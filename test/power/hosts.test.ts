@@ -6,11 +6,12 @@ import { writeCase } from "../../src/demo/write-case.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 
-/** What ssh says of each virtualisation host, and the finding of the machine it runs. */
+/** What ssh says of each virtualisation host, and the finding of the machine it runs; null: only a password is known. */
 const HOSTS = [
   ["N2I-D608", "ssh: connect to host $host port 22: Connection refused"],
-  ["N2I-D609", "stack@$host: Permission denied (publickey,password)."],
+  ["N2I-D609", "stack@$host: Permission denied (publickey)."],
   ["N2I-D610", "Host key verification failed."],
+  ["N2I-D605", null],
 ] as const;
 
 const IMAGES = {
@@ -23,6 +24,8 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
   const bin = join(folder, "bin");
   mkdirSync(bin);
   const says = HOSTS.map(([, words], at) => `*10.1.0.${at + 1}*) echo "${words}" ;;`).join("\n");
+  const key = join(folder, "key");
+  writeFileSync(key, "a key", { mode: 0o600 });
   const ssh = `#!/bin/bash\nhost=somewhere\ncase "$*" in\n${says}\nesac >&2\nexit 255\n`;
   writeFileSync(join(bin, "ssh"), ssh, { mode: 0o755 });
   const env = { PATH: `${bin}:${process.env.PATH ?? ""}` };
@@ -30,7 +33,9 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
     power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
     virtual_power_ssh_host: `10.1.0.${at + 1}`,
     virtual_power_host_user: "stack",
-    virtual_power_host_pass: "virt-secret",
+    ...(HOSTS[at]?.[1] === null
+      ? { virtual_power_host_pass: "virt-secret" }
+      : { virtual_power_host_key: key }),
   });
   const decisions = (accept: readonly { finding: string; reason: string }[]) => ({
     format: "nova2ironic/site@1",
@@ -38,7 +43,7 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
   });
   const written = await writeCase(
     {
-      ...{ shows: "virtual machines on three hosts", power: true },
+      ...{ shows: "virtual machines on four hosts", power: true },
       nova_bm: { nodes: HOSTS.map((_, at) => ({ id: at + 1, service_host: `vm-${at}` })) },
       nova_conf: Object.fromEntries(HOSTS.map((_, at) => [`vm-${at}`, conf(at)])),
       site: decisions([]),
@@ -50,6 +55,7 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
   const asked = await run(["power", ...at, "--list", "-q"], { env });
   assert.equal(asked.status, 3, asked.err);
   assert.doesNotMatch(asked.out + asked.err, /virt-secret/);
+  assert.match(asked.out, /by password, and power uses ssh with a key only/);
   const site = written.plan[1] ?? "";
   const plan = ["plan", ...at, ...written.ironic, ...written.plan, "-q"];
   for (const accepted of [null, ...HOSTS.map(([code]) => code)]) {
@@ -83,10 +89,11 @@ exit 255
   const env = { PATH: `${bin}:${process.env.PATH ?? ""}` };
   // The first two nova-computes have their machines on one host.
   const places = ["10.1.0.1", "10.1.0.1", "10.1.0.2", "10.1.0.3"];
+  const virtual_power_host_key = join(folder, "key");
+  writeFileSync(virtual_power_host_key, "a key", { mode: 0o600 });
   const conf = (virtual_power_ssh_host: string) => ({
     power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
-    ...{ virtual_power_ssh_host, virtual_power_host_user: "stack" },
-    virtual_power_host_pass: "virt-secret",
+    ...{ virtual_power_ssh_host, virtual_power_host_user: "stack", virtual_power_host_key },
   });
   const written = await writeCase(
     {

@@ -44,7 +44,6 @@ export type Way = (
   | {
       readonly way: "virtual";
       readonly host: HostLogin;
-      readonly password: Secret | null;
       readonly macs: readonly string[];
     }
   /** Nobody can be asked; the verdict says why. */
@@ -148,6 +147,9 @@ function ipmiWay(info: JsonObject): Way {
   return { way: "ipmi", login, words, digest: askedDigest(words, [login.password, kg]) };
 }
 
+const BY_PASSWORD =
+  "the host of the virtual machine is logged in to by password, and power uses ssh with a key only: set virtual_power_host_key in place of virtual_power_host_pass in nova.conf and extract again, or look at the machine and accept it";
+
 function virtualWay(info: JsonObject, macs: readonly string[]): Way {
   const address = text(info.ssh_address);
   if (address === "") return noWay("virtual", "nobody to ask: driver_info.ssh_address is missing");
@@ -162,10 +164,11 @@ function virtualWay(info: JsonObject, macs: readonly string[]): Way {
     virtual_power_host_user: text(info.ssh_username) || null,
     virtual_power_host_key: text(info.ssh_key_filename) || null,
   };
-  const password = secretOf(info.ssh_password);
+  if (host.virtual_power_host_key === null && secretOf(info.ssh_password) !== null)
+    return noWay("virtual", BY_PASSWORD, address);
   const words = `the virtual machine on ${host.virtual_power_type} host ${address} port ${host.virtual_power_ssh_port} as ${JSON.stringify(host.virtual_power_host_user)}${host.virtual_power_host_key === null ? "" : ` with ${host.virtual_power_host_key}`}`;
-  const digest = askedDigest(words, [password, ...macs]);
-  return { way: "virtual", host, password, macs, words, digest };
+  const digest = askedDigest(words, macs);
+  return { way: "virtual", host, macs, words, digest };
 }
 
 function text(value: Json | undefined): string {

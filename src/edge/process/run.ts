@@ -26,8 +26,6 @@ interface Program {
   readonly args: readonly string[];
   /** Besides the PATH: nothing else of our environment goes along, there may be secrets in it. */
   readonly environment: { readonly [name: string]: string };
-  /** For its standard input, which is empty without it. */
-  readonly input?: string;
   /** What to do where it is not there. */
   readonly fix: string;
 }
@@ -55,7 +53,7 @@ const LAST = 500;
  * @throws the signal's reason when it is aborted; MigrationError N2I-E400 when it cannot be run
  */
 export async function runProgram(
-  { name, program, args, environment, input, fix }: Program,
+  { name, program, args, environment, fix }: Program,
   { deadline, signal, ending = 0, started }: Limits,
 ): Promise<Run> {
   signal.throwIfAborted();
@@ -63,11 +61,9 @@ export async function runProgram(
   const { PATH = "/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
   const child = spawn(program, args, {
     env: { PATH, LC_ALL: "C", ...environment },
-    stdio: ["pipe", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
-  // It may end without reading.
-  child.stdin.on("error", () => undefined).end(input);
   const chunks: Buffer[] = [];
   let [size, stderr] = [0, ""];
   let stopped: Run["stopped"] = null;
@@ -117,7 +113,6 @@ function killAll(child: ChildProcess): void {
     // It has ended already.
   }
   setTimeout(() => {
-    child.stdin?.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();
   }, LAST).unref();

@@ -19,11 +19,10 @@ export interface AskOptions {
 
 /**
  * Asks the host of a nova-compute's virtual machines which of them are on, as nova-baremetal's
- * VirtualPowerManager did: over ssh, by MAC, one connection for all of them. Nothing is changed
+ * VirtualPowerManager did: over ssh, by MAC, one connection for all of them. Only a key is used. Nothing is changed
  * there. Everything about the host is a reading, not an error.
  *
  * @param machines all that have this host's service_host, in any order
- * @param password of virtual_power_host_user; null when none is set
  * @returns one reading a machine, in their order; its address is the host's
  * @throws the signal's reason when it is aborted; MigrationError N2I-E400 when there is no ssh here
  * @source facts/nova-bm.md 3.2
@@ -31,12 +30,11 @@ export interface AskOptions {
 export async function askVirtual(
   host: VirtualPower,
   machines: readonly VirtualMachine[],
-  password: (() => string) | null,
   options: AskOptions,
 ): Promise<readonly PowerReading[]> {
   const date = options.now();
   const start = performance.now();
-  const route = await routeOf(host, password);
+  const route = await routeOf(host);
   const isAskable = ({ macs }: VirtualMachine): boolean => bareMacs(macs).length > 0;
   const found = "verdict" in route || !machines.some(isAskable) ? null : await ask(route, options);
   const elapsed = Math.round(performance.now() - start);

@@ -19,19 +19,12 @@ export interface Route {
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** A private key this process can read; null: there is a password. */
-  readonly key: string | null;
-  readonly password: (() => string) | null;
+  /** A private key this process can read. */
+  readonly key: string;
 }
 
-/** The longest answer ssh takes from SSH_ASKPASS, in bytes. @source OpenSSH readpass.c ssh_askpass */
-const LONGEST_PASSWORD = 1023;
-
 /** The way to the host of the virtual machines, or why there is none. Nothing is sent. */
-export async function routeOf(
-  settings: VirtualPower,
-  password: (() => string) | null,
-): Promise<Route | PowerOutcome> {
+export async function routeOf(settings: VirtualPower): Promise<Route | PowerOutcome> {
   const { virtual_power_type: type, virtual_power_ssh_port: port } = settings;
   const host = settings.virtual_power_ssh_host ?? "";
   const user = settings.virtual_power_host_user ?? "";
@@ -44,17 +37,12 @@ export async function routeOf(
   if (user === "") return cannot("incomplete", "virtual_power_host_user is not set");
   if (!isUser(user)) return cannot("incomplete", "virtual_power_host_user is no user name");
 
-  const named = settings.virtual_power_host_key ?? "";
-  const key = named !== "" && (await isReadable(named)) ? named : null;
-  const given = password === null || password() === "" ? null : password;
-  if (given !== null && !isOneLine(given()))
-    return cannot("incomplete", "virtual_power_host_pass has a line end, or is too long for ssh");
-  if (key !== null || given !== null) return { type, host, port, user, key, password: given };
+  const key = settings.virtual_power_host_key ?? "";
+  if (key === "") return cannot("incomplete", "virtual_power_host_key is not set");
+  if (await isReadable(key)) return { type, host, port, user, key };
   return cannot(
     "incomplete",
-    named === ""
-      ? "neither virtual_power_host_key nor virtual_power_host_pass is set"
-      : "the file virtual_power_host_key names cannot be read here: run this on the compute host, or copy it to the same path",
+    "the file virtual_power_host_key names cannot be read here: run this on the compute host, or copy it to the same path",
   );
 }
 
@@ -70,10 +58,6 @@ function isHost(text: string): boolean {
 /** What ssh itself takes for one, without blanks and its `%` codes. @source OpenSSH ssh.c valid_ruser */
 function isUser(text: string): boolean {
   return /^(?!-)[^\s'`";&<>|(){}%\\]{1,128}$/.test(text) && /^[\x21-\x7e]+$/.test(text);
-}
-
-function isOneLine(password: string): boolean {
-  return !/[\0\r\n]/.test(password) && Buffer.byteLength(password) <= LONGEST_PASSWORD;
 }
 
 /** Whether `path` is the path of a file here; ssh would expand `~` and `${}` in others. */

@@ -62,7 +62,7 @@ export const POWER = {
   "N2I-D604": acceptable("power was not asked", "Run nova2ironic power, or accept it."),
   "N2I-D605": acceptable(
     "power cannot be asked by this tool",
-    "iBoot, Tilera and fake machines have no BMC, and virtual ones need the SSH settings of their host in nova.conf. Look at the machine, then accept it.",
+    "iBoot, Tilera and fake machines have no BMC, and virtual ones need the SSH settings of their host in nova.conf, with a key (virtual_power_host_key). Look at the machine, then accept it.",
   ),
   "N2I-D606": acceptable(
     "BMC is busy, too slow, goes silent, or answers nonsense",
@@ -78,7 +78,7 @@ export const POWER = {
   ),
   "N2I-D609": acceptable(
     "host of the virtual machine refuses the login",
-    "The driver would be refused too. Correct virtual_power_host_user, _pass or _key in nova.conf and extract again, or accept it.",
+    "The driver would be refused too. Correct virtual_power_host_user or _key in nova.conf and extract again, or accept it.",
   ),
   "N2I-D610": acceptable(
     "host of the virtual machine does not tell its power",

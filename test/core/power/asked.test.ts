@@ -60,7 +60,7 @@ const SSH: typeof IPMI = [
   ["ssh_username", "virt", true],
   ["ssh_virt_type", "vbox", true],
   ["ssh_key_filename", "/root/key", true],
-  ["ssh_password", from("ssh_password", "bmc_password"), true],
+  ["ssh_password", from("ssh_password", "bmc_password"), false],
   ["ssh_key_contents", from("ssh_key_contents", "bmc_kg_key"), true],
 ];
 /** Other drivers than nova.conf says. */
@@ -73,7 +73,7 @@ const HOSTS: Case["nova_conf"] = {
   "*": {
     power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
     ...{ virtual_power_ssh_host: "10.1.0.1", virtual_power_host_user: "stack" },
-    virtual_power_host_pass: "virt-secret",
+    virtual_power_host_key: "/root/own-key",
   },
 };
 

@@ -6,7 +6,6 @@ import { test } from "node:test";
 import { takeLock } from "../../../src/edge/disk/lock-file.ts";
 import { createTemp } from "../../../src/edge/disk/temp-file.ts";
 import { withPasswordFile } from "../../../src/edge/ipmitool/password-file.ts";
-import { withAskpass } from "../../../src/edge/virsh/ssh.ts";
 
 /**
  * What stands on the disk for the time of a command, and the names that are all of it. A signal ends
@@ -35,11 +34,6 @@ const MADE: readonly Made[] = [
     what: "a password file",
     names: ["n2i-ipmi-", "password"],
     make: (_, made) => withPasswordFile("x", async () => made()),
-  },
-  {
-    what: "a program for ssh",
-    names: ["n2i-ssh-", "askpass"],
-    make: (_, made) => withAskpass(async () => made()),
   },
 ];
 

@@ -16,8 +16,7 @@ import type { VirtualPower } from "../../../src/edge/virsh/settings.ts";
 import type { PowerReading } from "../../../src/model/power.ts";
 
 export const HOST = "vmhost.example";
-export const PASSWORD = "pass phrase of nova's $HOME";
-export const KEY = "not a key, but what the other host knows as one\n";
+const KEY = "not a key, but what the other host knows as one\n";
 
 /** The programs that stand in for others. */
 const BIN = resolve("test/support/bin");
@@ -34,11 +33,11 @@ export interface OtherHost {
   readonly lines: (file: string) => readonly string[];
   readonly ask: (
     machines: readonly VirtualMachine[],
-    more?: Partial<VirtualPower> & Partial<AskOptions> & { readonly password?: string | null },
+    more?: Partial<VirtualPower> & Partial<AskOptions>,
   ) => Promise<readonly PowerReading[]>;
 }
 
-/** One that knows the password and the key, and whose host key is known here. */
+/** One that lets in who has the key, and whose host key is known here. */
 export function otherHost(t: Pick<TestContext, "after">): OtherHost {
   const folder = mkdtempSync(join(tmpdir(), "n2i-virsh-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,7 +46,6 @@ export function otherHost(t: Pick<TestContext, "after">): OtherHost {
   for (const name of ["virsh", "VBoxManage"])
     symlinkSync(join(BIN, name), join(folder, "bin", name));
   set("known", `${HOST}\n`);
-  set("password", PASSWORD);
   set("key", KEY);
   const key = join(folder, "key 100%");
   writeFileSync(key, KEY, { mode: 0o600 });
@@ -66,20 +64,18 @@ export function otherHost(t: Pick<TestContext, "after">): OtherHost {
         return [];
       }
     },
-    ask(machines, { password = PASSWORD, ...more } = {}) {
-      const settings = { ...SETTINGS, ...more };
-      const options = { ...OPTIONS, ssh, ...more };
-      return askVirtual(settings, machines, password === null ? null : () => password, options);
+    ask(machines, more = {}) {
+      const settings = { ...SETTINGS, virtual_power_host_key: key, ...more };
+      return askVirtual(settings, machines, { ...OPTIONS, ssh, ...more });
     },
   };
 }
 
-export const SETTINGS: VirtualPower = {
+export const SETTINGS: Omit<VirtualPower, "virtual_power_host_key"> = {
   virtual_power_ssh_host: HOST,
   virtual_power_ssh_port: 22,
   virtual_power_type: "virsh",
   virtual_power_host_user: "stack",
-  virtual_power_host_key: null,
 };
 
 export const OPTIONS: AskOptions = {

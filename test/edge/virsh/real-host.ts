@@ -5,7 +5,6 @@ import type { TestContext } from "node:test";
 import { until } from "../../../grenade/lib/wait.ts";
 import { type Daemon, freePort, startDaemon } from "../../lab/daemon.ts";
 import { privateFolder } from "../../lab/folder.ts";
-import { newPassword } from "../../lab/server.ts";
 import { speaks } from "../../lab/speaks.ts";
 import { realPrograms } from "./real-programs.ts";
 
@@ -15,7 +14,6 @@ export interface RealHost {
   /** The system's ssh with known_hosts of its own. */
   readonly ssh: string;
   readonly key: string;
-  readonly password: string;
   readonly folder: string;
   /** What sshd logged. */
   readonly log: () => string;
@@ -34,15 +32,10 @@ export const USER = "stack";
 
 /**
  * Starts sshd with a user `stack` that only it sees: /etc/passwd and /etc/shadow are other files in
- * a mount namespace of its own, without which it does not start. The user has no rights, and a
- * password that is new each time.
- *
- * @param methods lines of sshd_config
+ * a mount namespace of its own, without which it does not start. The user has no rights and no
+ * password.
  */
-export async function startRealHost(
-  t: TestContext,
-  methods: readonly string[] = ["UsePAM no", "KbdInteractiveAuthentication no"],
-): Promise<RealHost> {
+export async function startRealHost(t: TestContext): Promise<RealHost> {
   const { sshd, virsh } = realPrograms();
   const folder = privateFolder("n2i-sshd-", {});
   // The user passes through, and reads what has a mode for it.
@@ -53,15 +46,14 @@ export async function startRealHost(
     chmodSync(at(file), mode);
   };
   const port = await freePort();
-  const password = `${newPassword()}, 'quoted' $HOME`;
   for (const key of ["host", "other", "key"])
     spawnSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", at(key)]);
   mkdirSync(at("bin"));
   write("bin/virsh", virshOf(virsh.path, at("domains.xml")), 0o755);
   write("passwd", PASSWD, 0o644);
-  write("shadow", `${USER}:${crypted(password)}:19000:0:99999:7:::\n`);
+  write("shadow", `${USER}:*:19000:0:99999:7:::\n`);
   const environment = `PATH=${at("bin")}:/usr/bin:/bin LD_LIBRARY_PATH=${virsh.libraries}`;
-  write("sshd_config", configOf(folder, port, [...methods, `SetEnv ${environment}`]));
+  write("sshd_config", configOf(folder, port, `SetEnv ${environment}`));
   write("ssh", sshOf(at("known_hosts")), 0o700);
   const here = readlinkSync("/proc/self/ns/mnt");
   const start = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", START, "sh"];
@@ -79,7 +71,7 @@ export async function startRealHost(
   };
   know("its own");
   return {
-    ...{ port, password, ssh: at("ssh"), key: at("key"), folder, know },
+    ...{ port, ssh: at("ssh"), key: at("key"), folder, know },
     log: () => readFileSync(at("log"), "utf8"),
     domains: (domains) =>
       write("domains.xml", `<node>${domains.map(domainOf).join("")}</node>`, 0o644),
@@ -96,18 +88,12 @@ sshd:x:74:74::/:/bin/false
 ${USER}:x:65534:65534::/:/bin/sh
 `;
 
-function crypted(password: string): string {
-  const input = `${password}\n`;
-  const { stdout } = spawnSync("openssl", ["passwd", "-6", "-stdin"], { input, encoding: "utf8" });
-  return stdout.trim();
-}
-
-function configOf(folder: string, port: number, more: readonly string[]): string {
+function configOf(folder: string, port: number, more: string): string {
   return [
     ...[`Port ${port}`, "ListenAddress 127.0.0.1", "PidFile none", "StrictModes no"],
     ...[`HostKey ${folder}/host`, `AuthorizedKeysFile ${folder}/key.pub`],
     ...["PermitRootLogin no", `AllowUsers ${USER}`, "LogLevel VERBOSE", "PrintMotd no"],
-    ...[...more, ""],
+    ...["UsePAM no", more, ""],
   ].join("\n");
 }
 

@@ -6,11 +6,11 @@ interface Programs {
   readonly virsh: Unpacked;
 }
 
-const SSH = { title: "SSH's client", packages: ["openssh-client", "openssl"] } as const;
+const SSH = { title: "SSH's client", packages: ["openssh-client"] } as const;
 
 /** sshd and virsh, as `npm run test:setup -- services` unpacked them. */
 export function realPrograms(): Programs {
-  for (const name of ["ssh", "ssh-keygen", "openssl"]) needsProgram(name, SSH);
+  for (const name of ["ssh", "ssh-keygen"]) needsProgram(name, SSH);
   const sshd = unpackedProgram("sshd", "openssh-server");
   const virsh = unpackedProgram("virsh", "libvirt-clients");
   if (sshd === null || virsh === null)

@@ -4,12 +4,7 @@ import type { VirtualPower } from "../../../src/edge/virsh/settings.ts";
 import type { PowerVerdict } from "../../../src/model/power.ts";
 import { machine, otherHost } from "./other-host.ts";
 
-const CASES: readonly (readonly [
-  string,
-  Partial<VirtualPower> & { readonly password?: string | null },
-  PowerVerdict,
-  RegExp,
-])[] = [
+const CASES: readonly (readonly [string, Partial<VirtualPower>, PowerVerdict, RegExp])[] = [
   ["no host", { virtual_power_ssh_host: null }, "virtual", /ssh_host is not set/],
   ["an empty host", { virtual_power_ssh_host: "" }, "virtual", /ssh_host is not set/],
   ["another type", { virtual_power_type: "vmware" }, "virtual", /neither virsh nor vbox/],
@@ -25,22 +20,15 @@ const CASES: readonly (readonly [
   ["an option for a user", { virtual_power_host_user: "-la" }, "incomplete", /no user name/],
   ["a command for a user", { virtual_power_host_user: "$(id)" }, "incomplete", /no user name/],
   ["a port beyond all", { virtual_power_ssh_port: 65_536 }, "incomplete", /no port/],
-  ["neither key nor password", { password: null }, "incomplete", /^neither/],
-  ["an empty password", { password: "" }, "incomplete", /^neither/],
-  ["a password of two lines", { password: "a\nb" }, "incomplete", /line end/],
-  ["a password too long for ssh", { password: "é".repeat(512) }, "incomplete", /too long/],
+  ["no key", { virtual_power_host_key: null }, "incomplete", /key is not set/],
+  ["an empty key", { virtual_power_host_key: "" }, "incomplete", /key is not set/],
   [
     "a key of another host",
-    { password: null, virtual_power_host_key: "/nonexistent/id_rsa" },
+    { virtual_power_host_key: "/nonexistent/id_rsa" },
     "incomplete",
     /on the compute host/,
   ],
-  [
-    "a folder for a key",
-    { password: null, virtual_power_host_key: "/" },
-    "incomplete",
-    /cannot be read/,
-  ],
+  ["a folder for a key", { virtual_power_host_key: "/" }, "incomplete", /cannot be read/],
 ];
 
 for (const [what, settings, verdict, detail] of CASES)
@@ -52,11 +40,3 @@ for (const [what, settings, verdict, detail] of CASES)
     assert.deepEqual([reading?.client, reading?.attempts, reading?.elapsed], [null, 0, 0]);
     assert.deepEqual(host.lines("runs"), []);
   });
-
-test("the longest password ssh takes is given whole", async (t) => {
-  const host = otherHost(t);
-  const password = `${"é".repeat(511)}!`;
-  host.set("password", password);
-  const [reading] = await host.ask([machine(1)], { password });
-  assert.match(reading?.detail ?? "", /^no virtual machine there/);
-});

@@ -16,85 +16,55 @@ const DOMAINS = (["running", "shut off", "paused"] as const).map((state, at) => 
 
 async function ask(
   host: RealHost,
-  how: { readonly key?: string; readonly password?: string },
   at: readonly number[] = [2],
+  key = host.key,
 ): Promise<readonly PowerReading[]> {
   const settings = {
     ...SETTINGS,
     virtual_power_ssh_host: "127.0.0.1",
     virtual_power_ssh_port: host.port,
     virtual_power_host_user: USER,
-    virtual_power_host_key: how.key ?? null,
+    virtual_power_host_key: key,
   };
-  const { password } = how;
   return askVirtual(
     settings,
     at.map((one) => machine(one)),
-    password === undefined ? null : () => password,
     { ...OPTIONS, deadline: 60_000, ssh: host.ssh },
   );
 }
 
-for (const way of ["key", "password"] as const)
-  test(`the real sshd and virsh tell on, off and paused to one who has the ${way}`, async (t) => {
-    const host = await start(t);
-    const how = way === "key" ? { key: host.key } : { password: host.password };
-    assert.deepEqual((await ask(host, how, [0, 1, 2, 3])).map(told), [
-      ["ok", "on", "the virtual machine web 0 & co is running"],
-      ["ok", "off", "the virtual machine web 1 & co is shut off"],
-      ["ok", "on", "the virtual machine web 2 & co is paused"],
-      ["protocol-error", null, "no virtual machine there has a MAC of this machine"],
-    ]);
-    assert.equal(host.log().match(/Accepted \S+ for/g)?.length, 1);
-  });
-
-test("the real sshd is offered a wrong password once, though it takes it in two ways", async (t) => {
-  const host = await start(t, ["UsePAM yes", "KbdInteractiveAuthentication yes"]);
-  const [reading] = await ask(host, { password: "guess" });
-  const place = `127.0.0.1 port ${host.port}`;
-  assert.deepEqual(reading && told(reading), [
-    "wrong-password",
-    null,
-    `${place} refuses the password of ${USER}`,
-  ]);
-  assert.equal(host.log().match(/Failed \S+ for/g)?.length, 1);
-});
-
-test("a password is taken by keyboard-interactive, too, where the real sshd knows no other", async (t) => {
-  const only = ["UsePAM yes", "KbdInteractiveAuthentication yes", "PasswordAuthentication no"];
-  const host = await start(t, only);
-  const [reading] = await ask(host, { password: host.password });
-  assert.equal(reading?.verdict, "ok", reading?.detail);
-  const [wrong] = await ask(host, { password: "guess" });
-  assert.equal(wrong?.verdict, "wrong-password");
-});
-
-test("the real ssh says of a host key that it is unknown, or another, with every method", async (t) => {
+test("the real sshd and virsh tell on, off and paused to one who has the key", async (t) => {
   const host = await start(t);
-  for (const how of [{ key: host.key }, { password: "yes" }, { password: host.password }]) {
-    host.know(null);
-    const [unknown] = await ask(host, how);
-    assert.equal(unknown?.verdict, "protocol-error");
-    assert.match(
-      unknown.detail,
-      /^ssh does not know the host key of 127\.0\.0\.1 port \d+: run ssh/,
-    );
-    host.know("another");
-    const [other] = await ask(host, how);
-    assert.equal(other?.verdict, "protocol-error");
-    assert.match(other.detail, /has another host key .* ssh-keygen -R "\[127\.0\.0\.1\]:\d+"$/);
-  }
+  assert.deepEqual((await ask(host, [0, 1, 2, 3])).map(told), [
+    ["ok", "on", "the virtual machine web 0 & co is running"],
+    ["ok", "off", "the virtual machine web 1 & co is shut off"],
+    ["ok", "on", "the virtual machine web 2 & co is paused"],
+    ["protocol-error", null, "no virtual machine there has a MAC of this machine"],
+  ]);
+  assert.equal(host.log().match(/Accepted \S+ for/g)?.length, 1);
+});
+
+test("the real ssh says of a host key that it is unknown, or another", async (t) => {
+  const host = await start(t);
+  host.know(null);
+  const [unknown] = await ask(host);
+  assert.equal(unknown?.verdict, "protocol-error");
+  assert.match(unknown.detail, /^ssh does not know the host key of 127\.0\.0\.1 port \d+: run ssh/);
+  host.know("another");
+  const [other] = await ask(host);
+  assert.equal(other?.verdict, "protocol-error");
+  assert.match(other.detail, /has another host key .* ssh-keygen -R "\[127\.0\.0\.1\]:\d+"$/);
   assert.doesNotMatch(host.log(), /Accepted|Failed/);
 });
 
 test("the real ssh says what is wrong with a key", async (t) => {
   const host = await start(t);
-  const [strange] = await ask(host, { key: `${host.folder}/other` });
+  const [strange] = await ask(host, [2], `${host.folder}/other`);
   assert.equal(strange?.verdict, "wrong-password");
-  const [none] = await ask(host, { key: `${host.folder}/passwd` });
+  const [none] = await ask(host, [2], `${host.folder}/passwd`);
   assert.equal(none?.verdict, "incomplete");
   chmodSync(host.key, 0o644);
-  const [open] = await ask(host, { key: host.key });
+  const [open] = await ask(host);
   assert.match(open?.detail ?? "", /chmod 600/);
 });
 
@@ -103,7 +73,7 @@ test("1,000 machines of the real virsh are told in time, over the real ssh", asy
   const all = Array.from({ length: 1000 }, (_, at) => at);
   const stateOf = (at: number): "running" | "shut off" => (at % 3 === 0 ? "shut off" : "running");
   host.domains(all.map((at) => ({ name: `d${at}`, mac: macOf(at), state: stateOf(at) })));
-  const readings = await ask(host, { key: host.key }, all);
+  const readings = await ask(host, all);
   assert.deepEqual(
     readings.map(({ power }) => power),
     all.map((at) => (at % 3 === 0 ? "off" : "on")),
@@ -129,8 +99,8 @@ test("a closed port, and one where a server is silent, are unreachable to the re
   ]);
 });
 
-async function start(t: TestContext, methods?: readonly string[]): Promise<RealHost> {
-  const host = await startRealHost(t, methods);
+async function start(t: TestContext): Promise<RealHost> {
+  const host = await startRealHost(t);
   host.domains(DOMAINS);
   return host;
 }

@@ -49,7 +49,6 @@ const MAP: readonly Room[] = [
   edge("helper"),
   // A library of its own: it knows nothing of ours, and others know its index alone.
   { room: "edge/ipmi", rooms: [], packages: ["node:"] },
-  edge("ipmitool", [], ["edge/ipmi", "edge/process"]),
   edge("power", [], ["edge/ipmi"]),
   edge("virsh", [], ["edge/process"]),
   edge("tftp", [], ["edge/disk", "edge/process"]),

@@ -7,7 +7,6 @@ import { isSealed } from "./secret.ts";
 /**
  * What came of asking one BMC.
  *
- * `no-session`: ipmitool opened no session and does not say why (our own client always says).
  * `port-closed`: the host is there and says that nothing listens at this port.
  * `silent`: it answers at first, then no more; datagrams may be lost, so nothing is refused.
  * `deadline`: time was over before it said anything that lasts; nothing is known to be wrong with it.
@@ -36,7 +35,6 @@ export const VERDICTS = {
   busy: { finding: "N2I-D606", means: "busy each time: ask again later" },
   "protocol-error": { finding: "N2I-D606", means: "answers what makes no sense: see its line" },
   silent: { finding: "N2I-D606", means: "goes silent midway: lost datagrams, or pm_user" },
-  "no-session": { finding: "N2I-D601", means: "ipmitool gets no login: ask natively for why" },
   deadline: { finding: "N2I-D606", means: "too slow: ask again with a longer --deadline" },
   incomplete: { finding: "N2I-D607", means: "not asked: address, user or password unusable" },
   virtual: { finding: "N2I-D605", means: "not asked: no ssh settings or no key for its host" },
@@ -119,7 +117,7 @@ export interface PowerReading {
   readonly address: string;
   /** Absent in readings of versions that did not write it. */
   readonly asked?: PowerAsked;
-  readonly client: "native" | "ipmitool" | "virsh" | null;
+  readonly client: "native" | "virsh" | null;
   readonly power: "on" | "off" | null;
   readonly verdict: PowerVerdict;
   /** What happened, one clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
@@ -137,7 +135,7 @@ export interface PowerReading {
   readonly manufacturer: number | null;
   /** `9.08` */
   readonly firmware: string | null;
-  /** Logins begun (native) or runs (ipmitool), of both passes. */
+  /** Logins begun, of both passes. */
   readonly attempts: number;
   /** 2 when the BMC was asked again after all others. */
   readonly pass: 1 | 2;

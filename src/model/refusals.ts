@@ -172,11 +172,6 @@ export const REFUSALS = {
     "The upgrade loads into an empty Ironic; nodes of others may mean that it is the wrong one.",
     "Look whose they are. If it is the right Ironic, run plan again with --beside-others, then apply.",
   ),
-  "N2I-E313": refused(
-    "not every machine could be asked again",
-    "--recheck-power promises that each machine was asked right before it is loaded; nothing is loaded on the word of an earlier reading.",
-    "Run power again, then plan, then apply; without --recheck-power the readings count for --power-max-age.",
-  ),
   "N2I-E318": locked(
     "a transaction of another run has not ended",
     "Its client is gone or does not answer, and the server still works on it: a COMMIT that waits for a standby can add rows later.",
@@ -259,7 +254,7 @@ export const REFUSALS = {
   ...LEASE_REFUSALS,
   "N2I-E400": failed(
     "this host cannot ask for power states",
-    "No socket can be opened, or ipmitool or ssh cannot be run: that says nothing about any machine.",
+    "No socket can be opened, or ssh cannot be run: that says nothing about any machine.",
     "Remove the cause named, then run power again: it goes on where it stopped.",
   ),
   "N2I-E410": usage(

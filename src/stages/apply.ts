@@ -8,7 +8,6 @@ import type { SameSecret } from "../model/compare.ts";
 import type { Entries } from "../model/journal.ts";
 import type { NovaIdentity } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import type { KnownReadings } from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";
 import { unprotected } from "../parts/finish.ts";
 import { ironicLeg } from "../parts/ironic.ts";
@@ -17,7 +16,7 @@ import { checkOthers, othersBeforeMaking } from "./check-others.ts";
 import { inspectCloser } from "./closer.ts";
 import { findConductors } from "./conductors.ts";
 import { closing } from "./databases.ts";
-import { loadMappings, type Mappings } from "./documents.ts";
+import { loadMappings } from "./documents.ts";
 import { checkNotFinished } from "./finished.ts";
 import type { Reach } from "./flavor-api.ts";
 import { rememberGiven } from "./given-file.ts";
@@ -28,8 +27,7 @@ import { afterNova } from "./nova-place.ts";
 import { besideNova, type NovaSide, novaSteps } from "./nova-side.ts";
 import type { Watching } from "./nova-watch.ts";
 import { stopped } from "./pipeline.ts";
-import { openProbe } from "./probe.ts";
-import { checkReadings, conductorOf, recheckWith } from "./recheck.ts";
+import { checkReadings } from "./power-age.ts";
 import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN, sealToLoad } from "./run.ts";
 import { wasStaged } from "./run-files.ts";
@@ -46,7 +44,6 @@ export interface ApplyWords extends TargetOptions, Reach {
   readonly skipBlocked: boolean;
   readonly staged: boolean;
   readonly powerMaxAge: number;
-  readonly recheckPower: boolean;
   readonly leaveNova: boolean;
   readonly afterFinish: boolean;
   readonly keyFile?: string;
@@ -76,13 +73,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       const seal = await sealToLoad(run, words.keyFile, header);
       const mappings = await loadMappings();
       const backend = keep(await openBackend(words, mappings, { readOnly: false }, sink.say));
-      const readings = await checkReadings(
-        run,
-        header,
-        words.powerMaxAge,
-        Date.now(),
-        words.recheckPower,
-      );
+      await checkReadings(run, header, words.powerMaxAge, Date.now());
       sink.say(renderCounts(footer.footer));
       if (footer.footer.nodes + footer.footer.ports > 0)
         await sink.confirm(`Load them into ${backend.shown}?`);
@@ -93,19 +84,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       const cleared = () => unprotected(entries);
       const how = { header, seal, check: true, staged, unprotected: cleared };
       const again = nextCommand("apply", words, { staged, yes: true });
-      const { recheckPower } = words;
-      const job = {
-        run,
-        plan,
-        backend,
-        seal,
-        staged,
-        readings,
-        mappings,
-        sink,
-        again,
-        recheckPower,
-      };
+      const job = { run, plan, backend, seal, staged, sink, again };
       const beside = { ...words, confirm: sink.confirm, watching, lines };
       const leaves = blocked > 0 || (words.leaveNova && (await novaSteps(run, footer)) > 0);
       const loaded = await withSession(run, (session) =>
@@ -142,14 +121,10 @@ interface Job {
   readonly backend: Backend;
   readonly seal: Seal;
   readonly staged: boolean;
-  readonly readings: KnownReadings;
-  readonly mappings: Mappings;
   readonly session: RunSession;
   readonly nova: NovaSide | null;
   readonly place: IronicPlace;
   readonly sink: Sink;
-  /** Whether each machine is asked once more right before its batch. */
-  readonly recheckPower: boolean;
   /** The command that goes on with it. */
   readonly again: string;
 }
@@ -271,11 +246,10 @@ function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise
  * @throws MigrationError N2I-E312, from what it gives too
  */
 async function othersOf(job: Job, entries: Entries): Promise<(() => Promise<void>) | undefined> {
-  const { run, plan, backend, place, nova, recheckPower } = job;
+  const { run, plan, backend, place, nova } = job;
   if (plan.header.beside_others === true) return undefined;
-  // Flavors are changed before machines; and a machine that is left out is not seen to be there.
-  if (nova === null && !recheckPower)
-    return othersBeforeMaking(run, backend, place.target, entries, plan.footer);
+  // Flavors are changed before machines.
+  if (nova === null) return othersBeforeMaking(run, backend, place.target, entries, plan.footer);
   const { lines } = nova ?? plan;
   const { sha256 } = plan.footer;
   await checkOthers(run, backend, place.target, entries, { sha256, lines });
@@ -287,17 +261,11 @@ async function loadMachines(
   guard: () => Promise<void>,
   making: (() => Promise<void>) | undefined,
 ): Promise<Walked<PlannedMachine>> {
-  const { plan, place, nova, session, seal, staged, readings, mappings } = job;
-  const ask = job.recheckPower ? conductorOf(plan.header, mappings) : null;
-  const probe = ask === null ? null : openProbe("native", ask.ipmitool);
-  const exclude =
-    ask === null || probe === null
-      ? {}
-      : { exclude: recheckWith(readings, probe.ask, seal, session.signal, ask) };
+  const { plan, place, nova, session, staged } = job;
   const { sha256, footer } = plan.footer;
   const leg = {
     ...ironicLeg(place.part, { sha256, lines: plan.lines }),
-    ...{ staged, precondition: guard, ...exclude, ...(making && { making }) },
+    ...{ staged, precondition: guard, ...(making && { making }) },
     nova: nova === null ? ("left" as const) : ("follows" as const),
     async check() {
       await place.check();
@@ -305,15 +273,13 @@ async function loadMachines(
       await nova?.inspect();
     },
   };
-  return job.sink
-    .during(
-      "apply",
-      footer.machines,
-      (progress) => execute([leg], session, { direction: "forward" }, progress),
-      ({ done, found, broke }) =>
-        `${done} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
-    )
-    .finally(() => probe?.close());
+  return job.sink.during(
+    "apply",
+    footer.machines,
+    (progress) => execute([leg], session, { direction: "forward" }, progress),
+    ({ done, found, broke }) =>
+      `${done} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
+  );
 }
 
 async function tellApplied(

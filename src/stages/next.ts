@@ -27,7 +27,7 @@ export const NOTHING_FOR: readonly string[] = ["config", "status"];
 
 /** What `run` takes for its stages, besides what says where everything is. */
 export const FOR_STAGES = {
-  power: ["ipmi-client", "rate"],
+  power: ["rate"],
   plan: [
     ...["flavor-images", "deploy-kernel", "deploy-ramdisk", "flavor", "allow-pairing"],
     ...["beside-others", "max-unreachable", "record-power"],
@@ -41,7 +41,7 @@ export const FOR_STAGES = {
 export const KEPT = {
   extract: ["nova-bm-db", "nova-db", "nova-conf", "tftp-root", "key-file"],
   power: [
-    ...["ipmi-client", "only", "node", "host", "site", "ironic-release", "conductor-ipmitool"],
+    ...["only", "node", "host", "site", "ironic-release", "conductor-ipmitool"],
     ...["in-flight", "rate", "deadline", "list", "key-file"],
   ],
   plan: [
@@ -51,7 +51,7 @@ export const KEPT = {
   ],
   apply: [
     ...[...TARGET, ...NOVA, "leave-nova", "skip-blocked", "staged", "power-max-age"],
-    ...["recheck-power", "in-flight", "watch", "allow-running-compute", "allow-queued-requests"],
+    ...["in-flight", "watch", "allow-running-compute", "allow-queued-requests"],
     ...["after-finish", "key-file"],
   ],
   rehearse: ["ironic-db", "nova-db", "nova-api-db", "key-file"],
@@ -99,7 +99,7 @@ export type NextCommand = keyof typeof KEPT;
 export const DEFAULTS: {
   readonly [command in NextCommand]?: { readonly [option: string]: unknown };
 } = {
-  power: { "ipmi-client": "native", "in-flight": 256, rate: 400, deadline: 60 },
+  power: { "in-flight": 256, rate: 400, deadline: 60 },
   plan: { "max-unreachable": 0 },
   apply: { "power-max-age": POWER_MAX_AGE, watch: 20 },
   handover: { "in-flight": 8, deadline: 900, "max-failures": 1, "lock-wait": 60 },

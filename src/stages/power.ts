@@ -1,4 +1,5 @@
 import { live } from "../core/power/advice.ts";
+import { openNative } from "../edge/power/ask.ts";
 import type { PowerCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { ipmitoolOf, type MachineOf, type PowerReading } from "../model/power.ts";
@@ -7,7 +8,6 @@ import { loadMappings } from "./documents.ts";
 import { rememberGiven, withEarlier } from "./given-file.ts";
 import { inOrder } from "./power-file.ts";
 import { type PowerFor, powerFor } from "./power-for.ts";
-import { type Client, openProbe } from "./probe.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "./run.ts";
 import { machinesOf } from "./selection.ts";
 import type { Sink } from "./sink.ts";
@@ -16,7 +16,6 @@ import { surroundings } from "./surroundings.ts";
 /** Which machines of a run are asked, as whom, and how fast: by the names of the options. */
 export interface PowerAsked {
   readonly run: string;
-  readonly ipmiClient: Client;
   readonly only?: readonly string[];
   readonly node?: readonly string[];
   readonly host?: readonly string[];
@@ -68,7 +67,8 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
     const whom = await powerFor(run, snapshot, await loadMappings(), { site, release, ipmitool });
     sink.say(forWords(whom));
     await rememberGiven(run, "power", asked);
-    const probe = openProbe(asked.ipmiClient, whom.ipmitool);
+    const { bmcAt, clock } = surroundings();
+    const probe = openNative(whom.ipmitool, bmcAt, clock);
     const interrupt = surroundings().onInterrupt();
     try {
       const { only = null, node: nodes = [], host: hosts = [] } = asked;

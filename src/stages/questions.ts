@@ -12,7 +12,7 @@ import type {
 } from "../model/power.ts";
 import { isSealed, type Seal } from "../model/secret.ts";
 
-/** A machine to ask, and how: of what is planned to be loaded, by `power` and by a recheck alike. */
+/** A machine to ask, and how. */
 export interface Asked {
   readonly id: number;
   readonly way: Way;

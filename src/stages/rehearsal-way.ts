@@ -117,7 +117,7 @@ function withoutHalf(cause: unknown): unknown {
 
 async function load(job: RehearsalJob, gone: Gone): Promise<Ran | null> {
   const { inner, words, machines } = job;
-  const asked = { ...words, run: inner.path, recheckPower: false, afterFinish: false };
+  const asked = { ...words, run: inner.path, afterFinish: false };
   const from = (await entriesOf(job)).length;
   const sink = within(job, machines);
   const tried = async (): ReturnType<typeof apply> => {

@@ -27,7 +27,7 @@ const HISTORY: readonly (readonly [NextCommand, string])[] = [
   ],
   [
     "apply",
-    `--ironic-db file:/root/ironic.url ${NOVA} --nova-api-db env:API --skip-blocked --staged --recheck-power --power-max-age 9 --allow-running-compute --yes ${KEY}`,
+    `--ironic-db file:/root/ironic.url ${NOVA} --nova-api-db env:API --skip-blocked --staged --power-max-age 9 --allow-running-compute --yes ${KEY}`,
   ],
   [
     "handover",

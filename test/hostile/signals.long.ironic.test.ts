@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { deployed, user } from "../power/deployed.ts";
 import { type Ran, runs, type Started, start } from "./cli.ts";
 import { plannedWhole, type Whole } from "./whole.ts";
 
@@ -21,29 +20,6 @@ function processesWith(text: string): readonly string[] {
     }
   });
 }
-
-for (const signal of ["SIGHUP", "SIGQUIT"] as const)
-  test(`power leaves no password file and no ipmitool behind ${signal}`, async (t) => {
-    const at = await deployed(
-      t,
-      [1, 2, 3].map((id) => ({ users: user(id), dead: true })),
-      {},
-      "port 623",
-    );
-    const temporary = join(at.folder, "tmp");
-    mkdirSync(temporary);
-    const words = ["power", "--run", join(at.folder, "run"), "--ipmi-client", "ipmitool"];
-    const started = start(words, { env: { TMPDIR: temporary } });
-    while (processesWith(temporary).length < 3) await sleep(20);
-    started.signal(signal);
-    const { status, err } = await started.ended;
-    assert.equal(status, STATUS[signal], err);
-    assert.deepEqual(readdirSync(temporary), []);
-    // Killed is not yet gone; one that nobody killed asks a dead BMC for 20 seconds and more.
-    for (let tries = 0; tries < 100 && processesWith(temporary).length > 0; tries++)
-      await sleep(30);
-    assert.deepEqual(processesWith(temporary), []);
-  });
 
 /** Every command that takes some time, with a place where it is met; without one it is met midway. */
 function commands(made: Whole): readonly (readonly [readonly string[], string | null])[] {

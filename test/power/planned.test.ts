@@ -3,10 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openWriting } from "../../src/edge/database/write.ts";
-import type { PlannedMachine } from "../../src/model/plan.ts";
-import type { PowerProbe, PowerReading } from "../../src/model/power.ts";
-import { recheckWith } from "../../src/stages/recheck.ts";
-import { after, open, seal } from "../support/planned-case.ts";
+import { after, open } from "../support/planned-case.ts";
 import { deployed, readings, run, user } from "./deployed.ts";
 
 const IMAGES = { deploy_kernel: "new-kernel", deploy_ramdisk: "new-ramdisk" };
@@ -18,7 +15,7 @@ function siteAt(folder: string, set: object): string {
   return path;
 }
 
-test("power and recheck ask the BMC that the site document names, and the plan takes no other's word", async (t) => {
+test("power asks the BMC that the site document names, and the plan takes no other's word", async (t) => {
   // The first is the BMC of nova_bm, the second the one that is to be loaded.
   const at = await deployed(
     t,
@@ -47,27 +44,7 @@ test("power and recheck ask the BMC that the site document names, and the plan t
   assert.equal(again.code, 0, again.err);
   assert.equal(readings(at.folder)[0]?.address, second);
   assert.match((await run(at.folder, plan)).out, /1 +create|create/);
-  const apply = ["apply", "--run", "run", ...at.written.ironic, "--yes", "--recheck-power"];
-  at.farm.change(second, { users: [{ name: "admin", password: "another" }] });
-  const left = await run(at.folder, apply);
-  assert.match(left.out + left.err, /Left out: .* power asked once more: wrong-password/);
 });
-
-for (const driver of ["fake", "pxe_iboot", "redfish", "pxe_ssh"])
-  test(`a recheck that cannot ask a machine of driver ${driver} refuses, whatever was read before`, async () => {
-    // No more of a planned machine and of a reading is read.
-    const records = [{ resource: "node", row: { driver, driver_info: {} } }];
-    const machine = { bm_node_id: 1, records } as unknown as PlannedMachine;
-    const before = { bm_node_ids: [1], verdict: "ok", power: "on" } as unknown as PowerReading;
-    const nobody: PowerProbe = () => Promise.reject(new Error("nobody is to be asked"));
-    const { signal } = new AbortController();
-    const conductor = { keys: [], ipmitool: "1.8.18" } as const;
-    const recheck = recheckWith(new Map([[1, before]]), nobody, seal, signal, conductor);
-    await assert.rejects(recheck([machine]), { code: "N2I-E313" });
-    // Who was accepted without a reading is not relied on.
-    const unread = recheckWith(new Map(), nobody, seal, signal, conductor);
-    assert.equal((await unread([machine])).size, 0);
-  });
 
 test("a new extract keeps the readings of machines whose BMC and password are the same", async (t) => {
   const at = await deployed(t, [

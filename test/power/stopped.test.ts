@@ -52,20 +52,6 @@ test("apply refuses readings that are too old, and a rehearsal says so and goes 
   assert.equal(fresh.code, 0, fresh.err);
 });
 
-test("a machine switched after the power run is left out when it is asked once more", async (t) => {
-  const at = await deployed(t, [
-    { users: user(1), power: true },
-    { users: user(2), power: true },
-  ]);
-  assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 0);
-  assert.equal((await run(at.folder, ["plan", "--run", "run", ...at.written.ironic])).code, 0);
-  at.farm.setPower(at.addresses[1] ?? "", false);
-  const apply = ["apply", "--run", "run", ...at.written.ironic, "--yes", "--recheck-power"];
-  const applied = await run(at.folder, apply);
-  assert.match(applied.out, /Left out: a0000000-0000-4000-8000-000000000002 .*was on, is off/);
-  assert.match(applied.out, /Apply: 2 rows created/);
-});
-
 test("after Ctrl-C nobody new is asked, and every session that was opened is closed", async (t) => {
   const bmcs = Array.from({ length: 40 }, (_, at) => ({ users: user(at + 1), delayMs: 20 }));
   const at = await deployed(t, bmcs);

@@ -8,7 +8,7 @@ import { collector, printRows } from "./collect.ts";
 const VERDICTS: readonly PowerVerdict[] = [
   ...(["ok", "unreachable", "no-ipmi2", "cipher-refused", "no-slots", "wrong-user"] as const),
   ...(["wrong-password", "wrong-kg", "privilege-refused", "busy", "protocol-error"] as const),
-  ...(["no-session", "deadline", "incomplete", "virtual", "iboot", "tilera", "fake"] as const),
+  ...(["deadline", "incomplete", "virtual", "iboot", "tilera", "fake"] as const),
   "other-power",
 ];
 

@@ -19,7 +19,7 @@ test("what a file says was given is no permission, no secret and no other word",
 });
 
 test("a plan makes what was said of apply void once it is made, not while it may be refused", () => {
-  const apply: Given = { command: "apply", options: { "recheck-power": true } };
+  const apply: Given = { command: "apply", options: { "skip-blocked": true } };
   const plan: Given = { command: "plan", options: { site: "/root/site.yaml" } };
   assert.deepEqual(withGiven([apply], plan, true), [apply, plan]);
   assert.deepEqual(withGiven([apply], plan), [plan]);

@@ -25,9 +25,6 @@ export const applyOptions: Declared = {
     "power-max-age": number("Minutes since the oldest power reading of the plan", {
       ...{ default: POWER_MAX_AGE, requiresArg: true },
     }),
-    "recheck-power": flag(
-      "Ask each machine once more right before its batch; leave out those that changed",
-    ),
     ...common("after-finish", "no-window", "yes", "key-file"),
     ...listOptions,
   },

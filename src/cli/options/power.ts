@@ -1,15 +1,12 @@
 import type { FormatOptions } from "../../report/format.ts";
 import { FAILED } from "../../report/power-groups.ts";
 import type { PowerAsked } from "../../stages/power.ts";
-import type { Client } from "../../stages/probe.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word, words } from "./declared.ts";
 import { listOptions } from "./format.ts";
 import { common, meaning, nodeOption } from "./shared.ts";
 
-const CLIENTS: readonly Client[] = ["native", "ipmitool", "both"];
-
-/** How a fleet is asked unless the operator says otherwise; our own client's defaults. */
+/** How a fleet is asked unless the operator says otherwise. */
 const PACE = { inFlight: 256, rate: 400, deadline: 60 } as const;
 
 export interface PowerArgs extends Voice, FormatOptions, PowerAsked {}
@@ -19,10 +16,6 @@ export const powerOptions: Declared = {
   describe: "Ask every machine's BMC for its power state, as a conductor would; switches nothing",
   options: {
     ...common("run"),
-    "ipmi-client": {
-      ...{ choices: CLIENTS, default: "native" },
-      describe: "Who asks: our own client, ipmitool as the conductor runs it, or both",
-    },
     only: words("Ask again only those that failed, or those with this verdict", {
       ...{ choices: ["failed", ...FAILED], defaultDescription: "all machines" },
     }),

@@ -7,14 +7,13 @@ import {
 } from "../../model/power.ts";
 import type { Way } from "./way.ts";
 
-/** The suite a conductor would use on this BMC; null where our own client was not the one to ask. */
+/** The suite a conductor would use on this BMC; null if no session with a suite was opened. */
 function wanted(
-  { client, verdict, suite, suites }: PowerReading,
+  { verdict, suite, suites }: PowerReading,
   way: Way | null,
   ipmitool: ConductorIpmitool,
 ): number | null {
-  // ipmitool itself chooses as the conductor's does, and does not say what.
-  if (client !== "native" || verdict !== "ok" || suite === null) return null;
+  if (verdict !== "ok" || suite === null) return null;
   const named = way?.way === "ipmi" ? way.login.suite : null;
   return named ?? suiteOrder(ipmitool, suites)[0];
 }

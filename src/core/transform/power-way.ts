@@ -2,24 +2,12 @@ import { type Finding, finding } from "../../model/finding.ts";
 import { isObject, objectOf } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping, TargetDoc } from "../../model/mapping.ts";
-import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import type { PowerVerdict } from "../../model/power.ts";
 import { addressFault } from "../power/address.ts";
 import { noWay, type Way, wayOf } from "../power/way.ts";
 import { createOrigins } from "./compile.ts";
 import { createNodes } from "./node.ts";
 import { portsOf } from "./vif.ts";
-
-/** How a node's row has a conductor ask. @param ports with the MACs it would have */
-function wayOfRow(
-  row: Row,
-  ports: readonly { readonly address: unknown }[],
-  keys: readonly string[],
-): Way {
-  const { driver = null, power_interface = null, driver_info } = row;
-  const macs = ports.map(({ address }) => String(address));
-  return wayOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
-}
 
 /**
  * How a machine is asked that has this node's row. nova-baremetal took an empty user or password, but
@@ -31,7 +19,9 @@ export function wayOfMachine(
   row: Row,
   keys: readonly string[],
 ): Way {
-  const way = wayOfRow(row, portsOf(machine), keys);
+  const { driver = null, power_interface = null, driver_info } = row;
+  const macs = portsOf(machine).map(({ address }) => String(address));
+  const way = wayOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
   if (way.way !== "ipmi") return way;
   const { user, password, address } = way.login;
   const given: { readonly [column: string]: boolean } = {
@@ -45,16 +35,6 @@ export function wayOfMachine(
   return absent.length === 0
     ? way
     : noWay("incomplete", `${absent.join(", ")} is missing`, address);
-}
-
-/** How a planned machine is asked, by the records that are loaded. */
-export function wayOfPlanned({ records }: PlannedMachine, keys: readonly string[]): Way {
-  const ports = records.filter(({ resource }) => resource === "port");
-  return wayOfRow(
-    nodeOf(records) ?? {},
-    ports.map(({ row }) => ({ address: row.address })),
-    keys,
-  );
 }
 
 /** Addresses that a conductor would pass on as they stand, and reach nobody by. */

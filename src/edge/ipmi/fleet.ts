@@ -287,8 +287,6 @@ function createLooks<T extends BmcTarget, R extends Reading>(
 /** Failures that a second look can better; a refusal is never among them. */
 const AGAIN: readonly string[] = [
   ...["unreachable", "port-closed", "no-slots", "busy", "protocol-error"],
-  // Of ipmitool, which opens no session and does not say why.
-  "no-session",
 ];
 /** Milliseconds: with less of the deadline left a BMC is not asked again. */
 const LEAST = 1000;

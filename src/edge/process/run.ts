@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { performance } from "node:perf_hooks";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import { atExit } from "./at-exit.ts";
 
@@ -13,8 +12,6 @@ export interface Run {
   readonly stderr: string;
   /** Why we killed it, if we did. */
   readonly stopped: "late" | "flood" | null;
-  /** Milliseconds. */
-  readonly took: number;
 }
 
 /** What is run, and how. */
@@ -34,10 +31,6 @@ interface Limits {
   /** Milliseconds from now until it is killed. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** Milliseconds from the signal until it is killed: to come to its end by itself. */
-  readonly ending?: number;
-  /** Called with its number once it runs; gives what is called at its end. */
-  readonly started?: (pid: number) => () => void;
 }
 
 /** Bytes of output: a list of 10,000 virtual machines has 40 MiB. */
@@ -54,10 +47,9 @@ const LAST = 500;
  */
 export async function runProgram(
   { name, program, args, environment, fix }: Program,
-  { deadline, signal, ending = 0, started }: Limits,
+  { deadline, signal }: Limits,
 ): Promise<Run> {
   signal.throwIfAborted();
-  const start = performance.now();
   const { PATH = "/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
   const child = spawn(program, args, {
     env: { PATH, LC_ALL: "C", ...environment },
@@ -71,14 +63,10 @@ export async function runProgram(
     stopped ??= why;
     killAll(child);
   };
-  const timers = [setTimeout(() => stop("late"), Math.max(1, deadline))];
-  const abort = (): void => {
-    if (ending === 0) stop(null);
-    else timers.push(setTimeout(() => stop(null), ending));
-  };
+  const timer = setTimeout(() => stop("late"), Math.max(1, deadline));
+  const abort = (): void => stop(null);
   signal.addEventListener("abort", abort, { once: true });
   const gone = atExit(() => killAll(child));
-  const ended = child.pid === undefined ? undefined : started?.(child.pid);
   child.stdout.on("data", (chunk: Buffer) => {
     size += chunk.length;
     if (size > MOST) return stop("flood");
@@ -92,15 +80,14 @@ export async function runProgram(
     signal.throwIfAborted();
     const status = typeof code === "number" ? code : null;
     const stdout = Buffer.concat(chunks).toString("utf8");
-    return { status, stdout, stderr, stopped, took: performance.now() - start };
+    return { status, stdout, stderr, stopped };
   } catch (cause) {
     signal.throwIfAborted();
     const why = `${name} cannot be run (${systemCode(cause) ?? "no code"})`;
     throw new MigrationError("N2I-E400", why, { fix });
   } finally {
-    ended?.();
     gone();
-    for (const timer of timers) clearTimeout(timer);
+    clearTimeout(timer);
     signal.removeEventListener("abort", abort);
   }
 }

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Way } from "../../../src/core/power/way.ts";
-import { createWays, wayOfPlanned } from "../../../src/core/transform/power-way.ts";
+import { type Way, wayOf } from "../../../src/core/power/way.ts";
+import { createWays } from "../../../src/core/transform/power-way.ts";
 import { createTransform } from "../../../src/core/transform/transform.ts";
 import type { Case } from "../../../src/demo/case.ts";
-import type { JsonObject } from "../../../src/model/json.ts";
+import { type JsonObject, objectOf } from "../../../src/model/json.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import type { Mapping, Rule, Site } from "../../../src/model/mapping.ts";
-import type { PlannedMachine } from "../../../src/model/plan.ts";
+import { type Desired, nodeOf } from "../../../src/model/plan.ts";
 import type { PowerReading } from "../../../src/model/power.ts";
 import { openSnapshot } from "../../../src/stages/run.ts";
 import { mappings, withCase } from "../../support/planned-case.ts";
@@ -109,10 +109,18 @@ function siteWith([key, value]: (typeof IPMI)[number]): Site {
 interface Seen {
   /** As `power` asks. */
   readonly asked: Way;
-  /** As a recheck asks, by what would be loaded; null where it would not be. */
+  /** By the records that would be loaded; null where none would be. */
   readonly loaded: Way | null;
   /** Codes of a plan with a reading that was asked in this way. */
   readonly judged: (way: Way) => readonly string[];
+}
+
+/** How a conductor would ask by the records that are loaded. */
+function wayOfLoaded(records: readonly Desired[], keys: readonly string[]): Way {
+  const { driver = null, power_interface = null, driver_info = {} } = nodeOf(records) ?? {};
+  const ports = records.filter(({ resource }) => resource === "port");
+  const macs = ports.map(({ row }) => String(row.address));
+  return wayOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
 }
 
 /** Looks at the one machine of a case, for any release and site document. */
@@ -142,11 +150,9 @@ async function looking(
       );
       const asked = createWays(mapping, docs, hosts, columns).of(machine);
       assert.ok(asked);
-      // No more is read of a planned machine.
-      const planned = { records: desired } as unknown as PlannedMachine;
       return {
         asked,
-        loaded: desired.length === 0 ? null : wayOfPlanned(planned, power_keys),
+        loaded: desired.length === 0 ? null : wayOfLoaded(desired, power_keys),
         judged: (way) => {
           const reading = readingOf(way, ipmitool);
           const view = { readings: new Map([[1, reading]]), unreachable: null, record: false };

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { takeLock } from "../../../src/edge/disk/lock-file.ts";
 import { createTemp } from "../../../src/edge/disk/temp-file.ts";
-import { withPasswordFile } from "../../../src/edge/ipmitool/password-file.ts";
 
 /**
  * What stands on the disk for the time of a command, and the names that are all of it. A signal ends
@@ -29,11 +28,6 @@ const MADE: readonly Made[] = [
       made();
       await temp.drop();
     },
-  },
-  {
-    what: "a password file",
-    names: ["n2i-ipmi-", "password"],
-    make: (_, made) => withPasswordFile("x", async () => made()),
   },
 ];
 

@@ -71,7 +71,6 @@ const MAP: readonly Room[] = [
   { room: "edge/ironic-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "edge/nova-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   // A broker's management API: another service over the same HTTP, with a login of its own.
-  { room: "edge/rabbit", rooms: ["model", "edge/config", "edge/openstack"], packages: ["node:"] },
   { room: "edge/neutron", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "edge/glance", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   // What this tool serves; what is asked there is nobody's business here.

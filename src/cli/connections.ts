@@ -86,7 +86,7 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
  * What tells of nova-computes and conductors as they were: each look at it is one that somebody asks for. A line that
  * names a place takes none of an earlier one.
  */
-const WITNESSES: ReadonlySet<string> = new Set(["rabbit-url", "conductor-log", "compute-log"]);
+const WITNESSES: ReadonlySet<string> = new Set(["conductor-log", "compute-log"]);
 
 /** An option, and what a file says of it. */
 type Filled = readonly [option: string, value: Connection];

@@ -35,14 +35,19 @@ export function isWaiting({ action, at, overtaken }: OpenRequest, seen: string |
   return EXECUTED.has(action) && !overtaken && (seen === null || at === null || at >= seen);
 }
 
+/** RabbitMQ's queue of requests to a host's nova-compute. */
+export function queueOf(host: string): string {
+  return `compute.${host}`;
+}
+
 /** What waits for a host's nova-compute, and the command that takes it away, for people. */
 export function requestText({ action, at }: OpenRequest, host: string): string {
-  return `${action} of ${at ?? "an unknown time"} waits for the nova-compute of ${host} (rabbitmqctl purge_queue compute.${host})`;
+  return `${action} of ${at ?? "an unknown time"} waits for the nova-compute of ${host} (rabbitmqctl purge_queue ${queueOf(host)})`;
 }
 
 /** The same of a task_state that no request of instance_actions explains. */
 export function taskStateText(state: string, host: string): string {
-  return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`;
+  return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue ${queueOf(host)})`;
 }
 
 /**
@@ -59,11 +64,11 @@ export function busyText(
 ): string | null {
   if (task_state !== null) return taskStateText(task_state, host);
   return vm_state === "building"
-    ? `vm_state is building, and its build may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`
+    ? `vm_state is building, and its build may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue ${queueOf(host)})`
     : null;
 }
 
 /** What is left to do at the message broker, for people. */
 export function queueText(host: string): string {
-  return `Before nova-compute of ${host} is started again, on the message broker: rabbitmqctl purge_queue compute.${host}`;
+  return `Before nova-compute of ${host} is started again, on the message broker: rabbitmqctl purge_queue ${queueOf(host)}`;
 }

@@ -36,7 +36,6 @@ const CONDUCTORS: readonly string[] = ["site", "ironic-release", "conductor-ipmi
 /** Options that mean the same to every command that has them. */
 const SHARED: readonly string[] = [
   ...[...TARGET, ...BESIDE, ...CONDUCTORS, "key-file", "conductor-log", "db-timeout"],
-  "rabbit-url",
 ];
 
 /** What was said of the commands that come after it was said of what is no more. */

@@ -70,14 +70,6 @@ function deadHost(plans: readonly MovePlan[], id: number) {
   return undefined;
 }
 
-/** What else is done while Nova is locked. */
-interface Around {
-  /** Before anything is written, and once nothing stands against it. */
-  readonly begun?: (session: RunSession) => Promise<void>;
-  /** Once the plan came to its end. @param left machines of it that stayed where they were */
-  readonly ended?: (session: RunSession, left: number) => Promise<void>;
-}
-
 const NOTHING = (): Promise<void> => Promise.resolve();
 
 /** What a plan did. */
@@ -90,6 +82,7 @@ interface PerformedMove {
  * Performs a plan: fences hosts, then moves machines, a transaction for each batch. What is done already is
  * found; a machine of which a row was changed since stays whole, and the others go.
  *
+ * @param begun runs before anything is written, when Nova is locked and nothing stands against the plan
  * @throws MigrationError N2I-E316 when a host that machines leave reports, N2I-E317 when a destination is
  *   not fit any more, N2I-E300 when a row is not as planned
  */
@@ -98,7 +91,7 @@ export function performMoves(
   place: HostPlace,
   plan: MovePlan,
   sink: Sink,
-  { begun = NOTHING, ended = NOTHING }: Around = {},
+  begun: (session: RunSession) => Promise<void> = NOTHING,
 ): Promise<PerformedMove> {
   const { manifest } = plan;
   return withHosts(run, place, [plan], async ({ session, target, parts, check }) => {
@@ -127,11 +120,9 @@ export function performMoves(
       ({ done }) => `${done} rows changed`,
     );
     if (!moved.stopped) {
-      const any = isAny(moved);
-      if (any) await ended(session, moved.excluded.length);
       // Whatever of it was cut goes on until then.
       await endPlan(session, plan.sha256);
-      if (!any) throw nothingMoved(moved);
+      if (!isAny(moved)) throw nothingMoved(moved);
     }
     return { fenced, moved };
   });

@@ -24,7 +24,6 @@ import { loadMappings } from "./documents.ts";
 import { rememberGiven } from "./given-file.ts";
 import { type DownWords, downTime } from "./host-down.ts";
 import { movesHosts, movesLegacy } from "./host-files.ts";
-import { type BrokerWords, openBrokerOf, tellQueue } from "./host-queue.ts";
 import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
 import { inRun, SNAPSHOT } from "./run.ts";
 import type { Sink } from "./sink.ts";
@@ -49,14 +48,11 @@ export interface PlannedMoves {
 }
 
 /** Makes a run's plan to move machines. */
-export function planMoves(words: HostPlanWords & BrokerWords, sink: Sink): Promise<PlannedMoves> {
+export function planMoves(words: HostPlanWords, sink: Sink): Promise<PlannedMoves> {
   return inRun(words.run, "host plan", { create: true }, (run) =>
     closing(async (keep) => {
       const place = await openHostPlace(words, keep, { readOnly: true }, sink.say);
-      const broker = await openBrokerOf(words, keep);
       const planned = await makeMoves(run, place, "move", words, sink);
-      if (broker !== null)
-        for (const { host } of planned.manifest.from) await tellQueue(broker, host, sink.say);
       await rememberGiven(run, "host", words);
       return planned;
     }),

@@ -5,19 +5,19 @@ import { countBack } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../model/error.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
+import { queueOf } from "../model/requests.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { fenceJournalled, fenceLeg } from "../parts/host-move.ts";
 import { closing } from "./databases.ts";
 import { type MovePlan, movePlans } from "./host-files.ts";
 import { withHosts } from "./host-moves.ts";
-import { type BrokerWords, openBrokerOf, queueFault, queueOf } from "./host-queue.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
 import { inRun } from "./run.ts";
 import type { Sink } from "./sink.ts";
 import { checkWindow } from "./window-file.ts";
 
-export interface ReadmitWords extends HostPlaces, BrokerWords {
+export interface ReadmitWords extends HostPlaces {
   readonly run: string;
   readonly compute: string;
   readonly queuePurged: boolean;
@@ -45,9 +45,7 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
     await checkWindow(run, "host readmit");
     return closing(async (keep) => {
       const place = await openHostPlace(words, keep, { readOnly: false }, sink.say);
-      const broker = await openBrokerOf(words, keep);
-      const held = () => elsewhere(place, host);
-      const check = await mayComeBack(place, plans, words, sink, { broker, held });
+      const check = await mayComeBack(place, plans, words, sink, () => elsewhere(place, host));
       await sink.confirm(`Lift the fence of ${host} in ${place.database.shown}?`);
       return withHosts(run, place, plans, async (hosts) => {
         let lifted = 0;
@@ -69,8 +67,6 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
   });
 }
 
-type Broker = Awaited<ReturnType<typeof openBrokerOf>>;
-
 /**
  * Watches a host, and sees that it may come back.
  *
@@ -83,7 +79,7 @@ export async function mayComeBack(
   plans: readonly MovePlan[],
   { compute: host, queuePurged }: ReadmitWords,
   sink: Sink,
-  { broker, held }: { readonly broker: Broker; readonly held: () => Promise<readonly string[]> },
+  held: () => Promise<readonly string[]>,
 ): Promise<() => Promise<void>> {
   const still = await silentAt(place, host, plans, sink);
   const check = async (): Promise<void> => {
@@ -91,7 +87,7 @@ export async function mayComeBack(
     const why = [
       ...(reports ? [`nova-compute of ${host} runs again: stop it first`] : []),
       ...(await held()),
-      ...(await waiting(broker, host, queuePurged)),
+      ...(queuePurged ? [] : [notPurged(host)]),
     ];
     if (why.length > 0) throw new MigrationError("N2I-E319", why.join("; "));
   };
@@ -133,12 +129,7 @@ async function elsewhere({ database }: HostPlace, host: string): Promise<readonl
   return [`instances name ${host} whose machines others serve: ${listed(found, NAMED)}`];
 }
 
-async function waiting(broker: Broker, host: string, purged: boolean): Promise<readonly string[]> {
-  if (broker !== null)
-    return [await queueFault(broker, host, purged)].flatMap((fault) => fault ?? []);
-  if (purged) return [];
+function notPurged(host: string): string {
   const queue = queueOf(host);
-  return [
-    `whether ${queue} is empty is not known: run rabbitmqctl purge_queue ${queue} and give --queue-purged, or give --rabbit-url`,
-  ];
+  return `whether ${queue} is empty is not known: run rabbitmqctl purge_queue ${queue} and give --queue-purged`;
 }

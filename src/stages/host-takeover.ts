@@ -16,14 +16,6 @@ import { checkMovable } from "./host-move.ts";
 import { type HostMoved, isThrough, movedOf, performMoves } from "./host-moves.ts";
 import { rowsToRestore } from "./host-owned.ts";
 import { type HostPlanWords, hostsIn, makeMoves, type PlannedMoves, siteOf } from "./host-plan.ts";
-import {
-  type BrokerWords,
-  checkUnread,
-  openBrokerOf,
-  purgeQueue,
-  queueOf,
-  tellQueue,
-} from "./host-queue.ts";
 import { watchHost } from "./host-watch.ts";
 import { type HostPlace, openHostPlace } from "./host-world.ts";
 import { inRun } from "./run.ts";
@@ -31,9 +23,8 @@ import type { Sink } from "./sink.ts";
 import { now, rest } from "./surroundings.ts";
 import { checkWindow } from "./window-file.ts";
 
-export interface TakeoverWords extends HostPlanWords, BrokerWords {
+export interface TakeoverWords extends HostPlanWords {
   readonly from: string;
-  readonly purgeQueue: boolean;
   readonly fenceCommand?: string;
   readonly confirmedDown: boolean;
   readonly yes?: boolean;
@@ -62,7 +53,6 @@ export function takeOver(
   return inRun(words.run, "host takeover", { create: true }, (run) =>
     closing(async (keep) => {
       const place = await openHostPlace(words, keep, { readOnly: words.plan }, sink.say);
-      const broker = await openBrokerOf(words, keep);
       const begun = await begunPlan(run, place, words);
       if (begun !== null) await goOn(run, begun, words, sink, show);
       const plan = begun ?? (await newPlan(run, place, words, sink, show));
@@ -74,24 +64,9 @@ export function takeOver(
       const { verdicts } = plan.manifest.counts;
       const machines = { machines: verdicts.move, to: plan.manifest.to.join(", ") };
       await askDown(words, machines, place, sink);
-      const { from } = words;
-      const moved = await performMoves(run, place, plan, sink, {
-        async begun(session) {
-          if (broker !== null) {
-            await checkUnread(broker, from);
-            await tellQueue(broker, from, sink.result);
-          }
-          await runFence(words, plan.sha256, session, sink);
-        },
-        async ended(session, left) {
-          if (broker === null || !words.purgeQueue) return;
-          // Requests to machines that stay may be among them: those that were left out, and those the plan blocked.
-          let stayed = left;
-          for await (const nodes of (await place.machines()).owned(from)) stayed += nodes.length;
-          if (stayed > 0) return sink.result(`${queueOf(from)} was not emptied: machines stayed.`);
-          await purgeQueue(broker, from, session, sink);
-        },
-      });
+      const moved = await performMoves(run, place, plan, sink, (session) =>
+        runFence(words, plan.sha256, session, sink),
+      );
       return movedOf(plan, moved);
     }),
   );
@@ -99,12 +74,10 @@ export function takeOver(
 
 /** @throws MigrationError N2I-E100 */
 export function checkWords(words: TakeoverWords): void {
-  const { purgeQueue: purge, rabbitUrl, settle = 0, from } = words;
+  const { settle = 0, from } = words;
   // Said before the host is watched for a minute.
   if (hostsIn(words).includes(from))
     throw new MigrationError("N2I-E100", `--from and --to are both ${from}`);
-  if (purge && rabbitUrl === undefined)
-    throw new MigrationError("N2I-E100", "--purge-queue needs --rabbit-url");
   if (!(settle >= 0)) throw new MigrationError("N2I-E100", "--settle is 0 or more seconds");
 }
 

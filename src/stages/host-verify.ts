@@ -13,10 +13,10 @@ import type {
   PlannedMove,
 } from "../model/host-move.ts";
 import type { Entries, Entry } from "../model/journal.ts";
+import { queueOf } from "../model/requests.ts";
 import { closing } from "./databases.ts";
 import { type MovePlan, movePlans, movesLegacy, presentMoves } from "./host-files.ts";
 import { fencesOf } from "./host-owned.ts";
-import { type BrokerWords, openBrokerOf, queueFault, queueOf } from "./host-queue.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { type HostPlace, openHostPlace } from "./host-world.ts";
 import { hasLifted } from "./legacy-journal.ts";
@@ -25,7 +25,7 @@ import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-plac
 import { judgeLegacy } from "./legacy-verify.ts";
 import type { Sink } from "./sink.ts";
 
-export interface HostVerifyWords extends LegacyPlaces, BrokerWords {
+export interface HostVerifyWords extends LegacyPlaces {
   readonly run: string;
   readonly allRows?: boolean;
   /** The operator's word that the queues of hosts that machines left are empty. */
@@ -52,12 +52,9 @@ export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<H
     const place = (await movesLegacy(run))
       ? await openLegacyOf(run, words, keep, how, sink.say)
       : await openHostPlace(words, keep, how, sink.say);
-    const broker = await openBrokerOf(words, keep);
     const counts = { validated: 0, wrong: 0 };
     const judges: Judges = {
-      // A host that runs again reads its queue: what was in it before, only its operator knows.
-      queue: (host, fenced) =>
-        queueVerdict(words.queuePurged === true && !fenced ? null : broker, host, words),
+      queue: (host) => queueVerdict(host, words.queuePurged === true),
       silent: (host, seconds) => isSilentAgain(place, host, seconds, sink),
     };
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
@@ -86,7 +83,7 @@ async function plansOf(run: RunFolder): Promise<readonly MovePlan[]> {
 
 /** What is said of hosts that machines left. */
 interface Judges {
-  readonly queue: (host: string, fenced: boolean) => Promise<RowVerdict>;
+  readonly queue: (host: string) => RowVerdict;
   /** Whether a host that reported since it was left is silent again. */
   readonly silent: (host: string, seconds: number) => Promise<boolean>;
 }
@@ -132,7 +129,7 @@ async function* judged(
       const runs = ran && !(await silent(left.host, down));
       yield judgeHost(left, service, { fenced, runs });
     }
-    yield await queue(left.host, fenced);
+    yield queue(left.host);
   }
 }
 
@@ -256,18 +253,10 @@ function judgeHost(
   );
 }
 
-async function queueVerdict(
-  broker: Awaited<ReturnType<typeof openBrokerOf>>,
-  host: string,
-  { queuePurged: purged = false }: Pick<HostVerifyWords, "queuePurged">,
-): Promise<RowVerdict> {
-  const queue = queueOf(host);
-  const fault =
-    broker !== null
-      ? await queueFault(broker, host, purged)
-      : purged
-        ? null
-        : `not looked at: on the broker run rabbitmqctl purge_queue ${queue}, then give --queue-purged; or let --rabbit-url look`;
-  const state = fault === null ? "validated" : "mismatched";
-  return { resource: queue, uuid: null, bm_node_id: null, differs: [], state, reason: fault };
+function queueVerdict(host: string, purged: boolean): RowVerdict {
+  const resource = queueOf(host);
+  const row = { resource, uuid: null, bm_node_id: null, differs: [] };
+  if (purged) return { ...row, state: "validated", reason: null };
+  const reason = `not looked at: on the broker run rabbitmqctl purge_queue ${resource}, then give --queue-purged`;
+  return { ...row, state: "mismatched", reason };
 }

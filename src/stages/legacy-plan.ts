@@ -17,7 +17,6 @@ import {
   type PlannedMoves,
   writePlan,
 } from "./host-plan.ts";
-import { type BrokerWords, openBrokerOf, tellQueue } from "./host-queue.ts";
 import { type LegacyPlace, type LegacyPlaces, openLegacyPlace } from "./legacy-place.ts";
 import { inRun } from "./run.ts";
 import type { Sink } from "./sink.ts";
@@ -32,14 +31,11 @@ interface LegacyMode {
 }
 
 /** Makes a run's plan to move machines of nova-baremetal. */
-export function planLegacy(words: LegacyWords & BrokerWords, sink: Sink): Promise<PlannedMoves> {
+export function planLegacy(words: LegacyWords, sink: Sink): Promise<PlannedMoves> {
   return inRun(words.run, "host plan", { create: true }, (run) =>
     closing(async (keep) => {
       const place = await openLegacyPlace(words, keep, { readOnly: true }, sink.say);
-      const broker = await openBrokerOf(words, keep);
       const planned = await makeLegacy(run, place, { mode: "move", fences: false }, words, sink);
-      if (broker !== null)
-        for (const { host } of planned.manifest.from) await tellQueue(broker, host, sink.say);
       await rememberGiven(run, "host", words);
       return planned;
     }),

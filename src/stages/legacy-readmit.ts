@@ -8,7 +8,6 @@ import { MIGRATING } from "../model/legacy-move.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { closing } from "./databases.ts";
 import { presentMoves } from "./host-files.ts";
-import { openBrokerOf } from "./host-queue.ts";
 import { mayComeBack, type ReadmitWords } from "./host-readmit.ts";
 import { hasLifted, isLifting, LIFTED } from "./legacy-journal.ts";
 import { isAbout } from "./legacy-left.ts";
@@ -52,9 +51,7 @@ export function readmitLegacy(
         await withLegacy(run, place, plans, locked, ({ session }) => endLifting(session, host));
         return lease.age < lease.ttl ? lease.ttl - lease.age : null;
       }
-      const broker = await openBrokerOf(words, keep);
-      const held = () => heldBy(place, host);
-      const check = await mayComeBack(place, plans, words, sink, { broker, held });
+      const check = await mayComeBack(place, plans, words, sink, () => heldBy(place, host));
       await sink.confirm(
         lease === undefined
           ? `Let ${host} come back? No lease of it is kept in ${place.leases.shown}.`

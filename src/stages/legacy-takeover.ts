@@ -12,7 +12,6 @@ import { type MovePlan, openMovePlan } from "./host-files.ts";
 import { checkMovable } from "./host-move.ts";
 import type { HostMoved } from "./host-moves.ts";
 import { hostsIn, type PlannedMoves } from "./host-plan.ts";
-import { checkUnread, openBrokerOf, purgeQueue, queueOf, tellQueue } from "./host-queue.ts";
 import { askDown, checkWatched, checkWords, settle, type TakeoverWords } from "./host-takeover.ts";
 import { watchHost } from "./host-watch.ts";
 import { stillMoved } from "./legacy-back.ts";
@@ -61,7 +60,6 @@ export function takeOverLegacy(
     closing(async (keep) => {
       const given = { ...words, ...(await legacyWords(run, words)) };
       const place = await openLegacyPlace(given, keep, { readOnly: words.plan }, sink.say);
-      const broker = await openBrokerOf(words, keep);
       const down = await downTime(words);
       const watched = await watchHost(place, from, down, sink);
       await settle(place, words, sink);
@@ -74,11 +72,9 @@ export function takeOverLegacy(
       const plan = await openMovePlan(made.path);
       const { entries } = await readJournal(run);
       const half = await halfWay(plan, entries, before.whys);
-      const ending = { run, place, plan, words, broker, sink };
       const taken = stillMoved(entries).filter(({ move }) => move.from === from).length;
       if (plan.manifest.counts.machines === 0 && taken > 0) {
         if (!before.asked) await askDown(words, { machines: 0, to }, place, sink);
-        await endQueue(ending, half.length);
         const found = taken - before.moved - half.length;
         const all = { made: before.moved, found, left: half, locked: 0, stopped: false };
         return legacyMoved(plan, 0, all);
@@ -88,10 +84,6 @@ export function takeOverLegacy(
       await askDown(words, { machines: plan.manifest.counts.verdicts.move, to }, place, sink);
       const acting = { hosts: [from] };
       const fenced = await withLegacy(run, place, [plan], acting, async ({ session }) => {
-        if (broker !== null) {
-          await checkUnread(broker, from);
-          await tellQueue(broker, from, sink.result);
-        }
         await runFence(words, plan.sha256, session, sink);
         return fenceByHand(session, place, from);
       });
@@ -103,35 +95,8 @@ export function takeOverLegacy(
       });
       checkAny(moved);
       const left = [...half, ...moved.left];
-      if (!moved.stopped)
-        await endQueue(ending, left.length + plan.manifest.counts.verdicts.blocked);
       return legacyMoved(plan, fenced, { ...moved, left, made: moved.made + before.moved });
     }),
-  );
-}
-
-interface Ending {
-  readonly run: RunFolder;
-  readonly place: LegacyPlace;
-  readonly plan: MovePlan;
-  readonly words: LegacyTakeoverWords;
-  readonly broker: Awaited<ReturnType<typeof openBrokerOf>>;
-  readonly sink: Sink;
-}
-
-/**
- * Empties the dead host's queue where that was asked for, also where this run died over it.
- *
- * @param stayed machines: requests to them may be among what waits
- */
-async function endQueue(
-  { run, place, plan, words: { from, purgeQueue: purges }, broker, sink }: Ending,
-  stayed: number,
-): Promise<void> {
-  if (broker === null || !purges) return;
-  if (stayed > 0) return sink.result(`${queueOf(from)} was not emptied: machines stayed.`);
-  await withLegacy(run, place, [plan], { hosts: [from] }, ({ session }) =>
-    purgeQueue(broker, from, session, sink),
   );
 }
 

@@ -18,7 +18,7 @@ export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
 export const CONNECTIONS: readonly string[] = [
   ...["nova-bm-db", ...BESIDE, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
-  ...["compute-log", "compute-host", "helper-host", "rabbit-url"],
+  ...["compute-log", "compute-host", "helper-host"],
 ];
 /** Databases and services: a command line that names another than a run keeps is given none of the run's beside it. */
 export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...BESIDE];
@@ -56,7 +56,7 @@ export const KEPT = {
   ],
   rehearse: ["ironic-db", "nova-db", "nova-api-db", "key-file"],
   verify: [
-    ...[...TARGET, ...NOVA, "placement-db", "takeover", "final", "conductor-log", "rabbit-url"],
+    ...[...TARGET, ...NOVA, "placement-db", "takeover", "final", "conductor-log"],
     "key-file",
   ],
   status: ["nova-db", "placement-db"],
@@ -82,7 +82,7 @@ export const KEPT = {
   retire: [...TARGET, ...NOVA, "nova-bm-db", "key-file"],
   host: [
     ...["nova-bm-db", "nova-db", "nova-api-db", "ironic-db", "ironic-url", "os-cloud"],
-    ...["os-cacert", "insecure", "api-timeout", "rabbit-url", "nova-conf", "tftp-root"],
+    ...["os-cacert", "insecure", "api-timeout", "nova-conf", "tftp-root"],
     ...["tftp-from", "root-uuid", "my-ip"],
   ],
   node: [

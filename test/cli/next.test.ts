@@ -44,7 +44,7 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
     ...["host", "interval", "ttl", "my-ip", "tftp-root", "on-fenced", "print-unit", "take"],
     ...["nova-bm-db", "node", "from", "to", "site", "force-aggregates", "nova-conf"],
     // What a person says of a dead host is said each time.
-    ...["service-down-time", "purge-queue", "fence-command", "confirmed-down", "settle"],
+    ...["service-down-time", "fence-command", "confirmed-down", "settle"],
     "queue-purged",
   ],
   // Which machine, and what its record says, is said each time; the rest is not in this release.

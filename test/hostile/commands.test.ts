@@ -57,7 +57,7 @@ function wrong(made: Whole): readonly Wrong[] {
     [255, "N2I-E100", /--watch takes a number/, check.with(check.indexOf("0"), "soon")],
     [255, "N2I-E100", /--watch takes a number/, check.with(check.indexOf("0"), "")],
     [64, "N2I-E100", /--in-flight takes a number/, [...finish, "--yes", "--in-flight= "]],
-    [64, "N2I-E100", /no option --rabbit-url/, [...verify, "--rabbit-url", "file:x"]],
+    [64, "N2I-E100", /no option --nova-bm-db/, [...verify, "--nova-bm-db", "file:x"]],
     [255, "N2I-E100", /nova-bm-db/, ["check", ...at, ...reader, "--without", "nova-bm-db"]],
     [255, "N2I-E110", /is not a folder/, ["check", "--run", "/dev/null", ...check.slice(3)]],
     // Addresses of one another.

@@ -5,7 +5,6 @@ import { type TestContext, test } from "node:test";
 import { HOST_ACTIONS } from "../../src/cli/options/host-actions.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
-import { fakeBroker } from "./broker.ts";
 import { ago, FROM_H1, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
 
 const QUICK = ["--service-down-time", "0.1"];
@@ -95,41 +94,6 @@ testOnce(
     const planned = await cloud.host("host", "plan", "--from", "H1", "--to", "H3", "-f", "json");
     assert.match(planned.out, /N2I-D255/);
     assert.match(planned.out, /its last report is 3[56]\d\d s ahead of the database's clock/);
-  },
-);
-
-testOnce("a plan says what waits in the queues of hosts that machines leave", async (t) => {
-  const cloud = await hostCloud(t);
-  const broker = await fakeBroker(t);
-  broker.queues.set("compute.H1", { messages: 2, consumers: 1 });
-  const planned = await ends(0, cloud.host(...PLAN, ...broker.words));
-  assert.match(planned.err, /^compute\.H1: 2 messages wait, and 1 consumers read it\.$/m);
-  const bare = broker.url.replace(/:[^:@]*@/, "@");
-  const useless = await ends(64, cloud.host(...PLAN, "--rabbit-url", bare));
-  assert.match(useless.err, /N2I-E100 .*\nFix: Use file:PATH or env:NAME, with https:/s);
-});
-
-testOnce(
-  "the operator's word is taken where the broker does not know, and never against it",
-  async (t) => {
-    const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
-    const broker = await fakeBroker(t);
-    const { at } = broker;
-    const take = ["host", "takeover", "--from", "H1", "--to", "H2", ...QUICK, "--confirmed-down"];
-    await ends(0, cloud.host(...take));
-    const look = (...words: readonly string[]) => cloud.host("verify", ...broker.words, ...words);
-    broker.queues.set("compute.H1", { messages: 1, consumers: 0 });
-    at(broker.url);
-    const counted = await ends(2, look("--queue-purged"));
-    assert.match(counted.out, /compute\.H1 has 1 messages/);
-    // Another vhost, then nobody at all.
-    for (const url of [broker.url.replace(/nova$/, "%2F"), "http://nova:x@127.0.0.1:1/nova"]) {
-      at(url);
-      assert.notEqual((await look()).status, 0);
-      await ends(0, look("--queue-purged"));
-    }
-    const words = ["H1", ...broker.words, "--api-timeout", "5", "--yes"];
-    await ends(0, cloud.host("host", "readmit", ...words, "--queue-purged"));
   },
 );
 

@@ -1,27 +1,46 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "../../grenade/lib/wait.ts";
 import { type Ran, run } from "../hostile/cli.ts";
 import { type Tenant, type TwoComputes, WATCHED_SECONDS } from "./two-computes.ts";
 
 /** The tool on this cloud, in a run of its own. */
-export function tool({ url, stack, folder }: TwoComputes, name: string) {
+export function tool({ url, folder }: TwoComputes, name: string) {
   const at = (file: string, text: string): string => {
     writeFileSync(join(folder, file), text, { mode: 0o600 });
     return `file:${join(folder, file)}`;
   };
   const nova = ["--nova-db", at("nova", url)];
   const own = ["--run", join(folder, name), ...nova];
-  const rabbit = ["--rabbit-url", at("rabbit", stack.broker.management ?? "")];
   const watched = ["--service-down-time", String(WATCHED_SECONDS)];
   return {
-    rabbit,
     list: () => run(["host", "list", ...nova, "-f", "json"]),
     host: (command: string, ...words: readonly string[]) =>
       run(["host", command, ...own, ...(command === "takeover" ? watched : []), ...words]),
-    verify: () => run(["verify", ...own, ...rabbit]),
+    verify: () => run(["verify", ...own, "--queue-purged"]),
     back: () => run(["rollback", ...own, "--all", "--yes"]),
   };
+}
+
+/** Empties a host's queue, as `rabbitmqctl purge_queue` does. @returns how many messages were in it */
+export async function purged({ stack: { broker } }: TwoComputes, host: string): Promise<number> {
+  const { origin, username, password } = new URL(broker.management ?? "");
+  const headers = { Authorization: `Basic ${btoa(`${username}:${password}`)}` };
+  const queue = `${origin}/api/queues/%2F/compute.${host}`;
+  const count = async (): Promise<number> => {
+    const answer = await fetch(queue, { headers });
+    // RabbitMQ's own form.
+    return ((await answer.json()) as { readonly messages: number }).messages;
+  };
+  const before = await count();
+  await fetch(`${queue}/contents`, { method: "DELETE", headers });
+  // The broker counts every five seconds.
+  await until(`the queue of ${host} is empty`, async () => {
+    const messages = await count();
+    return messages === 0 ? null : `${messages} messages wait`;
+  });
+  return before;
 }
 
 export function ended(ran: Ran, status: number, ...saying: readonly (RegExp | string)[]): Ran {

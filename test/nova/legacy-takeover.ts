@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LEGACY_DATABASE } from "../../grenade/lib/base.ts";
 import { firstAlone } from "../../grenade/lib/nova-races.ts";
 import { run } from "../hostile/cli.ts";
-import { ended, owners, servers, tool } from "./host-tool.ts";
+import { ended, owners, purged, servers } from "./host-tool.ts";
 import { stopAndStart } from "./switched.ts";
 import {
   aged,
@@ -29,15 +29,13 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
   const says = toolIn("legacy");
   ended(await run(["host", "schema", "extend", ...places.slice(0, 2), "--yes"]), 0);
   const owned = async () => (await bm("bm_nodes").orderBy("id")).map((row) => row.service_host);
-  const { rabbit } = tool(cloud, "legacy");
   a.signal("SIGKILL");
   const before = await servers(cloud, tenants);
   const down = ["--service-down-time", String(WATCHED_SECONDS), "--confirmed-down", "--yes"];
   const hosts = ["--from", a.host, "--to", b.host];
-  const taken = await says(
-    ...["host", "takeover", ...hosts, ...down, ...site.boot, ...rabbit, "--purge-queue"],
-  );
-  ended(taken, 0, /Host move: 3 machines moved/, `compute.${a.host} was emptied`);
+  const taken = await says("host", "takeover", ...hosts, ...down, ...site.boot);
+  ended(taken, 0, /Host move: 3 machines moved/, `purge_queue compute.${a.host}`);
+  await purged(cloud, a.host);
   assert.doesNotMatch(taken.out, /openstack port set/);
   assert.deepEqual(await owned(), [b.host, b.host, b.host]);
   assert.deepEqual(await owners(cloud, tenants), [
@@ -59,7 +57,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
       assert.equal(readFileSync(join(site.tree, server, file), "utf8"), `${image}\n`.repeat(64));
   for (const { server } of tenants)
     assert.deepEqual(await bootedBy(cloud, server), [b.host, site.addresses[1]]);
-  ended(await says("verify", ...places.slice(0, 2), ...rabbit), 0);
+  ended(await says("verify", ...places.slice(0, 2), "--queue-purged"), 0);
   await looked(b);
   assert.deepEqual(site.told(), []);
   const cycle = async (): Promise<void> => {
@@ -79,7 +77,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
   assert.deepEqual(await owned(), [b.host, b.host, b.host]);
   assert.deepEqual(await servers(cloud, tenants), there);
   assert.deepEqual(site.told(), []);
-  ended(await says("verify", ...places.slice(0, 2), ...rabbit), 2, a.host);
+  ended(await says("verify", ...places.slice(0, 2), "--queue-purged"), 2, a.host);
   // And goes, as its new one does for the way back: a nova-compute that runs drops what it does not own.
   await Promise.all([a.stop(), b.stop()]);
   ended(await says("rollback", "--all", "--yes"), 0, /3 machines given back, 0 left/);
@@ -120,7 +118,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
     assert.deepEqual(await owned(), [b.host, b.host, b.host]);
     assert.deepEqual(await servers(cloud, tenants), served);
     assert.deepEqual(site.told(), []);
-    ended(await does("verify", ...places.slice(0, 2), ...rabbit), 2, a.host);
+    ended(await does("verify", ...places.slice(0, 2), "--queue-purged"), 2, a.host);
   }
 }
 

@@ -12,10 +12,10 @@ interface HostAction {
 }
 
 const NOVA = common("nova-db", "nova-api-db");
-/** How what speaks HTTP is spoken to. */
-const HTTP = common("os-cacert", "insecure", "api-timeout");
 /** Where nodes can be asked for the instance they name. */
-const IRONIC = { ...common("ironic-db", "ironic-url", "os-cloud"), ...HTTP };
+const IRONIC = common(
+  ...(["ironic-db", "ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout"] as const),
+);
 const RUN = meaning("run", "The run's folder; all but list want it");
 const WHERE = {
   from: word("Compute host whose machines go"),
@@ -24,11 +24,6 @@ const WHERE = {
 const PLANNING = {
   site: word("Site document: findings it accepts"),
   "force-aggregates": flag("Move though the hosts are in other aggregates"),
-};
-const QUEUE = {
-  "rabbit-url": word(
-    "RabbitMQ's management API: file:PATH or env:NAME with https://USER:PASSWORD@HOST:15671/VHOST in it; shows what waits in compute.HOST",
-  ),
 };
 /** Of machines of nova-baremetal: what boots them on their new host, which is this one. */
 const BOOT = {
@@ -65,7 +60,6 @@ export const HOST_ACTIONS = {
         ...WHERE,
         ...{ ...PLANNING, ...DOWN },
         ...BOOT,
-        ...QUEUE,
       },
       ...listOptions,
     },
@@ -80,9 +74,8 @@ export const HOST_ACTIONS = {
     describe: "fence a dead host, and move all its machines",
     needs: ["run", "nova-db", "from", "to"],
     options: {
-      ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...WHERE, ...PLANNING, ...DOWN, ...QUEUE },
+      ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...WHERE, ...PLANNING, ...DOWN },
       ...BOOT,
-      "purge-queue": flag("With --rabbit-url: empty compute.HOST; refused while anybody reads it"),
       "fence-command": word("Program that keeps the dead host from coming back; 0 is yes"),
       "confirmed-down": flag(
         "The operator's word that this host is down, and stays so: asks nothing",
@@ -97,7 +90,7 @@ export const HOST_ACTIONS = {
     describe: "let a fenced host come back",
     needs: ["run", "nova-db", "compute"],
     options: {
-      ...{ ...RUN, ...NOVA_BM, ...common("nova-db"), ...QUEUE, ...HTTP },
+      ...{ ...RUN, ...NOVA_BM, ...common("nova-db") },
       ...PURGED,
       ...ACTING,
     },
@@ -106,6 +99,6 @@ export const HOST_ACTIONS = {
     describe:
       "as verify --run: who serves each machine, and whether a host that was left stays quiet",
     needs: ["run", "nova-db"],
-    options: { ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...QUEUE, ...PURGED, ...listOptions },
+    options: { ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...PURGED, ...listOptions },
   },
 } as const satisfies { readonly [action: string]: HostAction };

@@ -13,7 +13,6 @@ export interface VerifyArgs
     TakeoverAsked {
   readonly takeover: boolean;
   readonly novaBmDb?: string;
-  readonly rabbitUrl?: string;
   readonly queuePurged: boolean;
 }
 
@@ -35,11 +34,12 @@ export const verifyOptions: Declared = {
     "compute-log": words(
       "With --final: log of a nova-compute, FILE or FILE:LINE to leave out what came before: its last start must be with the ironic driver, and without a fault since. Repeatable",
     ),
-    "rabbit-url": word("Of a run that moves machines between hosts: RabbitMQ's management API"),
     "nova-bm-db": word(
-      "Of such a run with machines of nova-baremetal: nova_bm, given the same way",
+      "Of a run that moves machines of nova-baremetal between hosts: nova_bm, given the same way",
     ),
-    "queue-purged": flag("Of such a run: the operator's word that compute.HOST was emptied"),
+    "queue-purged": flag(
+      "Of a run that moves machines between hosts: the operator's word that compute.HOST was emptied",
+    ),
     ...common("key-file"),
     ...listOptions,
     "all-rows": { ...listOptions["all-rows"], describe: "List validated rows too, and every row" },

@@ -188,7 +188,6 @@ function wanted(
   const without = leftOut(args);
   return (option) => {
     if (option === "run") return true;
-    if (command === "config" && option === "nova-db" && isSaid(args, "restarted")) return true;
     if (NOTHING_FOR.includes(command) || without.includes(option)) return false;
     if (option === "compute-log") return isSaid(args, "final");
     if (option === "conductor-log") return command !== "verify" || args.takeover === true;

@@ -9,14 +9,6 @@ export interface NovaService {
   readonly disabled_reason: string | null;
 }
 
-/** What a service's row says of itself, in seconds ago by the database's clock. */
-export interface ServiceTimes {
-  readonly host: string;
-  readonly created: number | null;
-  /** Its last report; null: it never reported. */
-  readonly reported: number | null;
-}
-
 /** What of a nova database does not belong to one machine. */
 export interface NovaWorld {
   readonly identity: NovaIdentity;

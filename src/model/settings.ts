@@ -55,20 +55,6 @@ export interface SettingRow {
   readonly why: string;
 }
 
-/** Whether a service of Nova was started since the files that it reads changed. */
-export interface Restart {
-  readonly host: string;
-  /** `nova-compute`, `nova-scheduler` */
-  readonly service: string;
-  readonly state: "restarted" | "not restarted" | "unknown";
-  /** When the newest of its files changed, in UTC. */
-  readonly changed: string;
-  /** By what it is known, or why it is not. */
-  readonly found: string;
-  /** `file:line` of a log. */
-  readonly where: string | null;
-}
-
 /** A flavor in use by instances, or one that names machines like ours. */
 export interface FlavorSize {
   readonly name: string;
@@ -101,22 +87,4 @@ export interface NodeSize {
   readonly memory_mb: number | null;
   /** GiB. */
   readonly local_gb: number | null;
-}
-
-/** A flavor no machine has exactly the size of. */
-export interface Stranded {
-  readonly flavor: string;
-  /** What is wanted, and how the nearest machine differs. */
-  readonly why: string;
-}
-
-/** Flavors held against machines. */
-export interface StrandedFlavors {
-  readonly flavors: readonly Stranded[];
-  /** How many were looked at. */
-  readonly of: number;
-  /** What the machines were read from. */
-  readonly from: string;
-  /** Nova has flavors in nova_api too, which were not looked at. */
-  readonly unseen: boolean;
 }

@@ -1,11 +1,5 @@
 import type { WantedSettings } from "../core/settings/judge.ts";
-import {
-  PLACEHOLDER,
-  type Restart,
-  type SettingRow,
-  type Stranded,
-  type StrandedFlavors,
-} from "../model/settings.ts";
+import { PLACEHOLDER, type SettingRow } from "../model/settings.ts";
 import type { View } from "./table.ts";
 
 /** The settings as nova.conf has them, each with its reason. */
@@ -36,8 +30,6 @@ export function settingsJson(
     readonly patches: readonly string[];
     readonly hosts: string | null;
   } | null,
-  stranded: readonly Stranded[] | null,
-  restarts: readonly Restart[] | null,
 ): string {
   const shown = {
     release,
@@ -50,57 +42,17 @@ export function settingsJson(
       patches: inspected.patches,
       differing_hosts: inspected.hosts,
     }),
-    ...(stranded !== null && { stranded }),
-    ...(restarts !== null && { restarts }),
   };
   return `${JSON.stringify(shown)}\n`;
 }
 
-/** A row a setting, as found in files, and one a service that is to read them. */
-export function settingsView(
-  found: readonly SettingRow[],
-  restarts: readonly Restart[] = [],
-): View {
-  const settings = found.map(({ host, section, key, state, wanted, found, where }) => [
-    ...[host, section, key, state, wanted ?? "your own", found, where],
-  ]);
-  const services = restarts.map(({ host, service, state, changed, found, where }) => [
-    ...[host, null, service, state, `started since ${changed}`, found, where],
-  ]);
+/** A row for each setting, as found in files. */
+export function settingsView(found: readonly SettingRow[]): View {
   return {
     columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
-    rows: [...settings, ...services],
+    rows: found.map(({ host, section, key, state, wanted, found, where }) => [
+      ...[host, section, key, state, wanted ?? "your own", found, where],
+    ]),
     causes: ["State", "Section", "Key", "Wanted"],
   };
-}
-
-/** How many services are to be restarted, and of how many nobody can tell. */
-export function restartsText(restarts: readonly Restart[]): readonly string[] {
-  const named = (which: Restart["state"]): string =>
-    restarts
-      .filter(({ state }) => state === which)
-      .map(({ service, host }) => `${service} of ${host}`)
-      .join(", ");
-  const [old, unknown] = [named("not restarted"), named("unknown")];
-  return [
-    ...(old === "" ? [] : [`Restart ${old}.`]),
-    ...(unknown === ""
-      ? []
-      : [`Not known to have restarted: ${unknown}. Give --service-log [HOST=]FILE, its log.`]),
-    ...(old === "" && unknown === "" && restarts.length > 0
-      ? ["All services were restarted since their files changed."]
-      : []),
-  ];
-}
-
-/** What exact filters would strand, for people; null: flavors were not looked at. */
-export function strandedText(stranded: StrandedFlavors | null): readonly string[] {
-  if (stranded === null)
-    return ["Flavors were not looked at: --run names the machines they are held against."];
-  const { flavors, of, from, unseen } = stranded;
-  const lines = flavors.map(({ flavor, why }) => `\n  ${flavor} ${why}.`).join("");
-  return [
-    ...(unseen ? ["Flavors of nova_api were not looked at: give --nova-api-db."] : []),
-    `Exact filters would strand ${flavors.length} of ${of} flavors, by the machines of ${from}.${lines}`,
-  ];
 }

@@ -25,8 +25,7 @@ import { batchOf, ironicJournalled } from "../parts/ironic.ts";
 import { loadable } from "./nothing.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
 import { openPower, POWER } from "./power-file.ts";
-import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
-import { planOrNull } from "./sizes.ts";
+import { openPlan, openSnapshot, PLAN, planOrNull, SNAPSHOT } from "./run.ts";
 
 /** Any of them makes a folder a run's. */
 const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];

@@ -7,7 +7,6 @@ import {
   wantedSettings,
 } from "../core/settings/judge.ts";
 import { type Edit, settingsPatch } from "../core/settings/patch.ts";
-import { strandedFlavors } from "../core/settings/stranded.ts";
 import { filesByHost } from "../edge/config/nova-conf.ts";
 import { OSLO_FILE_LIMIT, osloConfig } from "../edge/config/oslo.ts";
 import { readSmallFile } from "../edge/config/text-file.ts";
@@ -17,44 +16,32 @@ import { MigrationError } from "../model/error.ts";
 import { isLoaded, nodeOf } from "../model/plan.ts";
 import {
   PLACEHOLDER,
-  type Restart,
   type Setting,
   type SettingRow,
   type SettingsPart,
-  type StrandedFlavors,
 } from "../model/settings.ts";
 import { loadSettings } from "./documents.ts";
 import { novaPlanOf } from "./nova-files.ts";
-import { type Reader, type RestartPlaces, restarts } from "./restarts.ts";
-import { type FlavorPlaces, planOrNull, sizesOf } from "./sizes.ts";
+import { planOrNull } from "./run.ts";
 
 /** What config is given. */
-export interface ConfigWords extends FlavorPlaces, RestartPlaces {
+export interface ConfigWords {
   readonly run?: string;
   readonly ironicRelease?: string;
   readonly novaConf?: readonly string[];
   readonly part?: SettingsPart;
   readonly exactFilters: boolean;
   readonly check: boolean;
-  /** Asks besides whether the services were started since their files changed. */
-  readonly restarted: boolean;
 }
-
-/** What of Nova reads a nova.conf that is looked at. */
-const PARTS: readonly SettingsPart[] = ["scheduler", "compute"];
 
 interface Inspected {
   readonly wanted: WantedSettings;
   /** Null where no file is given. */
   readonly inspected: InspectedConfs | null;
-  /** Null where nobody asked. */
-  readonly restarts: readonly Restart[] | null;
-  /** Null where flavors are not looked at. */
-  readonly stranded: StrandedFlavors | null;
 }
 
 /**
- * The settings that Nova needs for Ironic, held against files, and flavors that exact filters would strand.
+ * The settings that Nova needs for Ironic, compared with files.
  *
  * @throws MigrationError N2I-E100 when nothing tells the release, N2I-E326 when there is nothing to check
  */
@@ -72,14 +59,7 @@ export async function config(words: ConfigWords): Promise<Inspected> {
     novaConf === undefined ? null : await readConfs(novaConf, wanted.settings, hosts);
   if (words.check && (inspected?.rows.length ?? 0) === 0)
     throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
-  const seen = words.restarted
-    ? await restarts(inspected?.readers ?? [], part === undefined ? PARTS : [part], words)
-    : null;
-  if (!exactFilters || run === undefined)
-    return { wanted, inspected, restarts: seen, stranded: null };
-  const { flavors, nodes, from, unseen } = await sizesOf(run, words);
-  const stranded = { flavors: strandedFlavors(flavors, nodes), of: flavors.length, from, unseen };
-  return { wanted, inspected, restarts: seen, stranded };
+  return { wanted, inspected };
 }
 
 async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
@@ -98,7 +78,6 @@ interface InspectedConfs {
   readonly patches: readonly string[];
   /** What is wrong with `[DEFAULT] host`; null: nothing. */
   readonly hosts: string | null;
-  readonly readers: readonly Reader[];
 }
 
 /**
@@ -113,7 +92,6 @@ async function readConfs(
 ): Promise<InspectedConfs> {
   const rows: SettingRow[] = [];
   const hosts: { host: string; set: string | null }[] = [];
-  const readers: Reader[] = [];
   const edits = new Map<string, { readonly text: string; readonly edits: Edit[] }>();
   for (const [named, paths] of filesByHost(specs)) {
     const files: { name: string; bytes: Buffer }[] = [];
@@ -125,7 +103,6 @@ async function readConfs(
     const host = named === "*" ? (paths.at(-1) ?? named) : named;
     const set = config.get("DEFAULT", "host") || null;
     hosts.push({ host, set });
-    readers.push({ named, host: set ?? (named === "*" ? null : named), files: paths });
     const found = judgeSettings(host, config, settings);
     rows.push(...found);
     for (const { section, key, wanted, state } of found) {
@@ -142,7 +119,6 @@ async function readConfs(
     rows,
     patches: patches.filter((patch) => patch !== ""),
     hosts: differingHosts(settings, hosts, planned),
-    readers,
   };
 }
 

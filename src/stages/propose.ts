@@ -3,15 +3,17 @@ import { createProposal } from "../core/plan/propose.ts";
 import type { Database } from "../edge/database/open.ts";
 import { readFlavorSizes } from "../edge/nova/flavors.ts";
 import { readClasses } from "../edge/nova/later.ts";
+import { novaVersion } from "../edge/nova/open.ts";
 import { readApiFlavors, readFlavorRows } from "../edge/nova-write/flavors.ts";
+import { identifyNovaApi } from "../edge/nova-write/open.ts";
 import { MigrationError, systemCode } from "../model/error.ts";
 import type { TargetDoc } from "../model/mapping.ts";
 import type { KnownReadings } from "../model/power.ts";
 import type { MachineFlavor } from "../model/settings.ts";
 import { closing, openRole } from "./databases.ts";
-import { type FlavorPlaces, flavorsIn } from "./sizes.ts";
+import type { Reach } from "./flavor-api.ts";
 
-interface Args extends FlavorPlaces {
+interface Args extends Reach {
   readonly proposeSite?: string;
   readonly placementDb?: string;
 }
@@ -25,8 +27,30 @@ export async function openProposal(
   if (proposeSite === undefined) return null;
   if (existsSync(proposeSite)) throw refuse(proposeSite, "it is there already");
   const placement = placementDb === undefined ? new Map<string, string>() : await read(placementDb);
-  const flavors = await flavorsIn(places, machineFlavors);
+  const flavors = await flavorsIn(places);
   return createProposal({ placement, flavors, readings, keys });
+}
+
+/**
+ * Flavors for machines in each database that is given. Those of nova_api replace nova's of the same id, as Nova reads
+ * them there first.
+ *
+ * @throws MigrationError N2I-E202, N2I-E203 for a nova or nova_api that is none
+ */
+async function flavorsIn({ novaDb, novaApiDb }: Reach): Promise<readonly MachineFlavor[]> {
+  const found = new Map<number, MachineFlavor>();
+  for (const [role, spec, place] of [
+    ["nova-db", novaDb, "nova"],
+    ["nova-api-db", novaApiDb, "nova_api"],
+  ] as const) {
+    if (spec === undefined) continue;
+    await closing(async (keep) => {
+      const database = keep(await openRole(role, spec, { readOnly: true }));
+      await (place === "nova_api" ? identifyNovaApi : novaVersion)(database);
+      for (const [id, flavor] of await machineFlavors(database, place)) found.set(id, flavor);
+    });
+  }
+  return [...found.values()];
 }
 
 /** Live flavors that are for machines: they ask for a class of theirs, or name deploy images. */

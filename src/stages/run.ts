@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { digestOnly, openArtefact } from "../edge/disk/artefact-reader.ts";
-import { openFileOf, openManifest } from "../edge/disk/plan-folder.ts";
+import { openFileOf, openManifest, PLAN } from "../edge/disk/plan-folder.ts";
 import { lockRun, openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { createSeal, KEY, readKey } from "../edge/disk/seal.ts";
 import type {
@@ -191,4 +191,9 @@ const commands = new WeakMap<RunFolder, string>();
 /** The command that holds a run, by `inRun`. */
 export function commandIn(run: RunFolder): string {
   return commands.get(run) ?? "a command";
+}
+
+/** The run's plan; null when it has none. */
+export function planOrNull(run: string) {
+  return orNull(openPlan(`${run}/${PLAN}`), "N2I-E110");
 }

@@ -58,7 +58,6 @@ for (const engine of engines())
     const before = await seen();
     const secrets = [...passwords(made), SECRET];
     const release = ["--ironic-release", "train"];
-    const exact = ["--ironic-release", "newton", "--exact-filters"];
     const looks: readonly (readonly [readonly number[], readonly string[]])[] = [
       [[0], ["plan", ...at, ...beside, ...plan, ...release, ...DELETE, "--debug"]],
       [[0], ["show", `${made.run}/plan`, "--nova", "-f", "json"]],
@@ -67,7 +66,6 @@ for (const engine of engines())
         [1, 2],
         ["check", ...at, ...source.slice(0, 4), ...reader, ...apiReader, "--watch", "0"],
       ],
-      [[2], ["config", ...at, ...exact, ...beside.slice(2), "--debug"]],
     ];
     const looked = async (some: typeof looks): Promise<void> => {
       for (const [statuses, words] of some) {
@@ -138,7 +136,6 @@ testOnce(
     const planning = ["plan", ...at, ...reader, ...plan, "--ironic-release", "train"];
     const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes"];
     const config = ["config", ...at, "--ironic-release", "newton"];
-    const exact = [...config, "--exact-filters"];
     const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0"];
     const seen = async () => [...(await digests(made)), await digest(api), treeOf(made.run)];
     const before = await seen();
@@ -149,9 +146,6 @@ testOnce(
       [4, "N2I-E202", /not a nova database/, [...planning, "--nova-db", apiDb, ...apiWriter]],
       [4, "N2I-E202", /nova_api/, [...apply, "--nova-api-db", source[1] ?? ""]],
       [4, "N2I-E311", /flavors in nova_api/, apply],
-      [4, "N2I-E202", /nova_api/, [...exact, "--nova-api-db", novaDb]],
-      [4, "N2I-E202", /not a nova database/, [...exact, "--nova-db", apiDb]],
-      [64, "N2I-E100", /needs --run and --exact-filters/, [...config, ...apiWriter]],
       [64, "N2I-E104", /not a regular file|EISDIR/, [...config, "--nova-conf", folder]],
       [64, "N2I-E104", /./, [...config, "--nova-conf", "h=/dev/zero"]],
       [64, "N2I-E100", /part/, [...config, "--part", "api"]],

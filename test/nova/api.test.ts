@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertRefusal, ends, refused, run, runs } from "../hostile/cli.ts";
+import { assertRefusal, ends, run, runs } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { checkRows } from "./check-output.ts";
 import { IMAGES } from "./cloud.ts";
@@ -108,28 +108,6 @@ testOnce("a rollback takes back plans with flavors of nova_api and plans without
   await ends(0, act(["rollback", "--all"]));
   sameRows(await rowsOf(api), before[0]);
   sameRows(await rowsOf(nova), before[1]);
-});
-
-testOnce("exact filters look at flavors of nova_api, and say so when they cannot", async (t) => {
-  const made = await laterCloud("sqlite", t, IMAGES);
-  const { at, source, apiWriter } = made;
-  const words = ["config", ...at, "--ironic-release", "newton", "--exact-filters"];
-  const both = [...words, ...source.slice(2, 4), ...apiWriter];
-  const told = await runs(2, both);
-  assert.match(told.err, /would strand 2 of 2 flavors.*\n {2}baremetal \(11\) wants 1 vcpus/);
-  assert.doesNotMatch(told.err, /not looked at/);
-  // Live in nova still, and of the same id as another of nova_api: that is the one Nova has.
-  const row = { id: 2, name: "stale", flavorid: "s", memory_mb: 1, vcpus: 1, swap: 0 };
-  await made.nova.db("instance_types").where({ id: 2 }).delete();
-  await made.nova.db("instance_types").insert({ ...row, deleted: 0 });
-  await made.nova.db("instance_type_extra_specs").insert({
-    ...{ id: 90, instance_type_id: 2, key: "baremetal:deploy_kernel_id", value: "x", deleted: 0 },
-  });
-  assert.doesNotMatch((await runs(2, both)).err, /stale/);
-  const alone = await runs(2, [...words, ...source.slice(2, 4)]);
-  assert.match(alone.err, /^Flavors of nova_api were not looked at: give --nova-api-db\.$/m);
-  const swapped = [...words, "--nova-api-db", source[3] ?? ""];
-  await refused(swapped, 4, "N2I-E202", [/not a nova_api database/]);
 });
 
 testOnce(

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { runningComputes } from "../../src/core/hosts/running.ts";
 import { loadNova } from "../../src/demo/load-case.ts";
 import type { Database } from "../../src/edge/database/open.ts";
-import { readBeats, readServiceTimes } from "../../src/edge/nova/services.ts";
+import { readBeats } from "../../src/edge/nova/services.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { engines } from "../lab/engines.ts";
 import { withDatabase } from "../lab/index.ts";
@@ -29,18 +29,6 @@ for (const engine of engines())
     assert.equal(runningComputes(first, await look()).length, 1);
     await change({ report_count: 10, last_seen_up: database.knex.raw(now) });
     assert.match(runningComputes(first, await look())[0] ?? "", /^compute-1 \d+ s ago$/);
-  });
-
-for (const engine of engines())
-  test(`on ${engine}, a service tells how long ago it came to be and reported, by the database's clock`, async (t) => {
-    const { database, services } = await novaOf(engine, t, 302);
-    const times = { created_at: "2014-12-01 00:00:00", last_seen_up: "2014-12-01 01:00:00" };
-    await services().where({ host: "compute-1" }).update(times);
-    const [found] = await readServiceTimes(database, "nova-compute");
-    assert.ok(found?.created && found.reported);
-    assert.equal(found.host, "compute-1");
-    assert.ok(Math.abs(found.created - found.reported - 3600) < 5, JSON.stringify(found));
-    assert.deepEqual(await readServiceTimes(database, "nova-scheduler"), []);
   });
 
 /** A nova database of a version, with one nova-compute. */

@@ -11,7 +11,7 @@ export const configOptions: Declared = {
   command: "config",
   describe: "Print what nova.conf needs for Ironic, as a patch of given files, or check them",
   options: {
-    run: word("The run's folder: its release and sizes"),
+    run: word("The run's folder: its release and compute hosts"),
     "ironic-release": {
       ...{ choices: releaseNames(), requiresArg: true },
       describe: "Release of Ironic and of its Nova; without it, that of the run's plan",
@@ -21,24 +21,14 @@ export const configOptions: Declared = {
       ...{ choices: ["scheduler", "compute"], requiresArg: true },
       describe: "Only the settings of nova-scheduler, or of nova-compute",
     },
-    "exact-filters": flag("Flavors match machines of exactly their size; tells which match none"),
-    "nova-db": word(
-      "With --exact-filters: look at every flavor for machines, not at those in use alone; with --restarted: at nova.services",
-    ),
-    "nova-api-db": word("and at those of Newton and later, in nova_api's database"),
+    "exact-filters": flag("Flavors match machines of exactly their size"),
     check: flag("A row a setting, and no patch"),
-    restarted: flag(
-      "With --check: was each service started since its files changed? By --nova-db and --service-log",
-    ),
-    "service-log": words(
-      "[HOST=]FILE: log of nova-scheduler or nova-compute, for --restarted; repeat it for each",
-    ),
     ...listOptions,
   },
   epilogue: "Exit status: 0 all is as needed, 2 something is to change",
   examples: [
     "$0 config --ironic-release juno",
     "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --exact-filters",
-    "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --check --restarted --service-log compute-1=nova-compute.log",
+    "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --check",
   ],
 };

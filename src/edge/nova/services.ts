@@ -1,6 +1,5 @@
 import type { ComputeHost } from "../../model/host-move.ts";
 import type { HostBeat } from "../../model/nova-plan.ts";
-import type { ServiceTimes } from "../../model/nova-rows.ts";
 import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { quoted, read, sql } from "../database/read.ts";
@@ -63,22 +62,6 @@ export async function openServices(database: Database): Promise<AskServices> {
 /** Every live nova-compute service, with what its operator said of it. */
 export async function readComputeHosts(database: Database): Promise<readonly ComputeHost[]> {
   return (await openServices(database))();
-}
-
-/** When each live service of a kind came to be, and when it reported last. */
-export async function readServiceTimes(
-  database: Database,
-  kind: "nova-compute" | "nova-scheduler",
-): Promise<readonly ServiceTimes[]> {
-  const { engine } = database;
-  const { at } = await reports(database);
-  const times = {
-    host: string,
-    created: sql(ageOf(engine, "created_at"), integer),
-    reported: sql(ageOf(engine, at), integer),
-  };
-  const services = `services WHERE deleted = 0 AND ${quoted(engine, "binary")} = '${kind}'`;
-  return read(database, times, `${services} ORDER BY id`);
 }
 
 /** Where a row says when its service reported: `seen` since Liberty. */

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { differingHosts, judgeSettings, wantedSettings } from "../../../src/core/settings/judge.ts";
-import { strandedFlavors } from "../../../src/core/settings/stranded.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
 import { releaseNames } from "../../../src/edge/disk/load-tables.ts";
-import type { FlavorSize } from "../../../src/model/settings.ts";
 import { loadSettings } from "../../../src/stages/documents.ts";
 
 const DOC = await loadSettings();
@@ -122,24 +120,4 @@ test("a file without a host is right for a host that machines keep, and for no n
   }
   const two = [...own, { host: "c-2", set: "c-1" }];
   assert.equal(differingHosts(wanted("juno").settings, two, [{ name: "c-1", kept: true }]), null);
-});
-
-const FLAVOR: FlavorSize = {
-  ...{ name: "baremetal (11)", vcpus: 8, memory_mb: 49_152 },
-  ...{ root_gb: 40, ephemeral_gb: 9, swap_mb: 1024 },
-};
-const NODE = { cpus: 8, memory_mb: 49_152, local_gb: 50 };
-
-test("a flavor of exactly a machine's size is not stranded, and a megabyte strands it", () => {
-  const far = { cpus: 1, memory_mb: 512, local_gb: 1 };
-  assert.deepEqual(strandedFlavors([FLAVOR], [far, NODE]), []);
-  const [less] = strandedFlavors([FLAVOR], [far, { ...NODE, memory_mb: 49_153 }]);
-  assert.match(
-    less?.why ?? "",
-    /wants 8 vcpus, 49152 MB of memory, 51200 MB of disk; the nearest of 2 machines has 49153 MB of memory$/,
-  );
-  for (const swap_mb of [1023, 1025])
-    assert.equal(strandedFlavors([{ ...FLAVOR, swap_mb }], [NODE]).length, 1);
-  assert.match(strandedFlavors([FLAVOR], [])[0]?.why ?? "", /there is no machine/);
-  assert.match(strandedFlavors([FLAVOR], [{ ...NODE, cpus: null }])[0]?.why ?? "", /has no vcpus$/);
 });

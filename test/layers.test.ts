@@ -46,7 +46,6 @@ const MAP: readonly Room[] = [
   edge("config"),
   edge("disk", [], ["edge/process"]),
   edge("log"),
-  edge("helper"),
   // A library of its own: it knows nothing of ours, and others know its index alone.
   { room: "edge/ipmi", rooms: [], packages: ["node:"] },
   edge("power", [], ["edge/ipmi"]),

@@ -1,7 +1,5 @@
 import type { ServerIdentity } from "./artefact.ts";
-import type { OddText, StoredText } from "./charset.ts";
 import type { Lacking, Privileges } from "./database.ts";
-import type { Finding } from "./finding.ts";
 import type { Met, Rows } from "./packed.ts";
 import type { Conductor } from "./service.ts";
 import type { ScannedKey } from "./target.ts";
@@ -57,10 +55,6 @@ export interface BmNodeFacts {
 
 export interface BmFacts {
   readonly version: number;
-  /** The narrowest charset of its text columns, or the server's encoding. */
-  readonly charset: string;
-  /** Live rows whose pm_user or pm_password is not plain ASCII. */
-  readonly odd: number;
   readonly nodes: Rows<BmNodeFacts>;
 }
 
@@ -118,8 +112,6 @@ export interface NovaFacts {
     | null;
   /** Of what the run's plan for Nova and its rollback want. */
   readonly forbidden: Lacking;
-  /** As its server keeps them; empty on SQLite. */
-  readonly texts: readonly StoredText[];
   /** Instances with volumes attached; null: the table that says so may not be read. */
   readonly volumes: readonly string[] | null;
   /** Evacuations of our instances; null where this nova keeps no such records. */
@@ -152,7 +144,6 @@ export interface IronicFacts {
   readonly clustered: boolean;
   /** Whether Nova of this release has cells and Placement: Ocata and later. */
   readonly cells: boolean;
-  readonly charset: string;
   /** Whether its rows can say why they are in maintenance. */
   readonly stages: boolean;
   /** Of what a load and its rollback want. */
@@ -161,14 +152,6 @@ export interface IronicFacts {
   /** What a rollback reads whole for each node. */
   readonly keys: readonly ScannedKey[];
   readonly nodes: Rows<NodeFacts>;
-}
-
-/** What a connection to a deploy helper's port ended in. */
-export interface HelperAnswer {
-  /** `host:port`. */
-  readonly at: string;
-  readonly answer: "open" | "refused" | "unreachable";
-  readonly why: string;
 }
 
 /** What only nova_api says. */
@@ -180,8 +163,6 @@ export interface ApiFacts {
   readonly aggregates: NovaFacts["aggregates"];
   /** As NovaFacts.forbidden. */
   readonly forbidden: Lacking;
-  /** As NovaFacts.texts. */
-  readonly texts: readonly StoredText[];
   /** Null: there is no such table, or it may not be read. */
   readonly flavors: readonly DeployImage[] | null;
   /** Numbers of all its flavors: nova's of the same are what a data migration left behind. */
@@ -213,7 +194,6 @@ export interface CheckView {
   readonly plan: PlanFacts | null;
   /** Nodes this run loaded, by its journal. */
   readonly ours: Met;
-  readonly helpers: readonly HelperAnswer[];
   /** Null: not given. */
   readonly api: ApiFacts | Refused | null;
   readonly placement: PlacementFacts | Refused | null;
@@ -283,10 +263,6 @@ export interface PlanFacts {
   readonly made: ReadonlySet<string>;
   /** What it changes in Nova; null: Nova was not planned. */
   readonly nova: {
-    /** What was found on the way that belongs to no machine. */
-    readonly findings: readonly Pick<Finding, "code" | "place" | "message">[];
-    /** What it writes to nova that is not plain ASCII. */
-    readonly odd: readonly OddText[];
     /** Ids of its steps on flavors. */
     readonly flavors: ReadonlySet<string>;
     /** Host of instances -> those they get, of which a group or a shard may make several. */

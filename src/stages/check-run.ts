@@ -9,11 +9,9 @@ import { ownedLines } from "../engine/back.ts";
 import { ownedIn, ownershipOf } from "../engine/ownership.ts";
 import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../model/artefact.ts";
 import { invert } from "../model/change.ts";
-import { isOdd, type OddText } from "../model/charset.ts";
 import type { LineFacts, PlanApplies, PlanFacts, RunPlace } from "../model/check.ts";
 import type { Verb } from "../model/database.ts";
 import { orNull } from "../model/error.ts";
-import type { Finding } from "../model/finding.ts";
 import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
@@ -47,7 +45,7 @@ export async function runAt(
 }
 
 /** The run's snapshot, compared with its digest once; null where there is none. */
-export type SnapshotIn = () => Promise<Awaited<ReturnType<typeof openSnapshot>> | null>;
+type SnapshotIn = () => Promise<Awaited<ReturnType<typeof openSnapshot>> | null>;
 
 export function snapshotIn(run: RunFolder | null): SnapshotIn {
   let found: ReturnType<SnapshotIn> | undefined;
@@ -198,16 +196,10 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[], texts: Texts
   const moves = new Map<string, Set<string>>();
   const places = pack<Place>({ uuid: "text", host: "word", node: "text" }, texts);
   const joins: { host: string; id: number }[] = [];
-  const odd = new Map<string, OddText>();
-  const findings: Pick<Finding, "code" | "place" | "message">[] = [];
-  for await (const batch of nova.findings())
-    for (const { code, place, message } of batch) findings.push({ code, place, message });
   for await (const batch of nova.all())
     for (const line of batch) {
       const { id, part, table, key, before, after } = line;
       want(part === "api" ? api : statements, line);
-      if (part !== "api")
-        for (const one of oddTexts(line)) odd.set(`${one.table}.${one.column}=${one.value}`, one);
       if (part !== "hosts") {
         flavors.add(id);
         // A spec that is deleted keeps its old value.
@@ -239,8 +231,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[], texts: Texts
   const words = { statements, api } as const;
   const of = index(places, "uuid");
   return {
-    ...{ findings, flavors, images, moves, hosts, joins, stopped, ...words },
-    odd: [...odd.values()],
+    ...{ flavors, images, moves, hosts, joins, stopped, ...words },
     places: { get: (uuid: string) => of(uuid).at(-1) },
   };
 }
@@ -270,14 +261,6 @@ function add(wanted: Map<string, Set<Verb>>, table: string, verb: Verb): void {
 function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
   if (before === null) return "INSERT";
   return after === null ? "DELETE" : "UPDATE";
-}
-
-function oddTexts({ table, before, after }: NovaStep): readonly OddText[] {
-  return Object.entries(after ?? {}).flatMap(([column, value]) =>
-    typeof value === "string" && isOdd(value) && before?.[column] !== value
-      ? [{ table, column, value }]
-      : [],
-  );
 }
 
 /** What a JSON column's members of these names say. */

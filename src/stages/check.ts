@@ -6,7 +6,6 @@ import { readServer } from "../edge/database/identity.ts";
 import type { Database } from "../edge/database/open.ts";
 import { lacking } from "../edge/database/rights.ts";
 import { freeSpace, type RunFolder } from "../edge/disk/run-folder.ts";
-import { probeAll } from "../edge/helper/port-probe.ts";
 import { checkIronic } from "../edge/ironic-db/check.ts";
 import { checkNova } from "../edge/nova/check.ts";
 import { readBeats } from "../edge/nova/services.ts";
@@ -26,14 +25,14 @@ import { createMet } from "../model/packed.ts";
 import { createTexts, type Texts } from "../model/texts.ts";
 import { askGlance, orWhy } from "./check-cloud.ts";
 import { instancesOf, laterNova } from "./check-later.ts";
-import { oursByJournal, planFacts, runAt, type SnapshotIn, snapshotIn } from "./check-run.ts";
+import { oursByJournal, planFacts, runAt, snapshotIn } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
 import { closing, type Keep, openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { readQueued, unreadQueues } from "./queued.ts";
 import type { Sink } from "./sink.ts";
 
-/** Where everything is that is looked at, by the names of the options; REST is of Nova's API and Glance. */
+/** Where everything is that is looked at, by the names of the options; REST is of Glance. */
 export interface CheckAsked extends RestOptions {
   readonly run: string;
   readonly novaBmDb: string;
@@ -44,8 +43,6 @@ export interface CheckAsked extends RestOptions {
   readonly placementDb?: string;
   /** Whether Glance is asked for images. */
   readonly glance: boolean;
-  /** `HOST[:PORT]` of deploy helpers; without them what the snapshot's nova.conf files say. */
-  readonly helperHost?: readonly string[];
   readonly ironicRelease?: string;
   readonly allowPairing: boolean;
   /** Whether blocked machines are to be left out by apply. */
@@ -137,7 +134,6 @@ async function gather(
     ironic: "refused" in ironic ? ironic : ironic.facts,
     plan,
     ours: run === null ? createMet() : await oursByJournal(run, plan?.created ?? null, texts),
-    helpers: await probeAll(await helperHosts(asked, snapshot)),
     ...later,
     glance: asked.glance ? await askGlance(asked, plan, nova) : null,
     run: { ...place, free: await spaceAt(place.path) },
@@ -167,16 +163,6 @@ async function within(
   const lacks = await lacking(await open(role, spec, false), wanted);
   const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to be read
   return { ...lacks, missing: lacks.missing.filter((table) => !needless.includes(table)) };
-}
-
-/** Those named; or else the addresses of the nova.conf files that extract was given. */
-async function helperHosts(
-  { helperHost = [] }: CheckAsked,
-  snapshot: SnapshotIn,
-): Promise<readonly string[]> {
-  if (helperHost.length > 0) return helperHost;
-  const hosts = (await snapshot())?.header.hosts ?? [];
-  return hosts.flatMap(({ my_ip }) => (my_ip === null ? [] : [my_ip]));
 }
 
 /** Bytes free where the folder is; where it is not yet, in the one it would be made in. */

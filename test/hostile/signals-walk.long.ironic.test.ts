@@ -107,7 +107,7 @@ function connections({ run, source, writer, novaWriter, plan }: Deployment) {
   const pairs = words.flatMap((word, at) =>
     at % 2 === 0 ? [[word.slice(2).replaceAll("-", "_"), words[at + 1]] as const] : [],
   );
-  return { ...Object.fromEntries(pairs), run, helper_host: "127.0.0.1:1" };
+  return { ...Object.fromEntries(pairs), run };
 }
 
 function walking(made: Deployment, ...more: readonly string[]) {

@@ -57,8 +57,8 @@ export async function whole(
   return made && withTrees(made, given);
 }
 
-/** A pairing that is wanted, and a port nobody listens on for a deploy helper's. */
-const PERMITTED = ["--allow-pairing", "--helper-host", "127.0.0.1:1"];
+/** A pairing that is wanted. */
+const PERMITTED = ["--allow-pairing"];
 
 /** Adds the trees to what was built of a case. */
 export function withTrees(made: Deployment, given: Case): Whole {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { cpSync, realpathSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import { createServer } from "node:net";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { loadNovaApi } from "../../src/demo/load-case.ts";
 import { sqliteFile } from "../../src/demo/write-case.ts";
@@ -37,28 +36,11 @@ async function rowsOf(
   };
 }
 
-/** A port somebody listens on until the test ends, or until it is closed. */
-async function listening(t: TestContext) {
-  const server = createServer((socket) => socket.destroy());
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  const close = () => new Promise<void>((done) => server.close(() => done()));
-  t.after(() => server.listening && close());
-  const address = server.address();
-  assert.ok(address !== null && typeof address === "object");
-  return { at: `127.0.0.1:${address.port}`, close };
-}
-
 testOnce(
   "the rows follow a run from its plan to its load, and a copy of it is another run",
   async (t) => {
     const made = await plannedCloud("sqlite", t);
-    const helper = await listening(t);
-    const asked = ["--helper-host", helper.at];
-    const planned = await rowsOf(made, asked);
-    assert.match(
-      planned("Deploy helper stopped"),
-      /^Failure: 1 .*127\.0\.0\.1:\d+.*systemctl stop/s,
-    );
+    const planned = await rowsOf(made);
     assert.match(
       planned("Instances planned and loaded"),
       /^Success: 4 in nova_bm, 4 in the plan, 0/,
@@ -79,15 +61,13 @@ testOnce(
     writeFileSync(conf, "[DEFAULT]\nhost = compute-1\n");
     const { err } = await runs(2, ["config", ...made.at, "--nova-conf", conf]);
     assert.match(err, /^Wrong: \[DEFAULT\] host must be ironic-compute, .* has compute-1\.$/m);
-    await helper.close();
     await ends(0, made.act(["apply"]));
-    const loaded = await rowsOf(made, asked);
-    assert.match(loaded("Deploy helper stopped"), /^Success: 1 host refuses/);
+    const loaded = await rowsOf(made);
     assert.match(loaded("Target empty or ours"), /^Success: 4 nodes, all loaded by this run/);
     assert.match(loaded("Instances planned and loaded"), /^Success: 4 .*, 4 in Ironic/);
     await made.ironic.db("nodes").where({ uuid: NODE }).update({ instance_uuid: null });
     assert.match(
-      (await rowsOf(made, asked))("Instances planned and loaded"),
+      (await rowsOf(made))("Instances planned and loaded"),
       /^Failure: 1 .*bm_nodes\.id=1 has .*, none in Ironic/,
     );
     const copy = join(made.folder, "runs", "copy");
@@ -95,22 +75,6 @@ testOnce(
     cpSync(realpathSync(join(made.run, "plan")), join(copy, "plan"), { recursive: true });
     const other = await rowsOf({ ...made, at: ["--run", copy] });
     assert.match(other("Target empty or ours"), /^Failure: 4 .* with our mark/);
-    assert.match(other("Deploy helper stopped"), /^Warning: Not looked at/);
-  },
-);
-
-testOnce(
-  "without --helper-host the addresses of the snapshot's nova.conf files are asked",
-  async (t) => {
-    const made = await deployFiles(t, { shows: "a machine", nova_bm: { nodes: [tenant(1)] } });
-    const conf = join(made.folder, "address.conf");
-    // A name that is reserved for having no address.
-    writeFileSync(conf, "[DEFAULT]\nmy_ip = compute.invalid\n[baremetal]\n");
-    await runs(0, ["extract", ...made.at, ...made.source.slice(0, 4), "--nova-conf", conf, "-q"]);
-    const rows = await rowsOf(made);
-    assert.match(rows("Deploy helper stopped"), /^Warning: 1 .*compute\.invalid:10000 /);
-    const asked = await rowsOf(made, ["--helper-host", "a:b:c", "--helper-host", "[::1]:1"]);
-    assert.match(asked("Deploy helper stopped"), /^Warning: 1 .*"a:b:c" is no HOST\[:PORT\]/);
   },
 );
 
@@ -234,9 +198,9 @@ testOnce(
 );
 
 for (const engine of engines("mysql", "postgresql"))
-  test(`${engine}: rights on Nova's rows and on children of nodes are asked for, and charsets of the source`, async (t) => {
+  test(`${engine}: rights on Nova's rows and on children of nodes are asked for`, async (t) => {
     const given = cloud({ machines: 1, others: 0, release: "2023.1" });
-    const made = await deploy(engine, t, given, { bm: "latin1" });
+    const made = await deploy(engine, t, given);
     const { at, source, reader, writer, ironic, users } = made;
     await runs(0, ["extract", ...at, ...source, "-q"]);
     const nova = [...source.slice(2, 4), ...IMAGES];
@@ -251,12 +215,7 @@ for (const engine of engines("mysql", "postgresql"))
     const lacking = new RegExp(
       `^Failure: ${6 + children} .*INSERT nodes, .* and ${3 + children} more`,
     );
-    if (engine === "mysql")
-      await made.bm.db.raw("ALTER TABLE bm_nodes CONVERT TO CHARACTER SET latin1");
-    await made.bm.db("bm_nodes").update({ pm_user: "gérant" });
-    const read = await rowsOf(made);
-    assert.match(read("Privileges"), lacking);
-    assert.match(read("Charsets"), /^Warning: nova_bm's tables are latin1, .* of 1 machines/i);
+    assert.match((await rowsOf(made))("Privileges"), lacking);
     if (engine === "mysql") return;
     await ironic.db.raw(`REVOKE DELETE ON node_history FROM "${users.writer}"`);
     assert.match((await rowsOf(both))("Privileges"), /^Failure: 1 .*: DELETE node_history\./);

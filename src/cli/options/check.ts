@@ -1,7 +1,7 @@
 import { releaseNames } from "../../edge/disk/load-tables.ts";
 import type { CheckAsked } from "../../stages/check.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, flag, number, word, words } from "./declared.ts";
+import { type Declared, flag, number, word } from "./declared.ts";
 import { matchOption } from "./format.ts";
 import { common, meaning, needed } from "./shared.ts";
 
@@ -23,9 +23,6 @@ export const checkOptions: Declared = {
     },
     "allow-pairing": flag("The plan is made with --allow-pairing: another pairing is a warning"),
     "skip-blocked": flag("As for apply: blocked machines are left out, and are warnings"),
-    "helper-host": words(
-      "HOST[:PORT] of a deploy helper; without it, my_ip of the snapshot's nova.conf files",
-    ),
     "nova-api-db": word(
       "Later Novas: the API database, for instance mappings, flavors and aggregates",
     ),

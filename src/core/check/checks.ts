@@ -1,12 +1,11 @@
 import { CHECK_STATUS, type CheckResult, type CheckView } from "../../model/check.ts";
-import { charsets } from "./charsets.ts";
-import { aggregates, flavors, helpers, images } from "./cloud.ts";
+import { applies } from "./applies.ts";
+import { aggregates, flavors, images } from "./cloud.ts";
 import { hosts } from "./hosts.ts";
 import { allocations, mappings } from "./later.ts";
 import { loaded } from "./loaded.ts";
 import { joined, warning } from "./look.ts";
 import { evacuations, queued, reaped, volumes } from "./records.ts";
-import { applies, repeated } from "./repeated.ts";
 import { computes, deploys, duplicates, unmatched } from "./source.ts";
 import { conductors, goingBack, netboot, owned, power } from "./target.ts";
 import { clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
@@ -31,10 +30,8 @@ export const CHECKS: readonly Check[] = [
   { title: "Privileges", inspect: privileges, planned: true },
   { title: "Clock skew", inspect: clocks },
   { title: "Galera state", inspect: galera },
-  { title: "Charsets", inspect: charsets },
   { title: "Disk space of the run", inspect: space },
   { title: "nova-compute stopped", inspect: computes },
-  { title: "Deploy helper stopped", inspect: helpers },
   { title: "Deployments in flight", inspect: deploys },
   { title: "Queued requests", inspect: queued },
   { title: "Duplicate instances", inspect: duplicates },
@@ -59,7 +56,7 @@ export const CHECKS: readonly Check[] = [
 export function checkAll(view: CheckView): readonly CheckRow[] {
   return CHECKS.map(({ title, inspect, planned }) => ({
     title,
-    ...withPlan(planned === true, view, joined([inspect(view), ...repeated(title, view.plan)])),
+    ...withPlan(planned === true, view, inspect(view)),
   }));
 }
 

@@ -4,37 +4,6 @@ import { index } from "../../model/packed.ts";
 import { createSeveral } from "../../model/text.ts";
 import { fine, isRefused, needing, resultOf, unreadable, warning } from "./look.ts";
 
-/**
- * nova-baremetal-deploy-helper writes disks for whoever calls; it has no row that would tell of it.
- *
- * @source facts/nova-bm.md 3.5, 7
- */
-export function helpers({ helpers: asked }: CheckView): CheckResult {
-  if (asked.length === 0)
-    return warning(
-      "Not looked at: no host is known.",
-      "--helper-host HOST, for each compute host; or extract with --nova-conf that sets my_ip",
-    );
-  const open = asked.filter(({ answer }) => answer === "open");
-  const far = asked.filter(({ answer }) => answer === "unreachable");
-  const running = resultOf(
-    open.map(({ at }) => at),
-    "deploy helpers listen",
-    "systemctl stop nova-baremetal-deploy-helper, on each of these hosts",
-  );
-  if (running.result !== "Success") return running;
-  return far.length === 0
-    ? fine(
-        `${asked.length === 1 ? "1 host refuses" : `${asked.length} hosts refuse`} the connection, unless a firewall does it.`,
-      )
-    : resultOf(
-        far.map(({ at, why }) => `${at} ${why}`),
-        "hosts could not be reached, so nothing is known of their deploy helper",
-        "look there: ss -ltn 'sport = :10000' lists nothing",
-        "Warning",
-      );
-}
-
 /** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
 export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
   if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);

@@ -165,6 +165,9 @@ export function createSelection(choice: Choice) {
           const place = `bm_nodes.service_host ${host}`;
           return findingIf(moved > 0, "N2I-D229", place, `it keeps ${count}, ${moved} are moved`);
         }),
+        ...[...choice.targets.keys()].flatMap((name) =>
+          findingIf(/[^ -~]/.test(name), "N2I-D245", "--compute-host", show(name)),
+        ),
       ];
     },
   };

@@ -61,7 +61,6 @@ export async function checkIronic(
       release: identity.release,
       local: release.doc.boot === "local",
       ...{ flavored: until("kilo"), clustered: until("mitaka"), cells: !until("newton") },
-      charset: identity.charset,
       stages,
       forbidden: await forbidden(writing, release, traits),
       conductors,

@@ -5,8 +5,7 @@ import type { Heads } from "../../model/mapping.ts";
 import type { Release } from "../../model/target.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { ask, columnList, text } from "../database/rows.ts";
-import { charsetsOf } from "../database/stored-text.ts";
+import { ask, columnList, string, text } from "../database/rows.ts";
 
 export async function headOf(database: Database, on: Knex = database.knex): Promise<string> {
   const sql = `SELECT ${columnList(database, ["version_num"])} FROM alembic_version`;
@@ -17,7 +16,9 @@ export async function headOf(database: Database, on: Knex = database.knex): Prom
 /** The narrowest charset of the columns we write; PostgreSQL and SQLite hold everything. */
 async function charsetOf(database: Database): Promise<string> {
   if (database.engine !== "mysql") return "utf8";
-  const names = await charsetsOf(database, ["nodes", "ports"]);
+  const sql =
+    "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('nodes', 'ports') AND character_set_name IS NOT NULL ORDER BY 1";
+  const names = (await ask(database, "reading charsets", sql)).map(({ name }) => string(name));
   // Servers before MariaDB 10.6 and MySQL 8.0.28 call utf8mb3 utf8.
   return names.find((name) => name !== "utf8mb4")?.replace(/^utf8$/, "utf8mb3") ?? "utf8mb4";
 }

@@ -5,7 +5,6 @@ import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, sql } from "../database/read.ts";
 import { number, text } from "../database/rows.ts";
-import { charsetsOf, isNotAscii } from "../database/stored-text.ts";
 import { readSchema } from "./open.ts";
 
 /**
@@ -31,29 +30,7 @@ export async function checkNovaBm(database: Database, texts = createTexts()): Pr
   for await (const rows of inOrder(database, node, "bm_nodes", mayBeLive()))
     for (const row of rows)
       if (isLive(row)) nodes.put({ ...row, instance_uuid: row.instance_uuid?.trim() || null });
-  return {
-    version,
-    charset: await charsetOf(database),
-    odd: await oddOnes(database, columns.bm_nodes ?? []),
-    nodes,
-  };
-}
-
-/** The narrowest charset of the columns; on PostgreSQL the server's encoding. */
-async function charsetOf(database: Database): Promise<string> {
-  const names = await charsetsOf(database, ["bm_nodes", "bm_interfaces"]);
-  return names.find((name) => !name.toLowerCase().startsWith("utf")) ?? names[0] ?? "utf8";
-}
-
-async function oddOnes(database: Database, columns: readonly string[]): Promise<number> {
-  const odd = ["pm_user", "pm_password"].filter((name) => columns.includes(name));
-  if (odd.length === 0) return 0;
-  const where = odd.map((name) => isNotAscii(database, name)).join(" OR ");
-  const live = `${mayBeLive()} AND (${where})`;
-  let count = 0;
-  for await (const rows of inOrder(database, { deleted: softDeleted }, "bm_nodes", live))
-    count += rows.filter(isLive).length;
-  return count;
+  return { version, nodes };
 }
 
 /** As `extract` sees it: what it cannot read is blocked there, and not left out. */

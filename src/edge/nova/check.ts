@@ -1,4 +1,3 @@
-import type { StoredText } from "../../model/charset.ts";
 import type { BmFacts, InstanceFacts, NovaFacts } from "../../model/check.ts";
 import { createMet, index, pack } from "../../model/packed.ts";
 import type { Texts } from "../../model/texts.ts";
@@ -6,11 +5,9 @@ import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { inOrder, quoted, read, sql } from "../database/read.ts";
+import { inOrder, read, sql } from "../database/read.ts";
 import { inPortions, integer, marks, number, spellings, string, text } from "../database/rows.ts";
-import { storedTexts } from "../database/stored-text.ts";
 import { readDeployImages } from "./flavors.ts";
-import { METADATA } from "./metadata.ts";
 import { novaVersion } from "./open.ts";
 import { readBeats } from "./services.ts";
 
@@ -60,7 +57,6 @@ export async function checkNova(
     flavors: await readDeployImages(database),
     aggregates: await readAggregates(database),
     beats: await readBeats(database),
-    texts: await novaTexts(database, () => uuidsOf(instances)),
   };
 }
 
@@ -151,45 +147,4 @@ export async function readAggregates(
     `aggregate_hosts h JOIN aggregates a ON a.id = h.aggregate_id ${live} ORDER BY a.id, h.host`,
   );
   return rows.map((row) => ({ ...row, name: row.name ?? `aggregate ${row.id}` }));
-}
-
-const LIVE = "deleted = 0";
-
-/**
- * How nova keeps the names this tool writes or goes by: hosts and nodes, and what machines' records
- * take from instances and flavors.
- *
- * @param instances uuids of those on our machines
- * @throws MigrationError N2I-E206
- * @source facts/nova-bm.md 4.3, 5.1
- */
-function novaTexts(
-  database: Database,
-  instances: () => Iterable<string>,
-): Promise<readonly StoredText[]> {
-  const key = quoted(database.engine, "key");
-  return storedTexts(database, [
-    {
-      ...{ table: "instances", columns: ["host", "node", "display_name"], where: LIVE },
-      of: { column: "uuid", values: instances },
-    },
-    {
-      ...{ table: "instance_system_metadata", columns: ["value"] },
-      where: `${LIVE} AND ${key} IN ${METADATA}`,
-      of: { column: "instance_uuid", values: instances },
-    },
-    { table: "instance_types", columns: ["name", "flavorid"], where: LIVE },
-    { table: "instance_type_extra_specs", columns: ["key", "value"], where: LIVE },
-    { table: "services", columns: ["host", "disabled_reason"], where: LIVE },
-    { table: "compute_nodes", columns: ["host", "hypervisor_hostname"], where: LIVE },
-    { table: "aggregate_hosts", columns: ["host"], where: LIVE },
-  ]);
-}
-
-/** The same of nova_api, which keeps no deleted rows. */
-export function apiTexts(database: Database): Promise<readonly StoredText[]> {
-  return storedTexts(database, [
-    { table: "flavors", columns: ["name", "flavorid"] },
-    { table: "flavor_extra_specs", columns: ["key", "value"] },
-  ]);
 }

@@ -9,7 +9,7 @@ import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { inPortions, integer, lower, number, spellings, string, text } from "../database/rows.ts";
-import { apiTexts, readAggregates } from "./check.ts";
+import { readAggregates } from "./check.ts";
 import { readDeployImages } from "./flavors.ts";
 
 const API = {
@@ -43,11 +43,10 @@ export async function readApi(
   const aggregates = await readAggregates(database, "nova_api");
   // Mitaka made the tables, and Newton reads them.
   if (!tables.has("flavor_extra_specs"))
-    return { mapped, cellless, aggregates, texts: [], flavors: null, flavorIds: new Set() };
+    return { mapped, cellless, aggregates, flavors: null, flavorIds: new Set() };
   const flavors = await read(database, { id: number }, "flavors");
   return {
     ...{ mapped, cellless, aggregates },
-    texts: await apiTexts(database),
     flavors: await readDeployImages(database, "nova_api"),
     flavorIds: new Set(flavors.map(({ id }) => id)),
   };

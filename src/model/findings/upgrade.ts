@@ -98,4 +98,8 @@ export const UPGRADE = {
     "this Nova refuses a new nova-compute that finds instances",
     "Since 2024.1 a nova-compute without a service stops at its start when its driver lists instances. Start the one of the new host once while Ironic is still empty, stop it, then plan again; accept it when its conductor group or shard has no instance.",
   ),
+  "N2I-D245": warning(
+    "the name of a compute host is not plain ASCII",
+    "A column of nova in latin1 or utf8mb3 may not hold it: the database then refuses the change, and apply stops after Ironic was loaded. Compare SHOW FULL COLUMNS of instances, services, compute_nodes and aggregate_hosts, or choose another name.",
+  ),
 };

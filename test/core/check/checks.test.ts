@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHECKS, checkAll, statusOfChecks } from "../../../src/core/check/checks.ts";
 import { CASES_APPLIES } from "./applies.ts";
-import { CASES_CHARSETS } from "./charsets.ts";
 import { CASES_RIGHTS } from "./flavor-rights.ts";
 import { LATER_CASES } from "./later.ts";
 import { CASES_PLACES } from "./places.ts";
@@ -71,7 +70,6 @@ const OWN_CASES: CheckCases = {
     [server(0, WHOLE), "Success", /^null$/],
     [server(0, { ...WHOLE, wsrep_local_state_comment: "Donor/Desynced" }), "Failure", /Donor/],
   ],
-  Charsets: [[ironic({ charset: "latin1" }), "Warning", /CONVERT TO/]],
   "Disk space of the run": [
     [{ run: { path: "/srv/m1", is: "run", free: 1000 } }, "Failure", /df -h/],
   ],
@@ -176,7 +174,6 @@ const CASES = [
   CASES_MORE,
   CASES_APPLIES,
   CASES_RIGHTS,
-  CASES_CHARSETS,
   CASES_PLACES,
   LATER_CASES,
   OWN_CASES,

@@ -25,7 +25,7 @@ export const mayNot = (statement: string) => ({
 
 export const [NODE, INSTANCE] = ["a-1", "b-1"];
 export const BM = {
-  ...{ version: 10, charset: "utf8", odd: 0 },
+  ...{ version: 10 },
   nodes: [
     { id: 1, uuid: NODE, service_host: "c-1", instance_uuid: INSTANCE, task_state: "active" },
     { id: 2, uuid: "a-2", service_host: "c-1", instance_uuid: null, task_state: null },
@@ -42,7 +42,7 @@ export const TENANT = {
   image: "i-1",
 };
 export const NOVA: NovaFacts = {
-  ...{ version: 254, instances: [TENANT], volumes: [], evacuations: [], texts: [] },
+  ...{ version: 254, instances: [TENANT], volumes: [], evacuations: [] },
   ...{
     beats: [BEAT],
     later: [BEAT],
@@ -58,7 +58,7 @@ export const LOADED = {
   ...{ power_state: "power on", marked: true },
 };
 export const IRONIC: IronicFacts = {
-  ...{ release: "juno", charset: "utf8mb3", stages: false, forbidden: MAY },
+  ...{ release: "juno", stages: false, forbidden: MAY },
   ...{ conductors: [], keys: [], nodes: [] },
   ...{ local: false, flavored: true, clustered: true, cells: false },
 };
@@ -96,12 +96,10 @@ export const READY: CheckView = {
     ours: new Set<string>(),
     api: null,
     placement: null,
-    policy: null,
     computes: new Map(),
   },
   classless: new Set(),
   glance: null,
-  helpers: [{ at: "10.0.0.1:10000", answer: "refused", why: "" }],
   run: { path: "/srv/m1", is: "run", free: 1e12 },
 };
 export const ALIVE = { hostname: "cond-1", group: "", alive: true, drivers: [] };
@@ -122,23 +120,17 @@ export function server(ahead: number, wsrep = {}, clear = false) {
 export const plan = (more: Partial<PlanFacts>) => ({ plan: { ...PLAN, ...more } });
 export const line = (more: Partial<LineFacts>) =>
   plan({ machines: MACHINES.map((one) => (one.uuid === NODE ? { ...one, ...more } : one)) });
-const helper = (answer: "open" | "unreachable") => ({
-  helpers: [...READY.helpers, { at: "10.0.0.2:10000", answer, why: "did not answer" }],
-});
 export const SPEC = { step: "specs:4", id: 3, flavor: "baremetal", value: "old" };
 export const MOVED = {
-  ...{ findings: [], odd: [] },
   ...{ places: new Map(), hosts: ["c-9"], stopped: ["c-1", "c-9"] },
   ...{ flavors: new Set(["specs:4"]), moves: new Map([["c-1", new Set(["c-9"])]]) },
   ...{ joins: [], statements: new Map(), api: new Map() },
-  calls: new Set<"POST" | "PUT" | "DELETE">(),
 };
 export const API = {
   ...{
     mapped: new Set<string>(),
     cellless: new Set<string>(),
     aggregates: null,
-    texts: [],
     forbidden: MAY,
     flavors: [],
     flavorIds: new Set<number>(),
@@ -151,11 +143,6 @@ const TWO_HOSTS = node({ service_host: "c-2" });
 
 /** Of the rows about the cloud around the machines. */
 export const CASES_MORE: CheckCases = {
-  "Deploy helper stopped": [
-    [helper("open"), "Failure", /^1 .*10\.0\.0\.2.*systemctl stop/s],
-    [helper("unreachable"), "Warning", /10\.0\.0\.2:10000 did not answer/],
-    [{ helpers: [] }, "Warning", /Not looked at.*--helper-host/s],
-  ],
   "Instances planned and loaded": [
     [line({ instance_uuid: "b-7" }), "Failure", /b-7 in the plan/],
     [line({ instance_uuid: null }), "Failure", /none in the plan/],
@@ -218,9 +205,5 @@ export const CASES_MORE: CheckCases = {
       /as you accepted/,
     ],
     [{ ironic: { ...LATER, local: true } }, "Success", /^null$/],
-  ],
-  Charsets: [
-    [{ bm: { ...BM, charset: "latin1", odd: 2 } }, "Warning", /latin1.*D306/s],
-    [{ bm: { ...BM, charset: "latin1" } }, "Success", /nova_bm's tables are latin1/],
   ],
 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choiceOf } from "../../../src/core/hosts/choice.ts";
+import { choiceOf, createSelection } from "../../../src/core/hosts/choice.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 
 const machine = (service_host: string | null, row = {}) => ({
@@ -81,3 +81,12 @@ for (const word of [
       (error) => error instanceof MigrationError && error.code === "N2I-E100",
     );
   });
+
+test("a compute host whose name is not plain ASCII is a warning, as a column of nova may not hold it", () => {
+  const codes = (name: string) =>
+    createSelection(choiceOf([name]))
+      .end()
+      .map(({ code }) => code);
+  assert.deepEqual(codes("eisen-\u0142\u00f3d\u017a"), ["N2I-D245"]);
+  assert.deepEqual(codes("iron"), []);
+});

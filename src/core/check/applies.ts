@@ -1,59 +1,6 @@
-import type { CheckResult, CheckView, PlanFacts } from "../../model/check.ts";
-import { FINDINGS, type FindingCode } from "../../model/findings.ts";
+import type { CheckResult, CheckView } from "../../model/check.ts";
 import { POWER_AHEAD, POWER_MAX_AGE } from "../../model/power.ts";
-import { createSeveral } from "../../model/text.ts";
 import { FINE, failure, fine, joined, LEFT_OUT, resultOf, warning } from "./look.ts";
-
-/**
- * Rows that repeat what the plan found in Nova and nobody sees by looking at its rows now. Those a
- * row finds by itself are not here: volumes, hosts of instances, deploy images that stay.
- */
-export const REPEATED: { readonly [code in FindingCode]?: string } = {
-  "N2I-D221": "Aggregates",
-  "N2I-D222": "Instances planned and loaded",
-  "N2I-D228": "Hosts of instances",
-  "N2I-D229": "Hosts of instances",
-  "N2I-D232": "Flavors",
-  "N2I-D233": "Flavors",
-  "N2I-D234": "Flavors",
-  "N2I-D236": "Flavors",
-  "N2I-D237": "Flavors",
-  "N2I-D240": "Flavors",
-  "N2I-D241": "Aggregates",
-  "N2I-D242": "Hosts of instances",
-  "N2I-D244": "Hosts of instances",
-};
-
-/** What the plan found for a row, a part a code; what blocks a machine and is not accepted fails. */
-export function repeated(title: string, plan: PlanFacts | null): readonly CheckResult[] {
-  if (plan === null) return [];
-  // Object.keys knows no better than string.
-  const codes = Object.keys(REPEATED) as FindingCode[];
-  return codes
-    .filter((code) => REPEATED[code] === title)
-    .flatMap((code) => {
-      const alone = (plan.nova?.findings ?? [])
-        .filter((found) => found.code === code)
-        .map(({ place, message }) => `${place} ${message}`);
-      const [open, accepted] = [createSeveral(), createSeveral()];
-      for (const text of alone) open.add(text);
-      for (const { id, uuid, findings } of plan.machines) {
-        const taken = findings.get(code);
-        if (taken !== undefined) (taken ? accepted : open).add(`bm_nodes.id=${id} ${uuid}`);
-      }
-      const { severity, title: what, advice } = FINDINGS[code];
-      const result = severity === "blocks" ? "Failure" : "Warning";
-      return [
-        resultOf(open, `findings ${code} of the plan, ${what}`, advice, result),
-        resultOf(
-          accepted,
-          `findings ${code} of the plan, ${what}, as you accepted`,
-          advice,
-          "Warning",
-        ),
-      ];
-    });
-}
 
 /** What apply would refuse the plan for, known before the window: the word for each is apply's own. */
 export function applies({ plan, run }: CheckView): CheckResult {

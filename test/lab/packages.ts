@@ -26,11 +26,8 @@ const SERVICES: readonly Needed[] = [
   withPrograms(CHROMIUM, "chromium"),
   withPrograms({ title: "ShellCheck", packages: ["shellcheck"] }, "shellcheck"),
   withPrograms({ title: "rsync", packages: ["rsync"] }, "rsync"),
-  withPrograms(
-    { title: "SSH's client", packages: ["openssh-client", "openssl"] },
-    "ssh",
-    "openssl",
-  ),
+  withPrograms({ title: "SSH's client", packages: ["openssh-client"] }, "ssh"),
+  withPrograms({ title: "OpenSSL", packages: ["openssl"] }, "openssl"),
   withPrograms({ title: "curl", packages: ["curl"] }, "curl"),
   withPrograms(
     { title: "OpenStack's client", packages: ["python3-openstackclient", "python3-ironicclient"] },

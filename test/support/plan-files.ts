@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /** Paths in a run's folder of all that its present plan is made of. */
-export function planFiles(run: string): readonly string[] {
+function planFiles(run: string): readonly string[] {
   return readdirSync(`${run}/plan`).map((name) => `plan/${name}`);
 }
 

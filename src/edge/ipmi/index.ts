@@ -4,7 +4,6 @@
  *
  * This is all that others may import of it; see README.md beside it.
  */
-export { whyNotAddress } from "./address.ts";
 export {
   type BmcLogin,
   type BmcReading,
@@ -16,7 +15,6 @@ export {
 export type { Chassis, Device } from "./commands.ts";
 export { type BmcSession, type ConnectOptions, connect } from "./connect.ts";
 export { askAll, type FleetAnswer, type Reading, SCHEDULE, type Schedule } from "./fleet.ts";
-export { isCut, whyNotUser } from "./login.ts";
 export { type BmcVerdict, IpmiError, type Level } from "./policy.ts";
 export { SESSION_DEFAULTS, type SessionOptions } from "./session.ts";
 export type { Limits, Timers } from "./talk.ts";

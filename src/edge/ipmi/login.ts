@@ -49,13 +49,6 @@ export function whyNotUser(user: string): string | null {
     : null;
 }
 
-/** Whether ipmitool, and so this library, reads less than the whole password. */
-export function isCut(password: string): boolean {
-  const known = credentials("", password, null);
-  wipe(known);
-  return known.cut;
-}
-
 /** @param user one that can be used: see `whyNotUser` */
 export function credentials(user: string, password: string, kg: Uint8Array | null): Credentials {
   const whole = Buffer.from(password, "utf8");

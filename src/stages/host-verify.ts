@@ -125,10 +125,12 @@ async function* judged(
     const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
     // Whose fence was somebody else's, that one lifts; only the queue is to have been empty by then.
     const ours = plans.some(({ manifest }) => fences(manifest, left.host));
-    if (fenced || ours) {
-      const runs = ran && !(await silent(left.host, down));
-      yield judgeHost(left, service, { fenced, runs });
-    }
+    // A host of nova-baremetal without a lease has no fence, and is not to run either before it is readmitted.
+    const guarded =
+      fenced || ours || plans.some(({ manifest }) => wasTakenOver(manifest, left.host));
+    const runs = ran && guarded && !(await silent(left.host, down));
+    if (fenced || ours) yield judgeHost(left, service, { fenced, runs });
+    else if (runs) yield judgeHost(left, service, { fenced: true, runs });
     yield queue(left.host);
   }
 }
@@ -161,6 +163,10 @@ async function* machinesJudged(
           yield* judgeMachine(line, machine, hosts, tenants?.get(line.uuid));
       }
     }
+}
+
+function wasTakenOver({ mode, from }: MovePlan["manifest"], left: string): boolean {
+  return mode === "takeover" && from.some(({ host }) => host === left);
 }
 
 function fences({ fence }: MovePlan["manifest"], host: string): boolean {

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import type { CaseRow } from "../../src/demo/case.ts";
 import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
@@ -206,4 +207,24 @@ export function moveOf(id: number, to = "B"): LegacyMove {
       : null,
     boots: false,
   };
+}
+
+/** A's nova-compute reports for the time of `work`: it has by then, and does again while somebody watches. */
+export async function reporting<T>({ nova }: LegacyCloud, work: () => Promise<T>): Promise<T> {
+  const report = () =>
+    nova("services")
+      .where({ host: "A" })
+      .update({ report_count: nova.raw("report_count + 1"), updated_at: ago(0) });
+  await report();
+  let ends = false;
+  const beating = (async () => {
+    // One that finds the database busy is followed by the next.
+    for (; !ends; await sleep(20)) await report().catch(() => undefined);
+  })();
+  try {
+    return await work();
+  } finally {
+    ends = true;
+    await beating;
+  }
 }

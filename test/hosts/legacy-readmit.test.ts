@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { liftFence } from "../../src/edge/leases/leases.ts";
 import { ends, killedAt } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
-import { ago, uuidOf } from "./cloud.ts";
-import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
+import { uuidOf } from "./cloud.ts";
+import { type LegacyCloud, legacyCloud, reporting } from "./legacy-cloud.ts";
 import { takes } from "./legacy-does.ts";
 
 const LEASE = { host: "A", epoch: 3, heartbeat_ms: 1, ttl_ms: 60_000, fenced_by: "B" };
@@ -63,26 +62,6 @@ testOnce(
     assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
   },
 );
-
-/** A's nova-compute reports for the time of `work`: it has by then, and does again while somebody watches. */
-async function reporting<T>({ nova }: LegacyCloud, work: () => Promise<T>): Promise<T> {
-  const report = () =>
-    nova("services")
-      .where({ host: "A" })
-      .update({ report_count: nova.raw("report_count + 1"), updated_at: ago(0) });
-  await report();
-  let ends = false;
-  const beating = (async () => {
-    // One that finds the database busy is followed by the next.
-    for (; !ends; await sleep(20)) await report().catch(() => undefined);
-  })();
-  try {
-    return await work();
-  } finally {
-    ends = true;
-    await beating;
-  }
-}
 
 const LONG = { ttl_ms: 600_000, fenced_at_ms: Date.now() - 300_000 };
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { ends, killedAt, run } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { AHEAD, ago, takenForLost } from "./cloud.ts";
-import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
+import { type LegacyCloud, legacyCloud, moveOf, reporting } from "./legacy-cloud.ts";
 
 const LEASE = { host: "A", epoch: 3, heartbeat_ms: 1, ttl_ms: 60_000, takes: true };
 const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
@@ -137,6 +137,23 @@ testOnce(
       .where({ host: "A" })
       .update({ updated_at: ago(600) });
     await ends(0, host(...words(cloud, 1), "--plan"));
+  },
+);
+
+testOnce(
+  "a host without a lease that runs again is an error of verify until it is readmitted",
+  async (t) => {
+    const cloud = await dead(t);
+    const { host, places } = cloud;
+    // Long enough for a report to come while verify watches.
+    const takes = words(cloud, 1).map((word) => (word === "0.1" ? "4" : word));
+    await ends(0, host(...takes, ...DOWN));
+    const verify = () => host("verify", ...places.slice(0, 2), "--queue-purged");
+    await ends(0, verify());
+    const seen = await ends(2, reporting(cloud, verify));
+    assert.match(seen.out, /services:1 .*nova-compute of A runs again/);
+    await ends(0, host("host", "readmit", "A", "--yes", "--queue-purged"));
+    await ends(0, reporting(cloud, verify));
   },
 );
 

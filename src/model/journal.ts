@@ -132,7 +132,7 @@ export type RetireEntry =
   | { readonly do: "restored"; readonly to: string; readonly at: string; readonly by: string };
 
 /** What is made for a while, and is no change: whoever comes next takes it away. */
-export type ResourceEntry =
+type ResourceEntry =
   /** Written before it is made; it may be there from here on. */
   | {
       readonly do: "resource";

@@ -240,20 +240,15 @@ export const REFUSALS = {
     "Stop what still writes to nova_bm, then run the same command again; restore into the kind of server it came from.",
   ),
   // A rehearsal on copies of Ironic's and Nova's databases.
-  "N2I-E350": denied(
-    "the copy for a rehearsal cannot be made",
-    "A rehearsal writes to a copy of Ironic's database, which this login may not make.",
-    "Let an administrator grant what is named, or make an empty database and give that with --into.",
-  ),
   "N2I-E351": refused(
-    "the place of the copy is taken",
-    "What this run did not make may be somebody's: it is neither written to nor dropped.",
-    "Give another, empty database with --into; or drop that one yourself, once you know what it is.",
+    "the database is not a copy for a rehearsal",
+    "A rehearsal loads machines: it must not write to the plan's own databases or to a database that services use.",
+    "Restore a backup of the database under another name and give that database.",
   ),
   "N2I-E352": refused(
     "this run cannot be rehearsed",
-    "A rehearsal is the plan's whole way on a copy of the database, before anything of it is done in Ironic itself.",
-    "Rehearse a plan for --ironic-db before apply; check looks at what is there, and rollback --plan shows the way back.",
+    "A rehearsal runs the whole plan on copies of the databases before apply changes Ironic.",
+    "Rehearse a plan for Ironic's database before apply, with --ironic-db for its copy.",
   ),
   // This host, and what its operator gave it.
   ...LEASE_REFUSALS,

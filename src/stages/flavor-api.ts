@@ -8,12 +8,11 @@ import { identifyNovaApi } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { otherServer } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
-import type { ApiIdentity, NovaStep, NovaTarget, RowState } from "../model/nova-plan.ts";
+import type { ApiIdentity, NovaTarget } from "../model/nova-plan.ts";
 import type { FlavorRows } from "../model/nova-rows.ts";
 import { cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import { failpoint } from "./failpoint.ts";
-import { type Copies, surroundings } from "./surroundings.ts";
 import { waitingFor } from "./waiting.ts";
 
 /** The options by which a command says where flavors are, when they are not nova's. */
@@ -56,8 +55,7 @@ export async function openFlavorApi(
 }
 
 /**
- * What a plan was made with, opened again; null when its flavors are nova's. In a rehearsal flavors that have no
- * copy are changed in memory alone.
+ * What a plan was made with, opened again; null when its flavors are nova's.
  *
  * @throws MigrationError N2I-E311 when the database is not given, N2I-E300 when it is another one
  */
@@ -71,9 +69,6 @@ export async function reopenFlavorApi(
     throw new MigrationError("N2I-E311", "the plan changes flavors in nova_api", {
       fix: "Give --nova-api-db too.",
     });
-  const { copies } = surroundings();
-  if (copies !== undefined && !copies.databases.has("nova-api-db"))
-    return inMemory(planned, copies.flavors);
   const flavorsVia = planned.kind === "rest" ? "rest" : "db";
   const opened = await openFlavorApi({ ...options, flavorsVia }, readOnly);
   if (opened === null) return null;
@@ -127,29 +122,6 @@ async function inDatabase(spec: string, readOnly: boolean): Promise<FlavorApi> {
     await database.close();
     throw error;
   }
-}
-
-/** Extra specs that nobody asks for: each is as planned, and becomes what is done. */
-function inMemory(identity: ApiIdentity, now: Copies["flavors"]): FlavorApi {
-  const stateOf = ({ id, before, after }: NovaStep): RowState => {
-    const row = now.has(id) ? now.get(id) : before;
-    return { id, is: JSON.stringify(row) === JSON.stringify(after) ? "after" : "before", why: "" };
-  };
-  return {
-    ...{ identity, shown: "the flavors of a rehearsal" },
-    target: {
-      inspect: async (steps) => steps.map(stateOf),
-      async perform(steps, { observed }) {
-        const performed = { done: steps.map(({ id }) => id), found: [], left: [] };
-        await observed(performed);
-        for (const { id, after } of steps) now.set(id, after);
-        return performed;
-      },
-    },
-    rows: ({ flavors }) =>
-      Promise.resolve({ place: "nova_api", flavors, specs: [], hosts: new Map() }),
-    close: () => Promise.resolve(),
-  };
 }
 
 async function overRest(options: FlavorApiOptions): Promise<FlavorApi> {

@@ -32,7 +32,7 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
  *
  * @throws MigrationError N2I-E300
  */
-export function checkEngine({ engine }: TargetIdentity, { kind }: Backend): void {
+export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, "kind">): void {
   if ((engine === "rest") !== (kind === "rest"))
     throw new MigrationError(
       "N2I-E300",

@@ -54,7 +54,6 @@ export const KEPT = {
     ...["recheck-power", "in-flight", "watch", "allow-running-compute", "allow-queued-requests"],
     ...["after-finish", "key-file"],
   ],
-  rehearse: ["ironic-db", "nova-db", "nova-api-db", "key-file"],
   verify: [
     ...[...TARGET, ...NOVA, "placement-db", "takeover", "final", "conductor-log", "rabbit-url"],
     "key-file",

@@ -22,7 +22,6 @@ import { closing, openRole } from "./databases.ts";
 import { endOfRun } from "./finished.ts";
 import { plansNova } from "./kept.ts";
 import { STOPPED } from "./pipeline.ts";
-import { tellCopies } from "./rehearsal-file.ts";
 import { checkGates, each, NOVA_BM } from "./retire.ts";
 import { checkSource, placeGates } from "./retire-gates.ts";
 import { inRun, sealOf } from "./run.ts";
@@ -57,7 +56,7 @@ export function dropNovaBm(
   sink: Sink,
   confirmed: (question: string, name: string) => Promise<void>,
 ): Promise<void> {
-  return withJob(words, { readOnly: false }, sink, async (job) => {
+  return withJob(words, { readOnly: false }, async (job) => {
     const { run, bm, retirement } = job;
     if (isRetired(retirement)) {
       sink.result(`nova_bm is dropped already; its archive is ${run.path}/${ARCHIVE}.`);
@@ -82,7 +81,7 @@ export function dropNovaBm(
 
 /** Every condition of a drop, whether it holds or not; nothing is written. */
 export function previewDrop(words: DropWords, sink: Sink): Promise<void> {
-  return withJob(words, { readOnly: true }, sink, async (job) => {
+  return withJob(words, { readOnly: true }, async (job) => {
     if (isRetired(job.retirement)) sink.note("nova_bm is dropped already.");
     else await sink.list("gates", each(await gatesOf(job)));
   });
@@ -91,12 +90,10 @@ export function previewDrop(words: DropWords, sink: Sink): Promise<void> {
 function withJob<T>(
   words: DropWords,
   access: { readonly readOnly: boolean },
-  sink: Sink,
   work: (job: Job) => Promise<T>,
 ): Promise<T> {
   return inRun(words.run, "retire", { create: false }, (run) =>
     closing(async (keep) => {
-      await tellCopies(run, words, sink);
       const retirement = retirementOf((await readJournal(run)).entries);
       const bm = keep(await openRole("nova-bm-db", words.novaBmDb, access));
       return work({ run, bm, words, retirement });

@@ -13,7 +13,6 @@ import { proveArchive, restoreArchive, writeArchive } from "./archive.ts";
 import { closing, openRole } from "./databases.ts";
 import type { Reach } from "./flavor-api.ts";
 import { rememberGiven } from "./given-file.ts";
-import { tellCopies } from "./rehearsal-file.ts";
 import { archiveGates } from "./retire-gates.ts";
 import { checkNotRetired } from "./retired.ts";
 import { inRun } from "./run.ts";
@@ -46,7 +45,7 @@ export const NOVA_BM = "nova-bm";
  * @throws MigrationError N2I-E340 with every condition that does not hold, N2I-E341, N2I-E343
  */
 export function archiveNovaBm(words: RetireWords, sink: Sink): Promise<Archived> {
-  return withSource(words, sink, async (run, bm) => {
+  return withSource(words, async (run, bm) => {
     checkGates(await archiveGates(run, bm, verifying(words), sink));
     await rememberGiven(run, "retire", words);
     const days = words.grace === 1 ? "1 day" : `${words.grace} days`;
@@ -81,7 +80,7 @@ export function archiveNovaBm(words: RetireWords, sink: Sink): Promise<Archived>
 
 /** Every condition of an archive, whether it holds or not; nothing is written. */
 export function previewArchive(words: RetireWords, sink: Sink): Promise<void> {
-  return withSource(words, sink, async (run, bm) => {
+  return withSource(words, async (run, bm) => {
     const gates = await archiveGates(run, bm, verifying(words), sink);
     await sink.list("gates", each(gates));
   });
@@ -99,12 +98,10 @@ export function checkGates(gates: readonly Gate[]): void {
 
 function withSource<T>(
   words: RetireWords,
-  sink: Sink,
   work: (run: RunFolder, bm: Database) => Promise<T>,
 ): Promise<T> {
   return inRun(words.run, "retire", { create: false }, async (run) => {
     await checkNotRetired(run, "there is nothing left to archive");
-    await tellCopies(run, words, sink);
     return closing(async (keep) =>
       work(run, keep(await openRole("nova-bm-db", words.novaBmDb, { readOnly: true }))),
     );

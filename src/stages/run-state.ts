@@ -20,7 +20,7 @@ import { readGiven } from "./given-file.ts";
 import { novaPlanOf, novaPlans } from "./nova-files.ts";
 import { leftBehind, loadOf, nextOf } from "./pipeline.ts";
 import { openPower, POWER } from "./power-file.ts";
-import { copiesLeft, copiesText, readRehearsal, rehearsedText } from "./rehearsal-file.ts";
+import { readRehearsal, rehearsedText } from "./rehearsal-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import {
   awayOf,
@@ -138,7 +138,6 @@ export async function filesOf(
   const rehearsal = await readRehearsal(run);
   const files: RunFiles = {
     ...(rehearsal !== null && { rehearsal }),
-    copies: await orWhy(() => copiesLeft(run)),
     ...(verified !== undefined && { verified }),
     compared: now !== null && (await wasCompared(...now)),
     finish,
@@ -274,17 +273,9 @@ export function statusOf(files: RunFiles): RunState {
   };
 }
 
-function rehearseField({ rehearsal, copies, plan, said }: RunFiles): {
-  readonly rehearse?: string;
-} {
-  const sha256 = "missing" in plan ? null : plan.sha256;
-  const texts = [
-    ...(rehearsal === undefined ? [] : [rehearsedText(rehearsal, sha256)]),
-    ...(copies === undefined || ("length" in copies && copies.length === 0)
-      ? []
-      : ["missing" in copies ? copies.missing : copiesText(copies, said?.given ?? {})]),
-  ];
-  return texts.length === 0 ? {} : { rehearse: texts.join("; ") };
+function rehearseField({ rehearsal, plan }: RunFiles): { readonly rehearse?: string } {
+  if (rehearsal === undefined) return {};
+  return { rehearse: rehearsedText(rehearsal, "missing" in plan ? null : plan.sha256) };
 }
 
 /** What a rollback that was killed, or found its table busy, left in Ironic's database. */

@@ -36,8 +36,6 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
   // A run between hosts keeps where its nova_bm is.
   verify: ["compute-log", "queue-purged", "nova-bm-db"],
   // What the line itself says, what the journal knows, and an empty database, for one time.
-  // Only the removal of a copy is named as a line.
-  rehearse: ["into", "nova-into", "nova-api-into", "skip-blocked", "staged", "power-max-age"],
   retire: ["drop", "yes-drop", "grace", "restore"],
   // Which machines go where is the plan's word from then on; leases are kept without a run.
   host: [

@@ -159,7 +159,7 @@ testOnce(
         ["power"],
         ["apply", ...db, "--yes", "--leave-nova"],
         ["run"],
-        ["rehearse", ...db, "--into", "sqlite:////nowhere"],
+        ["rehearse", ...db],
         ["retire", ...bm, ...db, "--yes"],
         ["report"],
       ]) {

@@ -11,7 +11,6 @@ import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
 import { run as runIn } from "../power/deployed.ts";
-import { letCopy } from "../rehearse/scene.ts";
 import { novaTree } from "./boot.ts";
 
 /** Where a deployment's databases are: addresses, and statements of the test's own. */
@@ -167,11 +166,9 @@ async function onServers(t: TestContext, given: Case, at: IronicAt): Promise<Dat
     writeTree(join(folder, `tftp-${host}`), entries);
   const url = (role: string): string => readFileSync(join(folder, `${role}.url`), "utf8").trim();
   const rights = "SELECT, INSERT, UPDATE, DELETE";
-  const { url: ironic, user } = await mariadb.restrictedUser("night", at.database, rights);
+  const { url: ironic } = await mariadb.restrictedUser("night", at.database, rights);
   const db = connect({ ...mariadb, database: at.database });
   t.after(() => db.destroy());
-  await letCopy({ engine: "mysql", name: at.database, db }, user);
-  await letCopy(made.nova, made.users.writes ?? "");
   return {
     folder,
     urls: { bm: url("bm"), nova: url("writes"), ironic },

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, readlink, stat, statfs } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import { type Json, parsedJson } from "../../model/json.ts";
@@ -61,7 +61,7 @@ export async function openRun(
     throw notRead(run.path, cause);
   });
   refuseFirstForm(run.path, new Set(names));
-  if (!inner && (await isInner(run.path, names))) throw ofCopies(run.path);
+  if (!inner && names.includes(INNER)) throw ofCopies(run.path);
   return run;
 }
 
@@ -75,16 +75,6 @@ async function mayBeRun(path: string): Promise<boolean> {
 
 /** Marks a run inside of a run. */
 export const INNER = "inner-run";
-
-/** Earlier ones bear no mark; their plan is a link to the one above. */
-async function isInner(path: string, names: readonly string[]): Promise<boolean> {
-  if (names.includes(INNER)) return true;
-  for (const name of names.filter((one) => /^plan(-|$)/.test(one))) {
-    const to = await readlink(join(path, name)).catch(() => null);
-    if (to === join("..", name)) return true;
-  }
-  return false;
-}
 
 function ofCopies(path: string): MigrationError {
   return refusal(

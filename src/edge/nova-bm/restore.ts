@@ -125,7 +125,7 @@ export async function fill(
 const OLD_VALUES = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES";
 
 /** Ids go on after the last one. */
-export async function countOn(database: Database, table: string, column: string): Promise<void> {
+async function countOn(database: Database, table: string, column: string): Promise<void> {
   const from = quoted("postgresql", table);
   const highest = `(SELECT max(${quoted("postgresql", column)}) FROM ${from})`;
   const sql = `SELECT setval(pg_get_serial_sequence(?, ?), coalesce(${highest}, 1), ${highest} IS NOT NULL)`;

@@ -1,2 +1,2 @@
 import "../lab/on-servers.ts";
-import "./left.test.ts";
+import "./copies.test.ts";

@@ -114,23 +114,6 @@ type RunEntry =
   | { readonly do: "close"; readonly plan: string; readonly at: string; readonly by: string }
   | { readonly do: "reopen"; readonly at: string; readonly by: string };
 
-/** Of nova_bm's end. */
-export type RetireEntry =
-  | {
-      readonly do: "archive";
-      readonly sha256: string;
-      readonly rows: number;
-      /** Days before its tables may be dropped. */
-      readonly grace: number;
-      readonly at: string;
-      readonly by: string;
-    }
-  /** A table is to be dropped; it may be gone from here on. */
-  | { readonly do: "drop"; readonly table: string; readonly at: string; readonly by: string }
-  | { readonly do: "dropped"; readonly table: string; readonly at: string }
-  /** All of it is in a database again. */
-  | { readonly do: "restored"; readonly to: string; readonly at: string; readonly by: string };
-
 /** What is made for a while, and is no change: whoever comes next takes it away. */
 type ResourceEntry =
   /** Written before it is made; it may be there from here on. */
@@ -191,7 +174,7 @@ interface OpenEntry {
 /** A line of journal.jsonl. */
 export type Entry =
   | (OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry)
-  | (RetireEntry | ResourceEntry);
+  | ResourceEntry;
 
 /** Entries of a journal, in order: an array of them, or what `packEntries` keeps. */
 export interface Entries extends Iterable<Entry> {

@@ -30,7 +30,6 @@ import type { Watching } from "./nova-watch.ts";
 import { stopped } from "./pipeline.ts";
 import { openProbe } from "./probe.ts";
 import { checkReadings, conductorOf, recheckWith } from "./recheck.ts";
-import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN, sealToLoad } from "./run.ts";
 import { wasStaged } from "./run-files.ts";
 import { type RunSession, withSession } from "./session.ts";
@@ -67,7 +66,6 @@ const UNASKED =
 export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
   return inRun(words.run, "apply", { create: false }, (run) =>
     closing(async (keep) => {
-      await checkNotRetired(run, "what would be loaded again could not be taken back");
       await checkNotFinished(run, "apply would load again what is gone of it", words);
       await checkWindow(run, "apply");
       const plan = await openPlan(`${run.path}/${PLAN}`);

@@ -8,7 +8,6 @@ import { waitingFor } from "./waiting.ts";
 /** The databases by their option; each has a credential of its own. */
 export const ROLES = {
   "nova-bm-db": { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" },
-  restore: { option: "--restore", section: "baremetal", key: "sql_connection" },
   "nova-db": { option: "--nova-db", section: "database", key: "connection" },
   "ironic-db": { option: "--ironic-db", section: "database", key: "connection" },
   "nova-api-db": { option: "--nova-api-db", section: "api_database", key: "connection" },

@@ -277,7 +277,6 @@ function optionsOf(
     },
     apply: { ...target, staged },
     handover: backendOf(words),
-    retire: { ...target, novaBmDb: "DB" },
   };
   const wants: readonly string[] = KEPT[command];
   const key = sealedElsewhere && wants.includes("key-file") && { keyFile: "FILE" };

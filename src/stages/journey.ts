@@ -28,7 +28,6 @@ export function stageOf({ command, options }: NextStep): RunStage | null {
     case "boot":
     case "host":
     case "node":
-    case "retire":
     case "rollback":
     case "run":
     case "status":

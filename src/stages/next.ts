@@ -78,7 +78,6 @@ export const KEPT = {
   ],
   boot: ["tftp-root", "from", "served-as", "node", "key-file"],
   finish: [...TARGET, "node", "in-flight", "lock-wait"],
-  retire: [...TARGET, ...NOVA, "nova-bm-db", "key-file"],
   host: [
     ...["nova-bm-db", "nova-db", "nova-api-db", "ironic-db", "ironic-url", "os-cloud"],
     ...["os-cacert", "insecure", "api-timeout", "rabbit-url", "nova-conf", "tftp-root"],

@@ -12,7 +12,6 @@ import { novaPlanOf } from "./nova-files.ts";
 import { openCopies } from "./rehearsal-copies.ts";
 import { REHEARSAL, REHEARSED } from "./rehearsal-file.ts";
 import { DONE, executeAll, type Rehearsed } from "./rehearsal-way.ts";
-import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
 import type { Sink } from "./sink.ts";
 import { surrounded, surroundings } from "./surroundings.ts";
@@ -36,7 +35,6 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
   return inRun(words.run, "rehearse", { create: false }, async (run) => {
     if (ironicDb === undefined)
       throw new MigrationError("N2I-E352", "no --ironic-db names a copy of Ironic's database");
-    await checkNotRetired(run, "there is nothing left to load");
     if (plansThere((await readJournal(run)).entries).length > 0)
       throw new MigrationError("N2I-E352", "what this run loaded is in Ironic already");
     const plan = await openPlan(`${run.path}/${PLAN}`);

@@ -4,7 +4,6 @@ import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { countBack } from "../engine/back.ts";
 import { ownershipOf } from "../engine/ownership.ts";
-import { ARCHIVE, graceEnd, isRetired, type Retirement, retirementOf } from "../model/archive.ts";
 import { MigrationError } from "../model/error.ts";
 import type { FinishState } from "../model/handover.ts";
 import { type Entries, IRONIC, indexesLeft, plansOf } from "../model/journal.ts";
@@ -266,7 +265,6 @@ export function statusOf(files: RunFiles): RunState {
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
       ...(finish !== undefined && loadOf(files) === "whole" && { finish: finishText(finish) }),
       ...("missing" in journal ? {} : indexField(journal.entries)),
-      ...("missing" in journal ? {} : retireField(retirementOf(journal.entries))),
     },
     ...{ next: nextOf(files), left: leftBehind(files) },
     ...{ standing: standingOf(files), back: backFirst(files) },
@@ -292,18 +290,6 @@ function finishText(finish: FinishState | Missing): string {
   return finish.guards
     ? "not yet: until then deleting or rebuilding a tenant's server ends in ERROR"
     : "not yet";
-}
-
-function retireField(found: Retirement): { readonly retire?: string } {
-  const { archive, begun, dropped, stale } = found;
-  if (archive === null) return {};
-  const made = `nova_bm archived ${archive.at} (${archive.rows} rows, sha256 ${archive.sha256.slice(0, 12)}) in ${ARCHIVE}`;
-  if (isRetired(found)) return { retire: `done: nova_bm is dropped; ${made}` };
-  if (begun.size > 0) return { retire: `${dropped.size} tables dropped, not all yet; ${made}` };
-  if (stale) return { retire: `${made}, and the run went on since: archive it again` };
-  return {
-    retire: `${made}; it may be dropped from ${new Date(graceEnd(archive)).toISOString()} on`,
-  };
 }
 
 function handoverText(handover: NonNullable<RunFiles["handover"]>): string {

@@ -52,7 +52,7 @@ function countedWalk(machines: number): Promise<ReadonlyMap<string, Counts>> {
     const path = join(ground.folder, "counts.json");
     const env = { ...WORTH, N2I_BENCH_COUNTS: path };
     const walked = new Map<string, Counts>();
-    for (const { stage, words } of steps(ground, "changed", false)) {
+    for (const { stage, words } of steps(ground, "changed")) {
       await command(ground.folder, words, { flags: COUNTING, env });
       walked.set(stage, readCounts(path));
     }

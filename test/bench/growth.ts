@@ -175,7 +175,7 @@ function walk(server: Started | null, machines: number): Promise<Walked> {
     if (ground.engine === "postgresql") await walkNoTable(ground);
     if (ground.engine === "mysql") await loseStatistics(ground, server);
     const walked = new Map<string, Walk>();
-    const all = steps(ground, server === null ? "read" : "changed", false);
+    const all = steps(ground, server === null ? "read" : "changed");
     for (const { stage, words } of all.flatMap((step) => [
       ...(ground.engine === "postgresql" ? previewOf(step) : []),
       step,

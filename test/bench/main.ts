@@ -27,7 +27,6 @@ Without a word: the road at 10,000 and 100,000 machines on MariaDB, PostgreSQL a
 servers that sync every commit.
 
   road      every command of the road and back, against the engine's own dump-and-restore
-  retire    the same, with finish, and nova_bm archived, dropped and restored before the way back
   growth    that a machine of a larger fleet takes no more, nor what a night leaves behind; two minutes, a part of CI
   start     starts of the program, in starts of bare Node
   power     10,000 BMCs, against ipmipower
@@ -59,8 +58,7 @@ const ENGINES = [
 ] as const;
 
 const PARTS = {
-  road: (asked: Asked) => road(asked, false),
-  retire: (asked: Asked) => road(asked, true),
+  road,
   growth: benchGrowths,
   start: () => benchStart(write),
   power: () => benchPower(write),
@@ -111,7 +109,7 @@ async function main(argv: string[]): Promise<void> {
   for (const part of parts.length > 0 ? parts : (["road"] as const)) await PARTS[part](asked);
 }
 
-async function road({ sizes, engines, novas, profile }: Asked, retire: boolean): Promise<void> {
+async function road({ sizes, engines, novas, profile }: Asked): Promise<void> {
   for (const one of engines)
     await onServer(one, "on disk", async (server) => {
       for (const nova of novas) {
@@ -120,7 +118,7 @@ async function road({ sizes, engines, novas, profile }: Asked, retire: boolean):
           const smaller = done.find(({ machines }) => machines * 10 === size) ?? null;
           const tell = (line: string): void => void process.stderr.write(`${line}\n`);
           tell(`${one.names[0]}, ${size} machines${nova ? " with Nova" : ""}\n${HEAD}`);
-          const now = await round(server, size, { nova, retire, profile }, tell);
+          const now = await round(server, size, { nova, profile }, tell);
           done.push(now);
           write(`${report(now)}${verdicts(now, smaller)}`);
         }

@@ -24,7 +24,7 @@ const TOLD = 12_345_678;
 export function benchNight(): Promise<string> {
   return withGround(null, { machines: FLEET, share: 2 }, async (ground) => {
     const told = [`\nafter ${MACHINES} readings and machines handed over, ${FLEET} in the run\n`];
-    const all = steps(ground, "read", false);
+    const all = steps(ground, "read");
     const run = async (stage: string): Promise<number> => {
       const step = all.find((one) => one.stage === stage);
       if (step === undefined) throw new Error(`${stage} is no stage of the road`);

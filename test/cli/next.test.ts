@@ -35,8 +35,6 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
   // Named at the end of the window alone, line by line; and what was done at the broker by hand.
   // A run between hosts keeps where its nova_bm is.
   verify: ["compute-log", "queue-purged", "nova-bm-db"],
-  // What the line itself says, what the journal knows, and an empty database, for one time.
-  retire: ["drop", "yes-drop", "grace", "restore"],
   // Which machines go where is the plan's word from then on; leases are kept without a run.
   host: [
     ...["host", "interval", "ttl", "my-ip", "tftp-root", "on-fenced", "print-unit", "take"],

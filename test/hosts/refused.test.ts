@@ -160,7 +160,7 @@ testOnce(
         ["apply", ...db, "--yes", "--leave-nova"],
         ["run"],
         ["rehearse", ...db],
-        ["retire", ...bm, ...db, "--yes"],
+        ["retire", ...bm, ...db],
         ["report"],
       ]) {
         const ran = await run([...words, ...at]);

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { endOf } from "../../src/core/handover/guards.ts";
 import { begunIn } from "../../src/engine/begun.ts";
-import { retirementOf } from "../../src/model/archive.ts";
 import {
   batchesOf,
   besideMachines,
@@ -44,8 +43,6 @@ const ENTRIES: readonly Entry[] = [
   { do: "resource", mark: "i1", kind: "index", name: "ports.node_id", at, by },
   { do: "undo", ...span, nodes: [U1], by },
   { do: "start", part: "hand-over", id: U1, at, by, observed: { again: true } },
-  { do: "archive", sha256: "cd", rows: 3, grace: 7, at, by },
-  { do: "drop", table: "bm_nodes", at, by },
   { do: "close", plan: "ab".repeat(32), at, by },
   { do: "end", part: "finish", id: U1.toUpperCase(), at: "2026-01-01T00:00:59.999Z" },
   { do: "end", part: "finish", id: "ports", at: "2026-01-01 00:00:59.999Z" },
@@ -76,7 +73,7 @@ test("packed entries are those that were put, in their order, field by field", (
 test("packed entries answer as an array of them does", () => {
   const asked: { readonly [what: string]: (entries: Entries) => unknown } = {
     every: (all) => [all.every((one) => "do" in one), all.every((one) => one.do === "open")],
-    some: (all) => [all.some((one) => one.do === "drop"), all.some((one) => one.do === "made")],
+    some: (all) => [all.some((one) => one.do === "close"), all.some((one) => one.do === "made")],
     filter: (all) => all.filter((one) => "id" in one && one.id === U1),
     find: (all) => [all.find((one) => one.do === "start"), all.find((one) => one.do === "gone")],
     findLast: (all) => [
@@ -99,7 +96,6 @@ test("packed entries answer as an array of them does", () => {
     besideMachines: (all) => [...besideMachines(all)],
     targetOf: (all) => [targetOf(all, "ironic"), targetOf(all, "nova")],
     endOf,
-    retirementOf,
     handed: (all) => [...begunIn(all, "hand-over")],
     "handed, and taken back": (all) => [...begunIn(all, "hand-over", "ironic")],
     finished: (all) => [...begunIn(all, "finish", "ironic")],

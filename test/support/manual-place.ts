@@ -102,7 +102,6 @@ function answers(words: readonly string[]): readonly string[] {
     words[0] ?? "",
   );
   if (words[0] === "run") return ["--yes", "--watch", "1"];
-  if (words[0] === "retire") return words.length === 1 ? ["--yes"] : [];
   if (!acts || words.includes("--plan")) return [];
   const watches = ["apply", "rollback"].includes(words[0] ?? "");
   return ["--yes", ...(watches ? ["--watch", "0"] : [])];

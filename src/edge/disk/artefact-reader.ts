@@ -190,7 +190,6 @@ const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
   nova: "plan --nova-db",
   "nova-findings": "plan --nova-db",
   moves: "host plan",
-  archive: "retire",
 };
 
 const CHECKED = 1024 * 1024;

@@ -262,10 +262,6 @@ const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form
     returned: { ...MACHINE, left: "object?" },
     close: { plan: "text", at: "text", by: "text" },
     reopen: { at: "text", by: "text" },
-    archive: { sha256: "text", rows: "number", grace: "number", at: "text", by: "text" },
-    drop: { table: "text", at: "text", by: "text" },
-    dropped: { table: "text", at: "text" },
-    restored: { to: "text", at: "text", by: "text" },
     resource: {
       mark: "text",
       kind: "text",

@@ -1,4 +1,3 @@
-import type { ServerIdentity } from "./artefact.ts";
 import type { JsonObject } from "./json.ts";
 
 /** Of journal.jsonl, which all parts of a run share. */
@@ -114,46 +113,6 @@ type RunEntry =
   | { readonly do: "close"; readonly plan: string; readonly at: string; readonly by: string }
   | { readonly do: "reopen"; readonly at: string; readonly by: string };
 
-/** What is made for a while, and is no change: whoever comes next takes it away. */
-type ResourceEntry =
-  /** Written before it is made; it may be there from here on. */
-  | {
-      readonly do: "resource";
-      /** What marks it as ours, in it. */
-      readonly mark: string;
-      /** A database of our own, or what is put into one that was given empty; an index of Ironic's. */
-      readonly kind: "database" | "tables" | "index";
-      /** Its name, or the path of its file; of an index `table.column`. */
-      readonly name: string;
-      /** Of a copy: the option of the database it is made of; absent: Ironic's. */
-      readonly of?: "nova-db" | "nova-api-db";
-      /** As a command was given it; absent: beside the database it is a copy of. */
-      readonly into?: string;
-      /** Of a copy: the database it is made beside, or is put into. */
-      readonly beside?: ServerIdentity;
-      /** What is put into a database that was given: whatever else is in it is somebody's. */
-      readonly tables?: readonly string[];
-      readonly at: string;
-      readonly by: string;
-    }
-  /** It is there, and marked in itself. */
-  | { readonly do: "made"; readonly mark: string; readonly at: string }
-  | { readonly do: "gone"; readonly mark: string; readonly at: string };
-
-/** Indexes of ours that may be in Ironic's database still. */
-export function indexesLeft(
-  entries: Entries,
-): readonly { readonly index: string; readonly table: string; readonly column: string }[] {
-  const left = new Map<string, string>();
-  for (const entry of besideMachines(entries))
-    if (entry.do === "resource" && entry.kind === "index") left.set(entry.mark, entry.name);
-    else if (entry.do === "gone") left.delete(entry.mark);
-  return [...left].map(([index, name]) => {
-    const [table = "", column = ""] = name.split(".");
-    return { index, table, column };
-  });
-}
-
 /** A system is acted on for the first time: which it is. */
 interface TargetEntry {
   readonly do: "target";
@@ -172,9 +131,7 @@ interface OpenEntry {
 }
 
 /** A line of journal.jsonl. */
-export type Entry =
-  | (OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry)
-  | ResourceEntry;
+export type Entry = (OpenEntry | TargetEntry | BatchEntry) | (MachineEntry | RunEntry);
 
 /** Entries of a journal, in order: an array of them, or what `packEntries` keeps. */
 export interface Entries extends Iterable<Entry> {

@@ -10,7 +10,6 @@ import type { Seal } from "../model/secret.ts";
 import type { Release, Target, Verifier } from "../model/target.ts";
 import { ironicPart } from "../parts/ironic.ts";
 import type { Backend } from "./backend.ts";
-import { dropLeft } from "./indexes.ts";
 import { SNAPSHOT } from "./run.ts";
 import type { RunSession } from "./session.ts";
 
@@ -89,7 +88,6 @@ export async function withIronic<T>(
   const lock = await target.lock();
   try {
     await session.begin(IRONIC, found.identity, { staged });
-    await dropLeft(session, backend);
     const { verifier } = target;
     return await work({
       ...{ target, verifier, part: ironicPart(target), check: lock.check },

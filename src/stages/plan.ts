@@ -89,7 +89,7 @@ export function plan(
       const { target } = ironic;
       const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
       const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
-      const keys = (await backend.indexes?.scanned()) ?? [];
+      const keys = (await backend.scannedKeys?.()) ?? [];
       const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
       const { nodes, ports } = made.counts;
       // Who plans has the time to have an index made; who rolls back has not.

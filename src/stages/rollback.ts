@@ -1,4 +1,4 @@
-import { lentIndexes, slowDelete } from "../core/plan/delete-cost.ts";
+import { slowDelete } from "../core/plan/delete-cost.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
@@ -99,11 +99,9 @@ export async function previewRollback(words: RollbackWords, sink: Sink): Promise
     await sink.list("undos", rows());
     const { remove, restore, leave } = counts;
     sink.result(`Rollback would remove ${remove} rows, restore ${restore} and leave ${leave}.`);
-    const keys = (nodes === 0 ? null : await job.backend?.indexes?.scanned()) ?? [];
+    const keys = (nodes === 0 ? null : await job.backend?.scannedKeys?.()) ?? [];
     const slow = slowDelete(nodes, keys);
     if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
-    const lent = lentIndexes(nodes, keys);
-    if (lent !== null) sink.note(lent);
     const end = words.afterFinish ? null : await endOfRun(job.run);
     // What is shown is refused until somebody says that it is meant.
     if (end !== null)

@@ -6,7 +6,7 @@ import { countBack } from "../engine/back.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { MigrationError } from "../model/error.ts";
 import type { FinishState } from "../model/handover.ts";
-import { type Entries, IRONIC, indexesLeft, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { stagedTrees } from "../parts/boot-steps.ts";
@@ -264,7 +264,6 @@ export function statusOf(files: RunFiles): RunState {
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
       ...(finish !== undefined && loadOf(files) === "whole" && { finish: finishText(finish) }),
-      ...("missing" in journal ? {} : indexField(journal.entries)),
     },
     ...{ next: nextOf(files), left: leftBehind(files) },
     ...{ standing: standingOf(files), back: backFirst(files) },
@@ -274,14 +273,6 @@ export function statusOf(files: RunFiles): RunState {
 function rehearseField({ rehearsal, plan }: RunFiles): { readonly rehearse?: string } {
   if (rehearsal === undefined) return {};
   return { rehearse: rehearsedText(rehearsal, "missing" in plan ? null : plan.sha256) };
-}
-
-/** What a rollback that was killed, or found its table busy, left in Ironic's database. */
-function indexField(entries: Entries): { readonly index?: string } {
-  const left = indexesLeft(entries).map(({ index }) => index);
-  return left.length === 0
-    ? {}
-    : { index: `${left.join(", ")} of a rollback is still there; rollback or apply drops it` };
 }
 
 function finishText(finish: FinishState | Missing): string {

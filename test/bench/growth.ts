@@ -27,12 +27,6 @@ const ROUNDS = 8;
 /** Every second machine is in use: more of Nova's rows than most fleets have. */
 export const SHARE = 2;
 
-/**
- * Where a row is cheap, a thousand machines are worth no index, and a rollback of them reads as many rows as
- * one of a large fleet that has lost its index. Here each is worth one.
- */
-export const WORTH = { NOVA2IRONIC_ROW: "0.001" };
-
 /** Stages that must have been measured; whatever else the road has is judged too. */
 const STAGES = [
   ...["extract", "plan", "load", "verify", "second apply"],
@@ -181,7 +175,7 @@ function walk(server: Started | null, machines: number): Promise<Walked> {
       step,
     ])) {
       const before = await rowsRead(ground);
-      const cost = await command(ground.folder, words, { env: WORTH });
+      const cost = await command(ground.folder, words);
       walked.set(stage, { ...cost, read: (await rowsRead(ground)) - before });
     }
     return walked;

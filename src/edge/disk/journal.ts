@@ -262,19 +262,6 @@ const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form
     returned: { ...MACHINE, left: "object?" },
     close: { plan: "text", at: "text", by: "text" },
     reopen: { at: "text", by: "text" },
-    resource: {
-      mark: "text",
-      kind: "text",
-      name: "text",
-      of: "text?",
-      into: "text?",
-      beside: "object?",
-      tables: "texts?",
-      at: "text",
-      by: "text",
-    },
-    made: { mark: "text", at: "text" },
-    gone: { mark: "text", at: "text" },
   };
 
 type Form = keyof typeof IS;

@@ -133,27 +133,12 @@ interface OpenEntry {
 /** A line of journal.jsonl. */
 export type Entry = (OpenEntry | TargetEntry | BatchEntry) | (MachineEntry | RunEntry);
 
-/** Entries of a journal, in order: an array of them, or what `packEntries` keeps. */
-export interface Entries extends Iterable<Entry> {
-  readonly length: number;
-  readonly at: (position: number) => Entry | undefined;
-  readonly every: (is: (entry: Entry) => boolean) => boolean;
-  readonly filter: (is: (entry: Entry) => boolean) => Entry[];
-  readonly find: (is: (entry: Entry) => boolean) => Entry | undefined;
-  readonly findLast: (is: (entry: Entry) => boolean) => Entry | undefined;
-  readonly findLastIndex: (is: (entry: Entry) => boolean) => number;
-  readonly flatMap: <T>(to: (entry: Entry) => readonly T[]) => T[];
-  readonly slice: (from: number) => Entry[];
-  readonly some: (is: (entry: Entry) => boolean) => boolean;
-  /** Those of some parts alone, where they are found without a look at the others. */
-  readonly of?: (...parts: readonly string[]) => Iterable<Entry>;
-  /** Those of no single machine, likewise. */
-  readonly others?: () => Iterable<Entry>;
-}
+/** Entries of a journal, in order. */
+export type Entries = readonly Entry[];
 
-/** Entries of the run and of batches, in order: those of single machines are made anew for whoever looks at them. */
+/** Entries of the run and of batches, in order. */
 export function* besideMachines(entries: Entries): Generator<Exclude<Entry, MachineEntry>> {
-  for (const entry of entries.others?.() ?? entries) if (!("id" in entry)) yield entry;
+  for (const entry of entries) if (!("id" in entry)) yield entry;
 }
 
 /** When a run acted on a system for the first time; absent where it did not. */
@@ -168,8 +153,7 @@ export function* entriesOf(
   entries: Entries,
   ...parts: readonly string[]
 ): Generator<Extract<Entry, { readonly part: string }>> {
-  for (const entry of entries.of?.(...parts) ?? entries)
-    if ("part" in entry && parts.includes(entry.part)) yield entry;
+  for (const entry of entries) if ("part" in entry && parts.includes(entry.part)) yield entry;
 }
 
 /** The part whose batches are Ironic's machines, whichever way they are loaded. */

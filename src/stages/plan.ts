@@ -23,7 +23,7 @@ import {
   type Sources,
 } from "./make-plan.ts";
 import { type NovaAsked, type NovaPlaces, planNova } from "./nova-plan.ts";
-import { POWER, packedReadings, viewOf } from "./power-file.ts";
+import { POWER, readingsOf, viewOf } from "./power-file.ts";
 import { openProposal } from "./propose.ts";
 import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
 import { machineOf } from "./selection.ts";
@@ -169,7 +169,7 @@ async function powerOf(
   path: string,
   { maxUnreachable, recordPower }: PlanWords,
 ): Promise<PlannedPower> {
-  const asked = await packedReadings(`${path}/${POWER}`);
+  const asked = await readingsOf(`${path}/${POWER}`);
   return {
     view: viewOf(asked?.readings ?? null, maxUnreachable, recordPower),
     made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },

@@ -14,7 +14,7 @@ import {
 } from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";
 import type { Mappings } from "./documents.ts";
-import { openPower, POWER, packed } from "./power-file.ts";
+import { openPower, POWER, readingsIn } from "./power-file.ts";
 import { askGuests, newAside, questionsOf } from "./questions.ts";
 import { surroundings } from "./surroundings.ts";
 
@@ -57,7 +57,7 @@ export async function checkReadings(
       "N2I-E307",
       `the oldest power reading is ${age.toFixed(1)} minutes old, and --power-max-age is ${most}`,
     );
-  return wanted ? packed(found) : new Map();
+  return wanted ? readingsIn(found) : new Map();
 }
 
 /**

@@ -16,7 +16,7 @@ const SIZES = {
   postgresql: [1000, 4000],
   sqlite: [8000, 16_000, 32_000],
 } as const;
-const LIMITS = { rows: 1.3, cpu: 2.4, rss: 200 } as const;
+const LIMITS = { rows: 1.3, cpu: 2.4, rss: 400 } as const;
 /**
  * Seconds, and part of what a stage takes, by which a clock that slows down may make a stage's growth the larger: a small
  * one says nothing by it, and is judged by what it does (see counted.ts).

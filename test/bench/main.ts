@@ -14,7 +14,7 @@ import { benchNight } from "./night.ts";
 import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
-import { type Round, round } from "./round.ts";
+import { round } from "./round.ts";
 import { benchServe } from "./serve.ts";
 import { benchStart } from "./start.ts";
 import { benchSwitchover } from "./switchover.ts";
@@ -113,14 +113,11 @@ async function road({ sizes, engines, novas, profile }: Asked): Promise<void> {
   for (const one of engines)
     await onServer(one, "on disk", async (server) => {
       for (const nova of novas) {
-        const done: Round[] = [];
         for (const size of sizes.length > 0 ? sizes : SIZES) {
-          const smaller = done.find(({ machines }) => machines * 10 === size) ?? null;
           const tell = (line: string): void => void process.stderr.write(`${line}\n`);
           tell(`${one.names[0]}, ${size} machines${nova ? " with Nova" : ""}\n${HEAD}`);
           const now = await round(server, size, { nova, profile }, tell);
-          done.push(now);
-          write(`${report(now)}${verdicts(now, smaller)}`);
+          write(`${report(now)}${verdicts(now)}`);
         }
       }
     });

@@ -15,7 +15,7 @@ const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db
 
 /** Commands with a plan, or what was loaded by it, to hold a database against: another is refused. */
 const HELD: readonly string[] = [
-  ...["apply", "verify", "boot", "handover", "release", "finish", "retire", "rollback"],
+  ...["apply", "verify", "boot", "handover", "finish", "retire", "rollback"],
 ];
 
 /** Of what a run keeps, what is the same wherever its databases and services are. */

@@ -48,10 +48,7 @@ const UNIQUE = /^(wsrep cluster|server_uuid|system) \S/;
 export function otherServer(planned: Named, found: Named): readonly (typeof FIELDS)[number][] {
   const certain = UNIQUE.test(found.server ?? "") && found.server === planned.server;
   const changed = FIELDS.filter((field) => planned[field] !== found[field]);
-  if (certain) return changed.filter((field) => field !== "address");
-  // What an earlier version wrote lacks that name; the rest, and the address, must be the same.
-  const shorter = planned.server !== undefined && found.server?.endsWith(` ${planned.server}`);
-  return shorter ? changed.filter((field) => field !== "server") : changed;
+  return certain ? changed.filter((field) => field !== "address") : changed;
 }
 
 /**

@@ -29,7 +29,7 @@ export type BatchEntry =
       readonly by: string;
       /** The load is to be handed over later. */
       readonly staged?: true;
-      /** Whether this load changes Nova's rows behind Ironic's; absent in journals of earlier builds. */
+      /** Whether this load changes Nova's rows behind Ironic's; absent for Nova's own legs. */
       readonly nova?: NovaAfter;
     })
   | (About & {
@@ -62,7 +62,7 @@ export type BatchEntry =
       readonly do: "undo";
       /** Uuids of the machines named, or the whole batch. */
       readonly nodes: readonly string[] | "all";
-      /** All was asked for, and machines that are not named had to stay; absent in journals of earlier builds. */
+      /** All was asked for, and machines that are not named had to stay. */
       readonly all?: true;
       readonly by: string;
     })

@@ -204,7 +204,7 @@ export interface Said {
     readonly novaDb?: string;
     readonly placementDb?: string;
   };
-  /** What the run's commands were given, the newest last; none in runs of earlier versions. */
+  /** What the run's commands were given, the newest last. */
   readonly earlier?: readonly Given[];
   /** Whether a key of --key-file sealed the run. */
   readonly sealedElsewhere?: boolean;

@@ -94,7 +94,6 @@ export function planIn(line: JsonObject): Switchover {
     connector_policy: line.connector_policy === "move" ? "move" : "keep",
     storage_cinder_untested: line.storage_cinder_untested === true,
     identical: isObject(line.identical) ? line.identical : null,
-    // Runs of earlier versions changed none.
     server: isObject(line.server) ? serverOf(line.server) : null,
   };
 }

@@ -184,7 +184,7 @@ test("what extract and plan were given is in the lines they end with", async (t)
   assert.match(text, new RegExp(`^site: "${folder}/site.json"$`, "m"));
   // Each word stands in one of the two.
   assert.doesNotMatch(readFileSync(given ?? "", "utf8"), new RegExp(folder));
-  // A run of an earlier version has neither, and nothing depends on them.
+  // Nothing depends on them.
   for (const spoilt of ["{", "[]", JSON.stringify({ format: "nova2ironic/given@1", given: [7] })]) {
     writeFileSync(given ?? "", spoilt);
     assert.match(await next(), bare);

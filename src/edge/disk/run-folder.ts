@@ -60,7 +60,6 @@ export async function openRun(
   const names = await readdir(run.path).catch((cause: unknown) => {
     throw notRead(run.path, cause);
   });
-  refuseFirstForm(run.path, new Set(names));
   if (!inner && names.includes(INNER)) throw ofCopies(run.path);
   return run;
 }
@@ -80,22 +79,6 @@ function ofCopies(path: string): MigrationError {
   return refusal(
     `${path} is a rehearsal's own run: its journal is of copies, and not of Ironic or Nova`,
     `Give --run ${shellWord(dirname(path))}`,
-  );
-}
-
-/** Files that runs had before a plan was a folder, and their parts one journal. */
-const FIRST_FORM = ["plan", "nova", "nova-journal", "release", "finish", "boot"];
-
-/** What this version would read of such a run is half of what was done. */
-function refuseFirstForm(path: string, there: ReadonlySet<string>): void {
-  const name = FIRST_FORM.find((stem) => there.has(`${stem}.jsonl`));
-  if (name === undefined) return;
-  throw new MigrationError(
-    "N2I-E113",
-    `${path} was made by an earlier version of the tool: it holds ${name}.jsonl`,
-    {
-      fix: "End it with the version that began it; or, if nothing is loaded yet, run extract and plan again in a new folder.",
-    },
   );
 }
 

@@ -189,7 +189,7 @@ test("a command that waits for what never comes ends as a bug, and says so", (t)
   const hook = join(folder, "hook.cjs");
   writeFileSync(
     hook,
-    `require("node:fs/promises").lstat = () => new Promise(() => {});
+    `require("node:fs/promises").readdir = () => new Promise(() => {});
      require("node:module").syncBuiltinESMExports();`,
   );
   const ends = (...words: readonly string[]) => {

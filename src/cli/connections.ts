@@ -15,7 +15,7 @@ const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db
 
 /** Commands with a plan, or what was loaded by it, to hold a database against: another is refused. */
 const HELD: readonly string[] = [
-  ...["rehearse", "apply", "verify", "boot", "handover", "release", "finish", "retire", "rollback"],
+  ...["apply", "verify", "boot", "handover", "finish", "retire", "rollback"],
 ];
 
 /** Of what a run keeps, what is the same wherever its databases and services are. */
@@ -189,6 +189,8 @@ function wanted(
   return (option) => {
     if (option === "run") return true;
     if (NOTHING_FOR.includes(command) || without.includes(option)) return false;
+    // Its databases are copies, which no file names.
+    if (command === "rehearse") return option === "key-file";
     if (option === "compute-log") return isSaid(args, "final");
     if (option === "conductor-log") return command !== "verify" || args.takeover === true;
     if (option === "placement-db" && command === "plan") return isSaid(args, "propose-site");
@@ -264,16 +266,13 @@ async function notVerified(
   return (option) => BESIDE.includes(option);
 }
 
-/** A plan without Nova is rehearsed, applied and verified without. */
+/** A plan without Nova is applied and verified without. */
 async function withoutNova(
   args: Args,
   { command }: Declared,
   plansNova: () => Promise<boolean>,
 ): Promise<(option: string) => boolean> {
-  if (
-    !["rehearse", "apply", "verify"].includes(command) ||
-    BESIDE.some((name) => isSaid(args, name))
-  )
+  if (!["apply", "verify"].includes(command) || BESIDE.some((name) => isSaid(args, name)))
     return () => false;
   const without = !(await plansNova());
   return (option) => without && BESIDE.includes(option);

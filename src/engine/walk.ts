@@ -1,7 +1,6 @@
-import type { Change, Left, Lefts, Outcome } from "../model/change.ts";
+import type { Change, Left, Outcome } from "../model/change.ts";
 import type { MigrationError } from "../model/error.ts";
 import type { BatchEntry, Span } from "../model/journal.ts";
-import { createLefts } from "../model/packed-ids.ts";
 import { type Ownership, ownershipOf } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
 
@@ -84,7 +83,7 @@ export interface Walked<L> {
   /** Changes made now, and those that were made already. */
   readonly done: number;
   readonly found: number;
-  readonly left: Lefts;
+  readonly left: readonly Left[];
   readonly excluded: readonly Aside<L>[];
   readonly failed: readonly Aside<L>[];
   readonly shared: number;
@@ -102,12 +101,12 @@ export async function gather<L>(
   progress: (lines: number) => void = () => undefined,
 ): Promise<Walked<L>> {
   let [done, found, shared, kept] = [0, 0, 0, 0];
-  const lefts = createLefts();
+  const lefts: Left[] = [];
   const excluded: Aside<L>[] = [];
   const failed: Aside<L>[] = [];
   const stays = new Map<string, string>();
   const ended = (how: Partial<Walked<L>>): Walked<L> => ({
-    ...{ done, found, shared, kept, left: lefts.all(), excluded, failed, stays },
+    ...{ done, found, shared, kept, left: lefts, excluded, failed, stays },
     ...{ stopped: false, broke: null, ...how },
   });
   for await (const event of events) {
@@ -118,7 +117,7 @@ export async function gather<L>(
     found += outcome.found.length;
     shared += event.shared;
     kept += event.kept;
-    lefts.add(outcome.left);
+    for (const left of outcome.left) lefts.push(left);
     excluded.push(...event.excluded);
     failed.push(...event.failed);
     for (const [machine, why] of event.stays) stays.set(machine, why);
@@ -134,19 +133,13 @@ export function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
     found: one.found + next.found,
     shared: one.shared + next.shared,
     kept: one.kept + next.kept,
-    left: one.left.length === 0 ? next.left : joined(one.left, next.left),
+    left: [...one.left, ...next.left],
     excluded: [...one.excluded, ...next.excluded],
     failed: [...one.failed, ...next.failed],
     stays: new Map([...one.stays, ...next.stays]),
     stopped: next.stopped,
     broke: next.broke,
   };
-}
-
-function joined(...lists: readonly Lefts[]): Lefts {
-  const lefts = createLefts();
-  for (const list of lists) lefts.add(list);
-  return lefts.all();
 }
 
 /** Machines of the changes that were left, with one of them. */

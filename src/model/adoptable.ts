@@ -1,5 +1,4 @@
 import { type Json, type JsonObject, objectOf } from "./json.ts";
-import { type Ids, index, MANY, metMany, pack } from "./packed.ts";
 
 /** A network card of a node, or a bond of several. */
 export interface Nic {
@@ -11,59 +10,44 @@ export interface Nic {
   readonly vif: string | null;
 }
 
-/** What is known of the cards of all nodes: some hundred bytes a card, of fifty thousand nodes too. */
+/** Ids of Neutron ports, case-insensitive. */
+export interface PortIds {
+  readonly size: number;
+  readonly has: (id: string) => boolean;
+  readonly values: () => Iterable<string>;
+}
+
+/** The cards of all nodes. */
 export interface KnownNics {
   /** The cards of a node, by its uuid. */
   readonly of: (node: string) => readonly Nic[];
   /** Neutron ports that nics name, and those that more than one names. */
-  readonly vifs: Ids;
+  readonly vifs: PortIds;
   readonly twice: ReadonlySet<string>;
 }
 
 /** @returns what is known of the cards that were put there */
 export function gatherNics(): KnownNics & { readonly put: (node: string, nic: Nic) => void } {
-  const packed = pack<Nic & { readonly node: string }>({
-    ...{ node: "text", is: "word", uuid: "text", address: "mac", vif: "text" },
-  });
-  let few: Map<string, Nic[]> | null = new Map();
-  let count = 0;
-  const met = metMany();
+  const byNode = new Map<string, Nic[]>();
+  /** As written, by their lower case. */
+  const vifs = new Map<string, string>();
   const twice = new Set<string>();
-  let size = 0;
-  const nicOf = ({ is, uuid, address, vif }: Nic): Nic => ({ is, uuid, address, vif });
-  function keep(node: string, nic: Nic): void {
-    if (few === null) {
-      packed.put({ node, ...nic });
-      return;
-    }
-    const others = few.get(node);
-    if (others === undefined) few.set(node, [nic]);
-    else others.push(nic);
-    count += 1;
-    if (count < MANY) return;
-    for (const [of, nics] of few) for (const one of nics) packed.put({ node: of, ...one });
-    few = null;
-  }
   return {
     put(node, nic) {
-      keep(node.toLowerCase(), nic);
-      if (nic.vif === null) return;
-      if (met.add(nic.vif)) size += 1;
-      else twice.add(nic.vif);
-    },
-    of(node) {
       const id = node.toLowerCase();
-      return few === null ? index(packed, "node")(id).map(nicOf) : (few.get(id) ?? []);
+      byNode.set(id, [...(byNode.get(id) ?? []), nic]);
+      if (nic.vif === null) return;
+      const vif = nic.vif.toLowerCase();
+      if (vifs.has(vif)) twice.add(nic.vif);
+      else vifs.set(vif, nic.vif);
     },
+    of: (node) => byNode.get(node.toLowerCase()) ?? [],
     vifs: {
       get size() {
-        return size;
+        return vifs.size;
       },
-      has: met.has,
-      *values() {
-        for (const { vif } of few === null ? packed : [...few.values()].flat())
-          if (vif !== null) yield vif;
-      },
+      has: (vif) => vifs.has(vif.toLowerCase()),
+      values: () => vifs.values(),
     },
     twice,
   };
@@ -125,30 +109,6 @@ export interface NetworkPort {
 
 /** Ports of Neutron by their id. */
 export type NetworkPorts = Pick<ReadonlyMap<string, NetworkPort>, "get" | "has">;
-
-/** @returns ports that were put there: some hundred bytes each, of a whole fleet too */
-export function gatherPorts(): NetworkPorts & { readonly put: (port: NetworkPort) => void } {
-  const packed = pack<NetworkPort>({
-    ...{ id: "text", mac_address: "mac", device_id: "text", device_owner: "word" },
-  });
-  let few: Map<string, NetworkPort> | null = new Map();
-  const get = (id: string): NetworkPort | undefined =>
-    few === null ? index(packed, "id")(id)[0] : few.get(id);
-  return {
-    put(port) {
-      if (few === null) {
-        packed.put(port);
-        return;
-      }
-      few.set(port.id, port);
-      if (few.size < MANY) return;
-      for (const one of few.values()) packed.put(one);
-      few = null;
-    },
-    get,
-    has: (id) => get(id) !== undefined,
-  };
-}
 
 /** A node of the list: what stands against managing it, empty where nothing does. */
 export interface AdoptableRow {

@@ -4,7 +4,7 @@ import type { FieldChange, Verdict } from "./plan.ts";
 import type { ConductorIpmitool } from "./power.ts";
 
 export type ArtefactKind =
-  | ("snapshot" | "power" | "machines" | "nova" | "nova-findings" | "archive")
+  | ("snapshot" | "power" | "machines" | "nova" | "nova-findings")
   /** Machines that go between compute hosts. */
   | "moves";
 

@@ -27,11 +27,6 @@ export interface Left {
   readonly why: string;
 }
 
-/** All that were left, perhaps rows of a whole fleet: gone through, and not held as objects. */
-export interface Lefts extends Iterable<Left> {
-  readonly length: number;
-}
-
 /** What became of a batch. */
 export interface Outcome {
   /** Ids of changes made now. */

@@ -1,6 +1,6 @@
 import type { ServerIdentity } from "./artefact.ts";
 import type { Lacking, Privileges } from "./database.ts";
-import type { Met, Rows } from "./packed.ts";
+import type { TextSet } from "./rows.ts";
 import type { Conductor } from "./service.ts";
 import type { ScannedKey } from "./target.ts";
 import type { Several } from "./text.ts";
@@ -55,7 +55,7 @@ export interface BmNodeFacts {
 
 export interface BmFacts {
   readonly version: number;
-  readonly nodes: Rows<BmNodeFacts>;
+  readonly nodes: readonly BmNodeFacts[];
 }
 
 /** What a service wrote of itself, as `HostBeat` has it. */
@@ -93,7 +93,7 @@ export interface NovaFacts {
    * Those on our machines and their compute hosts, or named by machines and by Ironic's nodes; deleted
    * ones only when named.
    */
-  readonly instances: Rows<InstanceFacts>;
+  readonly instances: readonly InstanceFacts[];
   readonly flavors: readonly DeployImage[];
   /** Requests that wait for a nova-compute, in words, of these instances. */
   readonly queued: readonly { readonly instance: string; readonly text: string }[];
@@ -151,14 +151,14 @@ export interface IronicFacts {
   readonly conductors: readonly Conductor[];
   /** What a rollback reads whole for each node. */
   readonly keys: readonly ScannedKey[];
-  readonly nodes: Rows<NodeFacts>;
+  readonly nodes: readonly NodeFacts[];
 }
 
 /** What only nova_api says. */
 export interface ApiFacts {
   /** Instances whose mapping names a cell, and those whose names none. */
-  readonly mapped: Met;
-  readonly cellless: Met;
+  readonly mapped: TextSet;
+  readonly cellless: TextSet;
   /** As NovaFacts.aggregates, where Newton and later have them. */
   readonly aggregates: NovaFacts["aggregates"];
   /** As NovaFacts.forbidden. */
@@ -193,7 +193,7 @@ export interface CheckView {
   /** Null: there is none. */
   readonly plan: PlanFacts | null;
   /** Nodes this run loaded, by its journal. */
-  readonly ours: Met;
+  readonly ours: TextSet;
   /** Null: not given. */
   readonly api: ApiFacts | Refused | null;
   readonly placement: PlacementFacts | Refused | null;
@@ -202,7 +202,7 @@ export interface CheckView {
   /** Machine, in lower case -> compute_nodes.uuid, where Nova has it; null: the table may not be read. */
   readonly computes: Named<string> | null;
   /** Instances whose own flavor wants no resource class. */
-  readonly classless: Met;
+  readonly classless: TextSet;
   /** The run's folder, or where it would be. */
   readonly run: RunPlace & {
     /** Bytes. */
@@ -221,7 +221,7 @@ export interface PlacementFacts {
   /** Instance -> the providers it is allocated on; a name is empty where there is no such provider. */
   readonly allocated: Named<readonly Provider[]>;
   /** Providers named for our machines. */
-  readonly providers: Rows<Provider>;
+  readonly providers: readonly Provider[];
 }
 
 /** What the run's plan says of a machine. */
@@ -240,7 +240,7 @@ export interface LineFacts {
 
 /** What the run's plan says; a line a machine that it does not skip. */
 export interface PlanFacts {
-  readonly machines: Rows<LineFacts>;
+  readonly machines: readonly LineFacts[];
   /** What stands in the way of loading it. */
   readonly applies: PlanApplies;
   /** Whether another pairing than the rule's was wanted of it. */

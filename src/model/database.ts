@@ -48,10 +48,21 @@ const UNIQUE = /^(wsrep cluster|server_uuid|system) \S/;
 export function otherServer(planned: Named, found: Named): readonly (typeof FIELDS)[number][] {
   const certain = UNIQUE.test(found.server ?? "") && found.server === planned.server;
   const changed = FIELDS.filter((field) => planned[field] !== found[field]);
-  if (certain) return changed.filter((field) => field !== "address");
-  // What an earlier version wrote lacks that name; the rest, and the address, must be the same.
-  const shorter = planned.server !== undefined && found.server?.endsWith(` ${planned.server}`);
-  return shorter ? changed.filter((field) => field !== "server") : changed;
+  return certain ? changed.filter((field) => field !== "address") : changed;
+}
+
+/**
+ * Whether two descriptions may be of one database, under another name or address. In doubt they are: a server without a
+ * name of its own may be one server under two addresses.
+ */
+export function mayBeSame(one: Named, other: Named): boolean {
+  if (one.engine !== other.engine) return false;
+  const isSameServer = one.server === other.server;
+  // The server's name contains the database's oid on PostgreSQL, and is the file's inode on SQLite.
+  if (isSameServer && one.engine !== "mysql") return true;
+  // MySQL may store names in lower case.
+  const isSameName = one.database?.toLowerCase() === other.database?.toLowerCase();
+  return isSameName && (isSameServer || one.address === other.address);
 }
 
 /** In what two databases, or what is known of them, are not the same: `schema_version was 9, is 10`. */

@@ -96,8 +96,8 @@ export interface MoveManifest {
   readonly tool: string;
   /** Naive UTC, by our clock. */
   readonly made_at: string;
-  /** When the hosts left were looked at, by our clock, to the millisecond; plans of earlier versions do not say. */
-  readonly looked_at?: string;
+  /** When the hosts left were looked at, by our clock, to the millisecond. */
+  readonly looked_at: string;
   readonly mode: MoveMode;
   /** sha256 of the site document; null without one. */
   readonly site?: string | null;

@@ -1,4 +1,3 @@
-import type { ServerIdentity } from "./artefact.ts";
 import type { JsonObject } from "./json.ts";
 
 /** Of journal.jsonl, which all parts of a run share. */
@@ -30,7 +29,7 @@ export type BatchEntry =
       readonly by: string;
       /** The load is to be handed over later. */
       readonly staged?: true;
-      /** Whether this load changes Nova's rows behind Ironic's; absent in journals of earlier builds. */
+      /** Whether this load changes Nova's rows behind Ironic's; absent for Nova's own legs. */
       readonly nova?: NovaAfter;
     })
   | (About & {
@@ -63,7 +62,7 @@ export type BatchEntry =
       readonly do: "undo";
       /** Uuids of the machines named, or the whole batch. */
       readonly nodes: readonly string[] | "all";
-      /** All was asked for, and machines that are not named had to stay; absent in journals of earlier builds. */
+      /** All was asked for, and machines that are not named had to stay. */
       readonly all?: true;
       readonly by: string;
     })
@@ -114,63 +113,6 @@ type RunEntry =
   | { readonly do: "close"; readonly plan: string; readonly at: string; readonly by: string }
   | { readonly do: "reopen"; readonly at: string; readonly by: string };
 
-/** Of nova_bm's end. */
-export type RetireEntry =
-  | {
-      readonly do: "archive";
-      readonly sha256: string;
-      readonly rows: number;
-      /** Days before its tables may be dropped. */
-      readonly grace: number;
-      readonly at: string;
-      readonly by: string;
-    }
-  /** A table is to be dropped; it may be gone from here on. */
-  | { readonly do: "drop"; readonly table: string; readonly at: string; readonly by: string }
-  | { readonly do: "dropped"; readonly table: string; readonly at: string }
-  /** All of it is in a database again. */
-  | { readonly do: "restored"; readonly to: string; readonly at: string; readonly by: string };
-
-/** What is made for a while, and is no change: whoever comes next takes it away. */
-export type ResourceEntry =
-  /** Written before it is made; it may be there from here on. */
-  | {
-      readonly do: "resource";
-      /** What marks it as ours, in it. */
-      readonly mark: string;
-      /** A database of our own, or what is put into one that was given empty; an index of Ironic's. */
-      readonly kind: "database" | "tables" | "index";
-      /** Its name, or the path of its file; of an index `table.column`. */
-      readonly name: string;
-      /** Of a copy: the option of the database it is made of; absent: Ironic's. */
-      readonly of?: "nova-db" | "nova-api-db";
-      /** As a command was given it; absent: beside the database it is a copy of. */
-      readonly into?: string;
-      /** Of a copy: the database it is made beside, or is put into. */
-      readonly beside?: ServerIdentity;
-      /** What is put into a database that was given: whatever else is in it is somebody's. */
-      readonly tables?: readonly string[];
-      readonly at: string;
-      readonly by: string;
-    }
-  /** It is there, and marked in itself. */
-  | { readonly do: "made"; readonly mark: string; readonly at: string }
-  | { readonly do: "gone"; readonly mark: string; readonly at: string };
-
-/** Indexes of ours that may be in Ironic's database still. */
-export function indexesLeft(
-  entries: Entries,
-): readonly { readonly index: string; readonly table: string; readonly column: string }[] {
-  const left = new Map<string, string>();
-  for (const entry of besideMachines(entries))
-    if (entry.do === "resource" && entry.kind === "index") left.set(entry.mark, entry.name);
-    else if (entry.do === "gone") left.delete(entry.mark);
-  return [...left].map(([index, name]) => {
-    const [table = "", column = ""] = name.split(".");
-    return { index, table, column };
-  });
-}
-
 /** A system is acted on for the first time: which it is. */
 interface TargetEntry {
   readonly do: "target";
@@ -189,31 +131,14 @@ interface OpenEntry {
 }
 
 /** A line of journal.jsonl. */
-export type Entry =
-  | (OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry)
-  | (RetireEntry | ResourceEntry);
+export type Entry = (OpenEntry | TargetEntry | BatchEntry) | (MachineEntry | RunEntry);
 
-/** Entries of a journal, in order: an array of them, or what `packEntries` keeps. */
-export interface Entries extends Iterable<Entry> {
-  readonly length: number;
-  readonly at: (position: number) => Entry | undefined;
-  readonly every: (is: (entry: Entry) => boolean) => boolean;
-  readonly filter: (is: (entry: Entry) => boolean) => Entry[];
-  readonly find: (is: (entry: Entry) => boolean) => Entry | undefined;
-  readonly findLast: (is: (entry: Entry) => boolean) => Entry | undefined;
-  readonly findLastIndex: (is: (entry: Entry) => boolean) => number;
-  readonly flatMap: <T>(to: (entry: Entry) => readonly T[]) => T[];
-  readonly slice: (from: number) => Entry[];
-  readonly some: (is: (entry: Entry) => boolean) => boolean;
-  /** Those of some parts alone, where they are found without a look at the others. */
-  readonly of?: (...parts: readonly string[]) => Iterable<Entry>;
-  /** Those of no single machine, likewise. */
-  readonly others?: () => Iterable<Entry>;
-}
+/** Entries of a journal, in order. */
+export type Entries = readonly Entry[];
 
-/** Entries of the run and of batches, in order: those of single machines are made anew for whoever looks at them. */
+/** Entries of the run and of batches, in order. */
 export function* besideMachines(entries: Entries): Generator<Exclude<Entry, MachineEntry>> {
-  for (const entry of entries.others?.() ?? entries) if (!("id" in entry)) yield entry;
+  for (const entry of entries) if (!("id" in entry)) yield entry;
 }
 
 /** When a run acted on a system for the first time; absent where it did not. */
@@ -228,8 +153,7 @@ export function* entriesOf(
   entries: Entries,
   ...parts: readonly string[]
 ): Generator<Extract<Entry, { readonly part: string }>> {
-  for (const entry of entries.of?.(...parts) ?? entries)
-    if ("part" in entry && parts.includes(entry.part)) yield entry;
+  for (const entry of entries) if ("part" in entry && parts.includes(entry.part)) yield entry;
 }
 
 /** The part whose batches are Ironic's machines, whichever way they are loaded. */

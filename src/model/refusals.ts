@@ -185,7 +185,7 @@ export const REFUSALS = {
   "N2I-E321": refused(
     "this run is finished",
     "Tenants use their machines again. What takes machines back or loads them once more would act on machines that Nova manages.",
-    "If that is what you want: protect the machines again with finish --undo, or give --after-finish. A machine that was deleted, rebuilt or given to another tenant since is left and listed.",
+    "If that is what you want: protect the machines again with finish --undo, or give --after-finish. If you dropped nova_bm, restore its dump first. A machine that was deleted, rebuilt or given to another tenant since is left and listed.",
   ),
   "N2I-E325": refused(
     "the plan loads no machine",
@@ -216,39 +216,19 @@ export const REFUSALS = {
   // The end of nova_bm.
   "N2I-E340": refused(
     "nova_bm cannot be retired yet",
-    "It is the only record of machines that are not in Ironic as planned; what is dropped is gone.",
-    "Settle what is named; retire --plan shows every condition and what is missing.",
-  ),
-  "N2I-E341": refused(
-    "nova_bm is retired",
-    "Its tables are dropped: what would take machines back, or read them again, has nothing to go by.",
-    "The archive is in the run's folder: retire --restore DB puts it into an empty database, and then this command goes on.",
-  ),
-  "N2I-E342": refused(
-    "the database to restore into is not empty",
-    "Rows of the archive among others could not be distinguished, and an earlier restore may be half there.",
-    "Make an empty database (of SQLite: an empty file) and give that.",
-  ),
-  "N2I-E343": failed(
-    "an archive does not restore to what it was made of",
-    "Rows changed while they were read, or this kind of server cannot hold them as they are.",
-    "Stop what still writes to nova_bm, then run the same command again; restore into the kind of server it came from.",
+    "It is the only record of machines that are not in Ironic as planned.",
+    "Settle the conditions that do not hold, then run retire again.",
   ),
   // A rehearsal on copies of Ironic's and Nova's databases.
-  "N2I-E350": denied(
-    "the copy for a rehearsal cannot be made",
-    "A rehearsal writes to a copy of Ironic's database, which this login may not make.",
-    "Let an administrator grant what is named, or make an empty database and give that with --into.",
-  ),
   "N2I-E351": refused(
-    "the place of the copy is taken",
-    "What this run did not make may be somebody's: it is neither written to nor dropped.",
-    "Give another, empty database with --into; or drop that one yourself, once you know what it is.",
+    "the database is not a copy for a rehearsal",
+    "A rehearsal loads machines: it must not write to the plan's own databases or to a database that services use.",
+    "Restore a backup of the database under another name and give that database.",
   ),
   "N2I-E352": refused(
     "this run cannot be rehearsed",
-    "A rehearsal is the plan's whole way on a copy of the database, before anything of it is done in Ironic itself.",
-    "Rehearse a plan for --ironic-db before apply; check looks at what is there, and rollback --plan shows the way back.",
+    "A rehearsal runs the whole plan on copies of the databases before apply changes Ironic.",
+    "Rehearse a plan for Ironic's database before apply, with --ironic-db for its copy.",
   ),
   // This host, and what its operator gave it.
   ...LEASE_REFUSALS,

@@ -142,8 +142,8 @@ function secretText(value: Json): string {
   return typeof value === "string" ? value : `\0${JSON.stringify(value)}`;
 }
 
-/** In place of a secret's place: it was sealed by a version that did not bind it to one. */
-export const UNBOUND = "an earlier version";
+/** In place of a secret's place: somebody removed it. */
+const UNBOUND = "no machine";
 
 /**
  * The place of the first secret in a value that was sealed for another place; null when all are where

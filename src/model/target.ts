@@ -40,10 +40,6 @@ export interface ScannedKey {
   readonly table: string;
   readonly column: string;
   readonly rows: number;
-  /** The table is ours: we may make an index. */
-  readonly ours: boolean;
-  /** What ours is called. */
-  readonly index: string;
 }
 
 /** Where steps are performed: rows of a database, or machines adopted over REST. */

@@ -52,7 +52,7 @@ export type Act =
 
 /** Steps that replace nothing that is not kept already. */
 const PLAIN = [
-  ...(["fake", "free", "off", "record", "power", "swap", "release"] as const),
+  ...(["fake", "free", "state", "record", "power", "swap", "release"] as const),
   ...(["out", "handed", "unhanded", "unmark"] as const),
 ] as const;
 

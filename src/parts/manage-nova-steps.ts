@@ -40,8 +40,7 @@ export const THERE: readonly ServerStep[] = [
   { step: "bind", make: bind },
   { step: "fake", make: fake },
   plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted", nobodys)),
-  // Its name is of builds that wrote off whatever the machine was: journals have it.
-  plain("off", ({ hands: { hardware }, id, before }) =>
+  plain("state", ({ hands: { hardware }, id, before }) =>
     hardware.power(id, String(before.power_state)),
   ),
   { step: "record", make: record },
@@ -220,7 +219,7 @@ function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
 
 /**
  * Brings its server to what its machine is. One whose machine is on was made with its machine on in Ironic's book, and
- * stands so already. Where it does not, as in a run that an earlier build began with its machine off there, Nova stops
+ * stands so already. If it does not, because the machine was off there, Nova stops
  * its server and starts it again, all on fake hardware: once it has started it, what its power sync found before is
  * behind it.
  */

@@ -7,7 +7,7 @@ import { gatherLeft } from "./left.ts";
 import { withMachines } from "./machines.ts";
 import { matching } from "./match.ts";
 import { powerView } from "./power.ts";
-import { bootView, gatesView, guardsView, statesView, undoView } from "./previews.ts";
+import { bootView, guardsView, statesView, undoView } from "./previews.ts";
 import { journalView, logView } from "./records.ts";
 import { rehearsalView } from "./rehearsal.ts";
 import { settingsView } from "./settings.ts";
@@ -92,7 +92,6 @@ const LISTS: { readonly [command: string]: readonly List[] } = {
     { of: () => of(undoView(nothing())), when: GIVEN.plan },
     { of: () => gatherLeft({ format: "json" }).view(), when: GIVEN.acts },
   ],
-  retire: [{ of: () => gatesView(nothing()), when: GIVEN.plan }],
   window: [{ of: () => windowView([]) }],
   explain: [{ of: () => codesView() }],
 };

@@ -1,7 +1,7 @@
 import { displayWidth } from "./text.ts";
 
 /** What is copied to a command line stays in one piece: a terminal that breaks it copies it whole. */
-const COPIED = /nova2ironic \w|^(Next|then|Undo|All|Saved|Connections|Fix): /;
+const COPIED = /nova2ironic \w|^umask |^(Next|then|Undo|All|Saved|Connections|Fix): /;
 
 /**
  * A line in lines of at most `width` columns, broken at blanks; later ones stand two columns further in. A

@@ -1,4 +1,4 @@
-import type { Lefts } from "../model/change.ts";
+import type { Left } from "../model/change.ts";
 import type { Json } from "../model/json.ts";
 import type { FormatOptions } from "./format.ts";
 import { matching } from "./match.ts";
@@ -14,14 +14,14 @@ const COLUMNS = ["Row", "Why it is left"];
 export function gatherLeft(options: FormatOptions) {
   positions(COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
   matching(COLUMNS, options.match ?? []);
-  const lists: Lefts[] = [];
+  const lists: (readonly Left[])[] = [];
   let any = false;
   function* rows(): Generator<readonly Json[]> {
     for (const list of lists) for (const { id, why } of list) yield [id, why];
   }
   return {
     /** @param more is gone through when the list is printed */
-    add(more: Lefts): void {
+    add(more: readonly Left[]): void {
       any ||= more.length > 0;
       lists.push(more);
     },

@@ -1,5 +1,4 @@
 import type { Trouble } from "../core/handover/judge.ts";
-import type { Gate } from "../core/handover/retire.ts";
 import type { BootRow, GuardPreview, UndoPreview } from "../model/preview.ts";
 import { rowsOf, type View } from "./table.ts";
 
@@ -9,12 +8,6 @@ export function guardsView(previews: AsyncIterable<GuardPreview>): View {
   const causes = ["Action", "Fields", "Why"];
   const row = (it: GuardPreview) => [it.action, it.uuid, it.bm_node_id, it.fields, it.why];
   return { ...rowsOf(columns, previews, row), causes };
-}
-
-/** What must hold before nova_bm goes. */
-export function gatesView(gates: AsyncIterable<Gate>): View {
-  const columns = ["Condition", "Holds", "Why Not"];
-  return rowsOf(columns, gates, ({ gate, why }) => [gate, why === null ? "yes" : "no", why]);
 }
 
 /** What a rollback would do. */

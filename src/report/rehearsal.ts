@@ -2,7 +2,7 @@ import { butFor, duration } from "../core/report/window.ts";
 import type { Rehearsal, RehearsedRefusal, RehearsedStage } from "../model/rehearsal.ts";
 import { type View, viewOf } from "./table.ts";
 
-/** The way of a rehearsal, stage by stage. */
+/** The stages of a rehearsal. */
 export function rehearsalView({ stages }: Pick<Rehearsal, "stages">): View {
   return viewOf<RehearsedStage>(
     {
@@ -24,7 +24,7 @@ function rounded(figure: number): number {
 
 /** What a rehearsal found, a line each; the last one says whether it held. */
 export function rehearsalText(found: Rehearsal): readonly string[] {
-  const { refusals, without, nova, as_before, held, target } = found;
+  const { refusals, nova, as_before, held, copies } = found;
   const back =
     as_before === null
       ? []
@@ -33,54 +33,40 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
             ? "Rollback: every row of the copies is as it was before."
             : "Rollback: the copies are NOT as they were before.",
         ];
-  const lacking = without === null ? [] : [`Not copied, so not rehearsed: ${without}.`];
-  const read =
-    nova.left < nova.rows
-      ? `${target} and Nova's databases were only read.`
-      : `${target} was only read.`;
+  const drop = `Drop the copies, which hold passwords: ${copies.join(", ")}. To rehearse again, restore them first.`;
   const end = held
-    ? `The rehearsal held${butFor(nova)}: on the copies all is as planned, and nothing was refused. ${read}`
-    : `The rehearsal did not hold: see above. ${read}`;
+    ? `The rehearsal held${butFor(nova)}: on the copies all is as planned, and nothing was refused.`
+    : "The rehearsal did not hold: see above.";
   return [
-    ...[...refusals.map(refusalText), ...back, ...forecast(found), ...lacking],
-    ...[...novaText(nova), RIGHTS, end],
+    ...[...refusals.map(refusalText), ...back, ...forecast(found)],
+    ...[...novaText(nova), RIGHTS, drop, end],
   ];
 }
 
 function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
-  const LOOKED = "No compute host was looked at.";
-  if (rows === 0) return [`Nova: the plan changes no rows of it. ${LOOKED}`];
-  const copied = rows - left;
-  const done = `Nova: ${copied} rows were changed on a copy and taken back. ${LOOKED}`;
-  const reason = why === null ? "" : `: ${why}`;
-  return [
-    copied === 0 ? LOOKED : done,
-    ...(left === 0
-      ? []
-      : [`${left} rows of Nova that the plan changes are not rehearsed${reason}`]),
-  ];
+  const LOOKED = "No compute host was checked.";
+  if (rows === 0) return [`Nova: the plan changes no rows. ${LOOKED}`];
+  if (left > 0)
+    return [LOOKED, `${left} rows of Nova that the plan changes are not rehearsed: ${why}.`];
+  return [`Nova: ${rows} rows were changed on a copy and rolled back. ${LOOKED}`];
 }
 
-/** The copy is the login's own. */
-const RIGHTS = "Rights on the target are not rehearsed; check looks at them.";
+/** The login to a copy may be another. */
+const RIGHTS = "Rights on the plan's databases are not rehearsed. check tests them.";
 
 function refusalText({ stage, code, message, fix, went_on }: RehearsedRefusal): string {
   const on = went_on === null ? "" : ` It was rehearsed ${went_on}.`;
   return `${stage} would be refused: ${code} ${message}. ${fix}${on}`;
 }
 
-function forecast({ stages, slow }: Rehearsal): readonly string[] {
+function forecast({ stages }: Rehearsal): readonly string[] {
   const shown = ["apply", "verify", "rollback"].flatMap((name) => {
     const found = stages.find(({ stage }) => stage === name);
-    const isElse = name === "rollback" && slow !== null;
-    return found === undefined || isElse || /^refused/.test(found.result)
+    return found === undefined || /^refused/.test(found.result)
       ? []
       : [`${name} ${duration(found.seconds)}`];
   });
-  return [
-    ...(shown.length === 0
-      ? []
-      : [`Expect in the window, waits for services not counted: ${shown.join(", ")}.`]),
-    ...(slow === null ? [] : [slow]),
-  ];
+  return shown.length === 0
+    ? []
+    : [`Expect in the window, waits for services not counted: ${shown.join(", ")}.`];
 }

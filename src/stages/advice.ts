@@ -1,6 +1,5 @@
 import { duration } from "../core/report/window.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
-import { retirementOf } from "../model/archive.ts";
 import { shellWord } from "../model/text.ts";
 import { expected } from "./expected.ts";
 import { type NextStep, wordsOf } from "./given.ts";
@@ -94,15 +93,9 @@ function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advi
   return { ...advice, undo: closed ? `${open}, then ${undo}` : undo };
 }
 
-/** Whoever archived nova_bm reads when it may go, and what brings it back once it went. */
 function doneOf(files: RunFiles): Advice {
   if ("missing" in files.journal) return DONE;
-  const { archive, begun } = retirementOf(files.journal.entries);
-  if (archive === null) return { ...DONE, why: [DONE.why, ...leftBehind(files)].join("\n") };
-  const next = nextOf(files);
-  const why = begun.size > 0 ? "nova_bm is dropped" : "this run is done, and nova_bm archived";
-  const undo = begun.size > 0 ? "retire --restore DB, then rollback --after-finish" : DONE.undo;
-  return { next, why, takes: "not known", undo };
+  return { ...DONE, why: [DONE.why, ...leftBehind(files)].join("\n") };
 }
 
 function undoing(undone: "rollback" | "handover" | "finish", run: string): string {

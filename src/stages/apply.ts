@@ -28,7 +28,6 @@ import { besideNova, type NovaSide, novaSteps } from "./nova-side.ts";
 import type { Watching } from "./nova-watch.ts";
 import { stopped } from "./pipeline.ts";
 import { checkReadings } from "./power-age.ts";
-import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN, sealToLoad } from "./run.ts";
 import { wasStaged } from "./run-files.ts";
 import { type RunSession, withSession } from "./session.ts";
@@ -64,7 +63,6 @@ const UNASKED =
 export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
   return inRun(words.run, "apply", { create: false }, (run) =>
     closing(async (keep) => {
-      await checkNotRetired(run, "what would be loaded again could not be taken back");
       await checkNotFinished(run, "apply would load again what is gone of it", words);
       await checkWindow(run, "apply");
       const plan = await openPlan(`${run.path}/${PLAN}`);

@@ -2,7 +2,7 @@ import type { Database } from "../edge/database/open.ts";
 import { lockTarget } from "../edge/database/write.ts";
 import { oldestNodes } from "../edge/ironic-db/current.ts";
 import { createGuard } from "../edge/ironic-db/guard.ts";
-import { createIndex, dropIndex, indexState, scannedKeys } from "../edge/ironic-db/indexes.ts";
+import { scannedKeys } from "../edge/ironic-db/indexes.ts";
 import { expectRelease, identifyTarget } from "../edge/ironic-db/open.ts";
 import { createTarget } from "../edge/ironic-db/target.ts";
 import { createRestGuard } from "../edge/ironic-rest/guard.ts";
@@ -54,17 +54,6 @@ interface How {
   readonly unprotected?: () => ReadonlySet<string>;
 }
 
-/** An index by its name, and what it is on. */
-type IndexPlace = Parameters<typeof dropIndex>[1];
-
-/** Keys of Ironic's tables without an index, and indexes of ours for them. */
-export interface Indexes {
-  readonly scanned: () => Promise<readonly ScannedKey[]>;
-  readonly create: (key: ScannedKey) => Promise<void>;
-  readonly drop: (key: IndexPlace) => Promise<void>;
-  readonly state: (key: IndexPlace) => ReturnType<typeof indexState>;
-}
-
 /** A way to Ironic: its database, or its API. */
 export interface Backend {
   readonly kind: "db" | "rest";
@@ -82,8 +71,8 @@ export interface Backend {
   readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
   /** Uuids of nodes that are there, the oldest first, so many at most; null over REST. */
   readonly oldest: ((most: number) => Promise<readonly string[]>) | null;
-  /** What makes deleting slow, and what helps; null over REST. */
-  readonly indexes: Indexes | null;
+  /** Foreign keys that make deleting slow; null over REST. */
+  readonly scannedKeys: (() => Promise<readonly ScannedKey[]>) | null;
   readonly close: () => Promise<void>;
 }
 
@@ -150,12 +139,7 @@ export function databaseBackend(
     },
     identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
     oldest: (most) => oldestNodes(database, most),
-    indexes: {
-      scanned: () => scannedKeys(database),
-      create: (key) => createIndex(database, key),
-      drop: (key) => dropIndex(database, key),
-      state: (key) => indexState(database, key),
-    },
+    scannedKeys: () => scannedKeys(database),
     close: database.close,
   };
 }
@@ -215,7 +199,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
     },
     identify: async (said) => (await open(said)).identity,
     oldest: null,
-    indexes: null,
+    scannedKeys: null,
     close: () => {
       for (const { session } of services) session.close();
       return Promise.resolve();

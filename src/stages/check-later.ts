@@ -3,8 +3,7 @@ import { inPortions } from "../edge/database/rows.ts";
 import { readApi, readClassless, readComputeUuids, readPlacement } from "../edge/nova/later.ts";
 import type { BmFacts, CheckView, PlacementFacts, Provider } from "../model/check.ts";
 import type { Lacking } from "../model/database.ts";
-import { createMet, index, type Met, pack } from "../model/packed.ts";
-import type { Texts } from "../model/texts.ts";
+import { createTextSet, index, type TextSet } from "../model/rows.ts";
 import { orWhy } from "./check-cloud.ts";
 
 /** What of later Novas is in databases of their own. */
@@ -20,20 +19,19 @@ export async function laterNova(
   { cloud, api, placement }: Later,
   nodes: Nodes,
   forbidden: () => Promise<Lacking>,
-  texts: Texts,
 ): Promise<Pick<CheckView, "api" | "placement" | "computes" | "classless">> {
   const both = cloud !== null && placement !== null;
   return {
     api:
       api &&
       (await orWhy("nova-api-db", api, async () => ({
-        ...(await readApi(api, claimed(nodes), texts)),
+        ...(await readApi(api, claimed(nodes))),
         forbidden: await forbidden(),
       }))),
     placement:
-      placement && (await orWhy("placement-db", placement, () => placed(placement, nodes, texts))),
-    computes: both ? await computesOf(cloud, nodes, texts) : new Map(),
-    classless: both ? await classlessOf(cloud, nodes, texts) : createMet(texts),
+      placement && (await orWhy("placement-db", placement, () => placed(placement, nodes))),
+    computes: both ? await computesOf(cloud, nodes) : new Map(),
+    classless: both ? await classlessOf(cloud, nodes) : createTextSet(),
   };
 }
 
@@ -57,18 +55,15 @@ function* inParts(nodes: Nodes) {
     };
 }
 
-async function placed(placement: Database, nodes: Nodes, texts: Texts): Promise<PlacementFacts> {
-  const allocated = pack<Provider & { readonly consumer: string }>(
-    { consumer: "text", uuid: "text", name: "text" },
-    texts,
-  );
-  const providers = pack<Provider>({ uuid: "text", name: "text" }, texts);
+async function placed(placement: Database, nodes: Nodes): Promise<PlacementFacts> {
+  const allocated: (Provider & { readonly consumer: string })[] = [];
+  const providers: Provider[] = [];
   // Of no machine too: whether it is Placement's database.
   const parts = nodes.length === 0 ? [{ machines: [], tenants: [] }] : inParts(nodes);
   for (const { machines, tenants } of parts) {
     const found = await readPlacement(placement, tenants, machines);
-    for (const rows of found.allocated.values()) for (const row of rows) allocated.put(row);
-    for (const row of found.providers) providers.put(row);
+    for (const rows of found.allocated.values()) for (const row of rows) allocated.push(row);
+    for (const row of found.providers) providers.push(row);
   }
   const on = index(allocated, "consumer");
   return { providers, allocated: { get: (instance) => some(on(instance)) } };
@@ -79,26 +74,19 @@ function some<T>(rows: readonly T[]): readonly T[] | undefined {
   return rows.length === 0 ? undefined : rows;
 }
 
-async function computesOf(
-  cloud: Database,
-  nodes: Nodes,
-  texts: Texts,
-): Promise<CheckView["computes"]> {
-  const found = pack<{ readonly machine: string; readonly uuid: string }>(
-    { machine: "text", uuid: "text" },
-    texts,
-  );
+async function computesOf(cloud: Database, nodes: Nodes): Promise<CheckView["computes"]> {
+  const found: { readonly machine: string; readonly uuid: string }[] = [];
   for (const { machines } of inParts(nodes)) {
     const computes = await readComputeUuids(cloud, machines);
     if (computes === null) return null;
-    for (const [machine, uuid] of computes) found.put({ machine, uuid });
+    for (const [machine, uuid] of computes) found.push({ machine, uuid });
   }
   const of = index(found, "machine");
   return { get: (machine) => of(machine).at(-1)?.uuid };
 }
 
-async function classlessOf(cloud: Database, nodes: Nodes, texts: Texts): Promise<Met> {
-  const found = createMet(texts);
+async function classlessOf(cloud: Database, nodes: Nodes): Promise<TextSet> {
+  const found = createTextSet();
   for (const { tenants } of inParts(nodes))
     for (const instance of await readClassless(cloud, tenants)) found.add(instance);
   return found;

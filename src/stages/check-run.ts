@@ -15,10 +15,9 @@ import { orNull } from "../model/error.ts";
 import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
-import { createMet, index, type Met, pack } from "../model/packed.ts";
 import { isLoaded, nodeOf, type PlannedMachine, stepsOf } from "../model/plan.ts";
+import { createTextSet, index, type TextSet } from "../model/rows.ts";
 import { createSeveral } from "../model/text.ts";
-import type { Texts } from "../model/texts.ts";
 import { batchOf, ironicJournalled } from "../parts/ironic.ts";
 import { loadable } from "./nothing.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
@@ -59,26 +58,19 @@ export function snapshotIn(run: RunFolder | null): SnapshotIn {
   };
 }
 
-/** What the run's plan says of each machine and of Nova; null without a plan. @param texts of the whole look */
+/** What the run's plan says of each machine and of Nova; null without a plan. */
 export async function planFacts(
   run: RunFolder,
   snapshot: SnapshotIn,
   leaves: boolean,
-  texts: Texts,
 ): Promise<(PlanFacts & { readonly created: Created }) | null> {
   const plan = await planOrNull(run.path);
   if (plan === null) return null;
   const nova = await novaPlanOf(run, plan.footer);
   const chosen = nova?.header.compute_hosts ?? [];
   const choice = choiceOf(chosen);
-  const machines = pack<LineFacts>(
-    {
-      ...{ id: "number", uuid: "text", instance_uuid: "text" },
-      ...{ host: "word", blocked: "word", findings: "word" },
-    },
-    texts,
-  );
-  const created = createdIn(plan, texts);
+  const machines: LineFacts[] = [];
+  const created = createdIn(plan);
   const left = { blocked: createSeveral(), conflict: createSeveral() };
   const skipped = new Set<number>();
   const findingsOf = createShared();
@@ -91,7 +83,7 @@ export async function planFacts(
       const row = nodeOf(line.records);
       if (verdict === "skipped") skipped.add(id);
       else
-        machines.put({
+        machines.push({
           id,
           uuid: lower(line.uuid),
           instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
@@ -106,7 +98,7 @@ export async function planFacts(
       if (Array.isArray(row?.traits) && row.traits.length > 0) traits = true;
       for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/)) made.add(id);
     }
-  const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()], texts);
+  const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
   for (const id of changes?.images ?? []) images.add(id);
   const besideOthers = plan.header.beside_others === true;
   const { release } = plan.header.target;
@@ -128,18 +120,18 @@ export async function planFacts(
 /** Nodes that a plan creates, by where it has them: whose they are is asked later, and its lines are not read again. */
 type Created = ReturnType<typeof createdIn>;
 
-export function createdIn({ header, footer }: Pick<Plan, "header" | "footer">, texts: Texts) {
-  const nodes = pack<{
+export function createdIn({ header, footer }: Pick<Plan, "header" | "footer">) {
+  const nodes: {
     readonly at: number;
     readonly node: string;
     readonly machine: string | null;
-  }>({ at: "number", node: "text", machine: "text" }, texts);
+  }[] = [];
   let lines = 0;
   return {
     sha256: footer.sha256,
     add(line: PlannedMachine): void {
       for (const { id, resource, machine } of stepsOf(line))
-        if (resource === "node") nodes.put({ at: lines, node: id.slice(NODE.length), machine });
+        if (resource === "node") nodes.push({ at: lines, node: id.slice(NODE.length), machine });
       lines += 1;
     },
     /** @returns machines whose node is this run's own work */
@@ -190,11 +182,11 @@ function madeOf(
   ]);
 }
 
-async function novaFacts(nova: NovaFiles, hosts: readonly string[], texts: Texts) {
+async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
   const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
   const moves = new Map<string, Set<string>>();
-  const places = pack<Place>({ uuid: "text", host: "word", node: "text" }, texts);
+  const places: Place[] = [];
   const joins: { host: string; id: number }[] = [];
   for await (const batch of nova.all())
     for (const line of batch) {
@@ -211,7 +203,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[], texts: Texts
         joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
       const [from, to] = [before?.host, after?.host];
       if (table === "instances" && after !== null)
-        places.put({
+        places.push({
           uuid: lower(nameOf(after.uuid)),
           ...{ host: nameOf(to), node: nameOf(after.node) },
         });
@@ -276,15 +268,10 @@ function namedIn(column: Row[string] | undefined, names: RegExp): readonly strin
  * taken back since. A plan that is gone speaks for no row.
  *
  * @param created of its present plan
- * @param texts of the whole look
  */
-export async function oursByJournal(
-  run: RunFolder,
-  created: Created | null,
-  texts: Texts,
-): Promise<Met> {
+export async function oursByJournal(run: RunFolder, created: Created | null): Promise<TextSet> {
   const { entries } = await readJournal(run);
-  const ours = createMet(texts);
+  const ours = createTextSet();
   for (const sha256 of plansOf(entries, IRONIC)) {
     if (sha256 === created?.sha256) {
       for (const uuid of created.owned(entries)) ours.add(uuid);

@@ -21,8 +21,7 @@ import type {
 } from "../model/check.ts";
 import type { Lacking, Privileges } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
-import { createMet } from "../model/packed.ts";
-import { createTexts, type Texts } from "../model/texts.ts";
+import { createTextSet } from "../model/rows.ts";
 import { askGlance, orWhy } from "./check-cloud.ts";
 import { instancesOf, laterNova } from "./check-later.ts";
 import { oursByJournal, planFacts, runAt, snapshotIn } from "./check-run.ts";
@@ -94,30 +93,23 @@ async function gather(
     ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
     ["placement-db", placement],
   ]);
-  const texts = createTexts();
-  const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source, texts));
+  const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
   const snapshot = snapshotIn(run);
-  const plan = run && (await planFacts(run, snapshot, asked.skipBlocked, texts));
+  const plan = run && (await planFacts(run, snapshot, asked.skipBlocked));
   const nodes: BmFacts["nodes"] = "refused" in bm ? [] : bm.nodes;
   const release = asked.ironicRelease ?? plan?.release;
   const ironic = await orWhy("ironic-db", target, async () =>
-    checkIronic(target, writing, await loadMappings(), release, {
-      traits: plan?.traits === true,
-      texts,
-    }),
+    checkIronic(target, writing, await loadMappings(), release, plan?.traits === true),
   );
-  const later = await laterNova(
-    { cloud, api, placement },
-    nodes,
-    () => within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
-    texts,
+  const later = await laterNova({ cloud, api, placement }, nodes, () =>
+    within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
   );
   const there = "refused" in ironic ? [] : ironic.facts.nodes;
   const nova =
     cloud === null
       ? null
       : await orWhy("nova-db", cloud, async () => ({
-          ...(await watched(cloud, nodes, there, asked.watch, texts)),
+          ...(await watched(cloud, nodes, there, asked.watch)),
           forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
         }));
   const version = nova === null || "refused" in nova ? null : nova.version;
@@ -133,7 +125,7 @@ async function gather(
     nova,
     ironic: "refused" in ironic ? ironic : ironic.facts,
     plan,
-    ours: run === null ? createMet() : await oursByJournal(run, plan?.created ?? null, texts),
+    ours: run === null ? createTextSet() : await oursByJournal(run, plan?.created ?? null),
     ...later,
     glance: asked.glance ? await askGlance(asked, plan, nova) : null,
     run: { ...place, free: await spaceAt(place.path) },
@@ -181,9 +173,8 @@ async function watched(
   nodes: BmFacts["nodes"],
   there: IronicFacts["nodes"],
   seconds: number,
-  texts: Texts,
 ): Promise<Omit<NovaFacts, "forbidden">> {
-  const facts = await checkNova(nova, nodes, instancesOf(there), texts);
+  const facts = await checkNova(nova, nodes, instancesOf(there));
   if (seconds > 0) await sleep(seconds * 1000);
   return {
     ...facts,

@@ -8,10 +8,6 @@ import { waitingFor } from "./waiting.ts";
 /** The databases by their option; each has a credential of its own. */
 export const ROLES = {
   "nova-bm-db": { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" },
-  restore: { option: "--restore", section: "baremetal", key: "sql_connection" },
-  into: { option: "--into", section: "database", key: "connection" },
-  "nova-into": { option: "--nova-into", section: "database", key: "connection" },
-  "nova-api-into": { option: "--nova-api-into", section: "api_database", key: "connection" },
   "nova-db": { option: "--nova-db", section: "database", key: "connection" },
   "ironic-db": { option: "--ironic-db", section: "database", key: "connection" },
   "nova-api-db": { option: "--nova-api-db", section: "api_database", key: "connection" },
@@ -19,7 +15,7 @@ export const ROLES = {
 } as const;
 
 /**
- * Opens the database an option names; in a rehearsal its copy, and no database that has none.
+ * Opens the database an option names. In a rehearsal, a database that does not replace one of the plan is not opened.
  *
  * @throws MigrationError N2I-E101, N2I-E102, N2I-E200, N2I-E201, N2I-E202, N2I-E216
  */
@@ -29,16 +25,14 @@ export async function openRole(
   options: { readonly readOnly: boolean; readonly autocommit?: boolean },
 ): Promise<Database> {
   const { copies } = surroundings();
-  if (copies !== undefined) {
-    const copy = copies.databases.get(role);
-    if (copy === undefined) throw new Error(`a rehearsal has no copy of ${role}`);
-    const opened = await openDatabase(copy.address, { ...options, patience: patience() });
-    return { ...opened, standsFor: copy.standsFor };
-  }
+  const standsFor = copies?.get(role);
+  if (copies !== undefined && standsFor === undefined)
+    throw new Error(`a rehearsal has no copy of ${role}`);
   const address = await readDatabaseAddress(spec, ROLES[role], surroundings().env);
-  return waitingFor(`opening ${ROLES[role].option}`, () =>
+  const opened = await waitingFor(`opening ${ROLES[role].option}`, () =>
     openDatabase(address, { ...options, patience: patience() }),
   );
+  return standsFor === undefined ? opened : { ...opened, standsFor };
 }
 
 interface Closable {

@@ -8,7 +8,6 @@ import { orNull } from "../model/error.ts";
 import { closing, openRole } from "./databases.ts";
 import { rememberGiven, withEarlier } from "./given-file.ts";
 import { plansThere } from "./loaded-plans.ts";
-import { checkNotRetired } from "./retired.ts";
 import { inRun, sealOf } from "./run.ts";
 import type { Sink } from "./sink.ts";
 import { type Extracted, takeSnapshot } from "./snapshot.ts";
@@ -30,7 +29,6 @@ export function extract(
 ): Promise<Extracted & { readonly path: string; readonly known: object }> {
   const { novaConf = [], tftpRoot = [], novaDb } = asked;
   return inRun(asked.run, "extract", { create: true }, async (run) => {
-    await checkNotRetired(run, "a new snapshot would take the place of the last one there is");
     const seal = await sealFor(run, asked.keyFile);
     const hosts = await readHostConfigs(novaConf, seal);
     const trees = await openTrees(tftpRoot, "--tftp-root");

@@ -1,4 +1,3 @@
-import { readSlower } from "../core/plan/delete-cost.ts";
 import type { Journal } from "../edge/disk/journal.ts";
 import { cutSmaller } from "../engine/batches.ts";
 
@@ -11,10 +10,8 @@ const [wanted, nth, action] = (process.env.NOVA2IRONIC_FAILPOINT ?? "").split(":
 let passed = 0;
 
 // How many machines a transaction takes, for the same tests. Of a plan that was begun it must not change.
-const { NOVA2IRONIC_BATCH: batch, NOVA2IRONIC_ROW: row } = process.env;
+const { NOVA2IRONIC_BATCH: batch } = process.env;
 if (batch !== undefined && /^[1-9]\d{0,2}$/.test(batch)) cutSmaller(Number(batch));
-// Seconds that a row costs which is read without an index, for those too.
-if (row !== undefined && /^0\.\d{1,9}$/.test(row)) readSlower(Number(row));
 
 export async function failpoint(point: string): Promise<void> {
   if (point !== wanted) return;

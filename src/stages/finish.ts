@@ -17,7 +17,6 @@ import { committing, type Finished, finish, openGuard, unfinish } from "./finish
 import { linesOf, plansOfRun, plansThere } from "./loaded-plans.ts";
 import { wantedOf } from "./named.ts";
 import { APPLY_FIRST, unfinished } from "./pipeline.ts";
-import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
 import type { RunFiles } from "./run-files.ts";
 import { createHandover, filesOf } from "./run-state.ts";
@@ -138,8 +137,6 @@ function withJob<T>(
 ): Promise<T> {
   return inRun(words.run, "finish", { create: false }, (run) =>
     closing(async (keep) => {
-      if (words.undo)
-        await checkNotRetired(run, "machines would be protected for a rollback that is refused");
       const { entries } = await readJournal(run);
       checkLoaded(run, entries, words);
       const plan = await openPlan(`${run.path}/${PLAN}`);

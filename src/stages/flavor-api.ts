@@ -4,11 +4,10 @@ import { identifyNovaApi } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { differences } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
-import type { NovaIdentity, NovaStep, NovaTarget, RowState } from "../model/nova-plan.ts";
+import type { NovaIdentity, NovaTarget } from "../model/nova-plan.ts";
 import type { FlavorRows } from "../model/nova-rows.ts";
 import { openRole } from "./databases.ts";
 import { failpoint } from "./failpoint.ts";
-import { type Copies, surroundings } from "./surroundings.ts";
 
 /** Where Nova's rows are, according to the command line. */
 export interface Reach {
@@ -28,8 +27,7 @@ export interface FlavorApi {
 }
 
 /**
- * Opens the nova_api database a plan was made with; null if its flavors are in nova. In a rehearsal, flavors without
- * a copy are changed in memory only.
+ * Opens the nova_api database a plan was made with; null if its flavors are in nova.
  *
  * @throws MigrationError N2I-E311 if the database is not given, N2I-E300 if it is another one
  */
@@ -43,9 +41,6 @@ export async function reopenFlavorApi(
     throw new MigrationError("N2I-E311", "the plan changes flavors in nova_api", {
       fix: "Give --nova-api-db too.",
     });
-  const { copies } = surroundings();
-  if (copies !== undefined && !copies.databases.has("nova-api-db"))
-    return inMemory(planned, copies.flavors);
   const opened = await openFlavorApi(novaApiDb, readOnly);
   try {
     checkApi(planned, opened.identity);
@@ -88,27 +83,6 @@ export async function openFlavorApi(spec: string, readOnly: boolean): Promise<Fl
     await database.close();
     throw error;
   }
-}
-
-/** Extra specs that nobody asks for: each is as planned, and becomes what is done. */
-function inMemory(identity: NovaIdentity, now: Copies["flavors"]): Omit<FlavorApi, "rows"> {
-  const stateOf = ({ id, before, after }: NovaStep): RowState => {
-    const row = now.has(id) ? now.get(id) : before;
-    return { id, is: JSON.stringify(row) === JSON.stringify(after) ? "after" : "before", why: "" };
-  };
-  return {
-    ...{ identity, shown: "the flavors of a rehearsal" },
-    target: {
-      inspect: async (steps) => steps.map(stateOf),
-      async perform(steps, { observed }) {
-        const performed = { done: steps.map(({ id }) => id), found: [], left: [] };
-        await observed(performed);
-        for (const { id, after } of steps) now.set(id, after);
-        return performed;
-      },
-    },
-    close: () => Promise.resolve(),
-  };
 }
 
 /** Flavors of nova that nova_api does not have: Nova looks there first. */

@@ -203,7 +203,7 @@ export interface Said {
     readonly novaDb?: string;
     readonly placementDb?: string;
   };
-  /** What the run's commands were given, the newest last; none in runs of earlier versions. */
+  /** What the run's commands were given, the newest last. */
   readonly earlier?: readonly Given[];
   /** Whether a key of --key-file sealed the run. */
   readonly sealedElsewhere?: boolean;
@@ -276,7 +276,6 @@ function optionsOf(
     },
     apply: { ...target, staged },
     handover: backendOf(words),
-    retire: { ...target, novaBmDb: "DB" },
   };
   const wants: readonly string[] = KEPT[command];
   const key = sealedElsewhere && wants.includes("key-file") && { keyFile: "FILE" };

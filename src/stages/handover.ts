@@ -30,7 +30,6 @@ import { checkIdentity, checkReasons } from "./ironic-place.ts";
 import { wantedOf } from "./named.ts";
 import { loadable, nothingLoads } from "./nothing.ts";
 import { STOPPED } from "./pipeline.ts";
-import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
 import { logsAt } from "./service-logs.ts";
 import { withLocked } from "./session.ts";
@@ -56,10 +55,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
   const { undo, node = [], lockWait, conductorLog = [] } = words;
   return inRun(words.run, "handover", { create: false }, (run) =>
     closing(async (keep) => {
-      if (undo) {
-        await checkNotRetired(run, "machines would be staged for a rollback that is refused");
-        await checkNotFinished(run, "tenants' machines would be in maintenance", words);
-      }
+      if (undo) await checkNotFinished(run, "tenants' machines would be in maintenance", words);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const counts = plan.footer.footer;
       if (!undo && loadable(counts) === 0) throw nothingLoads(counts);

@@ -4,7 +4,7 @@ import { readBeats } from "../edge/nova/services.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { changedSince, inspectBack } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
-import type { Lefts } from "../model/change.ts";
+import type { Left } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMove } from "../model/host-move.ts";
 import type { Entries } from "../model/journal.ts";
@@ -49,7 +49,7 @@ interface HostBack {
 export async function rollbackHosts(
   words: HostBackWords,
   sink: Sink,
-  leave: (rows: Lefts) => void,
+  leave: (rows: readonly Left[]) => void,
 ): Promise<boolean | null> {
   return inRun(words.run, "rollback", { create: false }, async (run) => {
     await checkWindow(run, "rollback");

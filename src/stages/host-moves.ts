@@ -249,8 +249,7 @@ export async function silentSince(
   sink: Pick<Sink, "say">,
 ): Promise<readonly LeftHost[]> {
   const beats = await target.beats(from.map(({ host }) => host));
-  // Plans of earlier versions do not say when.
-  const passed = looked_at === undefined ? 0 : (Date.now() - Date.parse(looked_at)) / 1000;
+  const passed = (Date.now() - Date.parse(looked_at)) / 1000;
   // A clock that was set back: nothing is known to have passed.
   const rest = mode === "takeover" ? 0 : passed >= 0 ? down - passed : down;
   const waits = beats.map((beat) => {

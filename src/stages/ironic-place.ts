@@ -10,7 +10,6 @@ import type { Seal } from "../model/secret.ts";
 import type { Release, Target, Verifier } from "../model/target.ts";
 import { ironicPart } from "../parts/ironic.ts";
 import type { Backend } from "./backend.ts";
-import { dropLeft } from "./indexes.ts";
 import { SNAPSHOT } from "./run.ts";
 import type { RunSession } from "./session.ts";
 
@@ -32,7 +31,7 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
  *
  * @throws MigrationError N2I-E300
  */
-export function checkEngine({ engine }: TargetIdentity, { kind }: Backend): void {
+export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, "kind">): void {
   if ((engine === "rest") !== (kind === "rest"))
     throw new MigrationError(
       "N2I-E300",
@@ -89,7 +88,6 @@ export async function withIronic<T>(
   const lock = await target.lock();
   try {
     await session.begin(IRONIC, found.identity, { staged });
-    await dropLeft(session, backend);
     const { verifier } = target;
     return await work({
       ...{ target, verifier, part: ironicPart(target), check: lock.check },

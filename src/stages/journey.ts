@@ -28,8 +28,6 @@ export function stageOf({ command, options }: NextStep): RunStage | null {
     case "boot":
     case "host":
     case "node":
-    case "rehearse":
-    case "retire":
     case "rollback":
     case "run":
     case "status":

@@ -46,7 +46,7 @@ export async function rollbackLegacy(
       await sink.confirm(
         `Give ${machines.length} machines back in ${place.leases.shown} and ${place.database.shown}?`,
       );
-      // One of another kind, which earlier versions made beside it, says nothing of what was begun.
+      // A plan of another kind in this folder says nothing of what was begun.
       const plans = [await presentMoves(run)].filter(({ manifest }) => "nova_bm" in manifest);
       const hosts = machines.flatMap(({ move: { from, to } }) => [from, to]);
       const wanted = new Set(machines.map(({ id }) => id));

@@ -41,7 +41,7 @@ function nextOf(
 ): string {
   const given = { run: run.path };
   const last = entries.findLast((entry) => "id" in entry && entry.part === LEGACY);
-  // A plan of another kind, which earlier versions made beside it, says nothing of what was begun.
+  // A plan of another kind in this folder says nothing of what was begun.
   if (last?.do === "return" || nova_bm === undefined)
     return nextCommand("rollback", given, { all: true });
   if (last?.do === "returned" && done === 0) return "nothing; what this run changed was taken back";

@@ -54,7 +54,6 @@ export const KEPT = {
     ...["in-flight", "watch", "allow-running-compute", "allow-queued-requests"],
     ...["after-finish", "key-file"],
   ],
-  rehearse: ["ironic-db", "nova-db", "nova-api-db", "key-file"],
   verify: [
     ...[...TARGET, ...NOVA, "placement-db", "takeover", "final", "conductor-log"],
     "key-file",
@@ -79,7 +78,6 @@ export const KEPT = {
   ],
   boot: ["tftp-root", "from", "served-as", "node", "key-file"],
   finish: [...TARGET, "node", "in-flight", "lock-wait"],
-  retire: [...TARGET, ...NOVA, "nova-bm-db", "key-file"],
   host: [
     ...["nova-bm-db", "nova-db", "nova-api-db", "ironic-db", "ironic-url", "os-cloud"],
     ...["os-cacert", "insecure", "api-timeout", "nova-conf", "tftp-root"],

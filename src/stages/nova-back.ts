@@ -14,7 +14,7 @@ import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { changedSince, countBack, inspectBack, type Scope } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
-import type { Lefts } from "../model/change.ts";
+import type { Left } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
 import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
@@ -63,7 +63,7 @@ export interface Backing {
   /** Runs before each batch; what it throws keeps that from being begun. */
   readonly inspect: () => Promise<void>;
   /** Hears of rows that stay as they are. */
-  readonly leave: (rows: Lefts) => void;
+  readonly leave: (rows: readonly Left[]) => void;
   readonly sink: Sink;
 }
 

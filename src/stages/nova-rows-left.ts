@@ -1,5 +1,5 @@
 import { keyOf, type Ownership, ownershipOf } from "../engine/ownership.ts";
-import { batchesOf, type Entries, IRONIC, plansOf, type Span, targetOf } from "../model/journal.ts";
+import { batchesOf, type Entries, IRONIC, plansOf, type Span } from "../model/journal.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
 import type { NovaState, TakenBack } from "./run-files.ts";
 
@@ -36,9 +36,7 @@ function isDone({ undone }: Ownership, span: Span, away: TakenBack | null): bool
 }
 
 /**
- * Whether a load was stopped behind Ironic's rows and before the last of Nova's. Where the journal is of an earlier
- * build, one that was to leave Nova (`--leave-nova`) never opened it: of the first plan of a run that is seen, of a
- * later one where a row of Nova was begun.
+ * Whether a load was stopped before the last of Nova's rows. A load with `--leave-nova` leaves none.
  *
  * @param away machines that left Ironic since
  */
@@ -47,8 +45,6 @@ export function leavesNova(plan: NovaPlan, entries: Entries, away: TakenBack | n
   const begun = batchesOf(entries, IRONIC).findLast(
     (entry) => entry.do === "begin" && entry.plan === plan.sha256,
   );
-  if (begun?.do === "begin" && begun.nova !== undefined) return begun.nova === "follows";
-  const isBegun = NOVA_NAMES.some((name) => plansOf(entries, name).includes(plan.sha256));
-  const isOpened = targetOf(entries, "nova") !== undefined;
-  return isBegun || (isOpened && plansOf(entries, IRONIC).length === 1);
+  if (begun?.do === "begin") return begun.nova === "follows";
+  return NOVA_NAMES.some((name) => plansOf(entries, name).includes(plan.sha256));
 }

@@ -1,5 +1,4 @@
 import { ownershipOf } from "../engine/ownership.ts";
-import { graceEnd, isRetired, retirementOf } from "../model/archive.ts";
 import type { PlanCounts } from "../model/artefact.ts";
 import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { NovaIdentity } from "../model/nova-plan.ts";
@@ -76,9 +75,6 @@ export const AFTER = {
       : `Next: ${nextCommand("boot", given, { verify: true })}\nUndo: ${nextCommand("boot", given, { undo: true })}`,
   handover: (given: { readonly undo: boolean }) => otherWay("handover", given),
   finish: (given: { readonly undo: boolean }) => otherWay("finish", given),
-  /** @param given options of an archive */
-  retire: (given: { readonly grace: number }) =>
-    `Next: ${nextCommand("retire", given, { drop: true })}  # in ${given.grace === 1 ? "1 day" : `${given.grace} days`}, as a user who may drop tables`,
 } as const;
 
 function upper(text: string): string {
@@ -125,7 +121,7 @@ const DONE = "nothing; this run is done";
 export function nextOf(files: RunFiles): string {
   const { said, handover } = files;
   const words = (step: NextStep): string => wordsOf(step, said, handover !== null);
-  const step = nextStepOf(files) ?? retirement(files.journal);
+  const step = nextStepOf(files);
   if (step === null) return DONE;
   return words(
     step.after === undefined
@@ -357,15 +353,6 @@ function withFinish(step: NextStep, files: RunFiles): NextStep | null {
   if (step.command !== "verify" && step.command !== "finish") return step;
   if (finish.end !== null) return null;
   return step.command === "finish" || step.note !== undefined ? step : { ...step, after: FINISH };
-}
-
-/** An archive of nova_bm waits for its drop; without one there is nothing that must be done. */
-function retirement(journal: RunFiles["journal"]): NextStep | null {
-  if ("missing" in journal) return null;
-  const found = retirementOf(journal.entries);
-  if (found.archive === null || found.stale || isRetired(found)) return null;
-  const from = new Date(graceEnd(found.archive)).toISOString();
-  return { command: "retire", options: { drop: true }, note: `from ${from} on` };
 }
 
 /** The plan's files of Nova cannot be read. */

@@ -23,7 +23,7 @@ import {
   type Sources,
 } from "./make-plan.ts";
 import { type NovaAsked, type NovaPlaces, planNova } from "./nova-plan.ts";
-import { POWER, packedReadings, viewOf } from "./power-file.ts";
+import { POWER, readingsOf, viewOf } from "./power-file.ts";
 import { openProposal } from "./propose.ts";
 import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
 import { machineOf } from "./selection.ts";
@@ -89,7 +89,7 @@ export function plan(
       const { target } = ironic;
       const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
       const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
-      const keys = (await backend.indexes?.scanned()) ?? [];
+      const keys = (await backend.scannedKeys?.()) ?? [];
       const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
       const { nodes, ports } = made.counts;
       // Who plans has the time to have an index made; who rolls back has not.
@@ -169,7 +169,7 @@ async function powerOf(
   path: string,
   { maxUnreachable, recordPower }: PlanWords,
 ): Promise<PlannedPower> {
-  const asked = await packedReadings(`${path}/${POWER}`);
+  const asked = await readingsOf(`${path}/${POWER}`);
   return {
     view: viewOf(asked?.readings ?? null, maxUnreachable, recordPower),
     made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },

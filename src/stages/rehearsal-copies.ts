@@ -1,127 +1,160 @@
-import { digestOfAll } from "../edge/copy/fill.ts";
+import { digestOfRows } from "../edge/database/digest.ts";
 import { identify } from "../edge/database/identity.ts";
-import type { RunFolder } from "../edge/disk/run-folder.ts";
+import type { Database } from "../edge/database/open.ts";
+import { identifyNova, NOVA_API_TABLES, NOVA_TABLES } from "../edge/nova-write/open.ts";
+import { createNovaTarget } from "../edge/nova-write/target.ts";
+import type { TargetIdentity } from "../model/artefact.ts";
+import { type DatabasePlace, mayBeSame } from "../model/database.ts";
+import { MigrationError } from "../model/error.ts";
+import { type NovaIdentity, stepsOf } from "../model/nova-plan.ts";
 import type { Rehearsal } from "../model/rehearsal.ts";
+import type { Seal } from "../model/secret.ts";
+import { HEARTBEAT } from "../model/service.ts";
 import type { ApplyWords } from "./apply.ts";
-import { at, type CopyPlace, makeCopy } from "./rehearsal-copy.ts";
-import { mayNot, type NovaCopies } from "./rehearsal-nova.ts";
-import { DONE, type Gone, goTheWay } from "./rehearsal-way.ts";
-import type { Sink } from "./sink.ts";
-import { type Copies, surrounded, surroundings } from "./surroundings.ts";
+import { databaseBackend } from "./backend.ts";
+import { closing, openRole } from "./databases.ts";
+import { loadMappings } from "./documents.ts";
+import { checkIdentity } from "./ironic-place.ts";
+import type { NovaFiles } from "./nova-files.ts";
+import { checkNova } from "./nova-place.ts";
+import type { Copies } from "./surroundings.ts";
 
-/** A rehearsal, and where its copies go. */
-export interface Rehearsing {
-  /** Its own run. */
-  readonly inner: RunFolder;
-  readonly place: CopyPlace;
-  readonly nova: NovaCopies;
-  readonly words: Pick<
-    ApplyWords,
-    ("ironicDb" | "novaDb" | "novaApiDb") | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
-  >;
-  readonly machines: number;
+/** The options that name the copies. */
+type CopyOptions = Pick<ApplyWords, "ironicDb" | "novaDb" | "novaApiDb">;
+
+/** Copies that a rehearsal may write to. */
+interface RehearsalCopies {
+  readonly databases: Copies;
+  /** Their addresses, for people. */
+  readonly shown: readonly string[];
+  readonly nova: Rehearsal["nova"];
+  /** A digest of their rows. */
+  readonly digest: () => Promise<string>;
 }
 
-/** Copies that were made. */
-interface Copied {
-  readonly places: readonly CopyPlace[];
-  readonly rows: number;
-  /** Why one of Nova's was not. */
-  readonly why: string | null;
-  readonly copy: Pick<Rehearsal, "copy" | "without">;
-}
-
-export interface Rehearsed extends Copied {
-  readonly gone: Gone;
+/** A database that was restored for a rehearsal. */
+interface Copy {
+  readonly role: "ironic-db" | "nova-db" | "nova-api-db";
+  readonly spec: string;
+  /** The database of the plan that it replaces. */
+  readonly planned: TargetIdentity | NovaIdentity;
+  /** The tables that are compared before and after; all without it. */
+  readonly tables?: readonly string[];
+  /** The names of services that reported within the last minute. */
+  readonly running: (copy: Database) => Promise<readonly string[]>;
 }
 
 /**
- * Makes the copies, and goes the plan's way on them.
+ * Opens the databases that the operator restored for a rehearsal, and checks that the plan fits them and that no service
+ * uses them. Nothing is written.
  *
- * @returns null when it was stopped on request
+ * @throws MigrationError N2I-E300 for other schemas than the plan's, N2I-E351 for the plan's own databases and for those
+ * of running services
  */
-export async function filled(
-  made: Rehearsing,
-  sink: Sink,
-  signal: AbortSignal,
-): Promise<Rehearsed | null> {
-  const gone: Gone = { stages: [], refusals: [], loaded: null, asBefore: null, allowed: {} };
-  const began = Date.now();
-  const copied = await copiesOf(made, sink, signal);
-  if (copied === null) return null;
-  const seconds = (Date.now() - began) / 1000;
-  const { rows, places } = copied;
-  gone.stages.push({ stage: "copy", seconds, machines: 0, rows, rate: null, result: DONE });
-  const copies = { databases: await standIns(places), flavors: new Map() };
-  const went = await surrounded({ ...surroundings(), copies }, () =>
-    goTheWay(jobOf(made, places, sink), gone),
-  );
-  return went ? { gone, ...copied } : null;
-}
-
-/** Ironic's, without which nothing is rehearsed, and Nova's as far as this login may make them. */
-async function copiesOf(
-  { inner, place, nova }: Rehearsing,
-  sink: Sink,
-  signal: AbortSignal,
-): Promise<Copied | null> {
-  const make = (from: CopyPlace) =>
-    sink.during(
-      from.role === "ironic-db" ? "rehearse: copy" : `rehearse: copy of --${from.role}`,
-      undefined,
-      (progress) => makeCopy(inner, from, signal, progress),
-      (copy) => (copy === null ? "stopped" : `${copy.rows} rows, ${copy.how}`),
+export async function openCopies(
+  options: CopyOptions & { readonly ironicDb: string },
+  target: TargetIdentity,
+  files: NovaFiles | null,
+  seal: Seal,
+): Promise<RehearsalCopies> {
+  const nova = rehearsedNova(files, options);
+  const copies = [ironicCopy(options.ironicDb, target, seal)];
+  if (files !== null && nova.left < nova.rows) copies.push(...novaCopies(files, options));
+  const databases = new Map<string, DatabasePlace>();
+  const shown: string[] = [];
+  for (const copy of copies) {
+    const place = placeOf(copy.planned);
+    shown.push(
+      await reading(copy, (database) => checkCopy(copy, { ...database, standsFor: place })),
     );
-  const first = await make(place);
-  if (first === null) return null;
-  const places = [place];
-  const without = new Set(first.without === null ? [] : [first.without]);
-  let [rows, why] = [first.rows, nova.why];
-  for (const from of nova.places) {
-    const copy = await make(from).catch((cause: unknown) => {
-      why = mayNot(cause);
-      return undefined;
-    });
-    if (copy === null) return null;
-    if (copy === undefined) break;
-    places.push(from);
-    rows += copy.rows;
-    if (copy.without !== null) without.add(copy.without);
+    databases.set(copy.role, place);
   }
-  const lacking = without.size === 0 ? null : [...without].join("; ");
-  return { places, rows, why, copy: { copy: first.how, without: lacking } };
-}
-
-/** What is opened in place of what was copied. */
-async function standIns(places: readonly CopyPlace[]): Promise<Copies["databases"]> {
-  const databases = new Map<string, ReturnType<Copies["databases"]["get"]> & object>();
-  for (const { role, source, address: copy } of places) {
-    const { address, database, server } = await identify(source);
-    databases.set(role, { address: copy, standsFor: { address, database, server } });
-  }
-  return databases;
-}
-
-function jobOf(
-  { inner, words, machines }: Rehearsing,
-  places: readonly CopyPlace[],
-  sink: Sink,
-): Parameters<typeof goTheWay>[0] {
-  const { ironicDb, novaDb, novaApiDb, skipBlocked, staged, powerMaxAge, keyFile } = words;
-  const has = (wanted: CopyPlace["role"]): boolean => places.some(({ role }) => role === wanted);
-  const nova = has("nova-db");
   return {
-    ...{ inner, machines, sink, flavorsApart: !has("nova-api-db") },
-    words: {
-      ...{ skipBlocked, staged, powerMaxAge, leaveNova: !nova },
-      ...(ironicDb && { ironicDb }),
-      ...(keyFile && { keyFile }),
-      ...(nova && { ...(novaDb && { novaDb }), ...(novaApiDb && { novaApiDb }) }),
-    },
-    digest: async () => {
+    ...{ databases, shown, nova },
+    async digest() {
       const sums: string[] = [];
-      for (const { address } of places) sums.push(await at(address, true, digestOfAll));
+      for (const copy of copies)
+        sums.push(await reading(copy, (database) => digestOfRows(database, copy.tables)));
       return sums.join("\n");
     },
   };
+}
+
+/** The rows of Nova that the plan changes, and why they are not rehearsed. */
+function rehearsedNova(
+  files: NovaFiles | null,
+  { novaDb, novaApiDb }: CopyOptions,
+): Rehearsal["nova"] {
+  const rows = files === null ? 0 : stepsOf(files.counts);
+  const missing =
+    novaDb === undefined
+      ? "--nova-db"
+      : files?.header.api !== undefined && novaApiDb === undefined
+        ? "--nova-api-db"
+        : null;
+  if (rows === 0 || missing === null) return { rows, left: 0, why: null };
+  return { rows, left: rows, why: `${missing} is not given` };
+}
+
+function ironicCopy(spec: string, planned: TargetIdentity, seal: Seal): Copy {
+  return {
+    ...{ role: "ironic-db", spec, planned },
+    async running(copy) {
+      const backend = databaseBackend(copy, await loadMappings());
+      const { identity, target } = await backend.open(planned.release, seal);
+      checkIdentity(planned, identity);
+      const { conductors } = await target.service();
+      return conductors.flatMap(({ alive, hostname }) =>
+        alive ? [`ironic-conductor ${hostname}`] : [],
+      );
+    },
+  };
+}
+
+function novaCopies({ header, counts }: NovaFiles, { novaDb, novaApiDb }: CopyOptions): Copy[] {
+  const copies: Copy[] = [];
+  if (novaDb !== undefined)
+    copies.push({
+      ...{ role: "nova-db", spec: novaDb, planned: header.target, tables: NOVA_TABLES },
+      async running(copy) {
+        const identity = await identifyNova(copy);
+        checkNova(header.target, identity);
+        const beats = await createNovaTarget(copy, identity).beats(counts.stopped);
+        return beats.flatMap(({ host, age }) =>
+          age !== null && Math.abs(age) < HEARTBEAT ? [`nova-compute ${host}`] : [],
+        );
+      },
+    });
+  if (header.api !== undefined && novaApiDb !== undefined)
+    copies.push({
+      ...{ role: "nova-api-db", spec: novaApiDb, planned: header.api, tables: NOVA_API_TABLES },
+      running: () => Promise.resolve([]),
+    });
+  return copies;
+}
+
+/** @returns its address, for people */
+async function checkCopy({ role, planned, running }: Copy, copy: Database): Promise<string> {
+  const { standsFor: _, ...itself } = copy;
+  if (mayBeSame(planned, await identify(itself)))
+    throw new MigrationError(
+      "N2I-E351",
+      `--${role} ${copy.shown} is the database that the plan was made for`,
+    );
+  const services = await running(copy);
+  if (services.length > 0)
+    throw new MigrationError(
+      "N2I-E351",
+      `--${role} ${copy.shown} has reports of ${services.join(", ")} from the last minute`,
+      { fix: "If the backup is that new, wait a minute. If the database is in use, name another." },
+    );
+  return copy.shown;
+}
+
+function placeOf({ address = "", database = "", server = "" }: Copy["planned"]): DatabasePlace {
+  return { address, database, server };
+}
+
+function reading<T>({ role, spec }: Copy, work: (database: Database) => Promise<T>): Promise<T> {
+  return closing(async (keep) => work(keep(await openRole(role, spec, { readOnly: true }))));
 }

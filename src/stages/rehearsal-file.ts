@@ -1,14 +1,9 @@
 import { butFor, duration } from "../core/report/window.ts";
-import { findInnerRun } from "../edge/disk/inner-run.ts";
-import { readJournal } from "../edge/disk/journal.ts";
 import { type RunFolder, readNote } from "../edge/disk/run-folder.ts";
-import { MigrationError } from "../model/error.ts";
 import { EXIT_STATUS } from "../model/exit-status.ts";
 import { isObject, type Json } from "../model/json.ts";
 import { REFUSALS } from "../model/refusals.ts";
 import type { Rehearsal } from "../model/rehearsal.ts";
-import { nextCommand } from "./next.ts";
-import type { Sink } from "./sink.ts";
 
 /** The folder of a rehearsal in its run: journal and notes of its own. */
 export const REHEARSAL = "rehearsal";
@@ -31,47 +26,9 @@ export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
   return note as unknown as Rehearsal; // as this tool wrote it
 }
 
-/** Copies that a rehearsal of a run made, by its journal, and that nobody removed. */
-export async function copiesLeft(run: RunFolder): Promise<readonly string[]> {
-  const inner = await findInnerRun(run, REHEARSAL);
-  return inner === null ? [] : copiesIn(inner);
-}
-
-/** The same of a rehearsal. @param inner its own run */
-export async function copiesIn(inner: RunFolder): Promise<readonly string[]> {
-  const { entries } = await readJournal(inner);
-  const left = new Map<string, string>();
-  for (const entry of entries)
-    if (entry.do === "resource" && entry.kind !== "index") left.set(entry.mark, entry.name);
-    else if (entry.do === "gone") left.delete(entry.mark);
-  return [...left.values()];
-}
-
-/** What to do about them. */
-export function copiesText(copies: readonly string[], given: object): string {
-  const undo = nextCommand("rehearse", given, { ironicDb: "DB", undo: true });
-  const [one, them] = copies.length === 1 ? ["copy", "it"] : ["copies", "them"];
-  const are = copies.length === 1 ? "is" : "are";
-  return `the ${one} ${copies.join(", ")} ${are} there still, passwords in ${them}; unless a rehearsal is running, remove ${them}: ${undo}`;
-}
-
-/** Retiring takes nothing from them, and their passwords are what somebody forgot. */
-export async function tellCopies(
-  run: RunFolder,
-  given: object,
-  { note }: Pick<Sink, "note">,
-): Promise<void> {
-  const copies = await copiesLeft(run).catch((cause: unknown) => {
-    if (!(cause instanceof MigrationError)) throw cause;
-    note(`Whether a rehearsal left a copy cannot be known: ${cause.code} ${cause.message}.`);
-    return [];
-  });
-  if (copies.length > 0) note(`Of a rehearsal ${copiesText(copies, given)}`);
-}
-
 /** With what rehearse ends: as the command itself would, where that would be refused. */
-export function endOf({ refusals, held, stages, nova, copy_left }: Rehearsal): number {
-  if (held) return EXIT_STATUS[copy_left || nova.left > 0 ? "partial" : "done"].status;
+export function endOf({ refusals, held, stages, nova }: Rehearsal): number {
+  if (held) return EXIT_STATUS[nova.left > 0 ? "partial" : "done"].status;
   const [first] = refusals.toSorted(
     (one, other) => Number(one.went_on !== null) - Number(other.went_on !== null),
   );
@@ -87,7 +44,7 @@ function isRate(loaded: Json | undefined): boolean {
 
 /** What the last rehearsal says of a plan, for people. */
 export function rehearsedText(
-  { at, plan, held, stages, refusals, nova, slow }: Rehearsal,
+  { at, plan, held, stages, refusals, nova }: Rehearsal,
   present: string | null,
 ): string {
   if (plan !== present) return `${at}, of another plan: rehearse this one`;
@@ -101,9 +58,7 @@ export function rehearsedText(
   }
   const times = ["apply", "verify", "rollback"].flatMap((name) => {
     const found = stages.find(({ stage }) => stage === name);
-    if (found === undefined) return [];
-    const isSlow = name === "rollback" && slow !== null;
-    return [isSlow ? "rollback slower than on the copy" : `${name} ${duration(found.seconds)}`];
+    return found === undefined ? [] : [`${name} ${duration(found.seconds)}`];
   });
   return `${at}, held${butFor(nova)}: ${times.join(", ")}`;
 }

@@ -3,16 +3,16 @@ import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import { EXIT_STATUS } from "../model/exit-status.ts";
-import { batchesOf, type Entries, type Entry, IRONIC } from "../model/journal.ts";
+import { batchesOf, type Entries, IRONIC } from "../model/journal.ts";
 import type { RehearsedRefusal, RehearsedStage } from "../model/rehearsal.ts";
-import { NOVA_NAMES, novaName } from "../parts/nova.ts";
+import { NOVA_NAMES } from "../parts/nova.ts";
 import { type ApplyWords, apply } from "./apply.ts";
 import { loadedIn } from "./history.ts";
 import { rollback } from "./rollback.ts";
 import type { Sink } from "./sink.ts";
 import { verifyRun } from "./verify.ts";
 
-/** What a rehearsal goes with. */
+/** What a rehearsal runs with. */
 interface RehearsalJob {
   /** Whose journal it is. */
   readonly inner: RunFolder;
@@ -21,8 +21,6 @@ interface RehearsalJob {
     | ("ironicDb" | "novaDb" | "novaApiDb" | "leaveNova")
     | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
   >;
-  /** Whether extra specs are changed in memory alone: they count for nothing. */
-  readonly flavorsApart: boolean;
   /** A digest of all rows of the copies. */
   readonly digest: () => Promise<string>;
   /** Machines that the plan loads. */
@@ -30,8 +28,8 @@ interface RehearsalJob {
   readonly sink: Sink;
 }
 
-/** How far it came. */
-export interface Gone {
+/** The results so far. */
+export interface Rehearsed {
   readonly stages: RehearsedStage[];
   readonly refusals: RehearsedRefusal[];
   loaded: { readonly count: number; readonly seconds: number } | null;
@@ -69,39 +67,38 @@ const GOES_ON: {
 };
 
 /**
- * Goes there and back and there again, by the functions of the commands themselves. It ends where one of them
- * refuses: what that would have refused is a result.
+ * Runs the functions of the commands themselves. It ends if one of them refuses, because a refusal is a result.
  *
  * @returns false when it was stopped on request
  */
-export async function goTheWay(job: RehearsalJob, gone: Gone): Promise<boolean> {
+export async function executeAll(job: RehearsalJob, rehearsed: Rehearsed): Promise<boolean> {
   const before = await job.digest();
   const ways: readonly (readonly [string, () => Promise<Ran | null>])[] = [
-    ["apply", () => load(job, gone)],
+    ["apply", () => load(job, rehearsed)],
     ["verify", () => compared(job)],
     ["rollback", () => taken(job)],
-    ["apply again", () => load(job, gone)],
+    ["apply again", () => load(job, rehearsed)],
     ["verify again", () => compared(job)],
   ];
   for (const [stage, work] of ways) {
     const began = Date.now();
-    const ran = await work().catch((cause: unknown) => refusedAt(stage, cause, gone));
+    const ran = await work().catch((cause: unknown) => refusedAt(stage, cause, rehearsed));
     if (ran === null) return false;
     const seconds = (Date.now() - began) / 1000;
     const rate = ran.seconds === null || ran.seconds <= 0 ? null : ran.rows / ran.seconds;
     const { rows, result } = ran;
-    gone.stages.push({ stage, seconds, machines: job.machines, rows, rate, result });
-    if (gone.refusals.some((refusal) => refusal.stage === stage && refusal.went_on === null))
+    rehearsed.stages.push({ stage, seconds, machines: job.machines, rows, rate, result });
+    if (rehearsed.refusals.some((refusal) => refusal.stage === stage && refusal.went_on === null))
       return true;
     if (stage === "apply")
-      gone.loaded = ran.seconds === null ? null : { count: rows, seconds: ran.seconds };
-    if (stage === "rollback") gone.asBefore = (await job.digest()) === before;
+      rehearsed.loaded = ran.seconds === null ? null : { count: rows, seconds: ran.seconds };
+    if (stage === "rollback") rehearsed.asBefore = (await job.digest()) === before;
   }
   return true;
 }
 
 /** What apply refuses is what the rehearsal was to find; a lost connection or a full disk says nothing of it. */
-function refusedAt(stage: string, thrown: unknown, { refusals }: Gone): Ran {
+function refusedAt(stage: string, thrown: unknown, { refusals }: Rehearsed): Ran {
   const cause = withoutHalf(thrown);
   if (!(cause instanceof MigrationError) || !RESULTS.includes(cause.exit)) throw cause;
   const { code, message, fix } = cause;
@@ -109,22 +106,22 @@ function refusedAt(stage: string, thrown: unknown, { refusals }: Gone): Ran {
   return { rows: 0, seconds: null, result: `refused: ${code}` };
 }
 
-/** What a command ends with midway says what is committed: of a copy that goes, nobody has to go on with it. */
+/** A command that ends midway reports what it committed. On a copy this does not matter. */
 function withoutHalf(cause: unknown): unknown {
   const isHalf = cause instanceof MigrationError && cause.code === "N2I-E301";
   return isHalf && cause.cause instanceof MigrationError ? withoutHalf(cause.cause) : cause;
 }
 
-async function load(job: RehearsalJob, gone: Gone): Promise<Ran | null> {
+async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null> {
   const { inner, words, machines } = job;
   const asked = { ...words, run: inner.path, afterFinish: false };
   const from = (await entriesOf(job)).length;
   const sink = within(job, machines);
   const tried = async (): ReturnType<typeof apply> => {
     try {
-      return await apply({ ...asked, ...gone.allowed }, NOBODY, sink);
+      return await apply({ ...asked, ...rehearsed.allowed }, NOBODY, sink);
     } catch (cause) {
-      if (!goesOn(cause, gone)) throw cause;
+      if (!goesOn(cause, rehearsed)) throw cause;
       return tried();
     }
   };
@@ -139,7 +136,7 @@ async function load(job: RehearsalJob, gone: Gone): Promise<Ran | null> {
 }
 
 /** Whether a rehearsal may go on where apply would stop; the same refusal stops it the second time. */
-function goesOn(cause: unknown, { refusals, allowed }: Gone): boolean {
+function goesOn(cause: unknown, { refusals, allowed }: Rehearsed): boolean {
   if (!(cause instanceof MigrationError)) return false;
   const { code, message, fix } = cause;
   const on = GOES_ON[code];
@@ -173,10 +170,8 @@ async function taken(job: RehearsalJob): Promise<Ran | null> {
   return { rows, seconds, result: left === 0 ? DONE : `${left} rows left` };
 }
 
-async function entriesOf({ inner, flavorsApart }: RehearsalJob): Promise<Entries> {
-  const { entries } = await readJournal(inner);
-  const isApart = (entry: Entry): boolean => "part" in entry && entry.part === novaName("api");
-  return flavorsApart ? entries.filter((entry) => !isApart(entry)) : entries;
+async function entriesOf({ inner }: RehearsalJob): Promise<Entries> {
+  return (await readJournal(inner)).entries;
 }
 
 /** What commands say in a rehearsal is not said: its table tells it. Their progress is. */

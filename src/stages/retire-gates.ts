@@ -10,17 +10,15 @@ import {
 } from "../core/handover/retire.ts";
 import { runningComputes } from "../core/hosts/running.ts";
 import { isEqual } from "../core/verify/tally.ts";
-import { identify } from "../edge/database/identity.ts";
+import { identify, tableNames } from "../edge/database/identity.ts";
 import type { Database } from "../edge/database/open.ts";
 import { ask, string } from "../edge/database/rows.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { describeTables } from "../edge/nova-bm/describe.ts";
 import { baremetalHosts } from "../edge/nova-write/hosts.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
-import type { ArchiveHeader } from "../model/archive.ts";
-import type { RowVerdict } from "../model/artefact.ts";
+import type { RowVerdict, ServerIdentity } from "../model/artefact.ts";
 import { differences } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
@@ -36,8 +34,8 @@ import { openToVerify, type VerifyAsked, verifyRun } from "./verify.ts";
 /** Rows kept for a reason, which counts the others. */
 const KEPT = 20;
 
-/** What must hold before nova_bm is archived; all of it is looked at. */
-export async function archiveGates(
+/** The conditions for nova_bm to be dropped. All are checked. */
+export async function retireGates(
   run: RunFolder,
   bm: Database,
   asked: VerifyAsked,
@@ -58,22 +56,18 @@ export async function archiveGates(
     outGate(plan.footer.footer, await skippedIn(plan.lines())),
     stagedGate(await handoverOf(plan, entries), verified.tally),
     verifiedGate(isEqual(verified), rows, beside && novaDb === undefined),
-    sameGate("extract", await changedSinceExtract(snapshot.lines(), bm, seal)),
+    sameGate(await changedSinceExtract(snapshot.lines(), bm, seal)),
     ...(await placeGates(bm, beside, novaDb)),
   ];
 }
 
-/**
- * What must hold of the databases, before an archive and before a drop.
- *
- * @param beside the plan has Nova
- */
-export async function placeGates(
+/** @param beside the plan has Nova */
+async function placeGates(
   bm: Database,
   beside: boolean,
   novaDb?: string,
 ): Promise<readonly Gate[]> {
-  const tables = (await describeTables(bm)).map(({ name }) => name);
+  const tables = [...(await tableNames(bm))];
   const versions = "SELECT DISTINCT repository_id AS name FROM migrate_version";
   const rows = tables.includes("migrate_version")
     ? await ask(bm, "reading migrate_version", versions)
@@ -116,10 +110,7 @@ function nameOf({ resource, uuid, state }: RowVerdict): string {
 }
 
 /** @throws MigrationError N2I-E340 for another database than the one `extract` read */
-export function checkSource(
-  extracted: ArchiveHeader["source"],
-  found: Pick<ArchiveHeader["source"], "engine" | "address" | "database" | "server">,
-): void {
+function checkSource(extracted: ServerIdentity, found: ServerIdentity): void {
   const changed = differences(extracted, found, []);
   if (changed.length > 0)
     throw new MigrationError("N2I-E340", `another nova_bm was extracted: ${changed.join("; ")}`, {

@@ -1,8 +1,8 @@
-import { lentIndexes, slowDelete } from "../core/plan/delete-cost.ts";
+import { slowDelete } from "../core/plan/delete-cost.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
+import { besideMachines, type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { UndoPreview } from "../model/preview.ts";
 import { stagedTrees } from "../parts/boot-steps.ts";
@@ -19,7 +19,6 @@ import { type Backing, novaStepsBack, type Wanted } from "./nova-back.ts";
 import { novaPlans } from "./nova-files.ts";
 import type { Watching } from "./nova-watch.ts";
 import { STOPPED } from "./pipeline.ts";
-import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan } from "./run.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
@@ -66,7 +65,10 @@ export function rollback(
   return withJob(words, { preview: false }, sink, async (job) => {
     const { run, nova, backend, leaving, untold } = job;
     const named = words.all ? "everything" : `${words.node?.length} machines`;
-    await sink.confirm(`Remove ${named} of this run from ${backend?.shown ?? "nova"}?`);
+    const { entries } = await readJournal(run);
+    const wasFinished = [...besideMachines(entries)].some((entry) => entry.do === "close");
+    const restore = wasFinished ? " If you dropped nova_bm, restore its dump first." : "";
+    await sink.confirm(`Remove ${named} of this run from ${backend?.shown ?? "nova"}?${restore}`);
     const ended = await withStill(words.novaDb, leaving, nova?.plans ?? [], watching, (inspect) =>
       withSession(run, (session) =>
         takeBack(job, { session, inspect, leave, sink }, { ...watching, seconds: 0 }),
@@ -97,11 +99,9 @@ export async function previewRollback(words: RollbackWords, sink: Sink): Promise
     await sink.list("undos", rows());
     const { remove, restore, leave } = counts;
     sink.result(`Rollback would remove ${remove} rows, restore ${restore} and leave ${leave}.`);
-    const keys = (nodes === 0 ? null : await job.backend?.indexes?.scanned()) ?? [];
+    const keys = (nodes === 0 ? null : await job.backend?.scannedKeys?.()) ?? [];
     const slow = slowDelete(nodes, keys);
     if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
-    const lent = lentIndexes(nodes, keys);
-    if (lent !== null) sink.note(lent);
     const end = words.afterFinish ? null : await endOfRun(job.run);
     // What is shown is refused until somebody says that it is meant.
     if (end !== null)
@@ -126,7 +126,6 @@ async function withJob<T>(
   const { all, node = [] } = words;
   checkScope(all, node);
   return inRun(words.run, "rollback", { create: false }, async (run) => {
-    await checkNotRetired(run, "there is nothing to take machines back to");
     if (!access.preview)
       await checkNotFinished(run, "rollback would take its machines from Nova", words);
     const { entries } = await readJournal(run);

@@ -28,8 +28,6 @@ export interface RunFiles {
   readonly nova?: NovaState | Missing;
   /** What the last rehearsal found; absent: there was none. */
   readonly rehearsal?: Rehearsal;
-  /** Copies that a rehearsal made and did not remove. */
-  readonly copies?: readonly string[] | Missing;
   readonly journal: { readonly entries: Entries; readonly torn: boolean } | Missing;
   /** What a rollback since the last load has not taken from Ironic; absent: there was none. */
   readonly held?: Held | Missing;

@@ -4,10 +4,9 @@ import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { countBack } from "../engine/back.ts";
 import { ownershipOf } from "../engine/ownership.ts";
-import { ARCHIVE, graceEnd, isRetired, type Retirement, retirementOf } from "../model/archive.ts";
 import { MigrationError } from "../model/error.ts";
 import type { FinishState } from "../model/handover.ts";
-import { type Entries, IRONIC, indexesLeft, plansOf } from "../model/journal.ts";
+import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { stagedTrees } from "../parts/boot-steps.ts";
@@ -20,7 +19,7 @@ import { readGiven } from "./given-file.ts";
 import { novaPlanOf, novaPlans } from "./nova-files.ts";
 import { leftBehind, loadOf, nextOf } from "./pipeline.ts";
 import { openPower, POWER } from "./power-file.ts";
-import { copiesLeft, copiesText, readRehearsal, rehearsedText } from "./rehearsal-file.ts";
+import { readRehearsal, rehearsedText } from "./rehearsal-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import {
   awayOf,
@@ -138,7 +137,6 @@ export async function filesOf(
   const rehearsal = await readRehearsal(run);
   const files: RunFiles = {
     ...(rehearsal !== null && { rehearsal }),
-    copies: await orWhy(() => copiesLeft(run)),
     ...(verified !== undefined && { verified }),
     compared: now !== null && (await wasCompared(...now)),
     finish,
@@ -266,33 +264,15 @@ export function statusOf(files: RunFiles): RunState {
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
       ...(finish !== undefined && loadOf(files) === "whole" && { finish: finishText(finish) }),
-      ...("missing" in journal ? {} : indexField(journal.entries)),
-      ...("missing" in journal ? {} : retireField(retirementOf(journal.entries))),
     },
     ...{ next: nextOf(files), left: leftBehind(files) },
     ...{ standing: standingOf(files), back: backFirst(files) },
   };
 }
 
-function rehearseField({ rehearsal, copies, plan, said }: RunFiles): {
-  readonly rehearse?: string;
-} {
-  const sha256 = "missing" in plan ? null : plan.sha256;
-  const texts = [
-    ...(rehearsal === undefined ? [] : [rehearsedText(rehearsal, sha256)]),
-    ...(copies === undefined || ("length" in copies && copies.length === 0)
-      ? []
-      : ["missing" in copies ? copies.missing : copiesText(copies, said?.given ?? {})]),
-  ];
-  return texts.length === 0 ? {} : { rehearse: texts.join("; ") };
-}
-
-/** What a rollback that was killed, or found its table busy, left in Ironic's database. */
-function indexField(entries: Entries): { readonly index?: string } {
-  const left = indexesLeft(entries).map(({ index }) => index);
-  return left.length === 0
-    ? {}
-    : { index: `${left.join(", ")} of a rollback is still there; rollback or apply drops it` };
+function rehearseField({ rehearsal, plan }: RunFiles): { readonly rehearse?: string } {
+  if (rehearsal === undefined) return {};
+  return { rehearse: rehearsedText(rehearsal, "missing" in plan ? null : plan.sha256) };
 }
 
 function finishText(finish: FinishState | Missing): string {
@@ -301,18 +281,6 @@ function finishText(finish: FinishState | Missing): string {
   return finish.guards
     ? "not yet: until then deleting or rebuilding a tenant's server ends in ERROR"
     : "not yet";
-}
-
-function retireField(found: Retirement): { readonly retire?: string } {
-  const { archive, begun, dropped, stale } = found;
-  if (archive === null) return {};
-  const made = `nova_bm archived ${archive.at} (${archive.rows} rows, sha256 ${archive.sha256.slice(0, 12)}) in ${ARCHIVE}`;
-  if (isRetired(found)) return { retire: `done: nova_bm is dropped; ${made}` };
-  if (begun.size > 0) return { retire: `${dropped.size} tables dropped, not all yet; ${made}` };
-  if (stale) return { retire: `${made}, and the run went on since: archive it again` };
-  return {
-    retire: `${made}; it may be dropped from ${new Date(graceEnd(archive)).toISOString()} on`,
-  };
 }
 
 function handoverText(handover: NonNullable<RunFiles["handover"]>): string {

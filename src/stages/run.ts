@@ -16,7 +16,7 @@ import type { Json, JsonObject } from "../model/json.ts";
 import type { Machine, SnapshotLine } from "../model/machine.ts";
 import { MACHINES } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { isPlainlyHome, type Seal, strayed, UNBOUND } from "../model/secret.ts";
+import { isPlainlyHome, type Seal, strayed } from "../model/secret.ts";
 import { shellWord } from "../model/text.ts";
 import { checkCarries } from "./host-files.ts";
 import { surroundings } from "./surroundings.ts";
@@ -27,8 +27,6 @@ export const SNAPSHOT = "snapshot.jsonl";
 
 export function openSnapshot(path: string) {
   const check = (line: SnapshotLine, value: { [key: string]: Json }, text: string): void => {
-    // snapshot@1 called them so.
-    if (value.rivals !== undefined) value.duplicates ??= value.rivals;
     if (!("orphan" in line)) checkSecrets(value, text, line.node);
   };
   return waitingFor("reading the snapshot", () =>
@@ -94,10 +92,6 @@ function checkSecrets(
   if (isPlainlyHome(text, isHome)) return;
   const other = strayed(line, isHome);
   if (other === null) return;
-  if (other === UNBOUND)
-    throw new MigrationError("N2I-E113", "this run was made by an earlier version of the tool", {
-      fix: "End it with the version that began it; or run extract and plan again, if nothing is loaded yet.",
-    });
   throw new MigrationError(
     "N2I-E115",
     `a secret of ${other} stands where one of ${uuid ?? `bm_nodes.id=${id}`} belongs`,

@@ -1,6 +1,5 @@
 import { MigrationError } from "../model/error.ts";
 import type { Machine } from "../model/machine.ts";
-import { index, pack } from "../model/packed.ts";
 import type { MachineOf, MachinesOf, PowerReading } from "../model/power.ts";
 import type { openSnapshot } from "./run.ts";
 
@@ -74,16 +73,12 @@ export async function machinesOf(
   return found;
 }
 
-/** The same of every machine, packed. */
-export async function packedOf(snapshot: Snapshot): Promise<MachinesOf> {
-  const [text, word] = ["text", "word"] as const;
-  const texts = { uuid: text, instance: text, name: word, address: word, host: word };
-  const machines = pack<MachineOf & { readonly id: number }>({ ...texts, id: "number" });
+/** The same of every machine. */
+export async function allMachines(snapshot: Snapshot): Promise<MachinesOf> {
+  const machines = new Map<number, MachineOf>();
   for await (const batch of snapshot.lines())
-    for (const line of batch)
-      if (!("orphan" in line)) machines.put({ ...machineOf(line), id: line.node.id });
-  const byId = index(machines, "id");
-  return { get: (id) => byId(id).at(-1) };
+    for (const line of batch) if (!("orphan" in line)) machines.set(line.node.id, machineOf(line));
+  return machines;
 }
 
 /** What people know a machine by. */

@@ -18,7 +18,7 @@ import { isOfHosts, openMovePlan } from "./host-files.ts";
 import { openNovaFiles } from "./nova-files.ts";
 import { openPower } from "./power-file.ts";
 import { checkHome, openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
-import { packedOf } from "./selection.ts";
+import { allMachines } from "./selection.ts";
 import { readWindow } from "./window-file.ts";
 
 /** Something that can be printed row by row, of the run in this folder. */
@@ -126,7 +126,7 @@ function folderOf(file: string): string | null {
 async function powerFile(file: string): Promise<Artefact> {
   const power = await openPower(file);
   const snapshot = await orNull(openSnapshot(join(dirname(file), SNAPSHOT)), "N2I-E110");
-  const machines = snapshot === null ? new Map<number, MachineOf>() : await packedOf(snapshot);
+  const machines = snapshot === null ? new Map<number, MachineOf>() : await allMachines(snapshot);
   return { kind: "power", readings: power.lines, machines };
 }
 

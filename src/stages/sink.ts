@@ -1,6 +1,5 @@
 import type { Trouble } from "../core/handover/judge.ts";
 import type { LogFault } from "../core/handover/quotes.ts";
-import type { Gate } from "../core/handover/retire.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { GuardPreview, UndoPreview } from "../model/preview.ts";
 
@@ -16,7 +15,6 @@ export interface Lists {
   readonly states: Trouble;
   readonly guards: GuardPreview;
   readonly undos: UndoPreview;
-  readonly gates: Gate;
   readonly faults: LogFault & { readonly path: string };
 }
 

@@ -12,10 +12,8 @@ import type { SourceIdentity } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entries } from "../model/journal.ts";
 import type { NovaIdentity } from "../model/nova-plan.ts";
-import { pack, type Rows } from "../model/packed.ts";
 import { nodeOf, type PlannedMachine } from "../model/plan.ts";
 import { TOGETHER } from "../model/streams.ts";
-import { createTexts } from "../model/texts.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { closing, openRole } from "./databases.ts";
 import type { NovaFiles } from "./nova-files.ts";
@@ -27,11 +25,11 @@ import { surroundings } from "./surroundings.ts";
 
 /** Machines that leave Ironic, and what is known of the nova that has their instances. */
 export interface Leaving {
-  readonly machines: Rows<Going>;
+  readonly machines: readonly Going[];
   /** Of each plan that loaded some of them; null where `extract` read none. */
   readonly sources: readonly SourceIdentity["nova"][];
   /** Machines of the scope as each plan has them, by its digest; none where Nova is not given. */
-  readonly placed: ReadonlyMap<string, Rows<PlacedMachine>>;
+  readonly placed: ReadonlyMap<string, readonly PlacedMachine[]>;
 }
 
 /** What a command line says of Nova. */
@@ -51,24 +49,19 @@ export async function leavingOf(
   scope: Pick<Scope<PlannedMachine>, "wants">,
   { novaDb, leaveNova }: NovaWords,
 ): Promise<Leaving> {
-  const texts = createTexts();
-  const machines = pack<Going>(
-    { uuid: "text", host: "word", instance: "text", used: "word" },
-    texts,
-  );
-  const placed = new Map<string, Rows<PlacedMachine>>();
+  const machines: Going[] = [];
+  const placed = new Map<string, readonly PlacedMachine[]>();
   const sources: Leaving["sources"][number][] = [];
   for (const sha256 of plans) {
     const { header, lines: all } = await openPlan(await findPlan(run, sha256));
     if (leaveNova && novaDb === undefined) continue;
-    const places = pack<PlacedMachine>(
-      { bm_node_id: "number", uuid: "text", service_host: "word" },
-      texts,
-    );
+    const places: PlacedMachine[] = [];
     if (novaDb !== undefined) placed.set(sha256, places);
     const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
       for await (const batch of all()) {
-        if (novaDb !== undefined) for (const line of batch.filter(scope.wants)) places.put(line);
+        if (novaDb !== undefined)
+          for (const { bm_node_id, uuid, service_host } of batch.filter(scope.wants))
+            places.push({ bm_node_id, uuid, service_host });
         yield batch;
       }
     };
@@ -78,7 +71,7 @@ export async function leavingOf(
       for (const { line } of batch) {
         const { uuid, service_host: host } = line;
         if (uuid === null) continue;
-        machines.put({ uuid, host, instance: instanceOn(line), used: isUsed(line) });
+        machines.push({ uuid, host, instance: instanceOn(line), used: isUsed(line) });
       }
     if (machines.length > before) sources.push(header.source.nova);
   }

@@ -5,7 +5,6 @@ import { OF_A_PLAN, PLAN } from "../edge/disk/plan-folder.ts";
 import { openRun } from "../edge/disk/run-folder.ts";
 import { createTemp } from "../edge/disk/temp-file.ts";
 import { runProgram } from "../edge/process/run.ts";
-import { ARCHIVE } from "../model/archive.ts";
 import { MigrationError } from "../model/error.ts";
 import { REHEARSAL } from "./rehearsal-file.ts";
 import type { Sink } from "./sink.ts";
@@ -115,6 +114,5 @@ async function filesOf(run: string): Promise<Pick<Support, "files" | "leftOut">>
 function whyNot(name: string, isFile: boolean): string | null {
   if (IS_KEY.test(name)) return "it opens the run's secrets";
   if (!isFile) return "it is no regular file";
-  if (name === ARCHIVE) return "it is nova_bm's archive, which no report needs";
   return OURS.test(name) ? null : "this tool did not write it";
 }

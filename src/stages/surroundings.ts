@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Timers } from "../edge/ipmi/index.ts";
-import type { DatabaseAddress, DatabasePlace } from "../model/database.ts";
-import type { Row } from "../model/machine.ts";
+import type { DatabasePlace } from "../model/database.ts";
 import type { BmcAt } from "../model/power.ts";
 
 /** Variables a stage may read. */
@@ -20,16 +19,8 @@ export interface Interrupt {
   readonly end: () => void;
 }
 
-/** What takes the place of databases and services in a rehearsal. */
-export interface Copies {
-  /** By the option that names it: a copy, and what that takes the place of. No other database is opened. */
-  readonly databases: ReadonlyMap<
-    string,
-    { readonly address: DatabaseAddress; readonly standsFor: DatabasePlace }
-  >;
-  /** Extra specs of flavors that have no copy, by their step, as they would be by now. */
-  readonly flavors: Map<string, Row | null>;
-}
+/** The databases of a rehearsal by their option: the database of the plan that each replaces. No other is opened. */
+export type Copies = ReadonlyMap<string, DatabasePlace>;
 
 /** What stages have of the world they run in. */
 export interface Surroundings {

@@ -1,21 +1,23 @@
+import { slowDelete } from "../core/plan/delete-cost.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import { inspectBack } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
 import type { Walked } from "../engine/walk.ts";
 import type { PlanHeader, TargetIdentity } from "../model/artefact.ts";
+import { orNull } from "../model/error.ts";
 import { IRONIC } from "../model/journal.ts";
 import { type PlannedMachine, type Step, stepsOf } from "../model/plan.ts";
 import type { UndoPreview } from "../model/preview.ts";
 import { batchOf, ironicLeg, ironicPart } from "../parts/ironic.ts";
 import type { Backend } from "./backend.ts";
-import { withIndexes } from "./indexes.ts";
 import { checkEngine, checkIdentity, withIronic } from "./ironic-place.ts";
 import { type Backing, previewNova, type Wanted, withNovaBack } from "./nova-back.ts";
 import { afterNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
 import { BACK_AFTER_IRONIC } from "./pipeline.ts";
 import { openPlan, sealOf } from "./run.ts";
+import type { Sink } from "./sink.ts";
 
 /**
  * Takes Ironic's rows back, then Nova's. What stays of either is added to the list of those left.
@@ -88,14 +90,12 @@ async function undoPlan(
     // Nobody names machines by the thousand.
     const there = scope.all ? await place.target.counts() : { nodes: 0 };
     const nodes = Math.min(footer.footer.machines, there.nodes);
-    return withIndexes(session, backend, nodes, sink, () =>
-      sink.during(
-        "rollback",
-        footer.footer.machines,
-        (progress) =>
-          execute([leg], session, { direction: "back", only: scope, excluded }, progress),
-        ({ done }) => `${done} rows removed`,
-      ),
+    await noteSlow(backend, nodes, sink);
+    return sink.during(
+      "rollback",
+      footer.footer.machines,
+      (progress) => execute([leg], session, { direction: "back", only: scope, excluded }, progress),
+      ({ done }) => `${done} rows removed`,
     );
   });
   sink.result(
@@ -163,4 +163,11 @@ function unasked(target: TargetIdentity): Inspected {
     ...{ name: IRONIC, size: batchOf(target) },
     inspect: (steps) => Promise.resolve(steps.map(({ id }) => ({ id, is: "before", why: "" }))),
   };
+}
+
+/** The advice saves time only: if the keys cannot be read, nothing is said. */
+async function noteSlow({ scannedKeys }: Backend, nodes: number, sink: Sink): Promise<void> {
+  const keys = (scannedKeys && (await orNull(scannedKeys()))) ?? [];
+  const slow = slowDelete(nodes, keys);
+  if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
 }

@@ -1,11 +1,5 @@
 import type { Choice } from "../core/hosts/choice.ts";
-import {
-  accepted,
-  changedTenants,
-  type Placed,
-  packPlaced,
-  placedOf,
-} from "../core/hosts/placed.ts";
+import { accepted, changedTenants, type Placed, placedOf } from "../core/hosts/placed.ts";
 import type { Database } from "../edge/database/open.ts";
 import { inPortions } from "../edge/database/rows.ts";
 import { openOnNodes } from "../edge/nova-write/by-node.ts";
@@ -32,11 +26,11 @@ export interface Tenants {
 export function tenantsOf(plan: Lines, choice: Choice): Tenants {
   let known: Iterable<Placed> | null = null;
   async function* lines(): ReturnType<Lines> {
-    const placed = packPlaced();
+    const placed: Placed[] = [];
     let from = 0;
     for await (const batch of plan()) {
       for (const [at, line] of batch.entries())
-        if (line.verdict === "create") placed.put(placedOf(line, from + at, choice));
+        if (line.verdict === "create") placed.push(placedOf(line, from + at, choice));
       from += batch.length;
       yield batch;
     }

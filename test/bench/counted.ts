@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { command } from "./command.ts";
 import { COUNTING, type Counts, readCounts } from "./counts.ts";
-import { SHARE, WORTH } from "./growth.ts";
+import { SHARE } from "./growth.ts";
 import { steps, withGround } from "./road.ts";
 
 /** Machines; whole batches, but of Nova's rows. */
@@ -50,9 +50,9 @@ export async function benchCounted(): Promise<string> {
 function countedWalk(machines: number): Promise<ReadonlyMap<string, Counts>> {
   return withGround(null, { machines, share: SHARE }, async (ground) => {
     const path = join(ground.folder, "counts.json");
-    const env = { ...WORTH, N2I_BENCH_COUNTS: path };
+    const env = { N2I_BENCH_COUNTS: path };
     const walked = new Map<string, Counts>();
-    for (const { stage, words } of steps(ground, "changed", false)) {
+    for (const { stage, words } of steps(ground, "changed")) {
       await command(ground.folder, words, { flags: COUNTING, env });
       walked.set(stage, readCounts(path));
     }

@@ -16,7 +16,7 @@ const SIZES = {
   postgresql: [1000, 4000],
   sqlite: [8000, 16_000, 32_000],
 } as const;
-const LIMITS = { rows: 1.3, cpu: 2.4, rss: 200 } as const;
+const LIMITS = { rows: 1.3, cpu: 2.4, rss: 400 } as const;
 /**
  * Seconds, and part of what a stage takes, by which a clock that slows down may make a stage's growth the larger: a small
  * one says nothing by it, and is judged by what it does (see counted.ts).
@@ -26,12 +26,6 @@ const DOUBT = { seconds: 0.5, part: 0.25 } as const;
 const ROUNDS = 8;
 /** Every second machine is in use: more of Nova's rows than most fleets have. */
 export const SHARE = 2;
-
-/**
- * Where a row is cheap, a thousand machines are worth no index, and a rollback of them reads as many rows as
- * one of a large fleet that has lost its index. Here each is worth one.
- */
-export const WORTH = { NOVA2IRONIC_ROW: "0.001" };
 
 /** Stages that must have been measured; whatever else the road has is judged too. */
 const STAGES = [
@@ -175,13 +169,13 @@ function walk(server: Started | null, machines: number): Promise<Walked> {
     if (ground.engine === "postgresql") await walkNoTable(ground);
     if (ground.engine === "mysql") await loseStatistics(ground, server);
     const walked = new Map<string, Walk>();
-    const all = steps(ground, server === null ? "read" : "changed", false);
+    const all = steps(ground, server === null ? "read" : "changed");
     for (const { stage, words } of all.flatMap((step) => [
       ...(ground.engine === "postgresql" ? previewOf(step) : []),
       step,
     ])) {
       const before = await rowsRead(ground);
-      const cost = await command(ground.folder, words, { env: WORTH });
+      const cost = await command(ground.folder, words);
       walked.set(stage, { ...cost, read: (await rowsRead(ground)) - before });
     }
     return walked;

@@ -13,7 +13,7 @@ import { benchNight } from "./night.ts";
 import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
-import { type Round, round } from "./round.ts";
+import { round } from "./round.ts";
 import { benchServe } from "./serve.ts";
 import { benchStart } from "./start.ts";
 import { benchSwitchover } from "./switchover.ts";
@@ -26,7 +26,6 @@ Without a word: the road at 10,000 and 100,000 machines on MariaDB, PostgreSQL a
 servers that sync every commit.
 
   road      every command of the road and back, against the engine's own dump-and-restore
-  retire    the same, with finish, and nova_bm archived, dropped and restored before the way back
   growth    that a machine of a larger fleet takes no more, nor what a night leaves behind; two minutes, a part of CI
   start     starts of the program, in starts of bare Node
   power     10,000 BMCs, against ipmipower
@@ -57,8 +56,7 @@ const ENGINES = [
 ] as const;
 
 const PARTS = {
-  road: (asked: Asked) => road(asked, false),
-  retire: (asked: Asked) => road(asked, true),
+  road,
   growth: benchGrowths,
   start: () => benchStart(write),
   power: () => benchPower(write),
@@ -108,18 +106,15 @@ async function main(argv: string[]): Promise<void> {
   for (const part of parts.length > 0 ? parts : (["road"] as const)) await PARTS[part](asked);
 }
 
-async function road({ sizes, engines, novas, profile }: Asked, retire: boolean): Promise<void> {
+async function road({ sizes, engines, novas, profile }: Asked): Promise<void> {
   for (const one of engines)
     await onServer(one, "on disk", async (server) => {
       for (const nova of novas) {
-        const done: Round[] = [];
         for (const size of sizes.length > 0 ? sizes : SIZES) {
-          const smaller = done.find(({ machines }) => machines * 10 === size) ?? null;
           const tell = (line: string): void => void process.stderr.write(`${line}\n`);
           tell(`${one.names[0]}, ${size} machines${nova ? " with Nova" : ""}\n${HEAD}`);
-          const now = await round(server, size, { nova, retire, profile }, tell);
-          done.push(now);
-          write(`${report(now)}${verdicts(now, smaller)}`);
+          const now = await round(server, size, { nova, profile }, tell);
+          write(`${report(now)}${verdicts(now)}`);
         }
       }
     });

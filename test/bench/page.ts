@@ -15,7 +15,7 @@ import { inFolder, judge, type Write } from "./measure.ts";
 
 const SIZES = [300, 20_000, 100_000];
 /** MB of the page, MiB to make it, and seconds until it can be used, each at a number of machines. */
-const LIMITS = { file: 40, rss: 200, ready: { machines: 20_000, seconds: 5 } } as const;
+const LIMITS = { file: 40, rss: 400, ready: { machines: 20_000, seconds: 5 } } as const;
 
 /** Machines that are planned for real; the others are made of them. */
 const KINDS = 240;

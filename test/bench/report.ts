@@ -14,8 +14,8 @@ const LOAD: { readonly [engine: string]: number } = { mysql: 1.2, postgresql: 1.
 const ROAD = 3.5;
 /** A rollback, of the load. */
 const BACK = 1.5;
-/** MiB of every command, and how many times those of a tenth of the fleet. */
-const RSS = { most: 200, growth: 1.15 } as const;
+/** MiB of every command. */
+const RSS = 400;
 
 /**
  * Processor of the tool, in that of its peer, as it was at 100,000 machines when the goal of half of it
@@ -65,8 +65,8 @@ function sumOf(rows: readonly Cost[]): Cost {
   };
 }
 
-/** Whether the promises hold for a fleet. @param smaller one of a tenth, as it went before; null: none did */
-export function verdicts(round: Round, smaller: Round | null): string {
+/** Whether the promises hold for a fleet. */
+export function verdicts(round: Round): string {
   const { engine, machines, rows, peer } = round;
   const seconds = (stage: string): number => rows.find((row) => row.stage === stage)?.seconds ?? 0;
   const judge = (what: string, value: number, limit: number, unit = "x"): string =>
@@ -93,15 +93,9 @@ export function verdicts(round: Round, smaller: Round | null): string {
     if (before === undefined || !of || row.cpu === null) return [];
     return [judge(`${row.stage}, processor, of its peer's:`, row.cpu / of, before / 2)];
   });
-  const memory = rows.flatMap(({ stage, rss }) => {
-    const before = smaller?.rows.find((row) => row.stage === stage)?.rss ?? null;
-    return [
-      judge(`${stage}, peak:`, rss ?? Number.POSITIVE_INFINITY, RSS.most, " MiB"),
-      ...(before === null || rss === null
-        ? []
-        : [judge(`${stage}, peak, of that of a tenth:`, rss / before, RSS.growth)]),
-    ];
-  });
+  const memory = rows.map(({ stage, rss }) =>
+    judge(`${stage}, peak:`, rss ?? Number.POSITIVE_INFINITY, RSS, " MiB"),
+  );
   const missed = memory.filter((line) => line.includes("MISSED"));
   const held = `  held   peak memory of ${memory.length - missed.length} of ${memory.length} looks`;
   // Of a small fleet a start is most of it.

@@ -79,12 +79,8 @@ export interface Step {
 /** What is done with Nova: nothing, it is read, or its rows change too: every machine gets another compute host. */
 export type NovaPart = "left" | "read" | "changed";
 
-/**
- * The whole road, and back. `load` is apply, of which the verification that follows in it does not count.
- *
- * @param retire whether nova_bm is archived, dropped and restored before the way back
- */
-export function steps({ urls, place }: Ground, nova: NovaPart, retire: boolean): readonly Step[] {
+/** All commands of a migration and its rollback. `load` is apply without the verification that follows in it. */
+export function steps({ urls }: Ground, nova: NovaPart): readonly Step[] {
   const run = ["--run", "run"];
   const to = [...run, "--ironic-db", urls.ironic];
   const from = ["--nova-bm-db", urls.nova_bm];
@@ -98,23 +94,6 @@ export function steps({ urls, place }: Ground, nova: NovaPart, retire: boolean):
     ...(nova === "changed" ? [...cloud, "--watch", "0"] : ["--leave-nova"]),
     "--yes",
   ];
-  const gone = [...run, ...from, ...alone];
-  const retired: readonly Step[] = [
-    { stage: "finish", words: ["finish", ...to, "--yes"] },
-    {
-      stage: "retire",
-      words: ["retire", ...gone, "--ironic-db", urls.ironic, "--grace", "0", "--yes"],
-    },
-    {
-      stage: "retire --drop",
-      words: ["retire", ...gone, "--drop", "--yes-drop", place("nova_bm").database],
-    },
-    {
-      stage: "retire --restore",
-      words: ["retire", ...run, "--restore", urls.nova_bm, "--yes"],
-    },
-  ];
-  const after = retire ? ["--after-finish"] : [];
   return [
     { stage: "extract", words: ["extract", ...run, ...from, ...cloud, "--nova-conf", "nova.conf"] },
     { stage: "plan", words: ["plan", ...to, ...cloud, ...hosts, "--site", "site.json"] },
@@ -125,7 +104,6 @@ export function steps({ urls, place }: Ground, nova: NovaPart, retire: boolean):
     { stage: "show", words: ["show", "run/plan"] },
     { stage: "status", words: ["status", ...run] },
     { stage: "report", words: ["report", ...run] },
-    ...(retire ? retired : []),
-    { stage: "rollback", words: ["rollback", ...load, "--all", ...after] },
+    { stage: "rollback", words: ["rollback", ...load, "--all"] },
   ];
 }

@@ -28,8 +28,6 @@ const NOVA_STAGES: readonly string[] = ["plan", "load", "verify", "second apply"
 interface Asked {
   /** Whether Nova is read too. */
   readonly nova: boolean;
-  /** Whether nova_bm is archived and dropped on the way. */
-  readonly retire: boolean;
   /** Folder for CPU profiles of every stage. */
   readonly profile: string | null;
 }
@@ -44,7 +42,7 @@ interface Asked {
 export function round(
   server: Server | null,
   machines: number,
-  { nova, retire, profile }: Asked,
+  { nova, profile }: Asked,
   tell: (line: string) => void,
 ): Promise<Round> {
   return withGround(server, { machines, share: SHARE }, async (ground) => {
@@ -59,13 +57,13 @@ export function round(
       rows.push(row);
       tell(lineOf(row, machines, null));
     };
-    for (const step of steps(ground, nova ? "read" : "left", retire)) {
+    for (const step of steps(ground, nova ? "read" : "left")) {
       // What was loaded is copied before it is taken back.
       if (step.stage === "rollback") found = await peer(ground);
       await run(step);
     }
     // The same once more, with what it does to Nova's rows.
-    for (const { stage, words } of nova && !retire ? steps(ground, "changed", false) : [])
+    for (const { stage, words } of nova ? steps(ground, "changed") : [])
       if (NOVA_STAGES.includes(stage)) await run({ stage: `${stage}, Nova's rows too`, words });
     const instances = nova ? Math.floor(machines / SHARE) : null;
     if (found === null) throw new Error("the road has a rollback");

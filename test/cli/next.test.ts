@@ -35,10 +35,6 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
   // Named at the end of the window alone, line by line; and what was done at the broker by hand.
   // A run between hosts keeps where its nova_bm is.
   verify: ["compute-log", "queue-purged", "nova-bm-db"],
-  // What the line itself says, what the journal knows, and an empty database, for one time.
-  // Only the removal of a copy is named as a line.
-  rehearse: ["into", "nova-into", "nova-api-into", "skip-blocked", "staged", "power-max-age"],
-  retire: ["drop", "yes-drop", "grace", "restore"],
   // Which machines go where is the plan's word from then on; leases are kept without a run.
   host: [
     ...["host", "interval", "ttl", "my-ip", "tftp-root", "on-fenced", "print-unit", "take"],
@@ -179,7 +175,7 @@ test("what extract and plan were given is in the lines they end with", async (t)
   assert.match(text, new RegExp(`^site: "${folder}/site.json"$`, "m"));
   // Each word stands in one of the two.
   assert.doesNotMatch(readFileSync(given ?? "", "utf8"), new RegExp(folder));
-  // A run of an earlier version has neither, and nothing depends on them.
+  // Nothing depends on them.
   for (const spoilt of ["{", "[]", JSON.stringify({ format: "nova2ironic/given@1", given: [7] })]) {
     writeFileSync(given ?? "", spoilt);
     assert.match(await next(), bare);

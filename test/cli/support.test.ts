@@ -15,15 +15,17 @@ import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 import { deploySecrets } from "../hostile/secrets-case.ts";
+import { restored } from "../rehearse/scene.ts";
 
 test("the archive for a bug report has what the tool wrote, and no secret of the deployment", async (t) => {
   const made = await deploySecrets("sqlite", t);
   assert.ok(made);
   const { at, source, reader, writer, plan, folder } = made;
+  const { url: copy } = await restored(t, made, made.ironic);
   for (const words of [
     ["extract", ...at, ...source],
     ["plan", ...at, ...reader, ...plan],
-    ["rehearse", ...at, ...reader, "--yes", "--skip-blocked", "--debug"],
+    ["rehearse", ...at, "--ironic-db", copy, "--yes", "--skip-blocked", "--debug"],
     ["apply", ...at, ...writer, "--yes", "--skip-blocked", "--debug"],
     ["rollback", ...at, ...writer, "--all", "--yes"],
   ])

@@ -27,12 +27,12 @@ export async function killedAt(
 /** What `status` says of the run, stage by stage, and the next command. */
 export async function statusOf(
   scene: Scene,
-): Promise<{ readonly apply: string; readonly next: string; readonly index: string | null }> {
+): Promise<{ readonly apply: string; readonly next: string }> {
   const { out, err } = await ends(0, scene.does("status", ["-f", "json"]));
   // The form of `-f json`; what it says is asserted.
-  const fields = JSON.parse(out) as { readonly apply: string; readonly index?: string };
-  const { apply, index = null } = fields;
-  return { apply, index, next: err.match(/Next: (.*)/)?.[1] ?? "" };
+  const fields = JSON.parse(out) as { readonly apply: string };
+  const { apply } = fields;
+  return { apply, next: err.match(/Next: (.*)/)?.[1] ?? "" };
 }
 
 /** Rows of the fleet in Ironic; what Ironic held before does not count. */

@@ -216,7 +216,7 @@ test("what was loaded keeps its key, and the way back names the key that fits", 
   const fits = [/another key/, /Fix: .*--key-file \S+run\/secret\.key/];
   await refused([...extract, "--key-file", theirs], 4, "N2I-E115", fits);
   assert.equal(readFileSync(kept, "utf8"), before);
-  // A run whose extract was given another key by an earlier build.
+  // Another key in the file of connections.
   appendFileSync(kept, `key_file: ${theirs}\n`);
   const back = ["rollback", ...at, "--all", "--yes"];
   await refused(back, 4, "N2I-E115", fits);

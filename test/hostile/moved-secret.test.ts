@@ -62,12 +62,12 @@ function opened(value: Json): Json {
         : value;
 }
 
-test("a plan of a version that sealed otherwise is refused, and not loaded as it stands", async (t) => {
+test("a plan with a secret whose place was removed is refused", async (t) => {
   const run = await tempRun(t);
-  const old = { secret: secret.secret, length: 6 };
+  const unbound = { secret: secret.secret, length: 6 };
   await assert.rejects(
-    planLines(run, { records: [{ row: { driver_info: { ipmi_password: old } } }] }),
-    refuses("N2I-E113", "earlier version"),
+    planLines(run, { records: [{ row: { driver_info: { ipmi_password: unbound } } }] }),
+    refuses("N2I-E115", "a secret of no machine"),
   );
 });
 

@@ -68,7 +68,7 @@ test("no command ends well on a plan that loads no machine without saying that t
     retire: [
       {
         refuses: "N2I-E326",
-        words: ["retire", ...at, ...source.slice(0, 2), ...reader, "--yes"],
+        words: ["retire", ...at, ...source.slice(0, 2), ...reader],
       },
     ],
     boot: [

@@ -159,8 +159,8 @@ testOnce(
         ["power"],
         ["apply", ...db, "--yes", "--leave-nova"],
         ["run"],
-        ["rehearse", ...db, "--into", "sqlite:////nowhere"],
-        ["retire", ...bm, ...db, "--yes"],
+        ["rehearse", ...db],
+        ["retire", ...bm, ...db],
         ["report"],
       ]) {
         const ran = await run([...words, ...at]);

@@ -83,9 +83,7 @@ async function walk(at: Place, shown: ReturnType<typeof commands>): Promise<stri
   return told.join("\n");
 }
 
-/** A drop is refused before its grace period is over; test/retire has the one behind it. */
 function statusOf(words: readonly string[]): number {
-  if (words.includes("--drop")) return 4;
   return words[0] === "check" ? 1 : 0;
 }
 

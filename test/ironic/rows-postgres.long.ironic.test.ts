@@ -19,19 +19,14 @@ test("a conductor that starts finds the 20 machines loaded without it on Postgre
   assert.match((await at.runs(0, "verify", "--takeover")).err, /: 12 handed over, 0 waiting/);
   await at.runs(0, "rollback", "--all", "--yes");
   assert.deepEqual(loads(await tables(at.db)), before);
-  // Ironic's own tables, made once more from its catalogue while its services are connected.
-  const rehearsed = await at.runs(0, "rehearse", "--yes", "--skip-blocked", "--staged");
-  assert.match(rehearsed.err, /copy: \d+ rows, made from its definitions/);
-  assert.match(rehearsed.err, /^The rehearsal held: /m);
-  assert.deepEqual(loads(await tables(at.db)), before);
   await halfReleased(at);
   assert.deepEqual(loads(await tables(at.db)), before);
   await at.runs(3, "apply", "--yes", "--skip-blocked", "--staged");
-  const released = await at.runs(0, "release", "--yes", "--in-flight", "16");
+  const released = await at.runs(0, "handover", "--yes", "--in-flight", "16");
   assert.match(released.out, /12 machines released now, 12 handed over, 0 waiting/);
   await at.runs(0, "verify", "--takeover");
   await assertTold(at);
-  await at.runs(0, "release", "--yes", "--undo");
+  await at.runs(0, "handover", "--yes", "--undo");
   assert.match((await at.runs(0, "verify")).err, /; 12 machines staged\./);
   assert.deepEqual(at.sim.commands(), []);
   await at.runs(0, "rollback", "--all", "--yes");
@@ -45,7 +40,7 @@ async function halfReleased(at: Scene): Promise<void> {
   // It has no console to start.
   await at.db("nodes").where({ uuid: first }).update({ console_enabled: true });
   const logged = ["--conductor-log", at.ironic.log];
-  const made = await at.runs(0, "release", "--yes", "--in-flight", "16", "-f", "csv", ...logged);
+  const made = await at.runs(0, "handover", "--yes", "--in-flight", "16", "-f", "csv", ...logged);
   assert.match(made.err, /12 machines released now, 12 handed over, 0 waiting, .* 0 failed/);
   const quoted = `Failed to start console while taking over the node ${first}`;
   assert.match(made.out, new RegExp(`^"${first}",\\d+,"done","a conductor says: ${quoted}`, "m"));

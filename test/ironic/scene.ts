@@ -12,7 +12,6 @@ import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
-import { letCopy } from "../rehearse/scene.ts";
 import { fleetOf, passwordOf } from "./fleet.ts";
 
 /** A deployment with BMCs, extracted, and a real Ironic to load it into. */
@@ -88,7 +87,6 @@ async function reach(
   const db = connect({ ...server, database });
   t.after(() => db.destroy());
   const rights = "SELECT, INSERT, UPDATE, DELETE";
-  const { url, user } = await server.restrictedUser("tool", database, rights);
-  await letCopy({ engine, name: database, db }, user);
+  const { url } = await server.restrictedUser("tool", database, rights);
   return { db, url };
 }

@@ -12,14 +12,14 @@ interface Needed extends Software {
   readonly isInstalled: () => boolean;
 }
 
-const DATABASES: readonly Needed[] = Object.values(SERVERS).map((server) =>
-  withPrograms(server, ...server.binaries),
-);
+const DATABASES: readonly Needed[] = [
+  ...Object.values(SERVERS).map((server) => withPrograms(server, ...server.binaries)),
+  withPrograms({ title: "MariaDB's clients", packages: ["mariadb-client"] }, "mariadb-dump"),
+];
 
 /** Clients, oracles and browsers that tests compare with or drive. */
 const SERVICES: readonly Needed[] = [
   ...DATABASES,
-  withPrograms({ title: "MariaDB's clients", packages: ["mariadb-client"] }, "mariadb-dump"),
   withModules(IRONIC, "ironic"),
   withModules(CLOUD, "keystone", "nova", "glance"),
   ...Object.keys(TOOLS).map((name) => ofTool(name as keyof typeof TOOLS)),

@@ -34,7 +34,7 @@ interface Rules {
   unbound?: true;
   /** Nova keeps what was deleted for a while. */
   softly?: true;
-  /** A machine is off in Ironic's book once it is deployed, as in a run that an earlier build began. */
+  /** A machine is off in Ironic once it is deployed. */
   forgets?: true;
   /** Disks of a storage network that belong to it. */
   volumes?: readonly JsonObject[];

@@ -18,7 +18,7 @@ function given({ node, servers, heard }: NovaInMemory, was: (typeof STATES)[numb
 }
 
 for (const was of STATES)
-  test(`a run that an earlier build began, with a machine off on fake hardware that is ${was}, is gone on from`, async (t) => {
+  test(`a run whose machine is ${was}, and off on fake hardware, is resumed`, async (t) => {
     let standing = 0;
     for (let lines = 0; lines <= THERE; lines += 1) {
       const at = await scene(t, { forgets: true });

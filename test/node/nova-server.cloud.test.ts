@@ -171,7 +171,7 @@ async function same(at: NovaScene, before: string): Promise<void> {
 
 /** What the journal has of a machine on its way, line by line. */
 const ACTS = [
-  ...["hold", "bind", "fake", "free", "off", "record", "made", "power", "swap", "release"],
+  ...["hold", "bind", "fake", "free", "state", "record", "made", "power", "swap", "release"],
   "handed",
 ];
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
@@ -43,7 +43,9 @@ test("apply refuses readings that are too old, and a rehearsal says so and goes 
   const old = await run(at.folder, [...apply, "--power-max-age", "0"]);
   assert.equal(old.code, 4, old.err);
   assert.match(old.err, /N2I-E307/);
-  const words = ["rehearse", "--run", "run", ...at.written.ironic, "--yes"];
+  copyFileSync(join(at.folder, "ironic.sqlite"), join(at.folder, "copy.sqlite"));
+  const copy = `sqlite:///${join(at.folder, "copy.sqlite")}`;
+  const words = ["rehearse", "--run", "run", "--ironic-db", copy, "--yes"];
   const rehearsed = await run(at.folder, [...words, "--power-max-age", "0"]);
   assert.equal(rehearsed.code, 4, rehearsed.err);
   assert.match(rehearsed.err, /^apply would be refused: N2I-E307 .* as old as they are\.$/m);

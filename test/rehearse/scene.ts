@@ -1,27 +1,26 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import type { Entry } from "../../src/model/journal.ts";
 import type { Rehearsal } from "../../src/model/rehearsal.ts";
 import { runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
-import { connect } from "../lab/connect.ts";
-import type { TestDatabase } from "../lab/index.ts";
+import { CLIENTS } from "../lab/cloud/schema.ts";
+import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { onlyUnderLock } from "../support/under-lock.ts";
 
-/** A run with a plan, and a login that may read Ironic's database and make its copy. */
+/** A run with a plan, and a backup of Ironic's database, restored under another name. */
 export interface Rehearsing extends Deployment {
-  /** `--run`, and Ironic's database for a login that cannot write to it. */
+  /** The command, with the copy. */
   readonly words: readonly string[];
-  /** Where the copy goes. */
-  readonly copy: string;
-  readonly isCopied: () => Promise<boolean>;
+  readonly copy: TestDatabase;
   /** All rows of all tables of Ironic's database. */
   readonly dump: () => Promise<string>;
   readonly found: () => Rehearsal;
-  readonly entries: () => readonly Entry[];
 }
 
 export async function rehearsing(
@@ -30,26 +29,15 @@ export async function rehearsing(
   given: Case = SMALL,
 ): Promise<Rehearsing> {
   const made = await deploy(engine, t, given);
-  const { at, source, reader, plan, run, folder, ironic } = made;
+  const { at, source, reader, plan, ironic } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-  const copy = copyOf(ironic.name);
-  const url = join(folder, "rehearser.url");
-  writeFileSync(url, await rehearserOf(ironic), { mode: 0o600 });
-  const { server } = ironic;
-  if (server !== null) t.after(() => server.dropDatabase(copy));
-  const journal = join(run, "rehearsal", "journal.jsonl");
+  const { copy, url } = await restored(t, made, ironic);
   return {
     ...{ ...made, copy },
-    words: ["rehearse", ...at, "--ironic-db", `file:${url}`],
-    isCopied: async () => (server === null ? isAt(copy) : server.hasDatabase(copy)),
+    words: ["rehearse", ...at, "--ironic-db", url],
     dump: () => dumpOf(ironic),
     found: () => foundIn(made),
-    entries: () =>
-      readFileSync(journal, "utf8")
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line) as Entry),
   };
 }
 
@@ -58,35 +46,37 @@ export function foundIn({ run }: Pick<Deployment, "run">): Rehearsal {
   return JSON.parse(readFileSync(join(run, "rehearsal.json"), "utf8")) as Rehearsal;
 }
 
-/** Whether a file is there, or one that is to be it. */
-function isAt(path: string): boolean {
-  return readdirSync(dirname(path)).some((name) => name.startsWith(basename(path)));
+/** Restores a backup under another name. @returns the copy, and its address for a user who may write its rows alone */
+export async function restored(
+  t: TestContext,
+  { folder }: Pick<Deployment, "folder">,
+  database: TestDatabase,
+): Promise<{ readonly copy: TestDatabase; readonly url: string }> {
+  const copy = await withDatabase(database.engine, t);
+  await restore(database, copy);
+  const rights = "SELECT, INSERT, UPDATE, DELETE";
+  const account = await copy.server?.restrictedUser("copy", copy.name, rights);
+  const path = join(folder, `copy-${randomUUID()}.url`);
+  writeFileSync(path, account?.url ?? copy.url, { mode: 0o600 });
+  return { copy, url: `file:${path}` };
 }
 
-/** The address of a login that may make the copy, and may not write to what is copied. */
-async function rehearserOf(ironic: TestDatabase): Promise<string> {
-  if (ironic.server === null) return ironic.url;
-  const account = await ironic.server.restrictedUser("rehearser", ironic.name, "SELECT");
-  await letCopy(ironic, account.user);
-  return account.url;
-}
-
-/** Lets a user make the copy of a database. */
-export async function letCopy(
-  { engine, name, db }: Pick<TestDatabase, "engine" | "name" | "db">,
-  user: string,
-): Promise<void> {
-  if (engine === "sqlite") return;
-  const pattern = copyOf(name).replaceAll("_", "\\_");
-  await db.raw(
-    engine === "mysql"
-      ? `GRANT ALL PRIVILEGES ON \`${pattern}\`.* TO '${user}'@'127.0.0.1'`
-      : `ALTER ROLE ${user} CREATEDB`,
-  );
-}
-
-export function copyOf(name: string): string {
-  return `${name}_nova2ironic_rehearsal`;
+async function restore({ name, server }: TestDatabase, copy: TestDatabase): Promise<void> {
+  if (server === null) return copyFileSync(name, copy.name);
+  const { secret, at, dumpOne, load } = CLIENTS[server.engine];
+  const env = { ...process.env, [secret]: server.password };
+  const [dump = "", ...from] = dumpOne(name);
+  // Its triggers want the lock of the database it was made of.
+  const without = server.engine === "mysql" ? ["--skip-triggers"] : [];
+  const words = server.engine === "mysql" ? [...at(server), ...without] : at(server);
+  const input = execFileSync(dump, [...words, ...from], { env, maxBuffer: 2 ** 28 });
+  const [client = "", ...into] = load(copy.name);
+  execFileSync(client, [...at(server), ...into], {
+    env,
+    input,
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  if (server.engine === "mysql") await onlyUnderLock(copy);
 }
 
 const TABLES = {
@@ -115,21 +105,4 @@ export async function dumpOf({ db, engine }: Pick<TestDatabase, "db" | "engine">
 
 function plainly(_: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
-}
-
-/** A database of the copy's name that somebody else made. */
-export async function takenBy(t: TestContext, { copy, ironic }: Rehearsing): Promise<TestDatabase> {
-  const { engine, server } = ironic;
-  if (server === null) {
-    const place = { host: "", port: 0, user: "", password: "", socket: "" };
-    const db = connect({ ...place, engine: "sqlite", database: copy });
-    t.after(() => db.destroy());
-    await db.raw("CREATE TABLE theirs (id integer)");
-    return { ...ironic, name: copy, db };
-  }
-  await server.newDatabase(copy);
-  const db = connect({ ...server, database: copy });
-  t.after(() => db.destroy());
-  await db.raw("CREATE TABLE theirs (id integer)");
-  return { engine, name: copy, url: server.url(copy), db, server };
 }

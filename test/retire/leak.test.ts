@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { deploySecrets } from "../hostile/secrets-case.ts";
 import { engines } from "../lab/engines.ts";
 
 for (const engine of engines("sqlite", "mysql"))
-  test(`on ${engine}, retire tells and keeps no secret, whether it ends well or not`, async (t) => {
+  test(`on ${engine}, retire prints no secret`, async (t) => {
     const made = await deploySecrets(engine, t, (secret) => ({
-      shows: "secrets that are archived",
+      shows: "secrets of nova_bm",
       nova_bm: {
         columns: { bm_nodes: { vendor_password: "varchar(255)" } },
         nodes: [
@@ -21,23 +19,15 @@ for (const engine of engines("sqlite", "mysql"))
       nova_conf: { "*": { flavor_extra_specs: "cpu_arch:x86_64" } },
       site: { ...SITE, drop: { "bm_nodes.vendor_password": "the vendor's tool is gone" } },
     }));
-    const { at, source, reader, writer, plan, bm, folder } = made;
-    const empty = join(folder, "empty.url");
-    writeFileSync(empty, bm.url, { mode: 0o600 });
+    const { at, source, reader, writer, plan } = made;
     const retire = ["retire", ...at, ...source.slice(0, 2)];
-    const name = engine === "sqlite" ? "test.sqlite" : bm.name;
     for (const [status, words] of [
       [0, ["extract", ...at, ...source]],
       [0, ["plan", ...at, ...reader, ...plan]],
       [0, ["apply", ...at, ...writer, "--yes"]],
-      [4, [...retire, ...reader, "--yes", "--debug"]],
+      [4, [...retire, ...reader, "--debug"]],
       [0, ["finish", ...at, ...writer, "--yes"]],
-      [0, [...retire, ...reader, "--grace", "0", "--yes"]],
-      // Its tables are there, and of a user who only reads nothing is dropped.
-      [4, ["retire", ...at, "--restore", `file:${empty}`, "--yes", "--debug"]],
-      ...(engine === "sqlite"
-        ? []
-        : [[12, [...retire, "--drop", "--yes-drop", name, "--debug"]] as const]),
+      [0, [...retire, ...reader, "--debug"]],
     ] as const) {
       const ran = await made.tried(words);
       assert.deepEqual(ran.leaks, [], words.join(" "));

@@ -1,9 +1,6 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import type { Entry } from "../../src/model/journal.ts";
 import { runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
@@ -12,9 +9,6 @@ import { SMALL } from "../hostile/fleet.ts";
 export interface Retiring extends Deployment {
   /** `--run`, nova_bm for a user who reads, Ironic for another. */
   readonly words: readonly string[];
-  /** `--run`, and nova_bm for its owner. */
-  readonly owner: readonly string[];
-  readonly entries: () => readonly Entry[];
 }
 
 export async function finishedRun(
@@ -23,21 +17,10 @@ export async function finishedRun(
   given: Case = SMALL,
 ): Promise<Retiring> {
   const made = await deploy(engine, t, given);
-  const { at, source, reader, writer, plan, run, folder, bm } = made;
+  const { at, source, reader, writer, plan } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
   await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
   await runs(0, ["finish", ...at, ...writer, "--yes", "-q"]);
-  const owner = join(folder, "owner.url");
-  writeFileSync(owner, bm.url, { mode: 0o600 });
-  return {
-    ...made,
-    words: ["retire", ...at, ...source.slice(0, 2), ...reader],
-    owner: ["retire", ...at, "--nova-bm-db", `file:${owner}`],
-    entries: () =>
-      readFileSync(join(run, "journal.jsonl"), "utf8")
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line) as Entry),
-  };
+  return { ...made, words: ["retire", ...at, ...source.slice(0, 2), ...reader] };
 }

@@ -6,7 +6,6 @@ import { cutSmaller, inTransaction } from "../../src/engine/batches.ts";
 import type { Footer, PlanCounts, PlanHeader } from "../../src/model/artefact.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import type { PlannedMachine, Verdict } from "../../src/model/plan.ts";
-import { createTexts } from "../../src/model/texts.ts";
 import { ironicJournalled } from "../../src/parts/ironic.ts";
 import { createdIn } from "../../src/stages/check-run.ts";
 import { seeded } from "../support/seeded.ts";
@@ -68,7 +67,7 @@ test("nodes that a plan creates are this run's own as the plan's lines are, read
       const machines = verdicts.map((one, at) => line(at, one));
       const header = { target } as PlanHeader & { readonly origins: [] };
       const footer = { sha256: SHA256 } as Footer<PlanCounts>;
-      const created = createdIn({ header, footer }, createTexts());
+      const created = createdIn({ header, footer });
       for (const one of machines) created.add(one);
       const lines = async function* () {
         yield await Promise.resolve(machines);

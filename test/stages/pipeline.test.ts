@@ -11,10 +11,11 @@ import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const AT = "2026-11-21T00:00:00Z";
 const ABOUT = { part: IRONIC, plan: SHA, from: 0, to: 4, at: AT };
-const LOADED: readonly Entry[] = [
-  { do: "begin", ...ABOUT, by: "root@host" },
+const loaded = (nova: "follows" | "left"): readonly Entry[] => [
+  { do: "begin", ...ABOUT, by: "root@host", nova },
   { do: "done", ...ABOUT, created: 4, found: [] },
 ];
+const LOADED = loaded("follows");
 const GONE = { missing: "N2I-E111 it has no footer" };
 const SAID: Said = { site: null, asked: true, allowPairing: false, given: { run: "m1" } };
 const FILES = {
@@ -81,8 +82,14 @@ test("a load that was stopped before Nova's rows goes on with them, staged or no
     { do: "done", ...ABOUT, part, to, created: to, found: [] },
   ];
   const opened: Entry = { do: "target", system: "nova", target: {}, at: AT };
-  const next = (more: Partial<RunFiles>, ...entries: readonly Entry[]) => {
-    const all = [...entries, ...LOADED];
+  const next = (more: Partial<RunFiles>, ...entries: readonly Entry[]) =>
+    after(LOADED, more, ...entries);
+  const after = (
+    ironic: readonly Entry[],
+    more: Partial<RunFiles>,
+    ...entries: readonly Entry[]
+  ) => {
+    const all = [...entries, ...ironic];
     const files = { nova: { plan: { sha256: SHA, counts }, entries: all }, ...more };
     return stepOf({ ...FILES, ...files, journal: { entries: all, torn: false } });
   };
@@ -97,7 +104,8 @@ test("a load that was stopped before Nova's rows goes on with them, staged or no
     for (const step of [
       next({ handover }, ...flavors, ...hosts),
       // It was to leave Nova.
-      next({ handover }),
+      after(loaded("left"), { handover }),
+      after(loaded("left"), { handover }, opened),
       next({ handover, verified }, ...flavors),
     ])
       assert.notEqual(step?.command, "apply");

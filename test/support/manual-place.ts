@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -11,13 +11,15 @@ import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
 import { run as runIn } from "../power/deployed.ts";
-import { letCopy } from "../rehearse/scene.ts";
+import { restored } from "../rehearse/scene.ts";
 import { novaTree } from "./boot.ts";
 
 /** Where a deployment's databases are: addresses, and statements of the test's own. */
 interface Databases {
   readonly folder: string;
   readonly urls: { readonly bm: string; readonly nova: string; readonly ironic: string };
+  /** Addresses of restored backups. */
+  readonly copies: { readonly nova: string; readonly ironic: string };
   readonly sql: (text: string) => Promise<unknown>;
   readonly nova: (text: string) => Promise<unknown>;
 }
@@ -100,7 +102,6 @@ function answers(words: readonly string[]): readonly string[] {
     words[0] ?? "",
   );
   if (words[0] === "run") return ["--yes", "--watch", "1"];
-  if (words[0] === "retire") return words.length === 1 ? ["--yes"] : [];
   if (!acts || words.includes("--plan")) return [];
   const watches = ["apply", "rollback"].includes(words[0] ?? "");
   return ["--yes", ...(watches ? ["--watch", "0"] : [])];
@@ -122,12 +123,14 @@ function localised(text: string, folder: string): string {
 }
 
 /** nova.conf, ironic.conf and what else an operator has. */
-async function writeFiles({ folder, urls }: Databases, etc: string, release: string) {
+async function writeFiles({ folder, urls, copies }: Databases, etc: string, release: string) {
   mkdirSync(etc);
   mkdirSync(join(folder, "tftpboot"));
   writeFileSync(join(etc, "nova.conf"), `[baremetal]\nsql_connection = ${urls.bm}\n`);
   writeFileSync(join(etc, "ironic.conf"), `[database]\nconnection = ${urls.ironic}\n`);
   writeFileSync(join(etc, "nova.url"), `${urls.nova}\n`, { mode: 0o600 });
+  for (const [name, url] of Object.entries(copies))
+    writeFileSync(join(etc, `${name}-copy.url`), `${url}\n`, { mode: 0o600 });
   writeFileSync(join(etc, "ironic-conductor.log"), "");
   // As its operator made it of what `config` prints.
   const { text: settings } = await run(folder, ["config", "--ironic-release", release]);
@@ -150,9 +153,12 @@ async function onFiles(t: TestContext, given: Case): Promise<Databases> {
     return (text: string) => db.raw(text);
   };
   const url = (name: string): string => `sqlite:////${join(folder, `${name}.sqlite`).slice(1)}`;
+  for (const name of ["nova", "ironic"])
+    copyFileSync(join(folder, `${name}.sqlite`), join(folder, `${name}-copy.sqlite`));
   return {
     folder,
     urls: { bm: url("nova_bm"), nova: url("nova"), ironic: url("ironic") },
+    copies: { nova: url("nova-copy"), ironic: url("ironic-copy") },
     ...{ sql: open("ironic"), nova: open("nova") },
   };
 }
@@ -167,17 +173,28 @@ async function onServers(t: TestContext, given: Case, at: IronicAt): Promise<Dat
     writeTree(join(folder, `tftp-${host}`), entries);
   const url = (role: string): string => readFileSync(join(folder, `${role}.url`), "utf8").trim();
   const rights = "SELECT, INSERT, UPDATE, DELETE";
-  const { url: ironic, user } = await mariadb.restrictedUser("night", at.database, rights);
+  const { url: ironic } = await mariadb.restrictedUser("night", at.database, rights);
   const db = connect({ ...mariadb, database: at.database });
   t.after(() => db.destroy());
-  await letCopy({ engine: "mysql", name: at.database, db }, user);
-  await letCopy(made.nova, made.users.writes ?? "");
   return {
     folder,
     urls: { bm: url("bm"), nova: url("writes"), ironic },
+    copies: {
+      nova: (await restored(t, made, made.nova)).copy.url,
+      ironic: await restoredIronic(t, made, { ...made.ironic, name: at.database, db }),
+    },
     sql: (text) => db.raw(text),
     nova: (text) => made.nova.db.raw(text),
   };
+}
+
+/** Its conductors reported long ago. */
+async function restoredIronic(
+  ...[t, made, database]: Parameters<typeof restored>
+): Promise<string> {
+  const { copy } = await restored(t, made, database);
+  await copy.db("conductors").update({ updated_at: "2014-06-01 12:00:00" });
+  return copy.url;
 }
 
 async function run(

@@ -52,19 +52,6 @@ interface Command {
   readonly work: () => Promise<(args: never) => Promise<void>>;
 }
 
-/** As handover was called once; help lists it no more. */
-const FORMER = "release";
-
-const handover: Command["work"] = async () => (await import("./handover.ts")).handoverCommand;
-
-async function formerly(): ReturnType<Command["work"]> {
-  const run = await handover();
-  return async (args) => {
-    aside(`Notice: ${FORMER} is called handover now; the old name still works.`);
-    await run(args);
-  };
-}
-
 /** Its first form names two nodes, and `--spares` lists what could be the second. */
 async function switching(): ReturnType<Command["work"]> {
   const { nodeCommand } = await import("./node.ts");
@@ -127,8 +114,7 @@ const COMMANDS: readonly Command[] = [
   { options: applyOptions, work: async () => (await import("./apply.ts")).applyCommand },
   { options: verifyOptions, work: async () => (await import("./verify.ts")).verifyCommand },
   { options: bootOptions, work: async () => (await import("./boot.ts")).bootCommand },
-  { options: handoverOptions, work: handover },
-  { options: { ...handoverOptions, command: FORMER, describe: false }, work: formerly },
+  { options: handoverOptions, work: async () => (await import("./handover.ts")).handoverCommand },
   { options: finishOptions, work: async () => (await import("./finish.ts")).finishCommand },
   { options: retireOptions, work: async () => (await import("./retire.ts")).retireCommand },
   { options: rollbackOptions, work: async () => (await import("./rollback.ts")).rollbackCommand },

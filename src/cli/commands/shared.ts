@@ -7,7 +7,7 @@ import { fitting } from "../../report/fitting.ts";
 import { foldText } from "../../report/fold.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { withMachines } from "../../report/machines.ts";
-import { gatesView, guardsView, statesView, undoView } from "../../report/previews.ts";
+import { guardsView, statesView, undoView } from "../../report/previews.ts";
 import { severalLines } from "../../report/several.ts";
 import type { View } from "../../report/table.ts";
 import { visibleLines } from "../../report/text.ts";
@@ -160,7 +160,6 @@ const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => 
   states: statesView,
   guards: guardsView,
   undos: undoView,
-  gates: gatesView,
   faults: faultsView,
 };
 
@@ -296,33 +295,17 @@ export function exitWith(status: number): void {
  */
 export async function confirm(question: string, yes: boolean): Promise<void> {
   if (yes) return;
-  const answer = await asked(`${question} Type "yes" to continue: `, "--yes");
+  const answer = await asked(`${question} Type "yes" to continue: `);
   if (answer.trim() !== "yes")
     throw new MigrationError("N2I-E303", "nothing was done", {
       fix: `Run it again, and answer "yes" or give --yes.`,
     });
 }
 
-/**
- * Asks for a name rather than for a yes, which fingers give by themselves.
- *
- * @param given `--yes-drop`
- * @throws MigrationError N2I-E303
- */
-export async function confirmName(question: string, name: string, given?: string): Promise<void> {
-  const answer =
-    given ?? (await asked(`${question} Type the database's name, ${name}: `, "--yes-drop NAME"));
-  if (answer.trim() !== name)
-    throw new MigrationError("N2I-E303", `the database is ${name}; nothing was done`, {
-      fix: "Run it again, and type the database's name or give --yes-drop NAME; --yes alone is not enough.",
-    });
-}
-
-/** @param word what stands for an answer where nobody can be asked */
-async function asked(question: string, word: string): Promise<string> {
+async function asked(question: string): Promise<string> {
   if (!io().stdin.isTTY || !io().stderr.isTTY)
-    throw new MigrationError("N2I-E303", `there is no terminal to ask, and ${word} was not given`, {
-      fix: `Give ${word} where there is no terminal to ask.`,
+    throw new MigrationError("N2I-E303", "there is no terminal to ask, and --yes was not given", {
+      fix: "Give --yes where there is no terminal to ask.",
     });
   const readline = createInterface({ input: io().stdin, output: io().stderr });
   try {

@@ -1,6 +1,6 @@
 import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../model/check.ts";
 import { hasApiAggregates, hasApiFlavors, versionNamed } from "../../model/nova-release.ts";
-import { index } from "../../model/packed.ts";
+import { index } from "../../model/rows.ts";
 import { createSeveral } from "../../model/text.ts";
 import { fine, isRefused, needing, resultOf, unreadable, warning } from "./look.ts";
 

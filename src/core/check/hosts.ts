@@ -1,6 +1,6 @@
 import type { BmFacts, NovaFacts, PlanFacts } from "../../model/check.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { index } from "../../model/packed.ts";
+import { index } from "../../model/rows.ts";
 import { createSeveral } from "../../model/text.ts";
 import { fine, isRefused, lower, needing, planned, resultOf } from "./look.ts";
 

@@ -6,7 +6,7 @@ import type {
   Provider,
   Refused,
 } from "../../model/check.ts";
-import { index, type Met } from "../../model/packed.ts";
+import { index, type TextSet } from "../../model/rows.ts";
 import { heal } from "../hosts/allocations.ts";
 import {
   countOf,
@@ -112,7 +112,7 @@ export function allocations(view: CheckView): CheckResult {
 function bare(
   tenants: Iterable<Tenant>,
   isAllocated: (tenant: Tenant) => boolean,
-  classless: Met,
+  classless: TextSet,
   hasProvider: (machine: string) => boolean,
 ): CheckResult {
   let [provided, classed] = [true, true];

@@ -1,5 +1,5 @@
 import type { BmFacts, CheckResult, CheckView, IronicFacts, LineFacts } from "../../model/check.ts";
-import { index } from "../../model/packed.ts";
+import { index } from "../../model/rows.ts";
 import { createSeveral, type Several } from "../../model/text.ts";
 import {
   countOf,

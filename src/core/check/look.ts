@@ -8,7 +8,7 @@ import {
   type PlanFacts,
   type Refused,
 } from "../../model/check.ts";
-import { index } from "../../model/packed.ts";
+import { index } from "../../model/rows.ts";
 import { createSeveral, listed, NAMED, type Several } from "../../model/text.ts";
 
 /** Things a detail names; the others are counted. */

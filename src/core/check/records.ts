@@ -1,7 +1,7 @@
 import type { BmFacts, NovaFacts } from "../../model/check.ts";
 import { LIBERTY, versionNamed } from "../../model/nova-release.ts";
-import { index } from "../../model/packed.ts";
 import { taskStateText } from "../../model/requests.ts";
+import { index } from "../../model/rows.ts";
 import { createSeveral } from "../../model/text.ts";
 import { hasReported } from "../hosts/running.ts";
 import { hosts } from "./hosts.ts";

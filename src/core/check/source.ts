@@ -1,5 +1,5 @@
 import type { BmFacts, IronicFacts, NovaFacts, PlanFacts } from "../../model/check.ts";
-import { index } from "../../model/packed.ts";
+import { index } from "../../model/rows.ts";
 import { hasReported } from "../hosts/running.ts";
 import {
   FINE,

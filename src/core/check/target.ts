@@ -1,6 +1,6 @@
 import type { IronicFacts } from "../../model/check.ts";
 import { createSeveral } from "../../model/text.ts";
-import { lentIndexes, onceLoaded, slowDelete } from "../plan/delete-cost.ts";
+import { onceLoaded, slowDelete } from "../plan/delete-cost.ts";
 import {
   countOf,
   fine,
@@ -40,7 +40,7 @@ export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
   const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
   const slow = slowDelete(nodes, keys);
   if (slow !== null) return warning(slow.what, slow.fix);
-  return fine(lentIndexes(nodes, keys) ?? "Nothing slows it down.");
+  return fine("Nothing slows it down.");
 });
 
 /** The finding of a machine that this Ironic cannot boot; explain has what to do. */

@@ -1,6 +1,7 @@
-import { graceEnd, type Retirement } from "../../model/archive.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
-import { listed, NAMED } from "../../model/text.ts";
+import type { DatabaseAddress } from "../../model/database.ts";
+import { isLeaseTable, LEASE_TABLES } from "../../model/leases.ts";
+import { listed, NAMED, shellWord } from "../../model/text.ts";
 import type { Tally } from "../verify/tally.ts";
 
 /** One condition for nova_bm to go, and why it does not hold; null where it does. */
@@ -12,7 +13,7 @@ export interface Gate {
 const UNTOLD = "nothing says where Nova is, which the plan has; give --nova-db";
 
 /** nova_bm's own tables, and those of leases, in the order they are dropped: what names the database goes last. */
-export const DROPPED: readonly string[] = [
+const DROPPED: readonly string[] = [
   ...["bm_boot_records", "bm_locks", "bm_service_leases"],
   "bm_deployments",
   "bm_pxe_ips",
@@ -65,10 +66,10 @@ export function verifiedGate(equal: boolean, rows: readonly string[], untold: bo
 }
 
 /** @param changed rows by name */
-export function sameGate(since: "extract" | "the archive", changed: readonly string[]): Gate {
+export function sameGate(changed: readonly string[]): Gate {
   return {
-    gate: `nova_bm is as at ${since === "extract" ? "extract" : "its archive"}`,
-    why: changed.length === 0 ? null : `since ${since} ${listed(changed, NAMED)}`,
+    gate: "nova_bm is as at extract",
+    why: changed.length === 0 ? null : `since extract ${listed(changed, NAMED)}`,
   };
 }
 
@@ -98,16 +99,48 @@ export function finishedGate(end: { readonly at: string } | null): Gate {
   return { gate: "the run is finished", why: end === null ? "finish has not ended it" : null };
 }
 
-/** @param now milliseconds since 1970 */
-export function graceGate({ archive, stale }: Retirement, now: number): Gate {
-  const gate = "the grace period is over";
-  if (archive === null) return { gate, why: "there is no archive yet; run retire without --drop" };
-  if (stale)
-    return { gate, why: "this run went on since the archive; run retire without --drop again" };
-  const end = graceEnd(archive);
-  const days = archive.grace === 1 ? "1 day" : `${archive.grace} days`;
-  return {
-    gate,
-    why: now < end ? `${days} from ${archive.at}: until ${new Date(end).toISOString()}` : null,
-  };
+/**
+ * The command that dumps a database. Its password is in a file that only the operator can read: an option file on MySQL,
+ * a password file on PostgreSQL.
+ */
+export function dumpCommand(address: DatabaseAddress): string {
+  const { engine, host, port, socket, user, database, filename } = address;
+  if (engine === "sqlite")
+    return `sqlite3 ${shellWord(filename ?? database)} ".backup nova_bm.sqlite"`;
+  const option = (name: string, value: string | number | null): readonly string[] =>
+    value === null ? [] : [`--${name}=${shellWord(String(value))}`];
+  const at =
+    engine === "mysql"
+      ? [...option("host", host), ...option("port", port), ...option("socket", socket)]
+      : [...option("host", host ?? socket), ...option("port", port)];
+  const words =
+    engine === "mysql"
+      ? [
+          "mysqldump --defaults-extra-file=nova_bm.cnf",
+          ...[...at, ...option("user", user)],
+          "--single-transaction --hex-blob --result-file=nova_bm.sql",
+        ]
+      : [
+          "PGPASSFILE=nova_bm.pgpass pg_dump",
+          ...[...at, ...option("username", user)],
+          "--no-owner --file=nova_bm.sql",
+        ];
+  return ["umask 077;", ...words, shellWord(database)].join(" ");
+}
+
+interface NamedTable {
+  readonly name: string;
+  readonly columns: readonly { readonly name: string }[];
+}
+
+/** The statements that drop nova_bm's own tables and those of leases. Tables that others made are not dropped. */
+export function dropStatements(tables: readonly NamedTable[]): readonly string[] {
+  const isOurs = ({ name, columns }: NamedTable): boolean =>
+    !(name in LEASE_TABLES) ||
+    isLeaseTable(
+      name,
+      columns.map((column) => column.name),
+    );
+  const own = tables.filter(isOurs).map(({ name }) => name);
+  return DROPPED.filter((name) => own.includes(name)).map((name) => `DROP TABLE ${name};`);
 }

@@ -1,7 +1,6 @@
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { InstanceRow } from "../../model/nova-rows.ts";
-import { pack } from "../../model/packed.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import { showColumn } from "../../model/text.ts";
 import type { Choice } from "./choice.ts";
@@ -35,14 +34,6 @@ export interface Placed {
   readonly alone: boolean;
   /** Codes of findings that the operator accepted, with a space between. */
   readonly accepted: string;
-}
-
-/** Of a whole fleet: some 80 bytes a machine. */
-export function packPlaced() {
-  return pack<Placed>({
-    ...({ at: "number", bm_node_id: "number", uuid: "text", instance: "text" } as const),
-    ...({ host: "word", kept: "word", alone: "word", accepted: "word" } as const),
-  });
 }
 
 export function placedOf(line: PlannedMachine, at: number, choice: Choice): Placed {

@@ -190,7 +190,6 @@ const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
   nova: "plan --nova-db",
   "nova-findings": "plan --nova-db",
   moves: "host plan",
-  archive: "retire",
 };
 
 const CHECKED = 1024 * 1024;
@@ -301,16 +300,10 @@ function checkFormat(head: string, path: string, kind: ArtefactKind): void {
 export function isOf(wanted: string, head: string, path: string): boolean {
   const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
   if (format === undefined || format === wanted) return format === wanted;
-  if (format === OLDER[wanted]) return true;
   throw refusal("N2I-E113", path, `is ${format}, not ${wanted} as wanted here`);
 }
 
-/** A form before this one that is read all the same: a run that is loaded must go on, and back. */
-const OLDER: { readonly [wanted: string]: string } = {
-  "nova2ironic/snapshot@2": "nova2ironic/snapshot@1",
-};
-
-/** Of all others there was one form. */
+/** Formats with version 2; all others have version 1. */
 const SECOND: readonly ArtefactKind[] = ["nova", "snapshot"];
 
 function formatOf(kind: ArtefactKind): string {

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import { type Entries, type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import { type PackedEntries, packEntries } from "../../model/packed-entries.ts";
 import { parseObject } from "./artefact-form.ts";
 import { checkFile, chunksOf, notRead, notWritten } from "./failure.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -87,7 +86,7 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const { entries, torn } = await readOnce(handle, path);
     if (entries.length === 0) await checkLost(run);
-    return { entries: entries.soFar(), torn };
+    return { entries: [...entries], torn };
   } catch (cause) {
     if (systemCode(cause) !== "ENOENT") throw notRead(path, cause);
     await checkLost(run);
@@ -156,7 +155,7 @@ function journalOn(
 }
 
 interface Parsed extends Read {
-  readonly entries: PackedEntries;
+  readonly entries: Entry[];
   /** Of the whole lines. */
   readonly bytes: number;
   /** What the next line names as the one before. */
@@ -193,7 +192,8 @@ async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
 
 /** Entries of a journal, line after line. */
 function createLines(path: string) {
-  const entries = packEntries();
+  const entries: Entry[] = [];
+  const share = createShared();
   let prev = NONE_BEFORE;
   const putLine = (line: Buffer): void => {
     const number = entries.length + 1;
@@ -203,7 +203,7 @@ function createLines(path: string) {
     }
     const place = `${path}:${number}`;
     if (value?.prev !== prev) throw journalFault(place, `does not follow from line ${number - 1}`);
-    entries.push(parseEntry(value, place));
+    entries.push(share(parseEntry(value, place)));
     prev = digest(line);
   };
   /** @returns what is wrong with the first line that is not as it should be, or null */
@@ -219,6 +219,25 @@ function createLines(path: string) {
     }
   };
   return { put, end: () => ({ entries, prev }) };
+}
+
+/** A night writes hundreds of thousands of entries, in which few users and observations differ: each is kept once. */
+function createShared(): (entry: Entry) => Entry {
+  const known = new Map<string, unknown>();
+  const once = <T>(value: T): T => {
+    const key = JSON.stringify(value);
+    const same = known.get(key);
+    if (same === undefined) known.set(key, value);
+    return same === undefined ? value : (same as T); // of the same text
+  };
+  return (entry) => {
+    if (!("id" in entry)) return entry;
+    const shared = { ...entry, part: once(entry.part) };
+    if ("by" in shared) Object.assign(shared, { by: once(shared.by) });
+    if ("observed" in shared) Object.assign(shared, { observed: once(shared.observed) });
+    if ("left" in shared) Object.assign(shared, { left: once(shared.left) });
+    return shared;
+  };
 }
 
 function digest(line: string | Uint8Array): string {
@@ -262,23 +281,6 @@ const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form
     returned: { ...MACHINE, left: "object?" },
     close: { plan: "text", at: "text", by: "text" },
     reopen: { at: "text", by: "text" },
-    archive: { sha256: "text", rows: "number", grace: "number", at: "text", by: "text" },
-    drop: { table: "text", at: "text", by: "text" },
-    dropped: { table: "text", at: "text" },
-    restored: { to: "text", at: "text", by: "text" },
-    resource: {
-      mark: "text",
-      kind: "text",
-      name: "text",
-      of: "text?",
-      into: "text?",
-      beside: "object?",
-      tables: "texts?",
-      at: "text",
-      by: "text",
-    },
-    made: { mark: "text", at: "text" },
-    gone: { mark: "text", at: "text" },
   };
 
 type Form = keyof typeof IS;

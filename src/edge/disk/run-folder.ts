@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, readlink, stat, statfs } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import { type Json, parsedJson } from "../../model/json.ts";
@@ -60,8 +60,7 @@ export async function openRun(
   const names = await readdir(run.path).catch((cause: unknown) => {
     throw notRead(run.path, cause);
   });
-  refuseFirstForm(run.path, new Set(names));
-  if (!inner && (await isInner(run.path, names))) throw ofCopies(run.path);
+  if (!inner && names.includes(INNER)) throw ofCopies(run.path);
   return run;
 }
 
@@ -76,36 +75,10 @@ async function mayBeRun(path: string): Promise<boolean> {
 /** Marks a run inside of a run. */
 export const INNER = "inner-run";
 
-/** Earlier ones bear no mark; their plan is a link to the one above. */
-async function isInner(path: string, names: readonly string[]): Promise<boolean> {
-  if (names.includes(INNER)) return true;
-  for (const name of names.filter((one) => /^plan(-|$)/.test(one))) {
-    const to = await readlink(join(path, name)).catch(() => null);
-    if (to === join("..", name)) return true;
-  }
-  return false;
-}
-
 function ofCopies(path: string): MigrationError {
   return refusal(
     `${path} is a rehearsal's own run: its journal is of copies, and not of Ironic or Nova`,
     `Give --run ${shellWord(dirname(path))}`,
-  );
-}
-
-/** Files that runs had before a plan was a folder, and their parts one journal. */
-const FIRST_FORM = ["plan", "nova", "nova-journal", "release", "finish", "boot"];
-
-/** What this version would read of such a run is half of what was done. */
-function refuseFirstForm(path: string, there: ReadonlySet<string>): void {
-  const name = FIRST_FORM.find((stem) => there.has(`${stem}.jsonl`));
-  if (name === undefined) return;
-  throw new MigrationError(
-    "N2I-E113",
-    `${path} was made by an earlier version of the tool: it holds ${name}.jsonl`,
-    {
-      fix: "End it with the version that began it; or, if nothing is loaded yet, run extract and plan again in a new folder.",
-    },
   );
 }
 

@@ -1,9 +1,7 @@
 import type { IronicFacts, NodeFacts } from "../../model/check.ts";
 import type { Lacking, Verb } from "../../model/database.ts";
 import { isOurs } from "../../model/handover.ts";
-import { pack } from "../../model/packed.ts";
 import type { Release } from "../../model/target.ts";
-import type { Texts } from "../../model/texts.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, sql } from "../database/read.ts";
 import { lacking } from "../database/rights.ts";
@@ -21,7 +19,6 @@ import { TRAITS } from "./traits.ts";
  * @param writing the same database with a session that may write, for MySQL's privileges
  * @param said release, where several share the head
  * @param traits whether a load writes any
- * @param texts of the whole look
  * @throws MigrationError N2I-E202, N2I-E204, N2I-E206, N2I-E208
  */
 export async function checkIronic(
@@ -29,7 +26,7 @@ export async function checkIronic(
   writing: Database,
   known: KnownReleases,
   said: string | undefined,
-  { traits, texts }: { readonly traits: boolean; readonly texts: Texts },
+  traits: boolean,
 ): Promise<{ readonly facts: IronicFacts; readonly release: Release }> {
   const { identity, release } = await identifyTarget(database, known, said);
   const stages = release.node.some(({ name }) => name === "maintenance_reason");
@@ -42,15 +39,10 @@ export async function checkIronic(
       marked: sql(`CASE WHEN extra LIKE '${MARK}' THEN 1 ELSE 0 END`, isTrue),
     },
   };
-  const nodes = pack<NodeFacts>(
-    {
-      ...{ uuid: "text", instance_uuid: "text", power_state: "word" },
-      ...{ maintenance: "word", staged: "word", marked: "word" },
-    },
-    texts,
-  );
+  const nodes: NodeFacts[] = [];
   for await (const rows of inOrder(database, node, "nodes", "1 = 1"))
-    for (const row of rows) nodes.put({ ...row, staged: isOurs(row.maintenance, row.reason) });
+    for (const { reason, ...row } of rows)
+      nodes.push({ ...row, staged: isOurs(row.maintenance, reason) });
   const { conductors } = await readService(database, release);
   const names = known.releases.map(({ doc }) => doc.release);
   const until = (name: string): boolean =>

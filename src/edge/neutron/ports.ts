@@ -1,8 +1,7 @@
-import { gatherPorts, type NetworkPort, type NetworkPorts } from "../../model/adoptable.ts";
+import type { NetworkPort, NetworkPorts, PortIds } from "../../model/adoptable.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { NotWritten, PortDevice } from "../../model/manage.ts";
-import type { Ids } from "../../model/packed.ts";
 import type { PortPlace } from "../../model/port-place.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { NETWORK } from "../openstack/kinds.ts";
@@ -15,7 +14,7 @@ import { put, whole } from "./port.ts";
 export interface NetworkService {
   readonly url: string;
   /** Those of these ports that there are, by id. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
-  readonly ports: (ids: Ids) => Promise<NetworkPorts>;
+  readonly ports: (ids: PortIds) => Promise<NetworkPorts>;
   /**
    * Gives a port to a device, only while one of these has it.
    *
@@ -63,8 +62,9 @@ export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkS
   return {
     url: session.url,
     async ports(ids) {
-      const found = gatherPorts();
-      await readPorts(session, ids, FIELDS, portOf, found.put);
+      const found = new Map<string, NetworkPort>();
+      const put = (port: NetworkPort): void => void found.set(port.id, port);
+      await readPorts(session, ids, FIELDS, portOf, put);
       return found;
     },
     bind: (port, from, to) => bind(session, rights, port, from, to),
@@ -146,7 +146,7 @@ function fieldsOf(...names: readonly string[]): string {
 /** Few by their ids in one call, many by listing all: never a call a port. */
 async function readPorts<T extends { readonly id: string }>(
   session: ServiceSession,
-  ids: Ids,
+  ids: PortIds,
   fields: string,
   parse: (body: Json) => T | null,
   put: (port: T) => void,

@@ -1,6 +1,4 @@
 import type { BmFacts, BmNodeFacts } from "../../model/check.ts";
-import { pack } from "../../model/packed.ts";
-import { createTexts } from "../../model/texts.ts";
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, sql } from "../database/read.ts";
@@ -10,27 +8,23 @@ import { readSchema } from "./open.ts";
 /**
  * What the readiness check wants of nova_bm.
  *
- * @param texts of the whole look
  * @throws MigrationError N2I-E202, N2I-E203, N2I-E206
  */
-export async function checkNovaBm(database: Database, texts = createTexts()): Promise<BmFacts> {
+export async function checkNovaBm(database: Database): Promise<BmFacts> {
   const { version, columns } = await readSchema(database);
   const node = {
     // Versions before 3 have no uuid.
     ...{ id: number, uuid: sql(columns.bm_nodes?.includes("uuid") ? "uuid" : "NULL", text) },
     ...{ service_host: text, instance_uuid: text, task_state: text, deleted: softDeleted },
   };
-  const nodes = pack<BmNodeFacts>(
-    {
-      ...{ id: "number", uuid: "text", service_host: "word" },
-      ...{ instance_uuid: "text", task_state: "word" },
-    },
-    texts,
-  );
+  const nodes: BmNodeFacts[] = [];
   for await (const rows of inOrder(database, node, "bm_nodes", mayBeLive()))
-    for (const row of rows)
-      if (isLive(row)) nodes.put({ ...row, instance_uuid: row.instance_uuid?.trim() || null });
+    for (const row of rows) if (isLive(row)) nodes.push(factsOf(row));
   return { version, nodes };
+}
+
+function factsOf({ id, uuid, service_host, instance_uuid, task_state }: BmNodeFacts): BmNodeFacts {
+  return { id, uuid, service_host, instance_uuid: instance_uuid?.trim() || null, task_state };
 }
 
 /** As `extract` sees it: what it cannot read is blocked there, and not left out. */

@@ -1,17 +1,12 @@
-import type { StoredTable } from "../../model/archive.ts";
 import type { Engine } from "../../model/database.ts";
 import type { StoredColumn } from "../../model/tables.ts";
 import type { Database } from "../database/open.ts";
-import { ask, integer, isTrue, string, text } from "../database/rows.ts";
+import { ask, string } from "../database/rows.ts";
 
-/** What a table's columns are called by the server. */
-interface Found {
+/** A table as the server describes it. */
+interface StoredTable {
   readonly name: string;
-  /** `varchar(255)`, `timestamp without time zone`. */
-  readonly native: string;
-  readonly nullable: boolean;
-  /** Whether it is of the primary key. */
-  readonly key: boolean;
+  readonly columns: readonly Pick<StoredColumn, "name" | "type">[];
 }
 
 /** Tables of the database, views and the server's own not among them, by name. */
@@ -28,11 +23,10 @@ const TABLES = {
 /** Columns of one table, in their order. */
 const COLUMNS = {
   mysql:
-    "SELECT column_name AS name, column_type AS native, is_nullable = 'YES' AS nullable, column_key = 'PRI' AS pk FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position",
+    "SELECT column_name AS name, column_type AS native FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position",
   postgresql:
-    "SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS native, NOT a.attnotnull AS nullable, CASE WHEN a.attnum = ANY (i.indkey) THEN 1 ELSE 0 END AS pk FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary WHERE n.nspname = ANY (current_schemas(false)) AND c.relname = ? AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
-  sqlite:
-    'SELECT name, type AS native, "notnull" = 0 AS nullable, pk FROM pragma_table_info(?) ORDER BY cid',
+    "SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS native FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relname = ? AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+  sqlite: "SELECT name, type AS native FROM pragma_table_info(?) ORDER BY cid",
 } as const;
 
 /** Every table of the database, whatever a fork or an operator added. */
@@ -45,37 +39,15 @@ export async function describeTables(database: Database): Promise<readonly Store
     const rows = await ask(database, `reading the columns of ${name}`, COLUMNS[database.engine], [
       name,
     ]);
-    const found = rows.map(
-      (row): Found => ({
-        ...{ name: string(row.name), native: string(row.native) },
-        ...{ nullable: isTrue(row.nullable), key: (integer(row.pk) ?? 0) > 0 },
-      }),
-    );
     tables.push({
       name,
-      columns: found.map((column) => columnOf(database.engine, column)),
-      primary: found.filter(({ key }) => key).map((column) => column.name),
+      columns: rows.map((row) => ({
+        name: string(row.name),
+        type: typeOf(database.engine, string(row.native).toLowerCase()),
+      })),
     });
   }
   return tables;
-}
-
-/** The charset of bm_nodes on MySQL: what an empty database is to have for the same bytes. */
-export async function charsetOfTables(database: Database): Promise<string | null> {
-  if (database.engine !== "mysql") return null;
-  const sql =
-    "SELECT ccsa.character_set_name AS name FROM information_schema.tables t JOIN information_schema.collation_character_set_applicability ccsa ON ccsa.collation_name = t.table_collation WHERE t.table_schema = DATABASE() AND t.table_name = 'bm_nodes' LIMIT 1";
-  const [row] = await ask(database, "reading charsets", sql);
-  return text(row?.name);
-}
-
-function columnOf(engine: Engine, { name, native, nullable }: Found): StoredColumn {
-  const type = typeOf(engine, native.toLowerCase());
-  const [, length] = /\((\d+)\)/.exec(native) ?? [];
-  return {
-    ...{ name, type, null: nullable },
-    ...(type === "string" && length !== undefined && { length: Number(length) }),
-  };
 }
 
 /** Servers' types in our words. */

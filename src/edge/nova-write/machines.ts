@@ -1,6 +1,6 @@
 import { groupedBy } from "../../model/grouped.ts";
 import type { OwnedMachine } from "../../model/host-move.ts";
-import { createMet } from "../../model/packed.ts";
+import { createTextSet } from "../../model/rows.ts";
 import { TOGETHER } from "../../model/streams.ts";
 import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
@@ -54,7 +54,7 @@ export async function openMachines(database: Database) {
  * does not.
  */
 async function* ownedBy(database: Database, host: string): AsyncGenerator<readonly string[]> {
-  const met = createMet();
+  const met = createTextSet();
   const { host: owner, from } = await computeHosts(database);
   const offered = {
     ...{ id: sql("c.id", number), node: sql("c.hypervisor_hostname", string) },

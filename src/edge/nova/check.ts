@@ -1,6 +1,5 @@
 import type { BmFacts, InstanceFacts, NovaFacts } from "../../model/check.ts";
-import { createMet, index, pack } from "../../model/packed.ts";
-import type { Texts } from "../../model/texts.ts";
+import { createTextSet, index } from "../../model/rows.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
@@ -24,28 +23,20 @@ type Nodes = BmFacts["nodes"];
  *
  * @param nodes nova_bm's machines
  * @param held instances that Ironic's nodes have
- * @param texts of the whole look
  * @throws MigrationError N2I-E202, N2I-E203, N2I-E206
  */
 export async function checkNova(
   database: Database,
   nodes: Nodes,
   held: Iterable<string | null>,
-  texts: Texts,
 ): Promise<Omit<NovaFacts, "later" | "forbidden" | "queued" | "unqueued">> {
   const { schema_version: version } = await novaVersion(database);
-  const instances = pack<InstanceFacts>(
-    {
-      ...{ uuid: "text", host: "word", node: "text", vm_state: "word", task_state: "word" },
-      ...{ deleted: "word", image: "word" },
-    },
-    texts,
-  );
+  const instances: InstanceFacts[] = [];
   const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...) ORDER BY uuid`;
-  for (const some of inPortions(eachOnce(nodes, held, texts))) {
-    for (const row of await read(database, INSTANCE, from, spellings(some))) instances.put(row);
+  for (const some of inPortions(eachOnce(nodes, held))) {
+    for (const row of await read(database, INSTANCE, from, spellings(some))) instances.push(row);
   }
-  for (const row of await unnamed(database, nodes, instances)) instances.put(row);
+  for (const row of await unnamed(database, nodes, instances)) instances.push(row);
   const tables = await tableNames(database);
   return {
     version,
@@ -61,8 +52,8 @@ export async function checkNova(
 }
 
 /** Instances that machines claim, and those of Ironic's nodes, each once. */
-function* eachOnce(nodes: Nodes, held: Iterable<string | null>, texts: Texts): Generator<string> {
-  const met = createMet(texts);
+function* eachOnce(nodes: Nodes, held: Iterable<string | null>): Generator<string> {
+  const met = createTextSet();
   for (const { instance_uuid } of nodes)
     if (instance_uuid !== null && met.add(instance_uuid)) yield instance_uuid;
   for (const uuid of held) if (uuid !== null && met.add(uuid)) yield uuid;

@@ -1,8 +1,7 @@
 import type { ApiFacts, Provider } from "../../model/check.ts";
 import { embeddedFlavor } from "../../model/embedded.ts";
 import { grouped, groupedBy } from "../../model/grouped.ts";
-import { createMet } from "../../model/packed.ts";
-import type { Texts } from "../../model/texts.ts";
+import { createTextSet } from "../../model/rows.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needTables, tableNames } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
@@ -24,19 +23,17 @@ const PLACEMENT = {
 
 /**
  * @param instances uuids of those whose mappings are looked for
- * @param known of the whole look
  * @throws MigrationError N2I-E202, N2I-E206
  * @source facts/rehearsal.md 4
  */
 export async function readApi(
   database: Database,
   instances: Iterable<string>,
-  known: Texts,
 ): Promise<Omit<ApiFacts, "forbidden">> {
   const tables = await needTables(database, API, ["instance_mappings"]);
   const mapping = { instance_uuid: lower, cell_id: integer };
   const from = `${await keyed(database, "instance_mappings", "instance_uuid")} WHERE instance_uuid IN (...)`;
-  const [mapped, cellless] = [createMet(known), createMet(known)];
+  const [mapped, cellless] = [createTextSet(), createTextSet()];
   for (const some of inPortions(instances))
     for (const { instance_uuid, cell_id } of await read(database, mapping, from, spellings(some)))
       (cell_id === null ? cellless : mapped).add(instance_uuid);

@@ -1,15 +1,12 @@
 import type { Knex } from "knex";
-import { type Met, pack, type Rows } from "../../model/packed.ts";
-import type { Texts } from "../../model/texts.ts";
+import type { TextSet } from "../../model/rows.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, quoted, sql } from "../database/read.ts";
 import { garbled, lower, type RawRow, string, text } from "../database/rows.ts";
 
 /** Instances that machines have: bm_nodes.instance_uuid. */
-export interface Claimed extends Met {
+export interface Claimed extends TextSet {
   readonly count: number;
-  /** What keeps their uuids. */
-  readonly texts: Texts;
 }
 
 /** system_metadata keys worth keeping: admin passwords stand in others. */
@@ -40,24 +37,21 @@ export function toDescribed({ instance_uuid, name, value }: RawRow): Described {
 
 /**
  * Reads instance_system_metadata once, in order: of each instance it has some twenty rows. Those of claimed instances
- * are held, in some ten bytes each, as few values stand in many of them; of any other nothing is.
+ * are kept.
  */
 export async function readMetadata(
   { engine, run }: Database,
   knex: Knex,
   claimed: Claimed,
-): Promise<Rows<Described>> {
-  const rows = pack<Described>(
-    { instance: "text", name: "word", value: "word", garbled: "word" },
-    claimed.texts,
-  );
+): Promise<readonly Described[]> {
+  const rows: Described[] = [];
   const is = (value: unknown): unknown => value;
   const fields = { instance_uuid: is, value: is, name: sql(quoted(engine, "key"), is) };
   const kept = keptMetadata({ engine });
   for await (const page of inOrder({ engine, run, knex }, fields, "instance_system_metadata", kept))
     for (const row of page) {
       const described = toDescribed(row);
-      if (claimed.has(described.instance)) rows.put(described);
+      if (claimed.has(described.instance)) rows.push(described);
     }
   return rows;
 }

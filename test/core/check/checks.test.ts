@@ -15,6 +15,7 @@ import {
   HERE,
   INSTANCE,
   ironic,
+  LINE,
   LOADED,
   mayNot,
   NODE,
@@ -30,10 +31,9 @@ const WHOLE = {
   ...{ wsrep_cluster_status: "Primary", wsrep_local_state_comment: "Synced", wsrep_ready: "ON" },
 };
 
-const KEY = {
-  ...{ table: "ports", column: "node_id", rows: 0, ours: true },
-  index: "nova2ironic_ports_node_id",
-};
+const KEY = { table: "ports", column: "node_id", rows: 0 };
+/** So many machines that a rollback without an index is slow. */
+const FLEET = Array.from({ length: 5001 }, () => LINE);
 
 const OWN_CASES: CheckCases = {
   "Databases and schema heads": [
@@ -158,14 +158,9 @@ const OWN_CASES: CheckCases = {
   ],
   "Time of a rollback": [
     [
-      { ...ironic({ keys: [{ ...KEY, ours: false }] }), ...plan({ ports: 50_000_000 }) },
+      { ...ironic({ keys: [KEY] }), ...plan({ machines: FLEET, ports: 10_000 }) },
       "Warning",
-      /^Taking back 2 nodes .*\nFix: before a rollback its owner runs: CREATE INDEX nova2ironic_ports_node_id/,
-    ],
-    [
-      { ...ironic({ keys: [KEY] }), ...plan({ ports: 50_000_000 }) },
-      "Success",
-      /^Rollback makes an index on ports\.node_id and drops it afterwards/,
+      /^Rolling back 5001 nodes .*\nFix: before a rollback the owner .*: CREATE INDEX nova2ironic_ports_node_id/,
     ],
     [ironic({ keys: [KEY] }), "Success", /^Nothing slows it down\.$/],
   ],

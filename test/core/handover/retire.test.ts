@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   aloneGate,
-  graceGate,
+  dropStatements,
+  dumpCommand,
   legacyGate,
   outGate,
   stagedGate,
   verifiedGate,
 } from "../../../src/core/handover/retire.ts";
+import { LEASE_TABLES } from "../../../src/model/leases.ts";
 
 const counts = { machines: 9, nodes: 9, ports: 9, findings: {} };
 const verdicts = { create: 5, unchanged: 0, drift: 0, blocked: 0, conflict: 0, skipped: 0 };
@@ -49,19 +51,39 @@ test("another service in the database, or a nova-compute that reports, keeps it"
   assert.match(legacyGate(null).why ?? "", /give --nova-db/);
 });
 
-test("the grace period is of the last archive, and a run that went on has none", () => {
-  const archive = {
-    do: "archive",
-    ...{ sha256: "", rows: 1, grace: 7, at: "2023-05-01T00:00:00.000Z", by: "o" },
-  } as const;
-  const retirement = { archive, begun: new Set<string>(), dropped: new Set<string>() };
-  const gate = (day: number, stale = false) =>
-    graceGate({ ...retirement, stale }, Date.UTC(2023, 4, day)).why;
-  assert.match(gate(7) ?? "", /^7 days from 2023-05-01.* until 2023-05-08T00/);
-  assert.equal(gate(8), null);
-  assert.match(gate(30, true) ?? "", /went on since the archive/);
-  assert.match(
-    graceGate({ ...retirement, archive: null, stale: false }, 0).why ?? "",
-    /no archive/,
+const AT = {
+  ...{ host: "db1", port: 3306, socket: null, user: "migrate", database: "nova_bm" },
+  ...{ filename: null, password: () => "hunter2", tls: null, shown: "" },
+};
+
+test("the dump command names the database, and its password is in a file", () => {
+  assert.equal(
+    dumpCommand({ ...AT, engine: "mysql" }),
+    "umask 077; mysqldump --defaults-extra-file=nova_bm.cnf --host=db1 --port=3306 --user=migrate --single-transaction --hex-blob --result-file=nova_bm.sql nova_bm",
   );
+  assert.equal(
+    dumpCommand({ ...AT, engine: "postgresql", host: null, port: null, socket: "/run/pg" }),
+    "umask 077; PGPASSFILE=nova_bm.pgpass pg_dump --host=/run/pg --username=migrate --no-owner --file=nova_bm.sql nova_bm",
+  );
+  assert.equal(
+    dumpCommand({ ...AT, engine: "mysql", host: null, port: null, database: "a b" }),
+    "umask 077; mysqldump --defaults-extra-file=nova_bm.cnf --user=migrate --single-transaction --hex-blob --result-file=nova_bm.sql 'a b'",
+  );
+  assert.equal(
+    dumpCommand({ ...AT, engine: "sqlite", filename: "/a/b.sqlite" }),
+    'sqlite3 /a/b.sqlite ".backup nova_bm.sqlite"',
+  );
+});
+
+test("the DROP statements name nova-baremetal's tables and those of leases, the version last", () => {
+  const table = (name: string, ...columns: readonly string[]) => ({
+    ...{ name, columns: columns.map((column) => ({ name: column })) },
+  });
+  const locks = LEASE_TABLES.bm_locks?.columns.map(({ name }) => name) ?? [];
+  const own = ["migrate_version", "bm_nodes", "bm_interfaces", "racks"].map((name) => table(name));
+  const leases = [table("bm_locks", ...locks), table("bm_service_leases", "theirs")];
+  assert.deepEqual(dropStatements([...own, ...leases]), [
+    ...["DROP TABLE bm_locks;", "DROP TABLE bm_interfaces;", "DROP TABLE bm_nodes;"],
+    "DROP TABLE migrate_version;",
+  ]);
 });

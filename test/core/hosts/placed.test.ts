@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceOf } from "../../../src/core/hosts/choice.ts";
-import {
-  auditInstances,
-  type OnNode,
-  packPlaced,
-  placedOf,
-} from "../../../src/core/hosts/placed.ts";
+import { auditInstances, type OnNode, placedOf } from "../../../src/core/hosts/placed.ts";
 import { accept, finding } from "../../../src/model/finding.ts";
 import type { InstanceRow } from "../../../src/model/nova-rows.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
@@ -97,14 +92,6 @@ test("a machine that is packed is the one it was, however its instance is spelle
   ];
   const choice = choiceOf(["group:rack7=metal"]);
   const placed = lines.map((line, at) => placedOf({ ...LINE, ...line }, at, choice));
-  const packed = packPlaced();
-  for (const one of placed) packed.put(one);
-  const keys = Object.keys(placed[0] ?? {}) as (keyof (typeof placed)[0])[];
-  const values = Array.from(packed, (one) => keys.map((key) => one[key]));
-  assert.deepEqual(
-    values,
-    placed.map((one) => keys.map((key) => one[key])),
-  );
   assert.deepEqual(
     placed.map(({ host, kept, alone, accepted }) => [host, kept, alone, accepted]),
     [

@@ -9,7 +9,7 @@ import {
   openManifest,
   removePlans,
 } from "../../../src/edge/disk/plan-folder.ts";
-import { lockRun, openRun, type RunFolder } from "../../../src/edge/disk/run-folder.ts";
+import { lockRun, type RunFolder } from "../../../src/edge/disk/run-folder.ts";
 import { copyFolder } from "../../support/copy-folder.ts";
 import { refuses, tempRun } from "./temp-run.ts";
 
@@ -122,15 +122,4 @@ test("a plan that is gone is refused with the name to put it back under", async 
   const { run, first } = await twoPlans(t);
   await rm(join(run.path, named(first)), { recursive: true });
   await assert.rejects(findPlan(run, first), refuses("N2I-E110", named(first)));
-});
-
-test("a run of the form before plans were folders is refused with what to do, whichever file tells it", async (t) => {
-  for (const stem of ["plan", "nova", "nova-journal", "release", "finish", "boot"]) {
-    const { path } = await tempRun(t);
-    writeFileSync(join(path, `${stem}.jsonl`), "");
-    await assert.rejects(
-      openRun(path, { create: false }),
-      refuses("N2I-E113", "End it with the version that began it; or, if nothing is loaded yet"),
-    );
-  }
 });

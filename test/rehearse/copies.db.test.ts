@@ -1,2 +1,2 @@
 import "../lab/on-servers.ts";
-import "./drop.test.ts";
+import "./copies.test.ts";

@@ -1,2 +1,2 @@
 import "../lab/on-servers.ts";
-import "./archive.test.ts";
+import "./commands.test.ts";

@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import { columnNames, tableNames } from "./identity.ts";
+import { type Database, readTransaction } from "./open.ts";
+import { quoted } from "./read.ts";
+import { ask, text } from "./rows.ts";
+
+/**
+ * A digest of all rows of a database, in any order: two calls return the same if and only if the rows are the same.
+ *
+ * @param only restricts the digest to these tables; tables that do not exist are ignored
+ */
+export async function digestOfRows(database: Database, only?: readonly string[]): Promise<string> {
+  const existing = [...(await tableNames(database))].filter((name) => only?.includes(name) ?? true);
+  const sums: string[] = [];
+  for (const name of existing.toSorted()) sums.push(`${name} ${await digestOf(database, name)}`);
+  return sums.join("\n");
+}
+
+async function digestOf(database: Database, table: string): Promise<string> {
+  if (database.engine === "sqlite") return digestInSqlite(database, table);
+  const name = quoted(database.engine, table);
+  const statement =
+    database.engine === "mysql"
+      ? `CHECKSUM TABLE ${name} EXTENDED`
+      : `SELECT count(*) AS n, sum(('x' || substr(md5(t::text), 1, 16))::bit(64)::bigint)::text AS s FROM ${name} t`;
+  const [row] = await ask(database, `reading ${table}`, statement);
+  return Object.values(row ?? {})
+    .map(text)
+    .join(" ");
+}
+
+/** Rows of a page. */
+const PAGE = 1000;
+
+async function digestInSqlite(database: Database, table: string): Promise<string> {
+  const columns = (await columnNames(database, table)).map((name) => quoted("sqlite", name));
+  const row = columns.map((name) => `quote(${name})`).join(" || ',' || ");
+  const from = quoted("sqlite", table);
+  const reading = await readTransaction(database);
+  let [rows, sum] = [0, 0n];
+  try {
+    for (let after = "0"; ; ) {
+      const statement = `SELECT rowid AS at, ${row} AS cells FROM ${from} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE}`;
+      const page = await ask(database, `reading ${table}`, statement, [after], reading);
+      for (const { cells } of page) {
+        const digest = createHash("sha256").update(text(cells) ?? "");
+        sum += BigInt(`0x${digest.digest("hex")}`);
+      }
+      rows += page.length;
+      if (page.length < PAGE) return `${rows} ${sum.toString(16)}`;
+      after = text(page.at(-1)?.at) ?? "";
+    }
+  } finally {
+    await reading.rollback().catch(() => null);
+  }
+}

@@ -1,0 +1,47 @@
+/** Finds rows by the value of a column. */
+type Index<T> = (value: string | number | null) => readonly T[];
+
+const INDEXES = new WeakMap<
+  object,
+  Map<PropertyKey, { readonly length: number; readonly of: unknown }>
+>();
+const NONE: readonly never[] = [];
+
+/** Rows by a column, in their order, case-insensitively. Rows without a value are not found. Made once for each column. */
+export function index<T extends object>(rows: readonly T[], column: keyof T): Index<T> {
+  const existing = INDEXES.get(rows) ?? new Map();
+  INDEXES.set(rows, existing);
+  const made = existing.get(column);
+  if (made?.length === rows.length) return made.of as Index<T>; // made below for the same column
+  const found = new Map<string, T[]>();
+  for (const row of rows) {
+    const key = keyOf(row[column]);
+    const same = found.get(key);
+    if (same !== undefined) same.push(row);
+    else if (key !== "") found.set(key, [row]);
+  }
+  const of: Index<T> = (value) => found.get(keyOf(value)) ?? NONE;
+  existing.set(column, { length: rows.length, of });
+  return of;
+}
+
+function keyOf(value: unknown): string {
+  return value === null || value === undefined ? "" : String(value).toLowerCase();
+}
+
+/** A set of texts, case-insensitive. */
+export interface TextSet {
+  readonly has: (text: string) => boolean;
+}
+
+export function createTextSet(): TextSet & { readonly add: (text: string) => boolean } {
+  const texts = new Set<string>();
+  return {
+    has: (text) => texts.has(text.toLowerCase()),
+    /** @returns whether it is new */
+    add(text) {
+      const { size } = texts;
+      return texts.add(text.toLowerCase()).size > size;
+    },
+  };
+}

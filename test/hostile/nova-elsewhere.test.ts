@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { cloud, IMAGES } from "../nova/cloud.ts";
 import { fakeCloud, PASSWORD, TOKEN } from "../nova/fake-cloud.ts";
@@ -109,6 +110,8 @@ testOnce(
     const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
     const { at, source, reader, plan, run: folder } = made;
     const service = await fakeCloud(t);
+    pauseShorter(0);
+    t.after(() => pauseShorter(1));
     await runs(0, ["extract", ...at, ...source, "-q"]);
     const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, ...IMAGES];
     const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--glance"];

@@ -38,6 +38,8 @@ export async function listen(serving: Serving): Promise<Listener> {
   server.maxHeadersCount = 0;
   server.maxConnections = serving.maxConnections;
   server.maxRequestsPerSocket = LIMITS.requests;
+  // Node would answer each request beyond those with 503: a flood on one connection took minutes of the processor.
+  server.on("dropRequest", (_request, socket) => socket.destroy());
   let ending = false;
   server.on("request", (request, response: ServerResponse) => {
     void serve(request, response, serving, () => ending).then(() => {

@@ -1,5 +1,4 @@
 import { dirname, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type CheckRow, checkAll } from "../core/check/checks.ts";
 import { pair } from "../core/plan/pairing.ts";
 import { readServer } from "../edge/database/identity.ts";
@@ -30,6 +29,7 @@ import { closing, type Keep, openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { readQueued, unreadQueues } from "./queued.ts";
 import type { Sink } from "./sink.ts";
+import { rest } from "./surroundings.ts";
 
 /** Where everything is that is looked at, by the names of the options; REST is of Glance. */
 export interface CheckAsked extends RestOptions {
@@ -175,7 +175,7 @@ async function watched(
   seconds: number,
 ): Promise<Omit<NovaFacts, "forbidden">> {
   const facts = await checkNova(nova, nodes, instancesOf(there));
-  if (seconds > 0) await sleep(seconds * 1000);
+  if (seconds > 0) await rest(seconds * 1000);
   return {
     ...facts,
     later: await readBeats(nova),

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { restOfMinute, runningComputes } from "../core/hosts/running.ts";
 import { MigrationError } from "../model/error.ts";
 import type { HostBeat, NovaTarget } from "../model/nova-plan.ts";
 import { listed, NAMED } from "../model/text.ts";
+import { now as moment, rest } from "./surroundings.ts";
 
 /** What the command line says of watching. */
 export interface Watching {
@@ -37,7 +37,7 @@ export async function watchComputes(
     tell(
       `Warning: nova knows no nova-compute of ${listed(hosts, NAMED)}; no heartbeat is watched.`,
     );
-  const end = Date.now() + seconds * 1000;
+  const end = moment() + seconds * 1000;
   const check = async (now: typeof first): Promise<void> => {
     const running = runningComputes(first, now);
     if (running.length === 0) return;
@@ -52,10 +52,10 @@ export async function watchComputes(
     inspect,
     /** Looks again and again until the time to watch is over, counted from the opening. */
     async settle(): Promise<void> {
-      if (!allowed && first.length > 0 && Date.now() < end) {
+      if (!allowed && first.length > 0 && moment() < end) {
         tell(`Watching heartbeats of nova-compute for ${seconds} s.`);
-        for (; Date.now() < end && !stopping(); await inspect())
-          await sleep(Math.max(0, Math.min(PACE, end - Date.now())));
+        for (; moment() < end && !stopping(); await inspect())
+          await rest(Math.max(0, Math.min(PACE, end - moment())));
       }
       await inspect();
     },
@@ -73,10 +73,10 @@ async function patient<T extends readonly HostBeat[]>(
   tell: Watching["tell"] | null,
   stopping: () => boolean,
 ): Promise<T> {
-  const rest = restOfMinute(first);
-  if (tell === null || rest === 0) return first;
-  tell(`A nova-compute reported nearly a minute ago: waiting ${rest} s for another report.`);
-  for (const end = Date.now() + rest * 1000; Date.now() < end && !stopping(); )
-    await sleep(Math.max(0, Math.min(PACE, end - Date.now())));
+  const left = restOfMinute(first);
+  if (tell === null || left === 0) return first;
+  tell(`A nova-compute reported nearly a minute ago: waiting ${left} s for another report.`);
+  for (const end = moment() + left * 1000; moment() < end && !stopping(); )
+    await rest(Math.max(0, Math.min(PACE, end - moment())));
   return again();
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { lockTarget } from "../../src/edge/database/write.ts";
-import { ends, killedAt, start } from "../hostile/cli.ts";
+import { ends, killedAt } from "../hostile/cli.ts";
 import { open } from "../support/planned-case.ts";
 import { type HostCloud, hostCloud, reportH1, reportsOn, takenForLost, uuidOf } from "./cloud.ts";
 
@@ -58,13 +58,14 @@ test("a host that reported once after it was fenced is watched again, and not al
 
 test("a fenced host that goes on reporting keeps what was not moved", async (t) => {
   const cloud = await dead(t);
-  const { at, nova, db, owners } = cloud;
+  const { host, db, owners } = cloud;
   const slow = [...TAKE, "--service-down-time", "1", "--confirmed-down"];
   await cut(cloud, slow);
   await reportH1(db);
-  // As a process, whose watch lasts as long as one that reports.
-  const again = start([...slow, ...at, ...nova]).ended;
-  const on = await ends(4, reportsOn(db, again));
+  const on = await ends(
+    4,
+    reportsOn(db, () => host(...slow)),
+  );
   assert.match(on.err, /N2I-E316 nova-compute of H1 reported/);
   assert.equal((await owners())[0], "1 H1 NULL H1");
 });

@@ -7,6 +7,7 @@ import { loadNova } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { type Ran, run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { requestsIn } from "../support/requests.ts";
 import { onlyUnderLock } from "../support/under-lock.ts";
@@ -149,10 +150,9 @@ export async function reportH1(db: Knex): Promise<void> {
   await db("services").where({ id: 1 }).increment("report_count", 1);
 }
 
-/** The same ten times a second. */
-export function reportsOn<T>(db: Knex, runs: Promise<T>): Promise<T> {
-  const beat = setInterval(() => void reportH1(db), 100);
-  return runs.finally(() => clearInterval(beat));
+/** The same whenever this command waits. */
+export function reportsOn<T>(db: Knex, command: () => Promise<T>): Promise<T> {
+  return whileItWaits(() => reportH1(db), command);
 }
 
 /** Lets the hosts that are not dead report once more. */

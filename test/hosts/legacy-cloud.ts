@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import type { CaseRow } from "../../src/demo/case.ts";
 import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
@@ -15,6 +14,7 @@ import { type LegacyPlace, openLegacyPlace } from "../../src/stages/legacy-place
 import { opened } from "../edge/leases/place.ts";
 import { type Ran, run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { requestsIn } from "../support/requests.ts";
 import { AHEAD, ago, uuidOf } from "./cloud.ts";
@@ -216,15 +216,5 @@ export async function reporting<T>({ nova }: LegacyCloud, work: () => Promise<T>
       .where({ host: "A" })
       .update({ report_count: nova.raw("report_count + 1"), updated_at: ago(0) });
   await report();
-  let ends = false;
-  const beating = (async () => {
-    // One that finds the database busy is followed by the next.
-    for (; !ends; await sleep(20)) await report().catch(() => undefined);
-  })();
-  try {
-    return await work();
-  } finally {
-    ends = true;
-    await beating;
-  }
+  return whileItWaits(report, work);
 }

@@ -3,6 +3,7 @@ import { cpSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ends, killedAt, run } from "../hostile/cli.ts";
+import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 
@@ -82,10 +83,9 @@ test("a dead host's clock is not believed: its machines go once it was watched",
   await ends(0, host(...slow));
   // It lives, and its clock is behind: its reports look old.
   const report = () => nova("services").where({ host: "A" }).increment("report_count", 1);
-  const beat = setInterval(() => void report().then(() => undefined), 300);
   const moved = await ends(
     4,
-    host(...MOVE).finally(() => clearInterval(beat)),
+    whileItWaits(report, () => host(...MOVE)),
   );
   assert.match(moved.err, /Watching A for/);
   assert.match(moved.err, /N2I-E316 nova-compute of A reported/);

@@ -75,7 +75,10 @@ testOnce(
   async (t) => {
     const cloud = await dead(t);
     const words = [...DOWN.slice(0, -2), "500", ...DOWN.slice(-1)];
-    const alive = await ends(4, reportsOn(cloud.db, cloud.host(...words)));
+    const alive = await ends(
+      4,
+      reportsOn(cloud.db, () => cloud.host(...words)),
+    );
     assert.match(alive.err, /N2I-E316 nova-compute of H1 reported/);
     assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
   },

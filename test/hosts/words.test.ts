@@ -45,7 +45,10 @@ test("a fenced host that reported since the plan is watched before machines leav
   const plan = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "100"];
   await ends(0, host(...plan));
   await reportH1(db);
-  const runs = await ends(4, reportsOn(db, host("host", "move", "--yes")));
+  const runs = await ends(
+    4,
+    reportsOn(db, () => host("host", "move", "--yes")),
+  );
   assert.match(runs.err, /Watching H1 for 100 s/);
   assert.match(runs.err, /N2I-E316 nova-compute of H1 reported/);
   assert.equal((await owners())[0], "1 H1 NULL H1");

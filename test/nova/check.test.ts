@@ -9,6 +9,7 @@ import { loadIronic, loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { tenant } from "../hostile/fleet.ts";
+import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { withDatabase } from "../lab/index.ts";
 import { checkTable } from "../support/manual-tables.ts";
@@ -157,16 +158,10 @@ for (const engine of engines()) {
 
   test(`${engine}: a nova-compute that still reports is seen`, async (t) => {
     const at = await place(engine, t);
-    const told = run([...at.words, "--watch", "1"]);
-    const beat = setInterval(
-      () =>
-        void at
-          .nova("services")
-          .increment("report_count", 1)
-          .catch(() => undefined),
-      200,
+    const { status, out } = await whileItWaits(
+      () => at.nova("services").increment("report_count", 1),
+      () => run([...at.words, "--watch", "1"]),
     );
-    const { status, out } = await told.finally(() => clearInterval(beat));
     assert.equal(status, 2, out);
     assert.match(
       out,

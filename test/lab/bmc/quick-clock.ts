@@ -1,6 +1,22 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Timers } from "../../../src/edge/ipmi/index.ts";
 
+/** What happens while a command waits, each time before the clock goes on. */
+const meanwhile = new Set<() => Promise<unknown>>();
+
+/** Runs a command in this process during which something happens each time that it waits: a service reports. */
+export async function whileItWaits<T>(
+  happens: () => Promise<unknown>,
+  command: () => Promise<T>,
+): Promise<T> {
+  meanwhile.add(happens);
+  try {
+    return await command();
+  } finally {
+    meanwhile.delete(happens);
+  }
+}
+
 /** Turns of the event loop without use of the clock: what was sent on loopback has arrived by then. */
 const TURNS = 4;
 
@@ -24,13 +40,16 @@ export function quickClock(end = Infinity, turns = TURNS): Timers {
     isGoing = first !== undefined;
     if (first === undefined) return;
     idle += 1;
-    if (idle >= turns) {
+    if (idle < turns) return void setImmediate(turn);
+    void Promise.all([...meanwhile].map((happens) => happens())).then(() => {
       const [run, at] = first;
-      [idle, now] = [0, at];
-      timers.delete(run);
-      run();
-    }
-    setImmediate(turn);
+      // It may have been called off meanwhile.
+      if (timers.delete(run)) {
+        [idle, now] = [0, at];
+        run();
+      }
+      setImmediate(turn);
+    });
   };
   return {
     now: () => {

@@ -15,7 +15,7 @@ export interface Lane {
 }
 
 export const LANES: readonly Lane[] = [
-  { name: "default", ending: "", servers: [], perProcessor: 1, guard: 180 },
+  { name: "default", ending: "", servers: [], perProcessor: 1.5, guard: 60 },
   {
     name: "databases",
     ending: ".db",

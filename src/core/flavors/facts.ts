@@ -4,8 +4,8 @@ import { type Desired, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 
 /** What flavors are held against, gathered as machines go by. */
 export interface FlavorFacts {
-  /** Keys some machine advertises. */
-  readonly advertised: ReadonlySet<string>;
+  /** What machines advertise: key of a capability, or cpu_arch -> its values. */
+  readonly advertised: ReadonlyMap<string, ReadonlySet<string>>;
   /** Hosts that machines are on. */
   readonly hosts: ReadonlySet<string>;
   /** Flavor id -> resource classes of the machines its instances are on. */
@@ -30,7 +30,12 @@ const NAMED = 3;
 
 /** Gathers what is needed of machines that are carried over; a few values, however many machines. */
 export function gather() {
-  const advertised = new Set<string>();
+  const advertised = new Map<string, Set<string>>();
+  const advertise = (key: string, value: string): void => {
+    const values = advertised.get(key);
+    if (values === undefined) advertised.set(key, new Set([value]));
+    else values.add(value);
+  };
   const hosts = new Set<string>();
   const flavors = new Map<number, Set<string | null>>();
   const classes = new Set<string | null>();
@@ -45,8 +50,10 @@ export function gather() {
       if (row === undefined) return;
       const able = member(row.properties, "capabilities");
       // Machines of one host have the same.
-      if (able !== last) for (const key of capabilities(able)) advertised.add(key);
+      if (able !== last) for (const [key, value] of capabilities(able)) advertise(key, value);
       last = able;
+      const arch = member(row.properties, "cpu_arch");
+      if (typeof arch === "string") advertise("cpu_arch", arch);
       for (const id of deployImages(row.driver_info)) images.add(id);
       const resourceClass = typeof row.resource_class === "string" ? row.resource_class : null;
       classes.add(resourceClass);
@@ -84,11 +91,13 @@ function member(column: Column, key: string): Column {
     : undefined;
 }
 
-/** The keys of `k:v,k2:v2`. */
-function capabilities(text: Column): readonly string[] {
-  return typeof text === "string"
-    ? text.split(",").map((pair) => pair.slice(0, Math.max(0, pair.indexOf(":"))))
-    : [];
+/** Key and value of each pair in `k:v,k2:v2`. */
+function capabilities(text: Column): readonly (readonly [string, string])[] {
+  if (typeof text !== "string") return [];
+  return text.split(",").flatMap((pair) => {
+    const at = pair.indexOf(":");
+    return at < 0 ? [] : [[pair.slice(0, at), pair.slice(at + 1)] as const];
+  });
 }
 
 /** Their names differ by release; each ends so. */

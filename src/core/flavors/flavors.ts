@@ -1,7 +1,7 @@
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../model/nova-rows.ts";
-import { listed } from "../../model/text.ts";
+import { listed, show } from "../../model/text.ts";
 import type { FlavorFacts } from "./facts.ts";
 import { MAKERS } from "./steps.ts";
 
@@ -149,11 +149,23 @@ function wantedKey(key: string): string | null {
   return scope === "capabilities" ? rest.join(":") : null;
 }
 
+/**
+ * An extra spec's value that begins with an operator, which is compared otherwise than by equality.
+ *
+ * @source nova 2014.2:nova/scheduler/filters/extra_specs_ops.py
+ */
+const OPERATOR = /^(=|==|!=|>=|<=|s==|s!=|s<|s<=|s>|s>=|<in>|<all-in>|<or>)(\s|$)/;
+
 function neverMatching(own: Own, { advertised }: FlavorFacts): PlannedFlavors {
-  const never = own.specs
-    .map(({ key }) => [key, wantedKey(key)] as const)
-    .filter(([, wanted]) => wanted !== null && wanted !== "cpu_arch" && !advertised.has(wanted))
-    .map(([key]) => key);
+  const never = own.specs.flatMap(({ key, value }) => {
+    const wanted = wantedKey(key);
+    if (wanted === null) return [];
+    const values = advertised.get(wanted);
+    if (values === undefined) return [key];
+    const text = value ?? "";
+    if (values.has(text) || OPERATOR.test(text)) return [];
+    return [`${key} is ${show(text)}, and machines have ${listed([...values].map(show), 3)}`];
+  });
   return never.length === 0
     ? NOTHING
     : { steps: [], findings: [findingOf("N2I-D232", own, never.join(", "))] };

@@ -72,7 +72,7 @@ function hostConfig(host: string, config: OsloConfig, seal: Seal): HostConfig {
     host,
     power_manager: get("power_manager") ?? "nova.virt.baremetal.ipmi.IPMI",
     driver: get("driver") ?? "nova.virt.baremetal.pxe.PXE",
-    cpu_arch: canonicalArchitecture(cpu_arch),
+    cpu_arch: cpu_arch || null,
     extra_specs,
     tftp_root: get("tftp_root") ?? "/tftpboot",
     my_ip: config.get("DEFAULT", "my_ip") || null,
@@ -106,13 +106,6 @@ function extraSpecs(config: OsloConfig): { readonly [key: string]: string } {
       return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
     }),
   );
-}
-
-/** Null when it is not said; a name nova did not know stays, in lower case. @source nova/compute/arch.py, Juno */
-function canonicalArchitecture(name: string): string | null {
-  const lower = name.toLowerCase();
-  if (["i386", "i486", "i586", "x86_32", "x86_32p"].includes(lower)) return "i686";
-  return lower === "amd64" ? "x86_64" : lower || null;
 }
 
 function port(config: OsloConfig, key: string, fallback: number): number {

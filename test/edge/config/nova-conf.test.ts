@@ -66,7 +66,7 @@ virtual_power_host_key = /k
       host: "compute1",
       power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
       driver: "nova.virt.baremetal.fake.FakeDriver",
-      cpu_arch: "x86_64",
+      cpu_arch: "AMD64",
       extra_specs: { rack: "a:b" },
       tftp_root: "/var/lib/nova/tftp",
       my_ip: "10.0.0.5",
@@ -98,18 +98,17 @@ test("files of one host override one another, and hosts keep their order", async
   );
 });
 
-for (const [given, canonical] of [
-  ["amd64", "x86_64"],
-  ["i386", "i686"],
+for (const [given, read] of [
+  ["amd64", "amd64"],
+  ["i386", "i386"],
   ["x86_64", "x86_64"],
-  ["tilepro64", "tilepro64"],
   ["", null],
 ] as const)
-  test(`cpu_arch "${given}" of the older option is ${canonical}`, async (t) => {
+  test(`cpu_arch "${given}" of the older option is ${read}, as flavors are compared with it`, async (t) => {
     const { write } = await tempFolder(t);
     const path = await write("c", `[baremetal]\ninstance_type_extra_specs = cpu_arch:${given}\n`);
     const [host] = await readHostConfigs([path], seal);
-    assert.equal(host?.cpu_arch, canonical);
+    assert.equal(host?.cpu_arch, read);
   });
 
 test("what cannot be read is refused with its place", async (t) => {

@@ -136,8 +136,8 @@ test("every power manager has a fixture on every release", () => {
       .map(readCase)
       .flatMap(({ ironic, nova_conf }) =>
         Object.values(nova_conf ?? { "*": {} }).map(
-          ({ power_manager = "nova.virt.baremetal.ipmi.IPMI" }) =>
-            `${power_manager} on ${ironic?.release ?? "juno"}`,
+          (options) =>
+            `${options?.power_manager ?? "nova.virt.baremetal.ipmi.IPMI"} on ${ironic?.release ?? "juno"}`,
         ),
       ),
   );

@@ -39,8 +39,13 @@ export interface Case {
     readonly flavors: readonly CaseRow[];
     readonly extra_specs: readonly CaseRow[];
   };
-  /** Host -> options of [baremetal]; "*" for the file of all hosts. Null: none is given. */
-  readonly nova_conf?: { readonly [host: string]: { readonly [option: string]: string } } | null;
+  /**
+   * Host -> options of [baremetal] and `host` of [DEFAULT], or null for a file without [baremetal];
+   * "*" for the file of all hosts. Null: no file is given.
+   */
+  readonly nova_conf?: {
+    readonly [host: string]: { readonly [option: string]: string } | null;
+  } | null;
   /** Host -> path -> text of a file, or where a link leads; null: a folder. "*" for all hosts. */
   readonly tftp?: {
     readonly [host: string]: {

@@ -253,16 +253,18 @@ export function novaConfs(
 ): readonly { readonly host: string; readonly text: string }[] {
   if (given.nova_conf === null) return [];
   const hosts = given.nova_conf ?? { "*": { flavor_extra_specs: "cpu_arch:x86_64" } };
-  return Object.entries(hosts).map(([host, options]) => ({
-    host,
-    text: [
-      "[DEFAULT]",
-      "",
-      "[baremetal]",
-      ...Object.entries(options).map(([key, value]) => `${key} = ${value}`),
-      "",
-    ].join("\n"),
-  }));
+  return Object.entries(hosts).map(([host, options]) => {
+    const { host: own, ...baremetal } = options ?? {};
+    const lines = Object.entries(baremetal).map(([key, value]) => `${key} = ${value}`);
+    return {
+      host,
+      text: [
+        ...["[DEFAULT]", own === undefined ? "" : `host = ${own}`],
+        ...(options === null ? [] : ["[baremetal]", ...lines]),
+        "",
+      ].join("\n"),
+    };
+  });
 }
 
 /** Builds nova_api as the case has it. */

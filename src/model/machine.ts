@@ -175,8 +175,12 @@ export interface Decoded {
 export interface HostConfig {
   /** bm_nodes.service_host it is for; "*" for every host without a file of its own. */
   readonly host: string;
-  /** Full class path. */
-  readonly power_manager: string;
+  /** Full class path; null where the files do not give it. */
+  readonly power_manager: string | null;
+  /** Why it is null: names the file. */
+  readonly power_manager_fault: string | null;
+  /** `[DEFAULT] host`: the service_host whose files these are; null where it is not set. */
+  readonly own_host: string | null;
   /** Full class path of the deploy driver. */
   readonly driver: string;
   readonly cpu_arch: string | null;

@@ -59,6 +59,9 @@ export interface DriverRow {
 
 export interface Drivers {
   readonly drivers: readonly DriverRow[];
+  /** Class path of the deploy driver whose machines Ironic deploys as nova-baremetal did. */
+  readonly deploy_driver: string;
+  /** Others -> why their machines cannot be carried over. */
   readonly deploy_drivers_refused: { readonly [classPath: string]: string };
 }
 

@@ -53,7 +53,8 @@ export function planFlavors(
     const gone = isGone(flavor);
     if (gone && used.length === 0) return NOTHING;
     if (images.length === 0 && !facts.flavors.has(flavor.id) && !named) return NOTHING;
-    const elsewhere = used.filter((host) => !facts.hosts.has(host));
+    // A server that was never scheduled has no host, and keeps no flavor from its resource class.
+    const elsewhere = used.filter((host) => host !== "" && !facts.hosts.has(host));
     const plan = { place, flavor, specs: own, at };
     const parts = [
       imagesOf({ ...plan, specs: images }, asked.images, named),
@@ -172,8 +173,7 @@ function neverMatching(own: Own, { advertised }: FlavorFacts): PlannedFlavors {
 }
 
 function shared(own: Own, hosts: readonly string[]): PlannedFlavors {
-  const named = hosts.map((host) => (host === "" ? "no host" : host));
-  const where = `instances of it are on ${listed(named, 5)}`;
+  const where = `instances of it are on ${listed(hosts, 5)}`;
   return { steps: [], findings: [findingOf("N2I-D233", own, where)] };
 }
 

@@ -31,9 +31,10 @@ export function driverOf(
   const place = `bm_nodes.id=${machine.node.id} service_host`;
   const own = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
   const named = site.power_manager ?? conf?.power_manager;
-  const refusedDeploy = conf === null ? undefined : drivers.deploy_drivers_refused[conf.driver];
-  if (refusedDeploy !== undefined && site.driver === undefined)
-    return { row: null, findings: [finding("N2I-D308", place, refusedDeploy)] };
+  if (conf !== null && site.driver === undefined && conf.driver !== drivers.deploy_driver) {
+    const why = drivers.deploy_drivers_refused[conf.driver] ?? `driver is ${conf.driver}`;
+    return { row: null, findings: [finding("N2I-D308", place, why)] };
+  }
   const row = drivers.drivers.find(
     ({ name, power_manager }) =>
       power_manager !== null && (power_manager === named || name === named),
@@ -48,9 +49,17 @@ export function driverOf(
     return { row: fits ? row : own, findings: [] };
   }
   if (site.driver !== undefined) return { row: own, findings: [] };
-  if (named === undefined) {
+  if (named === undefined || named === null) {
     const host = machine.node.service_host ?? "NULL";
-    return { row: null, findings: [finding("N2I-D300", place, `no nova.conf for ${host}`)] };
+    const fault = conf?.power_manager_fault;
+    return {
+      row: null,
+      findings: [
+        fault
+          ? finding("N2I-D301", place, `${fault}, for host ${host}`)
+          : finding("N2I-D300", place, `no nova.conf for ${host}`),
+      ],
+    };
   }
   const why = row?.refused ?? `${String(named)} has no driver in ${target.release}`;
   return {
@@ -92,6 +101,22 @@ export function inspectPower({ node, duplicates }: Machine, row: DriverRow): rea
     ),
     ...findingIf(others.length > 0, "N2I-D305", `${place} pm_address`, same),
   ];
+}
+
+/**
+ * Whether the nova.conf given for a machine's host says that it is another host's.
+ *
+ * @source facts/nova-bm.md 3.4: bm_nodes.service_host is the host's [DEFAULT] host
+ */
+export function inspectHost({ node }: Machine, conf: HostConfig | null): readonly Finding[] {
+  if (conf === null || conf.host === "*" || conf.own_host === null) return NONE;
+  const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf given for ${conf.host}`;
+  return findingIf(
+    conf.own_host !== conf.host,
+    "N2I-D311",
+    `bm_nodes.id=${node.id} service_host`,
+    says,
+  );
 }
 
 /** Of some values a driver needs one, whichever it is; rules and site document have had their say. */

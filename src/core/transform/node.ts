@@ -209,6 +209,9 @@ function fixedSources(
   };
 }
 
+/** Keys of the ssh driver that a site document may set, in place of nova.conf's password. */
+const SSH_KEYS = ["driver_info.ssh_key_filename", "driver_info.ssh_key_contents"];
+
 /** Places of a machine itself that rules may read. */
 type NodeSources = {
   readonly [place in
@@ -240,9 +243,11 @@ function ownSources(
     capabilities: able,
     ephemeral_gb: ephemeralGb(machine),
     released_instance: keeps && !reaped ? null : node.instance_uuid,
-    // ironic's ssh driver takes one of key file and password; nova-baremetal preferred the key.
+    // Ironic's ssh driver takes exactly one login; nova-baremetal preferred the key.
     ssh_password:
-      conf === null || conf.virtual_power_host_key ? null : conf.virtual_power_host_pass,
+      conf === null || conf.virtual_power_host_key || SSH_KEYS.some((key) => site[key])
+        ? null
+        : conf.virtual_power_host_pass,
   };
   return {
     bm_nodes: reaped ? { ...columnsOf(node), instance_uuid: null } : columnsOf(node),

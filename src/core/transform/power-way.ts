@@ -104,7 +104,8 @@ function withoutDriver({ node }: Machine, conf: HostConfig | null, said: unknown
   const named = said ?? conf?.power_manager;
   if (typeof named !== "string") {
     const host = node.service_host ?? "NULL";
-    return noWay("other-power", `no nova.conf for ${host}: its power manager is unknown`);
+    const why = conf?.power_manager_fault ?? `no nova.conf for ${host}`;
+    return noWay("other-power", `${why}: its power manager is unknown`);
   }
   return noWay(NO_DRIVER[named] ?? "other-power", `${named} has no BMC to ask`);
 }

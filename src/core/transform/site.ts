@@ -1,5 +1,5 @@
 import { type Acceptance, type Finding, findingIf } from "../../model/finding.ts";
-import type { JsonObject } from "../../model/json.ts";
+import { type JsonObject, objectOf } from "../../model/json.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Site, SiteEntry } from "../../model/mapping.ts";
 
@@ -160,6 +160,18 @@ function lookup(entries: readonly Asked[]): (machine: Machine) => readonly Asked
 /** Decisions that are remembered, by the entries they are of: machines that match the same share one. */
 const DECISIONS = 1000;
 
+/** Columns whose keys are set one by one: a later entry keeps the keys that it does not name. */
+const BY_KEY = ["driver_info", "properties"] as const;
+
+function merged(earlier: JsonObject, later: JsonObject): JsonObject {
+  const columns = BY_KEY.flatMap((column) =>
+    earlier[column] === undefined && later[column] === undefined
+      ? []
+      : [[column, { ...objectOf(earlier[column] ?? {}), ...objectOf(later[column] ?? {}) }]],
+  );
+  return { ...earlier, ...later, ...Object.fromEntries(columns) };
+}
+
 /** Reads the site document once; asks it for each machine. */
 export function compileSite(site: Site) {
   const entries = site.machines.map(
@@ -179,7 +191,7 @@ export function compileSite(site: Site) {
     const decided = own.reduce<Decided>((earlier, { entry }) => {
       matched.add(entry);
       return {
-        set: { ...earlier.set, ...entry.set },
+        set: merged(earlier.set, entry.set ?? {}),
         skip: entry.skip ?? earlier.skip,
         accept: [...(entry.accept ?? []), ...earlier.accept],
       };

@@ -10,7 +10,7 @@ import { portUuid } from "../../model/uuid.ts";
 import { type ConductorTraits, gate, isAbout, type PowerView } from "../power/gate.ts";
 import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
-import { inspectLogin, inspectPower } from "./driver.ts";
+import { inspectHost, inspectLogin, inspectPower } from "./driver.ts";
 import { inspectHardware } from "./hardware.ts";
 import { type Chosen, createNodes, type MadeNode, type Nodes } from "./node.ts";
 import { inspectAddress, wayOfMachine } from "./power-way.ts";
@@ -120,6 +120,7 @@ function transformed(making: Making, source: Machine): Transformed {
   const { keeps } = own;
   const findings = together([
     found,
+    inspectHost(source, chosen.conf),
     inspectPower(source, driver.row),
     unusable,
     inspectLogin(driver.row, row, node.id),

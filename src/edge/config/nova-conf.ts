@@ -27,7 +27,7 @@ export async function readHostConfigs(
 ): Promise<readonly HostConfig[]> {
   const hosts: HostConfig[] = [];
   for (const [host, paths] of filesByHost(specs))
-    hosts.push(hostConfig(host, await readOsloFiles(paths, DEFAULTS), seal));
+    hosts.push(hostConfig({ host, paths }, await readOsloFiles(paths, DEFAULTS), seal));
   return hosts;
 }
 
@@ -64,13 +64,34 @@ function split(spec: string): { readonly host: string; readonly path: string } {
   return { host, path };
 }
 
-function hostConfig(host: string, config: OsloConfig, seal: Seal): HostConfig {
+interface HostFiles {
+  readonly host: string;
+  readonly paths: readonly string[];
+}
+
+/**
+ * Why the power manager of a host is not known. nova's default counts only in a file that configures
+ * nova-baremetal: any other file would turn every machine into one with a BMC.
+ */
+function powerManagerFault({ paths }: HostFiles, config: OsloConfig): string | null {
+  if (!config.has(SECTION)) return `${paths.join(", ")} has no [${SECTION}]`;
+  const place = config.where(SECTION, "power_manager");
+  const empty = place !== null && config.get(SECTION, "power_manager")?.trim() === "";
+  return empty ? `power_manager is empty at ${place}` : null;
+}
+
+function hostConfig(files: HostFiles, config: OsloConfig, seal: Seal): HostConfig {
+  const { host } = files;
   const get = (key: string): string | null => config.get(SECTION, key) || null;
   const { cpu_arch = "", ...extra_specs } = extraSpecs(config);
   const pass = get("virtual_power_host_pass");
+  const fault = powerManagerFault(files, config);
+  const manager = get("power_manager") ?? "nova.virt.baremetal.ipmi.IPMI";
   return {
     host,
-    power_manager: get("power_manager") ?? "nova.virt.baremetal.ipmi.IPMI",
+    power_manager: fault === null ? manager : null,
+    power_manager_fault: fault,
+    own_host: config.get("DEFAULT", "host") || null,
     driver: get("driver") ?? "nova.virt.baremetal.pxe.PXE",
     cpu_arch: cpu_arch || null,
     extra_specs,

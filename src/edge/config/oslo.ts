@@ -22,6 +22,8 @@ export interface OsloConfig {
   readonly get: (section: string, key: string) => string | null;
   /** Every value given, in order, as a MultiStrOpt has them. @throws as `get` */
   readonly all: (section: string, key: string) => readonly string[];
+  /** Whether a file has the section, be it empty. */
+  readonly has: (section: string) => boolean;
   /** `file:line` of the value in force; null when no file sets it. */
   readonly where: (section: string, key: string) => string | null;
 }
@@ -50,10 +52,12 @@ export function osloConfig(
   files: readonly OsloFile[],
   defaults: { readonly [name: string]: string } = {},
 ): OsloConfig {
+  const parsed = files.map(({ name, bytes }) => parseOslo(name, bytes));
   const found = grouped(
-    files.flatMap(({ name, bytes }) => parseOslo(name, bytes)),
+    parsed.flatMap(({ assignments }) => assignments),
     ({ section, key }) => identity(section, key),
   );
+  const sections = new Set(parsed.flatMap((file) => file.sections.map((name) => identity(name))));
   const given = new Map(
     Object.entries(defaults).map(([key, raw]): [string, Assignment] => [
       key,
@@ -71,11 +75,12 @@ export function osloConfig(
       return assignment === undefined ? null : substitute(assignment);
     },
     all: (section, key) => (found.get(identity(section, key)) ?? []).map(substitute),
+    has: (section) => sections.has(identity(section)),
     where: (section, key) => last(section, key)?.place ?? null,
   };
 }
 
-function identity(section: string, key: string): string {
+function identity(section: string, key = ""): string {
   return `${section === "DEFAULT" ? section : section.toLowerCase()}]${key}`;
 }
 
@@ -141,18 +146,24 @@ interface Assignment {
   readonly place: string;
 }
 
+interface Parsed {
+  readonly assignments: readonly Assignment[];
+  readonly sections: readonly string[];
+}
+
 /**
- * The assignments of one file, in order. Messages never quote a line: it may hold a password.
+ * The sections and the assignments of one file, in order. Messages never quote a line: it may hold a password.
  *
  * Comments may be in any encoding (old files have them in Latin-1), everything else is UTF-8.
  *
  * @throws MigrationError N2I-E104 naming file and line
  * @source oslo_config/iniparser.py
  */
-function parseOslo(file: string, bytes: Uint8Array): readonly Assignment[] {
+function parseOslo(file: string, bytes: Uint8Array): Parsed {
   const trusted = isUtf8(bytes);
   const text = new TextDecoder("utf-8").decode(bytes);
   const found: Assignment[] = [];
+  const sections: string[] = [];
   let section: string | null = null;
   let open: { key: string; values: string[]; place: string; section: string } | null = null;
   const close = (): void => {
@@ -174,6 +185,7 @@ function parseOslo(file: string, bytes: Uint8Array): readonly Assignment[] {
     if (line === "" || comment) continue;
     if (line.startsWith("[")) {
       section = sectionName(line, place);
+      sections.push(section);
       continue;
     }
     const { key, value } = split(line, place);
@@ -181,7 +193,7 @@ function parseOslo(file: string, bytes: Uint8Array): readonly Assignment[] {
     open = { key, values: [value], place, section };
   }
   close();
-  return found;
+  return { assignments: found, sections };
 }
 
 function sectionName(line: string, place: string): string {

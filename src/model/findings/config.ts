@@ -1,4 +1,4 @@
-import { blocking, warning } from "./kind.ts";
+import { acceptable, blocking, warning } from "./kind.ts";
 
 /** N2I-D3..: problems of drivers and configuration. */
 export const CONFIG = {
@@ -8,7 +8,7 @@ export const CONFIG = {
   ),
   "N2I-D301": blocking(
     "power manager is unknown",
-    "An out-of-tree class: set driver and driver_info in the site document.",
+    "Ironic's driver follows from it. Give --nova-conf the file that nova-compute of this host reads. For a class that nova did not ship, set driver and driver_info in the site document.",
   ),
   "N2I-D302": blocking(
     "power manager has no driver in this Ironic",
@@ -36,11 +36,15 @@ export const CONFIG = {
   ),
   "N2I-D308": blocking(
     "deploy driver cannot be carried over",
-    "A Tilera machine's root filesystem lives on the compute host. Skip it.",
+    "Ironic deploys as nova.virt.baremetal.pxe.PXE did. Set driver and driver_info in the site document, or skip the machine.",
   ),
   "N2I-D309": warning(
     "this Ironic has no place for what the site document sets",
     "The release lacks that column or key, so the value is not written. Leave it out of the site document, or plan against another release.",
+  ),
+  "N2I-D311": acceptable(
+    "nova.conf is of another host",
+    "Its power settings would be given to the wrong machines. Give --nova-conf each host's own file, or accept the finding if this file is right.",
   ),
   "N2I-D310": warning(
     "entry of the site document matches no machine",

@@ -14,7 +14,9 @@ const seal: Seal = {
 
 const DEFAULTS = {
   host: "*",
+  own_host: null,
   power_manager: "nova.virt.baremetal.ipmi.IPMI",
+  power_manager_fault: null,
   driver: "nova.virt.baremetal.pxe.PXE",
   cpu_arch: null,
   extra_specs: {},
@@ -31,11 +33,30 @@ const DEFAULTS = {
   virtual_power_host_key: null,
 };
 
-test("a file without [baremetal] means nova's defaults, for every host", async (t) => {
+test("an empty [baremetal] means nova's defaults, for every host", async (t) => {
   const { write } = await tempFolder(t);
-  const path = await write("nova.conf", "[DEFAULT]\nhost = x\n");
-  assert.deepEqual(await readHostConfigs([path], seal), [DEFAULTS]);
+  const path = await write("nova.conf", "[DEFAULT]\nhost = x\n[baremetal]\n");
+  assert.deepEqual(await readHostConfigs([path], seal), [{ ...DEFAULTS, own_host: "x" }]);
   assert.deepEqual(await readHostConfigs([], seal), []);
+});
+
+test("a file without [baremetal], or with an empty power_manager, gives no power manager and says why", async (t) => {
+  const { write } = await tempFolder(t);
+  const controller = await write("controller", "[DEFAULT]\npower_manager = own.SnmpNetBoot\n");
+  const empty = await write("empty", "[baremetal]\npower_manager =\n");
+  const compute = await write("compute", "[baremetal]\npower_manager = own.Class\n");
+  const read = await readHostConfigs(
+    [`a=${controller}`, `b=${empty}`, `c=${controller}`, `c=${compute}`],
+    seal,
+  );
+  assert.deepEqual(
+    read.map((host) => [host.power_manager, host.power_manager_fault]),
+    [
+      [null, `${controller} has no [baremetal]`],
+      [null, `power_manager is empty at ${empty}:2`],
+      ["own.Class", null],
+    ],
+  );
 });
 
 test("every option of [baremetal] is read, and the password is sealed for its host", async (t) => {
@@ -64,7 +85,9 @@ virtual_power_host_key = /k
   assert.deepEqual(await readHostConfigs([`compute1=${path}`], seal), [
     {
       host: "compute1",
+      own_host: null,
       power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
+      power_manager_fault: null,
       driver: "nova.virt.baremetal.fake.FakeDriver",
       cpu_arch: "AMD64",
       extra_specs: { rack: "a:b" },

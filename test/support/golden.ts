@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { renderMachine } from "../../src/core/render/diff.ts";
 import { renderFinding } from "../../src/core/render/summary.ts";
 import { novaStepsView } from "../../src/report/show.ts";
@@ -29,5 +29,6 @@ export async function planText(at: Pick<Workplace, "run">): Promise<string> {
   if (nova !== null)
     for await (const row of novaStepsView(nova.all(), nova.findings()).rows)
       parts.push(`nova ${row.filter((cell) => cell !== null).join(" | ")}\n`);
-  return parts.join("");
+  // Files of the case are where this run of the tests put them.
+  return parts.join("").replaceAll(`${dirname(at.run.path)}/`, "");
 }

@@ -130,7 +130,7 @@ const MISSING = { "deploy-images": "N2I-D757", "conductor-images": "N2I-D758" } 
 function bootsOver({ boot_interface, driver }: Row): boolean {
   return typeof boot_interface === "string"
     ? /pxe/.test(boot_interface)
-    : !/^fake/.test(String(driver));
+    : driver === "fake_pxe" || !/^fake/.test(String(driver));
 }
 
 /** @returns whether it has a VIF, which stands elsewhere now */

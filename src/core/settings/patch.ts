@@ -33,6 +33,7 @@ export function settingsPatch(name: string, text: string, edits: readonly Edit[]
   const view = {
     hidden: hiddenLines(text),
     open: whole === text ? 0 : whole.split("\n").length - 1,
+    own: new Set(edits.map(lineOf)),
   };
   const hunks = patch.hunks.flatMap((hunk) => shown(hunk, view));
   return formatPatch({ ...patch, hunks }, FILE_HEADERS_ONLY);
@@ -60,6 +61,8 @@ interface View {
   readonly hidden: ReadonlySet<number>;
   /** The last line, where it has no end; 0 where it has one. */
   readonly open: number;
+  /** Lines of the edits, which hold no secret: masked they could not be applied. */
+  readonly own: ReadonlySet<string>;
 }
 
 /** A line of a hunk, with the remark on its end that may follow it. */
@@ -77,7 +80,7 @@ interface Part {
 /** A hunk without its hidden context: cut there into several, each with as much before as behind. */
 function shown(
   { oldStart, newStart, lines }: StructuredPatchHunk,
-  { hidden, open }: View,
+  { hidden, open, own }: View,
 ): readonly StructuredPatchHunk[] {
   let part: Part = { old: oldStart, now: newStart, entries: [] };
   const parts = [part];
@@ -88,7 +91,8 @@ function shown(
       parts.push(part);
     } else {
       const replaced = line.startsWith("-");
-      const secret = replaced ? hidden.has(old) : line.startsWith("+") && unfit(line.slice(1));
+      const added = line.startsWith("+") && !own.has(line.slice(1).trimEnd());
+      const secret = replaced ? hidden.has(old) : added && unfit(line.slice(1));
       part.entries.push({
         line: secret && !EMPTY.test(line) ? `${line.slice(0, 1)}${MASKED}` : line,
         remark: replaced && old === open ? [NO_END] : [],
@@ -171,10 +175,15 @@ export function withEdits(text: string, edits: readonly Edit[]): string {
   return edits.reduce(withEdit, text);
 }
 
-function withEdit(text: string, { section, key, value }: Edit): string {
+function lineOf({ key, value }: Edit): string {
+  return `${key} = ${value}`;
+}
+
+function withEdit(text: string, edit: Edit): string {
+  const { section, key } = edit;
   const lines = linesOf(text);
   const end = /\r\n|\n|\r/.exec(text)?.[0] ?? "\n";
-  const line = `${key} = ${value}${end}`;
+  const line = `${lineOf(edit)}${end}`;
   const inside = lines.map((one) => one.section === canonical(section));
   const last = (holds: (one: Line) => boolean): number =>
     lines.findLastIndex((one, at) => inside[at] === true && holds(one));

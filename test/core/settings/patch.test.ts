@@ -79,6 +79,18 @@ test("lines that end with a carriage return alone make no patch", () => {
   assert.doesNotMatch(windows, /hunter2/);
 });
 
+test("what the patch itself adds is never masked, whatever its key is called", () => {
+  const own = [
+    { section: "ironic", key: "auth_type", value: "password" },
+    { section: "ironic", key: "auth_url", value: "http://keystone:5000/v3" },
+  ];
+  for (const text of ["[DEFAULT]\nhost = a\n", "[ironic]\nuser_name = x\n", "", "[DEFAULT]\r\n"]) {
+    const patch = settingsPatch("nova.conf", text, own);
+    assert.doesNotMatch(patch, /masked/);
+    assert.equal(applyPatch(text, patch), withEdits(text, own), JSON.stringify(text));
+  }
+});
+
 test("a line that is replaced and may hold a secret is masked", () => {
   const text = "[DEFAULT]\ncompute_driver = http://me:hunter2@here/\n";
   const patch = settingsPatch("nova.conf", text, EDITS.slice(0, 1));

@@ -52,9 +52,9 @@ export interface ServerImage {
   readonly status: string;
   /** Bytes; null where it does not say. */
   readonly size: number | null;
-  /** MiB of memory that its flavor must have; 0: any. */
+  /** MiB of memory that its flavor must have at least; 0: no minimum. */
   readonly min_ram: number;
-  /** GiB of root disk that its flavor must have; 0: any. */
+  /** GiB of root disk that its flavor must have at least; 0: no minimum. */
   readonly min_disk: number;
 }
 

@@ -142,7 +142,7 @@ function secretText(value: Json): string {
   return typeof value === "string" ? value : `\0${JSON.stringify(value)}`;
 }
 
-/** In place of a secret's place: somebody removed it. */
+/** Stands for the place of a secret whose file no longer has it. */
 const UNBOUND = "no machine";
 
 /**

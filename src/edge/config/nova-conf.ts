@@ -70,8 +70,8 @@ interface HostFiles {
 }
 
 /**
- * Why the power manager of a host is not known. nova's default counts only in a file that configures
- * nova-baremetal: any other file would turn every machine into one with a BMC.
+ * Why the power manager of a host is not known. nova's default, IPMI, applies only if the file has [baremetal]: a
+ * controller's nova.conf has none, and would turn every machine into one with a BMC.
  */
 function powerManagerFault({ paths }: HostFiles, config: OsloConfig): string | null {
   if (!config.has(SECTION)) return `${paths.join(", ")} has no [${SECTION}]`;

@@ -15,8 +15,8 @@ export interface Listener {
 }
 
 /**
- * Listens, and answers by the table of routes; it knows nothing of a service. Node's own limits refuse what is too
- * long (431), too slow (408) or no request (400), and close what is too much.
+ * Listens and answers requests by the table of routes. Node refuses a head that is too long (431), a request that is too
+ * slow (408) or malformed (400), and closes connections beyond `maxConnections`.
  *
  * @throws MigrationError N2I-E116 when the certificate cannot be used, N2I-E117 when the address is taken
  *   or not this host's, N2I-E118 when this user may not listen there
@@ -38,7 +38,7 @@ export async function listen(serving: Serving): Promise<Listener> {
   server.maxHeadersCount = 0;
   server.maxConnections = serving.maxConnections;
   server.maxRequestsPerSocket = LIMITS.requests;
-  // Node would answer each request beyond those with 503: a flood on one connection took minutes of the processor.
+  // Node would answer each further request with 503, which takes a minute of CPU time for 20,000 on one connection.
   server.on("dropRequest", (_request, socket) => socket.destroy());
   let ending = false;
   server.on("request", (request, response: ServerResponse) => {

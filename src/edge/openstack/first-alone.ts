@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What is done alone where it comes first; that one is told how to say that it need not be alone any more. */
+/** Runs work. The first gets a function that lets the others begin before it ends; the others get null. */
 export type Alone = <T>(work: (passed: (() => void) | null) => Promise<T>) => Promise<T>;
 
 /**
- * Lets who comes first do its work alone, and all others once it says so, or is over, however it ended, or takes too long.
+ * Runs the first work alone. The others begin when it calls `passed`, when it has ended or failed, or after `most`.
  *
  * @param most milliseconds that the others wait
- * @returns runs what it is given
  */
 export function firstAlone(most: number): Alone {
   let first: Promise<unknown> | null = null;

@@ -42,12 +42,12 @@ export const CONFIG = {
     "this Ironic has no place for what the site document sets",
     "The release lacks that column or key, so the value is not written. Leave it out of the site document, or plan against another release.",
   ),
-  "N2I-D311": acceptable(
-    "nova.conf is of another host",
-    "Its power settings would be given to the wrong machines. Give --nova-conf each host's own file, or accept the finding if this file is right.",
-  ),
   "N2I-D310": warning(
     "entry of the site document matches no machine",
     "A misspelt uuid or host: what it skips is loaded, and what it sets or accepts is not heard. Compare its match with show RUN/snapshot.jsonl.",
+  ),
+  "N2I-D311": acceptable(
+    "nova.conf is of another host",
+    "Its power settings would be given to the wrong machines. Give --nova-conf each host's own file, or accept the finding if this file is right.",
   ),
 };

@@ -2,25 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { PYTHON } from "../../lab/python.ts";
-
-const PRINT = new URL("../../../src/cli/print/", import.meta.url).href;
-
-/** A program of two stages; the second fails when asked to. */
-const PROGRAM = `
-  import { ioOf } from "${PRINT}../io.js";
-  import { runStages } from "${PRINT}stages.js";
-  ioOf(process);
-  const fails = process.env.FAILS === "yes";
-  const stages = [
-    { title: "extract", run: async (report) => { report("rack1\\x1b[5m"); } },
-    { title: "plan", run: async () => { if (fails) throw new RangeError("no"); } },
-    { title: "apply", run: async () => {} },
-  ];
-  await runStages(stages, { tty: process.stderr.isTTY === true, clock: () => 0 })
-    .then(() => process.stdout.write("result\\n"))
-    .catch((error) => process.stdout.write(error.name + " " + error.message + "\\n"));`;
-
-const NODE = [process.execPath, "--input-type=module", "-e", PROGRAM];
+import { STAGES } from "./stage-program.ts";
 
 /** Runs it on a terminal of its own, made by Python; stdout goes past it. */
 function onTerminal(columns: number, env: NodeJS.ProcessEnv): string {
@@ -34,7 +16,7 @@ try:
     while True: os.write(2, os.read(ours, 4096))
 except OSError: pass
 child.wait()`;
-  const run = spawnSync(PYTHON, ["-c", python, ...NODE], {
+  const run = spawnSync(PYTHON, ["-c", python, ...STAGES], {
     env: { ...process.env, TERM: "xterm", CI: "", ...env },
     encoding: "utf8",
   });

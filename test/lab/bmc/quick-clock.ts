@@ -36,16 +36,17 @@ export function quickClock(end = Infinity, turns = TURNS): Timers {
     return first !== undefined && first[1] <= end ? first : undefined;
   };
   const turn = (): void => {
-    const first = next();
-    isGoing = first !== undefined;
-    if (first === undefined) return;
+    isGoing = next() !== undefined;
+    if (!isGoing) return;
     idle += 1;
     if (idle < turns) return void setImmediate(turn);
     void Promise.all([...meanwhile].map((happens) => happens())).then(() => {
-      const [run, at] = first;
-      // It may have been called off meanwhile.
-      if (timers.delete(run)) {
+      // Timers may have come and gone meanwhile.
+      const due = next();
+      if (due !== undefined) {
+        const [run, at] = due;
         [idle, now] = [0, at];
+        timers.delete(run);
         run();
       }
       setImmediate(turn);

@@ -1,26 +1,19 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Case } from "../src/demo/case.ts";
 import { packageRoot } from "../src/edge/disk/package-root.ts";
 import { LEGACY_MOVES } from "../src/model/findings/legacy.ts";
 import { MOVES } from "../src/model/findings/moves.ts";
 import { FINDINGS } from "../src/model/findings.ts";
 import type { Drivers, States } from "../src/model/mapping.ts";
+import { cases, FOLDER, readCase } from "./fixtures/plans.ts";
 import { matchesGolden, planText } from "./support/golden.ts";
 import { accepting, heldByApply } from "./support/held-by-apply.ts";
-import { lostBy } from "./support/lost.ts";
 import { planned, planOf, withCase } from "./support/planned-case.ts";
 
-const FOLDER = join(packageRoot(), "fixtures");
 /** Releases whose API brought something an adoption needs, or took it away. */
 const ADOPTED = ["newton", "rocky", "victoria", "xena", "2023.1"] as const;
-/** Acceptable findings of each case, once it was planned. */
-const blocking = new Map<string, readonly string[]>();
-const cases = readdirSync(FOLDER)
-  .filter((name) => existsSync(join(FOLDER, name, "case.json")))
-  .sort();
 
 /** Codes that a case can show: of compute hosts there is none, `core/hosts/{moves,legacy}.test` show theirs. */
 const CODES = Object.keys(FINDINGS).filter(
@@ -31,41 +24,18 @@ function isAcceptable(code: string): boolean {
   return Object.entries(FINDINGS).some(([own, kind]) => own === code && "acceptable" in kind);
 }
 
-/** A case as it was written. */
-function readCase(name: string): Case {
-  // The form is the project's own.
-  return JSON.parse(readFileSync(join(FOLDER, name, "case.json"), "utf8")) as Case;
-}
-
 /** A mapping document; the tool itself checks its form. */
 function mapping<T>(name: string): T {
   return JSON.parse(readFileSync(join(packageRoot(), "mappings", name), "utf8")) as T;
 }
 
-// One folder, one case. A new case needs no code: case.json, then `npm run test:update`, then review.
-for (const name of cases) {
-  const at = (file: string): string => join(FOLDER, name, file);
-  const given = readCase(name);
-  test(`fixture ${name}: ${given.shows}`, async () => {
-    await withCase(given, async (place) => {
-      const { counts } = await planned(place);
-      matchesGolden(at("expected/plan.txt"), await planText(place));
-      matchesGolden(at("expected/counts.json"), `${JSON.stringify(counts, null, 2)}\n`);
-      assert.deepEqual(await heldByApply(place), []);
-      assert.deepEqual(
-        await lostBy(place),
-        [],
-        "a machine or interface is neither loaded nor told of",
-      );
-      blocking.set(name, Object.keys(counts.findings).filter(isAcceptable));
-    });
-  });
-}
-
 test("apply holds no fact against a machine that the plan accepted, whichever it is", async () => {
   // One case of each kind: those that share their findings say the same.
   const kinds = new Map(
-    [...blocking].map(([name, codes]) => [codes.join(), [name, codes] as const]),
+    cases.map((name) => {
+      const codes = blockedBy(name);
+      return [codes.join(), [name, codes] as const];
+    }),
   );
   const wanted = [...kinds.values()].filter(([, codes]) => codes.length > 0);
   const seen = new Set<string>();
@@ -97,6 +67,14 @@ for (const release of ADOPTED)
       matchesGolden(path, await planText(place));
     });
   });
+
+/** Acceptable findings of a case's plan. */
+function blockedBy(name: string): readonly string[] {
+  const counts = JSON.parse(readFileSync(join(FOLDER, name, "expected/counts.json"), "utf8")) as {
+    readonly findings: { readonly [code: string]: number };
+  };
+  return Object.keys(counts.findings).filter(isAcceptable);
+}
 
 function expected(): string {
   return cases
@@ -148,6 +126,13 @@ test("every power manager has a fixture on every release", () => {
   );
   assert.deepEqual(
     wanted.filter((pair) => !shown.has(pair)),
+    [],
+  );
+});
+
+test("each case's name begins with a small letter, by which its plan is tested", () => {
+  assert.deepEqual(
+    cases.filter((name) => !/^[a-z]/.test(name)),
     [],
   );
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { parse } from "yaml";
 import { MigrationError } from "../../src/model/error.ts";
 import { collector, printed, printRows, shown } from "./collect.ts";
@@ -118,7 +119,7 @@ test("csv, value, json and yaml write each row before they wait for the next", a
     const { out, text } = collector();
     async function* rows(): AsyncIterable<readonly string[]> {
       yield ["first-row"];
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await turn();
       assert.match(text(), /first-row/, format);
       yield ["second-row"];
     }

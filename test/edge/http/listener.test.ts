@@ -6,7 +6,7 @@ import { get as tlsGet } from "node:https";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { LIMITS, type ServedRoute } from "../../../src/edge/http/serving.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { authority } from "../../support/certificates.ts";
@@ -114,7 +114,7 @@ test("what is sent ahead is answered in its order", async (t) => {
   const slow: ServedRoute = {
     path: /^\/slow/,
     async answer({ path }) {
-      await sleep(path.endsWith("0") ? 20 : 2);
+      for (let turns = path.endsWith("0") ? 50 : 1; turns > 0; turns -= 1) await turn();
       return { status: 200, fields: {}, body: path };
     },
   };
@@ -164,7 +164,7 @@ test("what is no request is refused, and the process goes on", async (t) => {
 test("an answer that breaks in the middle takes its connection with it, and the log says why", async (t) => {
   const pieces = async function* () {
     yield '{"nodes": [';
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await turn();
     throw new Error("nothing more came");
   };
   const { url, served } = await listening(t, { routes: [piecewise(pieces)] });

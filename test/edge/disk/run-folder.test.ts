@@ -75,7 +75,8 @@ test("of many that find a dead holder at once, one replaces it", async (t) => {
 
 test("one who died while replacing a dead holder is replaced too", async (t) => {
   const run = await tempRun(t);
-  await lockRun(run, "apply");
+  const held = await lockRun(run, "apply");
+  t.after(held.release);
   const path = join(run.path, "run.lock");
   await edit(path, (text) => text.replace(/"began":"[^"]*"/, '"began":"1"'));
   const holder: unknown = JSON.parse(await readFile(path, "utf8"));
@@ -88,7 +89,8 @@ test("one who died while replacing a dead holder is replaced too", async (t) => 
 
 test("a holder on another host, or in another container, is left alone", async (t) => {
   const run = await tempRun(t);
-  await lockRun(run, "apply");
+  const held = await lockRun(run, "apply");
+  t.after(held.release);
   const path = join(run.path, "run.lock");
   const mine = await readFile(path, "utf8");
   await writeFile(path, mine.replace(/"host":"[^"]*"/, '"host":"compute-9"'));

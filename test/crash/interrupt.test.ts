@@ -65,14 +65,6 @@ testOnce("a run that is asked to stop can be gone on with", async (t) => {
     assert.equal(await made.digest(), made.before);
   });
 
-  await t.test("SIGINT twice ends a rollback at once", async () => {
-    await made.restore("applied");
-    await ends(STATUS.SIGINT, await signalled(made, "rollback", "SIGINT", 2));
-    assert.equal(await made.digest(), made.after);
-    await ends(0, made.does("rollback", ALL));
-    assert.equal(await made.digest(), made.before);
-  });
-
   await t.test("a rollback that was stopped can be turned round by an apply", async () => {
     await made.restore("applied");
     await ends(130, await signalled(made, "rollback", "SIGINT", 1));

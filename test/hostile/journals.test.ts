@@ -85,16 +85,10 @@ const DAMAGES: readonly Damage[] = [
     /the version that began it/,
     ["release"],
   ],
-  ["journal.jsonl", fifo, "N2I-E113", /not a regular file/, ["boot", "plan"]],
+  ["journal.jsonl", fifo, "N2I-E113", /not a regular file/, ["plan"]],
   ["journal.jsonl", endless, "N2I-E113", /too large for a journal/, ["rollback"]],
   ["journal.jsonl", folder, "N2I-E120", /EISDIR/, ["boot"]],
-  [
-    "plan/nova-hosts.jsonl",
-    swap("machines.jsonl"),
-    "N2I-E113",
-    /nova-hosts\.jsonl/,
-    ["apply", "verify"],
-  ],
+  ["plan/nova-hosts.jsonl", swap("machines.jsonl"), "N2I-E113", /nova-hosts\.jsonl/, ["verify"]],
   [
     "plan/nova-hosts.jsonl",
     edit("ironic-compute", "ironic-Compute"),
@@ -103,18 +97,16 @@ const DAMAGES: readonly Damage[] = [
     ["apply"],
   ],
   ["plan/nova-hosts.jsonl", edit("nova@2", "nova@7"), "N2I-E113", /nova-hosts\.jsonl/, ["verify"]],
-  ["plan/nova-hosts.jsonl", fifo, "N2I-E113", /nova-hosts\.jsonl/, ["apply"]],
   [
     "plan/machines.jsonl",
     swap("nova-hosts.jsonl"),
     "N2I-E113",
     /machines\.jsonl/,
-    ["boot", "release", "verify"],
+    ["boot", "verify"],
   ],
-  ["plan/plan.json", fifo, "N2I-E113", /plan\.json/, ["boot", "release", "apply"]],
-  ["plan/plan.json", endless, "N2I-E113", /too large/, ["release"]],
+  ["plan/plan.json", fifo, "N2I-E113", /plan\.json/, ["apply"]],
   ["plan/nova-shared.jsonl", swap("nova-hosts.jsonl"), "N2I-E114", /nova-shared\.jsonl/, ["apply"]],
-  ["plan/machines.jsonl", fifo, "N2I-E113", /machines\.jsonl/, ["boot", "release"]],
+  ["plan/machines.jsonl", fifo, "N2I-E113", /machines\.jsonl/, ["release"]],
 ];
 
 /** 4 where what is there is not what it should be; 1 where the disk does not take it. */

@@ -234,19 +234,18 @@ test("an agent with a login takes a machine whose host is lost with its disk: Gl
   assert.deepEqual(said(here), NAMES_B);
 });
 
-for (const point of ["start.after:3", "legacy.ported:1"])
-  test(`a move that is killed at ${point} goes on by the same words, and its port is given back`, async (t) => {
-    const here = await site(t);
-    const { host, env, places, folder } = here;
-    await ends(0, host(...here.plan));
-    const own = ["--run", join(folder, "runs", "h1"), ...places];
-    await killedAt(point, [...MOVE, ...own], env);
-    await ends(0, host(...MOVE));
-    assert.deepEqual(said(here), NAMES_B);
-    await ends(0, host("rollback", "--all", "--yes"));
-    assert.equal(said(here)[0], "A");
-    assert.equal((await here.rows()).machines[0], "1 A 2 active - | A - 0");
-  });
+test("a move that is killed once its port names the new host goes on by the same words, and its port is given back", async (t) => {
+  const here = await site(t);
+  const { host, env, places, folder } = here;
+  await ends(0, host(...here.plan));
+  const own = ["--run", join(folder, "runs", "h1"), ...places];
+  await killedAt("legacy.ported:1", [...MOVE, ...own], env);
+  await ends(0, host(...MOVE));
+  assert.deepEqual(said(here), NAMES_B);
+  await ends(0, host("rollback", "--all", "--yes"));
+  assert.equal(said(here)[0], "A");
+  assert.equal((await here.rows()).machines[0], "1 A 2 active - | A - 0");
+});
 
 test("words of the other kind of machines are refused, and what is missing is named", async (t) => {
   const { host, places, folder } = await legacyCloud(t, { machines: 1 });

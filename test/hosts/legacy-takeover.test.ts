@@ -155,22 +155,6 @@ testOnce(
   },
 );
 
-testOnce("a machine that stays half way is listed, and ends the takeover with 3", async (t) => {
-  const cloud = await dead(t);
-  const { folder, places, nova, host } = cloud;
-  const takes = [...words(cloud, 1), ...DOWN];
-  const own = ["--run", join(folder, "runs", "h1"), ...places];
-  await killedAt("legacy.claimed:1", [...takes, ...own]);
-  // A tenant's delete heeds no task_state.
-  await nova("instances").where({ id: 1 }).update({ task_state: "deleting" });
-  const again = await ends(3, host(...takes));
-  assert.match(again.err, /machine:a0\S+-0+1 was left out: Nova began deleting/);
-  assert.match(again.out, /1 machines moved, 0 so already; 1 machines were left out/);
-  await ends(3, host(...takes));
-  await nova("instances").where({ id: 1 }).update({ task_state: null });
-  await ends(0, host(...takes));
-});
-
 /** A request lies in A's queue, and the site document takes it for lost. */
 async function asked(cloud: LegacyCloud): Promise<readonly string[]> {
   await cloud.nova("instances").where({ id: 1 }).update({ task_state: "powering-off" });

@@ -38,6 +38,10 @@ const MATRIX: readonly Pairing[] = [
     },
   },
   {
+    ...{ nova: 216, novaBm: 8, head: JUNO },
+    refusal: { code: "N2I-E205", saying: /Havana baremetal -> Icehouse baremetal -> Juno/ },
+  },
+  {
     ...{ nova: null, novaBm: 4, head: JUNO },
     refusal: { code: "N2I-E205", saying: /Grizzly baremetal -> Havana/ },
   },
@@ -52,6 +56,10 @@ const MATRIX: readonly Pairing[] = [
       saying:
         /3cb628139ea4 \(Icehouse, which has no instance_info.*Upgrade Ironic to juno or later/s,
     },
+  },
+  {
+    ...{ nova: 234, novaBm: 10, head: ICEHOUSE },
+    refusal: { code: "N2I-E204", saying: /Icehouse/ },
   },
   {
     ...{ nova: 254, novaBm: 10, head: KILO },
@@ -94,7 +102,7 @@ const MATRIX: readonly Pairing[] = [
 ];
 
 function caseOf({ nova, novaBm, head }: Pairing): Case {
-  const known = { version: [234, 280].includes(nova ?? 0) ? (nova ?? 254) : 254 };
+  const known = { version: [216, 234, 280].includes(nova ?? 0) ? (nova ?? 254) : 254 };
   return {
     ...SMALL,
     nova_bm: { ...SMALL.nova_bm, version: Math.min(novaBm, 10) },

@@ -1,5 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import { after, describe } from "node:test";
+// A test that fails while timers are mocked may leave the global one mocked.
+import { setTimeout } from "node:timers";
 import { untrack } from "./untracked.ts";
 
 /** How long what a file left open may take to close, in milliseconds. */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Started } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { ALL, prepared, YES } from "./matrix.ts";
@@ -27,7 +26,7 @@ async function signalled(
   return started;
 }
 
-testOnce("a run that is asked to stop can be gone on with", async (t) => {
+test("a run that is asked to stop can be gone on with", async (t) => {
   const made = await prepared("sqlite", t);
   await t.test("SIGINT once lets an apply finish its batch", async () => {
     await made.restore("fresh");
@@ -75,7 +74,7 @@ testOnce("a run that is asked to stop can be gone on with", async (t) => {
   });
 });
 
-for (const engine of engines("mysql", "postgresql"))
+for (const engine of ["mysql", "postgresql"] as const)
   test(`on ${engine}, SIGINT twice leaves no row and no lock`, async (t) => {
     const made = await scene(engine, t, fleet(6));
     const before = await made.digest();

@@ -105,15 +105,17 @@ export async function conductorAlive(
 /** Waits until conductors have taken every machine over. */
 export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void> {
   return until(async () => {
-    const { states, faults } = await verifyTakeover(asked, quiet(patience.sink));
+    const { states, faults, accept } = await verifyTakeover(asked, quiet(patience.sink));
     if (isHandedOver(states) && faults === 0) return null;
     const { done, staged, waiting, failed, missing } = states;
     const logs = faults > 0 ? `; ${faults} errors in conductors' logs` : "";
     if (isHandedOver(states)) {
       // What a log says stays in it: nobody waits for that.
+      const logged = `conductors' logs have ${faults} errors`;
       await patience.sink.confirm(
-        `Every machine is taken over, and conductors' logs have ${faults} errors (${lister(asked.run, "takeover")}). Go on?`,
+        `Every machine is taken over, and ${logged} (${lister(asked.run, "takeover")}). Go on?`,
       );
+      await accept(logged);
       return null;
     }
     return `start every ironic-conductor; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
@@ -128,10 +130,12 @@ export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<v
     const verified = await verifyRun({ ...asked, final: true }, sink);
     const faults = verified.computes?.faults ?? 0;
     if (!isEqual(verified)) return `${missingText(seen)} (${lister(asked.run, "final")}).`;
-    if (faults > 0)
-      await patience.sink.confirm(
-        `Nova has every machine, and nova-computes' logs have ${faults} faults (${lister(asked.run, "final")}). Go on?`,
-      );
+    if (faults === 0) return null;
+    const logged = `nova-computes' logs have ${faults} faults`;
+    await patience.sink.confirm(
+      `Nova has every machine, and ${logged} (${lister(asked.run, "final")}). Go on?`,
+    );
+    await verified.accept(logged);
     return null;
   }, patience);
 }

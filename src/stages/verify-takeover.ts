@@ -19,7 +19,7 @@ import { checkIdentity } from "./ironic-place.ts";
 import { nothingLoads } from "./nothing.ts";
 import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
-import { keepVerified, openToVerify, type VerifyAsked } from "./verify.ts";
+import { acceptLogs, keepVerified, openToVerify, type VerifyAsked } from "./verify.ts";
 
 export interface TakeoverAsked
   extends Pick<VerifyAsked, "run" | "keyFile" | "ironicDb" | "allRows"> {
@@ -30,7 +30,7 @@ export interface TakeoverAsked
 /**
  * Looks once where each machine stands, what it lacks, and what the conductors' logs complain of; lists
  * what is not as it should be. Only the database says who took a machine over: REST says who should
- * have it.
+ * have it. `accept` keeps the operator's word that errors in logs are no reason to wait.
  *
  * @throws MigrationError N2I-E100, N2I-E105, N2I-E326 where no machine is to be looked at
  */
@@ -55,7 +55,8 @@ export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
       logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);
     const equal = isHandedOver(states) && faults === 0;
     await keepVerified(opened, { takeover: equal }, sink);
-    return { states, logs: logs.length, faults };
+    const accept = (logged: string): Promise<void> => acceptLogs(opened, "takeover", logged, sink);
+    return { states, logs: logs.length, faults, accept };
   });
 }
 

@@ -19,6 +19,7 @@ import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
 import { rememberVerified, type Since, sinceNow } from "./verified-file.ts";
 import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
+import { recordWindow } from "./window-file.ts";
 
 /** Which run is verified, against what. */
 export interface VerifyAsked extends TargetOptions {
@@ -70,15 +71,37 @@ export async function keepVerified(
 }
 
 /**
+ * Keeps that a look of which only the logs' errors were wrong is accepted, and records who accepted what.
+ *
+ * @param logged what the operator accepted
+ */
+export async function acceptLogs(
+  opened: Parameters<typeof keepVerified>[0],
+  look: "takeover" | "final",
+  logged: string,
+  sink: Sink,
+): Promise<void> {
+  recordWindow(opened.run, { do: "accept", stage: look, result: logged });
+  await keepVerified(opened, { [look]: true }, sink);
+}
+
+/**
  * Compares Ironic with a run's plan, and Nova where it is given, row by row.
  *
- * @returns besides, whether the plan has Nova, and it was not given
+ * @returns besides, whether the plan has Nova, and it was not given; `accept` keeps the operator's word that
+ * errors in logs are no reason to wait
  * @throws MigrationError N2I-E326 when no row was there to be compared
  */
 export async function verifyRun(
   asked: VerifyAsked,
   sink: Sink,
-): Promise<Verified & { readonly computes: ComputeLogs | null; readonly novaLeft: boolean }> {
+): Promise<
+  Verified & {
+    readonly computes: ComputeLogs | null;
+    readonly novaLeft: boolean;
+    readonly accept: (logged: string) => Promise<void>;
+  }
+> {
   const opened = await openToVerify(asked);
   const { run, plan, seal, mappings } = opened;
   const logs = await logsAt(asked.computeLog ?? []);
@@ -102,6 +125,7 @@ export async function verifyRun(
   return {
     ...{ ...verified, novaLeft: beside !== null },
     computes: logs.length === 0 ? null : { logs: logs.length, faults },
+    accept: (logged) => acceptLogs(opened, "final", logged, sink),
   };
 }
 

@@ -13,12 +13,12 @@ const FORMAT = "nova2ironic/window@1";
 
 /** A line of the record of a run's maintenance windows. */
 interface WindowEntry {
-  readonly do: "open" | "close" | "begin" | "end";
+  readonly do: "open" | "close" | "begin" | "end" | "accept";
   readonly at: string;
   readonly by: string;
-  /** Of `begin` and `end`. */
+  /** Of `begin`, `end` and `accept`. */
   readonly stage?: string;
-  /** How a stage ended: `done`, or what refused or stopped it. */
+  /** How a stage ended: `done`, or what refused or stopped it. Of `accept`, what was accepted. */
   readonly result?: string;
   /** Why a stage that writes ran outside a window. */
   readonly outside?: string;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { assertRefusal, ends, refused, runs, start } from "../hostile/cli.ts";
@@ -51,6 +51,37 @@ test("a run goes to its end over every stop, and says at each what a person does
   const next = (await runs(0, ["next", ...made.at, "-f", "json"])).out;
   assert.match(next, /this run is done/);
   assert.match(next, /"undo": "nova2ironic window open --run \S+, then rollback --after-finish/);
+});
+
+test("errors in the logs of services that did their work are accepted once, and the run goes on", async (t) => {
+  const made = await planned(t);
+  const [conductor, compute] = [
+    join(made.folder, "conductor.log"),
+    join(made.folder, "compute.log"),
+  ];
+  const at = "2014-12-01 00:00:00.000 1";
+  writeFileSync(conductor, `${at} ERROR ironic.conductor.manager [-] no such node\n`);
+  writeFileSync(
+    compute,
+    `${at} INFO nova.service [-] Starting compute node (version 2014.2)\n${at} ERROR nova.compute.manager [-] no such server\n`,
+  );
+  isRefused(await walk(made), /ironic-conductor/);
+  const logs = { conductor_log: [conductor], compute_log: [compute] };
+  const lines = Object.entries(logs).map(([name, log]) => `${name}: ${JSON.stringify(log)}\n`);
+  appendFileSync(join(made.run, "connections.yaml"), lines.join(""));
+  await conductorsStart(made);
+  isRefused(await walk(made), /new nova-compute/);
+  await computeStarts(made);
+  await ends(0, walk(made));
+  assert.deepEqual(
+    recordOf(made).filter((line) => /^(accept|end (takeover|final))/.test(line)),
+    [
+      ...["end takeover N2I-E328", "accept takeover conductors' logs have 1 errors"],
+      ...["end takeover done", "end final N2I-E328"],
+      "accept final nova-computes' logs have 1 faults",
+      "end final done",
+    ],
+  );
 });
 
 test("where nova-compute of nova-baremetal runs, nothing is written until it is seen stopped", async (t) => {

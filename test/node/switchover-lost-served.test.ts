@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { isUuid } from "../../src/model/uuid.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { refuses } from "./in-memory.ts";
@@ -98,7 +97,7 @@ test("what stopped a service is told no more once a command came to its end", as
 
 test("what is taken back while a service waits for Ironic stays so", async (t) => {
   const { cloud, get, until, again, state, before } = await brokenAt(t, 500);
-  while (!(await get("n-1")).text.includes("broken")) await sleep(10);
+  for (let text = ""; !text.includes("broken"); ) ({ text } = await get("n-1"));
   const [id = ""] = readdirSync(state).filter(isUuid);
   const words = ["rollback", "--run", join(state, id), ...cloud.words, "--all", "--yes"];
   // Between two tries the run is nobody's.

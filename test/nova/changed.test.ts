@@ -16,7 +16,6 @@ for (const engine of engines("sqlite", "mysql")) {
     const { act, nova, at, reader, source, plan } = made;
     for (const [table, id, change] of [
       ["instances", 1, { task_state: "rebuilding" }],
-      ["instances", 2, { host: "kvm-1" }],
       ["instance_type_extra_specs", 2, { value: "somebody's" }],
       ["services", 1, { disabled: true }],
     ] as const) {

@@ -88,6 +88,14 @@ test("where nova-compute of nova-baremetal runs, nothing is written until it is 
   const made = await planned(t);
   const now = new Date().toISOString().slice(0, 19).replace("T", " ");
   await made.nova.db("services").update({ updated_at: now });
+  // Days before, check is walked without a window and without anybody stopped: that services run is a row of it.
+  const early = await walk(made, "--until", "check");
+  assert.match(early.out, /Check: nova-compute stopped/);
+  assert.doesNotMatch(early.err, /Waiting: stop nova-compute|Window: open/);
+  assert.deepEqual(
+    recordOf(made).filter((line) => line.startsWith("open")),
+    [],
+  );
   const ran = await walk(made);
   isRefused(ran, /stop nova-compute on /);
   assert.equal((await made.ironic.db("nodes")).length, 0);
@@ -116,20 +124,6 @@ test("what was loaded of an earlier plan is no word for a new one: it is checked
   const { out } = await runs(0, ["next", ...made.at]);
   assert.match(out, /nova2ironic apply --run/);
   assert.doesNotMatch(out, /--yes/);
-});
-
-test("days before, check is walked without a window and without anybody stopped", async (t) => {
-  const made = await planned(t);
-  const now = new Date().toISOString().slice(0, 19).replace("T", " ");
-  await made.nova.db("services").update({ updated_at: now });
-  const ran = await walk(made, "--until", "check");
-  // That its services run is a row of check.
-  assert.match(ran.out, /Check: nova-compute stopped/);
-  assert.doesNotMatch(ran.err, /Waiting: stop nova-compute|Window: open/);
-  assert.deepEqual(
-    recordOf(made).filter((line) => line.startsWith("open")),
-    [],
-  );
 });
 
 test("hooks run before and after a stage; one that fails, hangs or is others' stops the run", async (t) => {

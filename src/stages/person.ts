@@ -118,7 +118,8 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
       await accept(logged);
       return null;
     }
-    return `start every ironic-conductor; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
+    const todo = waiting + staged > 0 ? "start every ironic-conductor" : "see to what failed";
+    return `${todo}; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
   }, patience);
 }
 

@@ -30,7 +30,7 @@ test("a machine in use is done when a conductor has it, any other when nothing i
     [ACTIVE, { taker: LAB }, "done"],
     [ACTIVE, { last_error: "Async execution of _do_takeover failed" }, "failed"],
     [ACTIVE, { taker: LAB, last_error: "no power" }, "done"],
-    [ACTIVE, { taker: LAB, last_error: "Async execution of _do_takeover failed" }, "failed"],
+    [ACTIVE, { taker: LAB, last_error: "Async execution of _do_takeover failed" }, "done"],
     [ACTIVE, { maintenance: true }, "failed"],
     [ACTIVE, { maintenance: true, maintenance_reason: "fans broken" }, "failed"],
     [ACTIVE, { taker: DEAD }, "waiting"],
@@ -78,6 +78,21 @@ test("a machine that a conductor has keeps being handed over whatever its BMC di
   assert.match(said({ last_error: gaveUp }).why ?? "", /^a conductor says: During/);
   const planned = { ...ACTIVE, last_error: "as it was loaded" };
   assert.equal(judge(planned, { ...IDLE, taker: LAB, last_error: "as it was loaded" }).why, null);
+});
+
+test("no text of a machine that a living conductor has makes its take-over a failed one", () => {
+  const texts = [
+    ...["Async execution of _do_takeover failed with error: no kernel", "no power"],
+    ...["Failed to prepare to take over: no ramdisk", "Timeout reached while taking over", ""],
+  ];
+  for (const last_error of texts)
+    for (const reservation of [null, "lab"]) {
+      const { state, why } = judge(ACTIVE, { ...IDLE, taker: LAB, last_error, reservation });
+      assert.equal(state, "done", last_error);
+      assert.ok(why?.endsWith(last_error), last_error);
+    }
+  const again = judge(ACTIVE, { ...IDLE, taker: LAB, last_error: "_do_takeover failed" });
+  assert.equal(again.why, "lab has it; a take-over failed at some time: _do_takeover failed");
 });
 
 test("a free machine that no living conductor would work with is not handed over", () => {

@@ -165,3 +165,9 @@ export interface RowVerdict {
   readonly moving?: boolean;
   readonly reason: string | null;
 }
+
+/** A row and what was found of it, for a sentence: `node UUID mismatched: owner, driver`. */
+export function nameOfRow({ resource, uuid, state, differs, fields = [] }: RowVerdict): string {
+  const wrong = [...differs.map(({ field }) => field), ...fields].join(", ");
+  return `${resource} ${uuid ?? ""} ${state}${wrong === "" ? "" : `: ${wrong}`}`;
+}

@@ -1,10 +1,12 @@
 import { comparedOf, isEqual } from "../core/verify/tally.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { nameOfRow, type RowVerdict } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { EXIT_STATUS } from "../model/exit-status.ts";
 import { batchesOf, type Entries, IRONIC } from "../model/journal.ts";
 import type { RehearsedRefusal, RehearsedStage } from "../model/rehearsal.ts";
+import { createSeveral, listed, NAMED, type Several } from "../model/text.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
 import { type ApplyWords, apply } from "./apply.ts";
 import { loadedIn } from "./history.ts";
@@ -116,10 +118,10 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
   const { inner, words, machines } = job;
   const asked = { ...words, run: inner.path, afterFinish: false };
   const from = (await entriesOf(job)).length;
-  const sink = within(job, machines);
+  const rows = createSeveral();
   const tried = async (): ReturnType<typeof apply> => {
     try {
-      return await apply({ ...asked, ...rehearsed.allowed }, NOBODY, sink);
+      return await apply({ ...asked, ...rehearsed.allowed }, NOBODY, within(job, machines, rows));
     } catch (cause) {
       if (!goesOn(cause, rehearsed)) throw cause;
       return tried();
@@ -131,7 +133,7 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
   const written = loadedIn((await entriesOf(job)).slice(from));
   return {
     ...{ rows: written?.count ?? 0, seconds: written?.seconds ?? null },
-    result: failed > 0 ? `${failed} machines failed` : equal ? DONE : "not as planned",
+    result: failed > 0 ? `${failed} machines failed` : equal ? DONE : unplanned(rows),
   };
 }
 
@@ -149,9 +151,15 @@ function goesOn(cause: unknown, { refusals, allowed }: Rehearsed): boolean {
 async function compared(job: RehearsalJob): Promise<Ran> {
   const { inner, words, machines } = job;
   const asked = { ...words, run: inner.path, allRows: false, final: false };
-  const verified = await verifyRun(asked, within(job, machines));
-  const result = isEqual(verified) ? DONE : "not as planned";
+  const rows = createSeveral();
+  const verified = await verifyRun(asked, within(job, machines, rows));
+  const result = isEqual(verified) ? DONE : unplanned(rows);
   return { rows: comparedOf(verified.tally), seconds: null, result };
+}
+
+/** The first rows that are not as planned, by name. */
+function unplanned(rows: Several): string {
+  return rows.length === 0 ? "not as planned" : `not as planned: ${listed(rows, NAMED)}`;
 }
 
 async function taken(job: RehearsalJob): Promise<Ran | null> {
@@ -174,16 +182,26 @@ async function entriesOf({ inner }: RehearsalJob): Promise<Entries> {
   return (await readJournal(inner)).entries;
 }
 
-/** What commands say in a rehearsal is not said: its table tells it. Their progress is. */
-function within({ sink }: RehearsalJob, machines: number): Sink {
+/**
+ * What commands say in a rehearsal is not said: its table tells it. Their progress is.
+ *
+ * @param rows takes the rows that are not as planned
+ */
+function within(
+  { sink }: RehearsalJob,
+  machines: number,
+  rows: ReturnType<typeof createSeveral> = createSeveral(),
+): Sink {
   const silent = (): void => undefined;
   return {
     ...{ say: silent, result: silent, note: silent, stage: silent },
     confirm: () => Promise.resolve(),
     several: () => Promise.resolve(),
-    async list(_of, items, step) {
+    async list(of, items, step) {
       const read = async (): Promise<void> => {
-        for await (const _ of items);
+        // A list of verdicts has verdicts.
+        for await (const item of items)
+          if (of === "verdicts") rows.add(nameOfRow(item as RowVerdict));
       };
       if (step === undefined) return read();
       await sink.during(`rehearse: ${step.title}`, machines, read, step.summary);

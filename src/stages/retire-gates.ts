@@ -18,7 +18,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { baremetalHosts } from "../edge/nova-write/hosts.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
-import type { RowVerdict, ServerIdentity } from "../model/artefact.ts";
+import { nameOfRow, type RowVerdict, type ServerIdentity } from "../model/artefact.ts";
 import { differences } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
@@ -100,13 +100,9 @@ function noting(sink: Sink, rows: string[]): Sink {
     ...sink,
     async list(of, items) {
       for await (const item of items)
-        if (of === "verdicts" && rows.length < KEPT) rows.push(nameOf(item as RowVerdict)); // by `of`
+        if (of === "verdicts" && rows.length < KEPT) rows.push(nameOfRow(item as RowVerdict)); // by `of`
     },
   };
-}
-
-function nameOf({ resource, uuid, state }: RowVerdict): string {
-  return `${resource} ${uuid ?? ""} ${state}`;
 }
 
 /** @throws MigrationError N2I-E340 for another database than the one `extract` read */

@@ -53,6 +53,18 @@ test("a rollback that leaves the copy other than it was is no rehearsal that hel
   assert.equal(found().as_before, false);
 });
 
+test("rows that are not as planned are named with their fields", async (t) => {
+  const { words, found, copy } = await rehearsing("sqlite", t);
+  await copy.db.raw(
+    "CREATE TRIGGER theirs AFTER INSERT ON nodes BEGIN UPDATE nodes SET driver = 'fake' WHERE id = NEW.id; END",
+  );
+  await runs(2, [...words, "--yes"]);
+  assert.match(
+    found().stages.find(({ stage }) => stage === "verify")?.result ?? "",
+    /^not as planned: node [0-9a-f-]{36} mismatched: driver/,
+  );
+});
+
 test("another target than the plan's, and a run that is loaded, are refused before anything is written", async (t) => {
   const { words, bm, copy, at, writer } = await rehearsing("sqlite", t);
   await copy.db.schema.alterTable("nodes", (table) => void table.integer("one_more"));

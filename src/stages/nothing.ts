@@ -25,6 +25,11 @@ export function isHeldUp({ verdicts }: PlanCounts): boolean {
   return verdicts.blocked + verdicts.conflict > 0;
 }
 
+/** Whether power has to be asked again before the next plan, as conductors will ask: no plan changes a reading. */
+export function wantsPower({ verdicts, findings }: PlanCounts): boolean {
+  return verdicts.blocked > 0 && (findings["N2I-D612"] ?? 0) > 0;
+}
+
 /** What is said of it. */
 export function heldUpText({ verdicts }: PlanCounts): string {
   return `${verdicts.blocked} machines are blocked and ${verdicts.conflict} in conflict`;

@@ -16,6 +16,7 @@ import type { Places } from "./allocations.ts";
 import { endOfRun, knowsGuards } from "./finished.ts";
 import type { Said } from "./given.ts";
 import { readGiven } from "./given-file.ts";
+import { wantsPower } from "./nothing.ts";
 import { novaPlanOf, novaPlans } from "./nova-files.ts";
 import { leftBehind, loadOf, nextOf } from "./pipeline.ts";
 import { openPower, POWER } from "./power-file.ts";
@@ -143,7 +144,7 @@ export async function filesOf(
     said: {
       site: power?.header.asked_for?.site ?? null,
       ...saidBy("missing" in plan ? null : plan.header),
-      asked: power !== null,
+      asked: power !== null && ("missing" in plan || !isAskedOtherwise(plan, power)),
       release: releaseOf("missing" in plan ? null : plan, power),
       given,
       earlier: await readGiven(run),
@@ -212,6 +213,14 @@ async function allocationsOf(
   if (places.placementDb === undefined) return null;
   const { allocationsText } = await import("./allocations.ts");
   return allocationsText(places, lines);
+}
+
+/** Whether these are the readings of which a plan found that a conductor would ask otherwise. */
+function isAskedOtherwise(
+  { header, footer }: Awaited<ReturnType<typeof openPlan>>,
+  power: Awaited<ReturnType<typeof openPower>>,
+): boolean {
+  return wantsPower(footer.footer) && header.made_from.power?.sha256 === power.footer.sha256;
 }
 
 /** The release a plan was made for, or BMCs were asked for by a word; juno is what nobody has to say. */

@@ -34,9 +34,16 @@ test("power asks the BMC that the site document names, and the plan takes no oth
   const plan = ["plan", "--run", "run", ...at.written.ironic, "--site", site, "-q"];
   // Without the site document nobody knows how to ask, and so the plan is told nothing.
   assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 3);
-  assert.match((await run(at.folder, plan)).out, /blocked +N2I-D612 asked nobody/);
+  const next = async (): Promise<string> =>
+    (await run(at.folder, ["next", "--run", "run"])).out.replaceAll(/\s+/g, " ");
+  const loud = await run(at.folder, plan.slice(0, -1));
+  assert.match(loud.out, /blocked +N2I-D612 asked nobody/);
+  assert.match(loud.err, /^Next: nova2ironic power /m);
+  // Another plan would find the same: BMCs are asked as it wants first.
+  assert.match(await next(), /nova2ironic power --run /);
   const asked = await run(at.folder, ["power", "--run", "run", "--site", site, "--only", "failed"]);
   assert.equal(asked.code, 0, asked.err);
+  assert.match(await next(), /nova2ironic plan --run /);
   const [reading] = readings(at.folder);
   assert.deepEqual([reading?.address, reading?.power], [second, "off"]);
   // It is kept: the next power needs no word of it.

@@ -3,6 +3,7 @@ import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { ipmitoolOf } from "../../model/power.ts";
 import { createLines } from "../../report/plan-lines.ts";
 import { machinesView } from "../../report/show.ts";
+import { wantsPower } from "../../stages/nothing.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import { plan } from "../../stages/plan.ts";
 import { writeProposal } from "../../stages/propose.ts";
@@ -44,7 +45,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     );
   say(
     args,
-    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, nova && made, counts, made.header.made_from.power !== null)}`,
+    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, nova && made, counts, made.header.made_from.power !== null && !wantsPower(counts))}`,
   );
   const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
   const rows = counts.nodes + counts.ports + hosts + flavors + api;

@@ -7,7 +7,7 @@ import type { NovaLegName } from "../parts/nova.ts";
 import { backendOf, type NextStep, type Said, wordsOf } from "./given.ts";
 import { plansThere } from "./loaded-plans.ts";
 import { type NextCommand, nextCommand } from "./next.ts";
-import { heldUpText, isHeldUp, loadable, nothingText } from "./nothing.ts";
+import { heldUpText, isHeldUp, loadable, nothingText, wantsPower } from "./nothing.ts";
 import { leavesNova } from "./nova-rows-left.ts";
 import { awayOf, type RunFiles, type TakenBack } from "./run-files.ts";
 import { givenUpText, goOnBack, novaOptions } from "./way-back.ts";
@@ -255,6 +255,11 @@ export function isDecision({ command, note }: NextStep): boolean {
 /** A plan that apply would refuse whatever is left out. */
 function loadingNothing(counts: PlanCounts, said: Said | undefined): NextStep {
   const { run = "RUN" } = said?.given ?? {};
+  // Nobody has to decide that power is asked as conductors will ask.
+  if (wantsPower(counts))
+    return said?.asked === false
+      ? { ...POWER, again: "conductors will ask otherwise than it asked" }
+      : { ...PLAN, again: "power was asked again since" };
   return {
     ...(said?.asked === false ? POWER : PLAN),
     note: `${nothingText(counts)}; ${whyNot(run)} says why`,

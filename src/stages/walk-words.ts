@@ -35,6 +35,17 @@ export interface RunWords {
   readonly without?: readonly string[];
 }
 
+/** Options of a command by their names. */
+export type Words = { readonly [option: string]: unknown };
+
+/** The commands a walk acts with: functions called here, each with the options of its own command line. */
+export interface Hands {
+  /** Every option of a command: these, what files of connections say, and its defaults. */
+  readonly options: (command: string, words: Words) => Promise<object>;
+  /** Runs it; gives its exit status. */
+  readonly perform: (command: string, options: object) => Promise<number>;
+}
+
 const PASSED = [...FOR_STAGES.power, ...FOR_STAGES.plan];
 
 /**

@@ -28,24 +28,15 @@ import {
   checkDeleted,
   checkRenewable,
   gate,
+  type Hands,
   keepWords,
   planAnew,
   planAsNamed,
   type RunWords,
+  type Words,
 } from "./walk-words.ts";
 import { closeWindow, isWindowOpen, openWindow, recordWindow, resultOf } from "./window-file.ts";
 
-/** The commands a walk acts with: functions called here, each with the options of its own command line. */
-export interface Hands {
-  /** Every option of a command: these, what files of connections say, and its defaults. */
-  readonly options: (command: string, words: Words) => Promise<object>;
-  /** Runs it; gives its exit status. */
-  readonly perform: (command: string, options: object) => Promise<number>;
-}
-
-type Words = { readonly [option: string]: unknown };
-
-/** How a walk ended. */
 export interface RunEnd {
   readonly ended: "done" | "until" | "stopped" | "gate";
   readonly at: RunStage | null;
@@ -56,6 +47,8 @@ export interface RunEnd {
 interface Walk {
   /** Whether BMCs were asked anew, as their readings were too old for apply; once is enough. */
   renewed: boolean;
+  /** What was done again, and why: once is enough. */
+  readonly again: Set<string>;
   /** Whether it was said since when the window is open. */
   opened: boolean;
   /** The plan that was applied last; what apply leaves of it a second one leaves too. */
@@ -80,7 +73,9 @@ const INTERRUPTED = [130, 143];
  * @throws MigrationError what refused a stage; N2I-E328 at a gate, N2I-E329
  */
 export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<RunEnd> {
-  const of: Walk = { words, hands, sink, renewed: false, opened: false, applied: null };
+  const of: Walk = {
+    ...{ words, hands, sink, renewed: false, opened: false, applied: null, again: new Set() },
+  };
   let before = "";
   let kept = false;
   for (;;) {
@@ -138,6 +133,11 @@ async function walkOn(
   if (stage === null || isDecision(step)) {
     const next = files === null ? "" : nextOf(files);
     throw gate(`next is for you to decide: ${next}`);
+  }
+  if (step.again !== undefined) {
+    const again = `${stage}: ${step.again}`;
+    if (of.again.has(again)) throw gate(`${again}; it was done again already`);
+    of.again.add(again);
   }
   const plan = planOf(files);
   if (stage === "apply" && plan !== null && of.applied === plan)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { openWriting } from "../../src/edge/database/write.ts";
 import { after, open } from "../support/planned-case.ts";
 import { deployed, readings, run, user } from "./deployed.ts";
@@ -15,8 +15,8 @@ function siteAt(folder: string, set: object): string {
   return path;
 }
 
-test("power asks the BMC that the site document names, and the plan takes no other's word", async (t) => {
-  // The first is the BMC of nova_bm, the second the one that is to be loaded.
+/** Two BMCs: that of nova_bm, and the one that the site document names and a plan loads. */
+async function ofTwo(t: TestContext) {
   const at = await deployed(
     t,
     [
@@ -32,6 +32,11 @@ test("power asks the BMC that the site document names, and the plan takes no oth
   const info = { ipmi_address: second };
   const site = siteAt(at.folder, { power_manager: "ipmi", cpu_arch: "x86_64", driver_info: info });
   const plan = ["plan", "--run", "run", ...at.written.ironic, "--site", site, "-q"];
+  return { at, second, site, plan };
+}
+
+test("power asks the BMC that the site document names, and the plan takes no other's word", async (t) => {
+  const { at, second, site, plan } = await ofTwo(t);
   // Without the site document nobody knows how to ask, and so the plan is told nothing.
   assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 3);
   const next = async (): Promise<string> =>
@@ -51,6 +56,21 @@ test("power asks the BMC that the site document names, and the plan takes no oth
   assert.equal(again.code, 0, again.err);
   assert.equal(readings(at.folder)[0]?.address, second);
   assert.match((await run(at.folder, plan)).out, /1 +create|create/);
+});
+
+test("a run asks power again where the plan wants it asked otherwise, and plans again, once", async (t) => {
+  const { at, second, plan } = await ofTwo(t);
+  assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 3);
+  assert.equal((await run(at.folder, plan)).code, 0);
+  const walked = await run(at.folder, ["run", "--run", "run", "--until", "plan", "--yes"]);
+  assert.equal(walked.code, 0, walked.err);
+  assert.match(walked.err, /power is done again: conductors will ask otherwise than it asked/);
+  assert.match(walked.err, /plan is done again: power was asked again since/);
+  assert.equal(readings(at.folder)[0]?.address, second);
+  assert.match(
+    (await run(at.folder, ["status", "--run", "run"])).out,
+    /1 nodes and 1 ports to add to juno/,
+  );
 });
 
 test("a new extract keeps the readings of machines whose BMC and password are the same", async (t) => {

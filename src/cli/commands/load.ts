@@ -4,7 +4,7 @@ import { MigrationError } from "../../model/error.ts";
 import { nearest } from "../../report/nearest.ts";
 import { camel, kebab } from "../../stages/next.ts";
 import { surroundings } from "../../stages/surroundings.ts";
-import type { Hands } from "../../stages/walk.ts";
+import type { Hands } from "../../stages/walk-words.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";

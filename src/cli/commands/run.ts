@@ -1,6 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
 import { nextCommand } from "../../stages/next.ts";
-import { type Hands, type RunEnd, walk } from "../../stages/walk.ts";
+import { type RunEnd, walk } from "../../stages/walk.ts";
+import type { Hands } from "../../stages/walk-words.ts";
 import type { RunArgs } from "../options/run.ts";
 import { exitWith, say, sinkOf } from "./shared.ts";
 

@@ -117,7 +117,7 @@ function keepsUnknownSwap({ node, nova }: Machine): boolean {
 const AMAZON: ReadonlySet<string> = new Set(["ami", "ari", "aki"]);
 
 /**
- * Instances that run on as they are, and whose rebuild Ironic will refuse.
+ * Instances that run on as they are, and whose rebuild, or take-over under ramdisk, Ironic will refuse.
  *
  * @param row the node as it is planned, with its instance
  * @source Ironic: ironic/common/images.py, check_if_image_format_is_permitted (CVE-2024-44082);
@@ -128,7 +128,7 @@ export function inspectRebuild({ nova }: Machine, row: Row, where: string): read
   const { deploy_interface: by, instance_info: info } = row;
   const amazon = by === "direct" && AMAZON.has(format.toLowerCase());
   const lacks = by === "ramdisk" ? ["kernel", "ramdisk"].filter((key) => !objectOf(info)[key]) : [];
-  const none = `its image names no ${lacks.join(" and no ")}, under ramdisk`;
+  const none = `instance_info has no ${lacks.join(" and no ")}, which deploy_interface ramdisk needs`;
   return [
     ...findingIf(
       amazon,

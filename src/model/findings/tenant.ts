@@ -86,8 +86,8 @@ export const TENANT = {
     "Ironic will refuse a rebuild from this image",
     "The disk_format of the image is ami, ari or aki. Since the fix of CVE-2024-44082 (21.4.4, 23.0.3, 24.1.3, 26.1) Ironic compares it with what the file is and refuses the deployment: the conductor an ami, its agent (image_download_source swift) the others too. Upload the image again as raw or qcow2, and tell its tenants; the machine itself runs on.",
   ),
-  "N2I-D127": warning(
-    "Ironic will refuse a rebuild under the ramdisk interface",
-    "deploy_interface ramdisk boots kernel and ramdisk of the image, and this image names none (kernel_id, ramdisk_id). Set both properties in Glance, or another deploy_interface in the site document; the machine itself runs on.",
+  "N2I-D127": acceptable(
+    "take-over under the ramdisk interface fails without kernel and ramdisk",
+    "The image of the instance names none (kernel_id, ramdisk_id), so instance_info lacks them: the conductor cannot prepare the machine, and tries again for ever; the machine itself runs on. Set another deploy_interface in the site document. Or accept it, and once the node is loaded: baremetal node set --instance-info kernel=IMAGE --instance-info ramdisk=IMAGE NODE. A rebuild reads both from the properties of its image in Glance.",
   ),
 };

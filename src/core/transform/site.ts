@@ -71,23 +71,27 @@ function oneText(column: string, text: string): Condition {
 
 /** Of a list one text has to fit; those without a star are looked up, as there may be one for each machine. */
 function oneOf(column: string, texts: readonly string[]): Condition {
-  const wanted = texts.map((text): Wanted => ({ text, isUsed: false }));
+  // A text that is there twice is one text.
+  const own = new Map(texts.map((text) => [text.toLowerCase(), text]));
+  const wanted = [...own.values()].map((text): Wanted => ({ text, isUsed: false }));
   const whole = new Map(
     wanted.filter(({ text }) => !text.includes("*")).map((one) => [one.text.toLowerCase(), one]),
   );
   const patterns = wanted
     .filter(({ text }) => text.includes("*"))
     .map((one) => ({ one, fits: pattern(one.text) }));
-  const find = (value: string): Wanted | undefined =>
-    whole.get(value) ?? patterns.find(({ fits }) => fits(value))?.one;
+  const fitting = (value: string): readonly Wanted[] => [
+    ...[whole.get(value) ?? []].flat(),
+    ...patterns.filter(({ fits }) => fits(value)).map(({ one }) => one),
+  ];
   return {
     column,
     only: patterns.length === 0 ? [...whole.keys()] : null,
     matches(machine) {
       const value = wordOf(machine, column);
-      const found = value === null ? undefined : find(value);
-      if (found !== undefined) found.isUsed = true;
-      return found !== undefined;
+      const found = value === null ? [] : fitting(value);
+      for (const one of found) one.isUsed = true;
+      return found.length > 0;
     },
     missed: () => wanted.filter(({ isUsed }) => !isUsed).map(({ text }) => ({ [column]: text })),
   };

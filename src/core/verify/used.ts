@@ -41,7 +41,10 @@ export function useOf(
   found: Row,
   differs: readonly FieldChange[],
 ): "used" | "moving" | null {
-  if (differs.length === 0 || !differs.every(({ field }) => BY_USE.test(field))) return null;
+  // Whoever is to delete or rebuild a machine under ramdisk sets another deploy_interface first (N2I-D409).
+  const setBack = planned.deploy_interface === "ramdisk";
+  const others = differs.filter(({ field }) => !(setBack && field === "deploy_interface"));
+  if (others.length === 0 || !others.every(({ field }) => BY_USE.test(field))) return null;
   const { provision_state = null, instance_uuid = null } = found;
   const handed =
     typeof found.power_state === "string" || (found.conductor_affinity ?? null) !== null;

@@ -53,3 +53,12 @@ test("of a list one text has to fit, and one that no machine has is reported", (
     ['N2I-D310 no machine has {"uuid":"c-3"}'],
   );
 });
+
+test("a text that is twice in a list, or fits beside another, is no text that no machine has", () => {
+  const { of, unmatched } = compileSite({
+    file: "site.yaml",
+    machines: [{ match: { uuid: ["a-1", "A-1", "a-*", "a-1*"] }, skip: "it matches" }],
+  } as never); // the rest of a site document says nothing here
+  of({ node: { uuid: "a-1", id: 1 } } as unknown as Machine);
+  assert.deepEqual(unmatched(), []);
+});

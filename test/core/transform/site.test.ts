@@ -29,13 +29,9 @@ function plainly(entries: readonly Entry[], nodes: readonly Columns[]) {
   const decided = nodes.map((node) => {
     const own = entries.filter((entry, at) => {
       const all = Object.entries(entry.match).every(([column, texts]) => {
-        const list = [texts].flat();
-        const has = (text: string): boolean => fits(node[column], text);
-        const whole = list.findLastIndex((text) => !text.includes("*") && has(text));
-        const place =
-          whole >= 0 ? whole : list.findIndex((text) => text.includes("*") && has(text));
-        if (place >= 0) used.add(`${at} ${column} ${place}`);
-        return place >= 0;
+        const fitting = [texts].flat().filter((text) => fits(node[column], text));
+        for (const text of fitting) used.add(`${at} ${column} ${text.toLowerCase()}`);
+        return fitting.length > 0;
       });
       if (all) used.add(`${at}`);
       return all;
@@ -52,8 +48,8 @@ function plainly(entries: readonly Entry[], nodes: readonly Columns[]) {
     return Object.entries(match).flatMap(([column, texts]) =>
       typeof texts === "string"
         ? []
-        : texts.flatMap((text, place) =>
-            used.has(`${at} ${column} ${place}`)
+        : [...new Map(texts.map((text) => [text.toLowerCase(), text]))].flatMap(([own, text]) =>
+            used.has(`${at} ${column} ${own}`)
               ? []
               : [`${at} ${JSON.stringify({ [column]: text })}`],
           ),

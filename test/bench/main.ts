@@ -3,7 +3,6 @@ import { startMariadb } from "../lab/mariadb.ts";
 import { startPostgres } from "../lab/postgres.ts";
 import type { Server } from "../lab/server.ts";
 import { benchAdopt } from "./adopt.ts";
-import { benchAgents } from "./agents.ts";
 import { benchCounted } from "./counted.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchHosts } from "./hosts.ts";
@@ -16,7 +15,6 @@ import { report, verdicts } from "./report.ts";
 import { round } from "./round.ts";
 import { benchServe } from "./serve.ts";
 import { benchStart } from "./start.ts";
-import { benchSwitchover } from "./switchover.ts";
 import { HEAD } from "./table.ts";
 
 const HELP = `npm run bench -- [PART ...] [ENGINE ...] [MACHINES ...] [nova|bare] [--profile FOLDER]
@@ -32,11 +30,9 @@ servers that sync every commit.
   adopt     adoption over REST, against a bare loop of the same calls
   serve     what the proxy costs
   manage    machines that run already: their list against curl, their records against a bare loop
-  switchover  one machine to its spare against a bare loop of curl, and the service that is asked for it
   page      the report's page, in a browser
   hosts     machines of one compute host to another, against two statements by hand
-  agents    from the death of a compute host of nova-baremetal to each of its machines owned; four minutes
-  intervals ten thousand intervals of one such agent, which grows in nothing
+  intervals ten thousand intervals of the agent of one compute host, which grows in nothing
 
   mariadb, postgresql, sqlite    these engines alone
   1000, 10000, ...               these sizes alone: npm run bench -- sqlite 1000 nova  takes seconds
@@ -63,10 +59,8 @@ const PARTS = {
   adopt: ({ sizes }: Asked) => benchAdopt(sizes[0] ?? 200, write),
   serve: () => benchServe(write),
   manage: () => benchManage(write),
-  switchover: () => benchSwitchover(write),
   page: ({ sizes }: Asked) => benchPage(sizes, write),
   hosts: ({ sizes }: Asked) => benchHosts(sizes, write),
-  agents: () => benchAgents(write),
   intervals: () => benchIntervals(write),
 } as const;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
@@ -232,6 +232,8 @@ test("a copy of a run is another owner than the run, and a run that was moved is
     );
   const { owner } = await locks("one");
   cpSync(at("one"), at("two"), { recursive: true });
+  // Node 24's cp forgets it.
+  chmodSync(at("two"), 0o700);
   renameSync(at("one"), at("three"));
   const died = { owner, expires_ms: Date.now() + 1e9 };
   await bm("bm_locks").update(died);

@@ -136,11 +136,18 @@ export async function bootScene(
   };
 }
 
+/** Node 24 would read on in a folder that a link leads to. */
+function namesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? [path, ...namesBelow(path)] : [path];
+  });
+}
+
 /** Names, kinds, modes, owners, targets and bytes of a tree. */
 export function treeDigest(root: string): string {
-  // With types, since without them Node reads on in the folder that a link leads to.
-  const names = readdirSync(root, { recursive: true, withFileTypes: true })
-    .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
+  const names = namesBelow(root)
+    .map((path) => relative(root, path))
     .sort();
   const lines = names.map((name) => {
     const at = join(root, name);

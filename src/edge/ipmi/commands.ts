@@ -27,8 +27,9 @@ export interface Capabilities {
 /** Fields after the completion code. Null when they are cut short. */
 export function parseCapabilities(data: Buffer): Capabilities | null {
   if (data.length < 4) return null;
-  const [types, status, versions] = [data.readUInt8(1), data.readUInt8(2), data.readUInt8(3)];
-  const ipmi2 = (types & 0x80) !== 0 && (versions & 0x02) !== 0;
+  const [types, status] = [data.readUInt8(1), data.readUInt8(2)];
+  // As ipmitool, which goes by this bit and does not look at the one of the versions after it.
+  const ipmi2 = (types & 0x80) !== 0;
   return { ipmi2, kg: ipmi2 ? (status & 0x20) !== 0 : null, nullUsers: (status & 0x03) !== 0 };
 }
 

@@ -24,8 +24,10 @@ import {
 const WAITS = [1000, 1500, 2250, 3375];
 /** Whether it speaks 2.0 was asked twice before. */
 const AGAIN_WAITS = [1000, 1500, 1500, 1500];
-/** Milliseconds between questions to one that is busy. */
-const BUSY_PAUSES = [100, 200, 400];
+/** 1.5's form to one that refuses 2.0's: it answered just now. */
+const OTHER_WAITS = [1000, 1500];
+/** Milliseconds between questions to one that is busy, or says an error. */
+const PAUSES = [100, 200, 400];
 /** Optional, and some never answer it. Quirk Q12. */
 const SUITES_WAIT = [1000];
 /** The list has at most 64 pieces. */
@@ -43,6 +45,8 @@ type Discovery =
   /** It answers 1.5's form and was silent to 2.0's, which may have been lost. */
   | { readonly kind: "only-1.5-form" }
   | { readonly kind: "busy"; readonly code: number }
+  /** No form of the question has an answer that can be read: the code says why, 0 that it is cut short. */
+  | { readonly kind: "refused"; readonly code: number }
   | { readonly kind: "silent" }
   /** It answers, and time was over before it said enough. */
   | { readonly kind: "cut" };
@@ -50,21 +54,32 @@ type Discovery =
 /**
  * Whether the BMC is there, and what it speaks: Get Channel Authentication Capabilities, which may
  * be asked by anybody and any number of times. Wrong checksums are let pass, as ipmitool does: UDP
- * has its own.
+ * has its own. An error is no word on 2.0, and a conductor asks again after each: so it is here.
  */
 export async function discover(talk: Talk): Promise<Discovery> {
-  let busy: Discovery | null = null;
-  for (const pause of [...BUSY_PAUSES, 0]) {
-    const found = await look(talk);
-    const cut = found.kind === "silent" || found.kind === "cut";
-    if (found.kind !== "busy") return (cut && talk.expired() ? busy : null) ?? found;
-    busy = found;
+  let last: Discovery | null = null;
+  for (const pause of [...PAUSES, 0]) {
+    const { found, lasts } = await look(talk);
+    if (lasts) return found;
+    const isSilent = found.kind === "silent" || found.kind === "cut";
+    // Only that it is busy outlives the deadline: another question was still to be asked.
+    if (talk.expired() && found.kind !== "busy" && last?.kind !== "busy")
+      return isSilent && last === null ? found : { kind: "cut" };
+    // Silence takes nothing back that was said before.
+    if (isSilent) return last ?? found;
+    last = found;
     await talk.pause(pause);
   }
-  return busy ?? look(talk);
+  return last ?? { kind: "silent" };
 }
 
-async function look(talk: Talk): Promise<Discovery> {
+/** What one look at it shows, and whether another one at once cannot show more. */
+interface Seen {
+  readonly found: Discovery;
+  readonly lasts: boolean;
+}
+
+async function look(talk: Talk): Promise<Seen> {
   const waits = WAITS.map((wait) => wait * (0.9 + 0.2 * talk.chance.fraction()));
   // The third sending is in 1.5's form, for those who stay silent at 2.0's.
   const first = await capabilities(talk, waits.slice(0, 1), () => true).then(async (answer) => {
@@ -73,27 +88,37 @@ async function look(talk: Talk): Promise<Discovery> {
     await talk.renew();
     return capabilities(talk, waits.slice(1), (sending) => sending !== 1);
   });
-  if (first === null) return { kind: "silent" };
-  if (isBusy(first.code)) return { kind: "busy", code: first.code };
-  if (first.code === 0 && first.for2) return parsed(first.response);
-  // An answer to 1.5's form tells nothing of 2.0: the ones to 2.0's form may have been lost.
-  const second = first.for2 ? null : await capabilities(talk, AGAIN_WAITS, () => true);
-  if (second === null && !first.for2) return { kind: talk.expired() ? "cut" : "only-1.5-form" };
-  if (second !== null && isBusy(second.code)) return { kind: "busy", code: second.code };
-  return second?.code === 0 ? parsed(second.response) : { kind: "only-1.5" };
+  if (first === null) return { found: { kind: "silent" }, lasts: false };
+  const told = saysEnough(first);
+  if (told !== null) return told;
+  // As ipmitool: who refuses one form is asked in the other. A busy one is asked the same later.
+  const other = await capabilities(talk, first.for2 ? OTHER_WAITS : AGAIN_WAITS, () => !first.for2);
+  const more = other === null ? null : saysEnough(other);
+  if (more !== null) return more;
+  const [two, old] = first.for2 ? [first, other] : [other, first];
+  // The answer to 1.5's form tells nothing of 2.0: the ones to 2.0's form may have been lost.
+  if (two === null && old?.code === 0)
+    return { found: { kind: talk.expired() ? "cut" : "only-1.5-form" }, lasts: !talk.expired() };
+  const found: Discovery =
+    old?.code === 0 && old.capabilities !== null
+      ? { kind: "only-1.5" }
+      : { kind: "refused", code: (two ?? first).code };
+  return { found, lasts: false };
 }
 
-function parsed({ data }: Response): Discovery {
-  const capabilities = parseCapabilities(data);
-  return capabilities === null || !capabilities.ipmi2
-    ? { kind: "only-1.5" }
-    : { kind: "capabilities", capabilities };
+/** What an answer says for good, whatever the other form would bring; null: the other form is to be asked. */
+function saysEnough({ for2, code, capabilities }: Replied): Seen | null {
+  if (isBusy(code)) return { found: { kind: "busy", code }, lasts: false };
+  if (capabilities?.ipmi2 === true)
+    return { found: { kind: "capabilities", capabilities }, lasts: true };
+  return for2 && capabilities !== null ? { found: { kind: "only-1.5" }, lasts: true } : null;
 }
 
 interface Replied {
   readonly for2: boolean;
   readonly code: number;
-  readonly response: Response;
+  /** Null with a code that is not 0, and when they are cut short. */
+  readonly capabilities: Capabilities | null;
 }
 
 function capabilities(
@@ -116,7 +141,9 @@ function capabilities(
       const response = message === null ? null : parseResponse(message);
       if (response === null) return null;
       const two = [...forms].find((one) => answers(response, COMMANDS.capabilities, sequence(one)));
-      return two === undefined ? null : { for2: two, code: response.code, response };
+      if (two === undefined) return null;
+      const { code, data } = response;
+      return { for2: two, code, capabilities: code === 0 ? parseCapabilities(data) : null };
     },
   );
 }

@@ -2,6 +2,7 @@ import {
   type Capabilities,
   COMMANDS,
   type Command,
+  codeWords,
   DUPLICATE,
   isLevelRefused,
   isTryAgain,
@@ -123,6 +124,8 @@ export async function establish<T>(
   if (found.kind === "silent") return { ...nothing, diagnosis: silence(talk, line) };
   if (found.kind === "busy") return { ...nothing, diagnosis: busyWith(found.code) };
   if (found.kind === "only-1.5" && !options.force) return { ...nothing, diagnosis: TOO_OLD };
+  if (found.kind === "refused" && !options.force)
+    return { ...nothing, diagnosis: refusedAtFirst(found.code) };
   if (found.kind === "cut") return { ...nothing, diagnosis: outOfTime(null, NOTHING_YET) };
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
   const patience = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
@@ -146,6 +149,11 @@ function silence(talk: Talk, line: Line): Diagnosis {
     verdict: "unreachable",
     detail: fault === null ? "does not answer" : `nothing could be sent: ${fault}`,
   };
+}
+
+function refusedAtFirst(code: number): Diagnosis {
+  const said = code === 0 ? "an answer that is cut short" : codeWords(code);
+  return { verdict: "protocol-error", detail: `${COMMANDS.capabilities.name} says ${said}` };
 }
 
 interface Wanted {

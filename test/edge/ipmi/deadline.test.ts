@@ -25,6 +25,8 @@ const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, readonly BmcV
   ["deaf to 2.0's form", { form2: "silent" }, {}, ["ok"]],
   ["deaf to 2.0", { form2: "silent", rmcpplus: false }, {}, ["silent"]],
   ["of 1.5", { ipmi2: false }, {}, ["no-ipmi2"]],
+  ["of errors", { form2: 0xff, form15: 0xff }, {}, ["protocol-error"]],
+  ["of errors at first", { form2: 0xff, form15: 0xff, formTimes: 3 }, {}, ["ok"]],
   ["of a lost session", { rakp2Status: 2 }, {}, ["protocol-error"]],
   ["dead", { dead: true }, {}, ["unreachable"]],
 ];

@@ -30,7 +30,7 @@ const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, BmcVerdict, n
   ["a dead BMC", { dead: true }, {}, "unreachable", 0],
   ["garbage to everything", { garbage: Buffer.from("what?") }, {}, "protocol-error", 0],
   ["1.5 only", { ipmi2: false }, {}, "no-ipmi2", 0],
-  ["1.5 only, refusing the 2.0 form", { ipmi2: false, form2: "refuses" }, {}, "no-ipmi2", 0],
+  ["1.5 only, refusing the 2.0 form", { ipmi2: false, form2: 0xcc }, {}, "no-ipmi2", 0],
   ["1.5 only, silent at the 2.0 form", MUTE, {}, "silent", 6],
   ["an unknown user, told", {}, { user: "nobody" }, "wrong-user", 1],
   ["an unknown user, met by silence", { silentUser: true }, { user: "nobody" }, "silent", 8],

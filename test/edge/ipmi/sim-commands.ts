@@ -14,6 +14,7 @@ export interface SimCommands {
 export function simCommands(nature: Nature): SimCommands {
   const seen: string[] = [];
   let busy = 0;
+  let forms = 0;
   let sequence = 0;
 
   const reply = (message: Buffer, code: number, data: readonly number[] = []): Buffer => {
@@ -54,10 +55,13 @@ export function simCommands(nature: Nature): SimCommands {
     capabilities(message) {
       if (message[5] !== 0x38) return [];
       const two = ((message[6] ?? 0) & 0x80) !== 0;
-      if (two && nature.form2 === "silent") return [];
-      if (two && nature.form2 === "refuses") return [reply(message, 0xcc)];
+      const form = forms++ >= nature.formTimes ? "answers" : two ? nature.form2 : nature.form15;
+      if (form === "silent") return [];
+      if (form === "cut") return [reply(message, 0, [1])];
+      if (typeof form === "number") return [reply(message, form)];
+      const has2 = nature.ipmi2 && (two || form === "has 2.0 bits");
       const status = (nature.kg === null ? 0 : 0x20) | (nature.nullUsers ? 0x03 : 0x04);
-      const types = 0x15 | (two && nature.ipmi2 ? 0x80 : 0);
+      const types = 0x15 | (has2 ? 0x80 : 0);
       return [reply(message, 0, [1, types, status, nature.ipmi2 ? 3 : 1, 0, 0, 0, 0])];
     },
     suites(message) {

@@ -15,8 +15,12 @@ export interface Nature {
   /** Where the level is refused. */
   readonly levelAt: "RAKP 2" | "command";
   readonly ipmi2: boolean;
-  /** Answers the 2.0 form of Get Channel Authentication Capabilities with CC, or not at all. */
-  readonly form2: "answers" | "refuses" | "silent";
+  /** What the 2.0 form of Get Channel Authentication Capabilities brings, or this completion code. */
+  readonly form2: "answers" | "silent" | "cut" | number;
+  /** What 1.5's form brings; the 2.0 bits are not in its answer, but for some. */
+  readonly form15: "answers" | "has 2.0 bits" | "silent" | "cut" | number;
+  /** How many of these questions it answers so, before it does as it should. */
+  readonly formTimes: number;
   /** False: says nothing to any message of 2.0. */
   readonly rmcpplus: boolean;
   /** Says nothing to a second login from one port, as pyghmi's. */
@@ -59,6 +63,8 @@ export const HEALTHY: Nature = {
   levelAt: "RAKP 2",
   ipmi2: true,
   form2: "answers",
+  form15: "answers",
+  formTimes: Infinity,
   rmcpplus: true,
   portOnce: false,
   nullUsers: false,

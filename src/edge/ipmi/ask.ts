@@ -73,6 +73,8 @@ export interface BmcReading {
   readonly verdict: BmcVerdict;
   /** What happened, one clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
   readonly detail: string;
+  /** What is to be looked at first, where the verdict does not name it. */
+  readonly likely?: "user";
   /** The cipher suite the session was opened with. */
   readonly suite: number | null;
   /** The suites the BMC lists; null when it does not say. */

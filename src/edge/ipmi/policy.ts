@@ -38,6 +38,8 @@ export interface Diagnosis {
   readonly verdict: BmcVerdict;
   /** One clause, without secrets. */
   readonly detail: string;
+  /** What is to be looked at first, where the verdict does not name it. */
+  readonly likely?: "user";
 }
 
 /** Thrown where there is no session to be had, or no answer in one. */
@@ -99,6 +101,9 @@ const STATUSES: { readonly [status: number]: readonly [string, BmcVerdict] } = {
   18: ["illegal parameter", "protocol-error"],
 };
 
+/** Some BMCs say these at RAKP 2 of a name they do not know; their session was opened before. */
+const NAME_PERHAPS: readonly number[] = [0x01, 0x12];
+
 /** What a failure means, taken alone, when no further login can better it. */
 function diagnosisOf(failure: LoginFailure): Diagnosis {
   switch (failure.kind) {
@@ -108,8 +113,11 @@ function diagnosisOf(failure: LoginFailure): Diagnosis {
       return { verdict: "silent", detail: `answers, but goes silent before ${before}` };
     }
     case "status": {
-      const [words, verdict] = STATUSES[failure.status] ?? ["no status we know", "protocol-error"];
-      return { verdict, detail: `${failure.stage} says ${hex(failure.status)}: ${words}` };
+      const { stage, status } = failure;
+      const [words, verdict] = STATUSES[status] ?? ["no status we know", "protocol-error"];
+      const detail = `${stage} says ${hex(status)}: ${words}`;
+      if (stage !== "RAKP 2" || !NAME_PERHAPS.includes(status)) return { verdict, detail };
+      return { verdict, detail: `${detail}; likely an unknown user name`, likely: "user" };
     }
     case "mismatch":
       return failure.of === "password"
@@ -149,8 +157,10 @@ export interface Tried {
   readonly namesUnanswered: number;
   /** Whether any RAKP 2 came back, so that silence is not about the name. */
   readonly nameAnswered: boolean;
-  /** Whether RAKP 2 was made with another password, or with the level of Open Session. Quirk Q3. */
-  readonly mismatched: boolean;
+  /** How often RAKP 2 was made with another password, or with the level of Open Session. Quirk Q3. */
+  readonly mismatches: number;
+  /** How often RAKP 4 was made with another Kg. */
+  readonly kgMismatches: number;
 }
 
 export const NOTHING_YET: Tried = {
@@ -162,7 +172,8 @@ export const NOTHING_YET: Tried = {
   silences: 0,
   namesUnanswered: 0,
   nameAnswered: false,
-  mismatched: false,
+  mismatches: 0,
+  kgMismatches: 0,
 };
 
 type NextStep =
@@ -176,6 +187,8 @@ type NextStep =
   | { readonly do: "end"; readonly diagnosis: Diagnosis };
 
 const ODD_TRIES = 6;
+/** One wrong code may be a slip of the BMC's, and would be held against its credentials for good. */
+const MISMATCHES = 2;
 /**
  * Milliseconds to wait for an answer, by the logins that were lost before, and again from the start:
  * slow BMCs pass where ipmitool's 5 s let them, and where datagrams are lost most waits are short.
@@ -214,7 +227,7 @@ interface Failed {
 
 /**
  * What to do after a login that brought nothing: log in again, otherwise or later, or end.
- * A password, name or Kg that was refused is never tried again. Silence refuses nothing, since a
+ * A name that was refused is never tried again, a password or Kg once. Silence refuses nothing, since a
  * datagram may be lost: it is met by another login for as long as there is time.
  *
  * @param suites in order of preference, not empty
@@ -236,7 +249,9 @@ export function decide(
     case "odd":
       return tried.odd < ODD_TRIES ? again(failed) : end(failed.diagnosis);
     case "mismatch":
-      return failure.of === "password" ? lower(failed) : end(failed.diagnosis);
+      if (failure.of === "kg")
+        return tried.kgMismatches < MISMATCHES ? again(failed) : end(failed.diagnosis);
+      return isMismatched(tried) ? lower(failed) : again(failed);
     case "level":
       return lower(failed);
     case "busy":
@@ -257,6 +272,11 @@ export function decide(
   }
 }
 
+/** Whether RAKP 2 does not fit the password at the level that was asked for, as far as can be known. */
+export function isMismatched({ mismatches }: Tried): boolean {
+  return mismatches >= MISMATCHES;
+}
+
 function end(diagnosis: Diagnosis): NextStep {
   return { do: "end", diagnosis };
 }
@@ -271,7 +291,7 @@ function again(
 
 /** As the conductor's ipmitool: ADMINISTRATOR asks for "the highest", OPERATOR by its number. */
 function lower({ attempt, tried, diagnosis }: Failed): NextStep {
-  if (attempt.level !== "ADMINISTRATOR") return end(tried.mismatched ? MISMATCH : diagnosis);
+  if (attempt.level !== "ADMINISTRATOR") return end(isMismatched(tried) ? MISMATCH : diagnosis);
   const anew = { attempt, tried: { ...tried, refused: new Map() } };
   return again(anew, { level: "OPERATOR", namesLevel: true });
 }
@@ -293,8 +313,9 @@ function otherSuite(failed: Failed, status: number, suites: readonly Suite[]): N
 }
 
 /** Waits for a slot, a few times. */
-function later({ attempt, tried }: Failed, change: Partial<Attempt> = {}): NextStep {
-  if (tried.noRoom + 1 >= NO_ROOM_ROUNDS) return end(NO_ROOM);
+function later({ attempt, tried, diagnosis }: Failed, change: Partial<Attempt> = {}): NextStep {
+  if (tried.noRoom + 1 >= NO_ROOM_ROUNDS)
+    return end(diagnosis.verdict === "no-slots" ? diagnosis : NO_ROOM);
   return again({ attempt, tried: { ...tried, noRoom: tried.noRoom + 1 } }, change, GAP);
 }
 
@@ -336,6 +357,7 @@ export function stageWait({ silences }: Tried): number {
 
 function noted(failure: LoginFailure, before: Tried): Tried {
   const atName = "stage" in failure && failure.stage === "RAKP 2";
+  const isMismatch = failure.kind === "mismatch";
   return {
     ...before,
     full:
@@ -345,7 +367,8 @@ function noted(failure: LoginFailure, before: Tried): Tried {
     busy: before.busy + (failure.kind === "busy" ? 1 : 0),
     odd: before.odd + (failure.kind === "odd" || isStale(failure) ? 1 : 0),
     silences: before.silences + (failure.kind === "silent" ? 1 : 0),
-    mismatched: before.mismatched || failure.kind === "mismatch",
+    mismatches: before.mismatches + (isMismatch && failure.of === "password" ? 1 : 0),
+    kgMismatches: before.kgMismatches + (isMismatch && failure.of === "kg" ? 1 : 0),
     namesUnanswered: before.namesUnanswered + (atName && failure.kind === "silent" ? 1 : 0),
     nameAnswered:
       before.nameAnswered ||

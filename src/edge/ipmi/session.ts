@@ -15,6 +15,7 @@ import {
   busyWith,
   type Diagnosis,
   decide,
+  isMismatched,
   LEVELS,
   type Level,
   type LoginFailure,
@@ -181,7 +182,11 @@ async function logInUntil<T>(
     const each = { tag: (firstTag + attempts) & 0xff, wait: stageWait(tried) };
     const outcome = await logInOnce(talk, credentials, attempt, each, use);
     if (outcome.kind === "answered") {
-      const opened = { suite: attempt.suite.id, level: attempt.level, openLevel: tried.mismatched };
+      const opened = {
+        suite: attempt.suite.id,
+        level: attempt.level,
+        openLevel: isMismatched(tried),
+      };
       const diagnosis: Diagnosis = { verdict: "ok", detail: "the session is open" };
       return { diagnosis, attempts, opened: { ...opened, found: outcome.found } };
     }

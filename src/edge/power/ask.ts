@@ -33,6 +33,10 @@ const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
   "suites-not-listed": "N2I-D628",
 };
 
+/** What a reading's detail goes on with, in nova-baremetal's words. */
+const TOO_OLD = ", which nova-baremetal did not use";
+const USER = ": correct pm_user";
+
 /**
  * Our own IPMI client, as a conductor would ask.
  *
@@ -53,14 +57,15 @@ export function openNative(
   return {
     async ask(question, limits) {
       const target = { ...question, ...bmcAt(question.address) };
-      const { askedAt, observations, ...reading } = await client.ask(target, limits).catch(unable);
+      const answer = await client.ask(target, limits).catch(unable);
+      const { askedAt, observations, likely, ...reading } = answer;
       const { verdict, detail } = reading;
       return {
         bm_node_ids: question.bm_node_ids,
         client: "native",
         ...reading,
         address: question.address,
-        detail: verdict === "no-ipmi2" ? `${detail}, which nova-baremetal did not use` : detail,
+        detail: `${detail}${verdict === "no-ipmi2" ? TOO_OLD : likely === "user" ? USER : ""}`,
         asked_at: askedAt,
         warnings: observations.map((one) => WARNINGS[one]),
         // For which conductor, and whether it has what to set, is not known here.

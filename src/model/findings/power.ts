@@ -66,7 +66,7 @@ export const POWER = {
   ),
   "N2I-D606": acceptable(
     "BMC is busy, too slow, goes silent, or answers nonsense",
-    "Run power --only failed once it is quiet, with a longer --deadline where time was over, or accept it. Where it goes silent, look for lost datagrams first, then at pm_user: some BMCs do not answer a name they do not know.",
+    "Run power --only failed once it is quiet, with a longer --deadline where time was over, or accept it. Where it goes silent, look for lost datagrams first, then at pm_user: some BMCs do not answer a name they do not know, and some say 0x01 or 0x12 at RAKP 2.",
   ),
   "N2I-D607": acceptable(
     "power cannot be asked with what is known",

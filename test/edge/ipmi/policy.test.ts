@@ -64,13 +64,17 @@ test("silence at the name alone ends early, and says that the name may be unknow
   assert.equal(story([silent("RAKP 4"), ...silences]).at(-1), "17 A 0");
 });
 
-test("what was refused for good is never tried again", () => {
+test("what was refused for good is never tried again, a code that does not fit once", () => {
   const kg: LoginFailure = { kind: "mismatch", of: "kg" };
   const password: LoginFailure = { kind: "mismatch", of: "password" };
-  assert.deepEqual(story([kg]), ["wrong-kg"]);
-  assert.deepEqual(story([password, password]), ["17 O! 0", "wrong-password"]);
+  assert.deepEqual(story([kg, kg]), ["17 A 0", "wrong-kg"]);
+  const twice = [password, password];
+  assert.deepEqual(story([...twice, password]), ["17 A 0", "17 O! 0", "wrong-password"]);
   // The password was refused at the level that was allowed.
-  assert.deepEqual(story([password, rakp2(9)]), ["17 O! 0", "wrong-password"]);
+  assert.deepEqual(story([...twice, rakp2(9)]), ["17 A 0", "17 O! 0", "wrong-password"]);
+  assert.deepEqual(story([password, rakp2(9), rakp2(9)]), [
+    ...["17 A 0", "17 O! 0", "privilege-refused"],
+  ]);
   for (const status of [0x0c, 0x0d]) assert.deepEqual(story([rakp2(status)]), ["wrong-user"]);
   assert.deepEqual(story([{ kind: "status", stage: "RAKP 4", status: 0x0f }]), ["wrong-password"]);
 });

@@ -34,9 +34,9 @@ const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, BmcVerdict, n
   ["1.5 only, silent at the 2.0 form", MUTE, {}, "silent", 6],
   ["an unknown user, told", {}, { user: "nobody" }, "wrong-user", 1],
   ["an unknown user, met by silence", { silentUser: true }, { user: "nobody" }, "silent", 8],
-  ["a wrong password", {}, { password: "nope" }, "wrong-password", 2],
-  ["a Kg that we do not have", { kg: "abcdefghijklmnopqrst" }, {}, "wrong-kg", 1],
-  ["another Kg", { kg: "abcdefghijklmnopqrst" }, { kg: "other" }, "wrong-kg", 1],
+  ["a wrong password", {}, { password: "nope" }, "wrong-password", 3],
+  ["a Kg that we do not have", { kg: "abcdefghijklmnopqrst" }, {}, "wrong-kg", 2],
+  ["another Kg", { kg: "abcdefghijklmnopqrst" }, { kg: "other" }, "wrong-kg", 2],
   ["RAKP 4 that says 0f", { rakp4Status: 0x0f }, {}, "wrong-password", 1],
   ["no free slot", { openStatus: 1 }, {}, "no-slots", 6],
   ["no free slot, told short", { openStatus: 1, short: true }, {}, "no-slots", 6],
@@ -62,7 +62,7 @@ for (const [what, nature, asking, verdict, logins] of FAULTS) {
     assert.equal(answer.power, null);
     assert.equal(answer.attempts, logins);
     assert.equal(bmc.logins.seen(PAYLOAD.openRequest), nature.rmcpplus === false ? 0 : logins);
-    assert.equal(bmc.logins.open(), verdict === "wrong-kg" ? 1 : 0);
+    assert.equal(bmc.logins.open(), verdict === "wrong-kg" ? 2 : 0);
     assert.ok(took <= 60_000);
   });
 }
@@ -83,7 +83,9 @@ const ODD: readonly (readonly [string, Partial<Nature>, Asking, number, number])
   ["timeout three times", { busy: { code: 0xc3, times: 3 } }, {}, 17, 1],
   ["the late answer to a resend", { busy: { code: 0xcf, times: 1 } }, {}, 17, 1],
   ["initialising five times", { busy: { code: 0xd2, times: 5 } }, {}, 17, 2],
-  ["level by Open Session", { openLevel: true }, {}, 17, 2],
+  ["level by Open Session", { openLevel: true }, {}, 17, 3],
+  ["one wrong MAC", { wrongMacs: [1] }, {}, 17, 2],
+  ["one wrong MAC after a refused suite", { suites: [3], wrongMacs: [1] }, {}, 3, 3],
   ["a MAC that is too long", { macLength: 1 }, {}, 17, 1],
   ["no Device ID", { deviceSilent: true }, {}, 17, 1],
   ["wrong checksums", { checksumsWrong: true }, {}, 17, 1],
@@ -104,7 +106,7 @@ for (const [what, nature, asking, suite, logins] of ODD) {
 
 test("after a RAKP 2 of another password nothing is sent in that login", async () => {
   const { bmc } = await ask({}, { password: "nope" });
-  assert.equal(bmc.logins.seen(PAYLOAD.rakp1), 2);
+  assert.equal(bmc.logins.seen(PAYLOAD.rakp1), 3);
   assert.equal(bmc.logins.seen(PAYLOAD.rakp3), 0);
 });
 
@@ -120,8 +122,44 @@ test("ADMINISTRATOR is asked for first, OPERATOR once after it", async () => {
 test("a BMC whose keys follow Open Session is read as the conductor has to be told to", async () => {
   const { answer, bmc } = await ask({ openLevel: true });
   assert.deepEqual([answer.verdict, answer.power, answer.privilege], ["ok", "on", "OPERATOR"]);
-  assert.deepEqual(bmc.logins.roles(), [0x14, 0x13]);
+  assert.deepEqual(bmc.logins.roles(), [0x14, 0x14, 0x13]);
   assert.ok(answer.observations.includes("open-session-level"));
+});
+
+test("one code that does not fit, anywhere in a login, is held against nobody", async () => {
+  const kg = "abcdefghijklmnopqrst";
+  for (const slip of [{ wrongMacs: [1] }, { wrongIcvs: [1] }] as const)
+    for (const [nature, asking, privilege] of [
+      [{}, {}, "ADMINISTRATOR"],
+      [{ kg }, { kg }, "ADMINISTRATOR"],
+      [{ level: 3 }, {}, "OPERATOR"],
+      [{}, { options: { level: "OPERATOR" } }, "OPERATOR"],
+    ] as const) {
+      const { answer } = await ask({ ...nature, ...slip }, asking);
+      assert.deepEqual([answer.verdict, answer.privilege], ["ok", privilege], answer.detail);
+      assert.ok(!answer.observations.includes("open-session-level"));
+    }
+});
+
+test("the user is named first where RAKP 2 says of an unknown name something else", async () => {
+  for (const [unknownStatus, verdict, likely] of [
+    [0x0d, "wrong-user", undefined],
+    [0x12, "protocol-error", "user"],
+    [0x01, "no-slots", "user"],
+    [0x0b, "no-slots", undefined],
+  ] as const) {
+    const { answer } = await ask({ unknownStatus }, { user: "nobody" });
+    assert.deepEqual([answer.verdict, answer.likely], [verdict, likely], answer.detail);
+    assert.match(answer.detail, /^RAKP 2 says/);
+  }
+  const { answer } = await ask({ openStatus: 1 });
+  assert.equal(answer.likely, undefined);
+});
+
+test("a list of suites that says the same piece for ever is asked for two pieces", async () => {
+  const { answer, bmc } = await ask({ listRepeats: true, listed: [0, 3, 15, 17] });
+  assert.deepEqual([answer.verdict, answer.suites], ["ok", [0, 3, 15]]);
+  assert.equal(bmc.commands.listAsked(), 2);
 });
 
 test("asked as OPERATOR from the start, such a BMC has nothing to advise", async () => {

@@ -9,12 +9,15 @@ export interface SimCommands {
   readonly answer: (session: SimSession, packet: Packet, close: () => void) => readonly Buffer[];
   /** Commands that came in sessions: `6/3b`. */
   readonly seen: () => readonly string[];
+  /** How often its list of suites was asked for. */
+  readonly listAsked: () => number;
 }
 
 export function simCommands(nature: Nature): SimCommands {
   const seen: string[] = [];
   let busy = 0;
   let forms = 0;
+  let listAsked = 0;
   let sequence = 0;
 
   const reply = (message: Buffer, code: number, data: readonly number[] = []): Buffer => {
@@ -52,6 +55,7 @@ export function simCommands(nature: Nature): SimCommands {
 
   return {
     seen: () => seen,
+    listAsked: () => listAsked,
     capabilities(message) {
       if (message[5] !== 0x38) return [];
       const two = ((message[6] ?? 0) & 0x80) !== 0;
@@ -67,7 +71,8 @@ export function simCommands(nature: Nature): SimCommands {
     suites(message) {
       if (nature.listed === null || message[5] !== 0x54) return [];
       const list = nature.listed.flatMap((id) => [0xc0, id, id === 0 ? 0 : 1, 0x41, 0x81]);
-      const from = ((message[8] ?? 0) & 0x3f) * 16;
+      listAsked += 1;
+      const from = nature.listRepeats ? 0 : ((message[8] ?? 0) & 0x3f) * 16;
       return [reply(message, 0, [1, ...list.slice(from, from + 16)])];
     },
     answer(session, packet, close) {

@@ -102,9 +102,12 @@ export function simLogins(nature: Nature): SimLogins {
     draft.user = Buffer.from(payload.subarray(28, 28 + payload.readUInt8(27)));
     draft.role = nature.openLevel ? draft.openLevel | 0x10 : role;
     if (nature.rakp2Status !== null) return refuse(nature.rakp2Status);
-    if (draft.user.toString() !== nature.user) return nature.silentUser ? [] : refuse(0x0d);
+    if (draft.user.toString() !== nature.user)
+      return nature.silentUser ? [] : refuse(nature.unknownStatus);
     if ((role & 0x0f) > nature.level && nature.levelAt === "RAKP 2") return refuse(0x09);
-    const whole = Buffer.concat([rakp2Mac(draft), Buffer.alloc(8, 1)]);
+    const right = rakp2Mac(draft);
+    if (nature.wrongMacs.includes(seen.get(PAYLOAD.rakp1) ?? 0)) right.fill(0xa5);
+    const whole = Buffer.concat([right, Buffer.alloc(8, 1)]);
     const mac = whole.subarray(0, draft.suite.macLength + nature.macLength);
     const rest = [draft.bmcRandom, draft.guid, mac];
     return [agrees(PAYLOAD.rakp2, tag, draft.consoleSession, rest)];
@@ -121,7 +124,9 @@ export function simLogins(nature: Nature): SimLogins {
     const keys = sessionKeys(draft);
     const console = draft.consoleSession.readUInt32LE();
     sessions.set(id, { suite: draft.suite, keys, console });
-    return [agrees(PAYLOAD.rakp4, tag, draft.consoleSession, [rakp4Icv(draft, keys)])];
+    const icv = Buffer.from(rakp4Icv(draft, keys));
+    if (nature.wrongIcvs.includes(seen.get(PAYLOAD.rakp3) ?? 0)) icv.fill(0xa5);
+    return [agrees(PAYLOAD.rakp4, tag, draft.consoleSession, [icv])];
   };
 
   return {

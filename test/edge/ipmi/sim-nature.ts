@@ -41,6 +41,13 @@ export interface Nature {
   readonly stale: boolean;
   /** Makes its hashes with the level of Open Session. Quirk Q3. */
   readonly openLevel: boolean;
+  /** Which of its RAKP 2 and RAKP 4, counted from 1, have a wrong code. */
+  readonly wrongMacs: readonly number[];
+  readonly wrongIcvs: readonly number[];
+  /** Status of RAKP 2 for a name it does not know. */
+  readonly unknownStatus: number;
+  /** Says the first piece of its list whichever is asked for. */
+  readonly listRepeats: boolean;
   /** Bytes more, or fewer, than the MAC of RAKP 2 has. Quirk Q7. */
   readonly macLength: number;
   /** Code and how often: for Get Chassis Status. */
@@ -77,6 +84,10 @@ export const HEALTHY: Nature = {
   silentUser: false,
   stale: false,
   openLevel: false,
+  wrongMacs: [],
+  wrongIcvs: [],
+  unknownStatus: 0x0d,
+  listRepeats: false,
   macLength: 0,
   busy: { code: 0xc0, times: 0 },
   deviceSilent: false,

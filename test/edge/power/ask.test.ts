@@ -40,6 +40,15 @@ test("of a BMC that is too old we say that nova-baremetal did not use it so", as
   assert.equal(detail, "speaks IPMI 1.5 only, which nova-baremetal did not use");
 });
 
+test("where a BMC does not say it in so many words, pm_user is named", async (t) => {
+  const { question } = await udpBmc(t, { unknownStatus: 0x12 });
+  const { detail } = await native(t)({ ...question, user: "nobody" }, LIMITS);
+  assert.equal(
+    detail,
+    "RAKP 2 says 0x12: illegal parameter; likely an unknown user name: correct pm_user",
+  );
+});
+
 test("machines that share BMC and login are asked once, and the reading is of all", async (t) => {
   const { bmc, question } = await udpBmc(t);
   const questions = [1, 2, 3].map((id) => ({ ...question, bm_node_ids: [id, id + 10] }));

@@ -25,6 +25,7 @@ const SETS: { readonly [code in FindingCode]?: string } = {
   "N2I-D611": "driver_info: {ipmi_address: ADDRESS}",
   "N2I-D628": 'driver_info: {ipmi_cipher_suite: "17"}',
   "N2I-D629": "driver_info: {ipmi_priv_level: OPERATOR}",
+  "N2I-D631": 'driver_info: {ipmi_cipher_suite: "3"}',
   ...{ "N2I-D757": IMAGES, "N2I-D758": IMAGES },
 };
 

@@ -33,9 +33,11 @@ export function adviceOf(
   const first = wanted(reading, way, ipmitool);
   const refused =
     first !== null && suite !== first && suiteUntried(reading, way, ipmitool) === null;
+  const silent =
+    verdict === "ok" && asksList(way, ipmitool) && reading.warnings.includes("N2I-D631");
   const level = way?.way === "ipmi" ? way.login.level : "ADMINISTRATOR";
   return [
-    ...(refused ? [setting("ipmi_cipher_suite", String(suite))] : []),
+    ...(refused || silent ? [setting("ipmi_cipher_suite", String(suite))] : []),
     ...(verdict === "ok" && privilege === "OPERATOR" && level !== "OPERATOR"
       ? [setting("ipmi_priv_level", "OPERATOR")]
       : []),
@@ -64,14 +66,21 @@ export function suiteUntried(
     : `asked as ipmitool ${asked.ipmitool} does; the conductor's ${ipmitool} takes suite ${first}, which was not tried`;
 }
 
-/** What was seen besides; that a BMC does not list its suites slows only an ipmitool that asks for them. */
+/** Whether this conductor's ipmitool asks a BMC for its suites: it does not when it is given one. */
+function asksList(way: Way | null, ipmitool: ConductorIpmitool): boolean {
+  return ipmitool === "1.8.19" && !(way?.way === "ipmi" && way.login.suite !== null);
+}
+
+/** What comes of that question alone. */
+const OF_LIST: readonly FindingCode[] = ["N2I-D628", "N2I-D631"];
+
+/** What was seen besides, as far as it matters to this conductor. */
 export function warningsOf(
   { warnings }: PowerReading,
   way: Way | null,
   ipmitool: ConductorIpmitool,
 ): readonly FindingCode[] {
-  const asks = ipmitool === "1.8.19" && !(way?.way === "ipmi" && way.login.suite !== null);
-  return asks ? warnings : warnings.filter((code) => code !== "N2I-D628");
+  return asksList(way, ipmitool) ? warnings : warnings.filter((code) => !OF_LIST.includes(code));
 }
 
 function setting(key: "ipmi_cipher_suite" | "ipmi_priv_level", value: string): PowerAdvice {

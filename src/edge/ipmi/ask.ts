@@ -1,6 +1,7 @@
 import { endpointWithin, IPMI_PORT, whyNotAddress } from "./address.ts";
 import { type Chassis, COMMANDS, type Device, parseChassis, parseDevice } from "./commands.ts";
 import { suiteOf } from "./crypto.ts";
+import { listSuites } from "./discover.ts";
 import { type Credentials, credentials, whyNotUser, wipe } from "./login.ts";
 import { type BmcVerdict, type Diagnosis, type Level, refusedBy } from "./policy.ts";
 import {
@@ -64,7 +65,9 @@ export type Observation =
   /** It makes its keys with the level of Open Session, as only some clients do. Quirk Q3. */
   | "open-session-level"
   /** It does not tell its cipher suites outside a session. */
-  | "suites-not-listed";
+  | "suites-not-listed"
+  /** It goes silent in a session before which it was asked for its cipher suites. */
+  | "silent-after-list";
 
 /** What came of asking one BMC. Never a secret, a key, or bytes of a login in it. */
 export interface BmcReading {
@@ -159,7 +162,7 @@ const NOTHING_KNOWN = {
 export function optionsFor({ suite, level }: BmcTarget, options: SessionOptions): SessionOptions {
   return {
     ...options,
-    ...(suite !== undefined && { suites: () => [suite] }),
+    ...(suite !== undefined && { suites: () => [suite], asksList: false }),
     ...(level !== undefined && { level }),
   };
 }
@@ -205,7 +208,12 @@ export async function askPower(
 ): Promise<PowerAnswer> {
   const askedAt = clock.date().toISOString();
   const talk = startTalk(line, clock, chance, limits);
-  const end = await establish(talk, line, credentials, options, readPower).finally(talk.end);
+  const asking = establish(talk, line, credentials, options, readPower).then(async (end) => {
+    if (options.asksList || end.attempts === 0 || talk.expired()) return end;
+    // For the record: asked for before, it may change what the BMC says in a session.
+    return { ...end, suites: await listSuites(talk) };
+  });
+  const end = await asking.finally(talk.end);
   const { opened, capabilities, suites, attempts } = end;
   const { chassis, device } = opened?.found ?? { chassis: null, device: null };
   const rtt = talk.rtt();
@@ -271,6 +279,7 @@ function observed(
     ["wrong-checksums", found?.checksumsWrong],
     ["open-session-level", opened?.openLevel],
     ["suites-not-listed", opened !== null && suites === null],
+    ["silent-after-list", opened?.unlisted],
   ];
   return all.flatMap(([name, holds]) => (holds === true ? [name] : []));
 }

@@ -65,6 +65,8 @@ export type InSession<T> = (channel: Channel) => Promise<LoginOutcome<T>>;
 export interface SessionOptions {
   /** Cipher suites to ask for, in this order, given those the BMC lists; null when it lists none. */
   readonly suites: (listed: readonly number[] | null) => readonly number[];
+  /** Ask for that list before the login, as ipmitool 1.8.19 and later, unless it is given a suite. */
+  readonly asksList: boolean;
   /** The level to log in at first; ADMINISTRATOR unless given. */
   readonly level?: Level;
   /** Log in even where the BMC says that it does not speak 2.0. Quirk Q19. */
@@ -77,6 +79,7 @@ export interface SessionOptions {
  */
 export const SESSION_DEFAULTS: SessionOptions = {
   suites: (listed) => (listed?.includes(17) === true ? [17, 3] : [3, 17]),
+  asksList: true,
   force: false,
 };
 
@@ -95,6 +98,8 @@ interface Opened<T> {
   readonly level: Level;
   /** Whether RAKP 2 fitted only when Open Session named the level. Quirk Q3. */
   readonly openLevel: boolean;
+  /** Whether a session was silent after the list was asked for, and this one, without it, was not. */
+  readonly unlisted: boolean;
   readonly found: T;
 }
 
@@ -130,9 +135,12 @@ export async function establish<T>(
   if (found.kind === "cut") return { ...nothing, diagnosis: outOfTime(null, NOTHING_YET) };
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
   const patience = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
-  const suites = await listSuites(talk);
+  const suites = options.asksList ? await listSuites(talk) : null;
+  const suitesOf = (listed: readonly number[] | null): readonly Suite[] =>
+    options.suites(listed).flatMap((id) => suiteOf(id) ?? []);
   const wanted = {
-    suites: options.suites(suites).flatMap((id) => suiteOf(id) ?? []),
+    suites: suitesOf(suites),
+    unlisted: options.asksList ? suitesOf(null) : null,
     level: options.level ?? "ADMINISTRATOR",
     patience,
   };
@@ -159,6 +167,8 @@ function refusedAtFirst(code: number): Diagnosis {
 
 interface Wanted {
   readonly suites: readonly Suite[];
+  /** Those of a login before which the list is not asked for; null: it never was. */
+  readonly unlisted: readonly Suite[] | null;
   readonly level: Level;
   /** Logins without any answer at most. */
   readonly patience: number;
@@ -168,9 +178,10 @@ interface Wanted {
 async function logInUntil<T>(
   talk: Talk,
   credentials: Credentials,
-  { suites, level, patience }: Wanted,
+  { suites: listed, unlisted, level, patience }: Wanted,
   use: InSession<T>,
 ): Promise<Pick<Established<T>, "diagnosis" | "attempts" | "opened">> {
+  let suites = listed;
   const [first] = suites;
   if (first === undefined) throw new RangeError("no cipher suite that this client speaks");
   const firstTag = talk.chance.bytes(1).readUInt8();
@@ -178,6 +189,7 @@ async function logInUntil<T>(
   let attempt: Attempt = { suite: first, level, namesLevel: level !== "ADMINISTRATOR" };
   let tried = NOTHING_YET;
   let last: LoginFailure | null = null;
+  let silentSessions = 0;
   for (let attempts = 1; ; attempts++) {
     const each = { tag: (firstTag + attempts) & 0xff, wait: stageWait(tried) };
     const outcome = await logInOnce(talk, credentials, attempt, each, use);
@@ -186,6 +198,7 @@ async function logInUntil<T>(
         suite: attempt.suite.id,
         level: attempt.level,
         openLevel: isMismatched(tried),
+        unlisted: unlisted !== null && silentSessions === 1,
       };
       const diagnosis: Diagnosis = { verdict: "ok", detail: "the session is open" };
       return { diagnosis, attempts, opened: { ...opened, found: outcome.found } };
@@ -202,6 +215,16 @@ async function logInUntil<T>(
     if (attempts >= patience && tried.silences === attempts)
       return { diagnosis: MUTE, attempts, opened: null };
     await talk.renew();
+    if (outcome.kind !== "silent" || outcome.stage !== "session") continue;
+    silentSessions += 1;
+    const [other] = unlisted ?? [];
+    if (unlisted === null || other === undefined || silentSessions > 1) continue;
+    // Some go silent in a session once they were asked for their list. As when ipmitool is run with a
+    // suite: what the BMC speaks is asked, its list is not.
+    await discover(talk);
+    suites = unlisted;
+    attempt = { ...attempt, suite: other };
+    tried = { ...tried, refused: new Map() };
   }
 }
 

@@ -31,6 +31,7 @@ const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
   "wrong-checksums": "N2I-D627",
   "open-session-level": "N2I-D629",
   "suites-not-listed": "N2I-D628",
+  "silent-after-list": "N2I-D631",
 };
 
 /** What a reading's detail goes on with, in nova-baremetal's words. */
@@ -53,7 +54,8 @@ export function openNative(
   readonly close: () => Promise<void>;
 } {
   const suites = (listed: readonly number[] | null) => suiteOrder(conductor, listed);
-  const client = openClient({ ...SESSION_DEFAULTS, suites }, clock);
+  const asksList = conductor === "1.8.19";
+  const client = openClient({ ...SESSION_DEFAULTS, suites, asksList }, clock);
   return {
     async ask(question, limits) {
       const target = { ...question, ...bmcAt(question.address) };

@@ -42,6 +42,10 @@ export const POWER = {
     "BMC makes its keys with the level of Open Session",
     "Some Supermicro, Sun, Intel, Quanta and Dell boards do. A conductor at ADMINISTRATOR fails to log in and says that the password is wrong. Set driver_info.ipmi_priv_level to OPERATOR.",
   ),
+  "N2I-D631": warning(
+    "BMC goes silent in a session once it was asked for its cipher suites",
+    "Some Cisco UCS do. ipmitool 1.8.19 and later asks before each session, so a conductor gets no answer. Given a suite it does not ask: set driver_info.ipmi_cipher_suite (Victoria and later).",
+  ),
   // N2I-D600 to D619, and D630: what the power check says against loading a machine. @source facts/ipmi.md 4.4, 5.5
   "N2I-D600": acceptable(
     "BMC does not answer",

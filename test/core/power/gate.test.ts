@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adviceOf, suiteUntried, warningsOf } from "../../../src/core/power/advice.ts";
 import { gate } from "../../../src/core/power/gate.ts";
+import type { Way } from "../../../src/core/power/way.ts";
 import { FINDINGS } from "../../../src/model/findings.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import type { ConductorIpmitool, PowerReading, PowerVerdict } from "../../../src/model/power.ts";
@@ -82,6 +83,24 @@ const SUITES: readonly (readonly [
   ["1.8.18", [3, 17], "1.8.19", 17, ["N2I-D612"]],
   ["1.8.19", [3, 17], "1.8.18", 3, ["N2I-D612"]],
 ];
+
+test("a BMC that is silent once it was asked for its suites has one to be set, if it will be asked", () => {
+  const told = { verdict: "ok", client: "native", power: "on", suite: 3, suites: [3] };
+  const reading = { ...told, warnings: ["N2I-D631"] } as unknown as PowerReading;
+  const words = "set driver_info.ipmi_cipher_suite to 3";
+  assert.deepEqual(adviceOf(reading, null, "1.8.19"), [
+    { key: "ipmi_cipher_suite", value: "3", words },
+  ]);
+  assert.deepEqual(warningsOf(reading, null, "1.8.19"), ["N2I-D631"]);
+  const given = { way: "ipmi", login: { suite: 3, level: "ADMINISTRATOR" } } as unknown as Way;
+  for (const [way, ipmitool] of [
+    [null, "1.8.18"],
+    [given, "1.8.19"],
+  ] as const) {
+    assert.deepEqual(adviceOf(reading, way, ipmitool), []);
+    assert.deepEqual(warningsOf(reading, way, ipmitool), []);
+  }
+});
 
 for (const [conductor, suites, ipmitool, suite, expected] of SUITES)
   test(`suite ${suite} of ${JSON.stringify(suites)}, asked as ${ipmitool}, is ${expected.join() || "good"} for a conductor with ipmitool ${conductor}`, () => {

@@ -115,7 +115,7 @@ test("a BMC whose answers are spoilt and flooded with noise never brings a wrong
           known,
           { clock, chance },
           { deadline: 60_000, signal: new AbortController().signal },
-          { suites: () => [suite], force: false },
+          { suites: () => [suite], asksList: false, force: false },
         ),
       );
       assert.ok(clock.now() <= 60_001);

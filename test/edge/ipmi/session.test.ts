@@ -156,6 +156,41 @@ test("the user is named first where RAKP 2 says of an unknown name something els
   assert.equal(answer.likely, undefined);
 });
 
+test("a BMC that its list makes silent in a session is read without it, and that is told", async () => {
+  for (const listed of [[3], [0, 3, 17], [17], null]) {
+    const suites = listed?.filter((id) => id !== 0) ?? [3];
+    const { answer, bmc } = await ask({ silentAfterList: true, listed, suites });
+    assert.deepEqual([answer.verdict, answer.power], ["ok", "on"], answer.detail);
+    assert.equal(answer.suite, suites[0]);
+    assert.deepEqual(answer.suites, listed);
+    assert.ok(answer.observations.includes("silent-after-list"));
+    assert.equal(bmc.commands.listAsked(), 1);
+  }
+});
+
+test("who does not ask for the list before a session has it asked after the reading", async () => {
+  for (const [listed, observations] of [
+    [
+      [0, 3],
+      ["suite-0", "sha1-only"],
+    ],
+    [null, ["suites-not-listed"]],
+  ] as const) {
+    const options = { suites: () => [3], asksList: false };
+    const { answer, bmc } = await ask({ silentAfterList: true, listed }, { options });
+    assert.deepEqual([answer.verdict, answer.attempts, answer.suite], ["ok", 1, 3]);
+    assert.deepEqual([answer.suites, answer.observations], [listed, observations]);
+    assert.deepEqual([bmc.commands.listAsked(), bmc.logins.open()], [1, 0]);
+  }
+});
+
+test("a BMC that is silent in sessions without its list, too, is not told to be so by it", async () => {
+  // The first two sessions: the late answer to a resend is not taken for one.
+  const { answer } = await ask({ busy: { code: 0xcf, times: 12 } });
+  assert.deepEqual([answer.verdict, answer.attempts], ["ok", 3], answer.detail);
+  assert.ok(!answer.observations.includes("silent-after-list"));
+});
+
 test("a list of suites that says the same piece for ever is asked for two pieces", async () => {
   const { answer, bmc } = await ask({ listRepeats: true, listed: [0, 3, 15, 17] });
   assert.deepEqual([answer.verdict, answer.suites], ["ok", [0, 3, 15]]);

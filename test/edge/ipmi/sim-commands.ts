@@ -18,6 +18,7 @@ export function simCommands(nature: Nature): SimCommands {
   let busy = 0;
   let forms = 0;
   let listAsked = 0;
+  let isSilent = false;
   let sequence = 0;
 
   const reply = (message: Buffer, code: number, data: readonly number[] = []): Buffer => {
@@ -58,6 +59,7 @@ export function simCommands(nature: Nature): SimCommands {
     listAsked: () => listAsked,
     capabilities(message) {
       if (message[5] !== 0x38) return [];
+      isSilent = false;
       const two = ((message[6] ?? 0) & 0x80) !== 0;
       const form = forms++ >= nature.formTimes ? "answers" : two ? nature.form2 : nature.form15;
       if (form === "silent") return [];
@@ -69,16 +71,18 @@ export function simCommands(nature: Nature): SimCommands {
       return [reply(message, 0, [1, types, status, nature.ipmi2 ? 3 : 1, 0, 0, 0, 0])];
     },
     suites(message) {
-      if (nature.listed === null || message[5] !== 0x54) return [];
-      const list = nature.listed.flatMap((id) => [0xc0, id, id === 0 ? 0 : 1, 0x41, 0x81]);
+      if (message[5] !== 0x54) return [];
       listAsked += 1;
+      isSilent = nature.silentAfterList;
+      if (nature.listed === null) return [];
+      const list = nature.listed.flatMap((id) => [0xc0, id, id === 0 ? 0 : 1, 0x41, 0x81]);
       const from = nature.listRepeats ? 0 : ((message[8] ?? 0) & 0x3f) * 16;
       return [reply(message, 0, [1, ...list.slice(from, from + 16)])];
     },
     answer(session, packet, close) {
       const message = open(session.suite, session.keys, packet);
       const response = message === null ? null : work(message, close);
-      if (response === null) return [];
+      if (response === null || isSilent) return [];
       const to = { suite: session.suite, keys: session.keys, session: session.console };
       return [seal(to, ++sequence, response, Buffer.alloc(16, sequence))];
     },

@@ -46,6 +46,8 @@ export interface Nature {
   readonly wrongIcvs: readonly number[];
   /** Status of RAKP 2 for a name it does not know. */
   readonly unknownStatus: number;
+  /** Says nothing in a session once it was asked for its list, until it is asked what it speaks. */
+  readonly silentAfterList: boolean;
   /** Says the first piece of its list whichever is asked for. */
   readonly listRepeats: boolean;
   /** Bytes more, or fewer, than the MAC of RAKP 2 has. Quirk Q7. */
@@ -87,6 +89,7 @@ export const HEALTHY: Nature = {
   wrongMacs: [],
   wrongIcvs: [],
   unknownStatus: 0x0d,
+  silentAfterList: false,
   listRepeats: false,
   macLength: 0,
   busy: { code: 0xc0, times: 0 },

@@ -33,6 +33,18 @@ test("each conductor's choice of cipher suite is followed", async (t) => {
   );
 });
 
+test("who will not ask a BMC for its suites has a reading that did not ask before it", async (t) => {
+  const { bmc, question } = await udpBmc(t, { silentAfterList: true, listed: [3] });
+  for (const [conductor, asked] of [
+    ["1.8.18", question],
+    ["1.8.19", { ...question, suite: 3 }],
+  ] as const) {
+    const { power, attempts, warnings } = await native(t, conductor)(asked, LIMITS);
+    assert.deepEqual([power, attempts, warnings], ["on", 1, ["N2I-D621"]]);
+  }
+  assert.equal(bmc.commands.listAsked(), 2);
+});
+
 test("of a BMC that is too old we say that nova-baremetal did not use it so", async (t) => {
   const { question } = await udpBmc(t, { ipmi2: false });
   const { verdict, detail } = await native(t)(question, LIMITS);

@@ -1,6 +1,6 @@
 import type { Images } from "../core/flavors/flavors.ts";
 import { type AskedImage, findImages, type ImageUse } from "../edge/glance/images.ts";
-import { type Cloud, ENVIRONMENT, type Settings } from "../edge/openstack/cloud.ts";
+import { type Cloud, ENVIRONMENT, SERVICES, type Settings } from "../edge/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../edge/openstack/clouds.ts";
 import { cloudOf } from "../edge/openstack/settings.ts";
 import { surroundings } from "./surroundings.ts";
@@ -21,23 +21,35 @@ export interface RestOptions {
 
 /**
  * The cloud the options name: a cloud of clouds.yaml (`--os-cloud`, OS_CLOUD), else what OS_* say;
- * options say it louder.
+ * options say it louder. Beside a named cloud OS_REGION_NAME alone is read, as by openstacksdk.
  *
  * @throws MigrationError N2I-E106
  */
 export function cloudFor(options: RestOptions): Cloud {
-  const name = options.osCloud ?? (surroundings().env.OS_CLOUD || undefined);
+  const { env, cwd, tell } = surroundings();
+  const name = options.osCloud ?? (env.OS_CLOUD || undefined);
   const { settings, from } =
     name === undefined
-      ? { settings: environmentSettings(surroundings().env), from: ENVIRONMENT }
-      : cloudSettings(name, surroundings().env, surroundings().cwd());
+      ? { settings: environmentSettings(env), from: ENVIRONMENT }
+      : cloudSettings(name, env, cwd());
+  const passed =
+    name === undefined ? [] : Object.keys(env).filter((own) => env[own] && WHO.test(own));
+  if (passed.length > 0)
+    tell(`Warning: ${from} is read without ${passed.join(", ")}: write them into the cloud.`);
   return cloudOf(new Map([...settings, ...louder(options)]), from);
 }
 
+/** Variables that say which endpoint is asked. */
+const WHO = new RegExp(
+  `^OS_((${SERVICES.join("|")})_)?(interface|endpoint_type|endpoint_override)$`,
+  "i",
+);
+
 /** Whether anybody said how to log in. */
 export function saysCloud({ osCloud }: RestOptions): boolean {
-  const said = environmentSettings(surroundings().env);
-  return osCloud !== undefined || ["cloud", "auth_url", "auth_type"].some((name) => said.has(name));
+  const { OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN } = surroundings().env;
+  const said = [OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN].some(Boolean);
+  return osCloud !== undefined || said;
 }
 
 function louder({ ironicUrl, osCacert, insecure }: RestOptions): Settings {

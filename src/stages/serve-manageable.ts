@@ -3,6 +3,7 @@ import { allows } from "../core/policy/allows.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { Served } from "../edge/http/serving.ts";
 import { openHttp } from "../edge/openstack/http.ts";
+import { KEYSTONE } from "../edge/openstack/kinds.ts";
 import { serviceUrl } from "../edge/openstack/session.ts";
 import { openTokens } from "../edge/openstack/tokens.ts";
 import { MigrationError } from "../model/error.ts";
@@ -18,7 +19,7 @@ import { manageableAnswer } from "./manageable-requests.ts";
 import { openPolicy } from "./policy-file.ts";
 import { allocationKeeper } from "./record-keeper.ts";
 import { inRun } from "./run.ts";
-import { bound, checkAsked, KEYSTONE, type ProxyAsked } from "./serve-proxy.ts";
+import { bound, checkAsked, type ProxyAsked } from "./serve-proxy.ts";
 import { type RunSession, withSession } from "./session.ts";
 
 /** What `serve manageable` is told: what any service here is, and the login that writes. */

@@ -4,7 +4,7 @@ import { MOUNT } from "../core/proxy/route.ts";
 import { type Listener, listen } from "../edge/http/listener.ts";
 import type { Served, ServedRoute } from "../edge/http/serving.ts";
 import { type Http, openHttp } from "../edge/openstack/http.ts";
-import { BAREMETAL } from "../edge/openstack/kinds.ts";
+import { BAREMETAL, KEYSTONE } from "../edge/openstack/kinds.ts";
 import { serviceUrl } from "../edge/openstack/session.ts";
 import { openTokens } from "../edge/openstack/tokens.ts";
 import { MigrationError } from "../model/error.ts";
@@ -138,8 +138,6 @@ async function openParts(asked: ProxyAsked): Promise<{
   };
   return { proxy, http, policy };
 }
-
-export const KEYSTONE = { ...BAREMETAL, version: /\/v3$/ };
 
 /** HOST:PORT; an IPv6 address in brackets. */
 const LISTEN = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/;

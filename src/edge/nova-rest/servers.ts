@@ -4,7 +4,7 @@ import type { FlavorNeeds } from "../../model/manage.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
-import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
+import { ask, openSession, refusedCall, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
 import { listFlavors } from "./flavors.ts";
 import { needsOf } from "./needs.ts";
@@ -54,6 +54,10 @@ export async function openServers(
 ) {
   const session = (await openSession(cloud, limit, COMPUTE)).at(PINNED);
   const greeted = await session.call({ method: "GET", path: "/servers?limit=1" });
+  if (greeted.status === 404 || (greeted.status >= 300 && greeted.status < 400)) {
+    session.close();
+    throw refusedCall(session, "GET /servers", greeted);
+  }
   if (greeted.status === 406) {
     session.close();
     throw new MigrationError(

@@ -1,5 +1,16 @@
 import type { JsonObject } from "../../model/json.ts";
 
+/** Services that a cloud's settings can name, by their types in catalogs. */
+export const SERVICES = ["baremetal", "compute", "placement", "image", "network"] as const;
+
+export type CloudService = (typeof SERVICES)[number];
+
+/** Which endpoint of a service the catalog is asked for. */
+export interface Sought {
+  readonly interface: "public" | "internal" | "admin";
+  readonly region: string | null;
+}
+
 /** How a service wants to be spoken to, whoever wrote it down: the environment or clouds.yaml. */
 export interface Cloud {
   /** Where it was found, for messages: `cloud "lab" of /etc/openstack/clouds.yaml`, `OS_*`. */
@@ -12,8 +23,7 @@ export interface Cloud {
   readonly placement: string | null;
   readonly image: string | null;
   readonly network: string | null;
-  readonly interface: "public" | "internal" | "admin";
-  readonly region: string | null;
+  readonly catalog: { readonly [service in CloudService]: Sought };
   readonly tls: Tls;
 }
 

@@ -4,7 +4,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import type { Settings } from "./cloud.ts";
+import { ENVIRONMENT, type Settings } from "./cloud.ts";
+import { settingsOf, spelled } from "./spellings.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -30,21 +31,32 @@ export function cloudSettings(
       fix: `Put it into ${folders(environment, here).join(", ")}, or name it in OS_CLIENT_CONFIG_FILE.`,
     });
   const secure = find("secure", environment.OS_CLIENT_SECURE_FILE, environment, here);
-  const merged = merge(document(path), secure === null ? {} : document(secure));
-  const clouds = isObject(merged.clouds) ? merged.clouds : {};
-  const cloud = Object.hasOwn(clouds, name) ? clouds[name] : undefined;
-  if (!isObject(cloud))
+  const all = [path, ...(secure === null ? [] : [secure])].map((file) => {
+    const { clouds } = document(file);
+    return isObject(clouds) ? clouds : {};
+  });
+  const own = all.flatMap((clouds): readonly JsonObject[] => {
+    const cloud = Object.hasOwn(clouds, name) ? clouds[name] : undefined;
+    return isObject(cloud) ? [cloud] : [];
+  });
+  if (own.length === 0)
     throw new MigrationError(
       "N2I-E106",
-      `${path} has no cloud ${JSON.stringify(name)}; it has ${Object.keys(clouds).join(", ") || "none"}`,
+      `${path} has no cloud ${JSON.stringify(name)}; it has ${all.flatMap(Object.keys).join(", ") || "none"}`,
     );
+  const from = `cloud ${JSON.stringify(name)} of ${path}`;
+  const cloud = inRegion(
+    own.map((each) => spelled(each, from)).reduce(merge),
+    environment.OS_REGION_NAME || null,
+    from,
+  );
   if (cloud.profile !== undefined || cloud.cloud !== undefined)
     throw new MigrationError(
       "N2I-E106",
       `${path}: cloud ${JSON.stringify(name)} rests on a vendor's profile, which is not read`,
       { fix: "Write auth_url and the rest into the cloud itself." },
     );
-  return { settings: flat(cloud), from: `cloud ${JSON.stringify(name)} of ${path}` };
+  return { settings: settingsOf(cloud, from), from };
 }
 
 function folders(environment: Environment, here: string): readonly string[] {
@@ -84,8 +96,14 @@ function document(path: string): JsonObject {
 function yamlOf(text: string): unknown {
   try {
     // Loaded when there is something to read.
-    const { parseDocument } = require("yaml") as typeof import("yaml");
+    const { parseDocument, visit } = require("yaml") as typeof import("yaml");
     const document = parseDocument(text, { logLevel: "silent" });
+    // A password of digits is the text that stands there.
+    visit(document, {
+      Scalar(_, scalar) {
+        if (typeof scalar.value === "number" && scalar.source) scalar.value = scalar.source;
+      },
+    });
     return document.errors.length > 0 ? null : document.toJS({ maxAliasCount: 100 });
   } catch {
     return null;
@@ -101,38 +119,41 @@ function merge(base: JsonObject, more: JsonObject): JsonObject {
   return merged;
 }
 
-/** One level: what `auth` says stands beside the rest; of regions the first is the one. */
-function flat(cloud: JsonObject): Settings {
-  const { auth, regions, ...rest } = cloud;
-  const [region] = Array.isArray(regions) ? (regions as readonly Json[]) : [];
-  const first = isObject(region) ? region.name : region;
-  const all = { ...(first === undefined ? {} : { region_name: first }), ...rest };
-  const entries = [...Object.entries(all), ...Object.entries(isObject(auth) ? auth : {})];
-  return new Map(
-    entries.flatMap(([key, value]) =>
-      ["string", "number", "boolean"].includes(typeof value) && value !== ""
-        ? [[key, String(value)] as const]
-        : [],
-    ),
+/**
+ * The cloud as it is in one region: the first of its own, or the one that is wanted.
+ *
+ * @throws MigrationError N2I-E106 where it has regions, and not the wanted one
+ * @source openstacksdk, config/loader.py; the openstack client takes OS_REGION_NAME beside a named cloud
+ */
+function inRegion(
+  { regions, ...cloud }: JsonObject,
+  wanted: string | null,
+  from: string,
+): JsonObject {
+  const named = regions ?? cloud.region_name ?? wanted ?? [];
+  const listed = typeof named === "string" ? named.split(",") : named;
+  const all = (Array.isArray(listed) ? (listed as readonly Json[]) : [listed]).map((one) =>
+    isObject(one) ? one : { name: one },
   );
+  const region = all.find(({ name }) => wanted === null || name === wanted);
+  if (region === undefined && all.length > 0)
+    throw new MigrationError(
+      "N2I-E106",
+      `${from}: it has no region ${wanted}; it has ${all.map(({ name }) => name).join(", ")}`,
+      { fix: "Set OS_REGION_NAME to one of them, or unset it." },
+    );
+  if (region === undefined) return cloud;
+  const { name = null, values } = region;
+  const own = isObject(values) ? spelled(values, from) : {};
+  return merge({ ...cloud, region_name: name }, own);
 }
 
-/** Older names of some variables, as keystoneauth and openstacksdk take them still. */
-const ALIASES: { readonly [name: string]: string } = {
-  tenant_name: "project_name",
-  tenant_id: "project_id",
-  endpoint_type: "interface",
-};
-
-/** Settings of `OS_*`: `OS_AUTH_URL` is `auth_url`. Empty ones are not there. */
+/** Settings of `OS_*`: `OS_AUTH_URL` is `auth_url`. @throws MigrationError N2I-E106, as settingsOf */
 export function environmentSettings(environment: Environment): Settings {
-  const found = new Map<string, string>();
-  for (const [variable, value] of Object.entries(environment)) {
-    if (!variable.startsWith("OS_") || value === undefined || value === "") continue;
-    const name = variable.slice(3).toLowerCase();
-    const modern = ALIASES[name];
-    if (modern === undefined) found.set(name, value);
-    else if (!found.has(modern)) found.set(modern, value);
-  }
-  return found;
+  const said = Object.entries(environment).flatMap(([variable, value]) =>
+    variable.startsWith("OS_") && value !== undefined
+      ? [[variable.slice(3).toLowerCase(), value] as const]
+      : [],
+  );
+  return settingsOf(spelled(Object.fromEntries(said), ENVIRONMENT), ENVIRONMENT);
 }

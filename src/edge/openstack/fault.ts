@@ -1,4 +1,5 @@
 import { isObject, parsedJson } from "../../model/json.ts";
+import type { Answered } from "./http.ts";
 
 const LONGEST = 300;
 
@@ -14,6 +15,15 @@ export function faultOf(text: string, secrets: readonly string[] = []): string {
   const said =
     sentence(parsedJson(text)) ?? withoutSecrets(text, secrets).replaceAll(/<[^>]*>/g, " ");
   return withoutSecrets(said, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
+}
+
+/** What an answer says of an error; a redirection, which nobody follows, says where to, without a login or a query. */
+export function faultIn(answer: Answered, secrets: readonly string[]): string {
+  const { status, headers, text } = answer;
+  const to = status >= 300 && status < 400 ? headers.location : undefined;
+  if (to === undefined) return faultOf(text, secrets);
+  const plain = to.replace(/[?#].*$/, "").replace(/\/\/[^/]*@/, "//");
+  return `it redirects to ${withoutSecrets(plain, secrets)}`.slice(0, LONGEST);
 }
 
 /**

@@ -1,11 +1,13 @@
+import type { CloudService } from "./cloud.ts";
+
 /** What calls to one kind of service need to know of it. */
 export interface ServiceKind {
-  /** For messages. */
-  readonly name: string;
+  readonly name: CloudService;
   /** Names of the service in catalogs. */
   readonly types: ReadonlySet<string>;
-  /** A version at the end of its URL that is no part of it here. */
+  /** A version at the end of its URL, which is replaced by the one that is spoken, if its paths have none here. */
   readonly version: RegExp;
+  readonly spoken?: string;
   /** Headers that pin a call to a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
   /** Which member of a cloud says its URL. */
@@ -26,7 +28,9 @@ export const BAREMETAL: ServiceKind = {
 export const COMPUTE: ServiceKind = {
   name: "compute",
   types: new Set(["compute"]),
-  version: /(?!)/,
+  // What stands there as /v2 knows no microversions; a project may follow.
+  version: /(?:\/v2(?:\.[01])?(\/[^/]+)?)?$/,
+  spoken: "/v2.1$1",
   pin: (microversion) => ({
     "X-OpenStack-Nova-API-Version": microversion,
     "OpenStack-API-Version": `compute ${microversion}`,
@@ -48,7 +52,7 @@ export const PLACEMENT: ServiceKind = {
 export const IMAGE: ServiceKind = {
   name: "image",
   types: new Set(["image"]),
-  version: /\/v2$/,
+  version: /\/v[12](\.\d)?$/,
   pin: () => ({}),
   said: "image",
   fix: "Give image_endpoint_override in clouds.yaml, or OS_IMAGE_ENDPOINT_OVERRIDE.",
@@ -57,8 +61,11 @@ export const IMAGE: ServiceKind = {
 export const NETWORK: ServiceKind = {
   name: "network",
   types: new Set(["network"]),
-  version: /\/v2\.0$/,
+  version: /\/v[12](\.\d)?$/,
   pin: () => ({}),
   said: "network",
   fix: "Give network_endpoint_override in clouds.yaml, or OS_NETWORK_ENDPOINT_OVERRIDE.",
 };
+
+/** Which is spoken with as v3 wants it, and whose older address stands next to that one. */
+export const KEYSTONE: Pick<ServiceKind, "version"> = { version: /\/v(3|2\.0)$/ };

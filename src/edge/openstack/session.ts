@@ -1,9 +1,9 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject, objectOf, parsedJson } from "../../model/json.ts";
-import { type Auth, type Cloud, ENVIRONMENT } from "./cloud.ts";
-import { faultOf } from "./fault.ts";
+import { type Auth, type Cloud, ENVIRONMENT, type Sought } from "./cloud.ts";
+import { faultIn } from "./fault.ts";
 import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } from "./http.ts";
-import { BAREMETAL, type ServiceKind } from "./kinds.ts";
+import { BAREMETAL, KEYSTONE, type ServiceKind } from "./kinds.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
 
 /** What became of a call. */
@@ -54,16 +54,18 @@ export async function openSession(
   try {
     const login = await logIn(http, cloud, kind);
     const found = cloud[kind.said] ?? login.endpoint;
+    const { region, interface: face } = cloud.catalog[kind.name];
     if (found === null && kind === BAREMETAL) checkNamed(cloud);
     if (found === null)
       throw new MigrationError(
         "N2I-E106",
         cloud.auth.kind === "keystone"
-          ? `${cloud.from}: the catalog has no ${cloud.interface} ${kind.name} endpoint${cloud.region === null ? "" : ` in region ${cloud.region}`}`
+          ? `${cloud.from}: the catalog has no ${face} ${kind.name} endpoint${region === null ? "" : ` in region ${region}`}`
           : `${cloud.from}: nothing says where the ${kind.name} service is`,
         { fix: kind.fix },
       );
-    const url = serviceUrl(found, cloud.from, kind);
+    const whole = found.replace("%(project_id)s", login.project ?? "%(project_id)s");
+    const url = serviceUrl(whole, cloud.from, kind);
     const pinned = (headers: HttpCall["headers"]): ServiceSession => ({
       url,
       project: login.project,
@@ -93,7 +95,11 @@ function checkNamed({ auth, from }: Cloud): void {
 }
 
 /** @throws MigrationError N2I-E106 */
-export function serviceUrl(text: string, from: string, { version }: ServiceKind): string {
+export function serviceUrl(
+  text: string,
+  from: string,
+  { version, spoken = "" }: Pick<ServiceKind, "version" | "spoken">,
+): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "")
     throw new MigrationError(
@@ -101,7 +107,7 @@ export function serviceUrl(text: string, from: string, { version }: ServiceKind)
       `${from}: the service's URL is not http(s)://HOST[:PORT]/`,
       { fix: "Write scheme, host and port, as in https://ironic.example.org:6385." },
     );
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, "").replace(version, "");
+  return `${url.origin}${url.pathname.replace(/\/+$/, "").replace(version, spoken)}`;
 }
 
 interface LoggedIn {
@@ -114,7 +120,7 @@ interface LoggedIn {
   readonly secrets: () => readonly string[];
 }
 
-async function logIn(http: Http, cloud: Cloud, { types }: ServiceKind): Promise<LoggedIn> {
+async function logIn(http: Http, cloud: Cloud, kind: ServiceKind): Promise<LoggedIn> {
   const { auth } = cloud;
   const never = { endpoint: null, project: null, renew: () => Promise.resolve(false) };
   if (auth.kind === "none") return { ...never, headers: () => ({}), secrets: () => [] };
@@ -123,7 +129,7 @@ async function logIn(http: Http, cloud: Cloud, { types }: ServiceKind): Promise<
     const secrets = (): readonly string[] => [auth.password(), text];
     return { ...never, headers: () => ({ Authorization: `Basic ${text}` }), secrets };
   }
-  let token = await newToken(http, auth, cloud, types);
+  let token = await newToken(http, auth, cloud, kind);
   let renewing: Promise<Token> | null = null;
   return {
     ...{ endpoint: token.endpoint, project: token.project },
@@ -132,7 +138,7 @@ async function logIn(http: Http, cloud: Cloud, { types }: ServiceKind): Promise<
     async renew(refused) {
       // Of many calls that meet the old token one asks for the new one.
       if (refused !== token.text()) return true;
-      renewing ??= newToken(http, auth, cloud, types).finally(() => {
+      renewing ??= newToken(http, auth, cloud, kind).finally(() => {
         renewing = null;
       });
       token = await renewing;
@@ -184,7 +190,7 @@ async function call(
     if (!again && (await login.renew(headers["X-Auth-Token"]))) continue;
     throw new MigrationError(
       "N2I-E211",
-      `${url} refuses the login: ${faultOf(answer.text, login.secrets()) || "401"}`,
+      `${url} refuses the login: ${faultIn(answer, login.secrets()) || "401"}`,
     );
   }
 }
@@ -192,7 +198,7 @@ async function call(
 function answered(answer: Answered | Unanswered, secrets: readonly string[]): Answer {
   if ("why" in answer) return { status: 0, body: null, headers: {}, fault: answer.why };
   const { status, headers, text } = answer;
-  const fault = status < 300 ? "" : `${status} ${faultOf(text, secrets)}`.trim();
+  const fault = status < 300 ? "" : `${status} ${faultIn(answer, secrets)}`.trim();
   const isDenied = status === 500 && OTHER_SCOPE.test(fault);
   return { status: isDenied ? 403 : status, headers, body: parsedJson(text), fault };
 }
@@ -267,16 +273,16 @@ interface Token {
 /**
  * A token of Keystone's v3, with a password or an application credential.
  *
- * @param types names of the service whose endpoint is wanted
+ * @param kind the service whose endpoint is wanted
  * @throws MigrationError N2I-E210 when Keystone does not answer, N2I-E211 when it refuses
  */
 async function newToken(
   http: Http,
   { url, question, secret }: Extract<Auth, { readonly kind: "keystone" }>,
-  cloud: Cloud,
-  types: ReadonlySet<string>,
+  { from, catalog }: Cloud,
+  { name, types }: ServiceKind,
 ): Promise<Token> {
-  const base = url.replace(/\/+$/, "").replace(/\/v3$/, "");
+  const base = serviceUrl(url, from, KEYSTONE);
   const answer = await askUntilAnswered(() =>
     http.send({
       method: "POST",
@@ -287,7 +293,7 @@ async function newToken(
   );
   if ("why" in answer)
     throw new MigrationError("N2I-E210", `Keystone at ${base} does not answer: ${answer.why}`);
-  const fault = (): string => faultOf(answer.text, [secret()]);
+  const fault = (): string => faultIn(answer, [secret()]);
   if (isPassing(answer))
     throw new MigrationError(
       "N2I-E210",
@@ -300,17 +306,18 @@ async function newToken(
     throw new MigrationError(
       "N2I-E212",
       `Keystone at ${base} answers ${answer.status}: ${fault() || "no token"}`,
+      answer.status === 404 ? { fix: "Correct auth_url: Keystone's /v3 is looked for there." } : {},
     );
   const body = parsedJson(answer.text);
   const { id } = objectOf(objectOf(objectOf(body).token).project);
   const project = typeof id === "string" ? id : null;
-  return { endpoint: endpointOf(body, cloud, types), project, text: () => token };
+  return { endpoint: endpointOf(body, catalog[name], types), project, text: () => token };
 }
 
 /** @param body of Keystone's answer, with the catalog */
 export function endpointOf(
   body: unknown,
-  cloud: Pick<Cloud, "interface" | "region">,
+  sought: Sought,
   types: ReadonlySet<string>,
 ): string | null {
   const token = isObject(body) && isObject(body.token) ? body.token : {};
@@ -321,8 +328,8 @@ export function endpointOf(
     for (const endpoint of endpoints)
       if (
         isObject(endpoint) &&
-        endpoint.interface === cloud.interface &&
-        (cloud.region === null || (endpoint.region_id ?? endpoint.region) === cloud.region) &&
+        endpoint.interface === sought.interface &&
+        (sought.region === null || (endpoint.region_id ?? endpoint.region) === sought.region) &&
         typeof endpoint.url === "string"
       )
         return endpoint.url;

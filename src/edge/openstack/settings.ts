@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
-import type { Auth, Cloud, Settings } from "./cloud.ts";
+import type { Auth, Cloud, CloudService, Settings, Sought } from "./cloud.ts";
 
 const INTERFACES = ["public", "internal", "admin"] as const;
 
@@ -14,9 +14,16 @@ const PLUGINS: { readonly [name: string]: Plugin } = {
   none: "none",
   http_basic: "basic",
   password: "password",
+  v2password: "password",
   v3password: "password",
   v3applicationcredential: "application_credential",
+  None: "none",
 };
+
+/** What the plugin of this name is here; undefined: it is not supported. */
+export function pluginOf(name: string): Plugin | undefined {
+  return Object.hasOwn(PLUGINS, name) ? PLUGINS[name] : undefined;
+}
 
 /**
  * Makes a cloud of its settings, whatever place they came from.
@@ -27,9 +34,15 @@ const PLUGINS: { readonly [name: string]: Plugin } = {
  */
 export function cloudOf(settings: Settings, from: string, home = homedir()): Cloud {
   const refuse = (why: string): MigrationError => new MigrationError("N2I-E106", `${from}: ${why}`);
-  const asked = (settings.get("interface") ?? "public").replace(/URL$/, "");
-  const chosen = INTERFACES.find((each) => each === asked);
-  if (chosen === undefined) throw refuse(`interface ${asked} is none of ${INTERFACES.join(", ")}`);
+  const sought = (service: CloudService): Sought => {
+    const own = `${service}_interface`;
+    const name = settings.has(own) ? own : "interface";
+    const asked = settings.get(name) ?? "public";
+    const chosen = INTERFACES.find((each) => each === asked);
+    if (chosen === undefined) throw refuse(`${name} ${asked} is none of ${INTERFACES.join(", ")}`);
+    const region = settings.get(`${service}_region_name`) ?? settings.get("region_name") ?? null;
+    return { interface: chosen, region };
+  };
   const verify = settings.get("verify");
   const path = (name: string): string | null => {
     const text = settings.get(name);
@@ -50,8 +63,10 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
     placement: settings.get("placement_endpoint_override") ?? null,
     image: settings.get("image_endpoint_override") ?? null,
     network: settings.get("network_endpoint_override") ?? null,
-    interface: chosen,
-    region: settings.get("region_name") ?? null,
+    catalog: {
+      ...{ baremetal: sought("baremetal"), compute: sought("compute"), image: sought("image") },
+      ...{ placement: sought("placement"), network: sought("network") },
+    },
     tls: {
       cacert: path("cacert"),
       cert: path("cert"),
@@ -69,7 +84,7 @@ type Refuse = (why: string) => MigrationError;
 
 function authOf(settings: Settings, refuse: Refuse): Auth {
   const named = settings.get("auth_type");
-  const kind = named === undefined ? guessed(settings) : PLUGINS[named];
+  const kind = named === undefined ? guessed(settings) : pluginOf(named);
   if (kind === undefined)
     throw refuse(`auth_type ${named} is none of ${Object.keys(PLUGINS).join(", ")}`);
   const need = (name: string): string => {
@@ -95,7 +110,7 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
         methods: [kind],
         password: { user: { ...user(settings, refuse), password } },
       };
-      const scope = scopeOf(settings);
+      const scope = scopeOf(settings, refuse);
       const question = { identity: login, ...(scope !== null && { scope }) };
       return { kind: "keystone", url, question: () => question, secret: () => password };
     }
@@ -139,7 +154,9 @@ function partOf(
 }
 
 function domain(settings: Settings, name: string): JsonObject {
-  const own = partOf(settings, name);
+  // Beside a project, a domain is that of it and of the user. @source openstacksdk, _handle_domain_id
+  const hasProject = partOf(settings, "project") !== null;
+  const own = partOf(settings, name) ?? (hasProject ? partOf(settings, "domain") : null);
   if (own !== null) return own;
   const id = settings.get("default_domain_id") ?? settings.get("default_domain");
   const text = settings.get("default_domain_name");
@@ -152,8 +169,10 @@ function user(settings: Settings, refuse: Refuse): JsonObject {
   return found;
 }
 
-function scopeOf(settings: Settings): JsonObject | null {
-  if (settings.get("system_scope") === "all") return { system: { all: true } };
+function scopeOf(settings: Settings, refuse: Refuse): JsonObject | null {
+  const system = settings.get("system_scope");
+  if (system === "all") return { system: { all: true } };
+  if (system !== undefined) throw refuse(`system_scope is ${system}, and only all is supported`);
   const owner = (): JsonObject => ({ domain: domain(settings, "project_domain") });
   const project = partOf(settings, "project", owner);
   if (project !== null) return { project };

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { isObject, type JsonObject, objectOf, parsedJson } from "../../model/json.ts";
 import type { TokenOwner } from "../../model/served.ts";
-import type { Cloud } from "./cloud.ts";
-import { faultOf } from "./fault.ts";
+import type { Sought } from "./cloud.ts";
+import { faultIn } from "./fault.ts";
 import type { Answered, Http, Unanswered } from "./http.ts";
 import type { ServiceKind } from "./kinds.ts";
 import { isPassing } from "./passing.ts";
@@ -35,7 +35,7 @@ interface Keystone {
   /** Without a slash or `/v3` at its end. */
   readonly url: string;
   /** Which endpoint of the catalog is wanted, of a service with one of these names; null: none. */
-  readonly catalog: (Pick<Cloud, "interface" | "region"> & Pick<ServiceKind, "types">) | null;
+  readonly catalog: (Sought & Pick<ServiceKind, "types">) | null;
   /** Seconds that an answer is believed, at most. */
   readonly believed: number;
   /** Milliseconds since the epoch. */
@@ -127,7 +127,7 @@ function validated(
 ): Validated {
   if ("why" in answer) return { is: "unanswered", why: answer.why };
   const { status, text } = answer;
-  const why = faultOf(text, [token]);
+  const why = faultIn(answer, [token]);
   const body = parsedJson(text);
   // A page of what stands in front of Keystone is no word of its own.
   if (isObject(objectOf(body).error)) {

@@ -233,3 +233,21 @@ test("a server is untouched where its making is all that Nova has written down o
   use(() => ({ done: false, says: { status: 200, text: "{}" } }));
   assert.equal(await nova.isUntouched("s-1"), false);
 });
+
+test("an address that is not Nova's is refused before anything is asked of it", async (t) => {
+  const fields = { Location: "https://nova/v2.1/servers" };
+  for (const [status, why] of [
+    [404, /refuses GET \/servers: 404 Not Found$/],
+    [302, /refuses GET \/servers: 302 it redirects to https:\/\/nova\/v2\.1\/servers$/],
+  ] as const) {
+    const answer = () => ({ status, text: "Not Found", ...(status === 302 && { fields }) });
+    const { url, calls } = await faultyService(t, { most: 1, answer });
+    const settings = new Map([
+      ["auth_type", "none"],
+      ["compute_endpoint_override", url],
+    ]);
+    const opening = openServers(cloudOf(settings, "the test"), 5000, () => Promise.resolve());
+    await assert.rejects(opening, why);
+    assert.equal(calls.length, 1);
+  }
+});

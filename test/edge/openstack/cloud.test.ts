@@ -48,7 +48,7 @@ test("what a login lacks is told by its name", () => {
     /auth_type v2token is none of none, http_basic/,
   );
   assert.throws(() => from({ OS_INTERFACE: "secret" }), /interface secret is none of/);
-  assert.equal(from({ OS_INTERFACE: "internalURL" }).interface, "internal");
+  assert.equal(from({ OS_INTERFACE: "internalURL" }).catalog.image.interface, "internal");
   assert.equal(from({ OS_INSECURE: "true" }).tls.insecure, true);
 });
 

@@ -52,8 +52,6 @@ export interface DriverRow {
   readonly credentials: readonly string[];
   /** Keys of driver_info of which one is needed. */
   readonly one_of?: readonly string[];
-  /** Several machines may share pm_address. */
-  readonly shared_address?: boolean;
   readonly drops: { readonly [column: string]: string };
 }
 

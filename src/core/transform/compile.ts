@@ -250,9 +250,9 @@ function iboot(part: "host" | "port" | "relay"): (value: Json) => Converted {
     const [, host = "", port = "9100", relay = "1"] = match;
     if (part === "host") return { value: host.trim() };
     const text = (part === "port" ? port : relay).trim();
-    return /^\d{1,5}$/.test(text)
-      ? { value: Number(text) }
-      : { fault: `has the ${part} ${JSON.stringify(text)}, which is no number` };
+    if (part === "port" ? isPort(text) : /^\d{1,5}$/.test(text)) return { value: Number(text) };
+    const wanted = part === "port" ? "is not from 1 to 65535" : "is no number";
+    return { fault: `has the ${part} ${JSON.stringify(text)}, which ${wanted}` };
   };
 }
 

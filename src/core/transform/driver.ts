@@ -85,11 +85,10 @@ export function inspectPower({ node, duplicates }: Machine, row: DriverRow): rea
     Number(port) !== 0 &&
     !isPort(port) &&
     row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
-  const others =
-    row.credentials.length > 0 && row.shared_address !== true ? duplicates.pm_address : [];
+  const others = row.credentials.length > 0 ? duplicates.pm_address : [];
   if (!strange && absent.length === 0 && others.length === 0) return NONE;
   const columns = absent.join(", ");
-  const same = `the same as on bm_nodes.id ${others.join(", ")}`;
+  const same = `the same BMC or outlet as of bm_nodes.id ${others.join(", ")}`;
   const is = `terminal_port is ${show(String(port))}`;
   return [
     ...findingIf(strange, "N2I-D124", `${place} terminal_port`, is),

@@ -13,6 +13,7 @@ export interface SharedValues {
   readonly instance_uuid: Shared;
   /** bm_nodes.id of rows that share an instance -> their uuid, lower case. */
   readonly uuids: ReadonlyMap<number, string>;
+  /** By powerKey. */
   readonly pm_address: Shared;
   /** By bare lower-case hex of the MAC. */
   readonly address: Shared;
@@ -21,6 +22,23 @@ export interface SharedValues {
 /** A MAC without its separators, in SQL all three engines know. */
 const HEX = (column: string): string =>
   `replace(replace(replace(lower(${column}),':',''),'-',''),'.','')`;
+
+/**
+ * What is one for every spelling of one BMC or outlet: iBoot's `10.0.0.9`, `10.0.0.9:9100` and `10.0.0.9,1` are.
+ *
+ * @source facts/nova-bm.md 3.2: the port is 9100 and the relay 1 where pm_address does not say them
+ */
+export function powerKey(address: string): string {
+  const ended = `${address.toLowerCase().replaceAll(" ", "")},`;
+  return ended.replaceAll(":9100,", ",").replaceAll(",1,", ",");
+}
+
+/** The same in SQL. */
+function powerKeyOf({ engine }: Database): string {
+  const bare = "replace(lower(pm_address),' ','')";
+  const ended = engine === "mysql" ? `concat(${bare},',')` : `(${bare} || ',')`;
+  return `replace(replace(${ended},':9100,',','),',1,',',')`;
+}
 
 function collect(rows: readonly RawRow[]): Shared {
   const shared = new Map<string, number[]>();
@@ -123,7 +141,8 @@ export async function readShared(
     "lower(instance_uuid)",
     named ? `${row}, ${gone("lower(uuid)", "uuid")}` : row,
   );
-  const addresses = await shared("pm_address", live("pm_address"), "lower(pm_address)", row);
+  const key = powerKeyOf(database);
+  const addresses = await shared("pm_address", live("pm_address"), key, row);
   const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;
   const macs = await shared("MACs", interfaces, HEX("i.address"), both, MACS);
   const across = columns.includes("prov_mac_address")

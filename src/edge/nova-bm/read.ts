@@ -10,7 +10,7 @@ import { type Database, readTransaction } from "../database/open.ts";
 import { quoted } from "../database/read.ts";
 import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
 import { type ReadRow, rowReader } from "./columns.ts";
-import { readShared, type SharedValues } from "./duplicates.ts";
+import { powerKey, readShared, type SharedValues } from "./duplicates.ts";
 import type { NovaBmSchema } from "./open.ts";
 
 /** Machines in order of bm_nodes.id, and the interfaces between them that belong to none. */
@@ -263,7 +263,7 @@ function duplicatesOf(
     uuid: other(shared.uuid.get(node.uuid?.toLowerCase() ?? "")),
     instance_uuid,
     holders: instance_uuid.map((id) => shared.uuids.get(id) ?? ""),
-    pm_address: other(shared.pm_address.get(node.pm_address?.toLowerCase() ?? "")),
+    pm_address: other(shared.pm_address.get(powerKey(node.pm_address ?? ""))),
     address,
   };
 }

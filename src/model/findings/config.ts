@@ -16,15 +16,15 @@ export const CONFIG = {
   ),
   "N2I-D303": blocking(
     "power address cannot be read",
-    "iBoot needs host[:port][,relay]. Correct bm_nodes.pm_address.",
+    "iBoot needs host[:port][,relay], the port from 1 to 65535. Correct bm_nodes.pm_address.",
   ),
   "N2I-D304": warning(
     "power credentials are incomplete",
     "nova-baremetal refused every operation on it. Complete the row.",
   ),
   "N2I-D305": warning(
-    "two live nodes have the same pm_address",
-    "Right for a shared chassis or iBoot relays, wrong for IPMI: look at both.",
+    "two live nodes have the same BMC or power outlet",
+    "What switches one of them switches the other. Right for a shared chassis, wrong for IPMI and for one relay of an iBoot, whose port is 9100 and relay 1 where pm_address does not say them: look at both.",
   ),
   "N2I-D306": warning(
     "credential is not plain ASCII",

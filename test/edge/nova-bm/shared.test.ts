@@ -18,6 +18,14 @@ const NODES = [
   { id: 3, uuid: `${UUID}3`, pm_address: "10.0.0.3" },
   { id: 4, uuid: `${UUID}4`, pm_address: "10.0.0.30" },
   { id: 5, uuid: `${UUID}5`, pm_address: "10.0.0.3", deleted: true },
+  { id: 6, uuid: `${UUID}6`, pm_address: "10.0.0.9" },
+  { id: 7, uuid: `${UUID}7`, pm_address: "10.0.0.9:9100 " },
+  { id: 8, uuid: `${UUID}8`, pm_address: "10.0.0.9,1" },
+  { id: 9, uuid: `${UUID}9`, pm_address: "10.0.0.9:9100,1" },
+  { id: 10, uuid: `${UUID}a`, pm_address: "10.0.0.9:9100,2" },
+  { id: 11, uuid: `${UUID}b`, pm_address: "10.0.0.9, 2" },
+  { id: 12, uuid: `${UUID}c`, pm_address: "10.0.0.9,11" },
+  { id: 13, uuid: `${UUID}d`, pm_address: "10.0.0.9:91001" },
 ];
 const ADDRESSES = [
   ["52:54:00:00:0a:01", 1],
@@ -61,6 +69,15 @@ for (const engine of engines())
         [3, [], {}],
         [4, [], {}],
         [5, [], {}],
+        // One outlet of an iBoot in its four spellings, and another in two.
+        [6, [7, 8, 9], {}],
+        [7, [6, 8, 9], {}],
+        [8, [6, 7, 9], {}],
+        [9, [6, 7, 8], {}],
+        [10, [11], {}],
+        [11, [10], {}],
+        [12, [], {}],
+        [13, [], {}],
       ],
     );
   });

@@ -42,7 +42,7 @@ export function cloudSettings(
   if (own.length === 0)
     throw new MigrationError(
       "N2I-E106",
-      `${path} has no cloud ${JSON.stringify(name)}; it has ${all.flatMap(Object.keys).join(", ") || "none"}`,
+      `${path} has no cloud ${JSON.stringify(name)}; it has ${[...new Set(all.flatMap(Object.keys))].join(", ") || "none"}`,
     );
   const from = `cloud ${JSON.stringify(name)} of ${path}`;
   const cloud = inRegion(

@@ -63,7 +63,8 @@ export function spelled(said: JsonObject, from: string): JsonObject {
         ? spelled(given, from)
         : given;
     const { name: other, value: before } = found.get(now) ?? { name, value };
-    if (!isDeepStrictEqual(before, value)) throw refuse(from, `${other} and ${name} differ`, ONE);
+    if (READ.has(now) && !isDeepStrictEqual(before, value))
+      throw refuse(from, `${other} and ${name} differ`, ONE);
     found.set(now, { name, value });
   }
   return Object.fromEntries([...found].map(([now, { value }]) => [now, value]));

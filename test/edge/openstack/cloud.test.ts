@@ -24,7 +24,7 @@ test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks"
   writeFileSync(join(here, "clouds.yaml"), cloud("http://here"));
   assert.equal(url(), "http://here");
   assert.equal(cloudSettings("a", env, here).settings.get("password"), "p: 1");
-  assert.throws(() => cloudSettings("b", env, here), /has no cloud "b"; it has a/);
+  assert.throws(() => cloudSettings("b", env, here), /has no cloud "b"; it has a$/);
   writeFileSync(join(user, "secure.yaml"), "clouds: {a: {auth: {password: [secret-text}}}");
   assert.throws(
     () => cloudSettings("a", env, here),

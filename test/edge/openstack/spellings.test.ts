@@ -235,6 +235,8 @@ test("a setting about something else changes nothing of what is asked", async (t
     for (const own of [name, dashed(name)])
       assert.deepEqual(await outcome(asked, () => file({ auth: BASE, [own]: value })), said, own);
   }
+  const others = { volume_interface: "internal", volume_endpoint_type: "adminURL" };
+  assert.deepEqual(await outcome(asked, () => file({ auth: BASE, ...others })), said);
 });
 
 test("two spellings of one setting that differ are refused, and no value is quoted", async (t) => {

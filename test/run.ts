@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
@@ -76,6 +77,8 @@ async function runLane(lane: Lane, files: readonly string[]): Promise<Counted> {
   });
   const concurrency = Math.max(1, Math.floor(lane.perProcessor * availableParallelism()));
   const ending = new AbortController();
+  // Each process of a lane listens to it.
+  setMaxListeners(0, ending.signal);
   const stop = (): void => ending.abort();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
   const results = run({

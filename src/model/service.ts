@@ -50,3 +50,6 @@ export function enabledBy(
 
 /** Seconds after which Ironic takes a conductor for dead. @source ironic: [conductor]heartbeat_timeout */
 export const HEARTBEAT = 60;
+
+/** Seconds for which apply and rollback watch nova-compute standing still, unless they are told otherwise. */
+export const WATCH_SECONDS = 20;

@@ -2,16 +2,39 @@ import type { Measured, WindowStep } from "../core/report/facts.ts";
 import { stepOf } from "../core/report/window.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { IRONIC } from "../model/journal.ts";
+import { WATCH_SECONDS } from "../model/service.ts";
 import { LOOKS, type RunStage } from "./journey.ts";
 import type { RunFiles } from "./run-files.ts";
 
-/** How long the next stage takes, as a report would say it: for what it has still to do. */
-export function expected(files: RunFiles, stage: RunStage, measured: Measured): WindowStep {
+/**
+ * How long the next stage takes, as a report would say it: for what it has still to do.
+ *
+ * @param watch seconds that apply watches nova-compute before it writes
+ */
+export function expected(
+  files: RunFiles,
+  stage: RunStage,
+  measured: Measured,
+  watch = WATCH_SECONDS,
+): WindowStep {
   const { handover } = files;
   const machines =
     handover === null || "missing" in handover ? 0 : handover.staged - handover.released;
   const asked = { machines, rows: rowsLeft(files), perMinute: null, measured };
-  return stepOf(LOOKS[stage] ?? stage, asked);
+  const step = stepOf(LOOKS[stage] ?? stage, asked);
+  return stage === "apply" && step.seconds !== null && isWatched(files)
+    ? {
+        ...step,
+        seconds: step.seconds + watch,
+        source: `${step.source}; ${watch} s of it for watching nova-compute`,
+      }
+    : step;
+}
+
+/** Whether a plan names hosts whose nova-compute has to stand still. */
+function isWatched({ nova }: RunFiles): boolean {
+  if (nova === undefined || "missing" in nova) return false;
+  return (nova.plan?.counts.stopped.length ?? 0) > 0;
 }
 
 /** Rows of the plan that are not in Ironic by our hand, nor were there before. */

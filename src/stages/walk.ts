@@ -185,16 +185,16 @@ async function walkStage(
   at: At,
 ): Promise<RunEnd | null> {
   const { words, sink } = of;
-  const { hookTimeout } = words;
   await paused(words.pauseFile, sink);
   if (run !== null && STAGES.indexOf(stage) >= STAGES.indexOf("check") && isTheNight(of))
     await inWindow(of, run);
   const stages = stagesOf(words, at.files);
-  sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files));
+  sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files, words.watch));
   if (run === null) sink.say(`There is no run in ${words.run} yet: it begins with ${stage}.`);
   if (at.step.again !== undefined) sink.say(`${stage} is done again: ${at.step.again}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
-  if (run !== null && !(await runHook(run, "before", stage, hookTimeout, sink))) return stopped;
+  if (run !== null && !(await runHook(run, "before", stage, words.hookTimeout, sink)))
+    return stopped;
   const status = await recorded(run, stage, () => performed(of, run, stage, at));
   // Not applied: its readings were too old, and the walk looks again where it stands.
   if (status === AGAIN) return null;
@@ -203,7 +203,7 @@ async function walkStage(
   const fine = GOES_ON[stage] ?? (stage === "apply" && words.skipBlocked ? [0, 3] : [0]);
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
   const now = run ?? (await openRun(words.run, { create: false }));
-  return (await runHook(now, "after", stage, hookTimeout, sink)) ? null : stopped;
+  return (await runHook(now, "after", stage, words.hookTimeout, sink)) ? null : stopped;
 }
 
 /** The stages that this run has. */
@@ -220,10 +220,11 @@ async function takes(
   run: RunFolder | null,
   stage: RunStage,
   files: RunFiles | null,
+  watch?: number,
 ): Promise<string | null> {
   if (run === null || files === null || "missing" in files.journal) return null;
   const measured = await measuredOf(run.path, files.journal.entries);
-  const { seconds } = expected(files, stage, measured);
+  const { seconds } = expected(files, stage, measured, watch);
   return seconds === null ? null : duration(seconds);
 }
 
@@ -251,8 +252,7 @@ async function recorded(
   recordWindow(run, { do: "begin", stage });
   try {
     const status = await work();
-    const result = status === 0 ? "done" : `exit ${status}`;
-    recordWindow(run, { do: "end", stage, result });
+    recordWindow(run, { do: "end", stage, result: status === 0 ? "done" : `exit ${status}` });
     return status;
   } catch (cause) {
     recordWindow(run, { do: "end", stage, result: resultOf(cause) });

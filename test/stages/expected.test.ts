@@ -33,6 +33,16 @@ test("until there was a load its rate is that of the rehearsal, which is said", 
   assert.equal(expected(files([]), "apply", loaded).seconds, 4);
 });
 
+test("apply takes the time for which it watches nova-compute, too", () => {
+  const rehearsed = { ...NOTHING, rehearsed: { count: 8, seconds: 4, nova: { left: 0 } } };
+  const nova = { plan: { sha256: "", counts: { stopped: ["H1"] } }, entries: [] };
+  const watched = { ...files([]), nova } as unknown as Parameters<typeof expected>[0]; // no more of it is read
+  const { seconds, source } = expected(watched, "apply", rehearsed);
+  assert.equal(seconds, 22);
+  assert.match(source, /; 20 s of it for watching nova-compute$/);
+  assert.equal(expected(watched, "apply", rehearsed, 5).seconds, 7);
+});
+
 test("how long a hand-over takes is said for machines that are staged still", () => {
   const begun = files([], { staged: 20, released: 9 });
   const estimate = expected(begun, "handover", NOTHING);

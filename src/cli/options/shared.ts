@@ -1,4 +1,5 @@
 import { releaseNames } from "../../edge/disk/load-tables.ts";
+import { WATCH_SECONDS } from "../../model/service.ts";
 import { flag, grouped, number, type OptionTable, word, words } from "./declared.ts";
 
 const WANT_NOVA = "With --nova-db";
@@ -9,7 +10,7 @@ const NOVA = grouped("Nova:", {
   // Flavors are there since Newton.
   "nova-api-db": word("nova_api's database, given the same way: it has the flavors since Newton"),
   watch: number(`${WANT_NOVA}: seconds that nova-compute's heartbeats are watched standing still`, {
-    default: 20,
+    default: WATCH_SECONDS,
     requiresArg: true,
   }),
   "allow-running-compute": flag(`${WANT_NOVA}: go on though a nova-compute still reports`),

@@ -352,7 +352,7 @@ testOnce("an agent refuses what it cannot keep, before it writes", async (t) => 
   ]);
   assert.match(
     unit.out,
-    /^ExecStart=\S+node \S+ host agent --host A --nova-bm-db file:\S+ .*--ttl 60 --on-fenced "\/usr\/bin\/stop it"$/m,
+    /^ExecStart=\S*node \S+ host agent --host A --nova-bm-db file:\S+ .*--ttl 60 --on-fenced "\/usr\/bin\/stop it"$/m,
   );
   assert.match(unit.out, /^RestartPreventExitStatus=5 /m);
   assert.equal(await bm.db("bm_service_leases").first(), undefined);

@@ -139,6 +139,8 @@ export interface PlanCounts {
   readonly ports: number;
   /** Finding code -> how often. */
   readonly findings: { readonly [code: string]: number };
+  /** Machines that N2I-D612 blocks. Absent: none. */
+  readonly power_outdated?: number;
 }
 
 /** The last line of every artefact. */
@@ -166,7 +168,7 @@ export interface RowVerdict {
   readonly reason: string | null;
 }
 
-/** A row and what was found of it, for a sentence: `node UUID mismatched: owner, driver`. */
+/** Describes a compared row in one line: `node UUID mismatched: owner, driver`. */
 export function nameOfRow({ resource, uuid, state, differs, fields = [] }: RowVerdict): string {
   const wrong = [...differs.map(({ field }) => field), ...fields].join(", ");
   return `${resource} ${uuid ?? ""} ${state}${wrong === "" ? "" : `: ${wrong}`}`;

@@ -51,5 +51,5 @@ export function enabledBy(
 /** Seconds after which Ironic takes a conductor for dead. @source ironic: [conductor]heartbeat_timeout */
 export const HEARTBEAT = 60;
 
-/** Seconds for which apply and rollback watch nova-compute standing still, unless they are told otherwise. */
+/** Default of `--watch`: seconds that apply and rollback check that nova-compute is stopped. */
 export const WATCH_SECONDS = 20;

@@ -7,7 +7,7 @@ import { LOOKS, type RunStage } from "./journey.ts";
 import type { RunFiles } from "./run-files.ts";
 
 /**
- * How long the next stage takes, as a report would say it: for what it has still to do.
+ * Estimates the duration of the remaining work of a stage.
  *
  * @param watch seconds that apply watches nova-compute before it writes
  */
@@ -26,12 +26,12 @@ export function expected(
     ? {
         ...step,
         seconds: step.seconds + watch,
-        source: `${step.source}; ${watch} s of it for watching nova-compute`,
+        source: `${step.source}, including ${watch} s for watching nova-compute`,
       }
     : step;
 }
 
-/** Whether a plan names hosts whose nova-compute has to stand still. */
+/** Whether the plan names hosts whose nova-compute must be stopped. */
 function isWatched({ nova }: RunFiles): boolean {
   if (nova === undefined || "missing" in nova) return false;
   return (nova.plan?.counts.stopped.length ?? 0) > 0;

@@ -191,7 +191,7 @@ export interface Said {
   readonly allowPairing: boolean;
   /** By the plan's header. */
   readonly besideOthers?: boolean;
-  /** Whether there are power readings, and the plan does not want them asked again. */
+  /** Whether there are power readings that the plan did not reject. */
   readonly asked: boolean;
   /** The release that was planned for or asked for; undefined where nothing but the default was. */
   readonly release?: string | undefined;

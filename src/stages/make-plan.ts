@@ -8,7 +8,7 @@ import { createPlan, type PlanWriter } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { MachinesHeader, PlanCounts, PlanHeader } from "../model/artefact.ts";
 import type { SameSecret } from "../model/compare.ts";
-import type { Finding } from "../model/finding.ts";
+import { blocks, type Finding } from "../model/finding.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
 import { MACHINES, type NovaPlanCounts } from "../model/nova-plan.ts";
@@ -221,7 +221,7 @@ function createTally(initial: readonly Finding[]) {
     skipped: 0,
   };
   const findings: Record<string, number> = {};
-  let [machines, nodes, ports] = [0, 0, 0];
+  let [machines, nodes, ports, outdated] = [0, 0, 0, 0];
   const note = (found: readonly Finding[]): void => {
     for (const { code } of found) findings[code] = (findings[code] ?? 0) + 1;
   };
@@ -232,6 +232,7 @@ function createTally(initial: readonly Finding[]) {
       machines += 1;
       verdicts[line.verdict] += 1;
       note(line.findings);
+      if (line.findings.some((one) => one.code === "N2I-D612" && blocks(one))) outdated += 1;
       if (line.verdict !== "create") return;
       for (const { change, resource } of line.records) {
         if (change !== "create") continue;
@@ -239,6 +240,9 @@ function createTally(initial: readonly Finding[]) {
         else ports += 1;
       }
     },
-    counts: (): PlanCounts => ({ machines, verdicts, nodes, ports, findings }),
+    counts: (): PlanCounts => ({
+      ...{ machines, verdicts, nodes, ports, findings },
+      ...(outdated > 0 && { power_outdated: outdated }),
+    }),
   };
 }

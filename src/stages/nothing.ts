@@ -25,9 +25,9 @@ export function isHeldUp({ verdicts }: PlanCounts): boolean {
   return verdicts.blocked + verdicts.conflict > 0;
 }
 
-/** Whether power has to be asked again before the next plan, as conductors will ask: no plan changes a reading. */
-export function wantsPower({ verdicts, findings }: PlanCounts): boolean {
-  return verdicts.blocked > 0 && (findings["N2I-D612"] ?? 0) > 0;
+/** Whether `power` must run before the next plan, because conductors will use other settings than the readings. */
+export function wantsPower({ power_outdated = 0 }: PlanCounts): boolean {
+  return power_outdated > 0;
 }
 
 /** What is said of it. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHandedOver } from "../core/handover/observe.ts";
 import { runningComputes } from "../core/hosts/running.ts";
-import { duration } from "../core/report/window.ts";
+import { counted, duration } from "../core/report/window.ts";
 import { isEqual } from "../core/verify/tally.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
@@ -111,14 +111,14 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
     const logs = faults > 0 ? `; ${faults} errors in conductors' logs` : "";
     if (isHandedOver(states)) {
       // What a log says stays in it: nobody waits for that.
-      const logged = `conductors' logs have ${faults} errors`;
+      const logged = `conductors' logs have ${counted(faults, "error")}`;
       await patience.sink.confirm(
         `Every machine is taken over, and ${logged} (${lister(asked.run, "takeover")}). Go on?`,
       );
       await accept(logged);
       return null;
     }
-    const todo = waiting + staged > 0 ? "start every ironic-conductor" : "see to what failed";
+    const todo = waiting + staged > 0 ? "start every ironic-conductor" : "fix the failed machines";
     return `${todo}; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
   }, patience);
 }
@@ -132,7 +132,7 @@ export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<v
     const faults = verified.computes?.faults ?? 0;
     if (!isEqual(verified)) return `${missingText(seen)} (${lister(asked.run, "final")}).`;
     if (faults === 0) return null;
-    const logged = `nova-computes' logs have ${faults} faults`;
+    const logged = `nova-compute logs have ${counted(faults, "fault")}`;
     await patience.sink.confirm(
       `Nova has every machine, and ${logged} (${lister(asked.run, "final")}). Go on?`,
     );

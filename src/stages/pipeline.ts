@@ -255,11 +255,11 @@ export function isDecision({ command, note }: NextStep): boolean {
 /** A plan that apply would refuse whatever is left out. */
 function loadingNothing(counts: PlanCounts, said: Said | undefined): NextStep {
   const { run = "RUN" } = said?.given ?? {};
-  // Nobody has to decide that power is asked as conductors will ask.
+  // This is no decision: the readings must use the settings of the conductors.
   if (wantsPower(counts))
     return said?.asked === false
-      ? { ...POWER, again: "conductors will ask otherwise than it asked" }
-      : { ...PLAN, again: "power was asked again since" };
+      ? { ...POWER, again: "conductors will use other settings than the last power check" }
+      : { ...PLAN, again: "power was checked again after the plan was made" };
   return {
     ...(said?.asked === false ? POWER : PLAN),
     note: `${nothingText(counts)}; ${whyNot(run)} says why`,

@@ -183,9 +183,9 @@ async function entriesOf({ inner }: RehearsalJob): Promise<Entries> {
 }
 
 /**
- * What commands say in a rehearsal is not said: its table tells it. Their progress is.
+ * Hides the output of the commands in a rehearsal, because its table has the results. Shows their progress.
  *
- * @param rows takes the rows that are not as planned
+ * @param rows collects the rows that differ from the plan
  */
 function within(
   { sink }: RehearsalJob,

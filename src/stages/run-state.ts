@@ -215,7 +215,7 @@ async function allocationsOf(
   return allocationsText(places, lines);
 }
 
-/** Whether these are the readings of which a plan found that a conductor would ask otherwise. */
+/** Whether the plan rejected these readings because conductors will use other settings. */
 function isAskedOtherwise(
   { header, footer }: Awaited<ReturnType<typeof openPlan>>,
   power: Awaited<ReturnType<typeof openPower>>,

@@ -30,7 +30,7 @@ export interface TakeoverAsked
 /**
  * Looks once where each machine stands, what it lacks, and what the conductors' logs complain of; lists
  * what is not as it should be. Only the database says who took a machine over: REST says who should
- * have it. `accept` keeps the operator's word that errors in logs are no reason to wait.
+ * have it. `accept` records that the operator accepted the errors in the logs.
  *
  * @throws MigrationError N2I-E100, N2I-E105, N2I-E326 where no machine is to be looked at
  */

@@ -71,7 +71,7 @@ export async function keepVerified(
 }
 
 /**
- * Keeps that a look of which only the logs' errors were wrong is accepted, and records who accepted what.
+ * Records that the operator accepted the errors in the logs, so that the look counts as passed.
  *
  * @param logged what the operator accepted
  */
@@ -88,8 +88,8 @@ export async function acceptLogs(
 /**
  * Compares Ironic with a run's plan, and Nova where it is given, row by row.
  *
- * @returns besides, whether the plan has Nova, and it was not given; `accept` keeps the operator's word that
- * errors in logs are no reason to wait
+ * @returns besides, whether the plan has Nova, and it was not given; `accept` records that the operator accepted
+ * the errors in the logs
  * @throws MigrationError N2I-E326 when no row was there to be compared
  */
 export async function verifyRun(

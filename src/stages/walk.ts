@@ -47,7 +47,7 @@ export interface RunEnd {
 interface Walk {
   /** Whether BMCs were asked anew, as their readings were too old for apply; once is enough. */
   renewed: boolean;
-  /** What was done again, and why: once is enough. */
+  /** Stages that this walk repeated, with the reason. A second repetition ends the walk. */
   readonly again: Set<string>;
   /** Whether it was said since when the window is open. */
   opened: boolean;
@@ -136,7 +136,7 @@ async function walkOn(
   }
   if (step.again !== undefined) {
     const again = `${stage}: ${step.again}`;
-    if (of.again.has(again)) throw gate(`${again}; it was done again already`);
+    if (of.again.has(again)) throw gate(`${again}; it was already repeated once`);
     of.again.add(again);
   }
   const plan = planOf(files);

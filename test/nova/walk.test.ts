@@ -76,9 +76,9 @@ test("errors in the logs of services that did their work are accepted once, and 
   assert.deepEqual(
     recordOf(made).filter((line) => /^(accept|end (takeover|final))/.test(line)),
     [
-      ...["end takeover N2I-E328", "accept takeover conductors' logs have 1 errors"],
+      ...["end takeover N2I-E328", "accept takeover conductors' logs have 1 error"],
       ...["end takeover done", "end final N2I-E328"],
-      "accept final nova-computes' logs have 1 faults",
+      "accept final nova-compute logs have 1 fault",
       "end final done",
     ],
   );

@@ -44,7 +44,7 @@ test("power asks the BMC that the site document names, and the plan takes no oth
   const loud = await run(at.folder, plan.slice(0, -1));
   assert.match(loud.out, /blocked +N2I-D612 asked nobody/);
   assert.match(loud.err, /^Next: nova2ironic power /m);
-  // Another plan would find the same: BMCs are asked as it wants first.
+  // Another plan would find the same until power is checked with its settings.
   assert.match(await next(), /nova2ironic power --run /);
   const asked = await run(at.folder, ["power", "--run", "run", "--site", site, "--only", "failed"]);
   assert.equal(asked.code, 0, asked.err);
@@ -58,14 +58,17 @@ test("power asks the BMC that the site document names, and the plan takes no oth
   assert.match((await run(at.folder, plan)).out, /1 +create|create/);
 });
 
-test("a run asks power again where the plan wants it asked otherwise, and plans again, once", async (t) => {
+test("a run checks power and plans once more if the readings used other settings", async (t) => {
   const { at, second, plan } = await ofTwo(t);
   assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 3);
   assert.equal((await run(at.folder, plan)).code, 0);
   const walked = await run(at.folder, ["run", "--run", "run", "--until", "plan", "--yes"]);
   assert.equal(walked.code, 0, walked.err);
-  assert.match(walked.err, /power is done again: conductors will ask otherwise than it asked/);
-  assert.match(walked.err, /plan is done again: power was asked again since/);
+  assert.match(
+    walked.err,
+    /power is done again: conductors will use other settings than the last power check/,
+  );
+  assert.match(walked.err, /plan is done again: power was checked again after the plan was made/);
   assert.equal(readings(at.folder)[0]?.address, second);
   assert.match(
     (await run(at.folder, ["status", "--run", "run"])).out,

@@ -33,13 +33,13 @@ test("until there was a load its rate is that of the rehearsal, which is said", 
   assert.equal(expected(files([]), "apply", loaded).seconds, 4);
 });
 
-test("apply takes the time for which it watches nova-compute, too", () => {
+test("the estimate of apply includes the watch of nova-compute", () => {
   const rehearsed = { ...NOTHING, rehearsed: { count: 8, seconds: 4, nova: { left: 0 } } };
   const nova = { plan: { sha256: "", counts: { stopped: ["H1"] } }, entries: [] };
   const watched = { ...files([]), nova } as unknown as Parameters<typeof expected>[0]; // no more of it is read
   const { seconds, source } = expected(watched, "apply", rehearsed);
   assert.equal(seconds, 22);
-  assert.match(source, /; 20 s of it for watching nova-compute$/);
+  assert.match(source, /, including 20 s for watching nova-compute$/);
   assert.equal(expected(watched, "apply", rehearsed, 5).seconds, 7);
 });
 

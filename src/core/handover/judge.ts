@@ -64,7 +64,7 @@ function settled(planned: Row, { last_error, power_state, taker }: ObservedNode)
   if (last_error === null || last_error === planned.last_error) return judged("done");
   if (/_do_takeover/.test(last_error)) {
     const has = taker?.hostname == null ? "a conductor has it" : `${taker.hostname} has it`;
-    return judged("done", `${has}; a take-over failed at some time: ${last_error}`, LOOK);
+    return judged("done", `${has}; a take-over failed before: ${last_error}`, LOOK);
   }
   return isOldPowerError(last_error, power_state)
     ? judged("done", `old, the power is known again (${power_state}): ${last_error}`)

@@ -71,10 +71,10 @@ function asksList(way: Way | null, ipmitool: ConductorIpmitool): boolean {
   return ipmitool === "1.8.19" && !(way?.way === "ipmi" && way.login.suite !== null);
 }
 
-/** What comes of that question alone. */
+/** Findings that only the request for the list causes. */
 const OF_LIST: readonly FindingCode[] = ["N2I-D628", "N2I-D631"];
 
-/** What was seen besides, as far as it matters to this conductor. */
+/** Warnings of a reading that apply to the ipmitool of this conductor. */
 export function warningsOf(
   { warnings }: PowerReading,
   way: Way | null,

@@ -88,7 +88,7 @@ export function inspectPower({ node, duplicates }: Machine, row: DriverRow): rea
   const others = row.credentials.length > 0 ? duplicates.pm_address : [];
   if (!strange && absent.length === 0 && others.length === 0) return NONE;
   const columns = absent.join(", ");
-  const same = `the same BMC or outlet as of bm_nodes.id ${others.join(", ")}`;
+  const same = `the same BMC or outlet as bm_nodes.id ${others.join(", ")}`;
   const is = `terminal_port is ${show(String(port))}`;
   return [
     ...findingIf(strange, "N2I-D124", `${place} terminal_port`, is),

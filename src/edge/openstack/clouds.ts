@@ -98,7 +98,7 @@ function yamlOf(text: string): unknown {
     // Loaded when there is something to read.
     const { parseDocument, visit } = require("yaml") as typeof import("yaml");
     const document = parseDocument(text, { logLevel: "silent" });
-    // A password of digits is the text that stands there.
+    // A password of digits is a text, with its leading zeros.
     visit(document, {
       Scalar(_, scalar) {
         if (typeof scalar.value === "number" && scalar.source) scalar.value = scalar.source;
@@ -120,10 +120,10 @@ function merge(base: JsonObject, more: JsonObject): JsonObject {
 }
 
 /**
- * The cloud as it is in one region: the first of its own, or the one that is wanted.
+ * The settings of a cloud in one region: the wanted region, or the first.
  *
- * @throws MigrationError N2I-E106 where it has regions, and not the wanted one
- * @source openstacksdk, config/loader.py; the openstack client takes OS_REGION_NAME beside a named cloud
+ * @throws MigrationError N2I-E106 if the cloud has regions but not the wanted one
+ * @source openstacksdk, config/loader.py; the openstack client reads OS_REGION_NAME for a named cloud
  */
 function inRegion(
   { regions, ...cloud }: JsonObject,

@@ -17,7 +17,7 @@ export function faultOf(text: string, secrets: readonly string[] = []): string {
   return withoutSecrets(said, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
 }
 
-/** What an answer says of an error; a redirection, which nobody follows, says where to, without a login or a query. */
+/** The error text of an answer. For a redirection, which the client does not follow: the Location, without login and query. */
 export function faultIn(answer: Answered, secrets: readonly string[]): string {
   const { status, headers, text } = answer;
   const to = status >= 300 && status < 400 ? headers.location : undefined;

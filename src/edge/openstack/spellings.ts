@@ -14,7 +14,7 @@ const OLDER = new Map([
 
 const OWN_ENDPOINT = new RegExp(`^(${SERVICES.join("|")})_endpoint$`);
 
-/** What is read of a cloud. */
+/** Supported settings. */
 const READ = new Set([
   ...["auth_type", "auth_url", "username", "user_id", "password", "system_scope"],
   ...["user_domain", "project_domain", "project", "domain", "default_domain"].flatMap((part) => [
@@ -29,7 +29,7 @@ const READ = new Set([
   ),
 ]);
 
-/** They change who is asked, or as whom, and are not read. */
+/** Unsupported settings that would change the endpoint or the login. */
 const REFUSED = new Set([
   "trust_id",
   ...SERVICES.flatMap((service) => [`${service}_service_name`, `${service}_service_type`]),
@@ -46,9 +46,9 @@ function modern(name: string): string {
 }
 
 /**
- * The same by present names.
+ * The settings by the names that openstacksdk uses today.
  *
- * @throws MigrationError N2I-E106 where two spellings differ; never quoting a value
+ * @throws MigrationError N2I-E106 if two spellings have different values. It contains no value
  */
 export function spelled(said: JsonObject, from: string): JsonObject {
   const found = new Map<string, { readonly name: string; readonly value: Json }>();
@@ -71,10 +71,10 @@ export function spelled(said: JsonObject, from: string): JsonObject {
 }
 
 /**
- * What is read of settings by their present names.
+ * The settings that this tool reads, by the names that openstacksdk uses today.
  *
- * @param said with options of the login in `auth`, among which nothing is passed over
- * @throws MigrationError N2I-E106 naming what is not read though it changes who is asked; never quoting a value
+ * @param said with the login options in `auth`. An unknown login option is an error
+ * @throws MigrationError N2I-E106 names an unsupported setting that would change the endpoint or the login. It contains no value
  */
 export function settingsOf({ auth, ...said }: JsonObject, from: string): Settings {
   const login = isObject(auth) ? auth : {};
@@ -88,7 +88,7 @@ export function settingsOf({ auth, ...said }: JsonObject, from: string): Setting
       throw refuse(from, `${name} differs inside and outside of auth`, ONE);
     found.set(name, text);
   }
-  // Of a plugin that is not supported that alone is told.
+  // For an unsupported plugin, the caller reports the plugin instead of its options.
   const unknown = Object.keys(login).find((name) => !READ.has(name));
   if (unknown !== undefined && pluginOf(found.get("auth_type") ?? "none") !== undefined)
     throw refuse(from, `auth has ${unknown}, which is not supported`, UNREAD);

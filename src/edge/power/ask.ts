@@ -34,7 +34,7 @@ const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
   "silent-after-list": "N2I-D631",
 };
 
-/** What a reading's detail goes on with, in nova-baremetal's words. */
+/** Ends of a reading's detail, with the names that nova-baremetal uses. */
 const TOO_OLD = ", which nova-baremetal did not use";
 const USER = ": correct pm_user";
 

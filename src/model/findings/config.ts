@@ -24,7 +24,7 @@ export const CONFIG = {
   ),
   "N2I-D305": warning(
     "two live nodes have the same BMC or power outlet",
-    "What switches one of them switches the other. Right for a shared chassis, wrong for IPMI and for one relay of an iBoot, whose port is 9100 and relay 1 where pm_address does not say them: look at both.",
+    "A power command to one node also affects the other. This is right for a shared chassis, and wrong for IPMI or one iBoot relay. Without port and relay, pm_address means port 9100 and relay 1. Check both nodes.",
   ),
   "N2I-D306": warning(
     "credential is not plain ASCII",

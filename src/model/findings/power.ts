@@ -43,8 +43,8 @@ export const POWER = {
     "Some Supermicro, Sun, Intel, Quanta and Dell boards do. A conductor at ADMINISTRATOR fails to log in and says that the password is wrong. Set driver_info.ipmi_priv_level to OPERATOR.",
   ),
   "N2I-D631": warning(
-    "BMC goes silent in a session once it was asked for its cipher suites",
-    "Some Cisco UCS do. ipmitool 1.8.19 and later asks before each session, so a conductor gets no answer. Given a suite it does not ask: set driver_info.ipmi_cipher_suite (Victoria and later).",
+    "BMC stops responding in a session after a request for its cipher suites",
+    "Some Cisco UCS servers do this. ipmitool 1.8.19 and later sends that request before each session, so the conductor gets no answer. With a fixed suite ipmitool does not send it: set driver_info.ipmi_cipher_suite (Victoria and later).",
   ),
   // N2I-D600 to D619, and D630: what the power check says against loading a machine. @source facts/ipmi.md 4.4, 5.5
   "N2I-D600": acceptable(

@@ -88,6 +88,6 @@ export const TENANT = {
   ),
   "N2I-D127": acceptable(
     "take-over under the ramdisk interface fails without kernel and ramdisk",
-    "The image of the instance names none (kernel_id, ramdisk_id), so instance_info lacks them: the conductor cannot prepare the machine, and tries again for ever; the machine itself runs on. Set another deploy_interface in the site document. Or accept it, and once the node is loaded: baremetal node set --instance-info kernel=IMAGE --instance-info ramdisk=IMAGE NODE. A rebuild reads both from the properties of its image in Glance.",
+    "The image has no kernel_id and ramdisk_id, so instance_info lacks both. The conductor cannot prepare the machine and retries without end. The machine keeps running. Set another deploy_interface in the site document. Or accept the finding, and run after apply: baremetal node set --instance-info kernel=IMAGE --instance-info ramdisk=IMAGE NODE. A rebuild reads both from the properties of its image in Glance.",
   ),
 };

@@ -92,7 +92,7 @@ test("no text of a machine that a living conductor has makes its take-over a fai
       assert.ok(why?.endsWith(last_error), last_error);
     }
   const again = judge(ACTIVE, { ...IDLE, taker: LAB, last_error: "_do_takeover failed" });
-  assert.equal(again.why, "lab has it; a take-over failed at some time: _do_takeover failed");
+  assert.equal(again.why, "lab has it; a take-over failed before: _do_takeover failed");
 });
 
 test("a free machine that no living conductor would work with is not handed over", () => {

@@ -144,7 +144,10 @@ export interface Duplicates {
   /** Rows with the same uuid, ignoring case. */
   readonly uuid: readonly number[];
   readonly instance_uuid: readonly number[];
-  /** bm_nodes.uuid of the rows in `instance_uuid`, lower case; empty text for NULL. */
+  /**
+   * bm_nodes.uuid of the rows in `instance_uuid`, lower case; empty text for NULL. Of a soft-deleted
+   * row, which `instance_uuid` leaves out: of the live rows that have its instance.
+   */
   readonly holders: readonly string[];
   readonly pm_address: readonly number[];
   /** MAC, normalised -> ids of other bm_nodes rows that have it too. */

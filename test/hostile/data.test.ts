@@ -86,7 +86,7 @@ const EXPECTED: readonly (readonly [number, string, RegExp])[] = [
   [6, "blocked", /N2I-D001/],
   [7, "blocked", /N2I-D002/],
   [8, "blocked", /N2I-D001/],
-  [9, "blocked", /^N2I-D306 N2I-D611$/],
+  [9, "blocked", /^N2I-D306 N2I-D611 N2I-D312$/],
   [10, "create", /N2I-D306/],
   [11, "create", /N2I-D006/],
   [12, "blocked", /N2I-D101/],

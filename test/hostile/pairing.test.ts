@@ -16,7 +16,7 @@ const NOBODYS = "0123456789ab";
 
 interface Pairing {
   readonly nova: number | null;
-  readonly novaBm: number;
+  readonly novaBm: number | null;
   readonly head: string;
   /** Null: accepted. */
   readonly refusal: null | {
@@ -99,13 +99,17 @@ const MATRIX: readonly Pairing[] = [
     ...{ nova: 254, novaBm: 11, head: JUNO },
     refusal: { code: "N2I-E203", saying: /nova_bm schema version 11/, at: "extract" },
   },
+  {
+    ...{ nova: 254, novaBm: null, head: JUNO },
+    refusal: { code: "N2I-E203", saying: /no row of nova_bm in migrate_version/, at: "extract" },
+  },
 ];
 
 function caseOf({ nova, novaBm, head }: Pairing): Case {
   const known = { version: [216, 234, 280].includes(nova ?? 0) ? (nova ?? 254) : 254 };
   return {
     ...SMALL,
-    nova_bm: { ...SMALL.nova_bm, version: Math.min(novaBm, 10) },
+    nova_bm: { ...SMALL.nova_bm, version: Math.min(novaBm ?? 10, 10) },
     nova: known,
     ironic: { release: head === KILO ? "kilo" : "juno" },
   };
@@ -114,13 +118,14 @@ function caseOf({ nova, novaBm, head }: Pairing): Case {
 /** Writes the versions the pairing speaks of, also those no document of ours has. */
 async function stamp(made: Deployment, { nova, novaBm, head }: Pairing): Promise<void> {
   if (nova !== null) await made.nova.db("migrate_version").update({ version: nova });
-  await made.bm.db("migrate_version").update({ version: novaBm });
+  const own = novaBm === null ? { repository_id: "nova" } : { version: novaBm };
+  await made.bm.db("migrate_version").update(own);
   await made.ironic.db("alembic_version").update({ version_num: head });
 }
 
 for (const pairing of MATRIX) {
   const { nova, novaBm, head, refusal } = pairing;
-  const name = `nova ${nova ?? "not read"}, nova_bm ${novaBm}, ironic ${head}`;
+  const name = `nova ${nova ?? "not read"}, nova_bm ${novaBm ?? "without a version"}, ironic ${head}`;
   testOnce(
     `${name} is ${refusal === null ? "accepted" : `refused with ${refusal.code}`}, and nothing is written`,
     async (t) => {

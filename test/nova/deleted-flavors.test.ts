@@ -63,6 +63,15 @@ for (const engine of engines("sqlite", "mysql"))
     assert.equal((await nova.db(SPECS).where({ instance_type_id: 1, deleted: 0 })).length, 0);
   });
 
+for (const engine of engines("sqlite", "mysql"))
+  test(`on ${engine}, a live key that differs in case bars one from coming back where the engine takes them for one`, async (t) => {
+    const { act, nova } = await plannedCloud(engine, t, ["--flavor-images", "delete"]);
+    const [own = {}] = await nova.db(SPECS).where({ id: 2 });
+    await ends(0, act(["apply"]));
+    await nova.db(SPECS).insert({ ...own, id: 90, key: String(own.key).toUpperCase() });
+    await ends(engine === "mysql" ? 2 : 0, act(["rollback", "--all"]));
+  });
+
 testOnce(
   "a deleted flavor gets no extra spec it did not have, though one of its name is wanted",
   async (t) => {

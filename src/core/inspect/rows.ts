@@ -85,6 +85,9 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
       : [finding("N2I-D011", at("address"), `${mac} is also on ${listedNodes(others)}`)],
     spelling(row, mac, machine),
     stale ? [finding("N2I-D110", at("vif_uuid"), "set, and the node has no instance")] : NONE,
+    row.vif_uuid && !isUuid(row.vif_uuid)
+      ? [finding("N2I-D023", at("vif_uuid"), show(row.vif_uuid))]
+      : NONE,
     nulCharacters("bm_interfaces", row),
   ]);
 }
@@ -186,11 +189,12 @@ export function inspectLeft({ id, address }: BmInterface, why: string): Finding 
   );
 }
 
-function deletedButLive({ node, nova }: Machine): readonly Finding[] {
-  const uuids = [
-    ...(nova?.instance && !nova.instance.deleted ? [nova.instance.uuid] : []),
-    ...(nova?.others ?? []),
-  ];
+/** Live instances that would have no machine: not one that Nova has on a live row, which names it too. */
+function deletedButLive({ node, nova, duplicates }: Machine): readonly Finding[] {
+  const instance = nova?.instance;
+  const isOwn =
+    instance?.deleted === false && !duplicates.holders.includes(instance.node?.toLowerCase() ?? "");
+  const uuids = [...(isOwn ? [instance.uuid] : []), ...(nova?.others ?? [])];
   return uuids.map((uuid) =>
     finding("N2I-D005", `bm_nodes.id=${node.id} instance_uuid`, `instance ${uuid} is live in nova`),
   );

@@ -25,6 +25,7 @@ function formFault(text: string): string | null {
   if (text.includes("/")) return "is a URL or a network";
   const [bare = "", zone, ...more] = text.split("%");
   if (isIpv6(bare) && zone !== "" && more.length === 0) return isNobodys6(bare) ? NOBODYS : null;
+  if (/^(null|none|nil|undefined)$/i.test(text)) return "is how a script writes that there is none";
   if (/^[^:]+:\d*$/.test(text)) return "has a port in it";
   if (text.includes(":")) return "is no IPv6 address";
   return nameFault(text);

@@ -87,7 +87,7 @@ export function renderUnknown(
     .filter(([, names]) => names.length > 0)
     .map(([table, names]) => {
       const each = names.map((name) => `${name} ${machines.get(`${table}.${name}`) ?? 0}`);
-      return `Unknown columns of ${table}, kept in extra, and machines with a value there: ${each.join(", ")}.`;
+      return `Columns of ${table} that no version of nova_bm has, with the number of machines that have a value there: ${each.join(", ")}.`;
     });
 }
 

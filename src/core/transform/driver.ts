@@ -118,6 +118,23 @@ export function inspectHost({ node }: Machine, conf: HostConfig | null): readonl
   );
 }
 
+/**
+ * Whether an earlier machine has the same port for its console: nova-baremetal's were unique for a
+ * compute host, and Ironic's conductor has them all.
+ */
+export function inspectConsole(
+  { driver_info }: Row,
+  id: number,
+  consoles: Map<number, number>,
+): readonly Finding[] {
+  const port = Number(objectOf(driver_info).ipmi_terminal_port ?? 0);
+  if (port === 0) return NONE;
+  const first = consoles.get(port) ?? id;
+  consoles.set(port, first);
+  const same = `${port} is also the port of bm_nodes.id=${first}`;
+  return findingIf(first !== id, "N2I-D128", `bm_nodes.id=${id} terminal_port`, same);
+}
+
 /** Of some values a driver needs one, whichever it is; rules and site document have had their say. */
 export function inspectLogin(
   { one_of = [] }: DriverRow,

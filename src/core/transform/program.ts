@@ -1,6 +1,6 @@
 import type { DriverRow, Mapping, Rule } from "../../model/mapping.ts";
 import type { Column } from "../../model/tables.ts";
-import { type CompiledRule, compileRules, type OriginTable } from "./compile.ts";
+import { CHECKS, type CompiledRule, compileRules, type OriginTable } from "./compile.ts";
 
 /** The rules of one driver in one release, and the source columns they leave unread. */
 export interface Program {
@@ -22,14 +22,17 @@ function settableBy(rules: readonly CompiledRule[]): ReadonlySet<string> {
   return new Set([...CHOOSES, ...read]);
 }
 
-/** Rules for the driver_info and properties that site entries set, so that they win over the driver's. */
-function siteRules({ site }: Mapping): readonly Rule[] {
+/** Rules for the driver_info and properties that site entries set, so that they win over the others. */
+function siteRules({ site }: Mapping, others: readonly Rule[]): readonly Rule[] {
   const fields = site.machines.flatMap(({ set = {} }) =>
     ["driver_info", "properties"].flatMap((column) =>
       Object.keys(set[column] ?? {}).map((key) => `${column}.${key}`),
     ),
   );
-  return [...new Set(fields)].map((to) => ({ to, from: `site.${to}` }));
+  return [...new Set(fields)].map((to) => {
+    const as = others.find((rule) => rule.to === to)?.as;
+    return { to, from: `site.${to}`, ...(as !== undefined && CHECKS.has(as) && { as }) };
+  });
 }
 
 function readBy(rules: readonly Rule[]): readonly string[] {
@@ -50,7 +53,8 @@ export function compileProgram(
   origins: OriginTable,
 ): Program {
   const { rules, site, target } = mapping;
-  const node = [...site.rules.node, ...siteRules(mapping), ...driver.rules, ...rules.node];
+  const own = [...driver.rules, ...rules.node];
+  const node = [...site.rules.node, ...siteRules(mapping, own), ...own];
   const port = [...site.rules.port, ...rules.port];
   const read = new Set([...readBy([...node, ...port]), ...Object.keys(rules.reads)]);
   const dropped = new Set(

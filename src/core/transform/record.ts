@@ -1,7 +1,13 @@
 import { type Finding, finding } from "../../model/finding.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
-import { applyRule, type RuleSources, type SettledRule, type SettledRules } from "./compile.ts";
+import {
+  applyRule,
+  type RuleSources,
+  type SettledRule,
+  type SettledRules,
+  type Warning,
+} from "./compile.ts";
 
 export interface Made {
   readonly record: Desired;
@@ -36,9 +42,15 @@ export function makeRecord(
       if (rule.missing !== null && !isSet(values[rule.column], rule.inner))
         findings = [...findings, finding(rule.missing, where, `nothing gives ${rule.to}`)];
     } else if ("fault" in applied) {
-      findings = [...findings, finding("N2I-D303", `${where} ${applied.source}`, applied.fault)];
-    } else if (put(making, rule, applied.value)) {
-      origins.push(applied.origin);
+      if (!isSet(values[rule.column], rule.inner))
+        findings = [...findings, finding("N2I-D303", `${where} ${applied.source}`, applied.fault)];
+    } else {
+      // An empty text with warnings is all that is left of a value, so the field is left out.
+      const isLeft = applied.value !== "" || applied.warnings === undefined;
+      if (isLeft && !put(making, rule, applied.value)) continue;
+      if (isLeft) origins.push(applied.origin);
+      for (const [code, text] of applied.warnings ?? NO_WARNINGS)
+        findings = [...findings, finding(code, `${where} ${rule.to}`, text)];
     }
   }
   for (const column of plain) if (values[column] === undefined) begin(making, column, null);
@@ -53,6 +65,7 @@ export function makeRecord(
 }
 
 const NONE: readonly Finding[] = [];
+const NO_WARNINGS: readonly Warning[] = [];
 
 function begin({ values, order }: Making, column: number, value: Json): void {
   if (values[column] === undefined) order.push(column);

@@ -1,6 +1,5 @@
 import type { BootPlan } from "../../model/boot.ts";
 import { accept, blocks, type Finding, finding, together } from "../../model/finding.ts";
-import { FINDINGS } from "../../model/findings.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
@@ -10,7 +9,7 @@ import { portUuid } from "../../model/uuid.ts";
 import { type ConductorTraits, gate, isAbout, type PowerView } from "../power/gate.ts";
 import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
-import { inspectHost, inspectLogin, inspectPower } from "./driver.ts";
+import { inspectConsole, inspectHost, inspectLogin, inspectPower } from "./driver.ts";
 import { inspectHardware } from "./hardware.ts";
 import { type Chosen, createNodes, type MadeNode, type Nodes } from "./node.ts";
 import { inspectAddress, wayOfMachine } from "./power-way.ts";
@@ -69,7 +68,8 @@ export function createTransform(
   const origins = createOrigins();
   const nodes = createNodes(mapping, hosts, columns, origins);
   const conductor = { keys: mapping.target.power_keys, ipmitool };
-  const making = { mapping, nodes, validate, power, conductor };
+  const consoles = new Map<number, number>();
+  const making = { mapping, nodes, validate, power, conductor, consoles };
   return {
     machine: (source: Machine): Transformed => transformed(making, source),
     /** What the site document says of machines that never came. */
@@ -86,6 +86,8 @@ interface Making {
   readonly validate: Validate;
   readonly power: PowerView | null;
   readonly conductor: ConductorTraits;
+  /** Port of a console -> bm_nodes.id of the first machine with it. */
+  readonly consoles: Map<number, number>;
 }
 
 function transformed(making: Making, source: Machine): Transformed {
@@ -124,6 +126,7 @@ function transformed(making: Making, source: Machine): Transformed {
     inspectPower(source, driver.row),
     unusable,
     inspectLogin(driver.row, row, node.id),
+    inspectConsole(row, node.id, making.consoles),
     inspectHardware(row, mapping, driver.row, where),
     unread(source, driver.program),
     placeless(chosen.decided.set, driver.program, where),
@@ -218,7 +221,7 @@ function unread({ node, interfaces }: Machine, program: Program): readonly Findi
     return rows
       .filter((row) => (columnsOf(row)[column] ?? null) !== null)
       .map(({ id }) =>
-        finding("N2I-D008", `${table}.id=${id} ${column}`, FINDINGS["N2I-D008"].title),
+        finding("N2I-D008", `${table}.id=${id} ${column}`, `${name} is read by no rule`),
       );
   });
 }

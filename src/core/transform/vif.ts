@@ -1,5 +1,6 @@
 import { normaliseMac } from "../../model/mac.ts";
 import type { BmInterface, Machine, Vif } from "../../model/machine.ts";
+import { isUuid } from "../../model/uuid.ts";
 
 /** A port to be: its MAC, the interface row it comes from (none for Grizzly's prov_mac_address), its VIF. */
 export interface PortSource {
@@ -52,7 +53,7 @@ export function portsOf(machine: Machine): readonly PortSource[] {
     const at = ports.findIndex((port) => port.address === address);
     const before = at < 0 ? NONE : (ports[at]?.rows ?? NONE);
     const rows = row === null ? before : [...before, row];
-    const said = rows.find(({ vif_uuid }) => vif_uuid)?.vif_uuid ?? null;
+    const said = rows.find(({ vif_uuid }) => vif_uuid && isUuid(vif_uuid))?.vif_uuid ?? null;
     const cached = vifs?.find((vif) => vif.address === address)?.id ?? null;
     const vif = vifs === null ? said : cached;
     ports[at < 0 ? ports.length : at] = { address, interface: rows[0] ?? null, rows, vif };

@@ -151,7 +151,9 @@ function config(address: DatabaseAddress, encrypted: boolean, patience: Patience
       return { client: client(), connection: postgresConnection(address, encrypted) };
     case "sqlite": {
       if (address.filename === null || !existsSync(address.filename))
-        throw new MigrationError("N2I-E200", `${address.shown}: there is no such file`);
+        throw new MigrationError("N2I-E200", `${address.shown}: there is no such file`, {
+          fix: "Check the path. Nothing was created there.",
+        });
       return {
         client: sqliteClient(),
         connection: { filename: address.filename, options: { safeIntegers: true } as never },

@@ -1,3 +1,4 @@
+import { groupedBy } from "../../model/grouped.ts";
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { ask, near, type RawRow, type Runner, text, whole } from "../database/rows.ts";
@@ -13,6 +14,8 @@ export interface SharedValues {
   readonly instance_uuid: Shared;
   /** bm_nodes.id of rows that share an instance -> their uuid, lower case. */
   readonly uuids: ReadonlyMap<number, string>;
+  /** Instance of a soft-deleted row, lower case -> uuid of each live row that has it too, lower case. */
+  readonly movedTo: ReadonlyMap<string, readonly string[]>;
   /** By powerKey. */
   readonly pm_address: Shared;
   /** By bare lower-case hex of the MAC. */
@@ -29,13 +32,16 @@ const HEX = (column: string): string =>
  * @source facts/nova-bm.md 3.2: the port is 9100 and the relay 1 where pm_address does not say them
  */
 export function powerKey(address: string): string {
-  const ended = `${address.toLowerCase().replaceAll(" ", "")},`;
+  const ended = `${address.toLowerCase().replaceAll(/[ \t\n\r]/g, "")},`;
   return ended.replaceAll(":9100,", ",").replaceAll(",1,", ",");
 }
 
 /** The same in SQL. */
 function powerKeyOf({ engine }: Database): string {
-  const bare = "replace(lower(pm_address),' ','')";
+  const bare = [" ", "\t", "\n", "\r"].reduce(
+    (text, blank) => `replace(${text},'${blank}','')`,
+    "lower(pm_address)",
+  );
   const ended = engine === "mysql" ? `concat(${bare},',')` : `(${bare} || ',')`;
   return `replace(replace(${ended},':9100,',','),',1,',',')`;
 }
@@ -157,8 +163,24 @@ export async function readShared(
     pm_address: collect(addresses),
     address,
   };
-  const none = Object.values(found).every(({ size }) => size === 0);
-  return { ...found, uuids: new Map(uuids), none };
+  const moved = named ? await read("instances of deleted nodes", movedInstances(database)) : [];
+  const movedTo = groupedBy(
+    moved.filter(({ deleted }) => softDeleted(deleted) !== true),
+    ({ v }) => text(v) ?? "",
+    ({ uuid }) => text(uuid) ?? "",
+  );
+  const none = [...Object.values(found), movedTo].every(({ size }) => size === 0);
+  return { ...found, uuids: new Map(uuids), movedTo, none };
+}
+
+/** Live rows with an instance that a soft-deleted row names, as after a failed build. @source facts/nova-bm.md 2.4 */
+function movedInstances({ engine }: Database): string {
+  const of = (column: string): string => whole(engine, `lower(${column})`);
+  return (
+    `SELECT ${of("instance_uuid")} AS v, ${of("uuid")} AS uuid, ${whole(engine, "deleted")} AS deleted ` +
+    `FROM bm_nodes WHERE ${mayBeLive()} AND lower(instance_uuid) IN ` +
+    `(SELECT lower(instance_uuid) FROM bm_nodes WHERE NOT (${mayBeLive()}))`
+  );
 }
 
 /** Up to version 6 a machine's own two rows of one MAC are normal; two machines' are not. */

@@ -48,7 +48,7 @@ export async function readSchema(database: Database): Promise<NovaBmSchema> {
   if (version === null || version < 1 || version > 10)
     throw new MigrationError(
       "N2I-E203",
-      `--nova-bm-db ${database.shown} has nova_bm schema version ${version ?? "none"}`,
+      `--nova-bm-db ${database.shown} has ${version === null ? "no row of nova_bm in migrate_version" : `nova_bm schema version ${version}`}`,
     );
   const columns: Record<string, readonly string[]> = {};
   for (const [table, always] of Object.entries(ALWAYS)) {

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Knex } from "knex";
+import type { Engine } from "../../model/database.ts";
 import { type Finding, together } from "../../model/finding.ts";
 import { grouped } from "../../model/grouped.ts";
 import { normaliseMac } from "../../model/mac.ts";
@@ -62,7 +63,7 @@ export async function* readMachines(
       yield { machines: [], orphans: page.map((raw) => interfaceOf(readInterface(raw))) };
     for await (const { nodes, interfaces } of ahead(pages(reading))) {
       await turn(); // the next question goes out before this answer is worked on
-      yield join(nodes.map(readNode), interfaces.map(readInterface), shared);
+      yield join(nodes.map(readNode), interfaces.map(readInterface), shared, database.engine);
     }
   } finally {
     await trx.rollback();
@@ -211,11 +212,12 @@ function join(
   nodes: readonly ReadRow[],
   interfaces: readonly ReadRow[],
   shared: SharedValues,
+  engine: Engine,
 ): MachineBatch {
   const byNode = new Map(grouped(interfaces, (row) => interfaceOf(row).bm_node_id ?? -1));
   const machines = nodes.map(({ row, findings, decoded }) => {
     // rowReader gives every column of ALWAYS with the type BmNode names.
-    const node = row as BmNode;
+    const node = engine === "mysql" ? withoutPadding(row as BmNode) : (row as BmNode);
     const rows = byNode.get(node.id) ?? [];
     const own = rows.map(interfaceOf);
     byNode.delete(node.id);
@@ -229,6 +231,12 @@ function join(
     return decoded === undefined ? machine : { ...machine, decoded };
   });
   return { machines, orphans: [...byNode.values()].flat().map(interfaceOf) };
+}
+
+/** MySQL compares without blanks at the end, so nova-compute of `bm1` has the machines of `bm1 `. */
+function withoutPadding(node: BmNode): BmNode {
+  const host = node.service_host;
+  return host?.endsWith(" ") === true ? { ...node, service_host: host.trimEnd() } : node;
 }
 
 const SOUND: readonly Finding[] = [];
@@ -258,11 +266,15 @@ function duplicatesOf(
       const others = other(ids);
       if (mac !== null && others.length > 0) address[mac] = others;
     }
-  const instance_uuid = other(shared.instance_uuid.get(node.instance_uuid?.toLowerCase() ?? ""));
+  const instance = node.instance_uuid?.toLowerCase() ?? "";
+  const instance_uuid = other(shared.instance_uuid.get(instance));
   return {
     uuid: other(shared.uuid.get(node.uuid?.toLowerCase() ?? "")),
     instance_uuid,
-    holders: instance_uuid.map((id) => shared.uuids.get(id) ?? ""),
+    holders:
+      node.deleted === true
+        ? (shared.movedTo.get(instance) ?? [])
+        : instance_uuid.map((id) => shared.uuids.get(id) ?? ""),
     pm_address: other(shared.pm_address.get(powerKey(node.pm_address ?? ""))),
     address,
   };

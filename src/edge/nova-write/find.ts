@@ -155,7 +155,9 @@ async function conflictingComputes(
   const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
   const others = live.filter((row) => !own.has(row.id));
   for (const { id, host, node } of placed) {
-    const twin = others.find((row) => same(row.host, host) && same(row.hypervisor_hostname, node));
+    const twin = others.find(
+      (row) => same(database, row.host, host) && same(database, row.hypervisor_hostname, node),
+    );
     if (twin !== undefined) why.set(id, `live row ${COMPUTES}.id=${twin.id} has its host and node`);
   }
   return why;
@@ -190,7 +192,7 @@ async function conflictingSpecs(
       (row) =>
         row.instance_type_id === flavorOf(step) &&
         row.id !== step.key.id &&
-        same(row.key, step.before?.key),
+        same(database, row.key, step.before?.key),
     );
     const ours = String(step.before?.deleted_at);
     const since = gone.some((row) => row.id === flavorOf(step) && row.deleted_at >= ours);
@@ -204,7 +206,9 @@ function flavorOf({ before }: NovaStep): number {
   return Number(before?.instance_type_id);
 }
 
-/** MySQL's keys do not tell upper from lower case. */
-function same(one: string | null, other: unknown): boolean {
-  return one?.toLowerCase() === String(other).toLowerCase();
+/** Whether a unique key takes two texts for one: MySQL's do not tell upper from lower case. */
+function same({ engine }: Database, one: string | null, other: unknown): boolean {
+  return engine === "mysql"
+    ? one?.toLowerCase() === String(other).toLowerCase()
+    : one === String(other);
 }

@@ -15,8 +15,8 @@ export const CONFIG = {
     "Set driver and driver_info in the site document, or skip the machine.",
   ),
   "N2I-D303": blocking(
-    "power address cannot be read",
-    "iBoot needs host[:port][,relay], the port from 1 to 65535. Correct bm_nodes.pm_address.",
+    "power setting cannot be used",
+    "iBoot needs host[:port][,relay] with a port from 1 to 65535: correct bm_nodes.pm_address. Ironic's ssh driver knows only some types of hypervisor: correct virtual_power_type, or set driver_info.ssh_virt_type in the site document.",
   ),
   "N2I-D304": warning(
     "power credentials are incomplete",
@@ -31,8 +31,8 @@ export const CONFIG = {
     "Latin-1 tables may have garbled it. Compare with what the BMC accepts.",
   ),
   "N2I-D307": warning(
-    "cpu_arch is unknown",
-    "Flavors that ask for it will not match. Set cpu_arch in the site document.",
+    "cpu_arch is missing, or Nova does not know it",
+    "Flavors that ask for the right architecture will not match. Set cpu_arch in the site document.",
   ),
   "N2I-D308": blocking(
     "deploy driver cannot be carried over",
@@ -49,5 +49,13 @@ export const CONFIG = {
   "N2I-D311": acceptable(
     "nova.conf is of another host",
     "Its power settings would be given to the wrong machines. Give --nova-conf each host's own file, or accept the finding if this file is right.",
+  ),
+  "N2I-D312": warning(
+    "blank around a power address",
+    "Resolvers before glibc 2.29 ignored it, and ipmitool and ssh do not. The address is loaded without it.",
+  ),
+  "N2I-D313": warning(
+    "capability is left out",
+    "Ironic and Nova read only key:value in ASCII, and Ironic takes only some values of boot_mode, boot_option, disk_label, secure_boot and trusted_boot. Flavors that ask for it will not match. Set properties.capabilities in the site document.",
   ),
 };

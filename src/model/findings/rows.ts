@@ -81,4 +81,8 @@ export const ROWS = {
     "MAC address is no network card's",
     "No card has a multicast, broadcast or zero address, so Ironic would never find the machine by it. Correct bm_interfaces.address, or remove the row.",
   ),
+  "N2I-D023": warning(
+    "vif_uuid is not a uuid",
+    "No Neutron port is called so, and the port is loaded without a VIF. If the instance has one, correct bm_interfaces.vif_uuid.",
+  ),
 };

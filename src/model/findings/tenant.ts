@@ -1,4 +1,4 @@
-import { acceptable, blocking, warning } from "./kind.ts";
+import { acceptable, blocking, note, warning } from "./kind.ts";
 
 /** N2I-D1..: problems of the machine and its tenant. */
 export const TENANT = {
@@ -89,5 +89,9 @@ export const TENANT = {
   "N2I-D127": acceptable(
     "take-over under the ramdisk interface fails without kernel and ramdisk",
     "The image has no kernel_id and ramdisk_id, so instance_info lacks both. The conductor cannot prepare the machine and retries without end. The machine keeps running. Set another deploy_interface in the site document. Or accept the finding, and run after apply: baremetal node set --instance-info kernel=IMAGE --instance-info ramdisk=IMAGE NODE. A rebuild reads both from the properties of its image in Glance.",
+  ),
+  "N2I-D128": note(
+    "two consoles have the same port",
+    "One conductor can serve only one of them at a time. Before you enable both consoles, set driver_info.ipmi_terminal_port of one in the site document.",
   ),
 };

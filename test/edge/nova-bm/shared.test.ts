@@ -11,15 +11,17 @@ import { open, seal } from "../../support/planned-case.ts";
 
 const UUID = "0a000000-0000-4000-8000-00000000000";
 
+const INSTANCE = { instance_uuid: "b0000000-0000-4000-8000-000000000001" };
+
 /** Machines by number, with what another one has in another spelling; 5 is deleted, its interfaces are not. */
 const NODES = [
   { id: 1, uuid: `${UUID}1`, pm_address: "bmc-a.example.org" },
   { id: 2, uuid: `${UUID}2`, pm_address: "BMC-A.example.org" },
   { id: 3, uuid: `${UUID}3`, pm_address: "10.0.0.3" },
-  { id: 4, uuid: `${UUID}4`, pm_address: "10.0.0.30" },
-  { id: 5, uuid: `${UUID}5`, pm_address: "10.0.0.3", deleted: true },
+  { id: 4, uuid: `${UUID}4`, pm_address: "10.0.0.30", service_host: "bm1 ", ...INSTANCE },
+  { id: 5, uuid: `${UUID}5`, pm_address: "10.0.0.3", deleted: true, ...INSTANCE },
   { id: 6, uuid: `${UUID}6`, pm_address: "10.0.0.9" },
-  { id: 7, uuid: `${UUID}7`, pm_address: "10.0.0.9:9100 " },
+  { id: 7, uuid: `${UUID}7`, pm_address: "\t10.0.0.9:9100 \r\n" },
   { id: 8, uuid: `${UUID}8`, pm_address: "10.0.0.9,1" },
   { id: 9, uuid: `${UUID}9`, pm_address: "10.0.0.9:9100,1" },
   { id: 10, uuid: `${UUID}a`, pm_address: "10.0.0.9:9100,2" },
@@ -61,6 +63,10 @@ for (const engine of engines())
     } finally {
       await database.close();
     }
+    assert.deepEqual(machines[4]?.duplicates.holders, [`${UUID}4`], "where its instance is now");
+    assert.deepEqual(machines[3]?.duplicates.holders, []);
+    const padded = engine === "mysql" ? "bm1" : "bm1 ";
+    assert.equal(machines[3]?.node.service_host, padded, "as the server compares");
     assert.deepEqual(
       machines.map(({ node, duplicates }) => [node.id, duplicates.pm_address, duplicates.address]),
       [

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { notWritten } from "../edge/disk/failure.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { refuseCopy } from "../edge/disk/run-place.ts";
 import { MigrationError } from "../model/error.ts";
 import { isObject, type JsonObject, parsedJson } from "../model/json.ts";
 import { surroundings } from "./surroundings.ts";
@@ -63,8 +64,14 @@ export async function isWindowOpen(run: RunFolder): Promise<boolean> {
   return openSince(await readWindow(run)) !== null;
 }
 
-/** Opens a window unless one is open. @returns the entry that did */
+/**
+ * Opens a window unless one is open.
+ *
+ * @returns the entry that did
+ * @throws MigrationError N2I-E222 for a copy of a run that has begun
+ */
 export async function openWindow(run: RunFolder): Promise<WindowEntry> {
+  await refuseCopy(run);
   const open = openSince(await readWindow(run));
   if (open !== null) return open;
   recordWindow(run, { do: "open" });
@@ -85,11 +92,12 @@ export async function isWindowClosed(run: RunFolder): Promise<boolean> {
 }
 
 /**
- * Before a person is asked, or anything is waited for, that the window would refuse after all.
+ * Refuses before a person is asked, or anything is waited for, what the window or the journal would refuse later.
  *
- * @throws MigrationError N2I-E327
+ * @throws MigrationError N2I-E222 for a copy of a run that has begun, N2I-E327
  */
 export async function checkWindow(run: RunFolder, stage: string): Promise<void> {
+  await refuseCopy(run);
   if (surroundings().window.outside === undefined && (await isWindowClosed(run)))
     throw new MigrationError("N2I-E327", `the window of this run is closed, and ${stage} writes`);
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import {
@@ -58,6 +58,13 @@ test("on a terminal the question is asked, and only yes is a yes", async (t) => 
   const undone = await onTerminal(["rollback", ...made.at, ...made.writer, "--all"], "no\n");
   assert.equal(undone.status, 4, undone.out);
   assert.match(undone.out, /Remove everything of this run from sqlite:/);
+  const copy = join(made.folder, "copy");
+  cpSync(made.run, copy, { recursive: true });
+  for (const words of [["rollback", "--all", ...made.writer], ["apply", ...made.writer], ["run"]]) {
+    const copied = await onTerminal([...words, "--run", copy], "yes\n");
+    assert.match(copied.out, /N2I-E222/);
+    assert.doesNotMatch(copied.out, /Type "yes"/, words[0]);
+  }
 });
 
 test("a reader that goes away ends the tool with 141 and without a trace", async (t) => {

@@ -19,18 +19,30 @@ const BEGUN = "begun\n";
  * A folder that is renamed stays itself: it is known by its inode, which a copy and a restored backup
  * do not keep.
  *
+ * @returns where it is: the line of this folder, the file that keeps it, and what that says
  * @throws MigrationError N2I-E222, N2I-E120
  */
-export async function checkPlace(run: RunFolder): Promise<void> {
+export async function refuseCopy(
+  run: RunFolder,
+): Promise<{ readonly here: string; readonly path: string; readonly known: string | null }> {
   const path = join(run.path, PLACE);
   const here = String((await stat(run.path, { bigint: true })).ino);
   const known = await readFile(path, "utf8").catch(orMissing(path));
-  const [place] = known?.split("\n") ?? [];
-  if (place?.trim() === here) return;
-  if (known !== null && (await hasBegun(run)))
+  if (known !== null && !isPlace(known, here) && (await hasBegun(run)))
     throw new MigrationError("N2I-E222", `${run.path} is a copy of the run it was made in`, {
       fix: `Work in that one. If it is lost for good, or this is all that a backup gave back: rm ${shellWord(path)}, then run the same command again.`,
     });
+  return { here, path, known };
+}
+
+function isPlace(known: string | null, here: string): boolean {
+  return known?.split("\n")[0]?.trim() === here;
+}
+
+/** Refuses a copy, and keeps where a run is that is none. @throws MigrationError N2I-E222, N2I-E120 */
+export async function checkPlace(run: RunFolder): Promise<void> {
+  const { here, path, known } = await refuseCopy(run);
+  if (isPlace(known, here)) return;
   const begun = known?.includes(BEGUN) === true ? BEGUN : "";
   await writeFile(path, `${here}\n${begun}`, { mode: 0o600 }).catch((cause: unknown) => {
     throw notWritten(path, cause);

@@ -6,7 +6,7 @@ export interface Line {
   readonly port: number;
   /** Ends every connection there is, on both sides, without a word; `forGood`: new ones too. */
   readonly cut: (how?: { readonly forGood: boolean }) => void;
-  /** From now on takes everything and answers nothing, new connections too. */
+  /** From now on takes everything, new connections too, and passes nothing on, not even an end. */
   readonly silence: () => void;
   /** Lets new connections pass again. */
   readonly fix: () => void;
@@ -40,12 +40,12 @@ export async function proxyTo(
         const changed = silent ? null : change(bytes, to);
         if (changed !== null) other.write(changed);
       });
-      one.on("end", () => other.end());
+      one.on("end", () => silent || other.end());
       // A line that breaks is what this is for; the other half ends with it.
       one.on("error", () => other.destroy());
       one.on("close", () => {
         lines.delete(one);
-        other.destroy();
+        if (!silent) other.destroy();
       });
     }
   });

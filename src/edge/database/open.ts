@@ -70,6 +70,8 @@ const SESSION: { readonly [engine in Engine]: readonly string[] } = {
     "SET lock_timeout='60s'",
     "SET client_encoding='UTF8'; SET datestyle='ISO, MDY'; SET bytea_output='hex'; SET array_nulls=on; SET standard_conforming_strings=on",
     `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${IDLE})`,
+    // Of a client that is gone without a word the server hears within two minutes, not after two hours.
+    `SELECT set_config(name, CASE name WHEN 'tcp_keepalives_idle' THEN '60' ELSE '10' END, false) FROM pg_settings WHERE name IN ('tcp_keepalives_idle','tcp_keepalives_interval','tcp_keepalives_count') AND inet_client_addr() IS NOT NULL`,
     "SET default_transaction_isolation='read committed'",
     "SET default_transaction_read_only=on",
   ],

@@ -7,7 +7,7 @@ import type { Lock } from "../../model/target.ts";
 import { atExit } from "../process/at-exit.ts";
 import { translate } from "./errors.ts";
 import { type Database, readOnlyServer } from "./open.ts";
-import { askNumber } from "./rows.ts";
+import { ask, askNumber, integer, text } from "./rows.ts";
 
 /** The advisory lock's number on PostgreSQL; a run's own is the one before. */
 const NUMBER = 6_672_154;
@@ -28,10 +28,16 @@ const HOLDER = {
   postgresql: `SELECT pid AS id FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = ${NUMBER} AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND granted LIMIT 1`,
 } as const;
 
+/**
+ * Seconds after which the server ends a session that holds a lock and is not heard of: its client may be gone
+ * without a word, as behind a firewall that lost its state. A client that lives asks something four times as often.
+ */
+export const IDLE = 300;
+
 /** What lets one transaction write: sessions are read-only, so that nothing writes past this file. */
 const OPEN: { readonly [engine in Database["engine"]]: readonly string[] } = {
   // Servers that know no read-only transactions leave the words out.
-  mysql: ["START TRANSACTION /*!50605 READ WRITE */"],
+  mysql: [`SET SESSION wait_timeout=${IDLE}`, "START TRANSACTION /*!50605 READ WRITE */"],
   postgresql: ["SET TRANSACTION READ WRITE"],
   // Who reads before it writes is not let wait for another who writes: it is SQLITE_BUSY at once.
   sqlite: ["PRAGMA query_only=OFF", "ROLLBACK", "BEGIN IMMEDIATE"],
@@ -167,6 +173,29 @@ function held(shown: string): MigrationError {
   return new MigrationError("N2I-E302", `${shown}: another nova2ironic is writing to it`);
 }
 
+/** Which session has the lock, in words, and how it is ended; what the user may not see is left out. */
+async function heldBy(
+  database: Database,
+  engine: "mysql" | "postgresql",
+  on: Knex,
+): Promise<MigrationError> {
+  const { shown } = database;
+  const sql = STATEMENTS[engine].holder;
+  const [row = {}] = await ask(database, "looking for the lock's session", sql, [], on);
+  const [id, host, since] = [integer(row.id), text(row.host), text(row.since)];
+  if (id === null) return held(shown);
+  const from = host === null ? "" : ` from ${host}`;
+  const age = since === null ? "" : `, connected since ${since} UTC`;
+  const end = engine === "mysql" ? `KILL ${id}` : `SELECT pg_terminate_backend(${id})`;
+  return new MigrationError(
+    "N2I-E302",
+    `${shown}: another nova2ironic is writing to it, in session ${id} of the server${from}${age}`,
+    {
+      fix: `If that run is still going, wait for it. If its host or its connection is gone, the server ends the session after ${IDLE / 60} minutes; to end it now, run on the server: ${end};`,
+    },
+  );
+}
+
 /**
  * One writer at a time on one database. The lock lives in a connection of its own and dies
  * with it, so a killed run leaves none behind; what the server still makes of that run's last
@@ -175,9 +204,9 @@ function held(shown: string): MigrationError {
  * Galera does not carry GET_LOCK from node to node: two runs through two nodes are kept apart only
  * by the comparison of every row before it is written. @source facts/ux.md 4.3
  */
-export async function lockTarget(database: Database): Promise<Lock> {
+export async function lockTarget(database: Database, idle = IDLE): Promise<Lock> {
   const { engine } = database;
-  return engine === "sqlite" ? lockFile(database) : lockConnection(database, engine);
+  return engine === "sqlite" ? lockFile(database) : lockConnection(database, engine, idle);
 }
 
 const RUN_NAME = "CONCAT('nova2ironic.', MD5(DATABASE()))";
@@ -190,30 +219,45 @@ const STATEMENTS = {
     take: `SELECT GET_LOCK(${RUN_NAME}, 0) AS got`,
     mine: `SELECT IS_USED_LOCK(${RUN_NAME}) = CONNECTION_ID() AS mine`,
     free: `SELECT RELEASE_LOCK(${RUN_NAME}) AS freed`,
+    /** Who may not see others' sessions still gets its number. */
+    holder: `SELECT l.id, p.host, DATE_SUB(UTC_TIMESTAMP(), INTERVAL p.time SECOND) AS since FROM (SELECT IS_USED_LOCK(${RUN_NAME}) AS id) AS l LEFT JOIN information_schema.processlist AS p ON p.id = l.id`,
+    idle: (seconds: number) => `SET SESSION wait_timeout=${seconds}`,
   },
   postgresql: {
     take: `SELECT pg_try_advisory_lock(${RUN_NUMBER})::int AS got`,
     mine: "SELECT 1 AS mine",
     free: `SELECT pg_advisory_unlock(${RUN_NUMBER})::int AS freed`,
+    holder: `SELECT l.pid AS id, host(a.client_addr) AS host, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS since FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.classid = 0 AND l.objid = ${RUN_NUMBER} AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.granted LIMIT 1`,
+    idle: (seconds: number) =>
+      `SELECT set_config(name, '${seconds}s', false) FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`,
   },
 } as const;
 
-async function lockConnection(database: Database, engine: "mysql" | "postgresql"): Promise<Lock> {
+async function lockConnection(
+  database: Database,
+  engine: "mysql" | "postgresql",
+  idle: number,
+): Promise<Lock> {
   const { shown, run } = database;
   const { take, mine, free } = STATEMENTS[engine];
   const trx = await run("taking the lock", () => database.knex.transaction());
-  const isSo = async (sql: string): Promise<boolean> =>
-    (await askNumber(database, "asking for the lock", sql, [], trx)) === 1;
-  if (!(await isSo(take))) {
-    await trx.rollback();
-    throw held(shown);
-  }
+  let last: Promise<unknown> = Promise.resolve();
+  // One question at a time on the connection: pg takes no second.
+  const isSo = async (sql: string): Promise<boolean> => {
+    const ask = () => askNumber(database, "asking for the lock", sql, [], trx);
+    const answer = last.then(ask, ask);
+    last = answer;
+    return (await answer) === 1;
+  };
   try {
+    if (!(await isSo(take))) throw await heldBy(database, engine, trx);
+    await run("taking the lock", () => trx.raw(STATEMENTS[engine].idle(idle)));
     await untilEnded(database);
   } catch (error) {
     await trx.rollback().catch(() => null);
     throw error;
   }
+  const heard = setInterval(() => void isSo(mine).catch(() => null), (idle * 1000) / 4).unref();
   return {
     async check() {
       const isMine = await isSo(mine).catch((cause: unknown) => {
@@ -223,6 +267,7 @@ async function lockConnection(database: Database, engine: "mysql" | "postgresql"
       if (!isMine) throw held(shown);
     },
     async release() {
+      clearInterval(heard);
       // The lock dies with the connection anyway; a dead server must not hide the real error.
       await isSo(free).catch(() => null);
       await trx.rollback().catch(() => null);

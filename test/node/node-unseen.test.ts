@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
-import { during } from "../engine/on-journal.ts";
 import { runs } from "../hostile/cli.ts";
 import type { Fault } from "../support/faulty-service.ts";
 import { dumped } from "./in-memory.ts";
-import { back, forward, ID, scene as novaScene, type Scene } from "./nova-ways.ts";
+import { back, begun, ID, scene as novaScene, type Scene } from "./nova-ways.ts";
 import { scene, writes } from "./scene.ts";
 
 const UNSEEN: Fault = { done: false, says: { status: 404, text: '{"error_message":"no"}' } };
@@ -29,19 +28,16 @@ for (const [what, lines, servers] of [
   ["a death before its driver was exchanged", 2, false],
 ] as const)
   test(`a way back that does not see its node is not at its end: ${what}`, async (t) => {
-    const at = await novaScene(t);
-    const before = at.cloud.dump();
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
+    const at = await begun(t, lines);
     const [was, from] = [at.cloud.dump(), at.cloud.calls.length];
     hide(at, servers);
-    await during(run, async (session) => assert.match((await back(at, session)).join(), WHY));
+    assert.match((await back(at)).join(), WHY);
     assert.equal(at.cloud.dump(), was);
     assert.ok(at.cloud.calls.slice(from).every((call) => call.startsWith("GET ")));
-    assert.equal(managedIn((await readJournal(run)).entries).size, 1);
+    assert.equal(managedIn((await readJournal(at.run)).entries).size, 1);
     at.cloud.use(() => null);
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-    assert.equal(at.cloud.dump(), before);
+    assert.deepEqual(await back(at), []);
+    assert.equal(at.cloud.dump(), at.before);
     assert.deepEqual(at.cloud.heard, []);
   });
 

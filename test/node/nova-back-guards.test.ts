@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { Json, JsonObject } from "../../src/model/json.ts";
-import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, forward, ID, type Scene, scene } from "./nova-ways.ts";
+import { back, begun, forward, ID, type Scene, scene } from "./nova-ways.ts";
 import { BROKEN, DOWN } from "./scene.ts";
 
 /** Lines of a way there until its server is made, and until its hardware is to be exchanged back. */
@@ -18,9 +17,7 @@ const server = ({ servers }: NovaInMemory): Record<string, Json> => {
 };
 
 test("its server is not deleted once its real driver is back, at no try", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  const at = await begun(t);
   let faked = false;
   at.cloud.use((call) => {
     faked ||= call.includes("reset_interfaces");
@@ -28,9 +25,7 @@ test("its server is not deleted once its real driver is back, at no try", async 
     if (faked && call.startsWith("GET /servers/")) at.cloud.node.driver = "ipmi";
     return null;
   });
-  await during(run, async (session) => {
-    assert.match((await back(at, session)).join(), /not harmless on fake hardware: driver is ipmi/);
-  });
+  assert.match((await back(at)).join(), /not harmless on fake hardware: driver is ipmi/);
   assert.ok(faked);
   assert.equal(at.cloud.servers.size, 1);
   assert.equal(at.cloud.node.maintenance, true);
@@ -93,15 +88,11 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
 
 for (const [what, does, why] of BUSY)
   test(`a machine with its server is left alone on its way back: ${what}`, async (t) => {
-    const at = await scene(t);
-    const run = await at.run();
-    await during(run, (session) => forward(at, session));
+    const at = await begun(t);
     does(at.cloud);
     const before = at.cloud.dump();
     const since = at.cloud.calls.length;
-    await during(run, async (session) => {
-      assert.match((await back(at, session)).join(), why);
-    });
+    assert.match((await back(at)).join(), why);
     assert.deepEqual(at.cloud.calls.slice(since).filter(isWrite), []);
     assert.equal(at.cloud.dump(), before);
   });
@@ -109,21 +100,18 @@ for (const [what, does, why] of BUSY)
 test("a machine whose server was deleted while no nova-compute ran is not to be undeployed: it stays as is said", async (t) => {
   const at = await scene(t);
   const before = JSON.stringify(at.cloud.port);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  await forward(at);
   const { node, port, servers, heard } = at.cloud;
   // As Nova's API does it alone.
   servers.clear();
   Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
   node.maintenance = true;
-  await during(run, async (session) => {
-    const why = (await back(at, session)).join();
-    assert.match(why, /powers it off and wipes it, in maintenance too: if the machine is to stay/);
-    assert.match(why, new RegExp(`first unset its instance_uuid .*--instance-uuid ${ID}\\)`));
-    assert.doesNotMatch(why, /start nova-compute/);
-  });
+  const why = (await back(at)).join();
+  assert.match(why, /powers it off and wipes it, in maintenance too: if the machine is to stay/);
+  assert.match(why, new RegExp(`first unset its instance_uuid .*--instance-uuid ${ID}\\)`));
+  assert.doesNotMatch(why, /start nova-compute/);
   Object.assign(node, { instance_uuid: null, maintenance: false });
-  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.deepEqual(await back(at), []);
   assert.equal(JSON.stringify({ ...port, revision_number: 1 }), before);
   assert.deepEqual(
     [node.provision_state, node.driver, node.maintenance],
@@ -133,158 +121,113 @@ test("a machine whose server was deleted while no nova-compute ran is not to be 
 });
 
 test("on fake hardware nova-compute may finish the deletion of a server", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), MADE + 1);
+  const at = await begun(t, MADE + 1);
   at.cloud.servers.clear();
-  await during(run, async (session) => {
-    assert.match(
-      (await back(at, session)).join(),
-      /start nova-compute so that it finishes the deletion; it stays on fake hardware, in maint/,
-    );
-  });
+  assert.match(
+    (await back(at)).join(),
+    /start nova-compute so that it finishes the deletion; it stays on fake hardware, in maint/,
+  );
   assert.deepEqual(at.cloud.heard, []);
 });
 
 /** A run that died on fake hardware, and somebody who takes everything off that says so. */
-async function forgotten(t: Parameters<typeof scene>[0]): Promise<readonly [Scene, string]> {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), TURNED);
+async function forgotten(t: TestContext): Promise<Scene> {
+  const at = await begun(t, TURNED);
   const taken: JsonObject = { extra: { rack: 1 }, maintenance: false, maintenance_reason: null };
   Object.assign(at.cloud.node, taken);
   assert.equal(at.cloud.node.driver, "fake-hardware");
-  return [{ ...at, run: () => Promise.resolve(run) }, before];
+  return at;
 }
 
 test("what stands on fake hardware is not done, whoever took its mark off", async (t) => {
-  const [at, before] = await forgotten(t);
-  await during(await at.run(), async (session) => {
-    assert.deepEqual(await forward(at, session), []);
-    assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["ipmi", false]);
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  const at = await forgotten(t);
+  assert.deepEqual(await forward(at), []);
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["ipmi", false]);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("what stands on fake hardware without its server is taken back, whoever took its mark off", async (t) => {
-  const [at, before] = await forgotten(t);
+  const at = await forgotten(t);
   at.cloud.servers.clear();
   Object.assign(at.cloud.node, { provision_state: "available", instance_uuid: null });
   Object.assign(at.cloud.port, { device_id: "" });
-  await during(await at.run(), async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a server that Nova deletes only later is ended now, or it would end the machine", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  const at = await begun(t);
   at.cloud.rules.softly = true;
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a second server by the same word, of a call that came late, goes too", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), MADE);
+  const at = await begun(t, MADE);
   const { metadata = null } = server(at.cloud);
   at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
 });
 
 test("a server by the same word that comes right before its driver is back keeps the driver away", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), MADE);
+  const at = await begun(t, MADE);
   const { metadata = null } = server(at.cloud);
   at.cloud.use((call) => {
     if (/^PUT .*provision$/.test(call) && at.cloud.node.provision_state === "manageable")
       at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
     return null;
   });
-  await during(run, async (session) => {
-    assert.match((await back(at, session)).join(), /server late is there still; it stays on fake/);
-  });
+  assert.match((await back(at)).join(), /server late is there still; it stays on fake/);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   at.cloud.use(() => null);
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a server by the same word that comes once its driver is back is ended on fake hardware", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  const at = await begun(t);
   const { metadata = null } = server(at.cloud);
   const { node, servers } = at.cloud;
   at.cloud.use((call) => {
     const isLast = /^DELETE .*maintenance/.test(call) && node.driver === "ipmi";
     return isLast && servers.size === 0 ? DOWN : null;
   });
-  await during(run, async (session) => {
-    await assert.rejects(back(at, session), { code: "N2I-E210" });
-  });
+  await assert.rejects(back(at), { code: "N2I-E210" });
   assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
   servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
   at.cloud.use((call) => {
     if (call.startsWith("DELETE /servers")) assert.equal(node.driver, "fake-hardware");
     return null;
   });
-  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a server that cannot be deleted keeps its machine on fake hardware, and it is said what not to do", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  const at = await begun(t);
   at.cloud.use((call) => (call.startsWith("DELETE /servers") ? BROKEN : null));
-  await during(run, async (session) => {
-    await assert.rejects(back(at, session), { code: "N2I-E210" });
-  });
+  await assert.rejects(back(at), { code: "N2I-E210" });
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   const refused = { done: false, says: { status: 400, text: '{"e":{"message":"not today"}}' } };
   at.cloud.use((call) => (call.startsWith("DELETE /servers") ? refused : null));
-  await during(run, async (session) => {
-    assert.match(
-      (await back(at, session)).join(),
-      /leave its driver alone until rollback has ended/,
-    );
-  });
+  assert.match((await back(at)).join(), /leave its driver alone until rollback has ended/);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a port that Neutron does not bind again is told, on both ways", async (t) => {
   const at = await scene(t);
-  const run = await at.run();
   at.cloud.rules.unbound = true;
   const why = /Neutron does not bind port .* again: binding:vif_type is binding_failed/;
-  await during(run, async (session) => {
-    assert.match((await forward(at, session)).join(), why);
-    assert.equal(at.cloud.node.maintenance, true);
-    assert.match((await back(at, session)).join(), why);
-  });
+  assert.match((await forward(at)).join(), why);
+  assert.equal(at.cloud.node.maintenance, true);
+  assert.match((await back(at)).join(), why);
   delete at.cloud.rules.unbound;
 });
 
@@ -293,25 +236,20 @@ test("a machine that is protected, and leased, is so again", async (t) => {
   const own = { protected: true, protected_reason: "a bank", lessee: "p" };
   Object.assign(at.cloud.node, own);
   const before = at.cloud.dump();
-  const run = await at.run();
   const has = (): JsonObject => {
     const { protected: is = null, protected_reason = null, lessee = null } = at.cloud.node;
     return { protected: is, protected_reason, lessee };
   };
-  await during(run, async (session) => {
-    assert.deepEqual(await forward(at, session), []);
-    assert.deepEqual(has(), own);
-    assert.deepEqual(await back(at, session), []);
-  });
+  assert.deepEqual(await forward(at), []);
+  assert.deepEqual(has(), own);
+  assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), before);
   assert.deepEqual(at.cloud.heard, []);
   assert.equal(at.cloud.node.uuid, ID);
 });
 
 test("whoever was given it before it was held, and is still to come, meets no real driver", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), MADE);
+  const at = await begun(t, MADE);
   const rival = uuidOf(9, 9);
   let looks = 0;
   at.cloud.use((call) => {
@@ -322,38 +260,26 @@ test("whoever was given it before it was held, and is still to come, meets no re
     const allocations = looks < 3 ? { [rival]: {} } : {};
     return { done: false, says: { status: 200, text: JSON.stringify({ allocations }) } };
   });
-  await during(run, async (session) => {
-    assert.match((await back(at, session)).join(), new RegExp(`has instance ${rival}`));
-  });
+  assert.match((await back(at)).join(), new RegExp(`has instance ${rival}`));
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a node that Nova still offers gets no real driver back", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), MADE);
+  const at = await begun(t, MADE);
   const offered = JSON.stringify({ inventories: { CUSTOM_GOLD: { total: 1, reserved: 0 } } });
   at.cloud.use((call) =>
     call.endsWith("/inventories") ? { done: false, says: { status: 200, text: offered } } : null,
   );
-  await during(run, async (session) => {
-    assert.match((await back(at, session)).join(), /Nova offers it still.*leave its driver alone/);
-  });
+  assert.match((await back(at)).join(), /Nova offers it still.*leave its driver alone/);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   at.cloud.use(() => null);
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
 });
 
 test("a server that is being built is not deleted before its nova-compute is done", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), MADE);
+  const at = await begun(t, MADE);
   const own = server(at.cloud);
   Object.assign(own, { status: "BUILD", "OS-EXT-STS:task_state": "spawning" });
   let looks = 0;
@@ -363,9 +289,7 @@ test("a server that is being built is not deleted before its nova-compute is don
     if (looks === 5) Object.assign(own, { status: "ACTIVE", "OS-EXT-STS:task_state": null });
     return null;
   });
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
+  assert.deepEqual(await back(at), []);
   assert.ok(looks > 5);
-  assert.equal(at.cloud.dump(), before);
+  assert.equal(at.cloud.dump(), at.before);
 });

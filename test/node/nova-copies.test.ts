@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json, JsonObject } from "../../src/model/json.ts";
-import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import { HIDDEN, type NovaInMemory } from "./nova-memory.ts";
-import { back, forward, OWN, type Scene, scene } from "./nova-ways.ts";
+import { back, begun, forward, OWN, type Scene, scene } from "./nova-ways.ts";
 
 const COPY = uuidOf(6, 1);
 const NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
@@ -34,13 +33,10 @@ async function besideCopy(
 ): Promise<{ readonly at: Scene; readonly why: string; readonly was: string }> {
   const at = await scene(t);
   const was = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), lines);
+  await forward(at, lines);
   copied(at.cloud, fields);
   let why = "";
-  await during(run, async (session) => {
-    why = (await back(at, session)).join();
-  });
+  why = (await back(at)).join();
   return { at, why, was };
 }
 
@@ -70,30 +66,24 @@ for (const status of ["ACTIVE", "SHUTOFF", "SOFT_DELETED", "ERROR", "BUILD"])
 test("its own server is known by Ironic's instance where this login does not see its node", async (t) => {
   const at = await scene(t);
   const was = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), ASKED);
+  await forward(at, ASKED);
   for (const server of at.cloud.servers.values()) server[NODE] = null;
-  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), was);
 });
 
 test("its own server that is on another node by now is left, and named", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  const at = await begun(t);
   const [server] = at.cloud.servers.values() as Iterable<Record<string, Json>>;
   assert.ok(server !== undefined);
   server[NODE] = uuidOf(1, 9);
-  await during(run, async (session) => {
-    assert.match((await back(at, session)).join(), /server 8\S+ is on node 1\S+9 by now/);
-  });
+  assert.match((await back(at)).join(), /server 8\S+ is on node 1\S+9 by now/);
   assert.equal(at.cloud.servers.size, 1);
 });
 
 test("a server of a call that came late is told of, and its rollback ends it", async (t) => {
   const at = await scene(t);
   const was = at.cloud.dump();
-  const run = await at.run();
   let posts = 0;
   at.cloud.use((call) => {
     if (call !== "POST /servers") return null;
@@ -102,13 +92,11 @@ test("a server of a call that came late is told of, and its rollback ends it", a
     copied(at.cloud, { status: "ERROR", [NODE]: null });
     return null;
   });
-  await during(run, async (session) => {
-    assert.deepEqual(await forward(at, session), [
-      `Nova made server ${COPY} of it besides, in ERROR, on no node: delete it in Nova`,
-    ]);
-    assert.equal(at.cloud.servers.size, 2);
-    assert.deepEqual(await back(at, session), []);
-  });
+  assert.deepEqual(await forward(at), [
+    `Nova made server ${COPY} of it besides, in ERROR, on no node: delete it in Nova`,
+  ]);
+  assert.equal(at.cloud.servers.size, 2);
+  assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), was);
   assert.deepEqual(at.cloud.heard, []);
 });
@@ -116,20 +104,15 @@ test("a server of a call that came late is told of, and its rollback ends it", a
 test("a run that goes on takes nobody's copy for its own server", async (t) => {
   const at = await scene(t);
   const was = at.cloud.dump();
-  const run = await at.run();
   // It dies before Nova is asked, and its word is copied all the same.
   at.cloud.use((call) => (call === "POST /servers" ? { done: false, says: null } : null));
-  await during(run, async (session) => {
-    await assert.rejects(forward(at, session));
-  });
+  await assert.rejects(forward(at));
   at.cloud.use(() => null);
   copied(at.cloud, {});
-  await during(run, async (session) => {
-    assert.deepEqual(await forward(at, session), []);
-    assert.equal(at.cloud.servers.size, 2);
-    assert.notEqual(at.cloud.node.instance_uuid, COPY);
-    assert.deepEqual(await back(at, session), []);
-  });
+  assert.deepEqual(await forward(at), []);
+  assert.equal(at.cloud.servers.size, 2);
+  assert.notEqual(at.cloud.node.instance_uuid, COPY);
+  assert.deepEqual(await back(at), []);
   assert.deepEqual([...at.cloud.servers.keys()], [COPY]);
   at.cloud.servers.clear();
   assert.equal(at.cloud.dump(), was);

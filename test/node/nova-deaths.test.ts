@@ -6,25 +6,21 @@ import { MigrationError } from "../../src/model/error.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
-import { back, forward, ID, scene } from "./nova-ways.ts";
+import { back, begun, forward, forwardIn, ID, scene, withRun } from "./nova-ways.ts";
 
 /** Lines of a way there: ten steps, the server's own uuid, the end of its mark, and the end. */
 const THERE = 13;
 
 test("C-11, C-13: a server is made of a machine that runs, which hears nothing, and everything is taken back", async (t) => {
   const at = await scene(t);
-  const before = at.cloud.dump();
   const { driver, boot_interface, instance_info } = at.cloud.node;
-  const run = await at.run();
   const { node, port, calls } = at.cloud;
   const states = new Set<unknown>();
   at.cloud.use(() => {
     states.add(node.power_state);
     return null;
   });
-  await during(run, async (session) => {
-    assert.deepEqual(await forward(at, session), []);
-  });
+  assert.deepEqual(await forward(at), []);
   // Nobody who reads Ironic's book meanwhile finds it off, and Nova has nothing to stop or start.
   assert.deepEqual([...states], ["power on"]);
   assert.ok(!calls.some((call) => call.endsWith("/action")));
@@ -40,58 +36,45 @@ test("C-11, C-13: a server is made of a machine that runs, which hears nothing, 
   );
   assert.deepEqual(node.extra, { rack: 1 });
   assert.deepEqual([port.device_id, port["binding:host_id"]], [server.id, ID]);
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a death at any line of the journal is rolled back, and the machine hears nothing", async (t) => {
   const at = await scene(t);
-  const before = at.cloud.dump();
   for (let lines = 0; lines <= THERE; lines += 1) {
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
-    const { entries } = await readJournal(run);
+    const own = await withRun(t, at);
+    await forward(own, lines);
+    const { entries } = await readJournal(own.run);
     assert.equal(entries.length, 1 + Math.min(lines, THERE));
-    await during(run, async (session) => {
-      assert.deepEqual(await back(at, session), []);
-    });
-    assert.equal(at.cloud.dump(), before, `died after ${lines} lines`);
-    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+    assert.deepEqual(await back(own), []);
+    assert.equal(at.cloud.dump(), at.before, `died after ${lines} lines`);
+    assert.equal(managedIn((await readJournal(own.run)).entries).size, 0);
   }
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a death at any line of the journal is gone on from, and the machine hears nothing", async (t) => {
   const at = await scene(t);
-  const before = at.cloud.dump();
   for (let lines = 0; lines <= THERE; lines += 1) {
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
-    await during(run, async (session) => {
-      assert.deepEqual(await forward(at, session), []);
-    });
+    const own = await withRun(t, at);
+    await forward(own, lines);
+    assert.deepEqual(await forward(own), []);
     assert.equal(at.cloud.servers.size, 1, `died after ${lines} lines`);
     assert.equal(at.cloud.node.driver, "ipmi");
     assert.equal(at.cloud.node.maintenance, false);
-    await during(run, async (session) => {
-      assert.deepEqual(await back(at, session), []);
-    });
-    assert.equal(at.cloud.dump(), before, `died after ${lines} lines`);
+    assert.deepEqual(await back(own), []);
+    assert.equal(at.cloud.dump(), at.before, `died after ${lines} lines`);
   }
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a way back that dies at its only line is ended by the next", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
-  await during(run, (session) => back(at, session), 1);
-  await during(run, (session) => back(at, session));
-  assert.equal(at.cloud.dump(), before);
+  const at = await begun(t);
+  await back(at, 1);
+  await back(at);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
@@ -99,9 +82,7 @@ test("a journal that cannot be written at any line leaves its machine as it is, 
   for (let lines = 0; lines < THERE; lines += 1) {
     const at = await scene(t);
     const { node } = at.cloud;
-    const before = at.cloud.dump();
-    const run = await at.run();
-    await during(run, async (session) => {
+    await during(at.run, async (session) => {
       const { journal } = session;
       let left = lines;
       const append: typeof journal.append = async (entry) => {
@@ -110,11 +91,11 @@ test("a journal that cannot be written at any line leaves its machine as it is, 
         await journal.append(entry);
       };
       const full = { ...session, journal: { ...journal, append } };
-      await assert.rejects(forward(at, full), /no space left/);
+      await assert.rejects(forwardIn(at, full), /no space left/);
     });
     assert.ok(node.driver === "ipmi" || node.maintenance === true, `after ${lines} lines`);
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-    assert.equal(at.cloud.dump(), before, `after ${lines} lines`);
+    assert.deepEqual(await back(at), []);
+    assert.equal(at.cloud.dump(), at.before, `after ${lines} lines`);
     assert.deepEqual(at.cloud.heard, []);
   }
 });
@@ -124,19 +105,15 @@ test("of two who give a machine a server at once one does at most, and nothing o
   // The other begins once the first has made so many calls.
   for (const calls of [0, 10, 30, 50]) {
     const at = await scene(t);
-    const before = at.cloud.dump();
-    const runs = [await at.run(), await at.run()];
+    const both = [at, { ...(await withRun(t, at)), mark: uuidOf(7, 2) }];
     const from = at.cloud.calls.length;
     let ended = false;
     const became = await Promise.all(
-      runs.map(async (run, index) => {
+      both.map(async (one, index) => {
         while (index === 1 && !ended && at.cloud.calls.length < from + calls) await setImmediate();
-        let why: readonly string[] = [];
-        await during(run, async (session) => {
-          why = await forward(at, session, uuidOf(7, 1 + index));
-          ended = true;
-          if (why.length > 0) assert.deepEqual(await back(at, session), []);
-        });
+        const why = await forward(one);
+        ended = true;
+        if (why.length > 0) assert.deepEqual(await back(one), []);
         return why.length === 0;
       }),
     );
@@ -144,16 +121,13 @@ test("of two who give a machine a server at once one does at most, and nothing o
     won += made;
     assert.ok(made <= 1, `after ${calls} calls`);
     assert.deepEqual([at.cloud.servers.size, at.cloud.node.maintenance], [made, false]);
-    for (const run of runs)
-      await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-    assert.equal(at.cloud.dump(), before);
+    for (const one of both) assert.deepEqual(await back(one), []);
+    assert.equal(at.cloud.dump(), at.before);
     // Nothing of either keeps a third from it.
-    const third = await at.run();
-    await during(third, async (session) => {
-      assert.deepEqual(await forward(at, session, uuidOf(7, 3)), []);
-      assert.deepEqual(await back(at, session), []);
-    });
-    assert.equal(at.cloud.dump(), before);
+    const third = { ...(await withRun(t, at)), mark: uuidOf(7, 3) };
+    assert.deepEqual(await forward(third), []);
+    assert.deepEqual(await back(third), []);
+    assert.equal(at.cloud.dump(), at.before);
     assert.deepEqual(at.cloud.heard, []);
   }
   assert.ok(won > 0);
@@ -161,14 +135,10 @@ test("of two who give a machine a server at once one does at most, and nothing o
 
 test("an interface that stays real ends it before a word to a conductor, and nothing of it stays", async (t) => {
   const at = await scene(t);
-  const before = at.cloud.dump();
   at.cloud.rules.keeps = "boot_interface";
-  const run = await at.run();
-  await during(run, async (session) => {
-    assert.match((await forward(at, session)).join(), /not harmless .*boot_interface is ipxe/);
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.match((await forward(at)).join(), /not harmless .*boot_interface is ipxe/);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(
     at.cloud.calls.filter((call) => call.includes("/states/")),
     [],
@@ -180,14 +150,11 @@ test("a machine that somebody else's server got stays on fake hardware, in maint
   const at = await scene(t);
   const rival = uuidOf(9, 9);
   at.cloud.rules.rival = rival;
-  const run = await at.run();
-  await during(run, async (session) => {
-    assert.match((await forward(at, session)).join(), /No valid host/);
-    assert.match(
-      (await back(at, session)).join(),
-      new RegExp(`it has instance ${rival}.*it stays on fake hardware, in maintenance`),
-    );
-  });
+  assert.match((await forward(at)).join(), /No valid host/);
+  assert.match(
+    (await back(at)).join(),
+    new RegExp(`it has instance ${rival}.*it stays on fake hardware, in maintenance`),
+  );
   const { driver, maintenance, instance_uuid } = at.cloud.node;
   assert.deepEqual([driver, maintenance, instance_uuid], ["fake-hardware", true, rival]);
   assert.deepEqual(at.cloud.heard, []);
@@ -195,25 +162,19 @@ test("a machine that somebody else's server got stays on fake hardware, in maint
 
 test("what is not given back whole stays on fake hardware, in maintenance, until it is", async (t) => {
   const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
   // From the moment it is asked for its server, its power interface stays fake.
   at.cloud.use((call) => {
     if (call.startsWith("POST /servers")) at.cloud.rules.keeps = "power_interface";
     return null;
   });
   const stays = /power_interface is fake.*it stays on fake hardware[,;].* in maintenance/;
-  await during(run, async (session) => {
-    assert.match((await forward(at, session)).join(), stays);
-    assert.match((await back(at, session)).join(), stays);
-  });
+  assert.match((await forward(at)).join(), stays);
+  assert.match((await back(at)).join(), stays);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   assert.deepEqual(at.cloud.heard, []);
   at.cloud.use(() => null);
   delete at.cloud.rules.keeps;
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { during } from "../engine/on-journal.ts";
 import type { Fault } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
-import { back, forward, type Scene, scene } from "./nova-ways.ts";
+import { back, forward, type Scene, scene, withRun } from "./nova-ways.ts";
 import { BROKEN, LOST, REFUSED } from "./scene.ts";
 
 const FAILED: Fault = { done: false, says: { status: 500, text: '{"error_message":"a fault"}' } };
@@ -33,19 +32,16 @@ for (const [what, fault] of [
   test(`C-8: any call that fails leaves a machine as it was, or with its server: ${what}`, async (t) => {
     // Off in Ironic's book once it is deployed: Nova stops its server and starts it, too.
     const at = await scene(t, { forgets: true });
-    const before = at.cloud.dump();
     let most = 0;
     for (let nth = 1, came = true; came; nth += 1) {
       most = nth;
-      const run = await at.run();
+      const own = await withRun(t, at);
       const hasCome = failAt(at, nth, fault);
       const why: string[] = [];
-      await during(run, async (session) => {
-        await forward(at, session).then(
-          (all) => why.push(...all),
-          (cause: unknown) => why.push(String(cause)),
-        );
-      });
+      await forward(own).then(
+        (all) => why.push(...all),
+        (cause: unknown) => why.push(String(cause)),
+      );
       came = hasCome();
       const called = `${String(nth)}: ${String(at.cloud.calls.at(-1))}: ${why.join()}`;
       at.cloud.use(() => null);
@@ -53,10 +49,8 @@ for (const [what, fault] of [
       if (why.length === 0)
         assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", false, 1], called);
       else assert.ok(node.driver === "ipmi" || node.maintenance === true, called);
-      await during(run, async (session) => {
-        assert.deepEqual(await back(at, session), [], called);
-      });
-      assert.equal(at.cloud.dump(), before, called);
+      assert.deepEqual(await back(own), [], called);
+      assert.equal(at.cloud.dump(), at.before, called);
     }
     t.diagnostic(`${most - 1} calls`);
     assert.ok(most > LEAST[fault === LOST ? "writes" : "calls"], `${most - 1} calls`);
@@ -65,22 +59,17 @@ for (const [what, fault] of [
 
 test("any call of its way back that fails is made up for by the next, and the machine hears nothing", async (t) => {
   const at = await scene(t);
-  const before = at.cloud.dump();
   for (let nth = 1, came = true; came; nth += 1) {
-    const run = await at.run();
-    await during(run, (session) => forward(at, session));
+    const own = await withRun(t, at);
+    await forward(own);
     const hasCome = failAt(at, nth, PASSING(nth));
-    await during(run, async (session) => {
-      await back(at, session).catch(() => undefined);
-    });
+    await back(own).catch(() => undefined);
     came = hasCome();
     at.cloud.use(() => null);
     const { node } = at.cloud;
     assert.ok(node.driver === "ipmi" || node.maintenance === true, String(nth));
-    await during(run, async (session) => {
-      assert.deepEqual(await back(at, session), [], String(nth));
-    });
-    assert.equal(at.cloud.dump(), before, String(nth));
+    assert.deepEqual(await back(own), [], String(nth));
+    assert.equal(at.cloud.dump(), at.before, String(nth));
   }
   assert.deepEqual(at.cloud.heard, []);
 });
@@ -94,8 +83,6 @@ test("what stood in instance_info and is lost in the exchange keeps its machine 
     swaps = call.startsWith("PATCH") && !call.includes("reset") && at.cloud.servers.size > 0;
     return null;
   });
-  await during(await at.run(), async (session) => {
-    assert.match((await forward(at, session)).join(), /instance_info.root_gb is not as it was/);
-  });
+  assert.match((await forward(at)).join(), /instance_info.root_gb is not as it was/);
   assert.equal(at.cloud.node.maintenance, true);
 });

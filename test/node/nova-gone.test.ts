@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
-import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
-import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import { back, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
 
@@ -23,7 +21,7 @@ const SINCE: { readonly [what: string]: JsonObject } = {
 };
 
 /** Dies on the way there, or back, once its machine is in service again and before its mark is gone. */
-async function diedInService(at: Scene, run: RunFolder, words: readonly Say[]): Promise<void> {
+async function diedInService(at: Scene, words: readonly Say[]): Promise<void> {
   const { node, servers } = at.cloud;
   let dead = false;
   at.cloud.use((call) => {
@@ -35,7 +33,7 @@ async function diedInService(at: Scene, run: RunFolder, words: readonly Say[]): 
       ENDED.test(call);
     return dead && !ENDED.test(call) ? { done: false, says: null } : null;
   });
-  for (const say of words) await during(run, (session) => say(at, session).catch(() => undefined));
+  for (const say of words) await say(at).catch(() => undefined);
   assert.ok(dead);
   at.cloud.use(() => null);
   assert.ok(Object.values(node.extra ?? {}).includes(OWN));
@@ -54,17 +52,15 @@ for (const [what, fields] of Object.entries(SINCE))
           const at = { ...whole, hands: { ...whole.hands, portsOf } };
           const { node, port, servers, calls } = at.cloud;
           node.instance_info = { ...(node.instance_info as object), traits: ["CUSTOM_A"] };
-          const run = await at.run();
-          await diedInService(at, run, dying);
+          await diedInService(at, dying);
           servers.clear();
           Object.assign(node, fields);
           if (isPort) Object.assign(port, { device_id: "", device_owner: "" });
           const [before, from] = [JSON.stringify(node), calls.length];
-          for (const say of words)
-            await during(run, async (session) => {
-              const why = (await say(at, session)).join();
-              assert.match(why, say === forward ? /^server 8\S+ is not on it any more$/ : /^$/);
-            });
+          for (const say of words) {
+            const why = (await say(at)).join();
+            assert.match(why, say === forward ? /^server 8\S+ is not on it any more$/ : /^$/);
+          }
           assert.equal(
             JSON.stringify({
               ...node,
@@ -80,7 +76,7 @@ for (const [what, fields] of Object.entries(SINCE))
             said.filter((call) => !call.startsWith(bound)),
             [`PATCH /v1/nodes/${ID}`],
           );
-          assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+          assert.equal(managedIn((await readJournal(at.run)).entries).size, 0);
           assert.deepEqual(at.cloud.heard, []);
         }
       });
@@ -97,13 +93,10 @@ test("a machine whose server its user deletes while it is watched is not held, a
     }
     return null;
   });
-  const run = await at.run();
-  await during(run, async (session) => {
-    const watched = { ...at, hands: { ...hands, watch: 9, clock } };
-    assert.match((await forward(watched, session)).join(), /not on it any more; it is not held/);
-    assert.deepEqual([node.maintenance, node.instance_uuid], [false, RIVAL]);
-    await back({ ...at, hands }, session);
-  });
+  const watched = { ...at, hands: { ...hands, watch: 9, clock } };
+  assert.match((await forward(watched)).join(), /not on it any more; it is not held/);
+  assert.deepEqual([node.maintenance, node.instance_uuid], [false, RIVAL]);
+  await back({ ...at, hands });
   assert.deepEqual([node.maintenance, node.extra], [false, { rack: 1 }]);
   assert.deepEqual(at.cloud.heard, []);
 });
@@ -112,7 +105,6 @@ test("a server that its user deletes while it is held for a change of his leaves
   for (const words of Object.values(NEXT)) {
     const at = await scene(t);
     const { node, port, servers } = at.cloud;
-    const run = await at.run();
     at.cloud.use((call) => {
       const [server] = servers.values();
       const isOut = node.driver === "ipmi" && node.maintenance === false && server !== undefined;
@@ -122,48 +114,40 @@ test("a server that its user deletes while it is held for a change of his leaves
       }
       return null;
     });
-    await during(run, async (session) => {
-      assert.match((await forward(at, session)).join(), /power_state is power off.*it is held/);
-    });
+    assert.match((await forward(at)).join(), /power_state is power off.*it is held/);
     at.cloud.use(() => null);
     servers.clear();
     Object.assign(node, { instance_uuid: null, provision_state: "available", instance_info: {} });
     Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
     const was = JSON.stringify(port);
-    for (const say of words)
-      await during(run, async (session) => {
-        const why = (await say(at, session)).join();
-        assert.match(why, say === forward ? /is not on it any more/ : /^$/);
-      });
+    for (const say of words) {
+      const why = (await say(at)).join();
+      assert.match(why, say === forward ? /is not on it any more/ : /^$/);
+    }
     assert.deepEqual([node.maintenance, node.extra], [false, { rack: 1 }]);
     assert.equal(JSON.stringify(port), was);
-    assert.equal(managedIn((await readJournal(run)).entries).size, 0);
+    assert.equal(managedIn((await readJournal(at.run)).entries).size, 0);
   }
 });
 
 test("a run whose end is recorded makes nothing anew of a machine that lost its server", async (t) => {
   const at = await scene(t);
   const { node, port, servers } = at.cloud;
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  await forward(at);
   servers.clear();
   Object.assign(node, { instance_uuid: null, instance_info: { image_source: uuidOf(5, 1) } });
   const theirs = { "binding:profile": { mine: 1 }, dns_name: "new" };
   Object.assign(port, { device_id: "", device_owner: "", ...theirs });
   const [before, from] = [at.cloud.dump(), at.cloud.calls.length];
-  await during(run, async (session) => {
-    assert.match(
-      (await forward(at, session)).join(),
-      /server 8\S+ is not on it any more: run node unmanage \S+, then manage it again/,
-    );
-    assert.deepEqual(await back(at, session), []);
-  });
+  assert.match(
+    (await forward(at)).join(),
+    /server 8\S+ is not on it any more: run node unmanage \S+, then manage it again/,
+  );
+  assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), before);
   assert.ok(at.cloud.calls.slice(from).every((call) => call.startsWith("GET")));
-  await during(run, async (session) => {
-    assert.deepEqual(await forward(at, session, uuidOf(7, 2)), []);
-    assert.deepEqual([port.dns_name, port["binding:profile"]], ["new", { mine: 1 }]);
-    assert.deepEqual(await back(at, session), []);
-  });
+  assert.deepEqual(await forward({ ...at, mark: uuidOf(7, 2) }), []);
+  assert.deepEqual([port.dns_name, port["binding:profile"]], ["new", { mine: 1 }]);
+  assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), before);
 });

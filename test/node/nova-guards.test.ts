@@ -4,10 +4,9 @@ import { readJournal } from "../../src/edge/disk/journal.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 import { actsOf } from "../../src/parts/manage-acts.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
-import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, forward, ID, OWN, scene } from "./nova-ways.ts";
+import { back, begun, forward, ID, OWN, scene } from "./nova-ways.ts";
 
 type Change = (call: string, cloud: NovaInMemory) => void;
 
@@ -177,9 +176,7 @@ for (const [[what, change, why, never], rules] of [
       if (was !== before()) changed ??= at.cloud.calls.length;
       return null;
     });
-    await during(await at.run(), async (session) => {
-      assert.match((await forward(at, session)).join(), why);
-    });
+    assert.match((await forward(at)).join(), why);
     assert.equal(at.cloud.node.maintenance, true);
     assert.notEqual(changed, null);
     const since = at.cloud.calls.slice(changed ?? 0);
@@ -196,27 +193,20 @@ test("no try of asking for a server is made again once its real driver is back",
     at.cloud.node.driver = "ipmi";
     return { done: false, says: { status: 503, text: "{}" } };
   });
-  await during(await at.run(), async (session) => {
-    assert.match((await forward(at, session)).join(), /driver is ipmi; it is held in maintenance/);
-  });
+  assert.match((await forward(at)).join(), /driver is ipmi; it is held in maintenance/);
   assert.equal(at.cloud.calls.filter((call) => ASKED.test(call)).length, 1);
   assert.equal(at.cloud.node.maintenance, true);
 });
 
 test("what fails on fake hardware is held there, also where nobody answers, and is gone on from", async (t) => {
   const at = await scene(t, FORGETS);
-  const run = await at.run();
   for (const fails of [ASKED, TURNED]) {
     at.cloud.use((call) => (fails.test(call) ? { done: false, says: null } : null));
-    await during(run, async (session) => {
-      await assert.rejects(forward(at, session), /N2I-E210|it is held in maintenance/);
-    });
+    await assert.rejects(forward(at), /N2I-E210|it is held in maintenance/);
     assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   }
   at.cloud.use(() => null);
-  await during(run, async (session) => {
-    assert.deepEqual(await forward(at, session), []);
-  });
+  assert.deepEqual(await forward(at), []);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["ipmi", false]);
   assert.deepEqual(at.cloud.heard, []);
 });
@@ -230,10 +220,8 @@ test("what changes while it is watched keeps its mark, and is held", async (t) =
       at.cloud.node.boot_interface = "pxe";
     return null;
   });
-  await during(await at.run(), async (session) => {
-    const watched = { ...at, hands: { ...hands, watch: 9, clock } };
-    assert.match((await forward(watched, session)).join(), /boot_interface is pxe.*it is held/);
-  });
+  const watched = { ...at, hands: { ...hands, watch: 9, clock } };
+  assert.match((await forward(watched)).join(), /boot_interface is pxe.*it is held/);
   assert.ok(Object.values(at.cloud.node.extra ?? {}).includes(OWN));
   assert.equal(at.cloud.node.maintenance, true);
 });
@@ -256,24 +244,19 @@ for (const [what, fault] of Object.entries({
         return { done: false, says: fault };
       });
     fails();
-    const run = await at.run();
-    await during(run, async (session) => {
-      assert.match((await forward(at, session)).join(), /^its mark stays: (?!.*held)/);
-    });
+    assert.match((await forward(at)).join(), /^its mark stays: (?!.*held)/);
     // Its user goes on with his machine, and the same command comes once more.
     const theirs = { power_state: "power off", provision_state: "rebuild", instance_info: {} };
     Object.assign(node, theirs);
     at.cloud.machine.power_state = "power off";
     at.cloud.port.dns_name = "theirs";
     const before = at.cloud.dump();
-    await during(run, async (session) => {
-      assert.match((await forward(at, session)).join(), /^its mark stays/);
-    });
+    assert.match((await forward(at)).join(), /^its mark stays/);
     assert.equal(at.cloud.dump(), before);
     at.cloud.use(() => null);
-    await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+    assert.deepEqual(await forward(at), []);
     assert.deepEqual(node.extra, { rack: 1 });
-    assert.equal(managedIn((await readJournal(run)).entries).get(ID)?.open, false);
+    assert.equal(managedIn((await readJournal(at.run)).entries).get(ID)?.open, false);
     const said = calls.slice(from - 1).filter((call) => !call.startsWith("GET"));
     assert.deepEqual([...new Set(said)], [`PATCH /v1/nodes/${ID}`]);
     assert.equal(servers.size, 1);
@@ -284,19 +267,14 @@ for (const isHeld of [true, false])
   test(`what its way back left on fake hardware is not in service: ${isHeld ? "held" : "let go by somebody"}`, async (t) => {
     const at = await scene(t);
     const { node, servers } = at.cloud;
-    const run = await at.run();
-    await during(run, (session) => forward(at, session));
+    await forward(at);
     at.cloud.use((call) => (/^DELETE .servers/.test(call) ? { done: false, says: null } : null));
-    await during(run, async (session) => {
-      await assert.rejects(back(at, session));
-    });
+    await assert.rejects(back(at));
     assert.equal(node.driver, "fake-hardware");
     at.cloud.use(() => null);
     if (!isHeld) Object.assign(node, { maintenance: false, maintenance_reason: null });
-    await during(run, async (session) => {
-      assert.match((await forward(at, session)).join(), /its way back was begun.*it is held/);
-      assert.deepEqual(await back(at, session), []);
-    });
+    assert.match((await forward(at)).join(), /its way back was begun.*it is held/);
+    assert.deepEqual(await back(at), []);
     assert.equal(servers.size, 0);
     assert.deepEqual(at.cloud.heard, []);
   });
@@ -307,18 +285,12 @@ test("secrets that come between the look and the first step are not journalled",
     if (/volume\/targets/.test(call)) at.cloud.node.instance_info = { configdrive: "s3cret" };
     return null;
   });
-  const run = await at.run();
-  await during(run, async (session) => {
-    assert.match((await forward(at, session)).join(), /secrets/);
-  });
-  assert.ok(!JSON.stringify((await readJournal(run)).entries).includes("s3cret"));
+  assert.match((await forward(at)).join(), /secrets/);
+  assert.ok(!JSON.stringify((await readJournal(at.run)).entries).includes("s3cret"));
 });
 
 test("a server that was called otherwise before its uuid was known is taken away too", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), 6);
+  const at = await begun(t, 6);
   const [server] = at.cloud.servers.values();
   assert.ok(server !== undefined);
   server.name = "mine";
@@ -329,10 +301,8 @@ test("a server that was called otherwise before its uuid was known is taken away
       ? null
       : { done: false, says: { status: 200, text: '{"servers":[]}' } };
   });
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
@@ -357,16 +327,12 @@ for (const [what, change, why, driver] of [
   ],
 ] as const)
   test(`somebody changes it at the end of its way back, and it is held: ${what}`, async (t) => {
-    const at = await scene(t);
-    const run = await at.run();
-    await during(run, (session) => forward(at, session));
+    const at = await begun(t);
     at.cloud.use((call) => {
       change(call, at.cloud);
       return null;
     });
-    await during(run, async (session) => {
-      assert.match((await back(at, session)).join(), why);
-    });
+    assert.match((await back(at)).join(), why);
     assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], [driver, true]);
     assert.deepEqual(at.cloud.heard, []);
   });

@@ -3,7 +3,6 @@ import { type TestContext, test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
-import { during } from "../engine/on-journal.ts";
 import { run, runs, start } from "../hostile/cli.ts";
 import { manage, NOVA, place, writes } from "./nova-place.ts";
 import { back, begun, forward, ID, scene } from "./nova-ways.ts";
@@ -81,24 +80,22 @@ test("what is refused once somebody asked to stop is held, and told as not taken
 /** Behind the exchange of its hardware, and behind the line by which its port is to be bound. */
 for (const lines of [9, 10]) {
   const endedEarly = async (t: TestContext) => {
-    const { at, run, before } = await begun(t, lines);
+    const at = await begun(t, lines);
     const { node } = at.cloud;
     assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
     Object.assign(node, { maintenance: false, maintenance_reason: null });
-    return { at, run, before };
+    return at;
   };
 
   test(`one whose maintenance somebody ended before the command did keeps what its user has: ${lines} lines`, async (t) => {
-    const { at, run } = await endedEarly(t);
+    const at = await endedEarly(t);
     const { port, node, servers } = at.cloud;
     const his = { dns_name: "his", "binding:host_id": ID, "binding:vif_type": "other" };
     Object.assign(port, his);
     for (const server of servers.values()) server["OS-EXT-STS:task_state"] = "rebooting";
     const from = writes(at.cloud).length;
-    await during(run, async (session) => {
-      // It is not held, so there is no maintenance to end, and its user may do so.
-      assert.deepEqual(await forward(at, session), []);
-    });
+    // It is not held, so there is no maintenance to end, and its user may do so.
+    assert.deepEqual(await forward(at), []);
     assert.deepEqual({ ...port, ...his }, port);
     assert.deepEqual(writes(at.cloud).slice(from), [`PATCH /v1/nodes/${ID}`]);
     assert.deepEqual([node.driver, node.maintenance, at.cloud.heard], ["ipmi", false, []]);
@@ -106,27 +103,23 @@ for (const lines of [9, 10]) {
 
   if (lines === 9)
     test("one whose maintenance somebody ended is nobody's to take back, and gets its port bound", async (t) => {
-      const { at, run, before } = await endedEarly(t);
+      const at = await endedEarly(t);
       const { rules, node, servers } = at.cloud;
       rules.unbound = true;
-      await during(run, async (session) => {
-        const why = (await forward(at, session)).join();
-        assert.match(
-          why,
-          /does not bind port .*; it keeps its own hardware; it is held in maintenance/,
-        );
-      });
-      const one = managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
+      const why = (await forward(at)).join();
+      assert.match(
+        why,
+        /does not bind port .*; it keeps its own hardware; it is held in maintenance/,
+      );
+      const one = managedIn((await readJournal(at.run)).entries).get(ID)?.change ?? assert.fail();
       const [unasked] = await novaBackPart(at.hands, 1, true).inspect([one], false);
       assert.deepEqual([unasked?.is, unasked?.inService], ["other", true]);
       assert.deepEqual([node.driver, servers.size], ["ipmi", 1]);
       delete rules.unbound;
-      await during(run, async (session) => {
-        assert.deepEqual(await forward(at, session), []);
-        assert.deepEqual([node.maintenance, at.cloud.port["binding:host_id"]], [false, ID]);
-        assert.deepEqual(await back(at, session), []);
-      });
-      assert.equal(at.cloud.dump(), before);
+      assert.deepEqual(await forward(at), []);
+      assert.deepEqual([node.maintenance, at.cloud.port["binding:host_id"]], [false, ID]);
+      assert.deepEqual(await back(at), []);
+      assert.equal(at.cloud.dump(), at.before);
       assert.deepEqual(at.cloud.heard, []);
     });
 }
@@ -134,19 +127,16 @@ for (const lines of [9, 10]) {
 test("one whose maintenance somebody ends while its port is bound is nobody's to take back", async (t) => {
   const at = await scene(t);
   const { node, servers, rules } = at.cloud;
-  const run = await at.run();
   rules.unbound = true;
   at.cloud.use((call) => {
     if (/^PUT .*ports/.test(call) && node.driver === "ipmi" && servers.size > 0)
       Object.assign(node, { maintenance: false, maintenance_reason: null });
     return null;
   });
-  await during(run, async (session) => {
-    assert.match((await forward(at, session)).join(), /does not bind port .*it is held/);
-  });
+  assert.match((await forward(at)).join(), /does not bind port .*it is held/);
   at.cloud.use(() => null);
   assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
-  const one = managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
+  const one = managedIn((await readJournal(at.run)).entries).get(ID)?.change ?? assert.fail();
   const part = novaBackPart(at.hands, 1, true);
   const [unasked = assert.fail()] = await part.inspect([one], false);
   assert.deepEqual([unasked.is, unasked.inService], ["other", true]);
@@ -155,26 +145,24 @@ test("one whose maintenance somebody ends while its port is bound is nobody's to
   const done = await part.perform(one, seen, () => assert.fail("it was begun"));
   assert.deepEqual([done.is, done.inService, servers.size], ["other", true, 1]);
   delete rules.unbound;
-  await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+  assert.deepEqual(await forward(at), []);
   assert.deepEqual([node.maintenance, at.cloud.heard], [false, []]);
 });
 
 test("a machine whose way back died on fake hardware is not let go, whoever gives it its driver", async (t) => {
-  const { at, run } = await begun(t);
+  const at = await begun(t);
   const { node, servers } = at.cloud;
   const real = { ...node };
   at.cloud.use(() => (servers.size === 0 ? { done: false, says: null } : null));
-  await during(run, (session) => back(at, session).catch(() => undefined));
+  await back(at).catch(() => undefined);
   at.cloud.use(() => null);
   assert.deepEqual([node.driver, node.provision_state], ["fake-hardware", "available"]);
   for (const [name, value] of Object.entries(real))
     if (/^driver$|_interface$/.test(name)) node[name] = value;
-  await during(run, async (session) => {
-    assert.match((await back(at, session)).join(), /it is available, and was left active/);
-    assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
-    assert.match((await forward(at, session)).join(), /it stays on fake hardware; it is held/);
-    assert.deepEqual(await back(at, session), []);
-  });
+  assert.match((await back(at)).join(), /it is available, and was left active/);
+  assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
+  assert.match((await forward(at)).join(), /it stays on fake hardware; it is held/);
+  assert.deepEqual(await back(at), []);
   const is = [node.maintenance, node.driver, node.provision_state, node.extra];
   assert.deepEqual(is, [false, "ipmi", "active", { rack: 1 }]);
 });

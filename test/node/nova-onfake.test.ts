@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { during } from "../engine/on-journal.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { back, forward, scene } from "./nova-ways.ts";
 
@@ -26,17 +25,14 @@ for (const was of STATES)
       Object.assign(node, { power_state: was });
       machine.power_state = was;
       const before = at.cloud.dump();
-      const run = await at.run();
-      await during(run, (session) => forward(at, session), lines);
+      await forward(at, lines);
       if (node.driver !== "ipmi" && node.provision_state === "available") {
         node.power_state = "power off";
         standing += 1;
       }
-      await during(run, async (session) => {
-        assert.deepEqual(await forward(at, session), [], `after ${lines} lines`);
-      });
+      assert.deepEqual(await forward(at), [], `after ${lines} lines`);
       given(at.cloud, was);
-      await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+      assert.deepEqual(await back(at), []);
       assert.equal(at.cloud.dump(), before, `after ${lines} lines`);
     }
     assert.ok(standing > 1, String(standing));
@@ -58,10 +54,7 @@ for (const was of STATES)
       }
       return null;
     });
-    const run = await at.run();
-    await during(run, async (session) => {
-      assert.match((await forward(at, session)).join(), /it stays on fake hardware/);
-    });
+    assert.match((await forward(at)).join(), /it stays on fake hardware/);
     assert.equal(open, false);
     // Nova comes to its end with it, where nothing is behind it.
     const [server] = servers.values();
@@ -70,8 +63,8 @@ for (const was of STATES)
       ...{ status: isOn ? "SHUTOFF" : "ACTIVE", "OS-EXT-STS:task_state": null },
     });
     node.power_state = isOn ? "power off" : "power on";
-    await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+    assert.deepEqual(await forward(at), []);
     given(at.cloud, was);
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.deepEqual(await back(at), []);
     assert.equal(at.cloud.dump(), before);
   });

@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { MARK } from "../../src/core/adoptable/criteria.ts";
 import { readJournal } from "../../src/edge/disk/journal.ts";
-import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
 import { novaPart } from "../../src/parts/manage-nova.ts";
 import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
-import { during } from "../engine/on-journal.ts";
 import { uuidOf } from "./in-memory.ts";
 import { back, begun, forward, ID, type Scene, scene } from "./nova-ways.ts";
 
@@ -28,7 +26,7 @@ function deletedByUser({ cloud: { node, port, servers } }: Scene): void {
 
 const DELETING = { provision_state: "deleting", target_provision_state: "available" };
 
-async function changeIn(run: RunFolder) {
+async function changeIn({ run }: Scene) {
   return managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
 }
 
@@ -36,51 +34,44 @@ test("a machine that was never out of maintenance with its server is not let go 
   const at = await scene(t);
   const { node, heard } = at.cloud;
   const real = { ...node };
-  const run = await at.run();
   at.cloud.use((call) => (node.driver === "ipmi" && ENDED.test(call) ? BUSY : null));
-  await during(run, async (session) => {
-    assert.match((await forward(at, session)).join(), /locked; it stays on fake hardware; .*held/);
-  });
+  assert.match((await forward(at)).join(), /locked; it stays on fake hardware; .*held/);
   at.cloud.use(() => null);
-  assert.ok((await changeIn(run)).acts.some(({ step }) => step === "handed"));
+  assert.ok((await changeIn(at)).acts.some(({ step }) => step === "handed"));
   deletedByUser(at);
   ownDriver(at, real);
-  await during(run, async (session) => {
-    assert.match(
-      (await back(at, session)).join(),
-      /it is available, and was left active: if its machine is free/,
-    );
-    assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
-    // As it is told to.
-    for (const name of Object.keys(node)) if (name.endsWith("_interface")) node[name] = "fake";
-    Object.assign(node, { driver: "fake-hardware", network_interface: "flat" });
-    assert.deepEqual(await back(at, session), []);
-  });
+  assert.match(
+    (await back(at)).join(),
+    /it is available, and was left active: if its machine is free/,
+  );
+  assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
+  // As it is told to.
+  for (const name of Object.keys(node)) if (name.endsWith("_interface")) node[name] = "fake";
+  Object.assign(node, { driver: "fake-hardware", network_interface: "flat" });
+  assert.deepEqual(await back(at), []);
   const is = [node.maintenance, node.driver, node.provision_state, node.extra];
   assert.deepEqual(is, [false, "ipmi", "active", { rack: 1 }]);
   assert.deepEqual(heard, []);
 });
 
 test("a machine that another run manages anew stays out of the first run's maintenance", async (t) => {
-  const { at, run } = await begun(t);
+  const at = await begun(t);
   const { node } = at.cloud;
   deletedByUser(at);
   const other = uuidOf(7, 2);
   const theirs = { driver: "fake-hardware", instance_uuid: uuidOf(8, 7), extra: { [MARK]: other } };
   Object.assign(node, theirs);
   const before = JSON.stringify(node);
-  await during(run, async (session) => {
-    assert.match((await back(at, session)).join(), new RegExp(`somebody manages it: .*${other}`));
-  });
+  assert.match((await back(at)).join(), new RegExp(`somebody manages it: .*${other}`));
   assert.equal(JSON.stringify(node), before);
 });
 
 test("one whose user deletes his server as its way back begins is not held", async (t) => {
-  const { at, run } = await begun(t, 11);
+  const at = await begun(t, 11);
   const { node } = at.cloud;
   // Its end was never seen.
   Object.assign(node, { maintenance: false, maintenance_reason: null });
-  const change = { ...(await changeIn(run)), asked: null };
+  const change = { ...(await changeIn(at)), asked: null };
   assert.deepEqual(
     change.acts.slice(-1).map(({ step }) => step),
     ["handed"],
@@ -107,9 +98,9 @@ test("one that got its driver and its user after the look stays out of the way b
 });
 
 test("a port that its user detaches after the look keeps rollback from its server", async (t) => {
-  const { at, run } = await begun(t);
+  const at = await begun(t);
   const { port, servers, node } = at.cloud;
-  const change = { ...(await changeIn(run)), asked: null };
+  const change = { ...(await changeIn(at)), asked: null };
   const part = novaBackPart(at.hands, 1);
   const [seen = assert.fail()] = await part.inspect([change], false);
   Object.assign(port, { device_id: "", device_owner: "" });
@@ -120,12 +111,12 @@ test("a port that its user detaches after the look keeps rollback from its serve
 
 /** A machine of an open run, held on its own hardware with its server, and its position as seen by then. */
 async function held(t: TestContext, driver: string) {
-  const { at, run } = await begun(t, 9);
+  const at = await begun(t, 9);
   const { node } = at.cloud;
   const asked = {
     ...{ node: ID, name: "web-1", description: null, availability_zone: null, metadata: {} },
   };
-  const change = { ...(await changeIn(run)), asked };
+  const change = { ...(await changeIn(at)), asked };
   const real = { ...node };
   if (driver !== "ipmi") node.driver = driver;
   const part = novaPart(at.hands, 1);

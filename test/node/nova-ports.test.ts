@@ -2,89 +2,62 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
-import { during } from "../engine/on-journal.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
+import { back, begun, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
 
 const NO_PORT = { status: 404, text: '{"NeutronError": {"message": "gone"}}' };
 
 test("what was begun with one port is not gone on with by another", async (t) => {
-  const at = await scene(t);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), 2);
+  const at = await begun(t, 2);
   const before = at.cloud.dump();
   const other = { ...at, hands: { ...at.hands, portsOf: () => [uuidOf(3, 9)] } };
-  await during(run, async (session) => {
-    assert.match((await forward(other, session)).join(), /begun with port 3.*give the same ports/);
-  });
+  assert.match((await forward(other)).join(), /begun with port 3.*give the same ports/);
   assert.equal(at.cloud.dump(), before);
 });
 
 test("a way back that does not see a port of its journal says so, and is not at its end", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  const at = await begun(t);
   at.cloud.use((call) =>
     /^GET \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
   );
   // The second time nothing else of it is left.
   for (let times = 1; times <= 2; times += 1)
-    await during(run, async (session) => {
-      assert.match(
-        (await back(at, session)).join(),
-        /port 3.* was not given back: Neutron does not show it/,
-      );
-    });
+    assert.match((await back(at)).join(), /port 3.* was not given back: Neutron does not show it/);
   at.cloud.use(() => null);
   // It is somebody else's by then: its port alone is given back.
   const theirs = { image_source: "theirs" };
   const ours = at.cloud.node.instance_info;
   at.cloud.node.instance_info = theirs;
   const from = at.cloud.calls.length;
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-  });
+  assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.node.instance_info, theirs);
   const said = at.cloud.calls.slice(from).filter((call) => !call.startsWith("GET"));
   assert.ok(said.length > 0 && said.every((call) => /^PUT .*ports/.test(call)), said.join());
   at.cloud.node.instance_info = ours ?? null;
-  assert.equal(at.cloud.dump(), before);
+  assert.equal(at.cloud.dump(), at.before);
 });
 
 test("a port that is asked for once its driver is exchanged is not left out without a word", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), 5);
+  const at = await begun(t, 5);
   const other = { ...at, hands: { ...at.hands, portsOf: () => [uuidOf(3, 1), uuidOf(3, 9)] } };
-  await during(run, async (session) => {
-    assert.match((await forward(other, session)).join(), /made without port 3\S+9: run rollback/);
-    assert.equal(at.cloud.servers.size, 0);
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.match((await forward(other)).join(), /made without port 3\S+9: run rollback/);
+  assert.equal(at.cloud.servers.size, 0);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
 });
 
 test("a machine without a port gets a server without a network", async (t) => {
   const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
   const alone = { ...at, hands: { ...at.hands, portsOf: () => [] } };
-  await during(run, async (session) => {
-    assert.deepEqual(await forward(alone, session), []);
-    assert.deepEqual(await back(at, session), []);
-  });
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await forward(alone), []);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
 });
 
 for (const lines of [1, 2, 5])
   test(`what was begun with one flavor or image is not gone on with by another: ${lines} lines`, async (t) => {
-    const at = await scene(t);
-    const before = at.cloud.dump();
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
+    const at = await begun(t, lines);
     const was = at.cloud.dump();
     const { askedOf } = at.hands;
     for (const [wish, why] of [
@@ -93,17 +66,13 @@ for (const lines of [1, 2, 5])
       [{ image: null }, /begun with image 5\S+1: pass the same/],
     ] as const) {
       const other: typeof askedOf = (...words) => ({ ...askedOf(...words), ...wish });
-      await during(run, async (session) => {
-        const asked = { ...at, hands: { ...at.hands, askedOf: other } };
-        assert.match((await forward(asked, session)).join(), why);
-      });
+      const asked = { ...at, hands: { ...at.hands, askedOf: other } };
+      assert.match((await forward(asked)).join(), why);
       assert.equal(at.cloud.dump(), was);
     }
-    await during(run, async (session) => {
-      assert.deepEqual(await forward(at, session), []);
-      assert.deepEqual(await back(at, session), []);
-    });
-    assert.equal(at.cloud.dump(), before);
+    assert.deepEqual(await forward(at), []);
+    assert.deepEqual(await back(at), []);
+    assert.equal(at.cloud.dump(), at.before);
   });
 
 const Q = uuidOf(3, 2);
@@ -125,19 +94,15 @@ const writesSince = ({ calls }: NovaInMemory, from: number): readonly string[] =
   calls.slice(from).filter((call) => !call.startsWith("GET"));
 
 test("a port that its server got since is not deleted with it: nothing is written before it is detached", async (t) => {
-  const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session));
+  const at = await begun(t);
   const detach = addNetwork(at);
   const [was, from] = [at.cloud.dump(), at.cloud.calls.length];
-  for (let times = 1; times <= 2; times += 1)
-    await during(run, async (session) => assert.match((await back(at, session)).join(), NOT_Q));
+  for (let times = 1; times <= 2; times += 1) assert.match((await back(at)).join(), NOT_Q);
   assert.deepEqual([at.cloud.dump() === was, writesSince(at.cloud, from)], [true, []]);
-  assert.equal(managedIn((await readJournal(run)).entries).size, 1);
+  assert.equal(managedIn((await readJournal(at.run)).entries).size, 1);
   detach();
-  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
@@ -146,27 +111,22 @@ for (const [what, lines, when] of [
   ["between the look and the end of its server", undefined, /reset_interfaces/],
 ] as const)
   test(`a port that its server gets ${what} is not deleted with it`, async (t) => {
-    const at = await scene(t);
-    const before = at.cloud.dump();
-    const run = await at.run();
-    await during(run, (session) => forward(at, session), lines);
+    const at = await begun(t, lines);
     const { others, servers, node } = at.cloud;
     const [id = ""] = servers.keys();
     at.cloud.use((call) => {
       if (when.test(call)) others.set(Q, { id: Q, device_id: id });
       return null;
     });
-    await during(run, async (session) => {
-      const why = (await back(at, session)).join();
-      assert.match(why, NOT_Q);
-      assert.match(why, /it stays on fake hardware, in maintenance/);
-    });
+    const why = (await back(at)).join();
+    assert.match(why, NOT_Q);
+    assert.match(why, /it stays on fake hardware, in maintenance/);
     const stands = [node.driver, node.maintenance, servers.size, others.size];
     assert.deepEqual(stands, ["fake-hardware", true, 1, 1]);
     at.cloud.use(() => null);
     others.clear();
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-    assert.equal(at.cloud.dump(), before);
+    assert.deepEqual(await back(at), []);
+    assert.equal(at.cloud.dump(), at.before);
     assert.deepEqual(at.cloud.heard, []);
   });
 
@@ -175,25 +135,20 @@ for (const [what, device, named] of [
   ["gave to another than", uuidOf(8, 9), " \\(device 8\\S+9 has it\\)"],
 ] as const)
   test(`a port that its user ${what} its server is not given to the node before it is attached again`, async (t) => {
-    const at = await scene(t);
-    const before = at.cloud.dump();
-    const run = await at.run();
-    await during(run, (session) => forward(at, session));
+    const at = await begun(t);
     const { port, calls } = at.cloud;
     const attached = { ...port };
     Object.assign(port, { device_id: device, device_owner: "", "binding:host_id": "" });
     const [was, from] = [at.cloud.dump(), calls.length];
-    await during(run, async (session) => {
-      const why = (await back(at, session)).join();
-      assert.match(
-        why,
-        new RegExp(`server 8\\S+ no longer has port 3\\S+1${named}: attach it first`),
-      );
-    });
+    const why = (await back(at)).join();
+    assert.match(
+      why,
+      new RegExp(`server 8\\S+ no longer has port 3\\S+1${named}: attach it first`),
+    );
     assert.deepEqual([at.cloud.dump() === was, writesSince(at.cloud, from)], [true, []]);
     Object.assign(port, attached);
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-    assert.equal(at.cloud.dump(), before);
+    assert.deepEqual(await back(at), []);
+    assert.equal(at.cloud.dump(), at.before);
     assert.deepEqual(at.cloud.heard, []);
   });
 
@@ -202,20 +157,22 @@ test("what its user changed of the port of a server in service stays, before and
     const at = await scene(t);
     const { port, node } = at.cloud;
     const was = { ...port };
-    const run = await at.run();
     // Killed while it was watched, or at its end.
-    await during(run, (session) => forward(at, session), lines);
+    await forward(at, lines);
     const isMarked = Object.values(node.extra ?? {}).includes(OWN);
     assert.deepEqual([node.maintenance, isMarked], [false, lines !== undefined]);
     const since = { dns_name: "new", "binding:profile": { local_link_information: ["rack 2"] } };
     Object.assign(port, since);
-    await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+    assert.deepEqual(await forward(at), []);
     assert.deepEqual({ ...port, ...since }, port);
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.deepEqual(await back(at), []);
     const { revision_number: _now, ...is } = port;
     const { revision_number: _then, ...then } = was;
     assert.deepEqual(is, { ...then, ...since });
-    assert.deepEqual([managedIn((await readJournal(run)).entries).size, at.cloud.heard], [0, []]);
+    assert.deepEqual(
+      [managedIn((await readJournal(at.run)).entries).size, at.cloud.heard],
+      [0, []],
+    );
   }
 });
 
@@ -226,12 +183,11 @@ test("what its user changed of a port stays, wherever the way back dies", async 
     const at = await scene(t);
     const { port, node } = at.cloud;
     const was = { ...port, ...since, revision_number: 0 };
-    const run = await at.run();
-    await during(run, (session) => forward(at, session));
+    await forward(at);
     Object.assign(port, since);
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []), lines);
-    wasWhole = managedIn((await readJournal(run)).entries).size === 0;
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.deepEqual(await back(at, lines), []);
+    wasWhole = managedIn((await readJournal(at.run)).entries).size === 0;
+    assert.deepEqual(await back(at), []);
     assert.deepEqual({ ...port, revision_number: 0 }, was, `died after ${lines} lines`);
     assert.deepEqual([node.instance_uuid, at.cloud.heard], [null, []]);
   }
@@ -241,8 +197,7 @@ test("what its user changed of a port stays, wherever the way back dies", async 
     const at = await scene(t);
     const { port } = at.cloud;
     const was = { ...port, ...since, revision_number: 0 };
-    const run = await at.run();
-    await during(run, (session) => forward(at, session));
+    await forward(at);
     Object.assign(port, since);
     let dead = false;
     at.cloud.use((heard) => {
@@ -250,16 +205,15 @@ test("what its user changed of a port stays, wherever the way back dies", async 
       dead ||= call.test(heard);
       return says;
     });
-    await during(run, (session) => back(at, session).catch(() => undefined));
+    await back(at).catch(() => undefined);
     at.cloud.use(() => null);
-    await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+    assert.deepEqual(await back(at), []);
     assert.deepEqual({ ...port, revision_number: 0 }, was, String(call));
   }
 });
 
 test("a login that does not see what Nova clears of a port is refused before anything is written", async (t) => {
   const at = await scene(t);
-  const before = at.cloud.dump();
   const { port, calls } = at.cloud;
   const blind = (call: string) => {
     if (!/^GET \/v2.0\/ports\/3/.test(call)) return null;
@@ -269,21 +223,16 @@ test("a login that does not see what Nova clears of a port is refused before any
   };
   const why = /this login does not see binding:host_id of port 3\S+1, which Nova clears/;
   at.cloud.use(blind);
-  await during(await at.run(), async (session) => {
-    assert.match((await forward(at, session)).join(), why);
-  });
-  assert.deepEqual([at.cloud.dump() === before, writesSince(at.cloud, 0)], [true, []]);
+  assert.match((await forward(at)).join(), why);
+  assert.deepEqual([at.cloud.dump() === at.before, writesSince(at.cloud, 0)], [true, []]);
   // And a login that goes on what another began.
   at.cloud.use(() => null);
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), 1);
+  await forward(at, 1);
   const from = calls.length;
   at.cloud.use(blind);
-  await during(run, async (session) => {
-    assert.match((await forward(at, session)).join(), why);
-  });
+  assert.match((await forward(at)).join(), why);
   assert.ok(writesSince(at.cloud, from).every((call) => !call.includes("/v2.0/")));
   at.cloud.use(() => null);
-  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
 });

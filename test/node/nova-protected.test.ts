@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json } from "../../src/model/json.ts";
-import { during } from "../engine/on-journal.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { back, begun, forward, scene } from "./nova-ways.ts";
 
@@ -29,27 +28,24 @@ for (const [what, was, said] of [
   test(`who protects a machine ${what} while it stands on fake hardware is believed, and it is unprotected by nobody else`, async (t) => {
     const at = await scene(t);
     Object.assign(at.cloud.node, was);
-    const run = await at.run();
     at.cloud.use((call) => {
       if (HELD.test(call) && at.cloud.servers.size > 0) Object.assign(at.cloud.node, said);
       return null;
     });
-    await during(run, async (session) => assert.deepEqual(await forward(at, session), []));
+    assert.deepEqual(await forward(at), []);
     assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", false]);
     at.cloud.use(() => null);
     const since = at.cloud.calls.length;
-    await during(run, async (session) => {
-      assert.match(
-        (await back(at, session)).join(),
-        /it has changed since: protected.* is .*change it back first/,
-      );
-    });
+    assert.match(
+      (await back(at)).join(),
+      /it has changed since: protected.* is .*change it back first/,
+    );
     assert.deepEqual(at.cloud.calls.slice(since).filter(isWrite), []);
     assert.deepEqual(at.cloud.heard, []);
   });
 
 test("a machine that somebody protects on its way back is active again, and protected", async (t) => {
-  const { at, run, before } = await begun(t);
+  const at = await begun(t);
   const { node, servers } = at.cloud;
   at.cloud.use((call) => {
     const isAdopted = servers.size === 0 && node.provision_state === "active";
@@ -57,55 +53,47 @@ test("a machine that somebody protects on its way back is active again, and prot
       Object.assign(node, OWN);
     return null;
   });
-  await during(run, async (session) => {
-    assert.deepEqual(await back(at, session), []);
-    assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", false]);
-  });
+  assert.deepEqual(await back(at), []);
+  assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", false]);
   unprotect(at.cloud);
-  assert.equal(at.cloud.dump(), before);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a way back that died once its own hardware was back ends, whoever protected it, or has its console on", async (t) => {
-  const { at, run, before } = await begun(t);
+  const at = await begun(t);
   const { node, servers } = at.cloud;
   at.cloud.use((call) => {
     const isLast = servers.size === 0 && node.driver === "ipmi" && /^DELETE .*maint/.test(call);
     return isLast ? { done: false, says: { status: 503, text: "{}" } } : null;
   });
-  await during(run, async (session) => {
-    await assert.rejects(back(at, session), { code: "N2I-E210" });
-  });
+  await assert.rejects(back(at), { code: "N2I-E210" });
   Object.assign(node, { ...OWN, console_enabled: true });
   at.cloud.use(() => null);
-  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
+  assert.deepEqual(await back(at), []);
   node.console_enabled = false;
   assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", false]);
   unprotect(at.cloud);
-  assert.equal(at.cloud.dump(), before);
+  assert.equal(at.cloud.dump(), at.before);
 });
 
 test("a server is not taken from a machine that was protected meanwhile on fake hardware", async (t) => {
-  const { at, run, before } = await begun(t, MADE);
+  const at = await begun(t, MADE);
   Object.assign(at.cloud.node, OWN);
-  await during(run, async (session) => {
-    assert.match(
-      (await back(at, session)).join(),
-      /it is protected: unprotect it first; it stays on fake hardware, in maintenance/,
-    );
-  });
+  assert.match(
+    (await back(at)).join(),
+    /it is protected: unprotect it first; it stays on fake hardware, in maintenance/,
+  );
   assert.equal(at.cloud.servers.size, 1);
   assert.deepEqual(protection(at.cloud), [true, "a bank", "fake-hardware", true]);
   unprotect(at.cloud);
-  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
   assert.deepEqual(at.cloud.heard, []);
 });
 
 test("a machine that is protected right before its driver is exchanged keeps its driver", async (t) => {
   const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
   let looks = 0;
   at.cloud.use((call) => {
     if (/^PUT .*ports/.test(call)) looks = 1;
@@ -116,18 +104,13 @@ test("a machine that is protected right before its driver is exchanged keeps its
     }
     return null;
   });
-  await during(run, async (session) => {
-    assert.match(
-      (await forward(at, session)).join(),
-      /somebody protected it meanwhile: unprotect it first/,
-    );
-  });
+  assert.match((await forward(at)).join(), /somebody protected it meanwhile: unprotect it first/);
   assert.ok(at.cloud.calls.every((call) => !call.includes("reset_interfaces")));
   assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", true]);
   unprotect(at.cloud);
   at.cloud.use(() => null);
-  await during(run, async (session) => assert.deepEqual(await back(at, session), []));
-  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
 });
 
 for (const [who, automatic_lessee, lessee] of [
@@ -141,8 +124,6 @@ for (const [who, automatic_lessee, lessee] of [
         Object.assign(at.cloud.node, { lessee: "q", driver_internal_info: { automatic_lessee } });
       return null;
     });
-    await during(await at.run(), async (session) => {
-      assert.deepEqual(await forward(at, session), []);
-    });
+    assert.deepEqual(await forward(at), []);
     assert.deepEqual([at.cloud.node.driver, at.cloud.node.lessee], ["ipmi", lessee]);
   });

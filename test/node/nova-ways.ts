@@ -21,7 +21,7 @@ import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "./in-memory.ts";
 import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
 
-/** Its node, and the word by which it gets its server. */
+/** Its node, and the word by which it gets its server unless a scene has another. */
 export const ID = uuidOf(1, 1);
 export const OWN = uuidOf(7, 1);
 const LIMIT = 5000;
@@ -30,7 +30,11 @@ const LIMIT = 5000;
 export interface Scene {
   readonly cloud: NovaInMemory;
   readonly hands: NovaHands;
-  readonly run: () => Promise<RunFolder>;
+  readonly run: RunFolder;
+  /** The word by which it gets its server. */
+  readonly mark: string;
+  /** The cloud as it was. */
+  readonly before: string;
 }
 
 /** @param rules how its cloud is not as it should be */
@@ -57,16 +61,19 @@ export async function scene(t: TestContext, rules: NovaInMemory["rules"] = {}): 
     images: () => Promise.resolve(null),
   };
   const hands = await novaHands(own, closedAfter(t), asked, []);
-  return { cloud, hands, run: () => openRun(privateFolder(t), { create: true }) };
+  return withRun(t, { cloud, hands, mark: OWN, before: cloud.dump() });
 }
 
-/** A machine with its server, or as it stands after so many lines of the journal; and how it was before. */
-export async function begun(t: TestContext, lines?: number) {
+/** The same machine, with a run of its own. */
+export async function withRun(t: TestContext, at: Omit<Scene, "run">): Promise<Scene> {
+  return { ...at, run: await openRun(privateFolder(t), { create: true }) };
+}
+
+/** A machine with its server, or as it stands after so many lines of the journal. */
+export async function begun(t: TestContext, lines?: number): Promise<Scene> {
   const at = await scene(t);
-  const before = at.cloud.dump();
-  const run = await at.run();
-  await during(run, (session) => forward(at, session), lines);
-  return { at, run, before };
+  await forward(at, lines);
+  return at;
 }
 
 function closedAfter(t: TestContext): Keep {
@@ -77,14 +84,40 @@ function closedAfter(t: TestContext): Keep {
 }
 
 /**
- * As the command does: with what the journal says of it, or anew. Who died holds nothing any more.
+ * Gives it a server.
  *
- * @param own the word by which it gets its server
+ * @param lines of the journal until it dies
+ * @returns why it does not have its server; nothing of one that died
  */
-export async function forward(
-  { hands: living }: Scene,
+export function forward(at: Scene, lines?: number): Promise<readonly string[]> {
+  return acting(at.run, (session) => forwardIn(at, session), lines);
+}
+
+/** Takes its server away, as `forward` gives it. */
+export function back(at: Scene, lines?: number): Promise<readonly string[]> {
+  return acting(at.run, (session) => backIn(at, session), lines);
+}
+
+async function acting(
+  run: RunFolder,
+  act: (session: WindowSession) => Promise<readonly string[]>,
+  lines?: number,
+): Promise<readonly string[]> {
+  let why: readonly string[] = [];
+  await during(
+    run,
+    async (session) => {
+      why = await act(session);
+    },
+    lines,
+  );
+  return why;
+}
+
+/** As the command does: with what the journal says of it, or anew. Who died holds nothing any more. */
+export async function forwardIn(
+  { hands: living, mark }: Scene,
   alive: WindowSession,
-  own = OWN,
 ): Promise<readonly string[]> {
   // Whoever meets a full disk is alive.
   let dead = false;
@@ -108,7 +141,7 @@ export async function forward(
   };
   const known = managedIn(session.journal.entries()).get(ID)?.change;
   const change: ManageChange =
-    known === undefined ? { id: ID, server: own, acts: [], asked } : { ...known, asked };
+    known === undefined ? { id: ID, server: mark, acts: [], asked } : { ...known, asked };
   const leg = { part: novaPart(hands, 1), command: "manage", pace: ONE_BY_ONE };
   const why: string[] = [];
   const { broke } = await windowForward(
@@ -120,7 +153,7 @@ export async function forward(
   return why;
 }
 
-export async function back({ hands }: Scene, session: WindowSession): Promise<readonly string[]> {
+async function backIn({ hands }: Scene, session: WindowSession): Promise<readonly string[]> {
   const leg = { part: novaBackPart(hands, 1), command: "rollback", pace: ONE_BY_ONE };
   const why: string[] = [];
   const { broke } = await windowBack(

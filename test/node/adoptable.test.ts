@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { instead } from "../support/faulty-service.ts";
 import { addCard, addRunning, type InMemory, inMemory, macOf, uuidOf } from "./in-memory.ts";
 
 /** Six nodes, of which the first and the last can be managed. @source facts/systems.md C-1 */
@@ -116,11 +117,7 @@ test("2,500 nodes with cards and bonds are listed by four listings' worth of cal
 test("a list that breaks off, and what is no list, is refused", async (t) => {
   const cloud = await six(t);
   const gone = { error_message: JSON.stringify({ faultstring: "no such marker" }) };
-  cloud.use((call) =>
-    call.includes("/v1/nodes?limit=400")
-      ? { done: false, says: { status: 404, text: JSON.stringify(gone) } }
-      : null,
-  );
+  cloud.fail(/\/v1\/nodes\?limit=400/, instead(404, gone));
   assertRefusal(
     await run([...list, ...cloud.words], cloud.how),
     1,
@@ -147,11 +144,7 @@ test("a login that nobody told of, and one without its Keystone, are told what i
 
 test("a list without a machine says so, and what may hide them", async (t) => {
   const cloud = await six(t);
-  cloud.use((call) =>
-    call.includes("/v1/nodes?")
-      ? { done: false, says: { status: 200, text: JSON.stringify({ nodes: [] }) } }
-      : null,
-  );
+  cloud.fail(/\/v1\/nodes\?/, instead(200, { nodes: [] }));
   const listed = await run([...list, ...cloud.words], cloud.how);
   assert.equal(listed.status, 0, listed.err);
   assert.match(listed.err, /^0 machines, as far as this login sees: .*; --all lists/m);

@@ -5,7 +5,7 @@ import { type FaultyService, faultyService, type Says } from "../support/faulty-
 type Body = Record<string, Json>;
 
 /** Ironic 2023.1, Neutron 21, Glance and a Keystone that gives a token to all, as far as running machines go. */
-export interface InMemory extends Pick<FaultyService, "calls" | "use"> {
+export interface InMemory extends Pick<FaultyService, "calls" | "use" | "fail" | "once"> {
   readonly ironic: string;
   readonly neutron: string;
   readonly nodes: Map<string, Body>;
@@ -48,7 +48,7 @@ export async function inMemory(
     network: new Map<string, Body>(),
     images: new Map<string, Body>(),
   };
-  const { url, calls, use } = await faultyService(t, {
+  const { url, ...service } = await faultyService(t, {
     here: true,
     most,
     answer: (call, sent, headers) =>
@@ -56,7 +56,7 @@ export async function inMemory(
   });
   return {
     ...held,
-    ...{ ironic: url, neutron: url, calls, use },
+    ...{ ironic: url, neutron: url, ...service },
     words: ["--ironic-url", url],
     how: { env: { OS_NETWORK_ENDPOINT_OVERRIDE: url, OS_IMAGE_ENDPOINT_OVERRIDE: url } },
     login: {

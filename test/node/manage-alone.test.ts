@@ -86,7 +86,6 @@ test("a node that is somebody's by the time its record is made loses the record,
       cloud.use((call) => {
         if (call === "POST /v1/allocations") asked += 1;
         else if (node.allocation_uuid !== null) Object.assign(node, asked > 0 ? change : {});
-        return null;
       });
       const words = ["node", "manage", ...which, "-f", "json", "--json", ...at, ...cloud.words];
       const ran = await run(words, cloud.how);
@@ -125,7 +124,6 @@ test("one that was marked, and is put in maintenance once it has its record, kee
     const now = objectOf(node.extra)[MARK] !== undefined;
     if (marked && !now) Object.assign(node, FAN);
     marked ||= now;
-    return null;
   });
   await runs(0, words, cloud.how);
   assert.ok(marked);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { isWrite } from "../support/faulty-service.ts";
 import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
 import { BROKEN, DENIED, REFUSED, scene, serverOf, writes } from "./scene.ts";
 
@@ -65,14 +66,9 @@ test("an operator's maintenance stays his on the way back, whenever it began", a
     const words = [...at, ...cloud.words];
     const node = cloud.nodes.get(uuidOf(1, 1)) ?? assert.fail();
     await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
-    let open = true;
-    cloud.use((call) => {
-      if (open && when.test(call)) Object.assign(node, theirs);
-      open &&= !when.test(call);
-      return null;
-    });
+    const hasCome = cloud.once(when, () => Object.assign(node, theirs));
     await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
-    assert.equal(open, false);
+    assert.ok(hasCome());
     const { maintenance, maintenance_reason, instance_uuid } = node;
     assert.deepEqual({ maintenance, maintenance_reason }, theirs, String(when));
     assert.equal(instance_uuid, null);
@@ -88,7 +84,7 @@ test("a machine whose record is not deleted is in service again, with its port",
     [BROKEN, /N2I-E210/],
     [REFUSED, /not today/],
   ] as const) {
-    cloud.use((call) => (/^DELETE .*allocations/.test(call) ? fault : null));
+    cloud.fail(/^DELETE .*allocations/, fault);
     const { out, err } = await run(back, cloud.how);
     assert.match(out + err, why);
     const { maintenance } = cloud.nodes.get(uuidOf(1, 1)) ?? {};
@@ -178,7 +174,6 @@ test("traits that somebody wrote since are his", async (t) => {
   cloud.use((call) => {
     if (call.startsWith("PATCH")) patches += 1;
     if (patches === 1) node.instance_info = { traits };
-    return null;
   });
   await runs(0, manage, cloud.how);
   cloud.use(() => null);
@@ -194,12 +189,7 @@ test("traits that somebody wrote since are his", async (t) => {
 test("a login that lacks a right leaves nothing behind, and ends the command where it is not of a port", async (t) => {
   const { cloud, at, before } = await scene(t, 2);
   for (let nth = 1; nth <= 4; nth += 1) {
-    let passed = 0;
-    cloud.use((call) => {
-      if (call.startsWith("GET")) return null;
-      passed += 1;
-      return passed === nth ? DENIED : null;
-    });
+    cloud.fail(isWrite, DENIED, nth);
     const denied = await run(
       ["node", "manage", "n-1", "web-1", "--run", `${at[1]}-${nth}`, ...cloud.words],
       cloud.how,
@@ -235,13 +225,9 @@ test("whichever call fails, a question too, a rollback gives back what was, and 
   let [calls, nth] = [Number.POSITIVE_INFINITY, 1];
   for (; nth <= calls; nth += 1) {
     const own = [...at.slice(0, 1), `${at[1]}-${nth}`];
-    let passed = 0;
-    cloud.use(() => {
-      passed += 1;
-      return passed === nth ? REFUSED : null;
-    });
+    const passed = cloud.fail(/./, REFUSED, nth);
     const ran = await run(["node", "manage", "n-1", "web-1", ...own, ...cloud.words], cloud.how);
-    if (passed < nth) calls = passed;
+    if (passed() < nth) calls = passed();
     cloud.use(() => null);
     if (existsSync(own[1] ?? ""))
       await runs(0, ["rollback", ...own, ...cloud.words, "--all", "--yes"], cloud.how);

@@ -181,7 +181,6 @@ test("a mark that is somebody else's is taken off neither on the way there nor b
         node.extra = his;
       }
       heard ||= when.test(call);
-      return null;
     });
     await forward(at);
     assert.deepEqual([node.extra, node.instance_uuid], [his, makes], String(when));

@@ -7,6 +7,7 @@ import { openRun } from "../../src/edge/disk/run-folder.ts";
 import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
 import { MANAGE } from "../../src/model/manage.ts";
 import { assertRefusal, run, start } from "../hostile/cli.ts";
+import { isWrite } from "../support/faulty-service.ts";
 import { addCard, dumped, refuses, uuidOf } from "./in-memory.ts";
 import { DENIED, DOWN, scene, writes } from "./scene.ts";
 
@@ -30,15 +31,9 @@ test("machines that nobody came to have their row: the command was stopped, or b
     const one = ["--in-flight", "1", "-f", "json"];
     const words = ["node", "manage", "--from", file(folder, 3), ...one, ...at, ...cloud.words];
     const started = how === "stopped" ? start(words, cloud.how) : null;
-    let told = false;
-    cloud.use((call) => {
-      if (call.startsWith("GET")) return null;
-      if (started === null) return call.endsWith(uuidOf(1, 2)) ? DOWN : null;
-      // Twice would end it at once.
-      if (!told) started.signal("SIGTERM");
-      told = true;
-      return null;
-    });
+    // Twice would end it at once.
+    if (started !== null) cloud.once(isWrite, () => started.signal("SIGTERM"));
+    else cloud.fail((call) => isWrite(call) && call.endsWith(uuidOf(1, 2)), DOWN);
     const ran = await (started?.ended ?? run(words, cloud.how));
     const rows = JSON.parse(ran.out) as readonly Row[];
     assert.deepEqual(
@@ -79,7 +74,7 @@ test("a port that this login may not change leaves its machine, and no other, on
   const words = [...at, ...cloud.words, "--in-flight", "1"];
   const first = `PUT /v2.0/ports/${uuidOf(3, 1)}`;
   const why = /PUT of port 3\S+1 is refused: 403 not today/;
-  cloud.use((call) => (call === first ? DENIED : null));
+  cloud.fail(first, DENIED);
   const manage = ["node", "manage", "--from", file(folder, 3), ...words, "-f", "json"];
   const ran = await run(manage, cloud.how);
   const [denied, ...others] = resultsOf(ran.out);
@@ -91,7 +86,7 @@ test("a port that this login may not change leaves its machine, and no other, on
   ]);
   cloud.use(() => null);
   assert.equal((await run(manage, cloud.how)).status, 0);
-  cloud.use((call) => (call === first ? DENIED : null));
+  cloud.fail(first, DENIED);
   const back = ["rollback", "--all", "--yes", ...words];
   const left = await run(back, cloud.how);
   assert.deepEqual([left.status, cloud.allocations.size], [2, 0], left.err);
@@ -107,7 +102,7 @@ test("a port that this login may not change leaves its machine, and no other, on
 
 test("a login that may change no port at all ends the command soon, and says so", async (t) => {
   const { cloud, folder, at, before } = await scene(t, 12);
-  cloud.use((call) => (call.startsWith("PUT /v2.0/") ? DENIED : null));
+  cloud.fail(/^PUT \/v2\.0\//, DENIED);
   const words = [...at, ...cloud.words, "--in-flight", "1", "-f", "json"];
   const ran = await run(["node", "manage", "--from", file(folder, 12), ...words], cloud.how);
   assert.match(ran.err, /ERROR N2I-E211 .* refuses PUT of port 3\S+: 403 not today/);
@@ -162,11 +157,9 @@ test("a node that somebody changes after it was looked at is refused, and stays 
     const { cloud, at } = await scene(t);
     const node = cloud.nodes.get(uuidOf(1, 1)) ?? {};
     let changed = "";
-    cloud.use((call) => {
-      if (changed !== "" || !call.startsWith("PATCH")) return null;
+    cloud.once(/^PATCH/, () => {
       Object.assign(node, change);
       changed = dumped(cloud);
-      return null;
     });
     const ran = await run(["node", "manage", "n-1", "web-1", ...at, ...cloud.words], cloud.how);
     assertRefusal({ ...ran, out: "" }, 4, "N2I-E370", new RegExp(field));
@@ -174,11 +167,8 @@ test("a node that somebody changes after it was looked at is refused, and stays 
   }
   // What conductors write meanwhile is no reason.
   const { cloud, at } = await scene(t);
-  cloud.use((call) => {
-    const own = { power_state: "power off", last_error: "a BMC was slow", properties: { cpus: 5 } };
-    if (call.startsWith("PATCH")) Object.assign(cloud.nodes.get(uuidOf(1, 1)) ?? {}, own);
-    return null;
-  });
+  const own = { power_state: "power off", last_error: "a BMC was slow", properties: { cpus: 5 } };
+  cloud.once(/^PATCH/, () => Object.assign(cloud.nodes.get(uuidOf(1, 1)) ?? {}, own));
   const ran = await run(["node", "manage", "n-1", "web-1", ...at, ...cloud.words], cloud.how);
   assert.equal(ran.status, 0, ran.err);
 });

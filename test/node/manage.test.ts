@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { isWrite } from "../support/faulty-service.ts";
 import { dumped, uuidOf } from "./in-memory.ts";
 import { BROKEN, DOWN, LOST, REFUSED, scene, serverOf, writes } from "./scene.ts";
 
@@ -89,13 +90,8 @@ test("a call that is refused leaves nothing behind, and one whose answer is lost
   for (const [what, fault] of Object.entries({ LOST, BROKEN, REFUSED, DOWN }))
     for (let nth = 1; nth <= made.length; nth += 1) {
       const run_ = [...at.slice(0, 1), `${at[1]}-${what}-${nth}`];
-      let passed = 0;
       cloud.calls.length = 0;
-      cloud.use((call) => {
-        if (call.startsWith("GET")) return null;
-        passed += 1;
-        return passed === nth ? fault : null;
-      });
+      cloud.fail(isWrite, fault, nth);
       const ran = await run([...words, ...run_], cloud.how);
       cloud.use(() => null);
       const told = `${what} ${nth}: ${ran.err}`;
@@ -125,12 +121,7 @@ test("a rollback of which any call fails is finished by the next one", async (t)
   for (const fault of [LOST, BROKEN, REFUSED])
     for (let nth = 1; nth <= calls; nth += 1) {
       await runs(0, manage, cloud.how);
-      let passed = 0;
-      cloud.use((call) => {
-        if (call.startsWith("GET")) return null;
-        passed += 1;
-        return passed === nth ? fault : null;
-      });
+      cloud.fail(isWrite, fault, nth);
       const ran = await run(back, cloud.how);
       cloud.use(() => null);
       if (fault === REFUSED) {
@@ -191,10 +182,7 @@ test("a record that Ironic makes in vain is deleted, and its machine is as befor
     cloud.network.delete(uuidOf(3, 2));
     const before = dumped(cloud);
     const node = cloud.nodes.get(uuidOf(1, nth)) ?? {};
-    cloud.use((call) => {
-      if (call === "POST /v1/allocations") node.resource_class = "silver";
-      return null;
-    });
+    cloud.once("POST /v1/allocations", () => Object.assign(node, { resource_class: "silver" }));
     const words = ["node", "manage", `n-${nth}`, `web-${nth}`, ...at, ...cloud.words];
     const left = await run(words, cloud.how);
     const why = /Ironic does not allocate it: Cannot backfill an allocation/;

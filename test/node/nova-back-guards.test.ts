@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Json, JsonObject } from "../../src/model/json.ts";
+import { instead, isWrite } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { back, begun, forward, ID, type Scene, scene } from "./nova-ways.ts";
@@ -9,7 +10,6 @@ import { BROKEN, DOWN } from "./scene.ts";
 /** Lines of a way there until its server is made, and until its hardware is to be exchanged back. */
 const [MADE, TURNED] = [7, 8];
 
-const isWrite = (call: string): boolean => !call.startsWith("GET ");
 const server = ({ servers }: NovaInMemory): Record<string, Json> => {
   const [one] = servers.values();
   assert.ok(one !== undefined);
@@ -23,7 +23,6 @@ test("its server is not deleted once its real driver is back, at no try", async 
     faked ||= call.includes("reset_interfaces");
     // Between the look at its hardware and the word to Nova.
     if (faked && call.startsWith("GET /servers/")) at.cloud.node.driver = "ipmi";
-    return null;
   });
   assert.match((await back(at)).join(), /not harmless on fake hardware: driver is ipmi/);
   assert.ok(faked);
@@ -177,10 +176,10 @@ test("a second server by the same word, of a call that came late, goes too", asy
 test("a server by the same word that comes right before its driver is back keeps the driver away", async (t) => {
   const at = await begun(t, MADE);
   const { metadata = null } = server(at.cloud);
-  at.cloud.use((call) => {
-    if (/^PUT .*provision$/.test(call) && at.cloud.node.provision_state === "manageable")
-      at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
-    return null;
+  const isLast = (call: string): boolean =>
+    /^PUT .*provision$/.test(call) && at.cloud.node.provision_state === "manageable";
+  at.cloud.once(isLast, () => {
+    at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
   });
   assert.match((await back(at)).join(), /server late is there still; it stays on fake/);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
@@ -194,16 +193,14 @@ test("a server by the same word that comes once its driver is back is ended on f
   const at = await begun(t);
   const { metadata = null } = server(at.cloud);
   const { node, servers } = at.cloud;
-  at.cloud.use((call) => {
-    const isLast = /^DELETE .*maintenance/.test(call) && node.driver === "ipmi";
-    return isLast && servers.size === 0 ? DOWN : null;
-  });
+  const isLast = (call: string): boolean =>
+    /^DELETE .*maintenance/.test(call) && node.driver === "ipmi" && servers.size === 0;
+  at.cloud.fail(isLast, DOWN);
   await assert.rejects(back(at), { code: "N2I-E210" });
   assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
   servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
   at.cloud.use((call) => {
     if (call.startsWith("DELETE /servers")) assert.equal(node.driver, "fake-hardware");
-    return null;
   });
   assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), at.before);
@@ -212,11 +209,11 @@ test("a server by the same word that comes once its driver is back is ended on f
 
 test("a server that cannot be deleted keeps its machine on fake hardware, and it is said what not to do", async (t) => {
   const at = await begun(t);
-  at.cloud.use((call) => (call.startsWith("DELETE /servers") ? BROKEN : null));
+  at.cloud.fail(/^DELETE \/servers/, BROKEN);
   await assert.rejects(back(at), { code: "N2I-E210" });
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   const refused = { done: false, says: { status: 400, text: '{"e":{"message":"not today"}}' } };
-  at.cloud.use((call) => (call.startsWith("DELETE /servers") ? refused : null));
+  at.cloud.fail(/^DELETE \/servers/, refused);
   assert.match((await back(at)).join(), /leave its driver alone until rollback has ended/);
   assert.deepEqual(at.cloud.heard, []);
 });
@@ -257,8 +254,7 @@ test("whoever was given it before it was held, and is still to come, meets no re
     looks += 1;
     // Scheduled before the maintenance; its nova-compute comes to it now.
     if (looks === 3) at.cloud.node.instance_uuid = rival;
-    const allocations = looks < 3 ? { [rival]: {} } : {};
-    return { done: false, says: { status: 200, text: JSON.stringify({ allocations }) } };
+    return instead(200, { allocations: looks < 3 ? { [rival]: {} } : {} });
   });
   assert.match((await back(at)).join(), new RegExp(`has instance ${rival}`));
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
@@ -268,9 +264,7 @@ test("whoever was given it before it was held, and is still to come, meets no re
 test("a node that Nova still offers gets no real driver back", async (t) => {
   const at = await begun(t, MADE);
   const offered = JSON.stringify({ inventories: { CUSTOM_GOLD: { total: 1, reserved: 0 } } });
-  at.cloud.use((call) =>
-    call.endsWith("/inventories") ? { done: false, says: { status: 200, text: offered } } : null,
-  );
+  at.cloud.fail(/\/inventories$/, instead(200, offered));
   assert.match((await back(at)).join(), /Nova offers it still.*leave its driver alone/);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   at.cloud.use(() => null);
@@ -287,7 +281,6 @@ test("a server that is being built is not deleted before its nova-compute is don
     if (/^DELETE .servers/.test(call)) assert.equal(own.status, "ACTIVE");
     if (/^GET .servers/.test(call)) looks += 1;
     if (looks === 5) Object.assign(own, { status: "ACTIVE", "OS-EXT-STS:task_state": null });
-    return null;
   });
   assert.deepEqual(await back(at), []);
   assert.ok(looks > 5);

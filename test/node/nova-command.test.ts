@@ -5,12 +5,11 @@ import { test } from "node:test";
 import type { Json } from "../../src/model/json.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import type { Fault } from "../support/faulty-service.ts";
+import { type Fault, instead, isWrite } from "../support/faulty-service.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts";
 import { ID } from "./nova-ways.ts";
-
-const NONE = '{"servers":[]}';
+import { BROKEN, LOST } from "./scene.ts";
 
 test("the command makes a server of Nova, tells its two events, compares it and takes it back", async (t) => {
   const { cloud, at, how } = await place(t);
@@ -74,7 +73,6 @@ for (const [when, call, reaches] of [
         open = false;
         server["OS-EXT-STS:task_state"] = "powering-off";
       }
-      return null;
     });
     const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Result", "-c", "Why"];
     const ran = await run(words, how);
@@ -109,7 +107,6 @@ for (const [when, call, reaches] of [
         servers.clear();
         Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
       }
-      return null;
     });
     const ran = await run([...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
     assert.equal(ran.status, 5, ran.err);
@@ -127,7 +124,7 @@ test("what a way back that broke off left is said to be ended by rollback", asyn
   const { cloud, at, how } = await place(t);
   const before = cloud.dump();
   await runs(0, [...manage, ...NOVA, ...at], how);
-  cloud.use((call) => (call.startsWith("DELETE /servers") ? { done: false, says: null } : null));
+  cloud.fail(/^DELETE \/servers/, BROKEN);
   const back = ["rollback", ...at, "--all", "--yes"];
   assert.notEqual((await run(back, how)).status, 0);
   const found = await run(["verify", ...at], how);
@@ -141,13 +138,13 @@ test("what a way back that broke off left is said to be ended by rollback", asyn
 test("a server whose machine keeps its mark is not taken back, and the same command ends it", async (t) => {
   const { cloud, at, how } = await place(t);
   const { node, servers } = cloud;
-  cloud.use((call) =>
-    call.startsWith("PATCH") &&
-    node.driver === "ipmi" &&
-    node.maintenance === false &&
-    servers.size > 0
-      ? { done: false, says: { status: 400, text: "{}" } }
-      : null,
+  cloud.fail(
+    (call) =>
+      call.startsWith("PATCH") &&
+      node.driver === "ipmi" &&
+      node.maintenance === false &&
+      servers.size > 0,
+    instead(400),
   );
   const columns = ["-f", "value", "-c", "Result", "-c", "Server", "-c", "Why"];
   const words = [...manage, ...NOVA, ...at, ...columns];
@@ -169,18 +166,10 @@ test("another flavor after a death is refused by --dry-run too, and what is take
   const before = cloud.dump();
   const { node } = cloud;
   // Nobody answers once it is free on fake hardware.
-  cloud.use((call) =>
-    node.provision_state === "available" && !call.startsWith("GET")
-      ? { done: false, says: null }
-      : null,
-  );
+  cloud.fail((call) => node.provision_state === "available" && !call.startsWith("GET"), BROKEN);
   const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Result", "-c", "Why"];
   assert.notEqual((await run(words, how)).status, 0);
-  cloud.use((call) =>
-    call === "GET /flavors/tin"
-      ? { done: false, says: { status: 200, text: JSON.stringify(TIN) } }
-      : null,
-  );
+  cloud.fail("GET /flavors/tin", instead(200, TIN));
   assert.equal(node.driver, "fake-hardware");
   const other = words.map((word) => (word === "gold" ? "tin" : word));
   const begun = "it was begun with flavor gold: pass the same values, or it is taken back";
@@ -239,7 +228,6 @@ test("a machine whose network_interface is neutron gets its server where the cut
     // Whoever has it in service has its network too.
     if (call.startsWith("DELETE") && node.driver === "ipmi")
       cut.push([node.network_interface, port["binding:vif_type"]]);
-    return null;
   });
   await runs(0, [...words, "--accept-network-cut"], how);
   const [server] = cloud.servers.keys();
@@ -267,9 +255,7 @@ test("a quota of Nova is a reason of the machine, and what the login may not is 
     const { cloud, at, how } = await place(t);
     const before = cloud.dump();
     const text = JSON.stringify({ forbidden: { code: 403, message } });
-    cloud.use((call) =>
-      call === "POST /servers" ? { done: false, says: { status: 403, text } } : null,
-    );
+    cloud.fail("POST /servers", instead(403, text));
     const ran = await run([...manage, ...NOVA, ...at], how);
     assert.ok(ran.err.includes(code) && ran.err.includes(message), ran.err);
     assert.doesNotMatch(ran.out, /not reached/);
@@ -283,9 +269,7 @@ test("a server that is in service stays its user's, whatever another machine's l
   const { node, servers } = cloud;
   const other = { ...node, uuid: uuidOf(1, 2), name: "n-2" };
   const isOut = () => node.driver === "ipmi" && node.maintenance === false && servers.size > 0;
-  cloud.use((call) =>
-    call.startsWith("PATCH") && isOut() ? { done: false, says: { status: 400, text: "{}" } } : null,
-  );
+  cloud.fail((call) => call.startsWith("PATCH") && isOut(), instead(400));
   const columns = ["-f", "value", "-c", "Result"];
   const words = [...manage, ...NOVA, ...at];
   assert.equal((await run([...words, ...columns], how)).out, "in service\n");
@@ -294,13 +278,11 @@ test("a server that is in service stays its user's, whatever another machine's l
   for (const asks of ["status", "next"])
     assert.doesNotMatch((await run([asks, ...run_], how)).out, /^(\| next|Next:).*rollback/m);
 
-  const lists = JSON.stringify({ ports: [], portgroups: [] });
   cloud.use((call) => {
     if (!call.includes(other.uuid)) return null;
-    if (call.includes("resource_providers"))
-      return { done: false, says: { status: 403, text: "{}" } };
-    const text = /portgroups|ports/.test(call) ? lists : JSON.stringify(other);
-    return call.startsWith("GET") ? { done: false, says: { status: 200, text } } : null;
+    if (call.includes("resource_providers")) return instead(403);
+    const found = /portgroups|ports/.test(call) ? { ports: [], portgroups: [] } : other;
+    return isWrite(call) ? null : instead(200, found);
   });
   const file = join(privateFolder(t), "machines.json");
   const asked = [
@@ -323,12 +305,12 @@ test("a run that makes servers in one project is none for a login of another, wh
   const seen = (call: string): Fault | null => {
     if (call.startsWith("POST /v3/")) return { done: false, says: tokenFor(project) };
     const isList = /^GET .servers/.test(call);
-    return project === "q" && isList ? { done: false, says: { status: 200, text: NONE } } : null;
+    return project === "q" && isList ? instead(200, { servers: [] }) : null;
   };
   cloud.use((call) => {
     isAsked ||= call === "POST /servers";
     // Nova makes it, and nobody answers from then on.
-    return isAsked ? { done: true, says: null } : seen(call);
+    return isAsked ? LOST : seen(call);
   });
   const died = await runs(5, [...manage, ...NOVA, ...folder], login);
   assert.match(died.err, /N2I-E210/);

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json, JsonObject } from "../../src/model/json.ts";
+import { instead } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import { HIDDEN, type NovaInMemory } from "./nova-memory.ts";
 import { back, begun, forward, OWN, type Scene, scene } from "./nova-ways.ts";
+import { BROKEN } from "./scene.ts";
 
 const COPY = uuidOf(6, 1);
 const NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
@@ -88,7 +90,7 @@ test("a server of a call that came late is told of, and its rollback ends it", a
   at.cloud.use((call) => {
     if (call !== "POST /servers") return null;
     posts += 1;
-    if (posts === 1) return { done: false, says: { status: 504, text: "gateway" } };
+    if (posts === 1) return instead(504, "gateway");
     copied(at.cloud, { status: "ERROR", [NODE]: null });
     return null;
   });
@@ -105,7 +107,7 @@ test("a run that goes on takes nobody's copy for its own server", async (t) => {
   const at = await scene(t);
   const was = at.cloud.dump();
   // It dies before Nova is asked, and its word is copied all the same.
-  at.cloud.use((call) => (call === "POST /servers" ? { done: false, says: null } : null));
+  at.cloud.fail("POST /servers", BROKEN);
   await assert.rejects(forward(at));
   at.cloud.use(() => null);
   copied(at.cloud, {});

@@ -18,7 +18,6 @@ test("C-11, C-13: a server is made of a machine that runs, which hears nothing, 
   const states = new Set<unknown>();
   at.cloud.use(() => {
     states.add(node.power_state);
-    return null;
   });
   assert.deepEqual(await forward(at), []);
   // Nobody who reads Ironic's book meanwhile finds it off, and Nova has nothing to stop or start.
@@ -163,10 +162,7 @@ test("a machine that somebody else's server got stays on fake hardware, in maint
 test("what is not given back whole stays on fake hardware, in maintenance, until it is", async (t) => {
   const at = await scene(t);
   // From the moment it is asked for its server, its power interface stays fake.
-  at.cloud.use((call) => {
-    if (call.startsWith("POST /servers")) at.cloud.rules.keeps = "power_interface";
-    return null;
-  });
+  at.cloud.once("POST /servers", () => Object.assign(at.cloud.rules, { keeps: "power_interface" }));
   const stays = /power_interface is fake.*it stays on fake hardware[,;].* in maintenance/;
   assert.match((await forward(at)).join(), stays);
   assert.match((await back(at)).join(), stays);

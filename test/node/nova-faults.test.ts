@@ -1,25 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Fault } from "../support/faulty-service.ts";
+import { type Fault, instead, isWrite } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import { back, forward, type Scene, scene, withRun } from "./nova-ways.ts";
 import { BROKEN, LOST, REFUSED } from "./scene.ts";
 
-const FAILED: Fault = { done: false, says: { status: 500, text: '{"error_message":"a fault"}' } };
+const FAILED = instead(500, { error_message: "a fault" });
 
 /** Of a way there, at the least: whoever makes fewer does not come to its end. */
 const LEAST = { calls: 69, writes: 13 };
 
 /** Fails the `nth` call, once; of questions an answer that is lost is as good as none. */
 function failAt({ cloud }: Scene, nth: number, fault: Fault): () => boolean {
-  let calls = 0;
-  cloud.use((call) => {
-    if (fault === LOST && call.startsWith("GET ")) return null;
-    calls += 1;
-    return calls === nth ? fault : null;
-  });
-  return () => calls >= nth;
+  const came = cloud.fail(fault === LOST ? isWrite : /./, fault, nth);
+  return () => came() >= nth;
 }
 
 /** What passes is one fault to who asks, broken or failed: each call meets one of them. */
@@ -81,7 +76,6 @@ test("what stood in instance_info and is lost in the exchange keeps its machine 
     // Somebody clears it as soon as the change back was heard.
     if (swaps) at.cloud.node.instance_info = { image_source: uuidOf(5, 1) };
     swaps = call.startsWith("PATCH") && !call.includes("reset") && at.cloud.servers.size > 0;
-    return null;
   });
   assert.match((await forward(at)).join(), /instance_info.root_gb is not as it was/);
   assert.equal(at.cloud.node.maintenance, true);

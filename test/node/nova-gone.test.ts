@@ -5,6 +5,7 @@ import type { JsonObject } from "../../src/model/json.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { uuidOf } from "./in-memory.ts";
 import { back, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
+import { BROKEN } from "./scene.ts";
 
 const RIVAL = uuidOf(9, 9);
 
@@ -31,7 +32,7 @@ async function diedInService(at: Scene, words: readonly Say[]): Promise<void> {
       node.driver === "ipmi" &&
       Object.keys(node.extra ?? {}).length > 1 &&
       ENDED.test(call);
-    return dead && !ENDED.test(call) ? { done: false, says: null } : null;
+    return dead && !ENDED.test(call) ? BROKEN : null;
   });
   for (const say of words) await say(at).catch(() => undefined);
   assert.ok(dead);
@@ -86,13 +87,13 @@ test("a machine whose server its user deletes while it is watched is not held, a
   const { node, servers } = at.cloud;
   let now = 0;
   const clock = { now: () => now++, sleep: () => Promise.resolve() };
-  at.cloud.use((call) => {
-    if (ENDED.test(call) && node.driver === "ipmi") {
+  at.cloud.once(
+    (call) => ENDED.test(call) && node.driver === "ipmi",
+    () => {
       servers.clear();
       Object.assign(node, SINCE["another's"]);
-    }
-    return null;
-  });
+    },
+  );
   const watched = { ...at, hands: { ...hands, watch: 9, clock } };
   assert.match((await forward(watched)).join(), /not on it any more; it is not held/);
   assert.deepEqual([node.maintenance, node.instance_uuid], [false, RIVAL]);
@@ -112,7 +113,6 @@ test("a server that its user deletes while it is held for a change of his leaves
         node.power_state = "power off";
         server.status = "SHUTOFF";
       }
-      return null;
     });
     assert.match((await forward(at)).join(), /power_state is power off.*it is held/);
     at.cloud.use(() => null);

@@ -4,9 +4,11 @@ import { readJournal } from "../../src/edge/disk/journal.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 import { actsOf } from "../../src/parts/manage-acts.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
+import { instead } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { back, begun, forward, ID, OWN, scene } from "./nova-ways.ts";
+import { BROKEN } from "./scene.ts";
 
 type Change = (call: string, cloud: NovaInMemory) => void;
 
@@ -174,7 +176,6 @@ for (const [[what, change, why, never], rules] of [
       const was = before();
       change(call, at.cloud);
       if (was !== before()) changed ??= at.cloud.calls.length;
-      return null;
     });
     assert.match((await forward(at)).join(), why);
     assert.equal(at.cloud.node.maintenance, true);
@@ -191,7 +192,7 @@ test("no try of asking for a server is made again once its real driver is back",
   at.cloud.use((call) => {
     if (!ASKED.test(call)) return null;
     at.cloud.node.driver = "ipmi";
-    return { done: false, says: { status: 503, text: "{}" } };
+    return instead(503);
   });
   assert.match((await forward(at)).join(), /driver is ipmi; it is held in maintenance/);
   assert.equal(at.cloud.calls.filter((call) => ASKED.test(call)).length, 1);
@@ -201,7 +202,7 @@ test("no try of asking for a server is made again once its real driver is back",
 test("what fails on fake hardware is held there, also where nobody answers, and is gone on from", async (t) => {
   const at = await scene(t, FORGETS);
   for (const fails of [ASKED, TURNED]) {
-    at.cloud.use((call) => (fails.test(call) ? { done: false, says: null } : null));
+    at.cloud.fail(fails, BROKEN);
     await assert.rejects(forward(at), /N2I-E210|it is held in maintenance/);
     assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   }
@@ -218,7 +219,6 @@ test("what changes while it is watched keeps its mark, and is held", async (t) =
   at.cloud.use((call) => {
     if (RELEASED.test(call) && at.cloud.node.driver === "ipmi")
       at.cloud.node.boot_interface = "pxe";
-    return null;
   });
   const watched = { ...at, hands: { ...hands, watch: 9, clock } };
   assert.match((await forward(watched)).join(), /boot_interface is pxe.*it is held/);
@@ -268,7 +268,7 @@ for (const isHeld of [true, false])
     const at = await scene(t);
     const { node, servers } = at.cloud;
     await forward(at);
-    at.cloud.use((call) => (/^DELETE .servers/.test(call) ? { done: false, says: null } : null));
+    at.cloud.fail(/^DELETE .servers/, BROKEN);
     await assert.rejects(back(at));
     assert.equal(node.driver, "fake-hardware");
     at.cloud.use(() => null);
@@ -281,9 +281,8 @@ for (const isHeld of [true, false])
 
 test("secrets that come between the look and the first step are not journalled", async (t) => {
   const at = await scene(t);
-  at.cloud.use((call) => {
-    if (/volume\/targets/.test(call)) at.cloud.node.instance_info = { configdrive: "s3cret" };
-    return null;
+  at.cloud.once(/volume\/targets/, () => {
+    at.cloud.node.instance_info = { configdrive: "s3cret" };
   });
   assert.match((await forward(at)).join(), /secrets/);
   assert.ok(!JSON.stringify((await readJournal(at.run)).entries).includes("s3cret"));
@@ -297,9 +296,7 @@ test("a server that was called otherwise before its uuid was known is taken away
   at.cloud.use((call) => {
     const name = /[?&]name=([^&]*)/.exec(call)?.[1];
     const like = new RegExp(decodeURIComponent(name ?? ""));
-    return like.test("mine")
-      ? null
-      : { done: false, says: { status: 200, text: '{"servers":[]}' } };
+    return like.test("mine") ? null : instead(200, { servers: [] });
   });
   assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), at.before);
@@ -330,7 +327,6 @@ for (const [what, change, why, driver] of [
     const at = await begun(t);
     at.cloud.use((call) => {
       change(call, at.cloud);
-      return null;
     });
     assert.match((await back(at)).join(), why);
     assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], [driver, true]);

@@ -6,6 +6,7 @@ import { managedIn } from "../../src/stages/manage-run.ts";
 import { run, runs, start } from "../hostile/cli.ts";
 import { manage, NOVA, place, writes } from "./nova-place.ts";
 import { back, begun, forward, ID, scene } from "./nova-ways.ts";
+import { BROKEN } from "./scene.ts";
 
 test("a server that its user stops and starts while it is watched stays his, and the same command ends it", async (t) => {
   const { cloud, at, how } = await place(t);
@@ -26,7 +27,6 @@ test("a server that its user stops and starts while it is watched stays his, and
       is("ACTIVE", "power on");
       stage = "started";
     }
-    return null;
   });
   const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"];
   const ran = await run(words, how);
@@ -131,7 +131,6 @@ test("one whose maintenance somebody ends while its port is bound is nobody's to
   at.cloud.use((call) => {
     if (/^PUT .*ports/.test(call) && node.driver === "ipmi" && servers.size > 0)
       Object.assign(node, { maintenance: false, maintenance_reason: null });
-    return null;
   });
   assert.match((await forward(at)).join(), /does not bind port .*it is held/);
   at.cloud.use(() => null);
@@ -153,7 +152,7 @@ test("a machine whose way back died on fake hardware is not let go, whoever give
   const at = await begun(t);
   const { node, servers } = at.cloud;
   const real = { ...node };
-  at.cloud.use(() => (servers.size === 0 ? { done: false, says: null } : null));
+  at.cloud.fail(() => servers.size === 0, BROKEN);
   await back(at).catch(() => undefined);
   at.cloud.use(() => null);
   assert.deepEqual([node.driver, node.provision_state], ["fake-hardware", "available"]);

@@ -7,7 +7,7 @@ import { macOf, uuidOf } from "./in-memory.ts";
 type Body = Record<string, Json>;
 
 /** One machine that runs, as Ironic 2023.1, Nova 26, Placement and Neutron 21 tell of it; without a login. */
-export interface NovaInMemory extends Pick<FaultyService, "calls" | "use" | "url"> {
+export interface NovaInMemory extends FaultyService {
   readonly node: Body;
   readonly port: Body;
   /** Others of Neutron, that Nova made, by id. */
@@ -91,7 +91,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
     ],
     heard: (what) => heard.push(what),
   };
-  const { url, calls, use } = await faultyService(t, {
+  const { url, ...service } = await faultyService(t, {
     here: true,
     most: 82,
     answer: (call, sent, fields) => {
@@ -116,7 +116,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
       [node, port, [...servers.values()], cards, [...others.values()]],
       (key, value: unknown) => (key === "revision_number" ? 0 : value),
     );
-  return { url, calls, use, node, port, others, cards, rules, machine, servers, heard, dump };
+  return { url, ...service, node, port, others, cards, rules, machine, servers, heard, dump };
 }
 
 interface Held

@@ -5,11 +5,12 @@ import { readJournal } from "../../src/edge/disk/journal.ts";
 import { novaPart } from "../../src/parts/manage-nova.ts";
 import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
+import { instead } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import { back, begun, forward, ID, type Scene, scene } from "./nova-ways.ts";
 
 const ENDED = /^DELETE .*maintenance/;
-const BUSY = { done: false, says: { status: 409, text: '{"error_message":"locked"}' } } as const;
+const BUSY = instead(409, { error_message: "locked" });
 
 /** As an operator does by hand, against what he was told. */
 function ownDriver({ cloud: { node } }: Scene, real: object): void {
@@ -34,7 +35,7 @@ test("a machine that was never out of maintenance with its server is not let go 
   const at = await scene(t);
   const { node, heard } = at.cloud;
   const real = { ...node };
-  at.cloud.use((call) => (node.driver === "ipmi" && ENDED.test(call) ? BUSY : null));
+  at.cloud.fail((call) => node.driver === "ipmi" && ENDED.test(call), BUSY);
   assert.match((await forward(at)).join(), /locked; it stays on fake hardware; .*held/);
   at.cloud.use(() => null);
   assert.ok((await changeIn(at)).acts.some(({ step }) => step === "handed"));
@@ -78,10 +79,7 @@ test("one whose user deletes his server as its way back begins is not held", asy
   );
   const part = novaBackPart(at.hands, 1);
   const [seen = assert.fail()] = await part.inspect([change], false);
-  at.cloud.use((call) => {
-    if (/os-interface/.test(call)) Object.assign(node, { instance_uuid: null, ...DELETING });
-    return null;
-  });
+  at.cloud.once(/os-interface/, () => Object.assign(node, { instance_uuid: null, ...DELETING }));
   const done = await part.perform(change, seen, () => Promise.resolve());
   assert.match(done.why.join(), /is not on it any more/);
   assert.equal(node.maintenance, false);
@@ -145,12 +143,10 @@ test("one whose maintenance ends while its way back begins is its user's", async
     const way = { ...change, asked: null };
     const [seen = assert.fail()] = await part.inspect([way], false);
     assert.equal(seen.is, "before");
-    at.cloud.use((call) => {
-      // Its ports are looked at right before the machine is held.
-      if (/^GET .*ports\?.*device_id=/.test(call) || /os-interface/.test(call))
-        Object.assign(node, { maintenance: false, maintenance_reason: null });
-      return null;
-    });
+    // Its ports are looked at right before the machine is held.
+    at.cloud.once(/^GET .*ports\?.*device_id=|os-interface/, () =>
+      Object.assign(node, { maintenance: false, maintenance_reason: null }),
+    );
     const steps: unknown[] = [];
     const done = await part.perform(way, seen, async (act) => void steps.push(act?.step));
     assert.equal(done.inService, true);

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
+import { instead } from "../support/faulty-service.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { back, begun, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
+import { BROKEN } from "./scene.ts";
 
-const NO_PORT = { status: 404, text: '{"NeutronError": {"message": "gone"}}' };
+const NO_PORT = instead(404, { NeutronError: { message: "gone" } });
 
 test("what was begun with one port is not gone on with by another", async (t) => {
   const at = await begun(t, 2);
@@ -18,9 +20,7 @@ test("what was begun with one port is not gone on with by another", async (t) =>
 
 test("a way back that does not see a port of its journal says so, and is not at its end", async (t) => {
   const at = await begun(t);
-  at.cloud.use((call) =>
-    /^GET \/v2.0\/ports\/3/.test(call) ? { done: false, says: NO_PORT } : null,
-  );
+  at.cloud.fail(/^GET \/v2.0\/ports\/3/, NO_PORT);
   // The second time nothing else of it is left.
   for (let times = 1; times <= 2; times += 1)
     assert.match((await back(at)).join(), /port 3.* was not given back: Neutron does not show it/);
@@ -114,10 +114,7 @@ for (const [what, lines, when] of [
     const at = await begun(t, lines);
     const { others, servers, node } = at.cloud;
     const [id = ""] = servers.keys();
-    at.cloud.use((call) => {
-      if (when.test(call)) others.set(Q, { id: Q, device_id: id });
-      return null;
-    });
+    at.cloud.once(when, () => others.set(Q, { id: Q, device_id: id }));
     const why = (await back(at)).join();
     assert.match(why, NOT_Q);
     assert.match(why, /it stays on fake hardware, in maintenance/);
@@ -201,7 +198,7 @@ test("what its user changed of a port stays, wherever the way back dies", async 
     Object.assign(port, since);
     let dead = false;
     at.cloud.use((heard) => {
-      const says = dead ? { done: false, says: null } : null;
+      const says = dead ? BROKEN : null;
       dead ||= call.test(heard);
       return says;
     });
@@ -218,8 +215,7 @@ test("a login that does not see what Nova clears of a port is refused before any
   const blind = (call: string) => {
     if (!/^GET \/v2.0\/ports\/3/.test(call)) return null;
     const shown = Object.entries(port).filter(([name]) => !name.startsWith("binding:"));
-    const text = JSON.stringify({ port: Object.fromEntries(shown) });
-    return { done: false, says: { status: 200, text } };
+    return instead(200, { port: Object.fromEntries(shown) });
   };
   const why = /this login does not see binding:host_id of port 3\S+1, which Nova clears/;
   at.cloud.use(blind);

@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json } from "../../src/model/json.ts";
+import { isWrite } from "../support/faulty-service.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, begun, forward, scene } from "./nova-ways.ts";
+import { back, begun, forward, type Scene, scene } from "./nova-ways.ts";
+import { DOWN } from "./scene.ts";
 
 /** Lines of a way there until its server is made. */
 const MADE = 7;
 /** Before its own driver is back, the second time. */
-const HELD = /^PUT .*maintenance$/;
+const isHeldAgain =
+  ({ cloud }: Scene) =>
+  (call: string): boolean =>
+    /^PUT .*maintenance$/.test(call) && cloud.servers.size > 0;
 const OWN = { protected: true, protected_reason: "a bank" };
 
-const isWrite = (call: string): boolean => !call.startsWith("GET ");
 const protection = ({ node }: NovaInMemory): readonly (Json | undefined)[] => [
   node.protected,
   node.protected_reason,
@@ -28,10 +32,7 @@ for (const [what, was, said] of [
   test(`who protects a machine ${what} while it stands on fake hardware is believed, and it is unprotected by nobody else`, async (t) => {
     const at = await scene(t);
     Object.assign(at.cloud.node, was);
-    at.cloud.use((call) => {
-      if (HELD.test(call) && at.cloud.servers.size > 0) Object.assign(at.cloud.node, said);
-      return null;
-    });
+    at.cloud.once(isHeldAgain(at), () => Object.assign(at.cloud.node, said));
     assert.deepEqual(await forward(at), []);
     assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", false]);
     at.cloud.use(() => null);
@@ -51,7 +52,6 @@ test("a machine that somebody protects on its way back is active again, and prot
     const isAdopted = servers.size === 0 && node.provision_state === "active";
     if (isAdopted && call.startsWith("GET ") && node.driver === "fake-hardware")
       Object.assign(node, OWN);
-    return null;
   });
   assert.deepEqual(await back(at), []);
   assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", false]);
@@ -63,10 +63,9 @@ test("a machine that somebody protects on its way back is active again, and prot
 test("a way back that died once its own hardware was back ends, whoever protected it, or has its console on", async (t) => {
   const at = await begun(t);
   const { node, servers } = at.cloud;
-  at.cloud.use((call) => {
-    const isLast = servers.size === 0 && node.driver === "ipmi" && /^DELETE .*maint/.test(call);
-    return isLast ? { done: false, says: { status: 503, text: "{}" } } : null;
-  });
+  const isLast = (call: string): boolean =>
+    servers.size === 0 && node.driver === "ipmi" && /^DELETE .*maint/.test(call);
+  at.cloud.fail(isLast, DOWN);
   await assert.rejects(back(at), { code: "N2I-E210" });
   Object.assign(node, { ...OWN, console_enabled: true });
   at.cloud.use(() => null);
@@ -102,7 +101,6 @@ test("a machine that is protected right before its driver is exchanged keeps its
       looks += 1;
       if (looks === 3) Object.assign(at.cloud.node, OWN);
     }
-    return null;
   });
   assert.match((await forward(at)).join(), /somebody protected it meanwhile: unprotect it first/);
   assert.ok(at.cloud.calls.every((call) => !call.includes("reset_interfaces")));
@@ -119,11 +117,9 @@ for (const [who, automatic_lessee, lessee] of [
 ] as const)
   test(`a lessee that ${who} gave it on fake hardware ${lessee === null ? "goes" : "stays"}`, async (t) => {
     const at = await scene(t);
-    at.cloud.use((call) => {
-      if (HELD.test(call) && at.cloud.servers.size > 0)
-        Object.assign(at.cloud.node, { lessee: "q", driver_internal_info: { automatic_lessee } });
-      return null;
-    });
+    at.cloud.once(isHeldAgain(at), () =>
+      Object.assign(at.cloud.node, { lessee: "q", driver_internal_info: { automatic_lessee } }),
+    );
     assert.deepEqual(await forward(at), []);
     assert.deepEqual([at.cloud.node.driver, at.cloud.node.lessee], ["ipmi", lessee]);
   });

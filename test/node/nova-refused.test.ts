@@ -5,25 +5,19 @@ import { test } from "node:test";
 import { openBackend } from "../../src/stages/backend.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
-import type { Says } from "../support/faulty-service.ts";
+import { type Fault, instead } from "../support/faulty-service.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts";
 import { ID } from "./nova-ways.ts";
+import { BROKEN } from "./scene.ts";
 
 test("a conductor without fake-hardware is refused before any write", async (t) => {
   const { cloud, at, how } = await place(t);
   const before = cloud.dump();
-  const drivers = JSON.stringify({ drivers: [{ name: "ipmi", hosts: ["c"] }] });
+  const drivers = [{ name: "ipmi", hosts: ["c"] }];
   const conductor = { hostname: "c", conductor_group: "", alive: true, drivers: ["ipmi"] };
-  const conductors = JSON.stringify({ conductors: [conductor] });
-  cloud.use((call) => {
-    if (call.startsWith("GET /v1/drivers"))
-      return { done: false, says: { status: 200, text: drivers } };
-    if (call.startsWith("GET /v1/conductors"))
-      return { done: false, says: { status: 200, text: conductors } };
-    return null;
-  });
+  cloud.fail(/^GET .v1.(drivers|conductors)/, instead(200, { drivers, conductors: [conductor] }));
   const ran = await run([...manage, ...NOVA, ...at], how);
   assert.equal(ran.status, 4, ran.err);
   assert.match(ran.err, /N2I-E370 .*hardware type fake-hardware is not enabled/);
@@ -57,9 +51,8 @@ test("an image that Nova makes no server of the flavor with is refused before an
   const flavor = { id: "gold", vcpus: 4, ram: 2048, disk: 10, extra_specs };
   const image: Record<string, unknown> = { status: "active", size: 1, min_ram: 0, min_disk: 0 };
   cloud.use((call) => {
-    const text = call === "GET /flavors/gold" ? JSON.stringify({ flavor }) : JSON.stringify(image);
-    const isOurs = call === "GET /flavors/gold" || call.startsWith("GET /v2/images/");
-    return isOurs ? { done: false, says: { status: 200, text } } : null;
+    if (call === "GET /flavors/gold") return instead(200, { flavor });
+    return call.startsWith("GET /v2/images/") ? instead(200, image) : null;
   });
   const words = (...more: readonly string[]) => [...manage, ...NOVA, ...more, ...at, "--dry-run"];
   await runs(0, words(), { env });
@@ -100,9 +93,7 @@ test("a zone that Nova has not, or makes no server in, is refused before any wri
     await runs(0, [...manage, ...NOVA, "--availability-zone", zone, ...dry], how);
   assert.equal(listed(), 3 + 2);
   for (const status of [403, 404]) {
-    cloud.use((call) =>
-      call.includes("os-availability-zone") ? { done: false, says: { status, text: "{}" } } : null,
-    );
+    cloud.fail(/os-availability-zone/, instead(status));
     await runs(0, [...manage, ...NOVA, "--availability-zone", "az3", ...dry], how);
   }
 });
@@ -112,11 +103,7 @@ test("a machine that was begun goes on, and back, whatever became of its zone", 
   cloud.rules.zones = { az1: true };
   const words = [...manage, ...NOVA, "--availability-zone", "az1", ...at];
   const { node } = cloud;
-  cloud.use((call) =>
-    node.provision_state === "available" && !call.startsWith("GET")
-      ? { done: false, says: null }
-      : null,
-  );
+  cloud.fail((call) => node.provision_state === "available" && !call.startsWith("GET"), BROKEN);
   assert.notEqual((await run(words, how)).status, 0);
   assert.equal(node.driver, "fake-hardware");
   cloud.use(() => null);
@@ -132,12 +119,7 @@ for (const [speaks, release, status] of [
   test(`an Ironic of ${release}, which speaks up to ${speaks}, is ${status === 0 ? "new enough" : "refused, before any write"}`, async (t) => {
     const { cloud, at, how } = await place(t);
     const before = cloud.dump();
-    const fields = { "X-OpenStack-Ironic-API-Maximum-Version": speaks };
-    cloud.use((call) =>
-      call === "GET /v1/"
-        ? { done: false, says: { status: 200, text: '{"id":"v1"}', fields } }
-        : null,
-    );
+    cloud.rules.speaks = speaks;
     const why = /microversions up to 1\.46, and a driver is exchanged safely since 1\.47/;
     for (const more of status === 0 ? [["--dry-run"]] : [["--dry-run"], []]) {
       const ran = await run([...manage, ...NOVA, ...more, ...at], how);
@@ -169,11 +151,7 @@ test("a port of the machine that --port does not name is refused, before any wri
 
 test("what is too old is told with what node can do about it", async (t) => {
   const { cloud, at, how } = await place(t);
-  cloud.use((call) =>
-    call.startsWith("GET /servers?limit")
-      ? { done: false, says: { status: 406, text: "{}" } }
-      : null,
-  );
+  cloud.fail(/^GET \/servers\?limit/, instead(406));
   const nova = await run([...manage, ...NOVA, ...at], how);
   assertRefusal(nova, 4, "N2I-E209", /does not speak microversion 2\.74/);
   cloud.use(() => null);
@@ -279,9 +257,7 @@ for (const [what, makes, why] of REFUSED)
     const { cloud, at, how } = await place(t);
     makes(cloud);
     const before = cloud.dump();
-    cloud.use((call) =>
-      call.startsWith("POST /v3/") ? { done: false, says: tokenFor("p") } : null,
-    );
+    cloud.fail(/^POST \/v3\//, { done: false, says: tokenFor("p") });
     for (const more of [["--dry-run"], []]) {
       const words = [...manage, ...NOVA, ...more, ...at.slice(0, 2)];
       const ran = await run(words, loginAt(cloud, how));
@@ -300,15 +276,14 @@ test("flavor and image are known by their names too, and the journal has their i
   const debian = { id: uuidOf(5, 7), name: "debian", status: "active" };
   const double = [1, 2].map((one) => ({ ...debian, id: uuidOf(5, one), name: "double" }));
   const images = [debian, ...double];
-  let refuses: { readonly says: Says | null } | null = { says: { status: 400, text: "{}" } };
+  let refuses: Fault | null = instead(400);
   cloud.use((call) => {
-    if (refuses !== null && call.startsWith("POST /servers")) return { done: false, ...refuses };
+    if (refuses !== null && call.startsWith("POST /servers")) return refuses;
     const [, path, by, word] = /^GET (.v2.images)(.name=|.)(\w[\w-]*)/.exec(call) ?? [];
     if (path === undefined) return null;
     const found = images.filter(({ id, name }) => word === (by === "/" ? id : name));
-    const text = JSON.stringify(by === "/" ? (found[0] ?? {}) : { images: found });
-    const status = by === "/" && found.length === 0 ? 404 : 200;
-    return { done: false, says: { status, text } };
+    if (by !== "/") return instead(200, { images: found });
+    return found[0] === undefined ? instead(404) : instead(200, found[0]);
   });
   const words = (flavor: string, image: string) => [
     ...[...manage, "--nova", "--flavor", flavor, "--image", image, "--watch", "0", ...at],
@@ -326,7 +301,7 @@ test("flavor and image are known by their names too, and the journal has their i
     /"step":"hold".*"flavor":"([^"]*)","image":"([^"]*)"/.exec(journal) ?? [];
   assert.deepEqual([flavor, image, cloud.dump()], ["gold", debian.id, before]);
   // What was begun goes on with what it began with, whatever the name means by then.
-  refuses = { says: null };
+  refuses = BROKEN;
   assert.match((await run(words("bm.gold", "debian"), { env })).err, /N2I-E210/);
   refuses = null;
   images.push({ ...debian, id: uuidOf(5, 8) });

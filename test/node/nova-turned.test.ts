@@ -66,14 +66,7 @@ for (const was of STATES)
       turn(at.cloud, was);
       if (say === back) await forward(at);
       const kept = [...servers.keys()];
-      let open = true;
-      at.cloud.use((heard) => {
-        if (open && call.test(heard)) {
-          open = false;
-          turn(at.cloud, other);
-        }
-        return null;
-      });
+      at.cloud.once(call, () => turn(at.cloud, other));
       const why = (await say(at)).join();
       assert.match(why, new RegExp(`power_state is ${other}, and was ${was}`));
       // Nova knows it too, where it has a server.
@@ -106,7 +99,6 @@ for (const was of STATES)
           machine.power_state = other;
         }
         novaLooks(at.cloud);
-        return null;
       });
       const why = (await say(at)).join();
       assert.match(why, new RegExp(`power_state is ${other}, and was ${was}`));
@@ -126,13 +118,13 @@ test("a machine that was off and is turned on by Ironic alone while it is watche
   turn(at.cloud, "power off");
   let now = 0;
   const clock = { now: () => now++, sleep: () => Promise.resolve() };
-  at.cloud.use((call) => {
-    if (/^DELETE .*maintenance$/.test(call) && node.driver === "ipmi") {
+  at.cloud.once(
+    (call) => /^DELETE .*maintenance$/.test(call) && node.driver === "ipmi",
+    () => {
       node.power_state = "power on";
       machine.power_state = "power on";
-    }
-    return null;
-  });
+    },
+  );
   const watched = { ...at, hands: { ...hands, watch: 9, clock } };
   const why = (await forward(watched)).join();
   assert.match(why, /it has changed: power_state is power on.*start server 8\S+ through Nova now/);
@@ -219,14 +211,8 @@ test("a port that another server got between a death and the next word stays its
 test("a port that is taken right before it is freed is not freed", async (t) => {
   const at = await scene(t);
   const { port, servers } = at.cloud;
-  let looks = 0;
-  at.cloud.use((call) => {
-    if (!/^GET \/v2.0\/ports\/3/.test(call)) return null;
-    looks += 1;
-    // It was judged, before its hold and after.
-    if (looks === 3) port.device_id = RIVAL;
-    return null;
-  });
+  // It was judged, before its hold and after.
+  at.cloud.once(/^GET \/v2.0\/ports\/3/, () => Object.assign(port, { device_id: RIVAL }), 3);
   assert.match((await forward(at)).join(), /port .* belongs to .* 9/);
   assert.deepEqual([port.device_id, servers.size], [RIVAL, 0]);
 });
@@ -265,16 +251,12 @@ test("an operator's maintenance is neither taken over nor ended", async (t) => {
   // Before it is held, and once its driver is back.
   for (const when of [/^PATCH .*nodes\/[^?]*$/, /^PUT .*ports/]) {
     const at = await scene(t);
-    let open = true;
-    at.cloud.use((call) => {
-      const isIpmi = at.cloud.node.driver === "ipmi";
-      const isMade = at.cloud.servers.size > 0;
-      if (open && when.test(call) && isIpmi && (isMade || !/ports/.test(call))) {
-        open = false;
-        Object.assign(at.cloud.node, theirs);
-      }
-      return null;
-    });
+    const { node, servers } = at.cloud;
+    at.cloud.once(
+      (call) =>
+        when.test(call) && node.driver === "ipmi" && (servers.size > 0 || !/ports/.test(call)),
+      () => Object.assign(node, theirs),
+    );
     await forward(at);
     const { maintenance, maintenance_reason } = at.cloud.node;
     assert.deepEqual({ maintenance, maintenance_reason }, theirs, String(when));
@@ -284,12 +266,10 @@ test("an operator's maintenance is neither taken over nor ended", async (t) => {
 
 test("a port that another server has by then is left to it on the way back", async (t) => {
   const at = await begun(t);
-  at.cloud.use((call) => {
-    // Its server is gone by then.
-    if (/^PUT .*provision$/.test(call))
-      Object.assign(at.cloud.port, { device_id: RIVAL, device_owner: "compute:nova" });
-    return null;
-  });
+  // Its server is gone by then.
+  at.cloud.once(/^PUT .*provision$/, () =>
+    Object.assign(at.cloud.port, { device_id: RIVAL, device_owner: "compute:nova" }),
+  );
   assert.match((await back(at)).join(), /port .* belongs to compute:nova 9/);
   assert.equal(at.cloud.port.device_id, RIVAL);
   assert.deepEqual([at.cloud.servers.size, at.cloud.heard], [0, []]);

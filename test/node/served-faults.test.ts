@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openManaged } from "../../src/stages/manage-run.ts";
 import { runs } from "../hostile/cli.ts";
+import { instead, isWrite } from "../support/faulty-service.ts";
 import { dumped, uuidOf } from "./in-memory.ts";
+import { REFUSED } from "./scene.ts";
 import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
 
 const OTHER = bodyOf(2);
@@ -10,9 +12,7 @@ const OTHER = bodyOf(2);
 test("what somebody else has in between is 409, and Neutron is asked again after it failed", async (t) => {
   const { ask, cloud, before } = await servedScene(t);
   const text = JSON.stringify({ NeutronError: { message: "not now" } });
-  cloud.use((call) =>
-    call.includes("/v2.0/") ? { done: false, says: { status: 404, text } } : null,
-  );
+  cloud.fail(/\/v2\.0\//, instead(404, text));
   const without = await ask("POST /v1/servers/manage", BODY);
   assert.notEqual(without.status, 201);
   cloud.use(() => null);
@@ -38,10 +38,7 @@ test("a port that somebody got in between is 409, is his, and the run has nothin
   const { ask, cloud, run } = await servedScene(t);
   const port = cloud.network.get(uuidOf(3, 1)) ?? {};
   const his = { device_id: "his", device_owner: "baremetal:none", revision_number: 7 };
-  cloud.use((call) => {
-    if (call.startsWith("PUT /v2.0/ports/")) Object.assign(port, his);
-    return null;
-  });
+  cloud.once(/^PUT .v2.0.ports/, () => Object.assign(port, his));
   const refused = await ask("POST /v1/servers/manage", BODY);
   assert.equal(refused.status, 409, said(refused));
   assert.deepEqual([port.device_id, cloud.nodes.get(NODE)?.extra], ["his", {}]);
@@ -53,9 +50,7 @@ test("a node that a conductor keeps locked is 409, and stays as it was", async (
   const faultstring = `Node ${NODE} is locked by host c, please retry after the current operation is completed.`;
   const text = JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
   for (const word of ["PATCH", "POST /v1/allocations"]) {
-    cloud.use((call) =>
-      call.startsWith(word) ? { done: false, says: { status: 409, text } } : null,
-    );
+    cloud.fail((call) => call.startsWith(word), instead(409, text));
     const refused = await ask("POST /v1/servers/manage", BODY);
     cloud.use(() => null);
     assert.equal(refused.status, 409, said(refused));
@@ -87,14 +82,8 @@ test("secrets of addresses are masked, however deep they stand", async (t) => {
 
 test("C-8: a fault at any call of a request leaves nothing behind", async (t) => {
   const { ask, cloud, before } = await servedScene(t);
-  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
   for (let nth = 1; nth <= 4; nth += 1) {
-    let passed = 0;
-    cloud.use((call) => {
-      if (call.startsWith("GET")) return null;
-      passed += 1;
-      return passed === nth ? { done: false, says: { status: 400, text } } : null;
-    });
+    cloud.fail(isWrite, REFUSED, nth);
     const refused = await ask("POST /v1/servers/manage", BODY);
     cloud.use(() => null);
     assert.equal(refused.status, 403, said(refused));

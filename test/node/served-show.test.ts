@@ -6,6 +6,7 @@ import { objectOf, parsedJson } from "../../src/model/json.ts";
 import { start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { standInKeystone } from "../proxy/stand-ins.ts";
+import { instead } from "../support/faulty-service.ts";
 import { addRunning, inMemory, macOf, uuidOf } from "./in-memory.ts";
 import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
 
@@ -119,20 +120,13 @@ test("one login at Glance lasts, and an image is known by its id, or by a name t
     assert.equal(logins(), before, "logged in once");
   }
   // Its token has ended: it has another, and asks again.
-  let refused = 0;
-  cloud.use((call) => {
-    if (!call.includes("/v2/images") || refused > 0) return null;
-    refused += 1;
-    return { done: false, says: { status: 401, text: "" } };
-  });
+  const asked = cloud.fail(/v2.images/, instead(401, ""), 1);
   Object.assign(cloud.nodes.get(uuidOf(1, 7)) ?? {}, { instance_info: { image_source: "debian" } });
   const last = await ask("POST /v1/servers/manage", bodyOf(7));
-  assert.deepEqual([last.status, last.body.image_uuid, refused], [201, uuidOf(5, 1), 1]);
+  assert.deepEqual([last.status, last.body.image_uuid, asked() > 1], [201, uuidOf(5, 1), true]);
   assert.equal(logins(), before + 1);
   // What Glance does not answer is told as unknown.
-  cloud.use((call) =>
-    call.includes("/v2/images") ? { done: false, says: { status: 403, text: "" } } : null,
-  );
+  cloud.fail(/\/v2\/images/, instead(403, ""));
   const path = `GET /v1/servers/${String(last.body.uuid)}`;
   assert.equal((await ask(path)).body.image_uuid, null);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "../hostile/cli.ts";
 import { PROJECT } from "../proxy/stand-ins.ts";
+import { instead } from "../support/faulty-service.ts";
 import { addCard, dumped, macOf, uuidOf } from "./in-memory.ts";
 import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
 
@@ -51,11 +52,7 @@ test("a token that Ironic knows no more is 401, and Keystone is asked about it a
     const { ask, cloud, keystone, before } = await servedScene(t);
     const body = line.startsWith("POST") ? BODY : undefined;
     keystone.tokens.set("revoked", { roles: ["admin"] });
-    cloud.use((_, fields) =>
-      fields["x-auth-token"] === "revoked"
-        ? { done: false, says: { status: 401, text: "{}" } }
-        : null,
-    );
+    cloud.use((_, fields) => (fields["x-auth-token"] === "revoked" ? instead(401) : null));
     for (let times = 1; times <= 2; times += 1) {
       const { status, fields } = await ask(line, body, "revoked");
       assert.deepEqual([status, keystone.asked.length], [401, times], line);
@@ -117,7 +114,7 @@ test("the caller's token reads, and the process's own login does each write, bac
     seen.push([call, fields["x-auth-token"]]);
     if (!isRefused || !call.startsWith("POST /v1/allocations")) return null;
     isRefused = false;
-    return { done: false, says: { status: 400, text: "{}" } };
+    return instead(400);
   });
   // What is refused amid its steps is taken back, then it is made.
   const left = await ask("POST /v1/servers/manage", BODY);
@@ -302,7 +299,6 @@ test("a port that is attached to the machine after its ports were compared is no
     looks += call.startsWith("GET /v1/ports") ? 1 : 0;
     if (looks === 2 && cloud.ports.size === 1)
       addCard(cloud, NODE, 9, { extra: { vif_port_id: vif } });
-    return null;
   });
   const refused = await ask("POST /v1/servers/manage", BODY);
   assert.equal(refused.status, 403, said(refused));

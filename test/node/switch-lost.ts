@@ -68,7 +68,6 @@ export function loses(cloud: Switchable, { when, change }: Loss): void {
     }
     if (call === MARKS && marks > 0 && isLost) spare.reservation = null;
     if (call === MARKS && spare.reservation === null) marks += 1;
-    return null;
   });
 }
 

@@ -3,13 +3,14 @@ import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { blocks, page } from "../support/manual.ts";
+import { BROKEN } from "./scene.ts";
 import { SOURCE } from "./switch-memory.ts";
 import { servedSwitchover } from "./switch-served.ts";
 
 test("the manual's transcript of curl has every code, and what it shows", async (t) => {
   const { url, cloud, keystone, until } = await servedSwitchover(t);
   const away = await servedSwitchover(t);
-  away.cloud.use(() => ({ done: false, says: null }));
+  away.cloud.fail(/./, BROKEN);
   const [block = ""] = blocks(page("switchover"), "console");
   const lines = block.trimEnd().split("\n");
   const typed = lines.filter((line) => line.startsWith("$ ")).map((line) => line.slice(2));

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
+import { instead, isWrite } from "../support/faulty-service.ts";
 import { refuses, uuidOf } from "./in-memory.ts";
+import { BROKEN } from "./scene.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { back, faults, forward, PLAN, scene } from "./switch-scene.ts";
 
@@ -56,14 +58,8 @@ test("a service that fails once at any call that changes something is asked agai
   const writes = whole.cloud.calls.filter((call) => !call.startsWith("GET")).length;
   for (let k = 1; k <= writes; k += 1) {
     const at = await scene(t);
-    let heard = 0;
-    at.cloud.use((made) => {
-      if (!made.startsWith("GET")) heard += 1;
-      // It is done all the same.
-      return !made.startsWith("GET") && heard === k
-        ? { done: true, says: refuses(500, "broken") }
-        : null;
-    });
+    // It is done all the same.
+    at.cloud.fail(isWrite, { done: true, says: refuses(500, "broken") }, k);
     const what = `call ${k}`;
     assert.equal((await forward(at)).halted, null, what);
     assert.deepEqual(await faults(at), [], what);
@@ -77,8 +73,8 @@ test("of two reads that fail the first in their order is told, whichever fails f
   assert.equal((await forward(at)).halted, null);
   at.cloud.use((call) => {
     // It is put again and again before it is given up; the other is not.
-    if (call === `GET /v1/nodes/${SOURCE}`) return { done: false, says: null };
-    return call.endsWith("/validate") ? { done: false, says: { status: 200, text: "[]" } } : null;
+    if (call === `GET /v1/nodes/${SOURCE}`) return BROKEN;
+    return call.endsWith("/validate") ? instead(200, []) : null;
   });
   await assert.rejects(faults(at), { code: "N2I-E210" });
 });

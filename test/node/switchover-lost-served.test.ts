@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { isUuid } from "../../src/model/uuid.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { refuses } from "./in-memory.ts";
+import { BROKEN } from "./scene.ts";
 import { LOSSES, loses, restored, writesTo } from "./switch-lost.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { addSpare, servedSwitchover } from "./switch-served.ts";
@@ -33,7 +34,7 @@ test("what loses its spare is rolled back, with a target or without, and the nex
 /** A service whose process ends right behind its answer. */
 async function unbegun(t: TestContext, more: { leaveNova?: boolean } = {}) {
   const at = await servedSwitchover(t, more);
-  at.cloud.use((call) => (call.startsWith("PATCH") ? { done: false, says: null } : null));
+  at.cloud.fail(/^PATCH/, BROKEN);
   assert.equal((await at.put("n-1", {})).status, 202);
   await at.end();
   const [id = ""] = readdirSync(at.state).filter(isUuid);
@@ -77,7 +78,7 @@ async function brokenAt(t: TestContext, status: number) {
   const at = await servedSwitchover(t);
   const managed = `PUT /v1/nodes/${SPARE}/states/provision`;
   const broken = { done: false, says: refuses(status, "broken") };
-  at.cloud.use((call) => (call === managed ? broken : null));
+  at.cloud.fail(managed, broken);
   assert.equal((await at.put("n-1", { target_node: "s-1" })).status, 202);
   return at;
 }

@@ -63,11 +63,9 @@ test("a spare that is lost once the source is off is rolled back, by whichever c
   const ready = { provision_state: "manageable", power_state: "power off" };
   const { cloud, how, next, own, before } = await commandScene(t);
   Object.assign(cloud.nodes.get(SPARE) ?? {}, ready);
-  cloud.use((call) => {
-    if (call === `PUT /v1/nodes/${SOURCE}/states/power`)
-      Object.assign(cloud.nodes.get(SPARE) ?? {}, { instance_uuid: OTHER });
-    return null;
-  });
+  cloud.once(`PUT /v1/nodes/${SOURCE}/states/power`, () =>
+    Object.assign(cloud.nodes.get(SPARE) ?? {}, { instance_uuid: OTHER }),
+  );
   const ran = await run(["node", "switchover", "n-1", ...own], how);
   assertEnded(ran, 1, "N2I-E389", /instance_uuid of node \S+ was changed/);
   restored(cloud);
@@ -77,11 +75,10 @@ test("a spare that is lost once the source is off is rolled back, by whichever c
   // A spare that had nothing to do is looked at again by the next command.
   const later = await commandScene(t);
   Object.assign(later.cloud.nodes.get(SPARE) ?? {}, ready);
-  later.cloud.use((call) =>
-    call === `PUT /v1/nodes/${SOURCE}/maintenance`
-      ? { done: false, says: refuses(500, "broken") }
-      : null,
-  );
+  later.cloud.fail(`PUT /v1/nodes/${SOURCE}/maintenance`, {
+    done: false,
+    says: refuses(500, "broken"),
+  });
   const words = ["node", "switchover", "n-1", ...later.own];
   assert.equal((await run(words, later.how)).status, 5);
   later.cloud.use(() => null);
@@ -98,7 +95,7 @@ test("a spare that is lost after half a rollback is rolled back, and the same co
   const { cloud, how, next, path, own } = await commandScene(t);
   const words = ["node", "switchover", "n-1", ...own];
   const broken = (call: string) => {
-    cloud.use((made) => (made === call ? { done: false, says: refuses(500, "broken") } : null));
+    cloud.fail(call, { done: false, says: refuses(500, "broken") });
   };
   broken(`PUT /v1/nodes/${SOURCE}/maintenance`);
   assert.equal((await run(words, how)).status, 5);
@@ -130,7 +127,6 @@ function holds(cloud: Switchable, change: object): void {
   cloud.use((call) => {
     if (isMarked && call === LOOKS) Object.assign(cloud.nodes.get(SPARE) ?? {}, change);
     isMarked ||= call === MARKS;
-    return null;
   });
 }
 
@@ -169,7 +165,6 @@ test("a lock that ends soon is waited for", async (t) => {
       Object.assign(cloud.nodes.get(SPARE) ?? {}, { reservation: looks < 6 ? "h" : null });
     }
     if (call === MARKS) marks += 1;
-    return null;
   });
   const { out } = await runs(0, ["node", "switchover", "n-1", ...own], how);
   assert.match(out, new RegExp(`runs on ${SPARE} `));
@@ -177,12 +172,10 @@ test("a lock that ends soon is waited for", async (t) => {
 
 /** The spare is deleted at the first call of these, with what hangs on it. */
 function deleted(cloud: Switchable, at: (call: string) => boolean): void {
-  cloud.use((call) => {
-    if (!cloud.nodes.has(SPARE) || !at(call)) return null;
+  cloud.once(at, () => {
     cloud.nodes.delete(SPARE);
     for (const kept of [cloud.ports, cloud.targets, cloud.connectors])
       for (const [uuid, one] of kept) if (one.node_uuid === SPARE) kept.delete(uuid);
-    return null;
   });
 }
 

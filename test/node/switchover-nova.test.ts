@@ -11,7 +11,8 @@ import { privateFolder } from "../hostile/deployment.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { withDatabase } from "../lab/index.ts";
 import { requestsIn } from "../support/requests.ts";
-import { refuses, uuidOf } from "./in-memory.ts";
+import { uuidOf } from "./in-memory.ts";
+import { REFUSED } from "./scene.ts";
 import {
   addPair,
   SOURCE,
@@ -129,7 +130,6 @@ for (const [engine, version] of TRIED.filter(([one]) => HERE.includes(one)))
     const seen: Promise<readonly unknown[]>[] = [];
     cloud.use((call) => {
       if (call === `PUT /v1/nodes/${SOURCE}/states/power`) seen.push(at.row());
-      return null;
     });
     const ran = await goes(...at.nova);
     assert.equal(ran.status, 0, ran.err);
@@ -229,14 +229,8 @@ testOnce(
     const at = await novaOf(t, "sqlite", "ab450ba04102");
     const { cloud, goes } = await cloudOf(t);
     const before = [switchedDump(cloud), await at.all()];
-    let claims = 0;
-    cloud.use((call) => {
-      // Of the spare: the mark, fields, then the claim.
-      if (call === `PATCH /v1/nodes/${SPARE}`) claims += 1;
-      return call === `PATCH /v1/nodes/${SPARE}` && claims === 3
-        ? { done: false, says: refuses(400, "not today") }
-        : null;
-    });
+    // Of the spare: the mark, fields, then the claim.
+    cloud.fail(`PATCH /v1/nodes/${SPARE}`, REFUSED, 3);
     const ran = await goes(...at.nova);
     assert.equal(ran.status, 1, ran.err);
     assert.match(ran.err, /N2I-E389 .*not today/);
@@ -254,7 +248,6 @@ testOnce(
     cloud.use((call) => {
       if (call.startsWith("PATCH /v1/volume/targets/"))
         restarted ??= at.db("instances").update({ task_state: null }).then();
-      return null;
     });
     const ran = await goes(...at.nova);
     await restarted;

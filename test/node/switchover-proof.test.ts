@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { refuses, uuidOf } from "./in-memory.ts";
+import { uuidOf } from "./in-memory.ts";
+import { REFUSED } from "./scene.ts";
 import { type Machine, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { back, forward, SAID, type Scene, scene } from "./switch-scene.ts";
 
@@ -42,13 +43,7 @@ const PROVISION = `PUT /v1/nodes/${SPARE}/states/provision`;
 /** One that got as far as `provide`. */
 async function provided(t: TestContext): Promise<Scene> {
   const at = await scene(t);
-  let calls = 0;
-  at.cloud.use((call) => {
-    if (call === PROVISION) calls += 1;
-    return call === PROVISION && calls === 3
-      ? { done: false, says: refuses(400, "not today") }
-      : null;
-  });
+  at.cloud.fail(PROVISION, REFUSED, 3);
   const { halted } = await forward(at);
   assert.match(halted?.position?.why.join() ?? "", /not today/);
   assert.equal(at.cloud.nodes.get(SPARE)?.provision_state, "available");
@@ -83,10 +78,7 @@ test("a source that is switched on amid the same command is off before volumes m
     [`POST /v1/nodes/${SPARE}/vifs`, ["n-1 soft", "n-1-failed off", "n-1 on"]],
   ] as const) {
     const at = await scene(t);
-    at.cloud.use((made) => {
-      if (made === call) Object.assign(at.cloud.machines.get(SOURCE) ?? {}, { on: true });
-      return null;
-    });
+    at.cloud.once(call, () => Object.assign(at.cloud.machines.get(SOURCE) ?? {}, { on: true }));
     assert.equal((await forward(at)).halted, null);
     assert.deepEqual(at.cloud.told, told);
   }
@@ -96,12 +88,11 @@ test("a rollback whose volumes cannot go back gives a fenced source nothing back
   const at = await scene(t);
   const before = switchedDump(at.cloud);
   const machine = pulled(at);
-  at.cloud.use((call) =>
-    call === `DELETE /v1/nodes/${SOURCE}/vifs/${uuidOf(3, 1)}`
-      ? { done: false, says: refuses(400, "not now") }
-      : null,
+  at.cloud.fail(`DELETE /v1/nodes/${SOURCE}/vifs/${uuidOf(3, 1)}`, REFUSED);
+  assert.match(
+    (await forward(at, { fence: SAID })).halted?.position?.why.join() ?? "",
+    /not today/,
   );
-  assert.match((await forward(at, { fence: SAID })).halted?.position?.why.join() ?? "", /not now/);
   at.cloud.use(() => null);
   assert.deepEqual(await back(at), [
     `volumes cannot go back while Ironic does not have node ${SOURCE} 'power off': it is power on`,

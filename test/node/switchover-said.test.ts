@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { refuses, uuidOf } from "./in-memory.ts";
+import { uuidOf } from "./in-memory.ts";
+import { DENIED } from "./scene.ts";
 import { addPair, SOURCE, SPARE, switchable, switchedDump } from "./switch-memory.ts";
 import { forward, hurried, scene } from "./switch-scene.ts";
 import { commandScene } from "./switch-served.ts";
@@ -37,10 +38,10 @@ test("a login that may not is told so with 12, and everything is as it was", asy
     [`PATCH /v1/volume/targets/${uuidOf(5, 1)}`, ["n-1 soft", "n-1 on"]],
   ] as const) {
     const { cloud, how, own, before } = await commandScene(t);
-    cloud.use((made) => (made === call ? { done: false, says: refuses(403, "not you") } : null));
+    cloud.fail(call, DENIED);
     const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
     assert.equal(ran.status, 12, `${call}: ${ran.err}`);
-    assert.match(ran.err, /^ERROR N2I-E211 .*not you/m, call);
+    assert.match(ran.err, /^ERROR N2I-E211 .*not today/m, call);
     assert.equal(switchedDump(cloud), before, call);
     assert.deepEqual(cloud.told, told, call);
   }
@@ -82,10 +83,7 @@ test("an Ironic without automated_clean is refused by its microversion", async (
 
 test("a source that is deleted amid it stops it halfway, and a rollback names it and frees the spare", async (t) => {
   const { cloud, how, path, own } = await commandScene(t);
-  cloud.use((call) => {
-    if (call === `PUT /v1/nodes/${SOURCE}/maintenance`) cloud.nodes.delete(SOURCE);
-    return null;
-  });
+  cloud.once(`PUT /v1/nodes/${SOURCE}/maintenance`, () => cloud.nodes.delete(SOURCE));
   const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
   assert.equal(ran.status, 5, ran.err);
   assert.match(ran.err, new RegExp(`N2I-E301 .*Ironic has no node ${SOURCE} any more`));

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runs } from "../hostile/cli.ts";
+import { instead } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import { SECRET, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { sentence, servedSwitchover } from "./switch-served.ts";
@@ -191,7 +192,7 @@ test("B-16: who may not is refused before anything is asked, and what he does no
   keystone.tokens.set("narrow", { roles: ["admin"] });
   cloud.use((call, fields) =>
     fields["x-auth-token"] === "narrow" && /^GET \/v1\/nodes\/(s-1|n-1)$/.test(call)
-      ? { done: false, says: { status: 404, text: '{"error_message": ""}' } }
+      ? instead(404, { error_message: "" })
       : null,
   );
   assert.equal((await put("n-1", {}, { token: "narrow" })).status, 404);
@@ -199,9 +200,7 @@ test("B-16: who may not is refused before anything is asked, and what he does no
   const target = await put(SOURCE, { target_node: "s-1" }, { token: "narrow" });
   assert.deepEqual([target.status, sentence(target)], [400, 'Ironic has no node "s-1"']);
   cloud.use((call, fields) =>
-    fields["x-auth-token"] === "narrow" && call.startsWith("GET /v1/nodes/")
-      ? { done: false, says: { status: 401, text: "{}" } }
-      : null,
+    fields["x-auth-token"] === "narrow" && call.startsWith("GET /v1/nodes/") ? instead(401) : null,
   );
   assert.equal((await put("n-1", {}, { token: "narrow" })).status, 401);
   keystone.refuse = { status: 500, text: "<html>no</html>" };
@@ -295,7 +294,7 @@ test("an Ironic that answers with a page, another version or half a line is 503,
       /^GET \/v1\/volume\/targets/,
       /^GET \/v1\/nodes\?/,
     ]) {
-      cloud.use((call) => (at.test(call) ? { done: false, ...says } : null));
+      cloud.fail(at, { done: false, ...says });
       const refused = await put("n-1", {});
       assert.equal(refused.status, 503, `${what} ${String(at)} ${refused.text}`);
     }

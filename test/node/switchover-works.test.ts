@@ -6,7 +6,9 @@ import { setImmediate } from "node:timers/promises";
 import { objectOf } from "../../src/model/json.ts";
 import { SWITCH_MARK } from "../../src/model/switching.ts";
 import { run, runs } from "../hostile/cli.ts";
+import { instead } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
+import { BROKEN } from "./scene.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { addSource, addSpare, commandScene, sentence, servedSwitchover } from "./switch-served.ts";
 
@@ -111,11 +113,7 @@ test("B-9: a dead BMC is told as WAIT_FENCE, and the command ends it with somebo
 test("what is refused amid it is taken back, and can be asked for again", async (t) => {
   const { put, until, cloud, before } = await servedSwitchover(t);
   const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
-  cloud.use((call) =>
-    call === `PATCH /v1/volume/targets/${uuidOf(5, 2)}`
-      ? { done: false, says: { status: 400, text } }
-      : null,
-  );
+  cloud.fail(`PATCH /v1/volume/targets/${uuidOf(5, 2)}`, instead(400, text));
   assert.equal((await put("n-1", {})).status, 202);
   const back = await until(SOURCE, "ROLLED_BACK");
   assert.match(String(back.error), /N2I-E389 .*not today/);
@@ -131,7 +129,7 @@ test("an Ironic that is away for a while is waited for", async (t) => {
   let isAway = false;
   cloud.use((call) => {
     isAway ||= call.startsWith("PATCH /v1/volume/targets");
-    return isAway ? { done: false, says: null } : null;
+    return isAway ? BROKEN : null;
   });
   assert.equal((await put("n-1", {})).status, 202);
   const seen = async (): Promise<string> => (await get(SOURCE)).text;
@@ -147,7 +145,6 @@ test("a service that ends stops at the end of a step, and goes on where it is st
     const ended = new Promise<void>((resolve) => {
       cloud.use((call) => {
         if (!call.startsWith("GET") && call.includes(stopAt)) resolve(end());
-        return null;
       });
     });
     assert.equal((await put("n-1", {})).status, 202);
@@ -211,7 +208,7 @@ test("what was accepted and never begun is decided anew, and what somebody edite
     [{ protected: true }, "FAILED", /N2I-E383 .*protected/],
   ] as const) {
     const { put, until, cloud, state: folder, end, again } = await servedSwitchover(t);
-    cloud.use((call) => (call.startsWith("PATCH") ? { done: false, says: null } : null));
+    cloud.fail(/^PATCH/, BROKEN);
     assert.equal((await put("n-1", {})).status, 202);
     await end();
     const [id = ""] = readdirSync(folder).filter((name) => /^[0-9a-f-]{36}$/.test(name));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { instead } from "../support/faulty-service.ts";
 import { blocks, commands, page, readmeUnder } from "../support/manual.ts";
 import { uuidOf } from "./in-memory.ts";
 import { addPair, SECRET, SOURCE, SPARE, switchable, switchedDump } from "./switch-memory.ts";
@@ -129,11 +130,7 @@ test("what hangs on nodes is asked of the two alone, and of a spare that may fit
 test("a step that is refused before the spare is deployed is taken back, with those before it", async (t) => {
   const { cloud, how, own, before } = await scene(t);
   const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
-  cloud.use((call) =>
-    call === `PATCH /v1/volume/targets/${uuidOf(5, 2)}`
-      ? { done: false, says: { status: 400, text } }
-      : null,
-  );
+  cloud.fail(`PATCH /v1/volume/targets/${uuidOf(5, 2)}`, instead(400, text));
   const ran = await run(["node", "switchover", "n-1", ...own], how);
   cloud.use(() => null);
   assert.equal(ran.status, 1, ran.err);
@@ -145,11 +142,7 @@ test("a step that is refused before the spare is deployed is taken back, with th
 test("a spare that does not validate is said before the source is cleared", async (t) => {
   const { cloud, how, own } = await scene(t);
   const text = JSON.stringify({ boot: { result: false, reason: "no iPXE file" } });
-  cloud.use((call) =>
-    call === `GET /v1/nodes/${SPARE}/validate`
-      ? { done: false, says: { status: 200, text } }
-      : null,
-  );
+  cloud.fail(`GET /v1/nodes/${SPARE}/validate`, instead(200, text));
   const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
   assert.equal(ran.status, 5, ran.err);
   assert.match(ran.err, /N2I-E390 .*does not validate: .*no iPXE file/s);
@@ -160,11 +153,7 @@ test("a spare that does not validate is said before the source is cleared", asyn
 
 test("what breaks once the nodes are marked leaves the switchover halfway", async (t) => {
   const { cloud, how, own } = await scene(t);
-  cloud.use((call) =>
-    call === `GET /v1/nodes/${SOURCE}/vifs`
-      ? { done: false, says: { status: 200, text: "[]" } }
-      : null,
-  );
+  cloud.fail(`GET /v1/nodes/${SOURCE}/vifs`, instead(200, "[]"));
   const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
   assert.equal(ran.status, 5, ran.err);
   assert.match(ran.err, /N2I-E301 .*node switchover stopped.*N2I-E212/);
@@ -186,7 +175,6 @@ test("a spare that another switchover marked last is left to it, and the same co
     if (marked && call === `GET /v1/nodes/${SPARE}`)
       first.extra = { own: true, nova2ironic_switchover: "another's" };
     marked ||= call === `PATCH /v1/nodes/${SPARE}`;
-    return null;
   });
   const ran = await run(["node", "switchover", "n-1", ...own], how);
   assert.equal(ran.status, 11, ran.err);

@@ -36,12 +36,30 @@ interface Service {
   readonly here?: boolean;
 }
 
+/** One call, or those that are like it. */
+type Which = string | RegExp | ((call: string) => boolean);
+
 export interface FaultyService {
   readonly url: string;
   /** Calls as they came: `GET /v1/nodes?limit=1000`. */
   readonly calls: string[];
-  /** Asked for every call; null lets it pass. */
-  readonly use: (fault: (call: string, headers: IncomingHttpHeaders) => Fault | null) => void;
+  /** Asked for every call, instead of what was said before; null or nothing lets it pass. */
+  readonly use: (
+    fault: (call: string, headers: IncomingHttpHeaders) => Fault | null | undefined,
+  ) => void;
+  /** Instead, each of these calls comes to this, or the nth alone. @returns how many came */
+  readonly fail: (calls: Which, fault: Fault, nth?: number) => () => number;
+  /** Instead, this is done right before the nth of these calls, the first unless given. @returns whether it came */
+  readonly once: (calls: Which, does: () => void, nth?: number) => () => boolean;
+}
+
+/** A call that may change something. */
+export const isWrite = (call: string): boolean => !call.startsWith("GET");
+
+/** Answered by somebody else: the service does nothing. */
+export function instead(status: number, body: unknown = {}): Fault {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return { done: false, says: { status, text } };
 }
 
 /** Serves one on loopback until the test ends, with faults at calls of choice. */
@@ -84,13 +102,35 @@ export async function faultyService(
     answerHere(url, answering(heard));
     t.after(() => answerHere(url, null));
   }
+  const use: FaultyService["use"] = (fault) => {
+    choose = fault;
+  };
   return {
-    url,
-    calls,
-    use: (fault) => {
-      choose = fault;
+    ...{ url, calls, use },
+    fail(which, fault, nth) {
+      let came = 0;
+      use((call) => {
+        if (!isOf(which, call)) return null;
+        came += 1;
+        return nth === undefined || came === nth ? fault : null;
+      });
+      return () => came;
+    },
+    once(which, does, nth = 1) {
+      let came = 0;
+      use((call) => {
+        if (came === nth || !isOf(which, call)) return;
+        came += 1;
+        if (came === nth) does();
+      });
+      return () => came === nth;
     },
   };
+}
+
+function isOf(which: Which, call: string): boolean {
+  if (typeof which === "function") return which(call);
+  return typeof which === "string" ? call === which : which.test(call);
 }
 
 /** The answers of a service as the program's client gives them. */

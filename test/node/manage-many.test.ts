@@ -57,8 +57,8 @@ test("a machine that is refused once somebody asked to stop is taken back all th
   cloud.use((call) => {
     if (!call.startsWith("POST /v1/allocations")) return null;
     started.signal("SIGTERM");
-    const faultstring = "An allocation with name web-1 already exists";
-    return { done: false, after: 200, says: refuses(409, faultstring) };
+    const says = refuses(409, "An allocation with name web-1 already exists");
+    return { done: false, before: started.said("Stopping after this batch"), says };
   });
   const ran = await started.ended;
   const [row] = JSON.parse(ran.out) as readonly Row[];

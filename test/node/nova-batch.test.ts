@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
 import type { NovaServer } from "../../src/edge/nova-rest/seen-servers.ts";
-import { firstAlone } from "../../src/edge/openstack/first-alone.ts";
+import { type Alone, firstAlone } from "../../src/edge/openstack/first-alone.ts";
 import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
@@ -30,7 +30,9 @@ function node(at: number): Node {
   };
 }
 
-const LATER_MS = 30;
+async function until(is: () => boolean): Promise<void> {
+  while (!is()) await turn();
+}
 
 interface Tracked {
   readonly nodes: Map<string, Node>;
@@ -73,7 +75,15 @@ function tracked(count: number): Tracked {
   };
   const made: Tracked = { nodes, looks: 0, seen: 0, building: [], hands: {} as NovaHands };
   let building = 0;
+  /** Machines of which the server is to be asked for. */
+  let arrived = 0;
+  const gate = firstAlone(60_000);
+  const alone: Alone = (work) => {
+    arrived += 1;
+    return gate(work);
+  };
   const own = {
+    alone,
     hardware,
     keeper: {
       hold: (id: string, server: string) => {
@@ -87,7 +97,7 @@ function tracked(count: number): Tracked {
       find: (mark: string) => Promise.resolve(servers.get(mark) ?? null),
       read: (id: string) => Promise.resolve(servers.get(id) ?? null),
       async built({ id }: { id: string }) {
-        while (of(servers.get(id)?.node ?? "").instance_uuid !== id) await turn();
+        await until(() => of(servers.get(id)?.node ?? "").instance_uuid === id);
         return servers.get(id) ?? null;
       },
       create: ({ node: on }: { node: string }, { mark }: { mark: string }) => {
@@ -104,8 +114,9 @@ function tracked(count: number): Tracked {
           locked: false,
         };
         servers.set(mark, server).set(id, server);
-        // Its nova-compute tells Ironic a little later.
-        void sleep(LATER_MS).then(() => {
+        // Its nova-compute tells Ironic once all others wait for the first, or were asked for as well.
+        const isFirst = made.building.length === 1;
+        void until(() => (isFirst ? arrived : made.building.length) === count).then(() => {
           building -= 1;
           Object.assign(of(on), { provision_state: "active", instance_uuid: id });
         });
@@ -136,7 +147,6 @@ function tracked(count: number): Tracked {
     objections: () => Promise.resolve([]),
     portsOf: () => [],
     askedOf: (_asked: unknown, { id }: { id: string }) => ({ node: id }),
-    alone: firstAlone(60_000),
     ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
   };
   made.hands = own as unknown as NovaHands; // as far as the way there goes

@@ -4,6 +4,7 @@ import { readJournal } from "../../src/edge/disk/journal.ts";
 import { novaBackPart } from "../../src/parts/manage-nova-back.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { run, runs, start } from "../hostile/cli.ts";
+import { instead } from "../support/faulty-service.ts";
 import { manage, NOVA, place, writes } from "./nova-place.ts";
 import { back, begun, forward, ID, scene } from "./nova-ways.ts";
 import { BROKEN } from "./scene.ts";
@@ -65,8 +66,8 @@ test("what is refused once somebody asked to stop is held, and told as not taken
   cloud.use((call) => {
     if (!call.startsWith("POST /servers")) return null;
     started.signal("SIGTERM");
-    const text = JSON.stringify({ badRequest: { message: "not today" } });
-    return { done: false, after: 200, says: { status: 400, text } };
+    const refused = instead(400, { badRequest: { message: "not today" } });
+    return { ...refused, before: started.said("Stopping after this batch") };
   });
   const ran = await started.ended;
   assert.equal(ran.status, 5, ran.err);

@@ -117,9 +117,10 @@ for (const [who, automatic_lessee, lessee] of [
 ] as const)
   test(`a lessee that ${who} gave it on fake hardware ${lessee === null ? "goes" : "stays"}`, async (t) => {
     const at = await scene(t);
-    at.cloud.once(isHeldAgain(at), () =>
+    const hasCome = at.cloud.once(isHeldAgain(at), () =>
       Object.assign(at.cloud.node, { lessee: "q", driver_internal_info: { automatic_lessee } }),
     );
     assert.deepEqual(await forward(at), []);
+    assert.ok(hasCome());
     assert.deepEqual([at.cloud.node.driver, at.cloud.node.lessee], ["ipmi", lessee]);
   });

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { TestContext } from "node:test";
-import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { type AnswersHere, answerHere } from "../../src/edge/openstack/http.ts";
 import { type Json, parsedJson } from "../../src/model/json.ts";
 import { listening } from "./listening.ts";
@@ -13,10 +13,8 @@ export interface Fault {
   readonly says?: Says | null;
   /** It is not the service that says it, but somebody in between. */
   readonly between?: true;
-  /** Milliseconds before it does it, or what has to be settled first. */
-  readonly before?: number | Promise<unknown>;
-  /** Milliseconds before it says so. */
-  readonly after?: number;
+  /** What is settled before it does it. */
+  readonly before?: Promise<unknown>;
 }
 
 export interface Says {
@@ -73,10 +71,9 @@ export async function faultyService(
     // One address stands for all services: Nova's version, in front of its paths, is of no interest.
     const call = line.replace(" /v2.1/", " /");
     if (kept(call)) calls.push(call);
-    const { done = true, says, between, before, after } = choose(call, headers) ?? {};
-    await (typeof before === "number" ? sleep(before, null, { ref: false }) : before);
+    const { done = true, says, between, before } = choose(call, headers) ?? {};
+    await before;
     const own = done ? answer(call, parsedJson(text), headers) : null;
-    if (after !== undefined) await sleep(after, null, { ref: false });
     const said = says === undefined ? own : says;
     const version = headers["x-openstack-ironic-api-version"];
     const fields = {

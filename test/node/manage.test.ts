@@ -293,66 +293,46 @@ test("machines of a list in YAML are managed, each with what the list says of it
 
 test("a file is read whole before the first call, and every fault in it is told", async (t) => {
   const { cloud, folder, at } = await scene(t, 2);
-  const tried = async (
-    name: string,
-    text: string | Buffer,
-    status: number,
-    code: string,
-    why: RegExp,
-  ) => {
-    const file = join(folder, name);
-    writeFileSync(file, text);
-    assertRefusal(
-      await run(["node", "manage", "--from", file, ...at, ...cloud.words]),
-      status,
-      code,
-      why,
-    );
-  };
-  await tried(
-    "a.csv",
-    "node,name\nn-1,a\nn-1,b\nn-2,a\n",
-    64,
-    "N2I-E100",
-    /node "n-1" is listed more than once; name "a" is listed/,
-  );
-  await tried(
-    "b.csv",
-    "node,colour\nn-1,red\n",
-    64,
-    "N2I-E103",
-    /no column name; unknown column "colour"/,
-  );
-  await tried("c.csv", 'node,name\nn-1,"a\n', 64, "N2I-E103", /line 2 is not valid CSV/);
-  await tried("d.csv", "node,name\nn-1,a,b\n", 64, "N2I-E103", /line 2 has 3 cells/);
-  await tried("e.csv", "node,name\n", 64, "N2I-E103", /no machine is listed/);
-  await tried(
-    "f.yaml",
-    "- node: n-1\n  name: [a]\n- 7\n",
-    64,
-    "N2I-E103",
-    /name is not text; machine 2 is not an object/,
-  );
-  const semicolons = /its cells are parted by semicolons, not by commas/;
-  await tried("i.csv", "node;name\nn-1;a\n", 64, "N2I-E103", semicolons);
-  await tried("j.csv", "", 64, "N2I-E103", /j.csv: it is empty/);
+  const id = uuidOf(1, 1);
   const latin1 = Buffer.from("node,name,description\nn-1,a,B\u00fcro\n", "latin1");
-  await tried("k.csv", latin1, 64, "N2I-E103", /it is not UTF-8 throughout/);
-  const upper = uuidOf(1, 1).toUpperCase();
-  await tried(
-    "g.csv",
-    `node,name\n${upper},a\n${uuidOf(1, 1)},b\n`,
-    64,
-    "N2I-E100",
-    /is listed more than once/,
-  );
-  await tried(
-    "h.csv",
-    `node,name\nn-1,a\n${uuidOf(1, 1)},b\n`,
-    64,
-    "N2I-E100",
-    /is named more than once/,
-  );
+  for (const [name, content, code, why] of [
+    [
+      "a.csv",
+      "node,name\nn-1,a\nn-1,b\nn-2,a\n",
+      "N2I-E100",
+      /node "n-1" is listed more than once; name "a" is listed/,
+    ],
+    ["b.csv", "node,colour\nn-1,red\n", "N2I-E103", /no column name; unknown column "colour"/],
+    ["c.csv", 'node,name\nn-1,"a\n', "N2I-E103", /line 2 is not valid CSV/],
+    ["d.csv", "node,name\nn-1,a,b\n", "N2I-E103", /line 2 has 3 cells/],
+    ["e.csv", "node,name\n", "N2I-E103", /no machine is listed/],
+    [
+      "f.yaml",
+      "- node: n-1\n  name: [a]\n- 7\n",
+      "N2I-E103",
+      /name is not text; machine 2 is not an object/,
+    ],
+    [
+      "g.csv",
+      `node,name\n${id.toUpperCase()},a\n${id},b\n`,
+      "N2I-E100",
+      /is listed more than once/,
+    ],
+    ["h.csv", `node,name\nn-1,a\n${id},b\n`, "N2I-E100", /is named more than once/],
+    [
+      "i.csv",
+      "node;name\nn-1;a\n",
+      "N2I-E103",
+      /its cells are parted by semicolons, not by commas/,
+    ],
+    ["j.csv", "", "N2I-E103", /j.csv: it is empty/],
+    ["k.csv", latin1, "N2I-E103", /it is not UTF-8 throughout/],
+  ] as const) {
+    const file = join(folder, name);
+    writeFileSync(file, content);
+    const ran = await run(["node", "manage", "--from", file, ...at, ...cloud.words]);
+    assertRefusal(ran, 64, code, why);
+  }
   assert.deepEqual(writes(cloud), []);
 });
 

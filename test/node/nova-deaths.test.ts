@@ -145,20 +145,6 @@ test("an interface that stays real ends it before a word to a conductor, and not
   assert.deepEqual(at.cloud.heard, []);
 });
 
-test("a machine that somebody else's server got stays on fake hardware, in maintenance", async (t) => {
-  const at = await scene(t);
-  const rival = uuidOf(9, 9);
-  at.cloud.rules.rival = rival;
-  assert.match((await forward(at)).join(), /No valid host/);
-  assert.match(
-    (await back(at)).join(),
-    new RegExp(`it has instance ${rival}.*it stays on fake hardware, in maintenance`),
-  );
-  const { driver, maintenance, instance_uuid } = at.cloud.node;
-  assert.deepEqual([driver, maintenance, instance_uuid], ["fake-hardware", true, rival]);
-  assert.deepEqual(at.cloud.heard, []);
-});
-
 test("what is not given back whole stays on fake hardware, in maintenance, until it is", async (t) => {
   const at = await scene(t);
   // From the moment it is asked for its server, its power interface stays fake.

@@ -4,9 +4,8 @@ import { readJournal } from "../../src/edge/disk/journal.ts";
 import { managedIn } from "../../src/stages/manage-run.ts";
 import { instead } from "../support/faulty-service.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
-import type { NovaInMemory } from "./nova-memory.ts";
 import { back, begun, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
-import { BROKEN } from "./scene.ts";
+import { BROKEN, writes } from "./scene.ts";
 
 const NO_PORT = instead(404, { NeutronError: { message: "gone" } });
 
@@ -32,7 +31,7 @@ test("a way back that does not see a port of its journal says so, and is not at 
   const from = at.cloud.calls.length;
   assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.node.instance_info, theirs);
-  const said = at.cloud.calls.slice(from).filter((call) => !call.startsWith("GET"));
+  const said = writes(at.cloud, from);
   assert.ok(said.length > 0 && said.every((call) => /^PUT .*ports/.test(call)), said.join());
   at.cloud.node.instance_info = ours ?? null;
   assert.equal(at.cloud.dump(), at.before);
@@ -90,15 +89,13 @@ function addNetwork({ cloud: { servers, cards, others } }: Scene): () => void {
 }
 
 const NOT_Q = /server 8\S+ has port 3\S+2 since: detach it first \(openstack server remove port 8/;
-const writesSince = ({ calls }: NovaInMemory, from: number): readonly string[] =>
-  calls.slice(from).filter((call) => !call.startsWith("GET"));
 
 test("a port that its server got since is not deleted with it: nothing is written before it is detached", async (t) => {
   const at = await begun(t);
   const detach = addNetwork(at);
   const [was, from] = [at.cloud.dump(), at.cloud.calls.length];
   for (let times = 1; times <= 2; times += 1) assert.match((await back(at)).join(), NOT_Q);
-  assert.deepEqual([at.cloud.dump() === was, writesSince(at.cloud, from)], [true, []]);
+  assert.deepEqual([at.cloud.dump() === was, writes(at.cloud, from)], [true, []]);
   assert.equal(managedIn((await readJournal(at.run)).entries).size, 1);
   detach();
   assert.deepEqual(await back(at), []);
@@ -142,7 +139,7 @@ for (const [what, device, named] of [
       why,
       new RegExp(`server 8\\S+ no longer has port 3\\S+1${named}: attach it first`),
     );
-    assert.deepEqual([at.cloud.dump() === was, writesSince(at.cloud, from)], [true, []]);
+    assert.deepEqual([at.cloud.dump() === was, writes(at.cloud, from)], [true, []]);
     Object.assign(port, attached);
     assert.deepEqual(await back(at), []);
     assert.equal(at.cloud.dump(), at.before);
@@ -220,14 +217,14 @@ test("a login that does not see what Nova clears of a port is refused before any
   const why = /this login does not see binding:host_id of port 3\S+1, which Nova clears/;
   at.cloud.use(blind);
   assert.match((await forward(at)).join(), why);
-  assert.deepEqual([at.cloud.dump() === at.before, writesSince(at.cloud, 0)], [true, []]);
+  assert.deepEqual([at.cloud.dump() === at.before, writes(at.cloud, 0)], [true, []]);
   // And a login that goes on what another began.
   at.cloud.use(() => null);
   await forward(at, 1);
   const from = calls.length;
   at.cloud.use(blind);
   assert.match((await forward(at)).join(), why);
-  assert.ok(writesSince(at.cloud, from).every((call) => !call.includes("/v2.0/")));
+  assert.ok(writes(at.cloud, from).every((call) => !call.includes("/v2.0/")));
   at.cloud.use(() => null);
   assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), at.before);

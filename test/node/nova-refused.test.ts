@@ -184,32 +184,11 @@ test("what is too old is told with what node can do about it", async (t) => {
 
 const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[] = [
   [
-    "boots from the network",
-    ({ node }) => {
-      node.instance_info = { image_source: uuidOf(5, 1), capabilities: { boot_option: "netboot" } };
-    },
-    /it boots from the network: what it boots would go/,
-  ],
-  [
     "has a volume",
     ({ rules }) => {
       rules.volumes = [{ uuid: uuidOf(6, 1), volume_type: "iscsi", boot_index: 0 }];
     },
     /it has volumes, which Nova would take from it/,
-  ],
-  [
-    "has secrets in instance_info",
-    ({ node }) => {
-      node.instance_info = { image_source: uuidOf(5, 1), configdrive: "******" };
-    },
-    /its instance_info has secrets, which could not be given back/,
-  ],
-  [
-    "has its console on",
-    ({ node }) => {
-      node.console_enabled = true;
-    },
-    /its console is on, and Ironic exchanges no driver then: disable it first/,
   ],
   [
     "has a port of another project",

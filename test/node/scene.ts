@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import type { Fault } from "../support/faulty-service.ts";
+import { type Fault, isWrite } from "../support/faulty-service.ts";
 import { addRunning, dumped, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
 
 interface Scene {
@@ -23,8 +23,9 @@ export async function scene(t: TestContext, nodes = 1): Promise<Scene> {
   return { cloud, folder, at: ["--run", join(folder, "run")], before: dumped(cloud) };
 }
 
-export const writes = ({ calls }: InMemory): readonly string[] =>
-  calls.filter((call) => !call.startsWith("GET"));
+/** Calls that may change something, behind so many. */
+export const writes = ({ calls }: Pick<InMemory, "calls">, from = 0): readonly string[] =>
+  calls.slice(from).filter(isWrite);
 
 export function serverOf(cloud: InMemory, at = 1): string {
   return String(cloud.nodes.get(uuidOf(1, at))?.instance_uuid);

@@ -1,4 +1,5 @@
 import { uuidOf } from "./in-memory.ts";
+import { writes } from "./scene.ts";
 import type { Switchable } from "./switch-memory.ts";
 import { SPARE } from "./switch-memory.ts";
 
@@ -78,5 +79,5 @@ export function restored(cloud: Switchable): void {
   });
 }
 
-export const writesTo = ({ calls }: Switchable, node: string) =>
-  calls.filter((call) => !call.startsWith("GET") && call.includes(node));
+export const writesTo = (cloud: Switchable, node: string) =>
+  writes(cloud).filter((call) => call.includes(node));

@@ -4,7 +4,7 @@ import { readJournal } from "../../src/edge/disk/journal.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { instead, isWrite } from "../support/faulty-service.ts";
 import { refuses, uuidOf } from "./in-memory.ts";
-import { BROKEN } from "./scene.ts";
+import { BROKEN, writes } from "./scene.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { back, faults, forward, PLAN, scene } from "./switch-scene.ts";
 
@@ -55,8 +55,8 @@ test("a service that fails once at any call that changes something is asked agai
   const whole = await scene(t);
   await forward(whole);
   const end = switchedDump(whole.cloud);
-  const writes = whole.cloud.calls.filter((call) => !call.startsWith("GET")).length;
-  for (let k = 1; k <= writes; k += 1) {
+  const changes = writes(whole.cloud).length;
+  for (let k = 1; k <= changes; k += 1) {
     const at = await scene(t);
     // It is done all the same.
     at.cloud.fail(isWrite, { done: true, says: refuses(500, "broken") }, k);

@@ -3,12 +3,11 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runs } from "../hostile/cli.ts";
-import { instead } from "../support/faulty-service.ts";
+import { instead, isWrite } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
+import { writes } from "./scene.ts";
 import { SECRET, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { sentence, servedSwitchover } from "./switch-served.ts";
-
-const writesOf = (calls: readonly string[]) => calls.filter((call) => !/^GET /.test(call));
 
 test("B-1: a PUT is accepted with 202 and an empty body, and the instance goes on on the spare", async (t) => {
   const { cloud, put, until, state, said } = await servedSwitchover(t);
@@ -52,7 +51,7 @@ test("B-1: a PUT is accepted with 202 and an empty body, and the instance goes o
   );
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
   // Each node is read by the token of whoever asks; what is changed, by the service's own.
-  const first = seen.findIndex(([call]) => writesOf([call]).length > 0);
+  const first = seen.findIndex(([call]) => isWrite(call));
   assert.ok(seen.slice(0, first).some(([, token]) => token === "admin"));
   const others = seen.slice(0, first).filter(([, token]) => token !== "admin");
   assert.ok(
@@ -62,7 +61,7 @@ test("B-1: a PUT is accepted with 202 and an empty body, and the instance goes o
   assert.ok(
     seen
       .slice(first)
-      .filter(([call]) => writesOf([call]).length > 0)
+      .filter(([call]) => isWrite(call))
       .every(([, token]) => token === "of-the-service"),
   );
   // Its folder is a run like any other, and holds neither token nor secret.
@@ -139,7 +138,7 @@ test("B-3, B-4, B-5, B-7, B-16: what is refused has its code in their order, and
     assert.equal(refused.status, status, refused.text);
     assert.match(sentence(refused), why);
     assert.equal(refused.fields.get("x-openstack-ironic-api-maximum-version"), "1.82");
-    assert.deepEqual(writesOf(cloud.calls), []);
+    assert.deepEqual(writes(cloud), []);
     Object.assign(source, structuredClone(kept[0]));
     Object.assign(spare, structuredClone(kept[1]));
   }

@@ -6,13 +6,11 @@ import { setImmediate } from "node:timers/promises";
 import { objectOf } from "../../src/model/json.ts";
 import { SWITCH_MARK } from "../../src/model/switching.ts";
 import { run, runs } from "../hostile/cli.ts";
-import { instead } from "../support/faulty-service.ts";
+import { instead, isWrite } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
-import { BROKEN } from "./scene.ts";
+import { BROKEN, writes } from "./scene.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { addSource, addSpare, commandScene, sentence, servedSwitchover } from "./switch-served.ts";
-
-const writesOf = (calls: readonly string[]) => calls.filter((call) => !/^GET /.test(call));
 
 test("of two PUTs at once for one source one is 202 and the other 409", async (t) => {
   const { put, until, cloud } = await servedSwitchover(t);
@@ -97,7 +95,7 @@ test("B-9: a dead BMC is told as WAIT_FENCE, and the command ends it with somebo
   await again();
   await until(SOURCE, "WAIT_FENCE");
   assert.deepEqual(
-    writesOf(cloud.calls).filter((call) => !call.startsWith("POST /v3")),
+    writes(cloud).filter((call) => !call.startsWith("POST /v3")),
     [],
   );
   Object.assign(cloud.machines.get(SOURCE) ?? {}, { on: false, dead: true });
@@ -144,7 +142,7 @@ test("a service that ends stops at the end of a step, and goes on where it is st
     const { put, until, cloud, end, again } = await servedSwitchover(t);
     const ended = new Promise<void>((resolve) => {
       cloud.use((call) => {
-        if (!call.startsWith("GET") && call.includes(stopAt)) resolve(end());
+        if (isWrite(call) && call.includes(stopAt)) resolve(end());
       });
     });
     assert.equal((await put("n-1", {})).status, 202);

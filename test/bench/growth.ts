@@ -2,6 +2,7 @@ import type { Engine } from "../../src/model/database.ts";
 import { connect } from "../lab/connect.ts";
 import type { Server } from "../lab/server.ts";
 import { type Cost, command } from "./command.ts";
+import { judge } from "./measure.ts";
 import { type Ground, NAMES, type Step, steps, withGround } from "./road.ts";
 
 /**
@@ -73,7 +74,7 @@ export async function benchGrowth(server: Started | null): Promise<string> {
   }
   if (server !== null) return lines.join("");
   const what = `CPU of twice the machines (measured ${rounds} of at most ${ROUNDS} times)`;
-  judge("all", what, growthOfCpu(walks), LIMITS.cpu, write);
+  judge(write, `all: ${what}`, growthOfCpu(walks), LIMITS.cpu);
   return lines.join("");
 }
 
@@ -133,12 +134,15 @@ function judgeStage(
   const peak = Math.max(...costs.map(({ rss }) => rss ?? Number.POSITIVE_INFINITY));
   const numbers = told.map((one) => one.toFixed(2).padStart(9)).join("");
   write(`  ${stage.padEnd(15)}${numbers}  ${what}${peak.toFixed(0).padStart(6)} MiB\n`);
-  if (server !== null) judge(stage, what, ratio(rows, 1), LIMITS.rows, write);
+  const most = (of: string, value: number, limit: number): void => {
+    if (value > limit) judge(write, `${stage}: ${of}`, value, limit);
+  };
+  if (server !== null) most(what, ratio(rows, 1), LIMITS.rows);
   else {
     const { growth, limit } = stageGrowth(costs.map(({ cpu }) => cpu ?? 0));
-    judge(stage, what, growth, Number(limit.toFixed(2)), write);
+    most(what, growth, Number(limit.toFixed(2)));
   }
-  judge(stage, "peak MiB", peak, LIMITS.rss, write);
+  most("peak MiB", peak, LIMITS.rss);
 }
 
 /** By how much each is more than the one before. */
@@ -149,18 +153,6 @@ function beyond(values: readonly number[]): readonly number[] {
 /** @param least what is so little that it says nothing */
 function ratio([one = 0, other = 0]: readonly number[], least: number): number {
   return Math.max(other, least) / Math.max(one, least);
-}
-
-function judge(
-  stage: string,
-  what: string,
-  value: number,
-  limit: number,
-  write: (text: string) => void,
-): void {
-  const verdict = value <= limit ? "held  " : "MISSED";
-  if (value > limit || stage === "all")
-    write(`  ${verdict} ${stage}: ${what} ${value.toFixed(2)}, limit ${limit}\n`);
 }
 
 /** The whole road, and back. */

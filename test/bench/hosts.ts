@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadHosts, reportAgain } from "../hosts/cloud.ts";
 import { connect } from "../lab/connect.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
 import { command, type Ran } from "./command.ts";
-import { judge, timed, type Write } from "./measure.ts";
+import { inFolder, judge, timed, type Write } from "./measure.ts";
 
 const SIZES = [1_000, 100_000];
 /** Times the two plain statements, CPU seconds of plan and move for a thousand machines, MiB at any size. */
@@ -20,7 +19,8 @@ export async function benchHosts(sizes: readonly number[], write: Write): Promis
   );
   write("   machines  by hand s  written s  times    cpu s  peak MiB\n");
   try {
-    for (const machines of sizes.length > 0 ? sizes : SIZES) await one(server, machines, write);
+    for (const machines of sizes.length > 0 ? sizes : SIZES)
+      await inFolder((folder) => one(server, folder, machines, write));
   } finally {
     await server.stop();
   }
@@ -31,8 +31,7 @@ function took({ begun, ended }: Ran, stage: string): number {
   return (ended[stage]?.seconds ?? Number.NaN) - (begun[stage]?.seconds ?? Number.NaN);
 }
 
-async function one(server: Server, machines: number, write: Write) {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-hosts-"));
+async function one(server: Server, folder: string, machines: number, write: Write) {
   const name = `hosts_${machines}`;
   await server.newDatabase(name);
   const db = connect({ ...server, database: name });
@@ -72,6 +71,5 @@ async function one(server: Server, machines: number, write: Write) {
   } finally {
     await db.destroy();
     await server.dropDatabase(name);
-    rmSync(folder, { recursive: true, force: true });
   }
 }

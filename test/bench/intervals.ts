@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
@@ -11,6 +10,7 @@ import { opened } from "../edge/leases/place.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { type Ends, judge, middle, type Write, withEnds } from "./measure.ts";
 
 const PASSES = 10_000;
 /** After so many nothing new is loaded or compiled any more. */
@@ -32,7 +32,7 @@ function heap(): number {
 
 const files = (): number => readdirSync("/proc/self/fd").length;
 
-async function place(t: Pick<TestContext, "after">) {
+async function place(t: Ends) {
   const made = await Promise.all([withDatabase("sqlite", t), withDatabase("sqlite", t)]);
   const [bm, nova] = made;
   const folder = privateFolder(t);
@@ -59,24 +59,12 @@ async function place(t: Pick<TestContext, "after">) {
   return { bm, nova, folder, novaBmDb: file("bm.url", bm), novaDb: file("nova.url", nova) };
 }
 
-function middle(heaps: readonly number[]): number {
-  return heaps.toSorted((a, b) => a - b)[Math.floor(heaps.length / 2)] ?? 0;
-}
-
 /** Over many intervals an agent that takes grows in nothing, and keeps no connection. */
-export async function benchIntervals(write: (text: string) => void): Promise<void> {
-  const ends: (() => unknown)[] = [];
-  try {
-    await measured({ after: (end) => void ends.push(end as () => unknown) }, write);
-  } finally {
-    for (const end of ends.reverse()) await end();
-  }
+export async function benchIntervals(write: Write): Promise<void> {
+  await withEnds((t) => measured(t, write));
 }
 
-async function measured(
-  t: Pick<TestContext, "after">,
-  write: (text: string) => void,
-): Promise<void> {
+async function measured(t: Ends, write: Write): Promise<void> {
   const { bm, nova, folder, novaBmDb, novaDb } = await place(t);
   let now = 0;
   const asked = {
@@ -107,8 +95,7 @@ async function measured(
       }
       // One collection more than usual is a dip, at either end.
       const more = middle(heaps.slice(-LOOKS)) - middle(heaps.slice(0, LOOKS));
-      const verdict = more < MORE ? "held  " : "MISSED";
-      write(`  ${verdict} ${PASSES} intervals: MiB more ${more.toFixed(2)}, limit ${MORE}\n`);
+      judge(write, `${PASSES} intervals: MiB more`, more, MORE);
       assert.equal(files(), before.files);
       assert.deepEqual(process.getActiveResourcesInfo().toSorted(), before.kinds.toSorted());
     },

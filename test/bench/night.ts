@@ -6,6 +6,7 @@ import type { PowerCounts, PowerHeader } from "../../src/model/artefact.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { type PowerReading, unasked } from "../../src/model/power.ts";
 import { command } from "./command.ts";
+import { judge } from "./measure.ts";
 import { type Ground, steps, withGround } from "./road.ts";
 
 /** Machines in the run: so few that what they take themselves is little. */
@@ -35,9 +36,7 @@ export function benchNight(): Promise<string> {
     await writeReadings(ground);
     appendNight(join(ground.folder, "run", "journal.jsonl"));
     for (const stage of STAGES) {
-      const peak = await run(stage);
-      const verdict = peak <= LIMIT ? "held  " : "MISSED";
-      told.push(`  ${verdict} ${stage}: peak MiB ${peak.toFixed(0)}, limit ${LIMIT}\n`);
+      judge((line) => told.push(line), `${stage}: peak MiB`, await run(stage), LIMIT);
     }
     return told.join("");
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bigFleet, startFarmProcess } from "../../src/edge/ipmi/testing/index.ts";
 import { tool } from "../lab/bmc/tools.ts";
-import { inFolder, middle, type Write } from "./measure.ts";
+import { inFolder, judge, middle, type Write } from "./measure.ts";
 
 const ASK = fileURLToPath(new URL("./ask.js", import.meta.url));
 const PASSWORD = "bench-secret";
@@ -85,10 +85,8 @@ export async function benchPower(write: Write): Promise<void> {
       ),
     );
     const { rssMiB } = await farm.ask({ do: "usage" });
-    const small = rssMiB < FARM_LIMIT ? "held  " : "MISSED";
-    write(`  ${small} ${rssMiB.toFixed(0)} MiB for 10,000 fake BMCs, limit ${FARM_LIMIT} MiB\n`);
-    const state = all.seconds <= LIMIT ? "held  " : "MISSED";
-    write(`  ${state} ${all.seconds.toFixed(1)} s for 10,000, limit ${LIMIT} s\n`);
+    judge(write, "MiB for 10,000 fake BMCs:", rssMiB, FARM_LIMIT);
+    judge(write, "seconds for 10,000:", all.seconds, LIMIT);
     await inFolder(async (folder) => paired(fleet.slice(0, PAIRED), folder, write));
   } finally {
     await farm.stop();

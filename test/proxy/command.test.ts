@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { serveOptions } from "../../src/cli/options/serve.ts";
 import { refused, start } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { PATH, running } from "./running.ts";
 import { proxyScene } from "./scene.ts";
 import { standInIronic } from "./stand-ins.ts";
@@ -58,9 +58,7 @@ test("told to end before Ironic has said anything, it does not wait for that", a
 });
 
 test("SIGHUP reads the policy file again and ends nothing; with --json everything is an event", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-policy-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, "policy.yaml");
+  const file = join(privateFolder(t), "policy.yaml");
   writeFileSync(file, "{}\n");
   const at = await running(t, 1, ["--policy-file", file, "--json"]);
   assert.equal((await at.get()).status, 200);

@@ -87,17 +87,6 @@ test("a 400 is no verdict on a UUID, nor is a page that is not Ironic's; of a na
   }
 });
 
-test("if Ironic refuses the token, its own sentence goes back", async (t) => {
-  const { ask, use } = await faulty(t);
-  const own = ironicFault(403, "Access was denied to nodes");
-  use(({ path }) => (/^\/v1\/nodes[/?]/.test(path) ? own : null));
-  for (const line of [LIST, `${LIST}/${uuidOf(9)}`]) {
-    const { status, body } = await ask(line);
-    assert.equal(status, 403);
-    assert.match(JSON.stringify(body), /Access was denied to nodes/, line);
-  }
-});
-
 test("a connection that Ironic closed meanwhile is made again, once", async (t) => {
   const { ask, use } = await faulty(t);
   let calls = 0;

@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ranges } from "../../src/stages/proxy-ironic.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { proxyScene } from "./scene.ts";
 import { PROJECT, uuidOf } from "./stand-ins.ts";
 
 const LIST = "GET /v2.1/os-baremetal-nodes";
 
 function policyFile(t: TestContext, text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-policy-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, "policy.yaml");
+  const file = join(privateFolder(t), "policy.yaml");
   writeFileSync(file, text);
   return file;
 }

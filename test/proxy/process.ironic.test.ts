@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { refused } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { running } from "./running.ts";
 
 test("no password of the environment is in the memory of the process", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-heap-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const secret = "only-in-the-environment";
   const NODE_OPTIONS = `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${folder}`;
   const at = await running(t, 3, [], { OS_PASSWORD: secret, NODE_OPTIONS });

@@ -15,6 +15,7 @@ import { stopAndStart } from "../nova/switched.ts";
 import { type Compute, comparesPower, computeOf } from "../nova/two-computes.ts";
 import { withStack } from "../nova/with-stack.ts";
 import { uuidOf } from "./in-memory.ts";
+import { inventory } from "./nova-scene.ts";
 
 type Body = { readonly [field: string]: unknown };
 
@@ -115,13 +116,6 @@ async function volumes({ ironic }: Stack): Promise<void> {
       target_lun: 1,
     },
   });
-}
-
-async function inventory({ asks }: Stack, node: string): Promise<Body | null> {
-  const found = await asks<{ readonly inventories: { readonly CUSTOM_BM?: Body } }>(
-    ...(["placement", "GET", `/resource_providers/${node}/inventories`] as const),
-  );
-  return found?.inventories.CUSTOM_BM ?? null;
 }
 
 /** A server on the source. */

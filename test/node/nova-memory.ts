@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import { FAKE } from "../../src/model/fake-hardware.ts";
 import { type Json, type JsonObject, objectOf } from "../../src/model/json.ts";
 import { type FaultyService, faultyService, type Says } from "../support/faulty-service.ts";
-import { macOf, uuidOf } from "./in-memory.ts";
+import { macOf, says, uuidOf } from "./in-memory.ts";
 
 type Body = Record<string, Json>;
 
@@ -370,8 +370,4 @@ function neutron({ port, others, rules: { unbound } }: Held, what: string, sent:
   if (written["binding:host_id"] !== undefined)
     one["binding:vif_type"] = unbound === true ? "binding_failed" : "other";
   return says(200, { port: one });
-}
-
-function says(status: number, body: unknown): Says {
-  return { status, text: JSON.stringify(body) };
 }

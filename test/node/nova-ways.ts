@@ -93,7 +93,7 @@ export function forward(at: Scene, lines?: number): Promise<readonly string[]> {
   return acting(at.run, (session) => forwardIn(at, session), lines);
 }
 
-/** Takes its server away, as `forward` gives it. */
+/** Takes its server away. @returns why it was not taken away; nothing of one that died */
 export function back(at: Scene, lines?: number): Promise<readonly string[]> {
   return acting(at.run, (session) => backIn(at, session), lines);
 }

@@ -23,7 +23,7 @@ export async function scene(t: TestContext, nodes = 1): Promise<Scene> {
   return { cloud, folder, at: ["--run", join(folder, "run")], before: dumped(cloud) };
 }
 
-/** Calls that may change something, behind so many. */
+/** Calls that may change something. @param from how many calls to skip */
 export const writes = ({ calls }: Pick<InMemory, "calls">, from = 0): readonly string[] =>
   calls.slice(from).filter(isWrite);
 

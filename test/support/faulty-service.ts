@@ -13,7 +13,7 @@ export interface Fault {
   readonly says?: Says | null;
   /** It is not the service that says it, but somebody in between. */
   readonly between?: true;
-  /** What is settled before it does it. */
+  /** The service waits for this before it acts. */
   readonly before?: Promise<unknown>;
 }
 
@@ -34,27 +34,27 @@ interface Service {
   readonly here?: boolean;
 }
 
-/** One call, or those that are like it. */
+/** Selects calls: one, those that match, or those for which it returns true. */
 type Which = string | RegExp | ((call: string) => boolean);
 
 export interface FaultyService {
   readonly url: string;
   /** Calls as they came: `GET /v1/nodes?limit=1000`. */
   readonly calls: string[];
-  /** Asked for every call, instead of what was said before; null or nothing lets it pass. */
+  /** Decides on every call from now on; null or nothing lets it pass. */
   readonly use: (
     fault: (call: string, headers: IncomingHttpHeaders) => Fault | null | undefined,
   ) => void;
-  /** Instead, each of these calls comes to this, or the nth alone. @returns how many came */
+  /** From now on each selected call gets this fault, or only the nth. @returns how many such calls came */
   readonly fail: (calls: Which, fault: Fault, nth?: number) => () => number;
-  /** Instead, this is done right before the nth of these calls, the first unless given. @returns whether it came */
+  /** From now on acts once, right before the nth selected call. @returns whether that call came */
   readonly once: (calls: Which, does: () => void, nth?: number) => () => boolean;
 }
 
 /** A call that may change something. */
 export const isWrite = (call: string): boolean => !call.startsWith("GET");
 
-/** Answered by somebody else: the service does nothing. */
+/** An answer without any action of the service. */
 export function instead(status: number, body: unknown = {}): Fault {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return { done: false, says: { status, text } };

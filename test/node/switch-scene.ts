@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../../src/edge/disk/run-folder.ts";
 import { openService, type RestService } from "../../src/edge/ironic-rest/service.ts";
@@ -68,7 +68,7 @@ function clock(): () => number {
 /** The same for every command of this process, until the test ends. */
 export function hurried(t: Pick<TestContext, "after">): void {
   pauseShorter(0);
-  runBy({ now: clock(), sleep: () => sleep(1) });
+  runBy({ now: clock(), sleep: () => turn() });
   t.after(() => {
     pauseShorter(1);
     runBy(null);

@@ -20,6 +20,7 @@ import { BY_NAME, cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";
+import { rest } from "./surroundings.ts";
 import { waitingFor } from "./waiting.ts";
 
 /** The options by which a command says where Ironic is. */
@@ -126,7 +127,7 @@ export function databaseBackend(
       const found = await identifyTarget(database, mappings, said);
       if (planning) expectRelease(found.release, said);
       const { identity, release } = found;
-      const load = { staged, lockWait: lockWait * 1000 };
+      const load = { staged, lockWait: lockWait * 1000, rest };
       return {
         ...found,
         target: createTarget({ database, release, seal }, identity, failpoint, load),

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "../../src/model/database.ts";
+import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
@@ -74,26 +73,13 @@ testOnce("what was left goes with the next rollback, once the hand's work is und
     });
   await set("conductor-1");
   await ends(2, made.does("rollback", [...ALL, ...AT_ONCE]));
-  const waiting = made.start("rollback", ALL);
-  let ended = false;
-  void waiting.ended.finally(() => {
-    ended = true;
-  });
-  // Its second try shows that it waits.
-  while ((await undos(made)) < 2) {
-    assert.equal(ended, false, "it waits for the lock");
-    await sleep(50);
-  }
-  await set(null);
-  await ends(0, waiting);
+  const free = () => set(null);
+  await ends(
+    0,
+    whileItWaits(free, () => made.does("rollback", ALL)),
+  );
   assert.equal(await made.digest(), made.before);
 });
-
-/** Tries the journal tells of. */
-async function undos({ run }: Scene): Promise<number> {
-  const journal = await readFile(`${run}/journal.jsonl`, "utf8");
-  return journal.split('"do":"undo"').length - 1;
-}
 
 testOnce("a rollback of one machine takes that machine alone", async (t) => {
   const made = await loaded("sqlite", t);

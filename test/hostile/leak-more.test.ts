@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
+import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { engines } from "../lab/engines.ts";
 import { canary, searchFiles, searchProcess } from "./canaries.ts";
 import { type Ran, start } from "./cli.ts";
@@ -98,9 +99,9 @@ for (const engine of engines("sqlite", "mysql"))
     assert.equal((await made.tried(made.extract)).status, 0);
     const line = `2024-01-01 10:00:00.000 1 ERROR ironic.drivers [-] take over of ${FIRST}: ipmi_password=${logged}\n`;
     for (const [status, words] of everything(made, log)) {
-      // It follows a log from its end: what is quoted is written meanwhile.
-      const conductor = setInterval(() => appendFileSync(log, line), 100);
-      const { leaks, ...ran } = await made.tried(words).finally(() => clearInterval(conductor));
+      // It follows a log from its end: the quoted line is written while the command waits.
+      const logs = async () => appendFileSync(log, line);
+      const { leaks, ...ran } = await whileItWaits(logs, () => made.tried(words));
       const expected = words[0] === "check" ? [1, 2] : [status];
       assert.ok(expected.includes(ran.status), `${words.join(" ")}\n${ran.out}${ran.err}`);
       assert.deepEqual(leaks, [], words.join(" "));

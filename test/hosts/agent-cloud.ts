@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -100,6 +99,8 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {})
       const held = await nova.db("instances").where({ host }).orWhereNotNull("task_state");
       return nodes.length + held.length;
     },
+    /** Whether agents said this. */
+    says: async (words: RegExp) => said.some((line) => words.test(line)),
     lease: async (host: string) => {
       const row = await bm.db("bm_service_leases").where({ host }).first();
       return [Number(row?.epoch), row?.fenced_by ?? null];
@@ -109,7 +110,15 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {})
 
 export type Cloud = NonNullable<Awaited<ReturnType<typeof cloud>>>;
 
-export async function until({ said }: Cloud, isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 60_000; !(await isSo()); await sleep(20))
-    assert.ok(Date.now() < end, said.join("\n"));
+/** Looks until it is so. */
+export function looksUntil(look: () => Promise<void>, isSo: () => Promise<boolean>) {
+  return until(async () => {
+    await look();
+    return isSo();
+  });
+}
+
+/** Waits until it is so. The guard of the file ends a hang. */
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(20);
 }

@@ -6,7 +6,7 @@ import { caseUuid } from "../../src/demo/case.ts";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
 import { closing } from "../../src/stages/databases.ts";
 import { openLegacyPlace } from "../../src/stages/legacy-place.ts";
-import { type Cloud, cloud, until } from "./agent-cloud.ts";
+import { type Cloud, cloud, looksUntil, until } from "./agent-cloud.ts";
 import type { LegacyCloud } from "./legacy-cloud.ts";
 import { moveOf } from "./legacy-cloud.ts";
 import { does } from "./legacy-does.ts";
@@ -20,45 +20,38 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** Looks until it is so. */
-async function looks(made: Cloud, tick: () => Promise<void>, isSo: () => Promise<boolean>) {
-  await until(made, async () => {
-    await tick();
-    return isSo();
-  });
+/** A fence of the site that does not end; the file that gets its process's number. */
+function endlessFence({ folder }: Cloud) {
+  const [program, pid] = [join(folder, "fence"), join(folder, "pid")];
+  writeFileSync(program, `#!/bin/sh\necho $$ >${pid}.new\nmv ${pid}.new ${pid}\nexec sleep 9999\n`);
+  chmodSync(program, 0o700);
+  return { pid, isBegun: async () => existsSync(pid), more: { fenceCommand: program } };
 }
 
 test("an agent that ends does not wait for the site's fence, which ends with it", async (t) => {
   const made = await cloud("sqlite", t, { machines: 2 });
-  const { folder, said } = made;
-  const [program, pid] = [join(folder, "fence"), join(folder, "pid")];
-  writeFileSync(program, `#!/bin/sh\necho $$ >${pid}.new\nmv ${pid}.new ${pid}\nexec sleep 9999\n`);
-  chmodSync(program, 0o700);
-  const begun = async () => existsSync(pid);
-  await made.agents(["B"], (_tick, look) => looks(made, look, begun), { fenceCommand: program });
-  assert.match(said.join("\n"), /--fence-command was stopped: A is not known to be down\.$/m);
+  const { pid, isBegun, more } = endlessFence(made);
+  await made.agents(["B"], (_tick, look) => looksUntil(look, isBegun), more);
+  assert.match(made.said.join("\n"), /--fence-command was stopped: A is not known to be down\.$/m);
   const ran = Number(readFileSync(pid, "utf8"));
-  await until(made, async () => !isThere(ran));
+  await until(async () => !isThere(ran));
   assert.deepEqual(await made.lease("A"), [4, null]);
 });
 
 test("an agent whose own host is fenced meanwhile fences no other, before it ends", async (t) => {
   const made = await cloud("sqlite", t, { machines: 2 });
-  const { folder, said, bm } = made;
-  const [program, pid] = [join(folder, "fence"), join(folder, "pid")];
-  writeFileSync(program, `#!/bin/sh\necho $$ >${pid}.new\nmv ${pid}.new ${pid}\nexec sleep 9999\n`);
-  chmodSync(program, 0o700);
+  const { pid, isBegun, more } = endlessFence(made);
   await made.agents(
     ["B"],
     async (_tick, look) => {
-      await looks(made, look, async () => existsSync(pid));
+      await looksUntil(look, isBegun);
       const ran = Number(readFileSync(pid, "utf8"));
-      await bm("bm_service_leases").where({ host: "B" }).update({ fenced_by: "C", epoch: 9 });
+      await made.bm("bm_service_leases").where({ host: "B" }).update({ fenced_by: "C", epoch: 9 });
       await look();
-      await until(made, async () => !isThere(ran));
-      await until(made, async () => said.some((line) => line.includes("was stopped")));
+      await until(async () => !isThere(ran));
+      await until(() => made.says(/was stopped/));
     },
-    { fenceCommand: program },
+    more,
   );
   assert.deepEqual(await made.lease("A"), [4, null]);
 });
@@ -93,7 +86,7 @@ test("an agent lets an instance go that it guarded before it died, once its host
   await nova("instances").update({ task_state: null });
   assert.equal(Boolean((await nova("instances").first()).locked), true);
   await made.agents(["B"], (tick) =>
-    looks(made, tick, async () => !(await nova("instances").first()).locked),
+    looksUntil(tick, async () => !(await nova("instances").first()).locked),
   );
   assert.deepEqual([...(await made.owners()).values()], ["A"]);
 });
@@ -104,18 +97,16 @@ test("an agent says whose move has a machine that is half way to its host", asyn
   await bm("bm_nodes").update({ service_host: "B", task_state: "migrating" });
   const lock = { nonce: "n", owner: "nova2ironic on X, run 7", expires_ms: Date.now() + 1e9 };
   await bm("bm_locks").insert({ resource: `node:${caseUuid("node", 1)}`, ...lock });
-  const tells = () => Promise.resolve(said.some((line) => line.includes("was left:")));
-  await made.agents(["B"], (tick) => looks(made, tick, tells));
+  await made.agents(["B"], (tick) => looksUntil(tick, () => made.says(/was left:/)));
   assert.match(said.join("\n"), /it is half way, by nova2ironic on X, run 7\.$/m);
 });
 
 test("an agent says of a run whose journal is damaged that it cannot go on with it", async (t) => {
   const made = await cloud("sqlite", t, { machines: 1 });
-  const { folder, said } = made;
+  const { folder } = made;
   const death = join(folder, "run-B", "X-3");
   mkdirSync(death, { recursive: true, mode: 0o700 });
   chmodSync(join(folder, "run-B"), 0o700);
   writeFileSync(join(death, "journal.jsonl"), '{"do":"start"}\nhalf', { mode: 0o600 });
-  const tells = () => Promise.resolve(said.some((line) => line.includes("run:X-3 was left: ")));
-  await made.agents(["B"], (tick) => looks(made, tick, tells));
+  await made.agents(["B"], (tick) => looksUntil(tick, () => made.says(/run:X-3 was left: /)));
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Cloud, cloud, SILENT, until } from "./agent-cloud.ts";
+import { type Cloud, cloud, looksUntil, SILENT, until } from "./agent-cloud.ts";
 import { report } from "./agents.ts";
 
 /** A site's fence that writes down whom it was told of, and waits until it may go on. */
@@ -50,15 +50,12 @@ test("a host that lives again while another is fenced keeps its machines, and th
   await made.agents(
     ["B"],
     async (_tick, look) => {
-      await until(made, async () => {
-        if (fence.told() !== "A\n") await look();
-        return fence.told() === "A\n";
-      });
+      await looksUntil(look, async () => fence.told() === "A\n");
       await bm("bm_service_leases")
         .where({ host: "E" })
         .update({ heartbeat_ms: Date.now() + 1e9 });
       fence.goOn();
-      await until(made, async () => (await made.lease("F"))[1] === "B");
+      await until(async () => (await made.lease("F"))[1] === "B");
     },
     fence.more,
   );
@@ -75,10 +72,7 @@ test("what a fence waited for counts: leases that ran out meanwhile are an ALARM
     await made.agents(
       ["B"],
       async (_tick, look) => {
-        await until(made, async () => {
-          if (fence.told() !== "A\n") await look();
-          return fence.told() === "A\n";
-        });
+        await looksUntil(look, async () => fence.told() === "A\n");
         if (meanwhile === "alarm")
           await bm("bm_service_leases").whereIn("host", ["C", "D"]).update({ heartbeat_ms: 1 });
         if (meanwhile === "heard") await report(nova, ["A"]);
@@ -86,7 +80,7 @@ test("what a fence waited for counts: leases that ran out meanwhile are an ALARM
           await bm("bm_service_leases").where({ host: "B" }).update({ heartbeat_ms: 1 });
         fence.goOn();
         // Its lock is given back once it is done.
-        await until(made, async () => (await bm("bm_locks").whereNotNull("owner")).length === 0);
+        await until(async () => (await bm("bm_locks").whereNotNull("owner")).length === 0);
       },
       fence.more,
     );

@@ -6,7 +6,7 @@ import { destination } from "../../src/core/hosts/moves.ts";
 import { caseUuid } from "../../src/demo/case.ts";
 import { ends, run, start } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
-import { type Cloud, cloud, MACHINES, SILENT, until } from "./agent-cloud.ts";
+import { type Cloud, cloud, looksUntil, MACHINES, SILENT, until } from "./agent-cloud.ts";
 import { report } from "./agents.ts";
 import { ago } from "./cloud.ts";
 
@@ -17,11 +17,8 @@ function took(said: readonly string[]): number {
 }
 
 /** Looks until all machines of a dead host are taken. */
-async function taken(made: Cloud, look: () => Promise<void>): Promise<void> {
-  await until(made, async () => {
-    await look();
-    return (await made.left()) === 0;
-  });
+function taken(made: Cloud, look: () => Promise<void>): Promise<void> {
+  return looksUntil(look, async () => (await made.left()) === 0);
 }
 
 /** Two connections of one process to an SQLite block each other: there one agent takes. */
@@ -33,8 +30,8 @@ for (const engine of engines("mysql", "postgresql"))
       await tick(SILENT - 1);
       assert.deepEqual(await made.lease("A"), [4, null], "Nova heard of it, for all they know");
       await tick(2);
-      await until(made, async () => (await made.left()) === 0);
-      await until(made, () => Promise.resolve(took(said) === MACHINES));
+      await until(async () => (await made.left()) === 0);
+      await until(async () => took(said) === MACHINES);
       await tick(3);
       assert.equal(took(said), MACHINES, "nothing is left to do");
     });
@@ -90,7 +87,7 @@ testOnce(
       // B was only cut off.
       await made.bm("bm_service_leases").where({ host: "B" }).update({ heartbeat_ms: Date.now() });
       await tick(2);
-      await until(made, async () => (await made.left()) === 0);
+      await until(async () => (await made.left()) === 0);
     });
     assert.ok(made.said.some((line) => line.startsWith("C: ALARM is over")));
   },
@@ -179,7 +176,7 @@ testOnce(
   "without the site's fence nothing is fenced; with it the host is, and it was told its name",
   async (t) => {
     const made = await cloud("sqlite", t, { machines: 4 });
-    const { folder, said } = made;
+    const { folder } = made;
     const program = join(folder, "fence");
     const fence = (status: number): void => {
       writeFileSync(program, `#!/bin/sh\necho "$1" >>${folder}/told\nexit ${status}\n`);
@@ -191,9 +188,7 @@ testOnce(
       ["B"],
       async (tick) => {
         await tick(SILENT);
-        await until(made, () =>
-          Promise.resolve(said.some((line) => line.includes("ended with 1"))),
-        );
+        await until(() => made.says(/ended with 1/));
         await tick(4);
         assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\n", "not at each look");
         assert.deepEqual(await made.lease("A"), [4, null]);
@@ -210,29 +205,23 @@ testOnce(
 for (const engine of engines("mysql"))
   test("what a living agent leaves half way it takes up again, whatever stands beside it in its folder", async (t) => {
     const made = await cloud(engine, t, { machines: 4 });
-    const { bm, nova, folder, said } = made;
+    const { bm, nova, folder } = made;
     const half = async () => (await bm("bm_nodes").where({ task_state: "migrating" })).length;
     // An administrator unlocks it amid the move.
     await nova.raw(
       `CREATE TRIGGER unlocks BEFORE UPDATE ON instances FOR EACH ROW SET NEW.locked = IF(NEW.task_state = 'migrating' AND NEW.uuid = '${caseUuid("instance", 1)}', 0, NEW.locked)`,
     );
     await made.agents(["B"], async (tick) => {
-      const untilTicks = (isSo: () => Promise<boolean>) =>
-        until(made, async () => {
-          await tick();
-          return isSo();
-        });
-      const tells = (words: RegExp) => () => Promise.resolve(said.some((line) => words.test(line)));
       await tick(SILENT + 2);
-      await until(made, async () => (await half()) === 1 && (await made.left()) === 2);
+      await until(async () => (await half()) === 1 && (await made.left()) === 2);
       assert.equal(new Set((await made.owners()).values()).size, 1, "A has none");
       for (const name of ["%zz-1", "0-1"]) mkdirSync(join(folder, "run-B", name), { mode: 0o700 });
       writeFileSync(join(folder, "run-B", "0-1", "journal.jsonl"), "nonsense\n", { mode: 0o600 });
-      await untilTicks(tells(/run:0-1 was left: /));
+      await looksUntil(tick, () => made.says(/run:0-1 was left: /));
       assert.equal(await half(), 1);
       await nova.raw("DROP TRIGGER unlocks");
-      await untilTicks(async () => (await made.left()) === 0);
-      await untilTicks(tells(/Took 1 machines over that were half way/));
+      await taken(made, tick);
+      await looksUntil(tick, () => made.says(/Took 1 machines over that were half way/));
     });
     const tenants = await nova("instances").where({ deleted: 0 });
     for (const { host, task_state, locked } of tenants)
@@ -245,19 +234,16 @@ for (const engine of engines("mysql"))
     const { bm, folder, said } = made;
     await made.agents(["B"], async (tick) => {
       await tick(SILENT + 2);
-      await until(made, async () => (await made.left()) === 0);
-      await until(made, () => Promise.resolve(took(said) === 2));
+      await until(async () => (await made.left()) === 0);
+      await until(async () => took(said) === 2);
       await tick(4);
       const death = ["--run", join(folder, "run-B", "A-5")];
       await ends(0, run(["rollback", ...death, "--all", "--yes"], { bare: true }));
       assert.deepEqual([...new Set((await made.owners()).values())], ["A"]);
       // As their taker wrote it a moment ago, it would be waited for.
       await bm("bm_nodes").update({ service_heartbeat_ms: 1 });
-      await until(made, async () => {
-        await tick();
-        return (await made.left()) === 0;
-      });
-      await until(made, () => Promise.resolve(took(said) === 4));
+      await taken(made, tick);
+      await until(async () => took(said) === 4);
     });
     for (const { service_epoch } of await bm("bm_nodes")) assert.equal(Number(service_epoch), 3);
   });
@@ -303,11 +289,8 @@ for (const engine of engines("mysql"))
       await made.agents([other], async (tick) => {
         await tick(SILENT);
         // One work at a time: what was begun, one dead host, and the other.
-        await until(made, async () => {
-          await tick();
-          const left = (await made.left()) + (other === "B" ? 0 : await made.left("B"));
-          return left === 0;
-        });
+        await taken(made, tick);
+        if (other === "C") await looksUntil(tick, async () => (await made.left("B")) === 0);
       });
       const owners = await made.owners();
       assert.deepEqual([...new Set(owners.values())], [other]);

@@ -59,12 +59,11 @@ test("a host that reported once after it was fenced is watched again, and not al
 test("a fenced host that goes on reporting keeps what was not moved", async (t) => {
   const cloud = await dead(t);
   const { host, db, owners } = cloud;
-  const slow = [...TAKE, "--service-down-time", "1", "--confirmed-down"];
-  await cut(cloud, slow);
+  await cut(cloud);
   await reportH1(db);
   const on = await ends(
     4,
-    reportsOn(db, () => host(...slow)),
+    reportsOn(db, () => host(...DOWN)),
   );
   assert.match(on.err, /N2I-E316 nova-compute of H1 reported/);
   assert.equal((await owners())[0], "1 H1 NULL H1");

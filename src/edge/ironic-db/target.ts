@@ -24,6 +24,8 @@ interface Load {
   readonly staged: boolean;
   /** Milliseconds to wait for conductors that have reserved machines that are to be removed. */
   readonly lockWait: number;
+  /** Waits so many milliseconds; absent: by the system's clock. */
+  readonly rest?: (milliseconds: number) => Promise<void>;
 }
 
 /** The database backend: a batch of machines in one transaction of Ironic's own database. */
@@ -37,7 +39,7 @@ export function createTarget(
   const { knex } = database;
   const bulk = bulkOf(database);
   // That of a dead conductor uses it up once, not once a batch.
-  const patience = { ms: load.lockWait };
+  const patience = { ms: load.lockWait, rest: load.rest ?? sleep };
   type Batch = (...given: Parameters<Target["perform"]>) => Promise<Removed>;
   const transact: Batch = async (steps, { owned, precondition, making, observed }) => {
     const performed = await writing(database, async (trx) => {
@@ -97,12 +99,12 @@ const LOOK_MS = 500;
  */
 async function untilUnlocked(
   first: Removed,
-  patience: { ms: number },
+  patience: { ms: number; readonly rest: (milliseconds: number) => Promise<void> },
   again: (locked: ReadonlySet<string>) => Promise<Removed>,
 ): Promise<Outcome> {
   let { locked, ...all } = first;
   while (locked.size > 0 && patience.ms > 0) {
-    await sleep(LOOK_MS);
+    await patience.rest(LOOK_MS);
     patience.ms -= LOOK_MS;
     const tried = locked;
     try {

@@ -13,20 +13,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { footerLine } from "../../src/edge/disk/artefact-form.ts";
 import { copyFolder } from "../support/copy-folder.ts";
 import { refused, runs } from "./cli.ts";
-import { type Deployment, deployFiles } from "./deployment.ts";
+import { type Deployment, plannedFiles } from "./deployment.ts";
 import { digest, treeOf } from "./digest.ts";
 import { SMALL } from "./fleet.ts";
-
-async function planned(t: TestContext): Promise<Deployment> {
-  const made = await deployFiles(t, SMALL);
-  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
-  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
-  return made;
-}
 
 /** The commands that read a run, each with what it takes to begin. */
 function commands({ at, reader, writer, plan, run }: Deployment): {
@@ -139,7 +132,7 @@ const DAMAGES: readonly Damage[] = [
 ];
 
 test("a damaged file is refused by its name, and nothing is changed", async (t) => {
-  const whole = await planned(t);
+  const whole = await plannedFiles(t, SMALL);
   const target = await digest(whole.ironic);
   for (const { what, name, damage, code } of DAMAGES)
     await t.test(what, async () => {
@@ -159,7 +152,7 @@ test("a damaged file is refused by its name, and nothing is changed", async (t) 
 });
 
 test("a snapshot that was taken again after the plan is refused by apply and verify", async (t) => {
-  const made = await planned(t);
+  const made = await plannedFiles(t, SMALL);
   const { apply = [], verify = [] } = commands(made);
   await made.bm.db("bm_nodes").where({ id: 2 }).update({ memory_mb: 1024 });
   await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
@@ -170,8 +163,8 @@ test("a snapshot that was taken again after the plan is refused by apply and ver
 });
 
 test("a key of another run, a key open to others, no key and a broken one are refused, and nothing is written", async (t) => {
-  const made = await planned(t);
-  const other = await planned(t);
+  const made = await plannedFiles(t, SMALL);
+  const other = await plannedFiles(t, SMALL);
   const [ours, theirs] = [join(made.run, "secret.key"), join(other.run, "secret.key")];
   const keep = join(made.folder, "keep.key");
   copyFileSync(ours, keep);
@@ -201,8 +194,8 @@ test("a key of another run, a key open to others, no key and a broken one are re
 });
 
 test("what was loaded keeps its key, and the way back names the key that fits", async (t) => {
-  const made = await planned(t);
-  const other = await planned(t);
+  const made = await plannedFiles(t, SMALL);
+  const other = await plannedFiles(t, SMALL);
   const { at, source, run: folder } = made;
   const { apply = [] } = commands(made);
   const theirs = join(other.run, "secret.key");
@@ -232,7 +225,7 @@ test("what was loaded keeps its key, and the way back names the key that fits", 
 });
 
 test("another run's plan is none of this one's, by its key or without", async (t) => {
-  const [made, other] = [await planned(t), await planned(t)];
+  const [made, other] = [await plannedFiles(t, SMALL), await plannedFiles(t, SMALL)];
   const { apply = [], verify = [] } = commands(made);
   const plan = join(made.run, "plan");
   rmSync(plan);

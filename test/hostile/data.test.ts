@@ -4,7 +4,7 @@ import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { engines } from "../lab/engines.ts";
 import { runs } from "./cli.ts";
-import { type Deployment, deploy } from "./deployment.ts";
+import { type Deployment, deploy, extractAndPlan, load } from "./deployment.ts";
 import { digests } from "./digest.ts";
 import { SITE, tenant } from "./fleet.ts";
 
@@ -124,7 +124,7 @@ for (const engine of engines("sqlite", "mysql"))
       ...HOSTILE,
       nova_bm: { nodes: [{ id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }, { id: 5 }] },
     });
-    const { at, source, reader, writer, plan, bm } = made;
+    const { at, reader, writer, bm } = made;
     if (engine === "mysql") {
       await bm.db.raw("ALTER TABLE bm_nodes MODIFY pm_address TEXT, MODIFY pm_password TEXT");
       await bm.db.raw("ALTER TABLE bm_interfaces MODIFY address TEXT");
@@ -146,8 +146,7 @@ for (const engine of engines("sqlite", "mysql"))
       .where({ bm_node_id: 4 })
       .update({ address: "5".repeat(300) });
     const before = await digests(made);
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    const { out } = await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    const { out } = await extractAndPlan(made);
     assert.ok(Math.max(...out.split("\n").map((line) => line.length)) < 1000, "no line runs wild");
     const told = await lines(made);
     assert.match(told.get(1)?.Findings ?? "", /N2I-D009/, engine);
@@ -172,11 +171,9 @@ for (const [engine, charset] of engines("mysql").flatMap((engine) =>
       nova_bm: { nodes: [{ id: 1, pm_password: "k€y🔑", pm_user: "rööt🔑" }, { id: 2 }] },
     };
     const made = await deploy(engine, t, given, { ironic: charset });
-    const { at, source, reader, writer, plan, ironic } = made;
+    const { at, reader, writer, ironic } = made;
     const before = await digests(made);
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+    await load(made);
     await runs(0, ["verify", ...at, ...reader, "-q"]);
     const row: { driver_info: string } | undefined = await ironic
       .db("nodes")
@@ -199,8 +196,7 @@ for (const engine of engines("mysql"))
       { ...HOSTILE, nova_bm: { nodes }, site },
     ] satisfies Case[]) {
       const made = await deploy(engine, t, given, { bm: "latin1" });
-      await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
-      await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+      await extractAndPlan(made);
       const line = (await lines(made)).get(1);
       if (given.site !== site) {
         assert.deepEqual([line?.Verdict, line?.Findings.includes("N2I-D125")], ["blocked", true]);

@@ -8,6 +8,7 @@ import { siteOf } from "../../src/demo/write-case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { onlyUnderLock } from "../support/under-lock.ts";
+import { type Ran, runs } from "./cli.ts";
 
 /** A deployment on real databases, each with a user of its own who can do no more than needed. */
 export interface Deployment {
@@ -62,8 +63,8 @@ export async function deploy(
   settled: (made: TestDatabase) => Promise<TestDatabase> = (made) => Promise.resolve(made),
 ): Promise<Deployment> {
   const bm = await withDatabase(engine, t, charsets.bm);
-  const made = bm && (await withDatabase(engine, t, charsets.nova));
-  const ironic = made && (await withDatabase(engine, t, charsets.ironic));
+  const made = await withDatabase(engine, t, charsets.nova);
+  const ironic = await withDatabase(engine, t, charsets.ironic);
   await loadNovaBm(bm.db, engine, given);
   await loadNova(made.db, engine, given, charsets.nova);
   const nova = await settled(made);
@@ -112,8 +113,30 @@ export async function deploy(
 }
 
 /** A case on SQLite, which needs no server; most of what is refused is refused on every engine. */
-export async function deployFiles(t: TestContext, given: Case): Promise<Deployment> {
-  const made = await deploy("sqlite", t, given);
-  if (made === null) throw new Error("SQLite needs no server");
+export function deployFiles(t: TestContext, given: Case): Promise<Deployment> {
+  return deploy("sqlite", t, given);
+}
+
+/** The same, extracted and planned. */
+export async function plannedFiles(t: TestContext, given: Case): Promise<Deployment> {
+  const made = await deployFiles(t, given);
+  await extractAndPlan(made);
   return made;
+}
+
+type Acting = Pick<Deployment, "at" | "source" | "reader" | "writer" | "plan">;
+
+/** Extracts, and plans with more options than the deployment's own. @returns how `plan` ended */
+export async function extractAndPlan(
+  { at, source, reader, plan }: Acting,
+  ...more: readonly string[]
+): Promise<Ran> {
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  return runs(0, ["plan", ...at, ...reader, ...plan, ...more, "-q"]);
+}
+
+/** Extracts, plans, and loads Ironic alone. */
+export async function load(made: Acting): Promise<void> {
+  await extractAndPlan(made);
+  await runs(0, ["apply", ...made.at, ...made.writer, "--yes", "-q"]);
 }

@@ -1,20 +1,12 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { canary, finder, search } from "./canaries.ts";
 import { assertRefusal, run, runs } from "./cli.ts";
-import { type Deployment, deployFiles } from "./deployment.ts";
+import { type Deployment, plannedFiles } from "./deployment.ts";
 import { treeOf } from "./digest.ts";
 import { SITE, SMALL } from "./fleet.ts";
-
-/** A run with a plan: what must still be there after a refusal. */
-async function planned(t: TestContext): Promise<Deployment> {
-  const made = await deployFiles(t, SMALL);
-  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
-  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
-  return made;
-}
 
 const secret = canary("document", "x");
 
@@ -30,7 +22,7 @@ async function refusedSite(made: Deployment, text: string, ...saying: RegExp[]):
 }
 
 test("faults in documents of the operator are refused, and the run stays as it was", async (t) => {
-  const made = await planned(t);
+  const made = await plannedFiles(t, SMALL);
   await t.test(
     "a malformed site document is refused with every fault, its path and the file",
     async () => {

@@ -4,7 +4,7 @@ import { engines } from "../lab/engines.ts";
 import { fleet } from "../support/fleet.ts";
 import { refused, runs } from "./cli.ts";
 import { countersOf } from "./counters.ts";
-import { type Deployment, deploy } from "./deployment.ts";
+import { type Deployment, deploy, extractAndPlan, load } from "./deployment.ts";
 import { digests, filesOf } from "./digest.ts";
 import { SMALL } from "./fleet.ts";
 
@@ -52,10 +52,8 @@ for (const engine of engines("sqlite", "mysql")) {
 for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, finish shows without writing, and changes nothing for a user who may not write`, async (t) => {
     const made = await deploy(engine, t, fleet(3, "2023.1"));
-    const { at, source, reader, writer, plan } = made;
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+    const { at, reader, writer } = made;
+    await load(made);
     const counters = await countersOf(made);
     const seen = async () => [await digests(made), await counters(), filesOf(made)];
     const loaded = await seen();
@@ -78,9 +76,8 @@ for (const engine of engines("sqlite", "mysql"))
 for (const engine of engines("mysql", "postgresql")) {
   test(`on ${engine}, apply and rollback as a user with SELECT only are refused before anything is written`, async (t) => {
     const made = await deploy(engine, t, SMALL);
-    const { at, source, reader, writer, plan } = made;
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    const { at, reader, writer } = made;
+    await extractAndPlan(made);
     const before = await digests(made);
     await refused(["apply", ...at, ...reader, "--yes", "-q"], 12, "N2I-E206", [/SELECT, INSERT/]);
     assert.deepEqual(await digests(made), before);
@@ -94,9 +91,8 @@ for (const engine of engines("mysql", "postgresql")) {
 
   test(`on ${engine}, a privilege that is missing on ports alone stops the load with nothing kept`, async (t) => {
     const made = await deploy(engine, t, SMALL);
-    const { at, source, reader, writer, plan, users, ironic } = made;
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    const { at, writer, users, ironic } = made;
+    await extractAndPlan(made);
     const before = await digests(made);
     const user = engine === "mysql" ? `'${users.writer}'@'127.0.0.1'` : users.writer;
     if (engine === "mysql") {

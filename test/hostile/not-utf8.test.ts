@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { refused, runs } from "./cli.ts";
-import { deployFiles } from "./deployment.ts";
+import { deployFiles, load } from "./deployment.ts";
 import { digests } from "./digest.ts";
 import { SITE, tenant } from "./fleet.ts";
 
@@ -40,10 +40,8 @@ test("text in Nova that is not UTF-8 is read as Latin-1, and told with its place
 
 test("text in Ironic that is not UTF-8 makes its row a changed one, and the row is left alone", async (t) => {
   const made = await deployFiles(t, GIVEN);
-  const { at, source, reader, writer, plan, ironic } = made;
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  const { at, reader, writer, plan, ironic } = made;
+  await load(made);
   const uuid = caseUuid("node", 2);
   await ironic.db.raw(`UPDATE nodes SET driver = ${BYTES} WHERE uuid = '${uuid}'`);
   await ironic.db.raw(`UPDATE nodes SET uuid = ${BYTES} WHERE uuid = '${caseUuid("node", 3)}'`);

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { assertRefusal, run, runs } from "./cli.ts";
-import { deployFiles } from "./deployment.ts";
+import { deployFiles, extractAndPlan } from "./deployment.ts";
 import { SITE, SMALL } from "./fleet.ts";
 
 /** How a command ends that has nothing to do or to compare. */
@@ -18,11 +18,10 @@ type End =
 test("no command ends well on a plan that loads no machine without saying that there was none", async (t) => {
   const skipped = { ...SITE, machines: [{ match: {}, skip: "none of them is to move" }] };
   const made = await deployFiles(t, { ...SMALL, site: skipped });
-  const { at, source, reader, writer, novaWriter, plan, folder, nova, ironic } = made;
+  const { at, source, reader, writer, novaWriter, folder, nova, ironic } = made;
   const nothing = join(folder, "tree");
   mkdirSync(nothing);
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"]);
+  await extractAndPlan(made, ...source.slice(2, 4));
   const boot = ["boot", ...at, "--tftp-root", nothing];
   const ends: { readonly [command: string]: readonly End[] } = {
     extract: [{ only: "reads; a source without machines is told with its count" }],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { engines, testOnce } from "../lab/engines.ts";
 import { refused, run, runs } from "./cli.ts";
-import { type Deployment, deploy, deployFiles } from "./deployment.ts";
+import { type Deployment, deploy, deployFiles, extractAndPlan } from "./deployment.ts";
 import { digests } from "./digest.ts";
 import { SMALL } from "./fleet.ts";
 
@@ -50,8 +50,7 @@ testOnce(
   "another Ironic than the plan was made for is refused, and says what is different",
   async (t) => {
     const [made, other] = [await deployFiles(t, SMALL), await deployFiles(t, SMALL)];
-    await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
-    await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+    await extractAndPlan(made);
     const before = await digests(other);
     await refused(["apply", ...made.at, ...other.writer, "--yes", "-q"], 4, "N2I-E300", [
       /another target: address was .*, is .*; server was /,

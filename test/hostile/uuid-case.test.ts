@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { engines } from "../lab/engines.ts";
 import { runs } from "./cli.ts";
-import { deploy } from "./deployment.ts";
+import { deploy, extractAndPlan } from "./deployment.ts";
 import { SITE } from "./fleet.ts";
 
 const TWICE: Case = {
@@ -22,9 +22,8 @@ const TWICE: Case = {
 for (const engine of engines("sqlite", "postgresql"))
   test(`on ${engine}, uuids that differ in case only block both machines, and no other`, async (t) => {
     const made = await deploy(engine, t, TWICE);
-    const { at, source, reader, plan, run } = made;
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    const { run } = made;
+    await extractAndPlan(made);
     const columns = ["-c", "BM ID", "-c", "Verdict", "-c", "Findings"];
     const { out } = await runs(0, ["show", `${run}/plan`, "-f", "value", ...columns]);
     assert.deepEqual(out.trimEnd().split("\n"), [

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Knex } from "knex";
 import { ends, run, runs } from "../hostile/cli.ts";
-import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { type Deployment, deploy, extractAndPlan } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
+import { checked, checkRows } from "./check-output.ts";
+import { cloud, IMAGES } from "./cloud.ts";
 import { laterCloud } from "./later.ts";
 import { plannedCloud } from "./planned.ts";
 import { rowsOf, sameRows } from "./rows.ts";
@@ -12,13 +14,8 @@ const TRAITS = { ...SITE.machines[0].set, deploy_interface: "ramdisk", traits: [
 
 /** What the row on privileges says, and what it has an administrator say. */
 async function privileges({ at, source, reader }: Deployment, more: readonly string[] = []) {
-  const words = [...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--json", ...more];
-  const { out, err } = await run(["check", ...words]);
-  assert.notEqual(out, "", err);
-  const { checks } = JSON.parse(out) as {
-    checks: readonly { check: string; result: number; details: string | null }[];
-  };
-  const { result, details } = checks.find(({ check }) => check === "Privileges") ?? {};
+  const words = [...at, ...source.slice(0, 4), ...reader, "--watch", "0", ...more];
+  const { result, details } = (await checked(["check", ...words])).rows.get("Privileges") ?? {};
   return { result, details: details ?? "", grants: details?.match(/GRANT [^;\n]+/g) ?? [] };
 }
 
@@ -73,9 +70,8 @@ for (const engine of ["mysql", "postgresql"] as const) {
     const ironic = { release: "2023.1" };
     const given = { shows: "a machine with traits", nova_bm, ironic, site, allow_pairing: true };
     const made = await deploy(engine, t, given);
-    const { at, source, reader, plan } = made;
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    const { at, reader } = made;
+    await extractAndPlan(made);
     const read = await privileges(made);
     assert.match(read.grants.join("\n"), /INSERT, DELETE ON \S*node_traits/);
     await grant(read.grants, [made.ironic.db]);
@@ -84,6 +80,27 @@ for (const engine of ["mysql", "postgresql"] as const) {
     assert.equal((await made.ironic.db("node_traits")).length, 1);
     await runs(0, ["rollback", ...at, ...reader, "--all", "--yes", "-q"]);
     assert.deepEqual(await made.ironic.db("nodes"), []);
+  });
+
+  test(`on ${engine}, rights on Nova's rows and on children of nodes are asked for`, async (t) => {
+    const given = cloud({ machines: 1, others: 0, release: "2023.1" });
+    const made = await deploy(engine, t, given);
+    const { source, reader, novaWriter, ironic, users } = made;
+    await extractAndPlan(made, ...source.slice(2, 4), ...IMAGES);
+    const may = { ...made, source: [...source.slice(0, 2), ...novaWriter.slice(0, 2)] };
+    assert.match((await checkRows(may))("Privileges"), /^Success/);
+    assert.match(
+      (await checkRows(made))("Privileges"),
+      /^Failure: \d .*UPDATE instance_type_extra_specs.*GRANT/s,
+    );
+    const children = engine === "mysql" ? 3 : 5;
+    const lacking = new RegExp(
+      `^Failure: ${6 + children} .*INSERT nodes, .* and ${3 + children} more`,
+    );
+    assert.match((await checkRows({ ...made, writer: reader }))("Privileges"), lacking);
+    if (engine === "mysql") return;
+    await ironic.db.raw(`REVOKE DELETE ON node_history FROM "${users.writer}"`);
+    assert.match((await checkRows(made))("Privileges"), /^Failure: 1 .*: DELETE node_history\./);
   });
 
   test(`on ${engine}, the same is true of flavors of nova_api`, async (t) => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Knex } from "knex";
@@ -8,11 +7,13 @@ import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { loadIronic, loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { ends, run } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { tenant } from "../hostile/fleet.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { withDatabase } from "../lab/index.ts";
 import { checkTable } from "../support/manual-tables.ts";
+import { checked } from "./check-output.ts";
 
 const CASE: Case = {
   shows: "two tenants and a free machine",
@@ -25,7 +26,6 @@ const MIGRATION = {
   ...{ instance_uuid: INSTANCE, deleted: 0 },
 };
 
-/** A port of this machine nobody listens on: connections are refused. */
 /** Rows that are not all without a plan. */
 const NO_PLAN = [
   ...["Plan can be applied", "Privileges", "Instances planned and loaded", "Hosts of instances"],
@@ -46,8 +46,7 @@ async function place(
   t: TestContext,
   { rights = "SELECT, INSERT, UPDATE, DELETE", nova = {} } = {},
 ): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-check-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   mkdirSync(join(folder, "run"), { mode: 0o700 });
   const given = { ...CASE, nova };
   const made: { option: string; db: Knex }[] = [];
@@ -71,24 +70,15 @@ async function place(
   const [bm, cloud, ironic] = made.map(({ db }) => db);
   assert.ok(bm && cloud && ironic);
   const words = made.flatMap(({ option }) => [option, `file:${join(folder, option)}`]);
-  return {
-    words: ["check", "--run", join(folder, "run"), ...words],
-    bm,
-    nova: cloud,
-    ironic,
-    folder,
-  };
+  const at = ["--run", join(folder, "run")];
+  return { words: ["check", ...at, ...words], bm, nova: cloud, ironic, folder };
 }
 
 /** Rows of --json by title, without those of this machine's pace. */
 async function rowsOf(words: readonly string[]) {
-  const { status, out, err } = await run([...words, "--watch", "1", "--json"]);
-  assert.notEqual(status, 255, err);
-  const { checks } = JSON.parse(out) as {
-    checks: { check: string; result: number; details: string | null }[];
-  };
-  const bad = checks.filter(({ result }) => result > 0).map(({ check }) => check);
-  return { status, bad, of: new Map(checks.map((row) => [row.check, row.details ?? ""])), err };
+  const { status, err, rows } = await checked([...words, "--watch", "1"]);
+  const bad = [...rows.values()].filter(({ result }) => result > 0).map(({ check }) => check);
+  return { status, bad, of: (title: string) => rows.get(title)?.details ?? "", err };
 }
 
 for (const engine of engines()) {
@@ -96,7 +86,7 @@ for (const engine of engines()) {
     const at = await place(engine, t);
     const found = await rowsOf(at.words);
     assert.deepEqual(found.bad.toSorted(), ["nova-compute stopped", ...NO_PLAN].toSorted());
-    assert.match(found.of.get("Images") ?? "", /^Not held against a plan: .*\/run holds no run\./);
+    assert.match(found.of("Images"), /^Not held against a plan: .*\/run holds no run\./);
     assert.equal(found.status, 1);
     assert.match(found.err, /"name":"Warning"/);
   });
@@ -120,23 +110,11 @@ for (const engine of engines()) {
       ...{ instance_type_id: 1, key: "baremetal:deploy_kernel_id", value: "old", deleted: 0 },
       ...(engine !== "postgresql" && { id: 9 }),
     });
+    const node = { driver: "fake", maintenance: false, extra: "{}", console_enabled: false };
+    const ours = { power_state: "power off", extra: '{"nova_bm": {"id": 1}}', maintenance: true };
     await at.ironic("nodes").insert([
-      {
-        uuid: NODE,
-        driver: "fake",
-        maintenance: true,
-        power_state: "power off",
-        instance_uuid: INSTANCE,
-        extra: '{"nova_bm": {"id": 1}}',
-        console_enabled: false,
-      },
-      {
-        uuid: caseUuid("node", 9),
-        driver: "fake",
-        maintenance: false,
-        extra: "{}",
-        console_enabled: false,
-      },
+      { ...node, ...ours, uuid: NODE, instance_uuid: INSTANCE },
+      { ...node, uuid: caseUuid("node", 9) },
     ]);
     await at.ironic("conductors").insert({
       ...{ hostname: "cond-1", drivers: "[]", online: true, updated_at: "2099-01-01 00:00:00" },
@@ -151,9 +129,9 @@ for (const engine of engines()) {
       ...["Target empty or ours", "Conductors stopped or staged", "Power state in maintenance"],
     ]);
     assert.equal(status, 2);
-    assert.match(of.get("Evacuation records") ?? "", /^1 .*from compute-9/);
-    assert.match(of.get("Unmatched instances") ?? "", /bm_nodes\.id=3 lost is unknown to nova/);
-    assert.match(of.get("Target empty or ours") ?? "", /^2 .*001 with our mark, .*000000000009\./);
+    assert.match(of("Evacuation records"), /^1 .*from compute-9/);
+    assert.match(of("Unmatched instances"), /bm_nodes\.id=3 lost is unknown to nova/);
+    assert.match(of("Target empty or ours"), /^2 .*001 with our mark, .*000000000009\./);
   });
 
   test(`${engine}: a nova-compute that still reports is seen`, async (t) => {
@@ -176,7 +154,7 @@ for (const engine of engines("mysql", "postgresql"))
     const at = await place(engine, t, { rights: "SELECT" });
     const { status, of } = await rowsOf(at.words);
     assert.equal(status, 2);
-    assert.match(of.get("Privileges") ?? "", /INSERT nodes, UPDATE nodes, DELETE nodes/);
+    assert.match(of("Privileges"), /INSERT nodes, UPDATE nodes, DELETE nodes/);
     assert.deepEqual(await at.ironic("nodes"), []);
   });
 

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import { ends, run, runs } from "../hostile/cli.ts";
-import { connect } from "../lab/connect.ts";
+import { placementDatabase } from "./placement.ts";
 import { plannedCloud } from "./planned.ts";
+import { computeStarts } from "./walking.ts";
 
 test("verify with nova counts what it compared, and fails on a cloud that lost every hypervisor", async (t) => {
   const made = await plannedCloud("sqlite", t, []);
@@ -47,20 +48,7 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
   words.push("--final");
 
   // It runs and has them all, and each has its power.
-  await computes.clone().del();
-  const size = { vcpus: 0, memory_mb: 0, local_gb: 0, vcpus_used: 0, memory_mb_used: 0 };
-  for (const id of [1, 2, 3, 4])
-    await computes.clone().insert({
-      ...{ id, service_id: 2 - (id % 2), hypervisor_hostname: caseUuid("node", id), deleted: 0 },
-      ...{
-        ...size,
-        local_gb_used: 0,
-        hypervisor_type: "ironic",
-        hypervisor_version: 1,
-        cpu_info: "",
-      },
-    });
-  await ironic.db("nodes").update({ power_state: "power on" });
+  await computeStarts(made);
   const whole = await runs(0, words);
   assert.match(whole.err, /4 machines, 4 instances, 4 hypervisors compared; 0 mismatched\.$/m);
   await computeLogs(join(folder, "nova-compute.log"), words);
@@ -106,17 +94,8 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
   assert.match((await runs(2, words)).out, /node .*000002 .*mismatched .*instance_uuid/);
   await node().update({ instance_uuid: next.uuid });
 
-  const path = join(folder, "placement.sqlite");
-  const placement = connect({
-    ...{ engine: "sqlite", database: path },
-    ...{ host: "", port: 0, user: "", password: "" },
-  });
-  t.after(() => placement.destroy());
-  await placement.raw("CREATE TABLE resource_providers (id INTEGER, uuid TEXT, name TEXT)");
-  await placement.raw(
-    "CREATE TABLE allocations (consumer_id TEXT, resource_provider_id INTEGER, resource_class_id INTEGER, used INTEGER)",
-  );
-  const all = [...words, "--placement-db", `sqlite:////${path.slice(1)}`];
+  const { db: placement, url } = await placementDatabase(t);
+  const all = [...words, "--placement-db", url];
   const none = await runs(2, all);
   assert.equal(none.out.match(/no resource provider in Placement/g)?.length, 4, none.out);
   for (const id of [1, 2, 3, 4])

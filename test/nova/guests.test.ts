@@ -7,11 +7,8 @@ import { cloud } from "./cloud.ts";
 
 for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, a kept host blocks its machines while guests of another hypervisor live on it`, async (t) => {
-    const { at, source, reader, plan, nova } = await deploy(
-      engine,
-      t,
-      cloud({ machines: 3, others: 2 }),
-    );
+    const made = await deploy(engine, t, cloud({ machines: 3, others: 2 }));
+    const { at, source, reader, plan, nova } = made;
     const [own] = await nova.db("compute_nodes").where({ id: 1 });
     const guest = { id: 600, hypervisor_type: "QEMU", hypervisor_hostname: "kvm.example" };
     await nova.db("compute_nodes").insert({ ...own, ...guest });

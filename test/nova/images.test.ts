@@ -11,13 +11,8 @@ const RAMDISK = { id: "id-of-the-ramdisk", name: "deploy.initrd", status: "activ
 
 /** A plan with these deploy images, by what Glance holds. */
 async function planning(t: TestContext, images: readonly string[]) {
-  const {
-    at,
-    source,
-    reader,
-    plan,
-    run: folder,
-  } = await deployFiles(t, cloud({ machines: 2, others: 1 }));
+  const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
+  const { at, source, reader, plan, run: folder } = made;
   const glance = await fakeCloud(t);
   await runs(0, ["extract", ...at, ...source, "-q"]);
   const words = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, ...images, "-q"];

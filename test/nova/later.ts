@@ -4,8 +4,8 @@ import type { TestContext } from "node:test";
 import type { Case, CaseRow } from "../../src/demo/case.ts";
 import { loadNovaApi } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import { type Ran, run, runs } from "../hostile/cli.ts";
-import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { type Ran, run } from "../hostile/cli.ts";
+import { type Deployment, deploy, extractAndPlan } from "../hostile/deployment.ts";
 import { SITE } from "../hostile/fleet.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { cloud, OLD } from "./cloud.ts";
@@ -122,13 +122,9 @@ export async function laterCloud(
   };
   const apiReader = await file("apireads", "SELECT");
   const apiWriter = await file("apiwrites", "SELECT, INSERT, UPDATE, DELETE");
-  const { at, source, reader, plan, writer, novaWriter } = made;
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, [
-    ...["plan", ...at, ...reader, ...source.slice(2, 4), ...apiReader, ...plan, "-q"],
-    ...(given.ironic?.release === "train" ? ["--ironic-release", "train"] : []),
-    ...options,
-  ]);
+  const { at, source, writer, novaWriter } = made;
+  const release = given.ironic?.release === "train" ? ["--ironic-release", "train"] : [];
+  await extractAndPlan(made, ...source.slice(2, 4), ...apiReader, ...release, ...options);
   return {
     ...made,
     ...{ api, apiWriter, apiReader, apiUser },

@@ -4,6 +4,7 @@ import { ends, run, runs } from "../hostile/cli.ts";
 import { deploy } from "../hostile/deployment.ts";
 import { SITE } from "../hostile/fleet.ts";
 import { engines } from "../lab/engines.ts";
+import { checkRows } from "./check-output.ts";
 import { cloud, IMAGES } from "./cloud.ts";
 import { changes, differences, rowsOf, sameRows } from "./rows.ts";
 
@@ -65,17 +66,12 @@ for (const engine of engines("sqlite", "mysql"))
     const both = [...at, ...reader, ...plan, ...source.slice(2, 4), "-q"];
     /** What each row says, by its title. */
     const look = async () => {
-      const words = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--json"];
-      const { out } = await run(words);
-      const { checks } = JSON.parse(out) as {
-        checks: { check: string; result: number; details: string | null }[];
-      };
-      const of = new Map(checks.map((row) => [row.check, `${row.result} ${row.details}`]));
+      const of = await checkRows(made);
       return {
-        places: of.get("Hosts of instances") ?? "",
-        evacuations: of.get("Evacuation records") ?? "",
-        unmatched: of.get("Unmatched instances") ?? "",
-        loaded: of.get("Instances planned and loaded") ?? "",
+        places: of("Hosts of instances"),
+        evacuations: of("Evacuation records"),
+        unmatched: of("Unmatched instances"),
+        loaded: of("Instances planned and loaded"),
       };
     };
     await nova.db("instances").where({ id: 1 }).update({ host: "compute-2", node: null });
@@ -84,27 +80,27 @@ for (const engine of engines("sqlite", "mysql"))
     const kept = await look();
     assert.match(
       kept.places,
-      /^2 2 .*b0+-.*1 under compute-2, its nova-compute is compute-1, .*3 under.*\nFix: nova2ironic plan .*--compute-host/s,
+      /^Failure: 2 .*b0+-.*1 under compute-2, its nova-compute is compute-1, .*3 under.*\nFix: nova2ironic plan .*--compute-host/s,
     );
     // Juno's nova keeps no records, and needs none to destroy.
-    assert.match(kept.evacuations, /^2 .*every instance on its machines.* 2 inst/s);
+    assert.match(kept.evacuations, /^Failure: .*every instance on its machines.* 2 inst/s);
     await runs(0, ["plan", ...both, ...HOST]);
-    assert.match((await look()).places, /^0 3 instances name/);
+    assert.match((await look()).places, /^Success: 3 instances name/);
     await runs(0, ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"]);
     await runs(0, ["plan", ...both, ...HOST]);
     const loaded = await look();
-    assert.match(loaded.places, /^0 3 instances name/);
-    assert.match(loaded.unmatched, /^0 /);
-    assert.match(loaded.loaded, /^0 /);
+    assert.match(loaded.places, /^Success: 3 instances name/);
+    assert.match(loaded.unmatched, /^Success/);
+    assert.match(loaded.loaded, /^Success/);
     const [other] = await nova.db("instances").where({ id: 100_000 });
     const lost = { id: 100_900, uuid: "b0000000-0000-4000-8000-000000100900" };
     await nova.db("instances").insert({ ...other, ...lost, host: "compute-1", node: null });
     await nova.db("instances").where({ id: 2 }).update({ deleted: 2 });
     await made.bm.db("bm_nodes").where({ id: 3 }).update({ deleted: true });
     const apart = await look();
-    assert.match(apart.unmatched, /^2 1 .*0900 is on host compute-1 in nova alone/);
+    assert.match(apart.unmatched, /^Failure: 1 .*0900 is on host compute-1 in nova alone/);
     assert.match(
       apart.loaded,
-      /^2 3 .*0003 is planned, and no more .*node a0+-.*2 has b0+-.* in Ironic, which nova has no more.*0003 is ours in Ironic, and no more/,
+      /^Failure: 3 .*0003 is planned, and no more .*node a0+-.*2 has b0+-.* in Ironic, which nova has no more.*0003 is ours in Ironic, and no more/,
     );
   });

@@ -1,8 +1,8 @@
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import { type Ran, run, runs } from "../hostile/cli.ts";
-import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { type Ran, run } from "../hostile/cli.ts";
+import { type Deployment, deploy, extractAndPlan } from "../hostile/deployment.ts";
 import { copyFolder } from "../support/copy-folder.ts";
 import { cloud, IMAGES } from "./cloud.ts";
 import { type Rows, rowsOf, sameRows } from "./rows.ts";
@@ -26,9 +26,8 @@ export async function plannedCloud(
   given: Case = cloud({ machines: 4, others: 6 }),
 ): Promise<PlannedCloud> {
   const made = await deploy(engine, t, given);
-  const { at, source, reader, plan, nova, ironic, writer, novaWriter } = made;
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, ...options, "-q"]);
+  const { source, nova, ironic, writer, novaWriter } = made;
+  await extractAndPlan(made, ...source.slice(2, 4), ...options);
   const now = async () => ({ nova: await rowsOf(nova), ironic: await rowsOf(ironic) });
   const before = await now();
   return {

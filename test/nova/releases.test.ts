@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { runs } from "../hostile/cli.ts";
-import { deployFiles } from "../hostile/deployment.ts";
+import { deployFiles, extractAndPlan } from "../hostile/deployment.ts";
+import { SITE } from "../hostile/fleet.ts";
 import { cloud, IMAGES, kiloCloud } from "./cloud.ts";
 import { changes, rowsOf, sameRows } from "./rows.ts";
 
@@ -16,12 +17,10 @@ const GIVEN: readonly (readonly [number, Case, number])[] = [
 
 for (const [version, given, named] of GIVEN)
   test(`nova ${version}: flavors and hosts are changed, verified, and restored to the byte`, async (t) => {
-    const { at, source, reader, plan, writer, novaWriter, nova } = await deployFiles(t, given);
+    const made = await deployFiles(t, given);
+    const { at, source, writer, novaWriter, nova } = made;
     const before = await rowsOf(nova);
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    const novaReader = source.slice(2, 4);
-    const words = [...at, ...reader, ...novaReader, ...plan, ...MOVE, ...IMAGES, "-q"];
-    await runs(0, ["plan", ...words]);
+    await extractAndPlan(made, ...source.slice(2, 4), ...MOVE, ...IMAGES);
     const all = [...at, ...writer, ...novaWriter, "--yes", "-q"];
     await runs(0, ["apply", ...all]);
     const gone = { "compute_nodes deleted_at deleted": 3 - named };
@@ -50,16 +49,11 @@ test("a flavor that other hosts use too is listed with them; its images change, 
     ...given,
     nova: { ...given.nova, instances },
     site: {
-      format: "nova2ironic/site@1",
-      machines: [
-        { match: {}, set: { resource_class: "metal", deploy_kernel: "k", deploy_ramdisk: "r" } },
-      ],
+      ...SITE,
+      machines: [{ match: {}, set: { ...SITE.machines[0].set, resource_class: "metal" } }],
     },
   });
-  const { at, source, reader, plan } = made;
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  const words = [...at, ...reader, ...source.slice(2, 4), ...plan, ...IMAGES, "-q"];
-  const said = await runs(0, ["plan", ...words]);
+  const said = await extractAndPlan(made, ...made.source.slice(2, 4), ...IMAGES);
   assert.match(
     said.out,
     /N2I-D233 warning instance_types.id=1 baremetal: instances of it are on kvm-0, kvm-1, kvm-2, kvm-3, kvm-4\n/,

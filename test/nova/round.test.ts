@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ends, refused, run, runs } from "../hostile/cli.ts";
-import { deploy } from "../hostile/deployment.ts";
+import { deploy, extractAndPlan } from "../hostile/deployment.ts";
 import { engines } from "../lab/engines.ts";
 import { smallBatches } from "../support/batches.ts";
 import { cloud, IMAGES } from "./cloud.ts";
@@ -15,18 +15,13 @@ for (const engine of engines())
   test(`on ${engine}, of ${10 * SIZES[engine]} instances ${SIZES[engine]} machines' rows change and nothing else, and rollback restores every byte`, async (t) => {
     const machines: number = SIZES[engine];
     if (machines < 1000) smallBatches(t);
-    const { at, source, reader, writer, novaWriter, plan, nova, ironic } = await deploy(
-      engine,
-      t,
-      cloud({ machines, others: 9 * machines + machines / 10 }),
-    );
+    const others = 9 * machines + machines / 10;
+    const made = await deploy(engine, t, cloud({ machines, others }));
+    const { at, source, reader, writer, novaWriter, nova, ironic } = made;
     const [novaBefore, ironicBefore] = [await rowsOf(nova), await rowsOf(ironic)];
-    await runs(0, ["extract", ...at, ...source, "-q"]);
     const novaReader = source.slice(2, 4);
-    const said = await runs(0, [
-      ...["plan", ...at, ...reader, ...novaReader, ...plan, "-q"],
-      ...["--compute-host", "ironic-compute", ...IMAGES],
-    ]);
+    const host = ["--compute-host", "ironic-compute"];
+    const said = await extractAndPlan(made, ...novaReader, ...host, ...IMAGES);
     // Nine instances of ten machines, their compute nodes, two services, one aggregate.
     const rows = 0.9 * machines + machines + 3;
     assert.match(said.out, new RegExp(`Nova: ${rows} rows .* to change; 4 extra specs`));

@@ -1,20 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refused, runs } from "../hostile/cli.ts";
-import { deployFiles } from "../hostile/deployment.ts";
+import { deployFiles, extractAndPlan, plannedFiles } from "../hostile/deployment.ts";
 import { cloud } from "./cloud.ts";
 import { rowsOf, sameRows } from "./rows.ts";
 
 const NOTICE = /^Notice: nova is not asked, .* --nova-db watch them\.$/m;
 
 test("a load that asks no nova is refused until somebody says so, and then tells that it looks at no heartbeat", async (t) => {
-  const { at, source, reader, plan, writer, novaWriter, ironic } = await deployFiles(
-    t,
-    cloud({ machines: 2, others: 1 }),
-  );
+  const made = await plannedFiles(t, cloud({ machines: 2, others: 1 }));
+  const { at, source, reader, plan, writer, novaWriter, ironic } = made;
   const before = await rowsOf(ironic);
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
   const bare = ["apply", ...at, ...writer, "--yes"];
   const why = [/nothing tells whether a nova-compute still runs/, /--leave-nova/];
   await refused([...bare, "-q"], 4, "N2I-E311", why, { bare: true });
@@ -31,13 +27,10 @@ test("a load that asks no nova is refused until somebody says so, and then tells
 });
 
 test("a deployment whose nova was never read is refused alike", async (t) => {
-  const { at, source, reader, plan, writer, ironic } = await deployFiles(
-    t,
-    cloud({ machines: 2, others: 1 }),
-  );
+  const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
+  const { at, source, writer, ironic } = made;
   const before = await rowsOf(ironic);
-  await runs(0, ["extract", ...at, ...source.slice(0, 2), ...source.slice(4), "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  await extractAndPlan({ ...made, source: source.toSpliced(2, 2) });
   const bare = ["apply", ...at, ...writer, "--yes"];
   const why = [/Give --nova-db to extract, to plan/];
   await refused([...bare, "-q"], 4, "N2I-E311", why, { bare: true });

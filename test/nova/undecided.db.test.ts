@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { Machine } from "../../src/model/machine.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { checkRows } from "./check-output.ts";
 import { cloud } from "./cloud.ts";
 
 const TABLES = ["instances", "compute_nodes", "services"];
@@ -29,15 +30,6 @@ function instances(folder: string): readonly unknown[] {
   });
 }
 
-/** Which instances check says are deleted. */
-async function checked({ at, source, reader }: Deployment): Promise<string> {
-  const words = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--json"];
-  const { out, err } = await run(words);
-  assert.ok(out.startsWith("{"), err);
-  const { checks } = JSON.parse(out) as { checks: { check: string; details: string | null }[] };
-  return checks.find(({ check }) => /deleted/i.test(check))?.details ?? out;
-}
-
 test("where nova's deleted is BIT(1), and NULL for one, extract and check agree on who is deleted", async (t) => {
   const made = await deploy("mysql", t, cloud({ machines: 4, others: 1 }));
   await retyped(made, "BIT(1)");
@@ -48,7 +40,7 @@ test("where nova's deleted is BIT(1), and NULL for one, extract and check agree 
   assert.deepEqual(instances(made.run), [false, true, "NULL", false]);
   const { out } = await run(["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
   assert.match(out, /N2I-D123/);
-  assert.match(await checked(made), /^1 .*000000000002/s);
+  assert.match((await checkRows(made))("Deleted instances"), /: 1 .*000000000002/s);
 });
 
 test("a nova whose deleted cannot be compared with 0 is refused by its columns' names", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ends, killedAt, run, runs, start } from "../hostile/cli.ts";
-import { deployFiles } from "../hostile/deployment.ts";
+import { deployFiles, extractAndPlan } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { computeStarts, conductorsStart, planned, walk } from "./walking.ts";
 
@@ -36,15 +36,15 @@ test("a run that dies amid the load goes on with the load, and is at its end whe
 
 test("a staged load is handed over once a conductor is alive", async (t) => {
   const root = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
-  const { at, source, writer, plan, ironic } = await deployFiles(t, {
+  const made = await deployFiles(t, {
     shows: "a tenant, staged",
     nova_bm: { nodes: [tenant(1)] },
     ironic: { release: "kilo" },
     allow_pairing: true,
     site: { ...SITE, machines: [...SITE.machines, root] },
   });
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...writer, ...source.slice(2, 4), ...plan, "-q"]);
+  const { at, ironic } = made;
+  await extractAndPlan(made, ...made.source.slice(2, 4));
   const words = ["run", ...at, "--staged", "--watch", "0"];
   const none = await run([...words, "--yes", "--wait", "0"]);
   assert.match(none.err, /N2I-E328 .*start every ironic-conductor; none is alive/);

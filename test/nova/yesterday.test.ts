@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import { killedAt, refused, runs } from "../hostile/cli.ts";
-import { deploy } from "../hostile/deployment.ts";
+import { deploy, extractAndPlan } from "../hostile/deployment.ts";
 import { tenant } from "../hostile/fleet.ts";
 import { engines } from "../lab/engines.ts";
 import { cloud, IMAGES } from "./cloud.ts";
@@ -23,10 +23,9 @@ for (const engine of engines("sqlite", "mysql"))
         },
       }),
     );
-    const { at, source, reader, plan, writer, novaWriter, nova, ironic } = made;
+    const { at, source, reader, writer, novaWriter, nova, ironic } = made;
     const beside = source.slice(2, 4);
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    await runs(0, ["plan", ...at, ...reader, ...beside, ...plan, ...IMAGES, "-q"]);
+    await extractAndPlan(made, ...beside, ...IMAGES);
     const before = [await rowsOf(nova), await rowsOf(ironic)] as const;
     const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"];
     const instance = (id: number) => nova.db("instances").where({ id });

@@ -55,6 +55,7 @@ const UNDO: Entry = { do: "undo", ...SPAN, nodes: "all", by: "root@host" };
 const UNDONE: Entry = {
   ...{ do: "undone", ...SPAN, removed: 4, gone: 0, settled: [], conflicts: [] },
 };
+const JOURNAL = { journal: { entries: [BEGIN, DONE], torn: false } };
 const NONE = { missing: "N2I-E110 there is none" };
 const PLAN: RunFiles["plan"] = {
   counts: COUNTS,
@@ -105,7 +106,7 @@ const STAGES: readonly (readonly [string, number, Partial<RunFiles>, string])[] 
     "loaded, staged",
     4,
     {
-      journal: { entries: [BEGIN, DONE], torn: false },
+      ...JOURNAL,
       handover: { staged: 2, released: 0 },
       compared: true,
     },
@@ -115,7 +116,7 @@ const STAGES: readonly (readonly [string, number, Partial<RunFiles>, string])[] 
     "release was killed",
     5,
     {
-      journal: { entries: [BEGIN, DONE], torn: false },
+      ...JOURNAL,
       handover: { staged: 2, released: 1 },
     },
     "handover --ironic-db file:/root/ironic.url --per-minute 3 --conductor-log /v/c.log",
@@ -124,7 +125,7 @@ const STAGES: readonly (readonly [string, number, Partial<RunFiles>, string])[] 
     "released",
     5,
     {
-      journal: { entries: [BEGIN, DONE], torn: false },
+      ...JOURNAL,
       handover: { staged: 2, released: 2 },
     },
     `verify --ironic-db file:/root/ironic.url --conductor-log /v/c.log --takeover ${KEY}`,
@@ -132,7 +133,7 @@ const STAGES: readonly (readonly [string, number, Partial<RunFiles>, string])[] 
   [
     "loaded",
     4,
-    { journal: { entries: [BEGIN, DONE], torn: false } },
+    JOURNAL,
     `verify --ironic-db file:/root/ironic.url ${NOVA} --nova-api-db env:API --placement-db file:/root/placement.url ${KEY}`,
   ],
   [
@@ -177,7 +178,7 @@ test("the line about finish says where Ironic is, and a run over REST stays ther
   const line = (earlier: readonly Given[]) =>
     statusOf({
       ...{ snapshot: SNAPSHOT, plan: PLAN, handover: null, finish },
-      journal: { entries: [BEGIN, DONE], torn: false },
+      ...JOURNAL,
       said: { site: null, asked: true, allowPairing: false, given: { run: RUN }, earlier },
     }).next;
   const [verify = "", last = ""] = line([plan]).split("  # where it finds nothing: ");

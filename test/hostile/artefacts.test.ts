@@ -34,14 +34,6 @@ function commands({ at, reader, writer, plan, run }: Deployment): {
   };
 }
 
-/** A file of a run that was damaged, and how every command that reads it refuses. */
-interface Damage {
-  readonly what: string;
-  readonly name: "snapshot.jsonl" | "machines.jsonl" | "plan.json";
-  readonly damage: (path: string) => void;
-  readonly code: string;
-}
-
 const READERS = {
   "snapshot.jsonl": ["plan", "snapshot"],
   "machines.jsonl": ["apply", "diff"],
@@ -58,83 +50,49 @@ function edit(from: string, to: string): (path: string) => void {
 }
 
 const cut = (path: string): void => truncateSync(path, readFileSync(path).length - 40);
+const written = (text: string) => (path: string) => writeFileSync(path, text);
+const rewritten = (path: string): void =>
+  writeFileSync(path, JSON.stringify(JSON.parse(readFileSync(path, "utf8"))));
 const kind = edit("nova2ironic/machines@1", "nova2ironic/machines@2");
 
 /** A whole file of machines, of a plan that has none. */
 const HEADER = '{"format":"nova2ironic/machines@1","origins":[]}\n';
 const ANOTHER = `${HEADER}${footerLine({}, createHash("sha256").update(HEADER).digest("hex"))}\n`;
 
-const DAMAGES: readonly Damage[] = [
-  { what: "a truncated snapshot", name: "snapshot.jsonl", damage: cut, code: "N2I-E111" },
-  {
-    what: "an edited snapshot",
-    name: "snapshot.jsonl",
-    damage: edit("10.0.0.1", "10.0.0.9"),
-    code: "N2I-E112",
-  },
-  { what: "a truncated plan", name: "machines.jsonl", damage: cut, code: "N2I-E111" },
-  {
-    what: "an empty plan",
-    name: "machines.jsonl",
-    damage: (path) => truncateSync(path, 0),
-    code: "N2I-E111",
-  },
-  {
-    what: "an edited plan",
-    name: "machines.jsonl",
-    damage: edit("10.0.0.1", "10.0.0.9"),
-    code: "N2I-E112",
-  },
-  {
-    what: "a plan with a line more",
-    name: "machines.jsonl",
-    damage: (path) => appendFileSync(path, "{}\n"),
-    code: "N2I-E111",
-  },
-  { what: "a plan of another format", name: "machines.jsonl", damage: kind, code: "N2I-E113" },
-  {
-    what: "a file that is none of ours",
-    name: "machines.jsonl",
-    damage: (path) => writeFileSync(path, "hello\n"),
-    code: "N2I-E113",
-  },
-  { what: "a truncated manifest", name: "plan.json", damage: cut, code: "N2I-E111" },
-  {
-    what: "an empty manifest",
-    name: "plan.json",
-    damage: (path) => truncateSync(path, 0),
-    code: "N2I-E111",
-  },
-  {
-    what: "an edited manifest",
-    name: "plan.json",
-    damage: edit('"blocked": 0', '"blocked": 9'),
-    code: "N2I-E112",
-  },
-  {
-    what: "a manifest that another program wrote again",
-    name: "plan.json",
-    damage: (path) => writeFileSync(path, JSON.stringify(JSON.parse(readFileSync(path, "utf8")))),
-    code: "N2I-E112",
-  },
-  {
-    what: "a manifest of another format",
-    name: "plan.json",
-    damage: edit("nova2ironic/plan@2", "nova2ironic/plan@3"),
-    code: "N2I-E113",
-  },
-  {
-    what: "machines of another plan",
-    name: "machines.jsonl",
-    damage: (path) => writeFileSync(path, ANOTHER),
-    code: "N2I-E114",
-  },
+const empty = (path: string): void => truncateSync(path, 0);
+
+/** How a file of a run is damaged, and the code with which every command that reads it refuses. */
+const DAMAGES: readonly (readonly [
+  what: string,
+  name: keyof typeof READERS,
+  damage: (path: string) => void,
+  code: string,
+])[] = [
+  ["a truncated snapshot", "snapshot.jsonl", cut, "N2I-E111"],
+  ["an edited snapshot", "snapshot.jsonl", edit("10.0.0.1", "10.0.0.9"), "N2I-E112"],
+  ["a truncated plan", "machines.jsonl", cut, "N2I-E111"],
+  ["an empty plan", "machines.jsonl", empty, "N2I-E111"],
+  ["an edited plan", "machines.jsonl", edit("10.0.0.1", "10.0.0.9"), "N2I-E112"],
+  ["a plan with a line more", "machines.jsonl", (path) => appendFileSync(path, "{}\n"), "N2I-E111"],
+  ["a plan of another format", "machines.jsonl", kind, "N2I-E113"],
+  ["a file that is none of ours", "machines.jsonl", written("hello\n"), "N2I-E113"],
+  ["a truncated manifest", "plan.json", cut, "N2I-E111"],
+  ["an empty manifest", "plan.json", empty, "N2I-E111"],
+  ["an edited manifest", "plan.json", edit('"blocked": 0', '"blocked": 9'), "N2I-E112"],
+  ["a manifest that another program wrote again", "plan.json", rewritten, "N2I-E112"],
+  [
+    "a manifest of another format",
+    "plan.json",
+    edit("nova2ironic/plan@2", "nova2ironic/plan@3"),
+    "N2I-E113",
+  ],
+  ["machines of another plan", "machines.jsonl", written(ANOTHER), "N2I-E114"],
 ];
 
 test("a damaged file is refused by its name, and nothing is changed", async (t) => {
   const whole = await plannedFiles(t, SMALL);
   const target = await digest(whole.ironic);
-  for (const { what, name, damage, code } of DAMAGES)
+  for (const [what, name, damage, code] of DAMAGES)
     await t.test(what, async () => {
       const run = join(whole.folder, "damaged");
       const made = { ...whole, run, at: ["--run", run] };

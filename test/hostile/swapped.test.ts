@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { engines, testOnce } from "../lab/engines.ts";
-import { refused, run, runs } from "./cli.ts";
-import { type Deployment, deploy, deployFiles, extractAndPlan } from "./deployment.ts";
+import { refused, runs } from "./cli.ts";
+import { type Deployment, deploy, deployFiles, plannedFiles } from "./deployment.ts";
 import { digests } from "./digest.ts";
 import { SMALL } from "./fleet.ts";
 
@@ -46,11 +46,29 @@ for (const engine of engines())
     assert.doesNotMatch(told.out, /N2I-E11\d/, "the run is whole");
   });
 
+for (const engine of engines("sqlite", "mysql"))
+  test(`on ${engine}, columns that do not fit the head are refused and named, whichever side has more`, async (t) => {
+    const made = await deploy(engine, t, SMALL);
+    const { at, reader, plan, ironic } = made;
+    await runs(0, ["extract", ...at, ...made.source, "-q"]);
+    const planning = ["plan", ...at, ...reader, ...plan, "-q"];
+    await ironic.db.raw("ALTER TABLE nodes ADD COLUMN vendor_thing varchar(20)");
+    await refused(planning, 4, "N2I-E204", [/nodes .*juno.*has also vendor_thing/]);
+    await ironic.db.raw("ALTER TABLE nodes DROP COLUMN vendor_thing");
+    await ironic.db.raw("ALTER TABLE ports RENAME COLUMN extra TO extras");
+    await refused(planning, 4, "N2I-E204", [/ports .*lacks extra, has also extras/]);
+    await ironic.db.raw("ALTER TABLE ports RENAME COLUMN extras TO extra");
+    const [{ version_num: head }] = await ironic.db("alembic_version");
+    await ironic.db("alembic_version").delete();
+    await refused(planning, 4, "N2I-E204", [/at alembic head none/]);
+    await ironic.db("alembic_version").insert([{ version_num: head }, { version_num: "another" }]);
+    await refused(planning, 4, "N2I-E204", [/\+/]);
+  });
+
 testOnce(
   "another Ironic than the plan was made for is refused, and says what is different",
   async (t) => {
-    const [made, other] = [await deployFiles(t, SMALL), await deployFiles(t, SMALL)];
-    await extractAndPlan(made);
+    const [made, other] = [await plannedFiles(t, SMALL), await deployFiles(t, SMALL)];
     const before = await digests(other);
     await refused(["apply", ...made.at, ...other.writer, "--yes", "-q"], 4, "N2I-E300", [
       /another target: address was .*, is .*; server was /,
@@ -74,13 +92,6 @@ testOnce(
       "N2I-E200",
       [/no such file/],
     );
-    const folder = await run([
-      "extract",
-      ...made.at,
-      "--nova-bm-db",
-      `sqlite:///${made.folder}`,
-      "-q",
-    ]);
-    assert.equal(folder.status, 1, folder.err);
+    await runs(1, ["extract", ...made.at, "--nova-bm-db", `sqlite:///${made.folder}`, "-q"]);
   },
 );

@@ -89,16 +89,23 @@ function judged({ world: more, asked, machine: one, tenant: said, accepts = [] }
   return moves.machine(machine(one), "A", said);
 }
 
+const hosts = (...all: readonly ComputeHost[]): Given => ({ world: { hosts: all } });
+const from = (more: Partial<ComputeHost>) => hosts(service(1, "A", more), service(2, "B"));
+const to = (more: Partial<ComputeHost>) => hosts(service(1, "A"), service(2, "B", more));
+const mapped = (...all: readonly (readonly [string, number])[]): Given => ({
+  world: { mappings: new Map(all) },
+});
+const held = (more: Partial<Tenant>): Given => ({ machine: { instances: [tenant(more)] } });
+const owned = (...computes: readonly OwnedCompute[]): Given => ({ machine: { computes } });
+
 /** What stands against a move, by its code: each keeps its machine, and says so in these words. */
 const REFUSED: readonly (readonly [string, RegExp, Given])[] = [
-  [
-    "N2I-D250",
-    /^Source service is not yet forced down!$/,
-    { world: { hosts: [service(1, "A", { forced_down: false }), service(2, "B")] } },
-  ],
-  ["N2I-D251", /3 s ago/, { world: { hosts: [service(1, "A", { age: 3 }), service(2, "B")] } }],
-  ["N2I-D252", /no live nova-compute service of A/, { world: { hosts: [service(2, "B")] } }],
-  ["N2I-D253", /no live nova-compute service of B$/, { world: { hosts: [service(1, "A")] } }],
+  ["N2I-D250", /^Source service is not yet forced down!$/, from({ forced_down: false })],
+  // A row older than the column, of a host that is only disabled.
+  ["N2I-D250", /not yet forced down!$/, from({ forced_down: null, disabled: true })],
+  ["N2I-D251", /3 s ago/, from({ age: 3 })],
+  ["N2I-D252", /no live nova-compute service of A/, hosts(service(2, "B"))],
+  ["N2I-D253", /no live nova-compute service of B$/, hosts(service(1, "A"))],
   [
     "N2I-D253",
     /refuses to start/,
@@ -109,55 +116,21 @@ const REFUSED: readonly (readonly [string, RegExp, Given])[] = [
       },
     },
   ],
-  [
-    "N2I-D254",
-    /^Destination compute is forced down!$/,
-    { world: { hosts: [service(1, "A"), service(2, "B", { forced_down: true })] } },
-  ],
-  ["N2I-D255", /61 s ago/, { world: { hosts: [service(1, "A"), service(2, "B", { age: 61 })] } }],
-  ["N2I-D255", /never/, { world: { hosts: [service(1, "A"), service(2, "B", { age: null })] } }],
-  [
-    "N2I-D256",
-    /maintenance/,
-    {
-      world: {
-        hosts: [
-          service(1, "A"),
-          service(2, "B", { disabled: true, disabled_reason: "maintenance" }),
-        ],
-      },
-    },
-  ],
+  ["N2I-D254", /^Destination compute is forced down!$/, to({ forced_down: true })],
+  ["N2I-D255", /61 s ago/, to({ age: 61 })],
+  ["N2I-D255", /never/, to({ age: null })],
+  ["N2I-D256", /maintenance/, to({ disabled: true, disabled_reason: "maintenance" })],
   ["N2I-D257", /QEMU/, { world: { types: new Map([["B", ["QEMU"]]]) } }],
-  ["N2I-D258", /no row of it/, { world: { mappings: new Map([["A", 1]]) } }],
-  [
-    "N2I-D258",
-    /cell 2, A to cell 1/,
-    {
-      world: {
-        mappings: new Map([
-          ["A", 1],
-          ["B", 2],
-        ]),
-      },
-    },
-  ],
+  ["N2I-D258", /no row of it/, mapped(["A", 1])],
+  ["N2I-D258", /cell 2, A to cell 1/, mapped(["A", 1], ["B", 2])],
+  ["N2I-D260", /task_state rebooting/, held({ task_state: "rebooting" })],
   [
     "N2I-D260",
     /task_state rebooting/,
-    { machine: { instances: [tenant({ task_state: "rebooting" })] } },
-  ],
-  [
-    "N2I-D260",
-    /task_state rebooting/,
-    { machine: { instances: [tenant({ task_state: "rebooting" })] }, accepts: ["N2I-D260"] },
+    { ...held({ task_state: "rebooting" }), accepts: ["N2I-D260"] },
   ],
   // As it is once a nova-compute began to build it.
-  [
-    "N2I-D260",
-    /vm_state is building/,
-    { machine: { instances: [tenant({ vm_state: "building" })] } },
-  ],
+  ["N2I-D260", /vm_state is building/, held({ vm_state: "building" })],
   [
     "N2I-D261",
     /^Found an ironic host with more than one instance! Please delete all Nova instances that do not match the instance uuid recorded on the Ironic node\.$/,
@@ -166,18 +139,14 @@ const REFUSED: readonly (readonly [string, RegExp, Given])[] = [
   [
     "N2I-D262",
     /id=11 of A, compute_nodes.id=12 of C/,
-    { machine: { computes: [compute(), compute({ id: 12, owner: "C" })] } },
+    owned(compute(), compute({ id: 12, owner: "C" })),
   ],
   ["N2I-D263", /from A$/, { machine: { evacuations: ["A", "A"] } }],
   ["N2I-D264", /A is in aggregates none, B in 3/, { world: { aggregates: new Map([["B", [3]]]) } }],
   ["N2I-D265", /names none, Nova has b0000000/, { tenant: { instance_uuid: null } }],
   ["N2I-D265", /no such node/, { tenant: null }],
-  [
-    "N2I-D268",
-    /compute_nodes names C, its instance A/,
-    { machine: { computes: [compute({ owner: "C", host: "C" })] } },
-  ],
-  ["N2I-D269", /QEMU/, { machine: { computes: [compute({ hypervisor_type: "QEMU" })] } }],
+  ["N2I-D268", /compute_nodes names C, its instance A/, owned(compute({ owner: "C", host: "C" }))],
+  ["N2I-D269", /QEMU/, owned(compute({ hypervisor_type: "QEMU" }))],
 ];
 
 for (const [code, words, given] of REFUSED)

@@ -36,6 +36,8 @@ function fault(status: number, word: string, message: string): unknown {
   return [status, { [word]: { code: status, message } }];
 }
 
+const badRequest = (message: string): unknown => fault(400, "badRequest", message);
+
 test("a list and a show are asked for by every path of Nova's, and by no other", () => {
   for (const version of ["v2", "v2.1"])
     for (const project of ["", `/${PROJECT}`]) {
@@ -79,9 +81,7 @@ test("with Nova's own answers it is 400, in Nova's words", () => {
   const said = (line: string, body = ""): unknown =>
     outcome(line, { who: MEMBER, rules: { novaCompat: true }, body });
   const instead = (command: string): unknown =>
-    fault(
-      400,
-      "badRequest",
+    badRequest(
       `Command Not supported. Please use Ironic command ${command} to perform this action.`,
     );
   const [create, remove, action] = WRITES;
@@ -91,10 +91,10 @@ test("with Nova's own answers it is 400, in Nova's words", () => {
   assert.deepEqual(said(action, '{"remove_interface": {}}'), instead("port-delete"));
   assert.deepEqual(
     said(action, '{"nonsense": 1}'),
-    fault(400, "badRequest", "There is no such action: nonsense"),
+    badRequest("There is no such action: nonsense"),
   );
   for (const body of ["", "{", "{}", "[]", '{"add_interface": 1, "b": 2}'])
-    assert.deepEqual(said(action, body), fault(400, "badRequest", "Malformed request body"), body);
+    assert.deepEqual(said(action, body), badRequest("Malformed request body"), body);
 });
 
 test("with Nova's own answers its order is Nova's: what is asked, the project, the version, the command", () => {
@@ -117,7 +117,7 @@ test("with Nova's own answers its order is Nova's: what is asked, the project, t
     ['{"nonsense": 1}', "There is no such action: nonsense"],
     ["{", "Malformed request body"],
   ] as const)
-    assert.deepEqual(said(elsewhere, body), fault(400, "badRequest", why));
+    assert.deepEqual(said(elsewhere, body), badRequest(why));
 });
 
 test("who is not allowed to is told by which rule, and the other rule is not his", () => {
@@ -139,14 +139,14 @@ test("another project in the path is refused, unless there are no projects", () 
   const path = "GET /v2.1/other/os-baremetal-nodes";
   const says = (own: string): string =>
     `Malformed request URL: URL's project_id 'other' doesn't match Context's project_id '${own}'`;
-  assert.deepEqual(outcome(path), fault(400, "badRequest", says(PROJECT)));
+  assert.deepEqual(outcome(path), badRequest(says(PROJECT)));
   assert.deepEqual(
     outcome(path, { who: { ...ADMIN, project_id: null, system_scope: "all" } }),
-    fault(400, "badRequest", says("None")),
+    badRequest(says("None")),
   );
   assert.equal(outcome(path, { rules: { scoped: false } }), "list");
   const odd = outcome("GET /v2.1/%zz/os-baremetal-nodes");
-  assert.deepEqual(odd, fault(400, "badRequest", says(PROJECT).replace("other", "%zz")));
+  assert.deepEqual(odd, badRequest(says(PROJECT).replace("other", "%zz")));
 });
 
 test("a microversion is understood from both headers, and 2.36 and later have no such API", () => {
@@ -163,9 +163,7 @@ test("a microversion is understood from both headers, and 2.36 and later have no
     assert.deepEqual(
       at(bad),
       both(
-        fault(
-          400,
-          "badRequest",
+        badRequest(
           `API Version String ${bad} is of invalid format. Must be of format MajorNum.MinorNum.`,
         ),
       ),

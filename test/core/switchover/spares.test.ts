@@ -15,80 +15,71 @@ const capable = (capabilities: string): WholeNode =>
   telling(MACHINE, { properties: { ...objectOf(MACHINE.told.properties), capabilities } });
 const fibre = { targets: [{ ...TARGET, volume_type: "fibre_channel" }] };
 
+type Refused = readonly [code: SwitchFault["code"], why: string, node: WholeNode];
+
+const locked = ({ uuid }: WholeNode) =>
+  `Node ${uuid} is locked by host lab, please retry after the current operation is completed.`;
+const IN_SWITCHOVER = { extra: { nova2ironic_switchover: "s" } };
+const MARKED = "it is in switchover s: extra.nova2ironic_switchover";
+const source = (told: WholeNode["told"]) => telling(MACHINE, told);
+const another = (told: WholeNode["told"]) => telling(SPARE, told);
+const volumes = (...targets: WholeNode["targets"]) => ({ ...MACHINE, targets });
+const DELETING = { target_provision_state: "deleted", target_power_state: "power off" };
+
 /** What stands against a machine whose instance is to go on elsewhere, in the order it is answered. */
-const SOURCES: readonly (readonly [WholeNode, string, string])[] = [
+const SOURCES: readonly Refused[] = [
+  ["N2I-E380", locked(MACHINE), source({ reservation: "lab" })],
+  ["N2I-E380", "it is on its way to deleted and power off", source(DELETING)],
+  ["N2I-E381", MARKED, source(IN_SWITCHOVER)],
   [
-    telling(MACHINE, { reservation: "lab" }),
-    "N2I-E380",
-    `Node ${MACHINE.uuid} is locked by host lab, please retry after the current operation is completed.`,
+    "N2I-E382",
+    "its storage_interface is noop, not external",
+    source({ storage_interface: "noop" }),
   ],
+  ["N2I-E382", "no volume has boot_index 0", volumes()],
+  ["N2I-E382", "2 volumes have boot_index 0", volumes(TARGET, TARGET)],
+  ["N2I-E382", "no volume has boot_index 0", volumes({ ...TARGET, boot_index: 1 })],
   [
-    telling(MACHINE, { target_provision_state: "deleted", target_power_state: "power off" }),
-    ...(["N2I-E380", "it is on its way to deleted and power off"] as const),
+    "N2I-E382",
+    "volumes of type nfs are not moved",
+    volumes(TARGET, { ...TARGET, boot_index: 1, volume_type: "nfs" }),
   ],
+  ["N2I-E382", "it lacks the capability iscsi_boot", capable("boot_mode:uefi")],
+  ["N2I-E382", "it lacks the capability iscsi_boot", capable("iscsi_boot:False")],
   [
-    telling(MACHINE, { extra: { nova2ironic_switchover: "s" } }),
-    ...(["N2I-E381", "it is in switchover s: extra.nova2ironic_switchover"] as const),
-  ],
-  [
-    telling(MACHINE, { storage_interface: "noop" }),
-    ...(["N2I-E382", "its storage_interface is noop, not external"] as const),
-  ],
-  [{ ...MACHINE, targets: [] }, "N2I-E382", "no volume has boot_index 0"],
-  [
-    { ...MACHINE, targets: [TARGET, TARGET] },
-    ...(["N2I-E382", "2 volumes have boot_index 0"] as const),
-  ],
-  [
-    { ...MACHINE, targets: [{ ...TARGET, boot_index: 1 }] },
-    ...(["N2I-E382", "no volume has boot_index 0"] as const),
-  ],
-  [
-    { ...MACHINE, targets: [TARGET, { ...TARGET, boot_index: 1, volume_type: "nfs" }] },
-    ...(["N2I-E382", "volumes of type nfs are not moved"] as const),
-  ],
-  [capable("boot_mode:uefi"), "N2I-E382", "it lacks the capability iscsi_boot"],
-  [capable("iscsi_boot:False"), "N2I-E382", "it lacks the capability iscsi_boot"],
-  [
+    "N2I-E382",
+    "no volume connector of it has type wwpn",
     { ...capable("fibre_channel_boot:1"), ...fibre },
-    ...(["N2I-E382", "no volume connector of it has type wwpn"] as const),
   ],
-  [{ ...MACHINE, connectors: [] }, "N2I-E382", "no volume connector of it has type iqn"],
-  [telling(MACHINE, { provision_state: "rescue" }), "N2I-E383", "it is rescue, not active"],
-  [telling(MACHINE, { protected: true }), "N2I-E383", "it is protected"],
+  ["N2I-E382", "no volume connector of it has type iqn", { ...MACHINE, connectors: [] }],
+  ["N2I-E383", "it is rescue, not active", source({ provision_state: "rescue" })],
+  ["N2I-E383", "it is protected", source({ protected: true })],
 ];
 
 /** What stands against a spare, whoever needs one. */
-const SPARES: readonly (readonly [WholeNode, string, string])[] = [
+const SPARES: readonly Refused[] = [
+  ["N2I-E380", locked(SPARE), another({ reservation: "lab" })],
+  ["N2I-E381", MARKED, another(IN_SWITCHOVER)],
   [
-    telling(SPARE, { reservation: "lab" }),
-    "N2I-E380",
-    `Node ${SPARE.uuid} is locked by host lab, please retry after the current operation is completed.`,
+    "N2I-E384",
+    "it is available, not manageable or enroll",
+    another({ provision_state: "available" }),
   ],
+  ["N2I-E384", "it is in no state, not manageable or enroll", another({ provision_state: null })],
+  ["N2I-E384", "it is in maintenance", another({ maintenance: true })],
   [
-    telling(SPARE, { extra: { nova2ironic_switchover: "s" } }),
-    ...(["N2I-E381", "it is in switchover s: extra.nova2ironic_switchover"] as const),
+    "N2I-E384",
+    "it is in maintenance: a fan",
+    another({ maintenance: true, maintenance_reason: "a fan" }),
   ],
+  ["N2I-E384", "it is retired", another({ retired: true })],
+  ["N2I-E384", "it has instance i", another({ instance_uuid: "i" })],
+  ["N2I-E384", "it has allocation a", another({ allocation_uuid: "a" })],
+  ["N2I-E384", "it has 1 volume targets", { ...SPARE, targets: [TARGET] }],
   [
-    telling(SPARE, { provision_state: "available" }),
-    ...(["N2I-E384", "it is available, not manageable or enroll"] as const),
-  ],
-  [
-    telling(SPARE, { provision_state: null }),
-    ...(["N2I-E384", "it is in no state, not manageable or enroll"] as const),
-  ],
-  [telling(SPARE, { maintenance: true }), "N2I-E384", "it is in maintenance"],
-  [
-    telling(SPARE, { maintenance: true, maintenance_reason: "a fan" }),
-    ...(["N2I-E384", "it is in maintenance: a fan"] as const),
-  ],
-  [telling(SPARE, { retired: true }), "N2I-E384", "it is retired"],
-  [telling(SPARE, { instance_uuid: "i" }), "N2I-E384", "it has instance i"],
-  [telling(SPARE, { allocation_uuid: "a" }), "N2I-E384", "it has allocation a"],
-  [{ ...SPARE, targets: [TARGET] }, "N2I-E384", "it has 1 volume targets"],
-  [
+    "N2I-E384",
+    "it has a volume connector of type iqn already",
     { ...SPARE, connectors: [CONNECTOR] },
-    ...(["N2I-E384", "it has a volume connector of type iqn already"] as const),
   ],
 ];
 
@@ -96,10 +87,10 @@ test("each thing that stands against a source or a spare is told by itself, with
   const held = (
     faultsOf: (node: WholeNode) => readonly SwitchFault[],
     good: WholeNode,
-    rows: typeof SOURCES,
+    rows: readonly Refused[],
   ): void => {
     assert.deepEqual(faultsOf(good), []);
-    for (const [node, code, why] of rows) assert.deepEqual(faultsOf(node), [{ code, why }]);
+    for (const [code, why, node] of rows) assert.deepEqual(faultsOf(node), [{ code, why }]);
   };
   held(sourceFaults, MACHINE, SOURCES);
   held(spareFaults, SPARE, SPARES);

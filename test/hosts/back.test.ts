@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ends } from "../hostile/cli.ts";
-import { hostCloud, reportsOn } from "./cloud.ts";
-
-const DEAD = { H1: { forced_down: false, report_count: 7 } };
-const TAKEOVER = ["host", "takeover", "--from", "H1", "--to", "H2", "--service-down-time", "100"];
+import { deadCloud, reportsOn, TAKE } from "./cloud.ts";
 
 test("a fenced host that ran once more is let back when it is silent again", async (t) => {
-  const { host, db } = await hostCloud(t, { services: DEAD });
-  await ends(0, host(...TAKEOVER, "--confirmed-down"));
+  const { host, db } = await deadCloud(t);
+  await ends(0, host(...TAKE, "--service-down-time", "100", "--confirmed-down"));
   await db("services").where({ host: "H1" }).increment({ report_count: 5 });
   const verify = () => host("verify", "--queue-purged");
   const readmit = () => host("host", "readmit", "H1", "--queue-purged", "--yes");

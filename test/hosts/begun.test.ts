@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { lockTarget } from "../../src/edge/database/write.ts";
 import { ends, killedAt } from "../hostile/cli.ts";
 import { open } from "../support/planned-case.ts";
-import { type HostCloud, hostCloud, reportH1, reportsOn, takenForLost, uuidOf } from "./cloud.ts";
-
-const QUICK = ["--service-down-time", "0.1"];
-const TAKE = ["host", "takeover", "--from", "H1", "--to", "H2"];
-const DOWN = [...TAKE, ...QUICK, "--confirmed-down"];
-
-async function dead(t: TestContext): Promise<HostCloud> {
-  return hostCloud(t, { services: { H1: { forced_down: false } } });
-}
+import {
+  DOWN,
+  deadCloud,
+  type HostCloud,
+  hostCloud,
+  QUICK,
+  reportH1,
+  reportsOn,
+  TAKE,
+  takenForLost,
+  uuidOf,
+} from "./cloud.ts";
 
 /** A takeover that is fenced and has moved nothing. */
 async function cut({ at, nova }: HostCloud, words: readonly string[] = DOWN): Promise<void> {
@@ -21,7 +24,7 @@ async function cut({ at, nova }: HostCloud, words: readonly string[] = DOWN): Pr
 }
 
 test("a takeover that was begun goes nowhere else, and says which words wait for its end", async (t) => {
-  const cloud = await dead(t);
+  const cloud = await deadCloud(t);
   const { host, folder, db } = cloud;
   await db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
   await cut(cloud);
@@ -47,7 +50,7 @@ test("a takeover that was begun goes nowhere else, and says which words wait for
 });
 
 test("a host that reported once after it was fenced is watched again, and not alive for ever", async (t) => {
-  const cloud = await dead(t);
+  const cloud = await deadCloud(t);
   const { host, db, owners } = cloud;
   await cut(cloud);
   await reportH1(db);
@@ -57,7 +60,7 @@ test("a host that reported once after it was fenced is watched again, and not al
 });
 
 test("a fenced host that goes on reporting keeps what was not moved", async (t) => {
-  const cloud = await dead(t);
+  const cloud = await deadCloud(t);
   const { host, db, owners } = cloud;
   await cut(cloud);
   await reportH1(db);
@@ -82,7 +85,7 @@ test("a move soon after its plan watches the host for what is left of its time",
 });
 
 test("the site's fence runs under the lock, once for a plan, and the journal has it", async (t) => {
-  const cloud = await dead(t);
+  const cloud = await deadCloud(t);
   const { host, folder, made, at, nova } = cloud;
   const [fence, ran] = [join(folder, "fence"), join(folder, "ran")];
   writeFileSync(fence, `#!/bin/sh\necho fenced >> ${ran}\n`, { mode: 0o700 });
@@ -113,7 +116,7 @@ test("the site's fence runs under the lock, once for a plan, and the journal has
 });
 
 test("status names no host where nothing leaves one", async (t) => {
-  const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
+  const cloud = await deadCloud(t);
   const words = ["--node", uuidOf("node", 1), "--to", "H2", ...QUICK];
   await ends(0, cloud.host("host", "plan", ...words));
   const { out } = await cloud.host("status");

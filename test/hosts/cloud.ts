@@ -18,11 +18,17 @@ const RIGHTS = "SELECT, UPDATE";
 export const uuidOf = (kind: "node" | "instance", id: number): string =>
   `${kind === "node" ? "a" : "b"}0000000-0000-4000-8000-${String(id).padStart(12, "0")}`;
 
-/** What a takeover of H1's machines is given, where nothing has to be waited for. */
-export const FROM_H1: readonly string[] = [
-  ...["--from", "H1", "--to", "H2"],
-  ...["--service-down-time", "0.1", "--confirmed-down"],
-];
+/** Nobody waits a minute to see that a host is silent. */
+export const QUICK: readonly string[] = ["--service-down-time", "0.1"];
+/** Of H1's machines, to H2. */
+export const TAKE: readonly string[] = ["host", "takeover", "--from", "H1", "--to", "H2"];
+export const DOWN: readonly string[] = [...TAKE, ...QUICK, "--confirmed-down"];
+/** What DOWN says behind the command. */
+export const FROM_H1: readonly string[] = DOWN.slice(2);
+export const PLAN: readonly string[] = ["host", "plan", "--from", "H1", "--to", "H2", ...QUICK];
+export const MOVE: readonly string[] = ["host", "move", "--yes"];
+/** H1 is dead, and not forced down. */
+export const DEAD = { H1: { forced_down: false } };
 
 /** Seconds ago, as Nova writes times. */
 export function ago(seconds: number): string {
@@ -87,6 +93,11 @@ export async function loadHosts(db: Knex, engine: Engine, wanted: Wanted): Promi
     },
   });
   await requestsIn(db);
+}
+
+/** The same, where nobody has forced H1 down. */
+export function deadCloud(t: TestContext, wanted: Wanted = {}): Promise<HostCloud> {
+  return hostCloud(t, { services: DEAD, ...wanted });
 }
 
 /** A cloud of Ironic's driver: H1 is dead and forced down, H2 and H3 report. */

@@ -141,6 +141,16 @@ export async function legacyCloud(
   };
 }
 
+/** A's lease, which ran out. */
+export const LEASE = { host: "A", epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
+
+/** A is dead, and its lease is fenced. */
+export async function fencedCloud(t: TestContext, machines: number): Promise<LegacyCloud> {
+  const cloud = await legacyCloud(t, { machines });
+  await cloud.bm("bm_service_leases").insert({ ...LEASE, fenced_by: "B" });
+  return cloud;
+}
+
 async function accountUrl(
   { server, name, url }: TestDatabase,
   user: string,

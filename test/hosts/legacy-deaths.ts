@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 import { ends, start } from "../hostile/cli.ts";
-import { uuidOf } from "./cloud.ts";
+import { MOVE, uuidOf } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
-import { bootFile, MOVE, PLAN, THERE, trees } from "./legacy-trees.ts";
+import { bootFile, PLAN, THERE, trees } from "./legacy-trees.ts";
 
 interface Dying {
   readonly engine: Engine;

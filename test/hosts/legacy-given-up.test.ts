@@ -1,26 +1,18 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { MigrationError } from "../../src/model/error.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { LEGACY } from "../../src/parts/legacy-begun.ts";
 import { hasLifted } from "../../src/stages/legacy-journal.ts";
 import { withLegacy } from "../../src/stages/legacy-moves.ts";
 import { ends } from "../hostile/cli.ts";
-import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
+import { fencedCloud, LEASE, legacyCloud, moveOf } from "./legacy-cloud.ts";
 import { does, takes } from "./legacy-does.ts";
 
-const LEASE = { host: "A", epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
-
-async function fenced(t: TestContext, machines: number): Promise<LegacyCloud> {
-  const cloud = await legacyCloud(t, { machines });
-  await cloud.bm("bm_service_leases").insert({ ...LEASE, fenced_by: "B" });
-  return cloud;
-}
-
 test("verify of a run whose machine another host took says nothing against it, and says where its rows differ", async (t) => {
-  const cloud = await fenced(t, 2);
+  const cloud = await fencedCloud(t, 2);
   const { bm, nova, host, places } = cloud;
   const verify = () => host("verify", ...places.slice(0, 2), "--queue-purged");
   await bm("bm_nodes").update({ service_heartbeat_ms: Date.now() + 1e9 });
@@ -38,7 +30,7 @@ test("verify of a run whose machine another host took says nothing against it, a
 });
 
 test("an agent that is fenced between guard and claim claims nothing, and takes its guard away", async (t) => {
-  const cloud = await fenced(t, 1);
+  const cloud = await fencedCloud(t, 1);
   const { bm } = cloud;
   const before = (await cloud.rows()).machines[0];
   const meets = () => bm("bm_service_leases").insert({ ...LEASE, host: "B", fenced_by: "C" });
@@ -49,7 +41,7 @@ test("an agent that is fenced between guard and claim claims nothing, and takes 
 });
 
 test("what was claimed of a host whose lease somebody removed goes on, and nothing more is claimed", async (t) => {
-  const cloud = await fenced(t, 3);
+  const cloud = await fencedCloud(t, 3);
   const { bm } = cloud;
   const death = (ids: readonly number[], point: string) =>
     assert.rejects(does(cloud, "one", { ids, dies: { point, at: 1 } }), /legacy\./);

@@ -4,20 +4,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ends, killedAt, run } from "../hostile/cli.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
-import { uuidOf } from "./cloud.ts";
+import { MOVE, QUICK, uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 
-const PLAN = [
-  "host",
-  "plan",
-  "--node",
-  uuidOf("node", 2),
-  "--to",
-  "B",
-  "--service-down-time",
-  "0.1",
-];
-const MOVE = ["host", "move", "--yes"];
+const PLAN = ["host", "plan", "--node", uuidOf("node", 2), "--to", "B", ...QUICK];
 
 /** A plan for machines of Ironic in a run of this name. */
 function ironicPlan({ folder, places }: LegacyCloud, name: string, more: readonly string[] = []) {

@@ -1,67 +1,62 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { liftFence } from "../../src/edge/leases/leases.ts";
 import { ends, killedAt } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
-import { uuidOf } from "./cloud.ts";
-import { type LegacyCloud, legacyCloud, reporting } from "./legacy-cloud.ts";
+import { MOVE, QUICK, uuidOf } from "./cloud.ts";
+import { LEASE, type LegacyCloud, legacyCloud, reporting } from "./legacy-cloud.ts";
 import { takes } from "./legacy-does.ts";
 
-const LEASE = { host: "A", epoch: 3, heartbeat_ms: 1, ttl_ms: 60_000, fenced_by: "B" };
+/** A's lease, fenced. */
+const ROW = { ...LEASE, epoch: 3, fenced_by: "B" };
 const READMIT = ["host", "readmit", "A", "--yes"];
 
 /** A's second machine went to B; the first, with its tenant, stays. */
 async function taken(t: Parameters<typeof legacyCloud>[0]) {
   const cloud = await legacyCloud(t, { machines: 2 });
-  const to = ["--to", "B", "--service-down-time", "0.1"];
-  await ends(0, cloud.host("host", "plan", "--node", uuidOf("node", 2), ...to));
-  await ends(0, cloud.host("host", "move", "--yes"));
-  await cloud.bm("bm_service_leases").insert(LEASE);
+  await ends(0, cloud.host("host", "plan", "--node", uuidOf("node", 2), "--to", "B", ...QUICK));
+  await ends(0, cloud.host(...MOVE));
+  await cloud.bm("bm_service_leases").insert(ROW);
   return cloud;
 }
 
-testOnce(
-  "a fenced host gets its lease back once nothing stands against it, and says how long it has",
-  async (t) => {
-    const { host, bm, nova } = await taken(t);
-    const lease = async () => {
-      const row = await bm("bm_service_leases").first();
-      return [Number(row.epoch), row.fenced_by, Number(row.heartbeat_ms) > 1];
-    };
-    const refused = async (why: RegExp, ...words: readonly string[]): Promise<void> => {
-      const ran = await ends(4, host(...READMIT, ...words));
-      assert.match(ran.err, why);
-      assert.deepEqual(await lease(), [3, "B", false]);
-    };
-    await refused(/N2I-E319 whether compute\.A is empty is not known/);
-    const word = "--queue-purged";
-    await nova("instances").where({ id: 1 }).update({ task_state: "migrating" });
-    await refused(/machines of A are half way, .*: a0+-/, word);
-    await nova("instances").where({ id: 1 }).update({ task_state: null });
-    await nova("instances").where({ id: 1 }).update({ locked: true });
-    await refused(
-      /instances of A are locked by nobody, as a move that died leaves them: .*: b0+-/,
-      word,
-    );
-    await nova("instances").where({ id: 1 }).update({ locked_by: "owner" });
-    await bm("bm_nodes").where({ id: 1 }).update({ service_host: "C" });
-    await refused(/instances name A whose machines others have: b0+-/, word);
-    await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A" });
-    // It ran since: it has to be watched.
-    await nova("services").where({ host: "A" }).increment("report_count", 1);
-    const other = await host("host", "readmit", "C", "--yes", word);
-    assert.match(other.err, /N2I-E319 this run took no machine of C/);
-    const ran = await ends(0, host(...READMIT, word));
-    assert.match(ran.out, /A may come back: start its nova-compute and its agent, within 60 s/);
-    assert.deepEqual(await lease(), [3, null, true]);
-    assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
-    // Who let it back looked at its queue.
-    await ends(0, host("verify"));
-    await bm("bm_service_leases").delete();
-    assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
-  },
-);
+test("a fenced host gets its lease back once nothing stands against it, and says how long it has", async (t) => {
+  const { host, bm, nova } = await taken(t);
+  const lease = async () => {
+    const row = await bm("bm_service_leases").first();
+    return [Number(row.epoch), row.fenced_by, Number(row.heartbeat_ms) > 1];
+  };
+  const refused = async (why: RegExp, ...words: readonly string[]): Promise<void> => {
+    const ran = await ends(4, host(...READMIT, ...words));
+    assert.match(ran.err, why);
+    assert.deepEqual(await lease(), [3, "B", false]);
+  };
+  await refused(/N2I-E319 whether compute\.A is empty is not known/);
+  const word = "--queue-purged";
+  await nova("instances").where({ id: 1 }).update({ task_state: "migrating" });
+  await refused(/machines of A are half way, .*: a0+-/, word);
+  await nova("instances").where({ id: 1 }).update({ task_state: null });
+  await nova("instances").where({ id: 1 }).update({ locked: true });
+  await refused(
+    /instances of A are locked by nobody, as a move that died leaves them: .*: b0+-/,
+    word,
+  );
+  await nova("instances").where({ id: 1 }).update({ locked_by: "owner" });
+  await bm("bm_nodes").where({ id: 1 }).update({ service_host: "C" });
+  await refused(/instances name A whose machines others have: b0+-/, word);
+  await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A" });
+  // It ran since: it has to be watched.
+  await nova("services").where({ host: "A" }).increment("report_count", 1);
+  const other = await host("host", "readmit", "C", "--yes", word);
+  assert.match(other.err, /N2I-E319 this run took no machine of C/);
+  const ran = await ends(0, host(...READMIT, word));
+  assert.match(ran.out, /A may come back: start its nova-compute and its agent, within 60 s/);
+  assert.deepEqual(await lease(), [3, null, true]);
+  assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
+  // Who let it back looked at its queue.
+  await ends(0, host("verify"));
+  await bm("bm_service_leases").delete();
+  assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
+});
 
 const LONG = { ttl_ms: 600_000, fenced_at_ms: Date.now() - 300_000 };
 
@@ -78,7 +73,7 @@ async function takenByAgent(
   down = 0.1,
 ): Promise<LegacyCloud> {
   const cloud = await legacyCloud(t, { machines: 2 });
-  await cloud.bm("bm_service_leases").insert({ ...LEASE, ...LONG });
+  await cloud.bm("bm_service_leases").insert({ ...ROW, ...LONG });
   assert.equal((await takes(cloud, "h1", "A", "B", { ids: [2], down })).moved, 1);
   await cloud.nova("instances").update({ task_state: "powering-off" });
   assert.match(JSON.stringify(await takes(cloud, "h1", "A", "B", { ids: [1], down })), /N2I-D260/);
@@ -86,22 +81,19 @@ async function takenByAgent(
   return cloud;
 }
 
-testOnce(
-  "a run of an agent whose last plan moves nothing knows the host that machines left",
-  async (t) => {
-    const { host, places } = await takenByAgent(t);
-    const verify = (...words: readonly string[]) => host("verify", ...places.slice(0, 2), ...words);
-    const asked = await ends(2, verify());
-    assert.match(asked.out, /compute\.A.*not looked at: on the broker run rabbitmqctl purge_queue/);
-    await ends(0, verify("--queue-purged"));
-    const back = host(...READMIT, "--queue-purged");
-    assert.match((await back).out, /A may come back/, (await back).err);
-  },
-);
+test("a run of an agent whose last plan moves nothing knows the host that machines left", async (t) => {
+  const { host, places } = await takenByAgent(t);
+  const verify = (...words: readonly string[]) => host("verify", ...places.slice(0, 2), ...words);
+  const asked = await ends(2, verify());
+  assert.match(asked.out, /compute\.A.*not looked at: on the broker run rabbitmqctl purge_queue/);
+  await ends(0, verify("--queue-purged"));
+  const back = host(...READMIT, "--queue-purged");
+  assert.match((await back).out, /A may come back/, (await back).err);
+});
 
-testOnce("a run whose machines were all blocked lets their host back", async (t) => {
+test("a run whose machines were all blocked lets their host back", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
-  await cloud.bm("bm_service_leases").insert(LEASE);
+  await cloud.bm("bm_service_leases").insert(ROW);
   await cloud.nova("instances").update({ task_state: "powering-off" });
   assert.equal((await takes(cloud, "h1", "A", "B", { ids: [1], down: 0.1 })).moved, 0);
   await cloud.nova("instances").update({ task_state: null });
@@ -109,52 +101,32 @@ testOnce("a run whose machines were all blocked lets their host back", async (t)
   assert.match(ran.out, /A may come back/, ran.err);
 });
 
-testOnce(
-  "a fenced host that reports is told by verify, and does not get its lease back",
-  async (t) => {
-    const cloud = await takenByAgent(t, ENDLESS);
-    const { bm, host, places } = cloud;
-    const words = [...places.slice(0, 2), "--queue-purged"];
-    const seen = await ends(
-      2,
-      reporting(cloud, () => host("verify", ...words)),
-    );
-    assert.match(seen.out, /services:1 .*nova-compute of A runs again \(report_count \d+\): stop/);
-    const ran = await ends(
-      4,
-      reporting(cloud, () => host(...READMIT, "--queue-purged")),
-    );
-    assert.match(ran.err, /N2I-E319 nova-compute of A runs again/);
-    assert.equal((await bm("bm_service_leases").first()).fenced_by, "B");
-  },
-);
+test("a fenced host that reports is told by verify, and does not get its lease back", async (t) => {
+  const cloud = await takenByAgent(t, ENDLESS);
+  const { bm, host, places } = cloud;
+  const words = [...places.slice(0, 2), "--queue-purged"];
+  const seen = await ends(
+    2,
+    reporting(cloud, () => host("verify", ...words)),
+  );
+  assert.match(seen.out, /services:1 .*nova-compute of A runs again \(report_count \d+\): stop/);
+  const ran = await ends(
+    4,
+    reporting(cloud, () => host(...READMIT, "--queue-purged")),
+  );
+  assert.match(ran.err, /N2I-E319 nova-compute of A runs again/);
+  assert.equal((await bm("bm_service_leases").first()).fenced_by, "B");
+});
 
-testOnce(
-  "a way back that dies once the fence is lifted ends by the same words, and verify knows of it",
-  async (t) => {
-    const { host, folder, places, bm } = await takenByAgent(t);
-    const own = ["--run", join(folder, "runs", "h1")];
-    const words = [...READMIT, "--queue-purged"];
-    await killedAt("end.before:1", [...words, ...own, ...places]);
-    assert.equal((await bm("bm_service_leases").first()).fenced_by, null);
-    await ends(2, host("verify", ...places.slice(0, 2)));
-    const again = await host(...words);
-    assert.match(again.out, /A may come back: start .*, within \d+ s/, again.err);
-    await ends(0, host("verify", ...places.slice(0, 2)));
-    assert.match((await host(...words)).out, /A is not fenced any more/);
-  },
-);
-
-for (const engine of engines("sqlite", "mysql"))
-  test(`on ${engine}, a fence is lifted once, and only as it was seen`, async (t) => {
-    const cloud = await legacyCloud(t, { engine, machines: 1 });
-    const { bm } = cloud;
-    await bm("bm_service_leases").insert(LEASE);
-    await cloud.withPlace(async ({ leases }) => {
-      assert.equal(await liftFence(leases, { host: "A", epoch: 2 }), false);
-      assert.equal(await liftFence(leases, LEASE), true);
-      assert.equal(await liftFence(leases, LEASE), false);
-    });
-    const row = await bm("bm_service_leases").first();
-    assert.deepEqual([row.fenced_by, Number(row.epoch)], [null, 3]);
-  });
+test("a way back that dies once the fence is lifted ends by the same words, and verify knows of it", async (t) => {
+  const { host, folder, places, bm } = await takenByAgent(t);
+  const own = ["--run", join(folder, "runs", "h1")];
+  const words = [...READMIT, "--queue-purged"];
+  await killedAt("end.before:1", [...words, ...own, ...places]);
+  assert.equal((await bm("bm_service_leases").first()).fenced_by, null);
+  await ends(2, host("verify", ...places.slice(0, 2)));
+  const again = await host(...words);
+  assert.match(again.out, /A may come back: start .*, within \d+ s/, again.err);
+  await ends(0, host("verify", ...places.slice(0, 2)));
+  assert.match((await host(...words)).out, /A is not fenced any more/);
+});

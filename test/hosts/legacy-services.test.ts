@@ -9,12 +9,12 @@ import { surrounded, surroundings } from "../../src/stages/surroundings.ts";
 import { ends, killedAt, run } from "../hostile/cli.ts";
 import { type InMemory, inMemory } from "../node/in-memory.ts";
 import { DENIED, DOWN } from "../node/scene.ts";
-import { uuidOf } from "./cloud.ts";
+import { MOVE, uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 import { takes } from "./legacy-does.ts";
+import { IMAGES, PLAN, rootOf } from "./legacy-trees.ts";
 
-const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"] as const;
-const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
+const ROOT = rootOf(1);
 const INSTANCE = uuidOf("instance", 1);
 
 interface Site extends LegacyCloud {
@@ -61,8 +61,7 @@ async function site(t: TestContext): Promise<Site> {
   return {
     ...{ ...cloud, services, env, own, old, conf, port },
     plan: [
-      ...["host", "plan", "--from", "A", "--to", "B", "--service-down-time", "0.1"],
-      ...["--tftp-root", own, "--tftp-from", `A=${old}`, "--nova-conf", conf],
+      ...[...PLAN, "--tftp-root", own, "--tftp-from", `A=${old}`, "--nova-conf", conf],
       ...["--root-uuid", `${uuidOf("node", 1)}=${ROOT}`],
     ],
   };
@@ -83,7 +82,6 @@ function said({ port }: Pick<Site, "port">): readonly string[] {
   ];
 }
 
-const MOVE = ["host", "move", "--yes"];
 const HERE = "1 A 0 active - | A - 0";
 const THERE = "1 B 1 active - | B - 0";
 const NAMES_A = ["A", ...Object.entries(OPTIONS).map(([name, value]) => `${name}=${value}`)];

@@ -1,51 +1,32 @@
 import assert from "node:assert/strict";
-import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { MigrationError } from "../../src/model/error.ts";
 import { stillMoved } from "../../src/stages/legacy-back.ts";
 import { withLegacy } from "../../src/stages/legacy-moves.ts";
 import { openIn, takeMachines } from "../../src/stages/legacy-take.ts";
 import { ends } from "../hostile/cli.ts";
-import { type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
+import { MOVE, QUICK } from "./cloud.ts";
+import { fencedCloud, type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
 import { does, takes } from "./legacy-does.ts";
-
-const LEASE = { host: "A", epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
-const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
-
-/** A is dead and fenced. */
-async function fenced(t: TestContext, machines: number): Promise<LegacyCloud> {
-  const cloud = await legacyCloud(t, { machines });
-  await cloud.bm("bm_service_leases").insert({ ...LEASE, fenced_by: "B" });
-  return cloud;
-}
+import { images, PLAN } from "./legacy-trees.ts";
 
 /** Its first machine, over which its taker dies. */
 async function dies(cloud: LegacyCloud, name: string, point: string): Promise<void> {
   await assert.rejects(does(cloud, name, { ids: [1], dies: { point, at: 1 } }), /legacy\./);
 }
 
-/** What its tenant boots by, in a copy of A's tree, and an empty one of whoever takes it. */
-function trees({ folder }: LegacyCloud) {
-  const [own, old] = [join(folder, "own"), join(folder, "old")];
-  const instance = String(moveOf(1).tenant?.uuid);
-  mkdirSync(own);
-  mkdirSync(join(old, instance), { recursive: true });
-  for (const image of ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"])
-    writeFileSync(join(old, instance, image), image);
-  return { tftpRoot: own, tftpFrom: [`A=${old}`], rootUuid: [`${moveOf(1).uuid}=${ROOT}`] };
-}
-
 test("who takes a machine takes the lock away of one who died, also where the old nova-compute started since", async (t) => {
-  const cloud = await fenced(t, 1);
+  const cloud = await fencedCloud(t, 1);
   const { bm, nova } = cloud;
   await bm("bm_nodes").update({ deploy_key: "KEY" });
   await dies(cloud, "one", "legacy.guarded");
   await nova("instances").update({ task_state: null });
   assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A - 1");
   const said: string[] = [];
-  const more = { ids: [1], ...trees(cloud), say: (text: string) => said.push(text) };
+  const more = { ids: [1], ...images(cloud, [1]).boot, say: (text: string) => said.push(text) };
   const { moved, left } = await takes(cloud, "two", "A", "C", more);
   assert.equal(moved, 1, JSON.stringify(left));
   assert.match(said.join("\n"), /^machine:a0+-\S+: N2I-D290 instance b0+-.*locked_by is NULL\.$/m);
@@ -53,30 +34,21 @@ test("who takes a machine takes the lock away of one who died, also where the ol
 });
 
 test("a lock that a person put on an instance goes along, and one of nobody is told", async (t) => {
-  const cloud = await fenced(t, 1);
+  const cloud = await fencedCloud(t, 1);
   const { bm, nova, host } = cloud;
   await bm("bm_nodes").update({ deploy_key: "KEY" });
   await bm("bm_service_leases").delete();
-  const { tftpRoot, tftpFrom, rootUuid } = trees(cloud);
-  const tree = [
-    "--tftp-root",
-    tftpRoot,
-    "--tftp-from",
-    `${tftpFrom}`,
-    "--root-uuid",
-    `${rootUuid}`,
-  ];
-  const plan = ["host", "plan", "--from", "A", "--to", "B", "--service-down-time", "0.1", ...tree];
+  const plan = [...PLAN, ...images(cloud, [1]).words];
   await nova("instances").update({ locked: true });
   assert.match((await host(...plan, "-f", "json")).out, /N2I-D290/);
   await nova("instances").update({ locked_by: "admin" });
   assert.doesNotMatch((await host(...plan, "-f", "json")).out, /N2I-D290/);
-  await ends(0, host("host", "move", "--yes"));
+  await ends(0, host(...MOVE));
   assert.equal((await cloud.rows()).machines[0], "1 B 1 active - | B - 1");
 });
 
 test("a machine that was guarded and not claimed is let go once its host has its lease again", async (t) => {
-  const cloud = await fenced(t, 1);
+  const cloud = await fencedCloud(t, 1);
   const { bm, nova } = cloud;
   const before = await cloud.dump();
   await dies(cloud, "one", "legacy.guarded");
@@ -110,7 +82,7 @@ async function diesInDeploy(cloud: LegacyCloud): Promise<string> {
 }
 
 test("an instance of a deploy that was guarded and not claimed is let go as Nova had it", async (t) => {
-  const cloud = await fenced(t, 1);
+  const cloud = await fencedCloud(t, 1);
   const before = await diesInDeploy(cloud);
   await takes(cloud, "one", "A", "B", { ids: [] });
   await cloud.bm("bm_service_leases").update({ fenced_by: "B" });
@@ -118,7 +90,7 @@ test("an instance of a deploy that was guarded and not claimed is let go as Nova
 });
 
 test("an instance whose deploy its host gave up as it started is let go so", async (t) => {
-  const cloud = await fenced(t, 1);
+  const cloud = await fencedCloud(t, 1);
   await diesInDeploy(cloud);
   await cloud.nova("instances").update({ vm_state: "error", task_state: null });
   await takes(cloud, "one", "A", "B", { ids: [] });
@@ -127,7 +99,7 @@ test("an instance whose deploy its host gave up as it started is let go so", asy
 });
 
 test("a machine that another host took, or that is gone, is said once, and its run is done with it", async (t) => {
-  const cloud = await fenced(t, 1);
+  const cloud = await fencedCloud(t, 1);
   const { bm } = cloud;
   for (const [name, epoch, row] of [
     ["one", 2, { service_host: "C" }],
@@ -154,9 +126,9 @@ test("a machine that another host took, or that is gone, is said once, and its r
 });
 
 test("ports are told of once more where the agent died before it could", async (t) => {
-  const cloud = await fenced(t, 1);
+  const cloud = await fencedCloud(t, 1);
   await cloud.bm("bm_nodes").update({ deploy_key: "KEY" });
-  const more = { ids: [1], ...trees(cloud) };
+  const more = { ids: [1], ...images(cloud, [1]).boot };
   const broken = (text: string): void => {
     if (text.startsWith("openstack")) throw new Error("died");
   };
@@ -172,7 +144,7 @@ test("ports are told of once more where the agent died before it could", async (
 });
 
 test("who is stopped begins no machine more", async (t) => {
-  const cloud = await fenced(t, 2);
+  const cloud = await fencedCloud(t, 2);
   const stopped = new AbortController();
   const why = new MigrationError("N2I-E363", "B was fenced");
   const asked = { from: "A", to: "B", nodes: [moveOf(2).uuid], down: 60, signal: stopped.signal };
@@ -188,7 +160,7 @@ test("who is stopped begins no machine more", async (t) => {
 });
 
 test("what came is said though what follows is refused", async (t) => {
-  const cloud = await fenced(t, 2);
+  const cloud = await fencedCloud(t, 2);
   await dies(cloud, "one", "legacy.claimed");
   await cloud.bm("bm_service_leases").update({ fenced_by: null });
   const said: string[] = [];
@@ -198,7 +170,7 @@ test("what came is said though what follows is refused", async (t) => {
 });
 
 test("an agent sees a compute node that was deleted when it looked, and is not any more", async (t) => {
-  const cloud = await fenced(t, 2);
+  const cloud = await fencedCloud(t, 2);
   const { nova } = cloud;
   const { id: _, ...row } = await nova("compute_nodes").where({ id: 2 }).first();
   const gone = { deleted: 500, deleted_at: "2014-06-01 12:00:00" };
@@ -224,7 +196,7 @@ test("an agent sees a compute node that was deleted when it looked, and is not a
 });
 
 test("a copy of a run is another owner than the run, and a run that was moved is the same", async (t) => {
-  const { bm, folder, withPlace, runOf } = await fenced(t, 1);
+  const { bm, folder, withPlace, runOf } = await fencedCloud(t, 1);
   const at = (name: string): string => join(folder, "runs", name);
   const locks = (name: string) =>
     withPlace(async (place) =>
@@ -249,8 +221,7 @@ test("a copy of a run is another owner than the run, and a run that was moved is
 
 test("verify says whose lock a machine has that is not at its end", async (t) => {
   const { bm, host } = await legacyCloud(t, { machines: 2 });
-  const to = ["--to", "B", "--service-down-time", "0.1"];
-  await host("host", "plan", "--node", moveOf(2).uuid, ...to);
+  await host("host", "plan", "--node", moveOf(2).uuid, "--to", "B", ...QUICK);
   await bm("bm_locks").insert({
     ...{ resource: `node:${moveOf(2).uuid}`, owner: "X", nonce: "n" },
     expires_ms: Date.now() + 1e9,

@@ -1,31 +1,19 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ends, killedAt, run } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
-import { AHEAD, ago, takenForLost } from "./cloud.ts";
-import { type LegacyCloud, legacyCloud, moveOf, reporting } from "./legacy-cloud.ts";
+import { AHEAD, ago, QUICK, takenForLost } from "./cloud.ts";
+import { LEASE, type LegacyCloud, legacyCloud, moveOf, reporting } from "./legacy-cloud.ts";
+import { images } from "./legacy-trees.ts";
 
-const LEASE = { host: "A", epoch: 3, heartbeat_ms: 1, ttl_ms: 60_000, takes: true };
-const ROOT = "6f0ed4a2-2f3a-4b8e-9d58-000000000001";
+const ROW = { ...LEASE, epoch: 3, takes: true };
 
 /** What tells that A is down, and where its machines boot from. */
-function words({ folder }: LegacyCloud, ...machines: readonly number[]): readonly string[] {
-  const [own, old] = [join(folder, "own"), join(folder, "old")];
-  const roots: string[] = [];
-  for (const tree of [own, old]) mkdirSync(tree, { recursive: true });
-  for (const id of machines) {
-    const instance = String(moveOf(id).tenant?.uuid);
-    mkdirSync(join(old, instance), { recursive: true });
-    for (const image of ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"])
-      writeFileSync(join(old, instance, image), image);
-    roots.push("--root-uuid", `${moveOf(id).uuid}=${ROOT}`);
-  }
-  return [
-    ...["host", "takeover", "--from", "A", "--to", "B", "--service-down-time", "0.1"],
-    ...["--tftp-root", own, "--tftp-from", `A=${old}`, ...roots],
-  ];
+function words(cloud: LegacyCloud, ...ids: readonly number[]): readonly string[] {
+  const takeover = ["host", "takeover", "--from", "A", "--to", "B", ...QUICK];
+  return [...takeover, ...images(cloud, ids).words];
 }
 
 async function dead(t: TestContext, more: Parameters<typeof legacyCloud>[1] = {}) {
@@ -40,7 +28,7 @@ for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, a dead host's machines come by hand under a fenced lease, and go back with it`, async (t) => {
     const cloud = await dead(t, { engine });
     const { bm, host, places, folder } = cloud;
-    await bm("bm_service_leases").insert(LEASE);
+    await bm("bm_service_leases").insert(ROW);
     const before = await cloud.rows();
     const lease = async () => {
       const row = await bm("bm_service_leases").first();
@@ -75,7 +63,7 @@ testOnce(
   async (t) => {
     const cloud = await dead(t);
     const { bm, host } = cloud;
-    await bm("bm_service_leases").insert(LEASE);
+    await bm("bm_service_leases").insert(ROW);
     await ends(0, host(...words(cloud, 1), ...DOWN));
     await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 9 });
     const back = await host("rollback", "--all", "--yes");
@@ -112,7 +100,7 @@ testOnce(
   async (t) => {
     const cloud = await dead(t);
     const { bm, nova, host } = cloud;
-    await bm("bm_service_leases").insert(LEASE);
+    await bm("bm_service_leases").insert(ROW);
     const before = await cloud.dump();
     const refused = async (why: RegExp, status: number, ...said: readonly string[]) => {
       const ran = await host(...words(cloud, 1), ...said);
@@ -199,7 +187,7 @@ for (const [goes, point, to, asks] of [
   testOnce(`a takeover by hand that is killed at ${point} goes ${goes}`, async (t) => {
     const cloud = await dead(t);
     const { bm, folder, places, host, nova } = cloud;
-    await bm("bm_service_leases").insert(LEASE);
+    await bm("bm_service_leases").insert(ROW);
     const said = [...words(cloud, 1), ...DOWN, ...(await asked(cloud))];
     const own = ["--run", join(folder, "runs", "h1")];
     await killedAt(`${point}:1`, [...said, ...own, ...places]);

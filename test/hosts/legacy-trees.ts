@@ -7,7 +7,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { uuidOf } from "./cloud.ts";
+import { QUICK, uuidOf } from "./cloud.ts";
 import type { LegacyCloud } from "./legacy-cloud.ts";
 
 export const KEY = "ONETIMEKEYONETIMEKEYONETIMEKEY42";
@@ -44,6 +44,23 @@ export function trees({ folder }: LegacyCloud, ids: readonly number[] = [1, 3]) 
   return { old, own, words: ["--tftp-root", own, "--tftp-from", `A=${old}`] };
 }
 
+/** Copies of what machines of A boot by but for the boot files, whose roots are known; B's tree is empty. */
+export function images({ folder }: LegacyCloud, ids: readonly number[]) {
+  const [old, own] = [join(folder, "old"), join(folder, "own")];
+  for (const tree of [old, own]) mkdirSync(tree, { recursive: true });
+  for (const id of ids) {
+    const at = join(old, uuidOf("instance", id));
+    mkdirSync(at, { recursive: true });
+    for (const image of IMAGES) writeFileSync(join(at, image), image);
+  }
+  const rootUuid = ids.map((id) => `${uuidOf("node", id)}=${rootOf(id)}`);
+  const roots = rootUuid.flatMap((root) => ["--root-uuid", root]);
+  return {
+    boot: { tftpRoot: own, tftpFrom: [`A=${old}`], rootUuid },
+    words: ["--tftp-root", own, "--tftp-from", `A=${old}`, ...roots],
+  };
+}
+
 /** Every name of a tree, with what it holds. */
 export function contents(root: string): readonly string[] {
   return readdirSync(root, { recursive: true, encoding: "utf8" })
@@ -58,8 +75,7 @@ export function contents(root: string): readonly string[] {
     });
 }
 
-export const PLAN = ["host", "plan", "--from", "A", "--to", "B", "--service-down-time", "0.1"];
-export const MOVE = ["host", "move", "--yes"];
+export const PLAN = ["host", "plan", "--from", "A", "--to", "B", ...QUICK];
 export const THERE = [
   "1 B 1 active - | B - 0",
   "2 B 1 - - |",

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { ends } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { changes, rowsOf } from "../nova/rows.ts";
-import { uuidOf } from "./cloud.ts";
+import { MOVE, uuidOf } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
 import { killed } from "./legacy-deaths.ts";
 import {
@@ -14,7 +14,6 @@ import {
   IMAGES,
   KEY,
   linkOf,
-  MOVE,
   PLAN,
   rootOf,
   THERE,

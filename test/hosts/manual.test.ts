@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ends, run } from "../hostile/cli.ts";
 import { commands, page, readmeUnder } from "../support/manual.ts";
-import { hostCloud } from "./cloud.ts";
+import { deadCloud, QUICK } from "./cloud.ts";
 
 test("the page of a dead host, and what README shows of it, are run as they stand", async (t) => {
   const shown = commands(page("dead-host"));
   assert.deepEqual(commands(readmeUnder("A compute host is dead")), shown);
-  const cloud = await hostCloud(t, { services: { H1: { forced_down: false } } });
+  const cloud = await deadCloud(t);
   const here = (word: string): string =>
     word === "file:/root/nova.url"
       ? String(cloud.nova[1])
@@ -16,7 +16,7 @@ test("the page of a dead host, and what README shows of it, are run as they stan
         : word;
   for (const words of shown) {
     // Nobody waits a minute for a host that is dead for ten.
-    const quick = words[1] === "takeover" ? ["--service-down-time", "0.1"] : [];
+    const quick = words[1] === "takeover" ? QUICK : [];
     await ends(0, run([...words.map(here), ...quick], { bare: true }));
   }
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");

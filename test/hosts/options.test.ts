@@ -4,47 +4,40 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { HOST_ACTIONS } from "../../src/cli/options/host-actions.ts";
 import { ends, run } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
-import { ago, FROM_H1, type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
-
-const QUICK = ["--service-down-time", "0.1"];
-const PLAN = ["host", "plan", "--from", "H1", "--to", "H2", ...QUICK];
+import { ago, DOWN, type HostCloud, hostCloud, MOVE, PLAN } from "./cloud.ts";
 
 async function moved(t: TestContext): Promise<HostCloud> {
   const cloud = await hostCloud(t);
   await ends(0, cloud.host(...PLAN));
-  await ends(0, cloud.host("host", "move", "--yes"));
+  await ends(0, cloud.host(...MOVE));
   return cloud;
 }
 
-testOnce(
-  "what a file of connections has for a load to Ironic keeps nobody from his dead host",
-  async (t) => {
-    const { folder, nova, host, owners } = await hostCloud(t);
-    const config = join(folder, "nova2ironic.yaml");
-    const list = {
-      ...{ run: "m1", nova_db: nova[1] },
-      nova_conf: { "compute-1": "c1.conf", "compute-2": "c2.conf" },
-      tftp_root: { "compute-1": "c1", "compute-2": "c2" },
-    };
-    writeFileSync(config, JSON.stringify(list), { mode: 0o600 });
-    await ends(0, run(["host", "list", "--config", config]));
-    // What names nova_bm for the load says nothing of which machines go.
-    const all = JSON.stringify({ ...list, nova_bm_db: "sqlite:////nowhere" });
-    writeFileSync(config, all, { mode: 0o600 });
-    const taken = await host("host", "takeover", ...FROM_H1, "--yes", "--config", config);
-    assert.doesNotMatch(taken.err, /N2I-E/);
-    assert.doesNotMatch((await owners()).join(), / H1 /);
-  },
-);
+test("what a file of connections has for a load to Ironic keeps nobody from his dead host", async (t) => {
+  const { folder, nova, host, owners } = await hostCloud(t);
+  const config = join(folder, "nova2ironic.yaml");
+  const list = {
+    ...{ run: "m1", nova_db: nova[1] },
+    nova_conf: { "compute-1": "c1.conf", "compute-2": "c2.conf" },
+    tftp_root: { "compute-1": "c1", "compute-2": "c2" },
+  };
+  writeFileSync(config, JSON.stringify(list), { mode: 0o600 });
+  await ends(0, run(["host", "list", "--config", config]));
+  // What names nova_bm for the load says nothing of which machines go.
+  const all = JSON.stringify({ ...list, nova_bm_db: "sqlite:////nowhere" });
+  writeFileSync(config, all, { mode: 0o600 });
+  const taken = await host(...DOWN, "--yes", "--config", config);
+  assert.doesNotMatch(taken.err, /N2I-E/);
+  assert.doesNotMatch((await owners()).join(), / H1 /);
+});
 
-testOnce("nothing can be forced but other aggregates", () => {
+test("nothing can be forced but other aggregates", () => {
   const names = Object.values(HOST_ACTIONS).flatMap(({ options }) => Object.keys(options));
   const forced = new Set(names.filter((name) => name.startsWith("force")));
   assert.deepEqual([...forced], ["force-aggregates"]);
 });
 
-testOnce("a run between hosts takes no word of a load to Ironic", async (t) => {
+test("a run between hosts takes no word of a load to Ironic", async (t) => {
   const { host } = await moved(t);
   for (const [command, ...words] of [
     ["verify", "--takeover"],
@@ -54,10 +47,8 @@ testOnce("a run between hosts takes no word of a load to Ironic", async (t) => {
     ["rollback", "--all", "--watch", "3"],
     ["rollback", "--all", "--allow-running-compute"],
   ]) {
-    const ran = await ends(
-      64,
-      host(command ?? "", ...words, ...(command === "rollback" ? ["--yes"] : [])),
-    );
+    const yes = command === "rollback" ? ["--yes"] : [];
+    const ran = await ends(64, host(command ?? "", ...words, ...yes));
     const [last = ""] = words.filter((word) => word.startsWith("--") && word !== "--all");
     assert.match(
       ran.err,
@@ -67,37 +58,34 @@ testOnce("a run between hosts takes no word of a load to Ironic", async (t) => {
   await ends(0, host("rollback", "--all", "--yes", "--debug"));
 });
 
-testOnce(
-  "a list goes by the site's service_down_time, and by the clock of a host that is ahead",
-  async (t) => {
-    const cloud = await hostCloud(t);
-    const { db, nova, folder } = cloud;
-    const seen = async (...words: readonly string[]): Promise<readonly string[]> => {
-      const listed = await ends(
-        0,
-        run(["host", "list", ...nova, "-f", "csv", "-c", "Owner", "-c", "Up", ...words]),
-      );
-      return listed.out.trim().split("\n").slice(-2);
-    };
-    await db("services")
-      .where({ host: "H2" })
-      .update({ last_seen_up: ago(90) });
-    assert.deepEqual(await seen(), ['"H2","down"', '"H3","up"']);
-    assert.deepEqual(await seen("--service-down-time", "300"), ['"H2","up"', '"H3","up"']);
-    const conf = join(folder, "nova.conf");
-    writeFileSync(conf, "[DEFAULT]\nservice_down_time = 300\n");
-    assert.deepEqual(await seen("--nova-conf", conf), ['"H2","up"', '"H3","up"']);
-    await db("services")
-      .where({ host: "H3" })
-      .update({ last_seen_up: ago(-3600) });
-    assert.deepEqual(await seen(), ['"H2","down"', '"H3","down"']);
-    const planned = await cloud.host("host", "plan", "--from", "H1", "--to", "H3", "-f", "json");
-    assert.match(planned.out, /N2I-D255/);
-    assert.match(planned.out, /its last report is 3[56]\d\d s ahead of the database's clock/);
-  },
-);
+test("a list goes by the site's service_down_time, and by the clock of a host that is ahead", async (t) => {
+  const cloud = await hostCloud(t);
+  const { db, nova, folder } = cloud;
+  const seen = async (...words: readonly string[]): Promise<readonly string[]> => {
+    const listed = await ends(
+      0,
+      run(["host", "list", ...nova, "-f", "csv", "-c", "Owner", "-c", "Up", ...words]),
+    );
+    return listed.out.trim().split("\n").slice(-2);
+  };
+  await db("services")
+    .where({ host: "H2" })
+    .update({ last_seen_up: ago(90) });
+  assert.deepEqual(await seen(), ['"H2","down"', '"H3","up"']);
+  assert.deepEqual(await seen("--service-down-time", "300"), ['"H2","up"', '"H3","up"']);
+  const conf = join(folder, "nova.conf");
+  writeFileSync(conf, "[DEFAULT]\nservice_down_time = 300\n");
+  assert.deepEqual(await seen("--nova-conf", conf), ['"H2","up"', '"H3","up"']);
+  await db("services")
+    .where({ host: "H3" })
+    .update({ last_seen_up: ago(-3600) });
+  assert.deepEqual(await seen(), ['"H2","down"', '"H3","down"']);
+  const planned = await cloud.host("host", "plan", "--from", "H1", "--to", "H3", "-f", "json");
+  assert.match(planned.out, /N2I-D255/);
+  assert.match(planned.out, /its last report is 3[56]\d\d s ahead of the database's clock/);
+});
 
-testOnce("a rollback names the queue of a host that died while it served", async (t) => {
+test("a rollback names the queue of a host that died while it served", async (t) => {
   const cloud = await moved(t);
   await cloud
     .db("services")
@@ -110,16 +98,3 @@ testOnce("a rollback names the queue of a host that died while it served", async
   );
   assert.doesNotMatch(back.out + back.err, /purge_queue compute\.H3/);
 });
-
-for (const engine of engines("sqlite", "mysql"))
-  test(`on ${engine}, a machine is planned once, however its uuid is spelt`, async (t) => {
-    const cloud = await hostCloud(t, { engine });
-    const node = uuidOf("node", 1);
-    await cloud.db("instances").where({ id: 1 }).update({ node: node.toUpperCase() });
-    const planned = await ends(0, cloud.host(...PLAN, "-f", "csv", "-c", "Machine"));
-    const machines = planned.out.trim().split("\n").slice(1);
-    assert.equal(machines.length, 4, planned.out);
-    await ends(0, cloud.host("host", "move", "--yes"));
-    const rows = await cloud.db("instances").where({ id: 1 }).first("host", "node");
-    assert.deepEqual(rows, { host: "H2", node: node.toUpperCase() });
-  });

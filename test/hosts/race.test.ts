@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ends, run, start } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";
-import { type HostCloud, hostCloud, uuidOf } from "./cloud.ts";
+import { type HostCloud, hostCloud, QUICK, uuidOf } from "./cloud.ts";
 
-const QUICK = ["--service-down-time", "0.1"];
 const NODE = uuidOf("node", 1);
 
 /** Two runs that would move one machine, each to another host; what moves it. */

@@ -7,10 +7,8 @@ import type { Engine } from "../../src/model/database.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
-import { type HostCloud, hostCloud } from "./cloud.ts";
+import { type HostCloud, hostCloud, MOVE, PLAN } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
-
-const PLAN = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "0.1"];
 
 /** A file with the address of a user who has these rights on every table but one. */
 async function without(
@@ -101,6 +99,19 @@ for (const engine of engines("mysql"))
     const words = ["--from", "A", "--to", "B", "--service-down-time", "0.1"];
     const ran = await ends(12, run(["host", "plan", ...words, ...at]));
     assert.match(ran.err, /N2I-E206 .*may not SELECT networks/);
+  });
+
+for (const engine of engines("mysql", "postgresql"))
+  test(`on ${engine}, rights that are missing are told as GRANT before anything is written`, async (t) => {
+    const cloud = await hostCloud(t, { engine });
+    await ends(0, cloud.host(...PLAN));
+    const account = await cloud.made.server?.restrictedUser("reads", cloud.made.name, "SELECT");
+    const path = join(cloud.folder, "reads.url");
+    writeFileSync(path, `${account?.url}\n`, { mode: 0o600 });
+    const ran = await ends(12, run([...MOVE, ...cloud.at, "--nova-db", `file:${path}`]));
+    for (const table of ["compute_nodes", "instances", "services"])
+      assert.match(ran.err, new RegExp(`GRANT UPDATE ON \\S*${table} TO `));
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
   });
 
 testOnce("what --nova-api-db names is looked at before it is believed", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ends } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";
-import { FROM_H1, hostCloud, type Shape } from "./cloud.ts";
+import { DOWN, hostCloud, type Shape } from "./cloud.ts";
 
 /**
  * How a machine's row names its owner before and after: host, service, and its instance's host. Rows older
@@ -21,16 +21,11 @@ for (const engine of engines("sqlite", "mysql"))
   for (const [name, shape, bound, before, after, forced = false] of SHAPES)
     test(`on ${engine}, a dead host of ${name} rows is fenced, its machines taken over, and given back`, async (t) => {
       const dead = { H1: { forced_down: forced, disabled: forced === null } };
-      const { host, owners, services } = await hostCloud(t, {
-        engine,
-        shape,
-        bound,
-        services: dead,
-        machines: 2,
-      });
+      const wanted = { engine, shape, bound, services: dead, machines: 2 };
+      const { host, owners, services } = await hostCloud(t, wanted);
       assert.equal((await owners())[0], before);
       const said = await services();
-      await ends(0, host("host", "takeover", ...FROM_H1));
+      await ends(0, host(...DOWN));
       assert.equal((await owners())[0], after);
       const [h1] = await services();
       const fenced = "forced_down" in (h1 ?? {}) ? h1?.forced_down : h1?.disabled;

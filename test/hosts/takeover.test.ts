@@ -1,187 +1,114 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { openArtefact } from "../../src/edge/disk/artefact-reader.ts";
-import { performFence } from "../../src/edge/nova-write/fence.ts";
-import type { Engine } from "../../src/model/database.ts";
-import type { NovaStep } from "../../src/model/nova-plan.ts";
 import { ends, run } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
-import { open } from "../support/planned-case.ts";
-import { ago, type HostCloud, hostCloud, reportsOn, takenForLost, uuidOf } from "./cloud.ts";
+import {
+  DOWN,
+  deadCloud,
+  hostCloud,
+  QUICK,
+  reportsOn,
+  TAKE,
+  takenForLost,
+  uuidOf,
+} from "./cloud.ts";
 
-const TAKE = ["host", "takeover", "--from", "H1", "--to", "H2", "--service-down-time", "0.1"];
-const DOWN = [...TAKE, "--confirmed-down"];
+test("a host that reports while it is watched is not taken over, whatever its age said", async (t) => {
+  const cloud = await deadCloud(t);
+  const words = [...TAKE, "--service-down-time", "500", "--confirmed-down"];
+  const alive = await ends(
+    4,
+    reportsOn(cloud.db, () => cloud.host(...words)),
+  );
+  assert.match(alive.err, /N2I-E316 nova-compute of H1 reported/);
+  assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+});
 
-async function dead(t: TestContext, engine: Engine = "sqlite"): Promise<HostCloud> {
-  return hostCloud(t, { engine, services: { H1: { forced_down: false } } });
-}
-
-/** The fence's statement on a real server: what it changes of a host that reported so many seconds ago. */
-async function fences(
-  engine: Engine,
-  cloud: HostCloud,
-  age: number,
-  seen: number,
-): Promise<string> {
-  const database = await open("env:NOVA", false, { NOVA: cloud.made.url });
-  try {
-    await cloud
-      .db("services")
-      .where({ id: 1 })
-      .update({ last_seen_up: ago(age), report_count: 101 });
-    const common = { host: "H1", deleted: 0 };
-    const step: NovaStep = {
-      ...{ id: "services:1", part: "hosts", table: "services", key: { id: 1 } },
-      before: { ...common, forced_down: false, disabled_reason: null },
-      after: { ...common, forced_down: true, disabled_reason: `on ${engine}` },
-      ...{ machine: null, of: "nova-compute of H1" },
-    };
-    const hooks = {
-      ...{ owned: () => true, precondition: () => Promise.resolve() },
-      observed: () => Promise.resolve(),
-    };
-    const host = () => ({ id: 1, report_count: seen, down: 20 });
-    return await performFence(database, [step], host, hooks).then(
-      ({ done, found }) => `${done.length} done, ${found.length} found`,
-      (error: { readonly code: string }) => error.code,
-    );
-  } finally {
-    await database.close();
-  }
-}
-
-for (const engine of engines("sqlite", "mysql"))
-  test(`on ${engine}, one statement fences a host that is silent for long enough, and no other`, async (t) => {
-    const cloud = await hostCloud(t, { engine, services: { H1: { forced_down: false } } });
-    assert.equal(await fences(engine, cloud, 1, 101), "N2I-E316");
-    assert.equal(await fences(engine, cloud, 10, 101), "N2I-E316");
-    // It reported since it was looked at, whatever the clocks say.
-    assert.equal(await fences(engine, cloud, 600, 100), "N2I-E316");
-    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-    assert.equal(await fences(engine, cloud, 23, 101), "1 done, 0 found");
-    assert.equal(await fences(engine, cloud, 23, 101), "0 done, 1 found");
-    // Somebody else's word in the row is not overwritten.
-    await cloud
-      .db("services")
-      .where({ id: 1 })
-      .update({ forced_down: false, disabled_reason: "kernel" });
-    assert.equal(await fences(engine, cloud, 23, 101), "N2I-E316");
-  });
-
-testOnce(
-  "a host that reports while it is watched is not taken over, whatever its age said",
-  async (t) => {
-    const cloud = await dead(t);
-    const words = [...DOWN.slice(0, -2), "500", ...DOWN.slice(-1)];
-    const alive = await ends(
-      4,
-      reportsOn(cloud.db, () => cloud.host(...words)),
-    );
-    assert.match(alive.err, /N2I-E316 nova-compute of H1 reported/);
-    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-  },
-);
-
-testOnce("the site's fence decides: without 0 nothing is written", async (t) => {
-  const cloud = await dead(t);
+test("the site's fence decides: without 0 nothing is written", async (t) => {
+  const cloud = await deadCloud(t);
   const fence = join(cloud.folder, "fence");
   const write = (body: string) => writeFileSync(fence, `#!/bin/sh\n${body}\n`, { mode: 0o700 });
   write('echo "$NOVA2IRONIC_HOST $1"; exit 3');
-  const no = await ends(4, cloud.host(...TAKE, "--fence-command", fence, "--yes"));
+  const no = await ends(4, cloud.host(...TAKE, ...QUICK, "--fence-command", fence, "--yes"));
   assert.match(no.err, /Fence command: H1 H1/);
   assert.match(no.err, /N2I-E316 --fence-command ended with 3/);
   assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
   write("exit 0");
-  await ends(0, cloud.host(...TAKE, "--fence-command", fence, "--yes"));
+  await ends(0, cloud.host(...TAKE, ...QUICK, "--fence-command", fence, "--yes"));
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });
 
-testOnce("machines are shared among several hosts, each named once", async (t) => {
-  const cloud = await dead(t);
+test("machines are shared among several hosts, each named once", async (t) => {
+  const cloud = await deadCloud(t);
   await ends(0, cloud.host(...DOWN.map((word) => (word === "H2" ? "H2,H3" : word))));
   const hosts = (await cloud.owners()).slice(0, 4).map((row) => row.split(" ")[1]);
   assert.ok(hosts.every((host) => host === "H2" || host === "H3"));
 });
 
-testOnce(
-  "an instance Nova works on waits for a word, and goes with task_state cleared",
-  async (t) => {
-    const cloud = await dead(t);
-    await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
-    const site = takenForLost(cloud.folder, { uuid: uuidOf("node", 1) });
-    const first = await ends(3, cloud.host(...DOWN, "--settle", "1"));
-    assert.match(first.err, /1 instances of H1 are being worked on: waiting 1 s at most/);
-    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-    await ends(0, cloud.host(...DOWN, ...site));
-    assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
-    const [row] = await cloud.db("instances").where({ id: 1 });
-    assert.equal(row.task_state, null);
-    // Both plans of the run are taken back, and the fence of the first with them.
-    await ends(0, cloud.host("rollback", "--all", "--yes"));
-    const [was] = await cloud.db("instances").where({ id: 1 });
-    assert.deepEqual([was.host, was.task_state], ["H1", null], "the request stays lost");
-    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-  },
-);
+test("an instance Nova works on waits for a word, and goes with task_state cleared", async (t) => {
+  const cloud = await deadCloud(t);
+  await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
+  const site = takenForLost(cloud.folder, { uuid: uuidOf("node", 1) });
+  const first = await ends(3, cloud.host(...DOWN, "--settle", "1"));
+  assert.match(first.err, /1 instances of H1 are being worked on: waiting 1 s at most/);
+  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+  await ends(0, cloud.host(...DOWN, ...site));
+  assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
+  const [row] = await cloud.db("instances").where({ id: 1 });
+  assert.equal(row.task_state, null);
+  // Both plans of the run are taken back, and the fence of the first with them.
+  await ends(0, cloud.host("rollback", "--all", "--yes"));
+  const [was] = await cloud.db("instances").where({ id: 1 });
+  assert.deepEqual([was.host, was.task_state], ["H1", null], "the request stays lost");
+  assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+});
 
-testOnce(
-  "verify is 2 and a host stays fenced until its queue is said to be emptied and no instance names it",
-  async (t) => {
-    const cloud = await dead(t);
-    const taken = await ends(0, cloud.host(...DOWN));
-    assert.match(taken.out + taken.err, /rabbitmqctl purge_queue compute\.H1/);
-    const verify = ["verify", ...cloud.at];
-    const waits = await ends(2, run(verify));
-    assert.match(waits.out, /compute\.H1 .*on the broker run rabbitmqctl purge_queue compute\.H1/);
-    const bare = ["host", "readmit", ...cloud.at, "H1", "--yes"];
-    assert.match(
-      (await run(bare)).err,
-      /N2I-E319 whether compute\.H1 is empty is not known: run rabbitmqctl purge_queue compute\.H1/,
-    );
-    const readmit = [...bare, "--queue-purged"];
-    await ends(0, run([...verify, "--queue-purged"]));
-    await cloud.db("instances").where({ id: 1 }).update({ host: "H1" });
-    assert.match(
-      (await run(readmit)).err,
-      /N2I-E319 instances name H1 whose machines others serve/,
-    );
-    await cloud.db("instances").where({ id: 1 }).update({ host: "H2" });
-    await ends(0, run(readmit));
-    const [h1] = await cloud.services();
-    assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [false, null]);
-    await ends(0, run(verify));
-    assert.match((await run(readmit)).err, /keeps no fence of H1/);
-  },
-);
+test("verify is 2 and a host stays fenced until its queue is said to be emptied and no instance names it", async (t) => {
+  const cloud = await deadCloud(t);
+  const taken = await ends(0, cloud.host(...DOWN));
+  assert.match(taken.out + taken.err, /rabbitmqctl purge_queue compute\.H1/);
+  const verify = ["verify", ...cloud.at];
+  const waits = await ends(2, run(verify));
+  assert.match(waits.out, /compute\.H1 .*on the broker run rabbitmqctl purge_queue compute\.H1/);
+  const bare = ["host", "readmit", ...cloud.at, "H1", "--yes"];
+  assert.match(
+    (await run(bare)).err,
+    /N2I-E319 whether compute\.H1 is empty is not known: run rabbitmqctl purge_queue compute\.H1/,
+  );
+  const readmit = [...bare, "--queue-purged"];
+  await ends(0, run([...verify, "--queue-purged"]));
+  await cloud.db("instances").where({ id: 1 }).update({ host: "H1" });
+  assert.match((await run(readmit)).err, /N2I-E319 instances name H1 whose machines others serve/);
+  await cloud.db("instances").where({ id: 1 }).update({ host: "H2" });
+  await ends(0, run(readmit));
+  const [h1] = await cloud.services();
+  assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [false, null]);
+  await ends(0, run(verify));
+  assert.match((await run(readmit)).err, /keeps no fence of H1/);
+});
 
-testOnce(
-  "the recipe by hand is 2 until the new host took its compute node, and says which",
-  async (t) => {
-    const cloud = await hostCloud(t);
-    await ends(0, cloud.host("host", "plan", "--from", "H1", "--to", "H2"));
-    await cloud.db("instances").where({ host: "H1" }).update({ host: "H2" });
-    const half = await ends(2, cloud.host("host", "verify", "--queue-purged"));
-    assert.match(half.out, /compute_nodes:1 .*it still names H1; nova-compute of H2 takes it/);
-    await cloud.db("compute_nodes").where({ host: "H1" }).update({ host: "H2" });
-    await ends(0, cloud.host("host", "verify", "--queue-purged"));
-  },
-);
+test("the recipe by hand is 2 until the new host took its compute node, and says which", async (t) => {
+  const cloud = await hostCloud(t);
+  await ends(0, cloud.host("host", "plan", "--from", "H1", "--to", "H2"));
+  await cloud.db("instances").where({ host: "H1" }).update({ host: "H2" });
+  const half = await ends(2, cloud.host("host", "verify", "--queue-purged"));
+  assert.match(half.out, /compute_nodes:1 .*it still names H1; nova-compute of H2 takes it/);
+  await cloud.db("compute_nodes").where({ host: "H1" }).update({ host: "H2" });
+  await ends(0, cloud.host("host", "verify", "--queue-purged"));
+});
 
-testOnce(
-  "an instance that was deleted meanwhile leaves its node orphaned: verify is 2",
-  async (t) => {
-    const cloud = await dead(t);
-    await ends(0, cloud.host(...DOWN));
-    await cloud.db("instances").where({ id: 1 }).update({ deleted: 1 });
-    const orphaned = await ends(2, cloud.host("verify", "--queue-purged"));
-    assert.match(orphaned.out, /orphaned: it was deleted since/);
-  },
-);
+test("an instance that was deleted meanwhile leaves its node orphaned: verify is 2", async (t) => {
+  const cloud = await deadCloud(t);
+  await ends(0, cloud.host(...DOWN));
+  await cloud.db("instances").where({ id: 1 }).update({ deleted: 1 });
+  const orphaned = await ends(2, cloud.host("verify", "--queue-purged"));
+  assert.match(orphaned.out, /orphaned: it was deleted since/);
+});
 
-testOnce("what tenants changed since stays where it is, and the fence with it", async (t) => {
-  const cloud = await dead(t);
+test("what tenants changed since stays where it is, and the fence with it", async (t) => {
+  const cloud = await deadCloud(t);
   await ends(0, cloud.host(...DOWN));
   await cloud.db("instances").where({ id: 1 }).update({ task_state: "rebooting" });
   const back = await ends(2, cloud.host("rollback", "--all", "--yes"));
@@ -197,8 +124,8 @@ testOnce("what tenants changed since stays where it is, and the fence with it", 
   assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
 });
 
-testOnce("one machine is taken back by its name", async (t) => {
-  const cloud = await dead(t);
+test("one machine is taken back by its name", async (t) => {
+  const cloud = await deadCloud(t);
   await ends(0, cloud.host(...DOWN));
   await ends(0, cloud.host("rollback", "--node", uuidOf("node", 3), "--yes"));
   assert.deepEqual((await cloud.owners()).slice(0, 3), [
@@ -208,21 +135,18 @@ testOnce("one machine is taken back by its name", async (t) => {
   assert.match((await cloud.host("rollback", "--node", "nobody", "--yes")).err, /N2I-E306/);
 });
 
-testOnce(
-  "a takeover that is only shown writes nothing, and show lists its machines, rows and findings",
-  async (t) => {
-    const cloud = await dead(t);
-    const only = await ends(0, cloud.host(...TAKE, "--plan"));
-    assert.match(only.out, /Plan: 4 of 4 machines to move/);
-    assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-    const plan = join(cloud.folder, "runs", "h1", "plan");
-    const machines = await run(["show", plan, "-f", "csv", "-c", "Machine", "-c", "Verdict"]);
-    assert.equal(machines.out.trim().split("\n").length, 5, machines.err);
-    const rows = await run(["show", plan, "--nova", "-f", "csv"]);
-    assert.match(rows.out, /services:1/);
-    assert.match(rows.out, /N2I-D267/);
-    assert.equal((await openArtefact(join(plan, "moves.jsonl"), "moves")).footer.sha256.length, 64);
-    await ends(0, run(["show", join(plan, "moves.jsonl"), "-f", "csv"]));
-  },
-);
+test("a takeover that is only shown writes nothing, and show lists its machines, rows and findings", async (t) => {
+  const cloud = await deadCloud(t);
+  const only = await ends(0, cloud.host(...TAKE, ...QUICK, "--plan"));
+  assert.match(only.out, /Plan: 4 of 4 machines to move/);
+  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
+  assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+  const plan = join(cloud.folder, "runs", "h1", "plan");
+  const machines = await run(["show", plan, "-f", "csv", "-c", "Machine", "-c", "Verdict"]);
+  assert.equal(machines.out.trim().split("\n").length, 5, machines.err);
+  const rows = await run(["show", plan, "--nova", "-f", "csv"]);
+  assert.match(rows.out, /services:1/);
+  assert.match(rows.out, /N2I-D267/);
+  assert.equal((await openArtefact(join(plan, "moves.jsonl"), "moves")).footer.sha256.length, 64);
+  await ends(0, run(["show", join(plan, "moves.jsonl"), "-f", "csv"]));
+});

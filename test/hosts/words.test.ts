@@ -2,14 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ends, killedAt, start } from "../hostile/cli.ts";
 import { smallBatches } from "../support/batches.ts";
-import { hostCloud, reportH1, reportsOn, uuidOf } from "./cloud.ts";
-
-const QUICK = ["--service-down-time", "0.1"];
-const DEAD = { H1: { forced_down: false } };
-const TAKE = [
-  ...["host", "takeover", "--from", "H1", "--to", "H2"],
-  ...["--service-down-time", "0.1", "--confirmed-down"],
-];
+import {
+  DOWN,
+  deadCloud,
+  hostCloud,
+  MOVE,
+  PLAN,
+  QUICK,
+  reportH1,
+  reportsOn,
+  uuidOf,
+} from "./cloud.ts";
 
 test("only hosts that machines leave are spoken of, and who serves a machine keeps it", async (t) => {
   const { host, db, owners } = await hostCloud(t);
@@ -20,7 +23,7 @@ test("only hosts that machines leave are spoken of, and who serves a machine kee
   assert.match(planned.out, /purge_queue compute\.H1/);
   assert.doesNotMatch(planned.out, /purge_queue compute\.H[23]/);
   await db("services").whereNot({ host: "H1" }).increment("report_count", 1);
-  const moved = await ends(3, host("host", "move", "--yes"));
+  const moved = await ends(3, host(...MOVE));
   assert.match(moved.out, /2 rows changed, 0 so already; 1 machines were left out/);
   assert.doesNotMatch(moved.err, /purge_queue compute\.H[23]/);
   assert.deepEqual((await owners()).slice(0, 4), [
@@ -29,9 +32,9 @@ test("only hosts that machines leave are spoken of, and who serves a machine kee
 });
 
 test("a report between the watch and the plan is no fence's ground", async (t) => {
-  const { at, nova, db, services } = await hostCloud(t, { services: DEAD });
+  const { at, nova, db, services } = await deadCloud(t);
   await db("instances").where({ id: 1 }).update({ task_state: "rebooting" });
-  const started = start([...TAKE, "--settle", "500", ...at, ...nova]);
+  const started = start([...DOWN, "--settle", "500", ...at, ...nova]);
   await started.said("1 instances of H1 are being worked on");
   await reportH1(db);
   await db("instances").where({ id: 1 }).update({ task_state: null });
@@ -47,27 +50,27 @@ test("a fenced host that reported since the plan is watched before machines leav
   await reportH1(db);
   const runs = await ends(
     4,
-    reportsOn(db, () => host("host", "move", "--yes")),
+    reportsOn(db, () => host(...MOVE)),
   );
   assert.match(runs.err, /Watching H1 for 100 s/);
   assert.match(runs.err, /N2I-E316 nova-compute of H1 reported/);
   assert.equal((await owners())[0], "1 H1 NULL H1");
-  await ends(0, host("host", "move", "--yes"));
+  await ends(0, host(...MOVE));
 });
 
 test("status calls taken back what was, whatever the journal's last word is", async (t) => {
   smallBatches(t);
-  const cloud = await hostCloud(t, { machines: 6, services: DEAD });
+  const cloud = await deadCloud(t, { machines: 6 });
   const { host, nova } = cloud;
   const next = async () => (await host("status")).err;
-  await ends(0, host(...TAKE));
+  await ends(0, host(...DOWN));
   await ends(0, host("rollback", "--node", uuidOf("node", 3), "--yes"));
   assert.match(await next(), /^Next: nova2ironic verify /m);
   await killedAt("undone.after:1", ["rollback", "--all", "--yes", ...cloud.at, ...nova]);
   assert.match(await next(), /^Next: nova2ironic rollback .*--all/m);
   await ends(0, host("rollback", "--all", "--yes"));
   assert.match(await next(), /taken back/);
-  await ends(0, host(...TAKE));
+  await ends(0, host(...DOWN));
   await ends(0, host("host", "readmit", "H1", "--queue-purged", "--yes"));
   assert.match(await next(), /^Next: nova2ironic verify /m);
   await ends(0, host("verify"));
@@ -75,8 +78,8 @@ test("status calls taken back what was, whatever the journal's last word is", as
 
 test("a host that its operator set up again still owes an empty queue", async (t) => {
   const { host, db } = await hostCloud(t);
-  await ends(0, host("host", "plan", "--from", "H1", "--to", "H2", ...QUICK));
-  await ends(0, host("host", "move", "--yes"));
+  await ends(0, host(...PLAN));
+  await ends(0, host(...MOVE));
   await db("services").where({ host: "H1" }).update({ forced_down: false });
   const unseen = await ends(2, host("verify"));
   assert.match(unseen.out, /compute\.H1 .*not looked at/);
@@ -86,8 +89,25 @@ test("a host that its operator set up again still owes an empty queue", async (t
 
 test("a takeover to the host that is dead is refused before anybody is watched", async (t) => {
   const cloud = await hostCloud(t);
-  const { status, err } = await cloud.host(...TAKE, "--to", "H1");
+  const { status, err } = await cloud.host(...DOWN, "--to", "H1");
   assert.equal(status, 64, err);
   assert.match(err, /N2I-E100 --from and --to are both H1/);
   assert.doesNotMatch(err, /Watching/);
+});
+
+test("a tenant's change between plan and move keeps that machine, and the others go", async (t) => {
+  const { host, owners, db } = await hostCloud(t);
+  await ends(0, host(...PLAN));
+  await db("instances").where({ id: 1 }).update({ deleted: 1, task_state: null });
+  for (const rows of [/4 rows changed, 0 so already; 1 machines/, /0 rows changed, 4 so already/]) {
+    const moved = await ends(3, host(...MOVE));
+    assert.match(moved.err, /machine:a0+-\S+1 was left out: instances:1 was changed/);
+    assert.match(moved.out, rows);
+  }
+  const [first, second, third] = await owners();
+  assert.deepEqual([first, second, third], ["1 H1 NULL -", "2 H2 NULL -", "3 H2 NULL H2"]);
+  // What is planned anew takes the idle machine along.
+  await ends(0, host(...PLAN));
+  await ends(0, host(...MOVE));
+  assert.equal((await owners())[0], "1 H2 NULL -");
 });

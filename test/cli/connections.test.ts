@@ -36,18 +36,23 @@ function connectionsOf(made: Deployment): object {
   return { format: "nova2ironic/connections@1", ...keysOf(["--run", made.run, ...words]) };
 }
 
+/** The same deployment, extracted and planned by its file of connections, and the option that names the file. */
+async function plannedBy(t: TestContext, more: object = {}) {
+  const made = await deployFiles(t, SMALL);
+  const config = ["--config", fileOf(t, { ...connectionsOf(made), ...more })];
+  const extracted = await runs(0, ["extract", ...config]);
+  return { made, config, extracted, planned: await runs(0, ["plan", ...config]) };
+}
+
 /** Lines that name a command to copy. */
 function nextOf({ err, out }: Ran): readonly string[] {
   return [...`${err}${out}`.matchAll(/^(?:Next|Undo): (.*)$/gm)].map(([, line = ""]) => line);
 }
 
 test("with a file of connections a command line is the command and its decisions", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  const config = ["--config", fileOf(t, connectionsOf(made))];
   const bare = { bare: true };
-  const extracted = await runs(0, ["extract", ...config]);
+  const { config, extracted } = await plannedBy(t);
   assert.match(extracted.err, /^Connections: .*nova2ironic\.yaml$/m);
-  await runs(0, ["plan", ...config]);
   const applied = await runs(0, ["apply", "--yes", "--watch", "0", ...config], bare);
   await runs(0, ["verify", ...config]);
   const state = await runs(0, ["status", ...config]);
@@ -63,10 +68,7 @@ test("with a file of connections a command line is the command and its decisions
 });
 
 test("a line that is printed does what it says", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  const config = ["--config", fileOf(t, connectionsOf(made))];
-  await runs(0, ["extract", ...config]);
-  const planned = await runs(0, ["plan", ...config]);
+  const { planned } = await plannedBy(t);
   const line = nextOf(planned).find((one) => one.includes(" apply ")) ?? "";
   assert.match(line, /^nova2ironic apply .*--config /);
   const [, ...words] = line.split("  ")[0]?.split(" ") ?? [];
@@ -88,11 +90,8 @@ test("a word of the command line goes before the file", async (t) => {
 });
 
 test("no command is refused for what stands in the file and means something else to it", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  const keys = { ...connectionsOf(made), os_cloud: "nobody", placement_db: "sqlite:////nowhere" };
-  const config = ["--config", fileOf(t, keys)];
-  await runs(0, ["extract", ...config]);
-  await runs(0, ["plan", ...config]);
+  const keys = { os_cloud: "nobody", placement_db: "sqlite:////nowhere" };
+  const { config } = await plannedBy(t, keys);
   // A database of Placement that is not there keeps nobody from what comes next.
   assert.match((await runs(0, ["status", ...config])).err, /^Next: nova2ironic apply /m);
   await runs(0, ["apply", "--yes", "--leave-nova", ...config], { bare: true });
@@ -121,10 +120,7 @@ test("a copy of Nova's database is not joined by a database that the file names"
 });
 
 test("an option that needs another has it of the file, too", async (t) => {
-  const made = await deployFiles(t, SMALL);
-  const config = ["--config", fileOf(t, connectionsOf(made))];
-  await runs(0, ["extract", ...config]);
-  await runs(0, ["plan", ...config]);
+  const { made, config } = await plannedBy(t);
   const placement = ["--placement-db", "sqlite:////nowhere"];
   const verified = await run(["verify", ...placement, ...config]);
   assertRefusal(verified, 1, "N2I-E200", /nowhere/);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { writeCase } from "../../src/demo/write-case.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { run } from "../power/deployed.ts";
 import { bmcOf, MACHINES, messy } from "../support/messy.ts";
@@ -16,8 +16,7 @@ test("of three hundred machines, a third of them broken, no command says more th
   // A farm has no more addresses.
   const [one, other] = [ids.slice(0, MACHINES / 2), ids.slice(MACHINES / 2)];
   const farms = [await withBmcs(t, one.map(bmcOf)), await withBmcs(t, other.map(bmcOf))];
-  const folder = mkdtempSync(join(tmpdir(), "n2i-output-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const written = await writeCase(messy(farms.flatMap((farm) => farm?.addresses ?? [])), folder);
   const { extract, ironic, plan } = written;
   const says = async (status: number, line: string, more: readonly string[] = []) => {

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { refused, runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 
 test("every nova.conf and every column that is named counts, not only the last", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-repeated-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const { extract } = await writeCase(SMALL, join(folder, "case"));
   const confs = ["compute-7", "compute-8"].map((host) => {
     const path = join(folder, `${host}.conf`);

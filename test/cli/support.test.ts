@@ -19,7 +19,6 @@ import { restored } from "../rehearse/scene.ts";
 
 test("the archive for a bug report has what the tool wrote, and no secret of the deployment", async (t) => {
   const made = await deploySecrets("sqlite", t);
-  assert.ok(made);
   const { at, source, reader, writer, plan, folder } = made;
   const { url: copy } = await restored(t, made, made.ironic);
   for (const words of [
@@ -36,9 +35,7 @@ test("the archive for a bug report has what the tool wrote, and no secret of the
   writeFileSync(join(folder, "elsewhere", "journal.jsonl"), "another's");
   symlinkSync(join(folder, "elsewhere"), join(made.run, "everything"));
   const archive = join(folder, "report.tar.gz");
-  const { leaks, ...ran } = await made.tried(["support", ...at, "--to", archive]);
-  assert.equal(ran.status, 0, ran.err);
-  assert.deepEqual(leaks, []);
+  const ran = await made.silently(0, ["support", ...at, "--to", archive]);
   assert.match(ran.err, /Left out: secret\.key: it opens the run's secrets\./);
   assert.match(ran.err, /Left out: my passwords\.txt: this tool did not write it\./);
   assert.match(ran.err, /Left out: snapshot\.jsonl\.old: it is no regular file\./);

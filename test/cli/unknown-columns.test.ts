@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { isObject, type JsonObject } from "../../src/model/json.ts";
 import { runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 
 const FORKED: Case = {
   shows: "columns of a fork",
@@ -31,8 +31,7 @@ function extraOf(line: JsonObject | undefined, table: "node" | "interfaces"): un
 }
 
 test("values of unknown columns stand in extra, secrets sealed, and extract counts their machines", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-unknown-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const { extract } = await writeCase(FORKED, join(folder, "case"));
   const run = join(folder, "run");
   const { out } = await runs(0, ["extract", "--run", run, ...extract]);

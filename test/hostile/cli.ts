@@ -158,6 +158,17 @@ export function killedAt(
   return ends(128, start(words, { env: dies }).ended);
 }
 
+/** Starts the tool and waits until it pauses at a place, as `killedAt` names it; SIGUSR2 has it go on. */
+export async function pausedAt(
+  point: string,
+  words: readonly string[],
+  env: { readonly [name: string]: string } = {},
+): Promise<Started> {
+  const started = start(words, { env: { ...env, NOVA2IRONIC_FAILPOINT: `${point}:pause` } });
+  await started.said(`failpoint ${point.split(":")[0]}`);
+  return started;
+}
+
 /** Runs and expects this exit status. */
 export async function runs(
   status: number,

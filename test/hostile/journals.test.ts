@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { copyFolder } from "../support/copy-folder.ts";
 import { fleet } from "../support/fleet.ts";
+import { quickSessions } from "../support/quick-sessions.ts";
 import { refused, runs } from "./cli.ts";
 import { deployFiles, extractAndPlan } from "./deployment.ts";
 import { digests } from "./digest.ts";
@@ -22,6 +23,7 @@ import { plannedWhole, type Whole, writing } from "./whole.ts";
 
 /** Everything done, so that each journal has something to say; what was there before. */
 async function done(t: TestContext): Promise<Whole & { readonly before: unknown }> {
+  quickSessions(t);
   const made = await plannedWhole("sqlite", t);
   const before = [await digests(made), made.trees()];
   const { apply = [], boot = [], release = [] } = writing(made, made.run);

@@ -2,22 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { engines } from "../lab/engines.ts";
 import { canary, finder, search } from "./canaries.ts";
-import { assertRefusal, type Ran, start } from "./cli.ts";
+import { assertRefusal, pausedAt, type Ran } from "./cli.ts";
 import { digest } from "./digest.ts";
+import { refuseLoudly } from "./loud.ts";
 import { deploySecrets, type Secrets } from "./secrets-case.ts";
 
 /** Every way to be told of an error. */
 const VOICES = [["-q"], ["-q", "--debug"], ["-q", "--json"]];
 
 async function planned(made: Secrets): Promise<void> {
-  const { at, source, reader, plan } = made;
-  for (const words of [
-    ["extract", ...at, ...source],
-    ["plan", ...at, ...reader, ...plan],
-  ]) {
-    const ran = await made.tried(words);
-    assert.equal(ran.status, 0, ran.err);
-  }
+  const { at, source, reader, plan, silently } = made;
+  await silently(0, ["extract", ...at, ...source]);
+  await silently(0, ["plan", ...at, ...reader, ...plan]);
 }
 
 /** Nothing of the secrets in what was said and kept, and nothing said in a way of its own. */
@@ -31,28 +27,11 @@ function assertSilent(made: Secrets, ran: Ran, words: readonly string[]): void {
       assert.doesNotThrow(() => JSON.parse(line), line);
 }
 
-/** A trigger that refuses the row and quotes it, as an auditing one may. */
-async function refuseLoudly({ engine, ironic: { db } }: Secrets): Promise<void> {
-  if (engine === "sqlite")
-    return db.raw(
-      "CREATE TRIGGER loud BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'no more nodes'); END",
-    );
-  if (engine === "mysql")
-    return db.raw(
-      "CREATE TRIGGER loud BEFORE INSERT ON nodes FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = NEW.driver_info",
-    );
-  await db.raw(
-    `CREATE FUNCTION loud() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-     RAISE EXCEPTION 'no: %', NEW.driver_info USING DETAIL = NEW.driver_info, HINT = NEW.driver_info; END $$`,
-  );
-  await db.raw("CREATE TRIGGER loud BEFORE INSERT ON nodes FOR EACH ROW EXECUTE FUNCTION loud()");
-}
-
 for (const engine of engines()) {
   test(`on ${engine}, a server that quotes the row it refuses is not repeated`, async (t) => {
     const made = await deploySecrets(engine, t);
     await planned(made);
-    await refuseLoudly(made);
+    await refuseLoudly(made.ironic, "INSERT", "nodes", "NEW.driver_info");
     const before = await digest(made.ironic);
     for (const voice of VOICES) {
       const words = ["apply", ...made.at, ...made.writer, "--yes", "--skip-blocked", ...voice];
@@ -84,10 +63,7 @@ for (const engine of engines()) {
       ["uuid", "a0000000-0000-4000-8000-000000000002"],
     ] as const) {
       const words = ["apply", ...made.at, ...made.writer, "--yes", "--skip-blocked", "-q"];
-      const paused = start([...words, "--debug"], {
-        env: { ...made.env, NOVA2IRONIC_FAILPOINT: "begin.after:1:pause" },
-      });
-      await paused.said("failpoint begin.after");
+      const paused = await pausedAt("begin.after:1", [...words, "--debug"], made.env);
       const other = made.watch(canary(`password of the other by ${place}`));
       await made.ironic.db("nodes").insert({
         uuid: "f0000000-0000-4000-8000-000000000099",
@@ -115,10 +91,7 @@ for (const engine of engines("mysql", "postgresql")) {
     await planned(made);
     const before = await digest(made.ironic);
     const words = ["apply", ...made.at, ...made.writer, "--yes", "--skip-blocked", "-q"];
-    const paused = start([...words, "--debug"], {
-      env: { ...made.env, NOVA2IRONIC_FAILPOINT: "commit.before:1:pause" },
-    });
-    await paused.said("failpoint commit.before");
+    const paused = await pausedAt("commit.before:1", [...words, "--debug"], made.env);
     await cut(made);
     paused.signal("SIGUSR2");
     const ran = await paused.ended;
@@ -126,9 +99,7 @@ for (const engine of engines("mysql", "postgresql")) {
     assert.match(ran.err, /^ERROR N2I-E301 .*N2I-E2(00|17)/m);
     assertSilent(made, ran, words);
     assert.equal(await digest(made.ironic), before);
-    const again = await made.tried(words);
-    assert.equal(again.status, 3, again.err);
-    assert.deepEqual(again.leaks, []);
+    await made.silently(3, words);
   });
 }
 

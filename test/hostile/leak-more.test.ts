@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { engines } from "../lab/engines.ts";
+import { quickSessions } from "../support/quick-sessions.ts";
 import { canary, searchFiles, searchProcess } from "./canaries.ts";
-import { type Ran, start } from "./cli.ts";
+import { pausedAt, type Ran } from "./cli.ts";
 import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
 import { type Whole, wholeCase, withTrees } from "./whole.ts";
 
@@ -98,10 +98,10 @@ for (const engine of engines("sqlite", "mysql"))
     writeFileSync(log, "");
     assert.equal((await made.tried(made.extract)).status, 0);
     const line = `2024-01-01 10:00:00.000 1 ERROR ironic.drivers [-] take over of ${FIRST}: ipmi_password=${logged}\n`;
+    // It follows a log from its end: the quoted line is written while the command waits.
+    quickSessions(t, () => appendFileSync(log, line));
     for (const [status, words] of everything(made, log)) {
-      // It follows a log from its end: the quoted line is written while the command waits.
-      const logs = async () => appendFileSync(log, line);
-      const { leaks, ...ran } = await whileItWaits(logs, () => made.tried(words));
+      const { leaks, ...ran } = await made.tried(words);
       const expected = words[0] === "check" ? [1, 2] : [status];
       assert.ok(expected.includes(ran.status), `${words.join(" ")}\n${ran.out}${ran.err}`);
       assert.deepEqual(leaks, [], words.join(" "));
@@ -125,10 +125,7 @@ for (const engine of engines("mysql"))
       [["handover", ...at, ...writer, "--yes", "--deadline", "1"], "clear.committed", 3],
       [["finish", ...at, ...writer, "--yes"], "close.before", 0],
     ] as const) {
-      const paused = start(words, {
-        env: { ...env, NOVA2IRONIC_FAILPOINT: `${point}:1:pause` },
-      });
-      await paused.said(`failpoint ${point}`);
+      const paused = await pausedAt(`${point}:1`, words, env);
       assert.deepEqual(searchProcess(find, paused.pid, VARIABLE), []);
       paused.signal("SIGUSR2");
       const ran = await paused.ended;

@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json } from "../../src/model/json.ts";
 import { canary } from "./canaries.ts";
@@ -9,12 +8,9 @@ const FORMATS = ["table", "json", "yaml", "csv", "value"];
 
 async function loaded(made: Secrets): Promise<void> {
   const { at, source, reader, writer, plan } = made;
-  for (const words of [
-    ["extract", ...at, ...source, "-q"],
-    ["plan", ...at, ...reader, ...plan, "-q"],
-    ["apply", ...at, ...writer, "--yes", "--skip-blocked", "-q"],
-  ])
-    assert.deepEqual((await made.tried(words)).leaks, []);
+  await made.silently(0, ["extract", ...at, ...source, "-q"]);
+  await made.silently(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  await made.silently(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "-q"]);
 }
 
 /** Every command that tells what Ironic holds now. */
@@ -29,11 +25,7 @@ async function lookedAt(made: Secrets, formats: readonly string[]): Promise<void
     [0, ["show", `${run}/plan`, "--diff", "1"]],
     [2, ["rollback", ...at, ...writer, "--node", "1", "--yes", "-f", "json"]],
   ];
-  for (const [status, words] of commands) {
-    const { leaks, ...ran } = await made.tried(words);
-    assert.equal(ran.status, status, `${words.join(" ")}\n${ran.out}${ran.err}`);
-    assert.deepEqual(leaks, [], words.join(" "));
-  }
+  for (const [status, words] of commands) await made.silently(status, words);
 }
 
 function digits(): string {
@@ -98,9 +90,6 @@ test("a node somebody else enrolled is told as a conflict, its secrets not shown
     [4, ["apply", ...at, ...writer, "--yes", "--debug"]],
     [3, ["apply", ...at, ...writer, "--yes", "--skip-blocked"]],
     [0, ["verify", ...at, ...reader]],
-  ] as const) {
-    const { leaks, ...ran } = await made.tried(words);
-    assert.equal(ran.status, status, `${words.join(" ")}\n${ran.out}${ran.err}`);
-    assert.deepEqual(leaks, []);
-  }
+  ] as const)
+    await made.silently(status, words);
 });

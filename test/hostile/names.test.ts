@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { quickSessions } from "../support/quick-sessions.ts";
 import { run } from "./cli.ts";
-import { deploy } from "./deployment.ts";
+import { deploy, privateFolder } from "./deployment.ts";
 import { wholeCase, withTrees } from "./whole.ts";
 
 /** What a path may hold on Linux, and a shell, a URL, a table or a terminal stumble over. */
 const NAME = `it's "a" $(run)\n\u0428\u043a\u0430\u0444 \u05d0\u200f 100%41 #1?x=y&\t\\n\u001b[2J`;
 
 test("whatever the files' names are, every command does its work, and each command that it names can be pasted", async (t) => {
-  const home = mkdtempSync(join(tmpdir(), "n2i-names-"));
+  const home = privateFolder(t);
   const before = process.env.TMPDIR;
   mkdirSync(join(home, NAME));
   t.after(() => {
     if (before === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = before;
-    rmSync(home, { recursive: true, force: true });
   });
+  quickSessions(t);
   const given = wholeCase();
   // Databases have plain names: they are named by URLs.
   const deployed = await deploy("sqlite", t, given, {}, (nova) => {

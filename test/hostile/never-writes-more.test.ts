@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { engines } from "../lab/engines.ts";
+import { quickSessions } from "../support/quick-sessions.ts";
 import { runs } from "./cli.ts";
 import { countersOf } from "./counters.ts";
 import { digests, filesOf } from "./digest.ts";
@@ -24,6 +25,7 @@ function readers(made: Whole): readonly (readonly [number, number, readonly stri
 
 for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, users with SELECT only suffice for check, boot's plan, --takeover and --nova-db, and nothing is written`, async (t) => {
+    quickSessions(t);
     const made = await whole(engine, t);
     const { at, writer, novaWriter, boot, check, extract } = made;
     const counters = await countersOf(made);

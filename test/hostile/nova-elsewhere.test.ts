@@ -10,6 +10,7 @@ import { planWords } from "../support/plan-files.ts";
 import { assertRefusal, type Ran, run, runs } from "./cli.ts";
 import { deployFiles } from "./deployment.ts";
 import { digest, digests, treeOf } from "./digest.ts";
+import { refuseLoudly } from "./loud.ts";
 
 const SECRET = "adminPass-in-a-row-of-nova-api-77c1";
 const DELETE = ["--flavor-images", "delete"];
@@ -33,21 +34,6 @@ function passwords({ folder, engine }: Later): readonly string[] {
   });
   assert.equal(found.length, engine === "sqlite" ? 0 : roles.length);
   return found;
-}
-
-/** A trigger that refuses a change of an extra spec and quotes what is nobody's business. */
-async function refuseLoudly({ engine, api: { db } }: Later): Promise<void> {
-  const on = "BEFORE DELETE ON flavor_extra_specs";
-  if (engine === "sqlite")
-    return db.raw(`CREATE TRIGGER loud ${on} BEGIN SELECT RAISE(ABORT, 'no more'); END`);
-  if (engine === "mysql")
-    return db.raw(
-      `CREATE TRIGGER loud ${on} FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '${SECRET}'`,
-    );
-  await db.raw(
-    `CREATE FUNCTION loud() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no: ${SECRET}' USING DETAIL = '${SECRET}'; END $$`,
-  );
-  await db.raw(`CREATE TRIGGER loud ${on} FOR EACH ROW EXECUTE FUNCTION loud()`);
 }
 
 for (const engine of engines())
@@ -81,7 +67,7 @@ for (const engine of engines())
     const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"];
     if (engine !== "sqlite")
       assertRefusal(await run([...apply, ...apiReader]), 12, "N2I-E206", /flavor_extra_specs/);
-    await refuseLoudly(made);
+    const drop = await refuseLoudly(api, "DELETE", "flavor_extra_specs", `'${SECRET}'`);
     for (const voice of VOICES) {
       const ran = await run([...apply, ...apiWriter, ...voice]);
       assert.equal(ran.status, 1, ran.err);
@@ -89,8 +75,7 @@ for (const engine of engines())
       silent(ran, made.run, secrets);
     }
     assert.deepEqual(await seen(), before);
-    const loud = engine === "postgresql" ? "loud ON flavor_extra_specs" : "loud";
-    await api.db.raw(`DROP TRIGGER ${loud}`);
+    await drop();
     await runs(0, [...apply, ...apiWriter]);
     const loaded = await seen();
     assert.notEqual(loaded.at(-1), before.at(-1));
@@ -133,7 +118,6 @@ testOnce(
   "words that do not fit nova_api or nova.conf are one paragraph with its code, and nothing is written",
   async (t) => {
     const made = await laterCloud("sqlite", t, DELETE);
-    assert.ok(made);
     const { at, source, reader, writer, novaWriter, plan, apiWriter, folder, api } = made;
     const [novaDb = "", apiDb = ""] = [source[3], apiWriter[1]];
     const planning = ["plan", ...at, ...reader, ...plan, "--ironic-release", "train"];

@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fleet } from "../support/fleet.ts";
-import { onTerminal, refused, run, runs, type Started, start } from "./cli.ts";
+import { onTerminal, pausedAt, refused, run, runs, start } from "./cli.ts";
 import { deployFiles, load } from "./deployment.ts";
 import { digests } from "./digest.ts";
 import { plannedWhole, type Whole } from "./whole.ts";
 
 const FIRST = "a0000000-0000-4000-8000-000000000001";
-
-async function paused(words: readonly string[], point: string): Promise<Started> {
-  const started = start(words, { env: { NOVA2IRONIC_FAILPOINT: `${point}:1:pause` } });
-  await started.said(`failpoint ${point}`);
-  return started;
-}
 
 /** Ctrl-C at the point; once it goes on to a good place to stop, twice it ends there. */
 async function interrupted(
@@ -20,7 +14,7 @@ async function interrupted(
   point: string,
   times: 1 | 2,
 ): Promise<{ readonly out: string; readonly err: string }> {
-  const started = await paused(words, point);
+  const started = await pausedAt(`${point}:1`, words);
   started.signal("SIGINT");
   await started.said("once more stops at once");
   started.signal(times === 1 ? "SIGUSR2" : "SIGINT");
@@ -114,7 +108,7 @@ test("of two commands in one run's folder the second is refused, and says who is
     ["finish", ...at, ...writer, "--yes", "-q"],
     [...made.planning, "-q"],
   ];
-  const inside = await paused([...boot, "--yes", "--node", FIRST], "boot.step");
+  const inside = await pausedAt("boot.step:1", [...boot, "--yes", "--node", FIRST]);
   for (const other of others) await refused(other, 11, "N2I-E302", [/is held by boot \(process/]);
   await runs(0, ["status", ...at]);
   await runs(1, check);

@@ -6,11 +6,11 @@ import {
   assertRefusal,
   MAIN,
   onTerminal,
+  pausedAt,
   quoted,
   refused,
   run,
   runs,
-  start,
   startProgram,
 } from "./cli.ts";
 import { type Deployment, plannedFiles } from "./deployment.ts";
@@ -82,8 +82,7 @@ for (const streams of [["stdout"], ["stdout", "stderr"]] as const)
     const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes"];
     const hosts = () => nova.db("instances").orderBy("id").select("host");
     const before = await hosts();
-    const started = start(apply, { env: { NOVA2IRONIC_FAILPOINT: "begin.after:1:pause" } });
-    await started.said("failpoint");
+    const started = await pausedAt("begin.after:1", apply);
     started.unread(...streams);
     started.signal("SIGUSR2");
     const { status, err } = await started.ended;

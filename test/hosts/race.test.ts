@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ends, run, start } from "../hostile/cli.ts";
+import { ends, pausedAt, run, start } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";
 import { type HostCloud, hostCloud, QUICK, uuidOf } from "./cloud.ts";
 
@@ -20,9 +20,7 @@ for (const engine of engines())
   test(`on ${engine}, of two processes on one machine the one that is there first moves it, and the other ends with 11`, async (t) => {
     const cloud = await hostCloud(t, { engine });
     const [one = [], other = []] = await planned(cloud);
-    const env = { NOVA2IRONIC_FAILPOINT: "nova.commit.before:1:pause" };
-    const first = start(one, { env });
-    await first.said("failpoint nova.commit.before");
+    const first = await pausedAt("nova.commit.before:1", one);
     assert.equal((await cloud.owners())[0], "1 H1 NULL H1", "both rows, or none");
     const second = await ends(11, run(other));
     assert.match(second.err, /N2I-E302/);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { copyFileSync, readdirSync, readlinkSync } from "node:fs";
 import { test } from "node:test";
-import { assertRefusal, ends, run, runs, start } from "../hostile/cli.ts";
+import { assertRefusal, ends, pausedAt, run, runs } from "../hostile/cli.ts";
 import { IMAGES } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes } from "./rows.ts";
@@ -9,9 +9,7 @@ import { changes } from "./rows.ts";
 test("Ctrl-C while flavors change ends the apply before the load, and the same command goes on", async (t) => {
   const made = await plannedCloud("sqlite", t);
   const words = ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes"];
-  const point = "nova.begin.before";
-  const started = start(words, { env: { NOVA2IRONIC_FAILPOINT: `${point}:1:pause` } });
-  await started.said(`failpoint ${point}`);
+  const started = await pausedAt("nova.begin.before:1", words);
   started.signal("SIGINT");
   await started.said("once more stops at once");
   started.signal("SIGUSR2");

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { ends, refused, run, runs } from "../hostile/cli.ts";
+import { refuseLoudly } from "../hostile/loud.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { planWords } from "../support/plan-files.ts";
 import { plannedCloud } from "./planned.ts";
@@ -44,18 +45,7 @@ for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, neither a password nor a row that nova's server quotes is repeated or kept`, async (t) => {
     const { nova, novaWriter, act, run: folder } = await plannedCloud(engine, t);
     await nova.db("instances").where({ id: 1 }).update({ user_data: SECRET });
-    if (engine === "mysql")
-      await nova.db.raw(
-        "CREATE TRIGGER loud BEFORE UPDATE ON instances FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = NEW.user_data",
-      );
-    else {
-      await nova.db.raw(
-        "CREATE FUNCTION loud() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no: %', NEW.user_data USING DETAIL = NEW.user_data; END $$",
-      );
-      await nova.db.raw(
-        "CREATE TRIGGER loud BEFORE UPDATE ON instances FOR EACH ROW EXECUTE FUNCTION loud()",
-      );
-    }
+    const drop = await refuseLoudly(nova, "UPDATE", "instances", "NEW.user_data");
     const url = readFileSync((novaWriter[1] ?? "").slice("file:".length), "utf8");
     const [, password = ""] = /:\/\/[^:]+:([^@]+)@/.exec(url) ?? [];
     assert.ok(password.length > 8);
@@ -72,7 +62,7 @@ for (const engine of engines("mysql", "postgresql"))
       for (const text of [ran.out, ran.err, ...kept])
         assert.ok(!text.includes(SECRET) && !text.includes(password));
     }
-    await nova.db.raw(engine === "mysql" ? "DROP TRIGGER loud" : "DROP TRIGGER loud ON instances");
+    await drop();
     await ends(0, act(["apply"]));
   });
 

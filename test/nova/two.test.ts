@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { ends, run, start } from "../hostile/cli.ts";
+import { ends, pausedAt, run } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { IMAGES } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
@@ -16,10 +16,7 @@ for (const engine of engines("mysql", "postgresql"))
     const { at, writer, novaWriter, act, copy } = made;
     const other = copy("other");
     const words = [...at, ...writer, ...novaWriter, "--yes", "-q"];
-    const first = start(["apply", ...words], {
-      env: { NOVA2IRONIC_FAILPOINT: "nova.commit.before:1:pause" },
-    });
-    await first.said("failpoint nova.commit.before");
+    const first = await pausedAt("nova.commit.before:1", ["apply", ...words]);
     const kept = await ends(11, act(["apply"], undefined, other));
     assert.match(kept.err, /N2I-E302/);
     first.signal("SIGUSR2");

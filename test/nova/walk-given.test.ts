@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertRefusal, ends, run, runs, start } from "../hostile/cli.ts";
+import { assertRefusal, ends, pausedAt, run, runs } from "../hostile/cli.ts";
 import { IMAGES as FLAVORS } from "./cloud.ts";
 import { planned, walk } from "./walking.ts";
 
@@ -110,10 +110,8 @@ test("a stage that is done again says why, and what is loaded is not read anew w
 
 test("a plan whose flavors are changed is not made again, and is once they are taken back", async (t) => {
   const made = await planned(t, ["--compute-host", "ironic-compute", ...FLAVORS]);
-  const pausing = { env: { NOVA2IRONIC_FAILPOINT: "nova.commit.after:1:pause" } };
   const words = ["run", ...made.at, "--yes", "--wait", "0", "--watch", "0"];
-  const started = start(words, pausing);
-  await started.said("failpoint nova.commit.after");
+  const started = await pausedAt("nova.commit.after:1", words);
   started.signal("SIGINT");
   await started.said("once more stops at once");
   started.signal("SIGUSR2");

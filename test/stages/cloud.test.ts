@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cloudFor } from "../../src/stages/cloud.ts";
 import { surrounded, surroundings } from "../../src/stages/surroundings.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 
 test("variables that name an endpoint beside a named cloud are told, as they are not read", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-cloud-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const auth = "{auth_url: 'http://keystone', username: u, password: p}";
   writeFileSync(join(folder, "clouds.yaml"), `clouds: {c: {auth: ${auth}}}`);
   const said: string[] = [];

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Entry, IRONIC } from "../../src/model/journal.ts";
 import { measuredOf } from "../../src/stages/history.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 
 const MINUTE = 60_000;
 
@@ -13,8 +13,7 @@ function at(milliseconds: number): string {
 }
 
 function runOf(t: TestContext, lines: readonly (object | string)[]): string {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-history-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const text = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
   writeFileSync(join(folder, "log.jsonl"), text.join("\n"));
   return folder;

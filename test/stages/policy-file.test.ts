@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { allows } from "../../src/core/policy/allows.ts";
 import { ASKED } from "../../src/core/proxy/policy.ts";
 import type { TokenOwner } from "../../src/model/served.ts";
 import { openPolicy } from "../../src/stages/policy-file.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 
 const LIST = "os_compute_api:os-baremetal-nodes:list";
 const READER: TokenOwner = { user_id: "u", project_id: "p", roles: ["reader"], system_scope: null };
 const BOTH = Object.values(ASKED);
 
 function place(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-policy-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   return join(folder, "policy.yaml");
 }
 

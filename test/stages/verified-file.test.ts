@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { onInterrupt } from "../../src/cli/interrupt.ts";
@@ -18,14 +16,14 @@ import {
 } from "../../src/stages/verified-file.ts";
 import { verifyRun } from "../../src/stages/verify.ts";
 import { ends } from "../crash/truth.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { fleet } from "../support/fleet.ts";
 import { scene } from "../support/scene.ts";
 
 const PLAN = "a".repeat(64);
 
 test("a look that finds a difference ends what was built on it", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-verified-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = privateFolder(t);
   const run = await openRun(join(folder, "run"), { create: true });
   const since = await sinceNow(run);
   const found = async (how: "rows" | "takeover" | "final", equal: boolean) => {
@@ -47,8 +45,7 @@ test("a look that finds a difference ends what was built on it", async (t) => {
 });
 
 test("what is done while rows are looked at is not verified by that look", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-verified-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = privateFolder(t);
   const run = await openRun(join(folder, "run"), { create: true });
   const at = "2026-01-01T00:00:00.000Z";
   const journal = await openJournal(run);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { writeCase } from "../../src/demo/write-case.ts";
@@ -25,11 +25,6 @@ test("of three hundred machines, a third of them broken, no command says more th
     const { code, out, err } = await run(folder, [command, ...words, ...at, ...more]);
     assert.equal(code, status, `${line}\n${out}${err}`);
     const lines = `${out}${err}`.trimEnd().split("\n");
-    if (process.env.N2I_SEEN)
-      appendFileSync(
-        process.env.N2I_SEEN,
-        `\n$ ${line} (${lines.length} lines)\n${out}---\n${err}`,
-      );
     return { out, err, lines };
   };
   const aPage = async (...asked: Parameters<typeof says>) => {

@@ -20,13 +20,6 @@ const alembic =
   (db: Knex): Promise<unknown> =>
     db("alembic_version").update({ version_num: head });
 
-interface Change {
-  /** Reads on from "is refused when". */
-  readonly when: string;
-  readonly make: (scene: Scene) => Promise<unknown>;
-  readonly says: RegExp;
-}
-
 /** The uuid the plan gives the port of a machine. */
 function portUuid({ run }: Scene, machine: number): string {
   const plan = readFileSync(join(run, "plan", "machines.jsonl"), "utf8");
@@ -41,64 +34,68 @@ async function addPort(db: Knex, uuid: string, address: string): Promise<void> {
   await db("ports").insert({ uuid, address, node_id: node?.id, extra: "{}" });
 }
 
-const CHANGES: readonly Change[] = [
-  {
-    when: "the alembic head is another",
-    make: ({ sql }) => sql(alembic("2fb93ffd2af1")),
-    says: /N2I-E204 .*nodes does not look like kilo: lacks /,
-  },
-  {
-    when: "the alembic head is unknown",
-    make: ({ sql }) => sql(alembic("ffffffffffff")),
-    says: /N2I-E204 .*is at alembic head ffffffffffff \(unknown here\)/,
-  },
-  {
-    when: "the snapshot is a newer one",
-    make: ({ run, source }) => runs(0, ["extract", "--run", run, ...source]),
-    says: /N2I-E300 the snapshot is not the one the plan was made from/,
-  },
-  {
-    when: "somebody made a node with a uuid of the plan",
-    make: ({ sql }) =>
+/** What changed, read on from "is refused when", and how that is refused. */
+const CHANGES: readonly (readonly [
+  when: string,
+  make: (scene: Scene) => Promise<unknown>,
+  says: RegExp,
+])[] = [
+  [
+    "the alembic head is another",
+    ({ sql }) => sql(alembic("2fb93ffd2af1")),
+    /N2I-E204 .*nodes does not look like kilo: lacks /,
+  ],
+  [
+    "the alembic head is unknown",
+    ({ sql }) => sql(alembic("ffffffffffff")),
+    /N2I-E204 .*is at alembic head ffffffffffff \(unknown here\)/,
+  ],
+  [
+    "the snapshot is a newer one",
+    ({ run, source }) => runs(0, ["extract", "--run", run, ...source]),
+    /N2I-E300 the snapshot is not the one the plan was made from/,
+  ],
+  [
+    "somebody made a node with a uuid of the plan",
+    ({ sql }) =>
       sql((db) => db("nodes").insert({ uuid: fleetUuid(3), driver: "fake", extra: "{}" })),
-    says: new RegExp(`N2I-E300 1 rows .*node:${fleetUuid(3)}: .*did not load`),
-  },
-  {
-    when: "a MAC of the plan is on another port by now",
-    make: ({ sql }) =>
-      sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", caseMac(4, 0))),
-    says: new RegExp(`N2I-E300 1 rows .*${caseMac(4, 0)} is on port f0.*09 of node ${NATIVE}`),
-  },
-  {
-    when: "an instance of the plan is on another node by now",
-    make: ({ sql }) =>
+    new RegExp(`N2I-E300 1 rows .*node:${fleetUuid(3)}: .*did not load`),
+  ],
+  [
+    "a MAC of the plan is on another port by now",
+    ({ sql }) => sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", caseMac(4, 0))),
+    new RegExp(`N2I-E300 1 rows .*${caseMac(4, 0)} is on port f0.*09 of node ${NATIVE}`),
+  ],
+  [
+    "an instance of the plan is on another node by now",
+    ({ sql }) =>
       sql((db) =>
         db("nodes")
           .where({ uuid: NATIVE })
           .update({ instance_uuid: "b0000000-0000-4000-8000-000000000003" }),
       ),
-    says: /N2I-E300 .*holds a value by now that must be unique/,
-  },
-  {
-    when: "a port of the plan is there, on another node",
-    make: (scene) => scene.sql((db) => addPort(db, portUuid(scene, 2), "52:54:ff:00:00:09")),
-    says: new RegExp(`N2I-E300 1 rows .*port:.*: the port belongs to node ${NATIVE}`),
-  },
+    /N2I-E300 .*holds a value by now that must be unique/,
+  ],
+  [
+    "a port of the plan is there, on another node",
+    (scene) => scene.sql((db) => addPort(db, portUuid(scene, 2), "52:54:ff:00:00:09")),
+    new RegExp(`N2I-E300 1 rows .*port:.*: the port belongs to node ${NATIVE}`),
+  ],
   // The last one: from here on the plan is of no file there is.
-  {
-    when: "another file has the database's name",
-    make: async ({ file }) => {
+  [
+    "another file has the database's name",
+    async ({ file }) => {
       renameSync(file, `${file}.old`);
       cpSync(`${file}.old`, file);
     },
-    says: /N2I-E300 .*server was \d+:\d+, is \d+:\d+/,
-  },
+    /N2I-E300 .*server was \d+:\d+, is \d+:\d+/,
+  ],
 ];
 
 test("a stale plan changes nothing and says what changed", async (t) => {
   const made = await scene("sqlite", t, fleet(MACHINES));
   await made.save("fresh");
-  for (const { when, make, says } of CHANGES) {
+  for (const [when, make, says] of CHANGES) {
     await t.test(`before the apply: it is refused when ${when}`, async () => {
       await made.restore("fresh");
       await make(made);
@@ -114,8 +111,8 @@ test("what the plan stands on is looked at again inside the first transaction", 
   const made = await scene("sqlite", t, fleet(MACHINES));
   await made.save("fresh");
   // One of each look; a row in the way that appears meanwhile is in conflicts.test.ts.
-  const some = CHANGES.filter(({ when }) => /head is another|snapshot|file/.test(when));
-  for (const { when, make, says } of some) {
+  const some = CHANGES.filter(([when]) => /head is another|snapshot|file/.test(when));
+  for (const [when, make, says] of some) {
     await t.test(`it is refused when, since it began, ${when}`, async () => {
       await made.restore("fresh");
       const started = made.start("apply", YES, "begin.after:1:pause");

@@ -53,12 +53,8 @@ export async function whole(
   t: TestContext,
   given: Case = wholeCase(),
 ): Promise<Whole> {
-  const made = await deploy(engine, t, given);
-  return made && withTrees(made, given);
+  return withTrees(await deploy(engine, t, given), given);
 }
-
-/** A pairing that is wanted. */
-const PERMITTED = ["--allow-pairing"];
 
 /** Adds the trees to what was built of a case. */
 export function withTrees(made: Deployment, given: Case): Whole {
@@ -76,7 +72,7 @@ export function withTrees(made: Deployment, given: Case): Whole {
       ...["plan", ...at, ...reader, ...novaReader, ...plan],
       ...["--compute-host", "ironic-compute", ...IMAGES],
     ],
-    check: ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", ...PERMITTED],
+    check: ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--allow-pairing"],
     boot: ["boot", ...at, "--tftp-root", tree, "--served-as", "/tftpboot", "--from", old],
     trees: () => `${treeDigest(old)}\n${treeDigest(tree)}`,
   };
@@ -101,24 +97,15 @@ export function writing(
   folder: string,
 ): { readonly [name: string]: readonly string[] } {
   const { writer, novaWriter, boot } = made;
-  const both = ["--run", folder, ...writer, ...novaWriter, "--yes", "-q"];
+  const own = ["--run", folder];
+  const both = [...own, ...writer, ...novaWriter, "--yes", "-q"];
+  const one = ["--node", "1", "--deadline", "1", "--yes", "-q"];
   return {
-    boot: [...boot.toSpliced(1, 2, "--run", folder), "--yes", "-q"],
-    release: [
-      "handover",
-      "--run",
-      folder,
-      ...writer,
-      "--node",
-      "1",
-      "--deadline",
-      "1",
-      "--yes",
-      "-q",
-    ],
+    boot: [...boot.toSpliced(1, 2, ...own), "--yes", "-q"],
+    release: ["handover", ...own, ...writer, ...one],
     apply: ["apply", ...both, "--staged"],
     verify: ["verify", ...both.slice(0, 6), "-q"],
     rollback: ["rollback", ...both, "--all"],
-    plan: [...made.planning.toSpliced(1, 2, "--run", folder), "-q"],
+    plan: [...made.planning.toSpliced(1, 2, ...own), "-q"],
   };
 }

@@ -118,6 +118,11 @@ export function looksUntil(look: () => Promise<void>, isSo: () => Promise<boolea
   });
 }
 
+/** Looks until all machines of a dead host are taken. */
+export function taken(made: Cloud, look: () => Promise<void>): Promise<void> {
+  return looksUntil(look, async () => (await made.left()) === 0);
+}
+
 /** Waits until it is so. The guard of the file ends a hang. */
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(20);

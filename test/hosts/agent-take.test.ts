@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { destination } from "../../src/core/hosts/moves.ts";
 import { caseUuid } from "../../src/demo/case.ts";
 import { ends, run, start } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
-import { type Cloud, cloud, looksUntil, MACHINES, SILENT, until } from "./agent-cloud.ts";
+import { engines } from "../lab/engines.ts";
+import { type Cloud, cloud, looksUntil, MACHINES, SILENT, taken, until } from "./agent-cloud.ts";
 import { report } from "./agents.ts";
 import { ago } from "./cloud.ts";
 
@@ -14,11 +14,6 @@ import { ago } from "./cloud.ts";
 function took(said: readonly string[]): number {
   const counts = said.map((line) => Number(/Took (\d+) machines/.exec(line)?.[1] ?? 0));
   return counts.reduce((sum, count) => sum + count, 0);
-}
-
-/** Looks until all machines of a dead host are taken. */
-function taken(made: Cloud, look: () => Promise<void>): Promise<void> {
-  return looksUntil(look, async () => (await made.left()) === 0);
 }
 
 /** Two connections of one process to an SQLite block each other: there one agent takes. */
@@ -64,143 +59,6 @@ for (const engine of engines("mysql", "postgresql"))
     for (const host of ["B", "C", "D"])
       assert.ok(existsSync(join(folder, `run-${host}`, "A-5", "journal.jsonl")), host);
   });
-
-testOnce(
-  "A-13: when more than half of the hosts run out at once, nothing is taken, and ALARM is said once",
-  async (t) => {
-    const made = await cloud("sqlite", t, { hosts: ["A", "B", "C"] });
-    await made.dead("B");
-    const before = await made.owners();
-    await made.agents(["C"], async (tick) => {
-      await tick(SILENT + 6);
-      assert.deepEqual(await made.owners(), before);
-      assert.deepEqual(
-        [await made.lease("A"), await made.lease("B")],
-        [
-          [4, null],
-          [4, null],
-        ],
-      );
-      const alarms = made.said.filter((line) => line.includes("ALARM"));
-      assert.equal(alarms.length, 1, made.said.join("\n"));
-      assert.match(alarms[0] ?? "", /^C: ALARM: the leases of A, B ran out at once, of 3 in all/);
-      // B was only cut off.
-      await made.bm("bm_service_leases").where({ host: "B" }).update({ heartbeat_ms: Date.now() });
-      await tick(2);
-      await until(async () => (await made.left()) === 0);
-    });
-    assert.ok(made.said.some((line) => line.startsWith("C: ALARM is over")));
-  },
-);
-
-testOnce(
-  "A-14: machines that were being deployed end in error, are listed, and get no boot files",
-  async (t) => {
-    const made = await cloud("sqlite", t, { machines: 6 });
-    const { bm, nova, folder, said } = made;
-    const states = new Map([
-      [1, "deploying"],
-      [3, "building"],
-      [5, "prepared"],
-    ]);
-    for (const [id, task_state] of states)
-      await bm("bm_nodes").where({ id }).update({ task_state });
-    await nova("instances").update({ vm_state: "building" });
-    await made.agents(["B"], async (tick) => {
-      await tick(SILENT - 1);
-      await taken(made, tick);
-    });
-    for (const id of states.keys()) {
-      const node = await bm("bm_nodes").where({ id }).first();
-      assert.deepEqual([node.service_host, node.task_state], ["B", "error"]);
-      const uuid = caseUuid("instance", id);
-      const tenant = await nova("instances").where({ uuid }).first();
-      assert.deepEqual([tenant.host, tenant.vm_state, tenant.task_state], ["B", "error", null]);
-      assert.ok(!existsSync(join(folder, "B", uuid)));
-      assert.ok(
-        said.some((line) => line.includes(caseUuid("node", id)) && line.includes("left")),
-        said.join("\n"),
-      );
-    }
-  },
-);
-
-testOnce(
-  "only hosts of the same aggregates whose agents take share a dead host's machines",
-  async (t) => {
-    const made = await cloud("sqlite", t, { machines: 8 });
-    const group = { id: 1, name: "rack", deleted: 0 };
-    await made.nova("aggregates").insert(group);
-    for (const [id, host] of ["A", "C", "D"].entries())
-      await made.nova("aggregate_hosts").insert({ id, host, aggregate_id: 1, deleted: 0 });
-    // They live: B is in no aggregate, and nobody takes on D.
-    await made.dead("B", { heartbeat_ms: Date.now() + 1e9 });
-    await made.dead("D", { heartbeat_ms: Date.now() + 1e9, takes: false });
-    await made.agents(["C"], async (tick) => {
-      const all = async (): Promise<void> => {
-        await report(made.nova, ["B", "D"]);
-        await tick();
-      };
-      for (let at = 1; at < SILENT; at += 1) await all();
-      await taken(made, all);
-    });
-    assert.deepEqual([...new Set((await made.owners()).values())], ["C"]);
-    const ports = made.said.filter((line) => line.startsWith("C: openstack port set --host C "));
-    assert.equal(ports.length, 4, made.said.join("\n"));
-    // Whoever looks at that death needs to know of nothing but its run.
-    const death = ["--run", join(made.folder, "run-C", "A-5")];
-    assert.match((await run(["status", ...death])).err, /^Next: nova2ironic verify /m);
-    await ends(0, run(["verify", "--queue-purged", ...death]));
-  },
-);
-
-testOnce("a host of which Nova heard, or that renewed its lease, keeps its machines", async (t) => {
-  const made = await cloud("sqlite", t, { machines: 4 });
-  const before = await made.owners();
-  await made.agents(["B"], async (tick) => {
-    // Its agent alone is gone.
-    for (let at = 0; at < SILENT + 4; at += 1) {
-      await report(made.nova, ["A"]);
-      await tick();
-    }
-    assert.deepEqual([await made.lease("A"), await made.owners()], [[4, null], before]);
-    // Nova alone lost sight of it.
-    await made.bm("bm_service_leases").where({ host: "A" }).update({ heartbeat_ms: Date.now() });
-    await made.nova("services").where({ host: "A" }).update({ updated_at: "2020-01-01 00:00:00" });
-    await tick(SILENT + 4);
-    assert.deepEqual([await made.lease("A"), await made.owners()], [[4, null], before]);
-  });
-});
-
-testOnce(
-  "without the site's fence nothing is fenced; with it the host is, and it was told its name",
-  async (t) => {
-    const made = await cloud("sqlite", t, { machines: 4 });
-    const { folder } = made;
-    const program = join(folder, "fence");
-    const fence = (status: number): void => {
-      writeFileSync(program, `#!/bin/sh\necho "$1" >>${folder}/told\nexit ${status}\n`);
-      chmodSync(program, 0o700);
-    };
-    fence(1);
-    const more = { fenceCommand: program };
-    await made.agents(
-      ["B"],
-      async (tick) => {
-        await tick(SILENT);
-        await until(() => made.says(/ended with 1/));
-        await tick(4);
-        assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\n", "not at each look");
-        assert.deepEqual(await made.lease("A"), [4, null]);
-        fence(0);
-        await taken(made, tick);
-      },
-      more,
-    );
-    assert.deepEqual(await made.lease("A"), [5, "B"]);
-    assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\nA\n");
-  },
-);
 
 for (const engine of engines("mysql"))
   test("what a living agent leaves half way it takes up again, whatever stands beside it in its folder", async (t) => {

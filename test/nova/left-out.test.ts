@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import { besideNova } from "../../src/stages/nova-side.ts";
 import { inRun, openPlan } from "../../src/stages/run.ts";
@@ -27,12 +27,8 @@ async function applyWithout(made: PlannedCloud, machines: readonly number[]): Pr
   });
 }
 
-async function made(t: TestContext): Promise<PlannedCloud> {
-  return plannedCloud("sqlite", t);
-}
-
 test("a service keeps running for a machine that was left out, and is disabled once that one moved", async (t) => {
-  const cloud = await made(t);
+  const cloud = await plannedCloud("sqlite", t);
   await applyWithout(cloud, [1]);
   const half = differences(cloud.before.nova, await rowsOf(cloud.nova));
   assert.deepEqual(half.get("services:2"), ["disabled", "disabled_reason"]);
@@ -45,7 +41,7 @@ test("a service keeps running for a machine that was left out, and is disabled o
 });
 
 test("a row of a machine that was left out is nobody's work of ours, whatever became of it", async (t) => {
-  const cloud = await made(t);
+  const cloud = await plannedCloud("sqlite", t);
   const { nova, before } = cloud;
   await applyWithout(cloud, [1]);
   const theirs = { instances: 1, compute_nodes: 1 } as const;
@@ -63,7 +59,7 @@ test("a row of a machine that was left out is nobody's work of ours, whatever be
 });
 
 test("a machine taken back alone takes no service and no aggregate back, which the others need", async (t) => {
-  const cloud = await made(t);
+  const cloud = await plannedCloud("sqlite", t);
   await ends(0, cloud.act(["apply"]));
   const one = await ends(0, cloud.act(["rollback", "--node", "1"]));
   assert.match(one.out, /hosts: 2 rows restored, .*; 3 that machines share stay until --all/);

@@ -20,8 +20,14 @@ export async function rowsOf({ db, engine }: TestDatabase): Promise<Rows> {
   return rows;
 }
 
-/** What of a database `tableNames` wants. */
-function asDatabase(knex: Knex, engine: TestDatabase["engine"]): Database {
+/** Now, as each engine says it. */
+export const NOW = {
+  ...{ mysql: "UTC_TIMESTAMP()", postgresql: "now() AT TIME ZONE 'utc'" },
+  sqlite: "datetime('now')",
+};
+
+/** What of a database reading wants. */
+export function asDatabase(knex: Knex, engine: TestDatabase["engine"]): Database {
   const run = <T>(_: string, work: () => PromiseLike<T>): Promise<T> => Promise.resolve(work());
   // Nothing else of it is used.
   return { engine, knex, run } as Database;

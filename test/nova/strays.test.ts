@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ends, runs } from "../hostile/cli.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines } from "../lab/engines.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes, rowsOf } from "./rows.ts";
 
@@ -56,14 +56,3 @@ for (const engine of engines("sqlite", "mysql"))
     const again = await ends(0, act(["rollback", "--all"]));
     assert.doesNotMatch(again.out, /compute nodes were made/);
   });
-
-testOnce(
-  "a compute node that the ironic driver wrote over on its own host is no stray",
-  async (t) => {
-    const { act, nova } = await plannedCloud("sqlite", t);
-    await ends(0, act(["apply"]));
-    await ends(0, act(["rollback", "--all"]));
-    await nova.db("compute_nodes").update({ hypervisor_type: "ironic" });
-    await ends(0, act(["rollback", "--all"]));
-  },
-);

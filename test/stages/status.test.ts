@@ -13,12 +13,8 @@ const LOADED: readonly Entry[] = [
   { do: "begin", ...span, by: "root@host" },
   { do: "done", ...span, created: 4, found: [] },
 ];
-const PLAN: RunFiles["plan"] = {
-  counts: COUNTS,
-  sha256: SHA,
-  madeFrom: "b".repeat(64),
-  release: "juno",
-};
+const PLAN = { counts: COUNTS, sha256: SHA, madeFrom: "b".repeat(64), release: "juno" };
+const NONE_LEFT = { gone: 0, settled: [], conflicts: [] };
 const LOST = { missing: "N2I-E111 plan.json ends within a line" };
 
 test("what was loaded is told though its plan is lost", () => {
@@ -73,17 +69,14 @@ test("a rollback of everything ends what was staged and released before it", () 
 
 test("a rollback of Ironic alone is followed by Nova's, with the options of its databases", () => {
   const undo = { do: "undo", ...span, nodes: "all", by: "me" } as const;
-  const back = { do: "undone", ...span, removed: 4, gone: 0, settled: [], conflicts: [] } as const;
+  const back = { do: "undone", ...span, removed: 4, ...NONE_LEFT } as const;
   const entries = [...LOADED, undo, back];
   assert.equal(takenBack([...entries, LOADED[0] ?? undo]), null);
   const machines = takenBack(entries);
   assert.equal(machines, "all");
   const next = (rows: number) => {
-    const nova = {
-      plan: null,
-      entries: [],
-      still: { rows, machines: "all", api: undefined },
-    } as const;
+    const still = { rows, machines: "all", api: undefined } as const;
+    const nova = { plan: null, entries: [], still };
     const journal = { entries, torn: false };
     return statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null, nova }).next;
   };
@@ -177,14 +170,7 @@ const NOBODY: ReadonlySet<string> = new Set();
 
 test("a rollback that is not through goes on, and one of some machines says so", () => {
   const machine = "11111111-1111-4111-8111-111111111111";
-  const undone = {
-    do: "undone",
-    ...span,
-    removed: 2,
-    gone: 0,
-    settled: [],
-    conflicts: [],
-  } as const;
+  const undone = { do: "undone", ...span, removed: 2, ...NONE_LEFT } as const;
   const told = (undo: object, held: RunFiles["held"]) => {
     const entries: readonly Entry[] = [
       ...LOADED,
@@ -192,13 +178,8 @@ test("a rollback that is not through goes on, and one of some machines says so",
       undone,
     ];
     const journal = { entries, torn: false };
-    const files = {
-      snapshot: SNAPSHOT,
-      plan: PLAN,
-      journal,
-      handover: null,
-      ...(held && { held }),
-    };
+    const there = { snapshot: SNAPSHOT, plan: PLAN, journal, handover: null };
+    const files = { ...there, ...(held && { held }) };
     return { ...statusOf(files), open: unfinished(files) };
   };
   for (const undo of [{ nodes: "all" }, { all: true }]) {

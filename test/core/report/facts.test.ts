@@ -11,6 +11,12 @@ import { accepted, COUNTS, HEADER, MACHINES, machineOf } from "../../report/samp
 const BEFORE: Standing = { load: "none", staged: 0, verified: "no", ended: false };
 const NOVA = { counts: { hosts: 0, flavors: 0, findings: 0, stopped: [] } };
 
+const JUDGED = { header: HEADER, counts: COUNTS, nova: NOVA, fresh: true };
+const ASKED = {
+  ...{ machines: 0, rows: 0, stopped: [], perMinute: null, boots: false },
+  measured: { ran: [], loaded: null, handed: null },
+};
+
 function totalsOf(machines: readonly PlannedMachine[]): Totals {
   const tally = createTotals();
   for (const machine of machines) tally.add(machine);
@@ -45,7 +51,7 @@ test("a finding that one place of a machine has open and another accepted is ope
 
 test("what somebody accepted is amber, whatever was accepted for however many machines", () => {
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
-  const judged = { header: HEADER, counts, nova: NOVA, fresh: true, standing: BEFORE };
+  const judged = { ...JUDGED, counts, standing: BEFORE };
   const clean = totalsOf([machineOf(1, "create")]);
   assert.equal(judge({ ...judged, totals: clean }).level, "ready");
   const risky = totalsOf([machineOf(1, "create", [accepted("N2I-D604", "known")])]);
@@ -62,14 +68,7 @@ test("what somebody accepted is amber, whatever was accepted for however many ma
 
 test("a plan that cannot be applied as it is, is not ready", () => {
   const totals = totalsOf(MACHINES);
-  const judged = {
-    header: HEADER,
-    counts: COUNTS,
-    nova: NOVA,
-    totals,
-    fresh: true,
-    standing: BEFORE,
-  };
+  const judged = { ...JUDGED, totals, standing: BEFORE };
   assert.match(judge(judged).title, /^Not ready: 2 of 7 machines cannot be loaded/);
   const none = { ...COUNTS.verdicts, blocked: 0 };
   const loads = { ...COUNTS, verdicts: none };
@@ -85,7 +84,7 @@ test("a plan that cannot be applied as it is, is not ready", () => {
 test("a plan that is loaded is green once its end was seen, and amber where risks were taken", () => {
   const totals = totalsOf([machineOf(1, "create")]);
   const ended: Standing = { ...BEFORE, load: "whole", ended: true };
-  const judged = { header: HEADER, counts: COUNTS, nova: NOVA, totals, fresh: true };
+  const judged = { ...JUDGED, totals };
   const left = judge({ ...judged, standing: ended });
   assert.match(left.title, /^Loaded: 4 machines of 7 are in Ironic/);
   assert.match(left.lines[0] ?? "", /^2 of 7 machines cannot be loaded as they stand\./);
@@ -107,10 +106,10 @@ test("a plan that is loaded is green once its end was seen, and amber where risk
 });
 
 test("a forecast is a measured rate, else what was given, else an estimate that is called one", () => {
-  const asked = { machines: 20_000, rows: 60_000, stopped: ["c1"], perMinute: null, boots: false };
-  const none = { ran: [], loaded: null, handed: null };
+  const asked = { ...ASKED, machines: 20_000, rows: 60_000, stopped: ["c1"] };
+  const { measured: none } = ASKED;
   const of = (more: object, name: string) =>
-    windowSteps({ ...asked, measured: none, ...more }).find((step) => step.name.startsWith(name));
+    windowSteps({ ...asked, ...more }).find((step) => step.name.startsWith(name));
   assert.deepEqual([of({}, "apply")?.seconds, of({}, "apply")?.basis], [null, "unknown"]);
   const loaded = { ...none, loaded: { count: 6_000, seconds: 6 } };
   assert.equal(of({ measured: loaded }, "apply")?.seconds, 60);
@@ -129,15 +128,8 @@ test("a command takes as long as its longest run that did its work", () => {
       ...{ command, at, seconds: 10 * (time + 1), status, result: "", by: "" },
     }));
     const measured = { ran, loaded: null, handed: null };
-    const steps = windowSteps({
-      machines: 0,
-      rows: 1,
-      stopped: [],
-      perMinute: null,
-      boots: false,
-      measured,
-    });
-    return steps.find(({ name }) => name === command)?.seconds;
+    return windowSteps({ ...ASKED, rows: 1, measured }).find(({ name }) => name === command)
+      ?.seconds;
   };
   assert.equal(of("power", [0, 3, 130, 1]), 20);
   assert.equal(of("apply", [3, 4, 64]), 10);
@@ -149,15 +141,9 @@ test("a command takes as long as its longest run that did its work", () => {
 test("a few machines that were handed over are no pace for many", () => {
   const of = (count: number, machines = 300) => {
     const measured = { ran: [], loaded: null, handed: { count, seconds: 180 } };
-    const steps = windowSteps({
-      machines,
-      rows: 0,
-      stopped: [],
-      perMinute: null,
-      boots: false,
-      measured,
-    });
-    return steps.find(({ name }) => name.startsWith("handover"))?.basis;
+    return windowSteps({ ...ASKED, machines, measured }).find(({ name }) =>
+      name.startsWith("handover"),
+    )?.basis;
   };
   assert.deepEqual(
     [of(1), of(8), of(9), of(5, 5)],
@@ -166,8 +152,7 @@ test("a few machines that were handed over are no pace for many", () => {
 });
 
 test("the window has its steps in the order they are done in", () => {
-  const measured = { ran: [], loaded: null, handed: null };
-  const asked = { machines: 2, rows: 1, stopped: [], perMinute: null, measured };
+  const asked = { ...ASKED, machines: 2, rows: 1 };
   const names = (boots: boolean) => windowSteps({ ...asked, boots }).map(({ name }) => name);
   const after = [
     "Restart nova-scheduler, then start the new nova-compute",

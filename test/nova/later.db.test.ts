@@ -1,2 +1,2 @@
 import "../lab/on-servers.ts";
-import "./alembic.test.ts";
+import "./later.test.ts";

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { loadNovaApi } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { ends, run } from "../hostile/cli.ts";
+import { hideTables } from "../hostile/hidden.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { type HostCloud, hostCloud, MOVE, PLAN } from "./cloud.ts";
@@ -13,20 +14,13 @@ import { legacyCloud } from "./legacy-cloud.ts";
 /** A file with the address of a user who has these rights on every table but one. */
 async function without(
   { folder }: Pick<HostCloud, "folder">,
-  { db, engine, name, server }: TestDatabase,
+  database: TestDatabase,
   rights: string,
   hidden: string,
 ): Promise<string> {
-  const account = await server?.restrictedUser("part", name, rights);
+  const account = await database.server?.restrictedUser("part", database.name, rights);
   assert.ok(account);
-  if (engine === "postgresql") await db.raw(`REVOKE ALL ON ${hidden} FROM ${account.user}`);
-  else {
-    const user = `'${account.user}'@'127.0.0.1'`;
-    await db.raw(`REVOKE ${rights} ON ${name}.* FROM ${user}`);
-    const [rows] = (await db.raw("SHOW TABLES")) as [readonly object[]]; // so mysql2 answers
-    for (const table of rows.map((row) => String(Object.values(row)[0])))
-      if (table !== hidden) await db.raw(`GRANT ${rights} ON ${name}.${table} TO ${user}`);
-  }
+  await hideTables(database, account.user, rights, [hidden]);
   const path = join(folder, `${hidden}.url`);
   writeFileSync(path, `${account.url}\n`, { mode: 0o600 });
   return `file:${path}`;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { hideTables } from "../hostile/hidden.ts";
 import { checkRows } from "./check-output.ts";
 import { cloud } from "./cloud.ts";
 
@@ -30,16 +31,7 @@ for (const engine of ["mysql", "postgresql"] as const) {
     const made = await deploy(engine, t, cloud({ machines: 2, others: 0, version: 302 }));
     const { nova, users } = made;
     const hidden = ["migrations", "block_device_mapping"];
-    const user = users.nova ?? "";
-    if (engine === "postgresql")
-      await nova.db.raw(`REVOKE SELECT ON ${hidden.join(", ")} FROM "${user}"`);
-    else {
-      const [all] = await nova.db.raw("SHOW TABLES");
-      const tables = all.flatMap((row: object) => Object.values(row)).map(String);
-      await nova.db.raw(`REVOKE SELECT ON \`${nova.name}\`.* FROM '${user}'@'127.0.0.1'`);
-      for (const table of tables.filter((name: string) => !hidden.includes(name)))
-        await nova.db.raw(`GRANT SELECT ON \`${nova.name}\`.${table} TO '${user}'@'127.0.0.1'`);
-    }
+    await hideTables(nova, users.nova, "SELECT", hidden);
     const rows = await checkRows(made, ["--allow-pairing"]);
     if (engine === "mysql") {
       // MySQL lists only tables its user may do something with.

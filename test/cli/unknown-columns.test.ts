@@ -36,7 +36,7 @@ test("values of unknown columns stand in extra, secrets sealed, and extract coun
   const run = join(folder, "run");
   const { out } = await runs(0, ["extract", "--run", run, ...extract]);
   const say = (table: string, each: string): string =>
-    `Unknown columns of ${table}, kept in extra, and machines with a value there: ${each}.\n`;
+    `Columns of ${table} that no version of nova_bm has, with the number of machines that have a value there: ${each}.\n`;
   assert.ok(out.includes(say("bm_nodes", "api_token 1, colour 0, rack 2")), out);
   assert.ok(out.includes(say("bm_interfaces", "speed 1")), out);
   assert.match(out, /N2I-D009 blocks +1 /, "a NUL there is found as anywhere");

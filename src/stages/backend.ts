@@ -1,5 +1,5 @@
 import type { Database } from "../edge/database/open.ts";
-import { lockTarget } from "../edge/database/write.ts";
+import { committed, lockTarget } from "../edge/database/write.ts";
 import { oldestNodes } from "../edge/ironic-db/current.ts";
 import { createGuard } from "../edge/ironic-db/guard.ts";
 import { scannedKeys } from "../edge/ironic-db/indexes.ts";
@@ -70,6 +70,8 @@ export interface Backend {
   readonly guard: (said: string | undefined) => Promise<Guarding>;
   /** What the target is now, asked anew. */
   readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
+  /** Waits for a transaction that an earlier run left behind; over REST there is none. @throws MigrationError N2I-E318 */
+  readonly committed: () => Promise<void>;
   /** Uuids of nodes that are there, the oldest first, so many at most; null over REST. */
   readonly oldest: ((most: number) => Promise<readonly string[]>) | null;
   /** Foreign keys that make deleting slow; null over REST. */
@@ -139,6 +141,7 @@ export function databaseBackend(
       return { identity, release, guard, inFlight: 1, lock: () => lockTarget(database) };
     },
     identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
+    committed: () => committed(database),
     oldest: (most) => oldestNodes(database, most),
     scannedKeys: () => scannedKeys(database),
     close: database.close,
@@ -199,6 +202,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
       return { identity, release, guard, inFlight: most, lock: () => Promise.resolve(NO_LOCK) };
     },
     identify: async (said) => (await open(said)).identity,
+    committed: () => Promise.resolve(),
     oldest: null,
     scannedKeys: null,
     close: () => {

@@ -1,4 +1,5 @@
 import { readTransaction } from "../edge/database/open.ts";
+import { committed } from "../edge/database/write.ts";
 import { readApiFlavors } from "../edge/nova-write/flavors.ts";
 import { identifyNovaApi } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
@@ -23,6 +24,8 @@ export interface FlavorApi {
   readonly target: Pick<NovaTarget, "inspect" | "perform">;
   /** @param hosts hosts of live instances by flavor, as nova has them */
   readonly rows: (hosts: FlavorRows["hosts"]) => Promise<FlavorRows>;
+  /** Waits for a transaction that an earlier run left behind. @throws MigrationError N2I-E318 */
+  readonly committed: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -77,6 +80,7 @@ export async function openFlavorApi(spec: string, readOnly: boolean): Promise<Fl
           await on.rollback();
         }
       },
+      committed: () => committed(database),
       close: database.close,
     };
   } catch (error) {

@@ -10,6 +10,7 @@ import {
 import { emptyNovaTally, type NovaTally } from "../core/verify/tally.ts";
 import type { Used } from "../core/verify/used.ts";
 import type { Database } from "../edge/database/open.ts";
+import { committed } from "../edge/database/write.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { openComputes, openDeleted, openOnNodes, openPlaces } from "../edge/nova-write/by-node.ts";
@@ -61,6 +62,7 @@ export async function openNovaVerifier(
   checkNova(plan.header.target, identity);
   const flavors = await reopenFlavorApi(plan.header.api, asked, true);
   if (flavors !== null) keep(flavors);
+  await Promise.all([committed(database), flavors?.committed()]);
   const placement =
     asked.placementDb === undefined
       ? null

@@ -112,6 +112,7 @@ export async function verifyRun(
     checkEngine(plan.header.target, backend);
     const { identity, target } = await backend.open(plan.header.target.release, seal);
     checkIdentity(plan.header.target, identity);
+    await backend.committed();
     const settled = asked.final || nova?.ran === true;
     const how = { all: asked.allRows, settled, nova };
     return compare(plan, target.verifier, backend.same(seal), sink, how);

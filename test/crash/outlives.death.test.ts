@@ -95,6 +95,7 @@ test("on PostgreSQL, a commit that outlives its client keeps every other run out
     for (const [command, words] of [
       ["rollback", ALL],
       ["apply", YES],
+      ["verify", []],
     ] as const) {
       const { err } = await ends(11, made.does(command, words));
       assert.match(err, /^ERROR N2I-E318 .*has not ended yet/m);

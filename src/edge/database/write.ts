@@ -116,11 +116,11 @@ export async function defining(database: Database, doing: string, sql: string): 
 }
 
 /**
- * Waits for a transaction that an earlier run left behind.
+ * Waits for a transaction that an earlier run left behind, whose rows may still come.
  *
- * @throws MigrationError N2I-E318
+ * @throws MigrationError N2I-E318 when it has not ended after three seconds
  */
-async function untilEnded(database: Database): Promise<void> {
+export async function committed(database: Database): Promise<void> {
   if (database.engine === "sqlite") return; // its transactions end with the process
   const trx = await database.run("opening a transaction", () => database.knex.transaction());
   try {
@@ -199,7 +199,7 @@ async function heldBy(
 /**
  * One writer at a time on one database. The lock lives in a connection of its own and dies
  * with it, so a killed run leaves none behind; what the server still makes of that run's last
- * transaction is waited for (`untilEnded`).
+ * transaction is waited for (`committed`).
  *
  * Galera does not carry GET_LOCK from node to node: two runs through two nodes are kept apart only
  * by the comparison of every row before it is written. @source facts/ux.md 4.3
@@ -252,7 +252,7 @@ async function lockConnection(
   try {
     if (!(await isSo(take))) throw await heldBy(database, engine, trx);
     await run("taking the lock", () => trx.raw(STATEMENTS[engine].idle(idle)));
-    await untilEnded(database);
+    await committed(database);
   } catch (error) {
     await trx.rollback().catch(() => null);
     throw error;

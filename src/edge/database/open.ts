@@ -4,7 +4,7 @@ import type { Knex, knex as knexFactory } from "knex";
 import type { DatabaseAddress, DatabasePlace, Engine } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import { encryption, mysqlConnection, postgresConnection } from "./connection.ts";
-import { isOfEncryption, isUnknownName, refusedLogin, translate } from "./errors.ts";
+import { isContended, isOfEncryption, isUnknownName, refusedLogin, translate } from "./errors.ts";
 import { hangUp, limitedClient, PATIENCE, type Patience } from "./limit.ts";
 import { proveOwn } from "./own-session.ts";
 import { select } from "./rows.ts";
@@ -136,6 +136,21 @@ function sqliteClient(): typeof Knex.Client {
   };
 }
 
+/**
+ * A node of Galera that has lost its cluster answers as one whose rows are locked (wsrep_sync_wait). It answers the
+ * question for its state so too, and that waits for no row.
+ *
+ * @returns the error that other statements get there; null where a cluster is not the cause
+ */
+async function lostCluster(engine: Engine, knex: Knex, error: unknown): Promise<unknown> {
+  if (engine !== "mysql" || !isContended(error)) return null;
+  const status: unknown = await knex
+    .raw("SHOW STATUS LIKE 'wsrep_cluster_status'")
+    .catch((cause: unknown) => cause);
+  const isLost = status instanceof Error || /non-primary/i.test(JSON.stringify(status));
+  return isLost ? Object.assign(new Error(), { code: "ER_UNKNOWN_COM_ERROR" }) : null;
+}
+
 /** How long `close` waits for what is still going on, in milliseconds; then it cuts connections. */
 const GRACE = 1000;
 
@@ -182,7 +197,8 @@ export async function openDatabase(address: DatabaseAddress, options: Options): 
       const rows = sql === null ? [] : await select(database, database.knex, sql);
       if (rows.length > 0 && options.autocommit === true) throw readOnlyServer(address.shown);
       return { ...database, frozen: rows.length > 0 };
-    } catch (error) {
+    } catch (cause) {
+      const error = (await lostCluster(database.engine, database.knex, cause)) ?? cause;
       await database.close();
       const next = others.shift();
       if (next === undefined || !isOfEncryption(error)) throw refusedLogin(error, address.shown);
@@ -248,7 +264,7 @@ function connect(
       try {
         return await work();
       } catch (error) {
-        throw translate(error, doing, shown);
+        throw translate((await lostCluster(engine, knex, error)) ?? error, doing, shown);
       }
     },
     // A transaction that an error left open would wait for its end, and its socket keep us alive.

@@ -59,6 +59,18 @@ if (hasGalera())
       assert.equal(await renewLease(here, dead), true);
       assert.equal(await fenceLease(there, dead, "B"), false, `A-11, round ${round}`);
     }
+    const read = () => here.run("reading leases", () => here.knex.raw("SELECT 1 FROM bm_nodes"));
+    await read();
+    await db.raw("SET GLOBAL wsrep_provider_options='gmcast.isolate=1'");
+    await until(() =>
+      read().then(
+        () => false,
+        () => true,
+      ),
+    );
+    const lost = { code: "N2I-E200", message: /as a Galera node is that has lost its cluster/ };
+    await assert.rejects(read(), lost);
+    await assert.rejects(opened(first.url("nova_bm"), t), lost);
   });
 
 async function isExtended(url: string): Promise<boolean> {

@@ -72,14 +72,17 @@ for (const engine of engines())
     const ended = await Promise.allSettled(
       runs.map((at) => does(cloud, `run-${at}`, { ids: [1], to: at % 2 === 0 ? "B" : "C" })),
     );
-    const won = ended.filter((one) => one.status === "fulfilled");
-    assert.equal(won.length, 1);
+    // A run that begins after the winner has ended may find the machine where it wants it.
+    const made = ended.flatMap((one) => (one.status === "fulfilled" ? [one.value.done] : []));
+    assert.deepEqual(
+      made.filter((count) => count !== 0),
+      [1],
+    );
     const codes = new Set(
       ended.flatMap((one) =>
         one.status === "rejected" && one.reason instanceof MigrationError ? [one.reason.code] : [],
       ),
     );
-    assert.ok(codes.has("N2I-E362"), [...codes].join());
     for (const code of codes) assert.match(code, /N2I-E(362|300)/);
     assert.match((await cloud.rows()).machines[0] ?? "", /^1 [BC] 1 active - \| [BC] - 0$/);
   });

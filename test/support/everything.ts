@@ -13,7 +13,7 @@ const ODD: readonly CaseRow[] = [
   { id: 31, pm_user: "J\u00fcrgen \u00e9\u00df", pm_password: "p\u00e4ss \\ ' \" % ? $1" },
   { id: 32, pm_user: "", pm_password: "" },
   { id: 33, service_host: "COMPUTE-1" },
-  { id: 34, service_host: "compute-1 " },
+  { id: 34, service_host: " compute-1" },
   { id: 35, uuid: caseUuid("node", 35).toUpperCase() },
   { id: 36, pm_address: "BMC-36.example" },
   { id: 37, pm_address: "bmc-36.EXAMPLE" },

@@ -6,8 +6,10 @@ export interface Line {
   readonly port: number;
   /** Ends every connection there is, on both sides, without a word; `forGood`: new ones too. */
   readonly cut: (how?: { readonly forGood: boolean }) => void;
-  /** From now on takes everything, new connections too, and passes nothing on, not even an end. */
+  /** From now on takes everything and answers nothing, new connections too. */
   readonly silence: () => void;
+  /** The same, and neither side hears that the other has ended: as behind a firewall that lost its state. */
+  readonly lose: () => void;
   /** Lets new connections pass again. */
   readonly fix: () => void;
 }
@@ -24,6 +26,7 @@ export async function proxyTo(
   const lines = new Set<Socket>();
   let broken = false;
   let silent = false;
+  let lost = false;
   const server = createServer((near) => {
     if (broken) {
       near.resetAndDestroy();
@@ -40,12 +43,12 @@ export async function proxyTo(
         const changed = silent ? null : change(bytes, to);
         if (changed !== null) other.write(changed);
       });
-      one.on("end", () => silent || other.end());
+      one.on("end", () => lost || other.end());
       // A line that breaks is what this is for; the other half ends with it.
       one.on("error", () => other.destroy());
       one.on("close", () => {
         lines.delete(one);
-        if (!silent) other.destroy();
+        if (!lost) other.destroy();
       });
     }
   });
@@ -63,8 +66,11 @@ export async function proxyTo(
   const silence = (): void => {
     silent = true;
   };
-  const fix = (): void => {
-    [broken, silent] = [false, false];
+  const lose = (): void => {
+    [silent, lost] = [true, true];
   };
-  return { port: at.port, cut, silence, fix };
+  const fix = (): void => {
+    [broken, silent, lost] = [false, false, false];
+  };
+  return { port: at.port, cut, silence, lose, fix };
 }

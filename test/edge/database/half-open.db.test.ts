@@ -29,7 +29,7 @@ for (const engine of ["mysql", "postgresql"] as const)
       refused.fix ?? "",
       engine === "mysql" ? /: KILL \d+;/ : /pg_terminate_backend\(\d+\);/,
     );
-    line.silence();
+    line.lose();
     for (;;) {
       const lock = await lockTarget(other).catch(() => null);
       if (lock !== null) return void (await lock.release());

@@ -46,6 +46,11 @@ function powerKeyOf({ engine }: Database): string {
   return `replace(replace(${ended},':9100,',','),',1,',',')`;
 }
 
+/** A column's text in lower case: a copy on PostgreSQL may have the type uuid. */
+function lowerOf({ engine }: Database, column: string): string {
+  return engine === "postgresql" ? `lower(CAST(${column} AS text))` : `lower(${column})`;
+}
+
 function collect(rows: readonly RawRow[]): Shared {
   const shared = new Map<string, number[]>();
   for (const { v, id, deleted, node_deleted } of rows) {
@@ -134,18 +139,19 @@ export async function readShared(
       ? []
       : read(what, claimed(whole(database.engine, expression), key, id, from));
   };
+  const lower = (column: string): string => lowerOf(database, column);
   const live = (column: string): string =>
-    `bm_nodes WHERE ${mayBeLive()} AND ${column} IS NOT NULL AND ${column} <> ''`;
+    `bm_nodes WHERE ${mayBeLive()} AND ${column} IS NOT NULL AND ${lower(column)} <> ''`;
   const named = columns.includes("uuid");
   const gone = (column: string, as: string): string => `${whole(database.engine, column)} AS ${as}`;
   const row = `id, ${gone("deleted", "deleted")}`;
   const both = `n.id AS id, ${gone("i.deleted", "deleted")}, ${gone("n.deleted", "node_deleted")}`;
-  const nodes = named ? await shared("uuid", live("uuid"), "lower(uuid)", row) : [];
+  const nodes = named ? await shared("uuid", live("uuid"), lower("uuid"), row) : [];
   const instances = await shared(
     "instance_uuid",
     live("instance_uuid"),
-    "lower(instance_uuid)",
-    named ? `${row}, ${gone("lower(uuid)", "uuid")}` : row,
+    lower("instance_uuid"),
+    named ? `${row}, ${gone(lower("uuid"), "uuid")}` : row,
   );
   const key = powerKeyOf(database);
   const addresses = await shared("pm_address", live("pm_address"), key, row);
@@ -174,12 +180,14 @@ export async function readShared(
 }
 
 /** Live rows with an instance that a soft-deleted row names, as after a failed build. @source facts/nova-bm.md 2.4 */
-function movedInstances({ engine }: Database): string {
-  const of = (column: string): string => whole(engine, `lower(${column})`);
+function movedInstances(database: Database): string {
+  const { engine } = database;
+  const of = (column: string): string => whole(engine, lowerOf(database, column));
+  const instance = lowerOf(database, "instance_uuid");
   return (
     `SELECT ${of("instance_uuid")} AS v, ${of("uuid")} AS uuid, ${whole(engine, "deleted")} AS deleted ` +
-    `FROM bm_nodes WHERE ${mayBeLive()} AND lower(instance_uuid) IN ` +
-    `(SELECT lower(instance_uuid) FROM bm_nodes WHERE NOT (${mayBeLive()}))`
+    `FROM bm_nodes WHERE ${mayBeLive()} AND ${instance} IN ` +
+    `(SELECT ${instance} FROM bm_nodes WHERE NOT (${mayBeLive()}))`
   );
 }
 

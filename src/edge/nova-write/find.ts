@@ -53,8 +53,15 @@ export async function observe(
       ...(await conflictingSpecs(database, on, some)),
       ...(await conflictingComputes(database, on, some)),
     ]);
+    const specs = await specsOf(database, some, (column, flavors) =>
+      ask(table, (query) => query.whereIn(column, flavors)),
+    );
     for (const step of some) {
-      const row = await rowOf(step, byId, (key) => ask(table, (query) => query.where(key)));
+      const row = await rowOf(
+        step,
+        byId,
+        specs ?? ((key) => ask(table, (query) => query.where(key))),
+      );
       const why = bars.get(step.id);
       observed.push({ step, row, ...(why !== undefined && { conflict: why }) });
     }
@@ -65,10 +72,37 @@ export async function observe(
 async function rowOf(
   { key }: NovaStep,
   byId: ReadonlyMap<number | null, RawRow>,
-  ask: (key: object) => Promise<readonly RawRow[]>,
+  ask: (key: Row) => Promise<readonly RawRow[]> | readonly RawRow[],
 ): Promise<RawRow | null> {
   if (typeof key.id === "number") return byId.get(key.id) ?? null;
   return (await ask(key))[0] ?? null;
+}
+
+/** Column that names the flavor of an extra spec, by table. */
+const FLAVOR: { readonly [table: string]: string } = {
+  instance_type_extra_specs: "instance_type_id",
+  flavor_extra_specs: "flavor_id",
+};
+
+/**
+ * Extra specs that steps name by flavor and key, as those that are to come: of all flavors by one statement.
+ *
+ * @returns the rows of a step's key; null where the steps are not of that kind
+ */
+async function specsOf(
+  database: Database,
+  steps: readonly NovaStep[],
+  ask: (column: string, flavors: readonly number[]) => Promise<readonly RawRow[]>,
+): Promise<((key: Row) => readonly RawRow[]) | null> {
+  const column = FLAVOR[steps[0]?.table ?? ""];
+  const named = steps.filter(({ key }) => typeof key.id !== "number");
+  if (column === undefined || named.length === 0) return null;
+  const flavors = [...new Set(named.map(({ key }) => Number(key[column])))];
+  const byFlavor = grouped(await ask(column, flavors), (row) => integer(row[column]));
+  const fits = (row: RawRow, key: Row): boolean =>
+    same(database, text(row.key), key.key) &&
+    (key.deleted === undefined || deletedNumber(row.deleted) === key.deleted);
+  return (key) => (byFlavor.get(Number(key[column])) ?? []).filter((row) => fits(row, key));
 }
 
 /** How the row of a step stands. */

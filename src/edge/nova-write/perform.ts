@@ -44,20 +44,39 @@ interface Change {
   readonly own: { readonly from: boolean; readonly to: boolean };
   /** Ids of the rows, or what else finds the one row. */
   readonly keys: readonly Row[];
+  /** Rows to insert, all of the same columns. */
+  readonly added: readonly Row[];
 }
 
 function changesOf(steps: readonly NovaStep[]): readonly Change[] {
-  const changes = new Map<string, Change & { readonly keys: Row[] }>();
+  const changes = new Map<string, Change & { readonly keys: Row[]; readonly added: Row[] }>();
+  const put = (name: string, change: Change): void => {
+    const known = changes.get(name);
+    known?.keys.push(...change.keys);
+    known?.added.push(...change.added);
+    if (known === undefined)
+      changes.set(name, { ...change, keys: [...change.keys], added: [...change.added] });
+  };
+  const alike = { own: { from: false, to: false }, keys: [], added: [] };
   for (const { table, key, before, after } of steps) {
+    if (before === null && after !== null) {
+      const name = JSON.stringify([table, "insert", ...Object.keys(after)]);
+      put(name, { ...alike, table, from: null, to: after, added: [after] });
+      continue;
+    }
+    if (after === null && typeof before?.id === "number") {
+      // Locked and compared a moment ago, in this transaction.
+      const change = { ...alike, table, from: {}, to: null, keys: [{ id: before.id }] };
+      put(JSON.stringify([table, "delete"]), change);
+      continue;
+    }
     const many = typeof key.id === "number" && before !== null && after !== null;
     const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
     const own = { from: isOwn(was, key.id), to: isOwn(is, key.id) };
     const from = was && own.from ? withoutDeleted(was) : (was ?? before);
     const to = is && own.to ? withoutDeleted(is) : (is ?? after);
     const name = JSON.stringify([table, from, to, own, many ? null : key]);
-    const known = changes.get(name);
-    if (known === undefined) changes.set(name, { table, from, to, own, keys: [key] });
-    else known.keys.push(key);
+    put(name, { table, from, to, own, keys: [key], added: [] });
   }
   return [...changes.values()];
 }
@@ -81,17 +100,15 @@ export function onlyChanged(row: Row, other: Row): Row {
 async function write(
   database: Database,
   trx: Knex,
-  { table, from, to, own, keys }: Change,
+  { table, from, to, own, keys, added }: Change,
 ): Promise<void> {
-  // DELETE takes no hint; of Nova's rows one at a time is deleted.
+  // DELETE takes no hint.
   const hinted = to === null ? table : trx.raw(await keyed(database, table, "id", "", trx));
   // SQLite would rather read all instances of a host by its index than 500 by their ids.
   const compared = database.engine === "sqlite" ? "+??" : "??";
   await database.run(`writing ${table}`, async () => {
     if (from === null) {
-      await trx(table)
-        .insert(cells({ ...to }))
-        .catch(orBehind(table));
+      await trx(table).insert(added.map(cells)).catch(orBehind(table));
       return;
     }
     const ids = keys.flatMap(({ id }) => (typeof id === "number" ? [id] : []));

@@ -48,3 +48,33 @@ for (const engine of engines())
     assert.deepEqual(await deleted(), [0, 7, 0]);
     assert.equal(written, 2);
   });
+
+/** Adds an extra spec to a flavor. */
+function addition(flavor: number): NovaStep {
+  const key = { instance_type_id: flavor, key: "resources:VCPU", deleted: 0 };
+  return {
+    ...({ part: "flavors", table: "instance_type_extra_specs", key } as const),
+    ...{ id: `instance_type_extra_specs:${flavor}/resources:VCPU`, machine: null, of: "" },
+    ...{ before: null, after: { ...key, value: "0", created_at: AT } },
+  };
+}
+
+for (const engine of engines())
+  test(`on ${engine}, extra specs that come together are looked for by one statement and added by one`, async (t) => {
+    const { db, database, target } = await hostsTarget(engine, 1, t);
+    const flavors = Array.from({ length: 40 }, (_, at) => at + 100);
+    for (const id of flavors)
+      await db("instance_types").insert({
+        ...{ id, name: `f${id}`, flavorid: `f${id}`, memory_mb: 1, vcpus: 1, swap: 0 },
+        ...{ rxtx_factor: 1, is_public: true, disabled: false, deleted: 0 },
+      });
+    const statements: string[] = [];
+    database.knex.on("query", ({ sql }: { readonly sql: string }) => {
+      if (/instance_type_extra_specs/.test(sql)) statements.push(sql.slice(0, 6).toLowerCase());
+    });
+    const steps = flavors.map(addition);
+    assert.equal((await target.perform(steps, HOOKS)).done.length, 40);
+    assert.deepEqual(statements, ["select", "insert"]);
+    assert.equal((await target.perform(steps, HOOKS)).found.length, 40);
+    assert.equal((await db("instance_type_extra_specs").where({ created_at: AT })).length, 40);
+  });

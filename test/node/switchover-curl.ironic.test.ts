@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { isWrite } from "../support/faulty-service.ts";
 import { blocks, page } from "../support/manual.ts";
 import { BROKEN } from "./scene.ts";
 import { SOURCE } from "./switch-memory.ts";
@@ -9,6 +10,12 @@ import { servedSwitchover } from "./switch-served.ts";
 
 test("the manual's transcript of curl has every code, and what it shows", async (t) => {
   const { url, cloud, keystone, until } = await servedSwitchover(t);
+  // The second PUT has to meet the first at work.
+  let typedAll = (): void => {};
+  const before = new Promise<void>((resolve) => {
+    typedAll = resolve;
+  });
+  cloud.fail(isWrite, { done: true, before }, 1);
   const away = await servedSwitchover(t);
   away.cloud.fail(/./, BROKEN);
   const [block = ""] = blocks(page("switchover"), "console");
@@ -25,6 +32,7 @@ test("the manual's transcript of curl has every code, and what it shows", async 
     MEMBER: "member",
   };
   const { stdout } = await promisify(execFile)("sh", ["-c", typed.join("\n")], { env });
+  typedAll();
   assert.equal(stdout.trimEnd(), shown);
   await until(SOURCE, "DONE");
   assert.ok(cloud.calls.length > 0 && keystone.tokens.size > 0);

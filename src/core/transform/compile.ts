@@ -66,9 +66,13 @@ function alternative(text: string, rule: Rule, origin: number): Alternative {
     place: source.slice(0, dot),
     field: source.slice(dot + 1),
     // Checked when the document was parsed: every converter named exists.
-    convert: [own, rule.as].flatMap((name) => CONVERTERS[name ?? ""] ?? []),
+    convert: convertersOf(own, rule.as),
     origin,
   };
+}
+
+function convertersOf(...names: readonly (string | undefined)[]): Alternative["convert"] {
+  return names.flatMap((name) => CONVERTERS[name ?? ""] ?? []);
 }
 
 /**
@@ -107,7 +111,12 @@ export function compileRules(
       otherwise:
         rule.value === undefined
           ? null
-          : { value: rule.value, origin: origins.number(to, `constant: ${rule.why ?? "fixed"}`) },
+          : converted(
+              rule.value,
+              convertersOf(rule.as),
+              origins.number(to, `constant: ${rule.why ?? "fixed"}`),
+              "value",
+            ),
       instanceOnly: rule.when === "instance",
       sparse: rule.sparse === true,
       missing: rule.missing !== undefined && needed(rule) ? rule.missing : null,
@@ -229,15 +238,24 @@ function givesSomething({ alternatives, otherwise, missing }: CompiledRule): boo
 
 function applyOne({ place, field, convert, origin }: Alternative, sources: RuleSources): Applied {
   // Sources hold parsed JSON values only.
-  let value = (sources[place]?.[field] ?? null) as Json;
-  if (value === null) return null;
+  const value = (sources[place]?.[field] ?? null) as Json;
+  return value === null ? null : converted(value, convert, origin, `${place}.${field}`);
+}
+
+function converted(
+  given: Json,
+  convert: Alternative["convert"],
+  origin: number,
+  source: string,
+): Applied {
+  let value = given;
   let warnings: readonly Warning[] | undefined;
   for (const made of convert) {
-    const converted = made(value);
-    if (converted === null) return null;
-    if ("fault" in converted) return { fault: converted.fault, source: `${place}.${field}` };
-    value = converted.value;
-    warnings ??= converted.warnings;
+    const result = made(value);
+    if (result === null) return null;
+    if ("fault" in result) return { fault: result.fault, source };
+    value = result.value;
+    warnings ??= result.warnings;
   }
   return warnings === undefined ? { value, origin } : { value, origin, warnings };
 }

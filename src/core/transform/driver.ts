@@ -31,9 +31,14 @@ export function driverOf(
   const place = `bm_nodes.id=${machine.node.id} service_host`;
   const own = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
   const named = site.power_manager ?? conf?.power_manager;
-  if (conf !== null && site.driver === undefined && conf.driver !== drivers.deploy_driver) {
-    const why = drivers.deploy_drivers_refused[conf.driver] ?? `driver is ${conf.driver}`;
-    return { row: null, findings: [finding("N2I-D308", place, why)] };
+  if (conf !== null && conf.driver !== drivers.deploy_driver) {
+    const refused = drivers.deploy_drivers_refused[conf.driver];
+    const isTenants = refused !== undefined && !!machine.node.instance_uuid;
+    if (site.driver === undefined || isTenants)
+      return {
+        row: null,
+        findings: [finding("N2I-D308", place, refused ?? `driver is ${conf.driver}`)],
+      };
   }
   const row = drivers.drivers.find(
     ({ name, power_manager }) =>
@@ -108,10 +113,11 @@ export function inspectPower({ node, duplicates }: Machine, row: DriverRow): rea
  * @source facts/nova-bm.md 3.4: bm_nodes.service_host is the host's [DEFAULT] host
  */
 export function inspectHost({ node }: Machine, conf: HostConfig | null): readonly Finding[] {
-  if (conf === null || conf.host === "*" || conf.own_host === null) return NONE;
-  const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf given for ${conf.host}`;
+  if (conf === null || conf.own_host === null) return NONE;
+  const given = conf.host === "*" ? node.service_host : conf.host;
+  const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf given for ${given ?? "NULL"}`;
   return findingIf(
-    conf.own_host !== conf.host,
+    conf.own_host !== given,
     "N2I-D311",
     `bm_nodes.id=${node.id} service_host`,
     says,
@@ -144,7 +150,12 @@ export function inspectLogin(
   const { driver_info } = record;
   if (one_of.length === 0) return NONE;
   const info = objectOf(driver_info);
-  const lacks = !one_of.some((key) => info[key]);
+  const given = one_of.filter((key) => info[key]);
   const nothing = `nothing gives driver_info.${one_of.join(" or ")}`;
-  return findingIf(lacks, "N2I-D400", `bm_nodes.id=${id}`, nothing);
+  const several = `driver_info has ${given.join(" and ")}, and the driver takes one of them`;
+  const where = `bm_nodes.id=${id}`;
+  return [
+    ...findingIf(given.length === 0, "N2I-D400", where, nothing),
+    ...findingIf(given.length > 1, "N2I-D303", where, several),
+  ];
 }

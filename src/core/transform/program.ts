@@ -22,16 +22,20 @@ function settableBy(rules: readonly CompiledRule[]): ReadonlySet<string> {
   return new Set([...CHOOSES, ...read]);
 }
 
-/** Rules for the driver_info and properties that site entries set, so that they win over the others. */
+/**
+ * The site document's own rules, and those for the driver_info and properties that its entries set, so that they win
+ * over the others. Values go through the same checks as those of the others.
+ */
 function siteRules({ site }: Mapping, others: readonly Rule[]): readonly Rule[] {
   const fields = site.machines.flatMap(({ set = {} }) =>
     ["driver_info", "properties"].flatMap((column) =>
       Object.keys(set[column] ?? {}).map((key) => `${column}.${key}`),
     ),
   );
-  return [...new Set(fields)].map((to) => {
-    const as = others.find((rule) => rule.to === to)?.as;
-    return { to, from: `site.${to}`, ...(as !== undefined && CHECKS.has(as) && { as }) };
+  const set = [...new Set(fields)].map((to): Rule => ({ to, from: `site.${to}` }));
+  return [...site.rules.node, ...set].map((rule) => {
+    const as = others.find(({ to }) => to === rule.to)?.as;
+    return rule.as === undefined && as !== undefined && CHECKS.has(as) ? { ...rule, as } : rule;
   });
 }
 
@@ -54,7 +58,7 @@ export function compileProgram(
 ): Program {
   const { rules, site, target } = mapping;
   const own = [...driver.rules, ...rules.node];
-  const node = [...site.rules.node, ...siteRules(mapping, own), ...own];
+  const node = [...siteRules(mapping, own), ...own];
   const port = [...site.rules.port, ...rules.port];
   const read = new Set([...readBy([...node, ...port]), ...Object.keys(rules.reads)]);
   const dropped = new Set(

@@ -151,29 +151,6 @@ test("only findings with a safe way to load the machine may be accepted", () => 
   );
 });
 
-test("values that Ironic or Nova would refuse are refused, each with its path", () => {
-  const machines = [
-    {
-      match: {},
-      set: { properties: { memory_mb: "lots", cpus: 0, local_gb: "500", rack: "lots" } },
-    },
-    { match: {}, set: { driver_info: { ipmi_priv_level: "ROOT", ipmi_port: 0, ssh_port: 70000 } } },
-    { match: {}, set: { driver_info: { ipmi_terminal_port: "0", snmp_port: 161, serial: "0" } } },
-  ];
-  const document = { format: "nova2ironic/site@1", machines };
-  assertFaults(
-    faultsOf(() => parseSite(validateSite, document, "site.yaml")),
-    [
-      /^site.yaml: \/machines\/0\/set\/properties\/cpus must be >= 1$/,
-      /^\/machines\/0\/set\/properties\/memory_mb does not have the form/,
-      /^\/machines\/1\/set\/driver_info\/ipmi_priv_level must be one of ADMINISTRATOR, /,
-      /^\/machines\/1\/set\/driver_info\/ipmi_port must be >= 1$/,
-      /^\/machines\/1\/set\/driver_info\/ssh_port must be <= 65535$/,
-      /^\/machines\/2\/set\/driver_info\/ipmi_terminal_port does not have the form/,
-    ],
-  );
-});
-
 test("a trait has a form Ironic takes: any custom name, or one of os-traits' namespaces", () => {
   const { site = {} } = documents().schemas;
   assert.ok(JSON.stringify(site).includes(JSON.stringify(TRAIT)), "one form on both roads");

@@ -18,10 +18,10 @@ const PATH =
   /^\/(?<version>v2|v2\.1)(?:\/(?<project>[^/]+))?\/os-baremetal-nodes(?:\/(?<id>[^/]+)(?<action>\/action)?)?$/;
 
 const COLLECTION: { readonly [method: string]: "list" | "create" | undefined } = {
-  ...{ GET: "list", HEAD: "list", POST: "create" },
+  ...{ GET: "list", POST: "create" },
 };
 const MEMBER: { readonly [method: string]: "show" | "delete" | undefined } = {
-  ...{ GET: "show", HEAD: "show", DELETE: "delete" },
+  ...{ GET: "show", DELETE: "delete" },
 };
 
 /**

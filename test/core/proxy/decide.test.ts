@@ -42,15 +42,13 @@ test("a list and a show are asked for by every path of Nova's, and by no other",
   for (const version of ["v2", "v2.1"])
     for (const project of ["", `/${PROJECT}`]) {
       const path = `/${version}${project}/os-baremetal-nodes`;
-      for (const method of ["GET", "HEAD"]) {
-        assert.equal(outcome(`${method} ${path}`), "list");
-        assert.equal(outcome(`${method} ${path}/${NODE}`), `show uuid ${NODE}`);
-      }
+      assert.equal(outcome(`GET ${path}`), "list");
+      assert.equal(outcome(`GET ${path}/${NODE}`), `show uuid ${NODE}`);
       assert.deepEqual(outcome(`OPTIONS ${path}`), [200, ""]);
       assert.deepEqual(outcome(`GET ${path}/`), [404, ROUTER]);
       assert.deepEqual(outcome(`GET ${path}/${NODE}/ports`), [404, ROUTER]);
       assert.deepEqual(outcome(`GET ${path}/${NODE}/action`), [404, ROUTER]);
-      for (const method of ["PUT", "PATCH"])
+      for (const method of ["HEAD", "PUT", "PATCH"])
         for (const one of [path, `${path}/${NODE}`])
           assert.deepEqual(outcome(`${method} ${one}`), [404, ROUTER]);
     }

@@ -14,7 +14,13 @@ export interface AskedFor {
   readonly globalId: string;
   /** Calls made for it so far, for the log. */
   readonly upstream: { calls: number };
+  /** Whether the caller closed the connection, or its own side of it: these cannot be distinguished. */
+  readonly gone: () => boolean;
 }
+
+/** Of a request that would change something and whose caller is gone before the first write. */
+export const GONE =
+  "The connection was closed before the request was accepted. Nothing was changed. Keep the connection open until the answer arrives.";
 
 /** What is answered: at once, or piece by piece. One that throws midway breaks the connection. */
 export interface Reply {

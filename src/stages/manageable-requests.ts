@@ -26,6 +26,7 @@ import type { ManageAsked } from "../model/manage.ts";
 import {
   type AskedFor,
   ironicFault as fault,
+  GONE,
   jsonReply,
   type Reply,
   type TokenOwner,
@@ -184,16 +185,17 @@ async function announced(
 }
 
 async function managed(
-  { parts, owner: { user_id, project_id }, asked: { fields } }: Asking,
+  { parts, owner: { user_id, project_id }, asked: { fields, gone } }: Asking,
   adapter: Adapter,
   node: RunningNode,
   asked: ManageAsked,
 ): Promise<Reply> {
   const { session, notify, place } = parts;
   const server = randomUUID();
+  const image = await imageOf(place, node);
+  if (gone()) return fault(400, GONE);
   const before = await takenBack(adapter, node, session);
   if (before !== null) return fault(503, before);
-  const image = await imageOf(place, node);
   const { row, broke, last, stays } = await manageOne(
     adapter,
     { id: node.uuid, server, asked: { ...asked, owner: { user_id, project_id } }, acts: [] },

@@ -16,6 +16,7 @@ import { MigrationError } from "../model/error.ts";
 import {
   type AskedFor,
   ironicFault as fault,
+  GONE,
   jsonReply,
   type Reply,
   type TokenOwner,
@@ -124,6 +125,10 @@ async function switchReply(at: Asking): Promise<Reply> {
   if (parts.stopping()) return fault(503, "The service is shutting down.", fields);
   const plan = await reserved(at, ident, wanted.target);
   if (plan === null) return unknown(said, fields);
+  if (asked.gone()) {
+    parts.switchings.release(plan);
+    return fault(400, GONE, fields);
+  }
   try {
     const { user_id, project_id } = owner;
     const asker = { user_id, project_id, request: asked.globalId };

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import type { Served } from "../../src/edge/http/serving.ts";
 import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { serveManageable } from "../../src/stages/serve-manageable.ts";
 import { privateFolder } from "../hostile/deployment.ts";
@@ -18,7 +19,16 @@ interface Scene {
   readonly keystone: StandInKeystone;
   readonly run: string;
   readonly events: readonly { readonly event: string }[];
-  readonly ask: (line: string, body?: unknown, token?: string | null) => Promise<Answer>;
+  readonly url: string;
+  /** Requests that came to their end. */
+  readonly heard: readonly Served[];
+  /** @param type of the body; null: none is given */
+  readonly ask: (
+    line: string,
+    body?: unknown,
+    token?: string | null,
+    type?: string | null,
+  ) => Promise<Answer>;
   readonly before: string;
 }
 
@@ -37,6 +47,7 @@ export async function servedScene(
   keystone.tokens.set("admin", { roles: ["admin"] }).set("member", { roles: ["member"] });
   const run = join(privateFolder(t), "run");
   const events: { readonly event: string }[] = [];
+  const heard: Served[] = [];
   const { url, end } = await served(
     run,
     {
@@ -44,11 +55,12 @@ export async function servedScene(
       env: { ...cloud.how.env, ...(login ? cloud.login : {}), ...env },
     },
     events,
+    heard,
   );
   t.after(end);
   return {
-    ...{ cloud, keystone, run, events, end, before: dumped(cloud) },
-    ask: (line, body, token = "admin") => asking(url, line, body, token),
+    ...{ cloud, keystone, run, events, end, url, heard, before: dumped(cloud) },
+    ask: (line, body, token = "admin", type) => asking(url, line, body, token, type),
   };
 }
 
@@ -64,6 +76,7 @@ export function served(
   run: string,
   { keystone, ironic, env }: Place,
   events: { readonly event: string }[],
+  heard: Served[] = [],
 ): Promise<ServingHere> {
   const common = {
     fromCatalog: false,
@@ -76,7 +89,7 @@ export function served(
     serveManageable(
       { ...common, ...asked, keystoneUrl: keystone, ironicUrl: ironic },
       {
-        ...{ say: () => undefined, served: () => undefined, until },
+        ...{ say: () => undefined, served: (one) => heard.push(one), until },
         notify: (event) => void events.push(event),
       },
     ),
@@ -89,12 +102,17 @@ export async function asking(
   line: string,
   body: unknown,
   token: string | null,
+  type: string | null = "application/json",
 ): Promise<Answer> {
   const [method = "GET", path = ""] = line.split(" ");
   const answer = await fetch(`${url}${path}`, {
     method,
-    headers: token === null ? {} : { "X-Auth-Token": token },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: {
+      ...(token !== null && { "X-Auth-Token": token }),
+      ...(body !== undefined && type !== null && { "Content-Type": type }),
+    },
+    // As bytes, it has no type of its own.
+    ...(body !== undefined && { body: Buffer.from(JSON.stringify(body)) }),
   });
   const text = await answer.text();
   return {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import type { Served } from "../../src/edge/http/serving.ts";
 import { type ServeSwitchAsked, serveSwitchover } from "../../src/stages/serve-switchover.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { type StandInKeystone, standInKeystone } from "../proxy/stand-ins.ts";
@@ -30,6 +31,8 @@ export interface ServedScene {
   readonly before: string;
   /** What the service said beside its answers. */
   readonly said: string[];
+  /** Requests that came to their end. */
+  readonly heard: readonly Served[];
   readonly url: () => string;
   readonly put: (node: string, body?: unknown, how?: Asked) => Promise<SwitchAnswer>;
   readonly get: (node: string, how?: Asked) => Promise<SwitchAnswer>;
@@ -61,18 +64,17 @@ export async function servedSwitchover(
   const state = join(privateFolder(t), "state");
   const said: string[] = [];
   const env = { ...cloud.how.env, ...cloud.login };
-  const open = () =>
-    started(env, said, {
-      ...{ apiTimeout: 5, state, proofInterval: 0, softTimeout: 600 },
-      ...{ keystoneUrl: keystone.url, ironicUrl: cloud.ironic, ...more },
-    });
+  const heard: Served[] = [];
+  const own = { apiTimeout: 5, state, proofInterval: 0, softTimeout: 600, ...more };
+  const urls = { keystoneUrl: keystone.url, ironicUrl: cloud.ironic };
+  const open = () => started(env, said, { ...urls, ...own }, heard);
   let at = await open();
   t.after(() => at.end());
   const ask = (node: string, body: unknown, how: Asked) => asking(at.url, node, body, how);
   const get: ServedScene["get"] = (node, how = {}) =>
     ask(node, undefined, { method: "GET", ...how });
   return {
-    ...{ cloud, keystone, state, said, get, before: switchedDump(cloud) },
+    ...{ cloud, keystone, state, said, heard, get, before: switchedDump(cloud) },
     url: () => at.url,
     put: (node, body, how = {}) => ask(node, body, how),
     async until(node, ...states) {
@@ -95,6 +97,7 @@ export function started(
   env: { readonly [name: string]: string },
   said: string[],
   own: Partial<ServeSwitchAsked> & Pick<ServeSwitchAsked, "state" | "ironicUrl">,
+  heard: Served[] = [],
 ): Promise<ServingHere> {
   const asked: ServeSwitchAsked = {
     ...{ listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", fromCatalog: false },
@@ -103,7 +106,8 @@ export function started(
   };
   return servingHere(env, (until) =>
     serveSwitchover(asked, {
-      ...{ say: (text) => void said.push(text), served: () => undefined, pause: 1, until },
+      ...{ say: (text) => void said.push(text), served: (one) => heard.push(one) },
+      ...{ pause: 1, until },
     }),
   );
 }

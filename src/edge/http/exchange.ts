@@ -59,6 +59,8 @@ async function replyTo(
   { routes, fault }: Serving,
   failed: (error: unknown) => void,
 ): Promise<Reply> {
+  const wrong = headFault(request);
+  if (wrong !== null) return { ...fault(400, wrong), ...LAST };
   const body = await bodyOf(request);
   if (body === null) return { ...fault(413, "the request's body is too long"), ...LAST };
   const asked: AskedFor = {
@@ -66,6 +68,7 @@ async function replyTo(
     method: request.method ?? "",
     fields: request.headers,
     body,
+    gone: () => request.socket.destroyed || request.socket.readableEnded,
   };
   const route = routes.find(({ path }) => path.test(asked.path));
   if (route === undefined) return fault(404, "The resource could not be found.");
@@ -80,7 +83,19 @@ async function replyTo(
   }
 }
 
-/** What is too long is not read on: nothing can follow it on this connection. */
+/** Fields with one value of which Node uses the first and ignores the others, and which this tool reads. */
+const ONCE = ["Host", "Content-Type"] as const;
+/** Characters of a host, and the colon before its port. @source RFC 3986, 3.2.2 and 3.2.3 */
+const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
+
+/** Why a request is refused whatever its path is; Node refuses one without a Host. @source RFC 9112, 3.2 */
+function headFault({ headers: { host = "" }, headersDistinct }: IncomingMessage): string | null {
+  const repeated = ONCE.find((name) => (headersDistinct[name.toLowerCase()] ?? []).length > 1);
+  if (repeated !== undefined) return `the request has more than one ${repeated} header: send one`;
+  return HOST.test(host) ? null : "the Host header is neither a name nor an address: correct it";
+}
+
+/** A request that is too long or ambiguous is not read further: nothing can follow it on this connection. */
 const LAST = { last: true };
 
 /** Null where it is too long. */

@@ -29,6 +29,8 @@ export async function listen(serving: Serving): Promise<Listener> {
     requestTimeout: LIMITS.arrival,
     connectionsCheckingInterval: 500,
     keepAliveTimeout: LIMITS.idle,
+    // Of a TLS connection; node:http always has it of a plain one.
+    allowHalfOpen: true,
   };
   const server =
     tls === null
@@ -36,6 +38,8 @@ export async function listen(serving: Serving): Promise<Listener> {
       : createTls({ ...options, ...pair(tls), handshakeTimeout: LIMITS.arrival });
   // What a head of 16 KiB can hold is looked at whole.
   server.maxHeadersCount = 0;
+  // A client may close its side after its request and gets the answer. Node's types do not have this property.
+  Object.assign(server, { httpAllowHalfOpen: true });
   server.maxConnections = serving.maxConnections;
   server.maxRequestsPerSocket = LIMITS.requests;
   // Node would answer each further request with 503, which takes a minute of CPU time for 20,000 on one connection.

@@ -31,5 +31,6 @@ export function asked(line: string, fields: HeaderFields = {}, body = ""): Asked
     id,
     globalId: id,
     upstream: { calls: 0 },
+    gone: () => false,
   };
 }

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Served } from "../../src/edge/http/serving.ts";
+import { line, wire } from "../edge/http/scene.ts";
+import { dumped, type InMemory } from "./in-memory.ts";
+import { writes } from "./scene.ts";
+import { BODY, NODE, servedScene } from "./served-scene.ts";
+import { SOURCE, switchedDump } from "./switch-memory.ts";
+import { servedSwitchover } from "./switch-served.ts";
+
+/** How a caller leaves: it closes the connection, or its own side of it. */
+const WAYS = ["destroy", "end"] as const;
+
+interface Serves {
+  readonly url: string;
+  readonly heard: readonly Served[];
+  readonly cloud: Pick<InMemory, "use" | "calls">;
+}
+
+/** A request whose caller leaves right before the nth call that the service makes for it, if it makes so many. */
+async function leaving(
+  t: TestContext,
+  { url, heard, cloud }: Serves,
+  sent: string,
+  way: (typeof WAYS)[number],
+  nth: number,
+): Promise<{ readonly answer: string; readonly left: boolean }> {
+  const path = sent.split(" ")[1];
+  const ofIt = (): number => heard.filter((one) => one.path === path).length;
+  const before = ofIt();
+  cloud.calls.length = 0;
+  let calls = 0;
+  cloud.use(() => {
+    calls += 1;
+    if (calls !== nth) return null;
+    socket[way]();
+    // The service answers another caller after that.
+    return { done: true, before: wire(t, url, line("GET", "/nowhere")).ended };
+  });
+  const { socket, ended } = wire(t, url, sent);
+  while (ofIt() === before) await turn();
+  return { answer: await ended, left: calls >= nth };
+}
+
+function request(method: string, path: string, body: unknown): string {
+  const text = JSON.stringify(body);
+  const fields = [
+    ...["X-Auth-Token: admin", "X-OpenStack-Ironic-API-Version: 1.82"],
+    ...["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(text)}`],
+  ];
+  return line(method, path, ...fields) + text;
+}
+
+for (const way of WAYS)
+  test(`a PUT whose caller leaves (${way}) before any of its calls is not accepted, and the next one is`, async (t) => {
+    const at = await servedSwitchover(t);
+    const { cloud, until, state, before } = at;
+    const sent = request("PUT", `/v1/nodes/${SOURCE}/switchover`, { target_node: "s-1" });
+    const files = readdirSync(state);
+    let nth = 1;
+    for (; ; nth += 1) {
+      const { answer, left } = await leaving(t, { ...at, url: at.url() }, sent, way, nth);
+      if (!left) {
+        assert.match(answer, /^HTTP\/1\.1 202 /);
+        break;
+      }
+      if (way === "end") assert.match(answer, /^HTTP\/1\.1 400 .*Nothing was changed/s);
+      assert.deepEqual(readdirSync(state), files);
+      assert.equal(switchedDump(cloud), before);
+    }
+    assert.ok(nth > 10, `${nth} calls`);
+    await until(SOURCE, "DONE");
+  });
+
+for (const way of WAYS)
+  test(`a POST whose caller leaves (${way}) before any of its calls changes nothing, or manages the machine whole`, async (t) => {
+    const at = await servedScene(t);
+    const { cloud, events, before } = at;
+    const sent = request("POST", "/v1/servers/manage", BODY);
+    const kinds = (): readonly string[] => events.slice(-2).map(({ event }) => event);
+    let nth = 1;
+    for (; ; nth += 1) {
+      assert.equal(events.length, 2 * (nth - 1));
+      const { answer } = await leaving(t, at, sent, way, nth);
+      if (dumped(cloud) !== before) break;
+      if (way === "end") assert.match(answer, /^HTTP\/1\.1 400 .*Nothing was changed/s);
+      assert.deepEqual(writes(cloud), []);
+      assert.deepEqual(kinds(), ["manage.start", "manage.error"]);
+    }
+    // Six reads, then the check; one more read of the node comes right before the first write.
+    assert.equal(nth, 7);
+    assert.deepEqual(kinds(), ["manage.start", "manage.end"]);
+    assert.equal(cloud.nodes.get(NODE)?.instance_uuid, [...cloud.allocations.keys()][0]);
+  });

@@ -54,7 +54,15 @@ const FAULTS: { readonly [status: number]: string } = {
   503: "serviceUnavailable",
 };
 
-const JSON_BODY = { "Content-Type": "application/json" } as const;
+const JSON_TYPE = "application/json";
+const JSON_BODY = { "Content-Type": JSON_TYPE } as const;
+
+/** Why a body is not read: its Content-Type is not JSON's, which is the default. */
+export function mediaFault({ "content-type": type = JSON_TYPE }: HeaderFields): string | null {
+  return /^application\/json\s*(;|$)/i.test(String(type))
+    ? null
+    : `The body is ${String(type).split(";")[0]}, and has to be ${JSON_TYPE}`;
+}
 
 /** A body as JSON. */
 export function jsonReply(status: number, body: unknown, fields: Reply["fields"] = {}): Reply {

@@ -28,6 +28,7 @@ import {
   ironicFault as fault,
   GONE,
   jsonReply,
+  mediaFault,
   type Reply,
   type TokenOwner,
 } from "../model/served.ts";
@@ -48,8 +49,6 @@ interface ManageableParts {
   readonly keystone: string;
   readonly place: ManagePlace;
   readonly session: RunSession;
-  /** Of its own addresses. */
-  readonly scheme: "http" | "https";
   /** Null: what stands behind it has no such word. */
   readonly adapter: Adapter | null;
   readonly allows: (rule: keyof typeof MANAGEABLE_RULES, who: TokenOwner) => boolean;
@@ -129,6 +128,8 @@ async function listReply({ parts, service }: Asking): Promise<Reply> {
 
 async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
   const { parts, service } = at;
+  const media = mediaFault(at.asked.fields);
+  if (media !== null) return fault(415, media);
   const sent = parsedJson(at.asked.body.toString("utf8"));
   const faults = schemaFaults(VALIDATES, sent);
   if (faults.length > 0) return fault(400, faults.join("; "));
@@ -185,7 +186,7 @@ async function announced(
 }
 
 async function managed(
-  { parts, owner: { user_id, project_id }, asked: { fields, gone } }: Asking,
+  { parts, owner: { user_id, project_id }, asked: { gone } }: Asking,
   adapter: Adapter,
   node: RunningNode,
   asked: ManageAsked,
@@ -208,27 +209,18 @@ async function managed(
     const said = `The bare metal node ${node.uuid} is not allowed to be managed: ${row.why}`;
     return fault(stays ? 503 : statusOf(last?.hindrances ?? []), said);
   }
-  const base = baseOf(parts, fields);
   const { record = null, ports = null } = last?.seen ?? {};
   const created_at = record?.created_at ?? session.now();
   const made = serverBody(node, {
-    ...{ uuid: server, asked: { ...asked, owner: { user_id, project_id } }, base, image },
+    ...{ uuid: server, asked: { ...asked, owner: { user_id, project_id } }, image },
     ...{ created_at, updated_at: record?.updated_at ?? created_at },
     ports: ports ?? new Map<string, never>(),
   });
-  return jsonReply(201, made, { Location: `${base}/v1/servers/${server}` });
-}
-
-/** Where links of a server lead: to whom the caller asked. */
-function baseOf({ scheme }: ManageableParts, { host }: AskedFor["fields"]): string {
-  return `${scheme}://${typeof host === "string" ? host : ""}`;
+  return jsonReply(201, made, { Location: `/v1/servers/${server}` });
 }
 
 /** A server that was managed, read in the caller's name. */
-async function showReply(
-  { parts, service, asked: { fields } }: Asking,
-  uuid: string,
-): Promise<Reply> {
+async function showReply({ parts, service }: Asking, uuid: string): Promise<Reply> {
   const record = await readAllocation(service, uuid);
   const asked = record === null ? null : keptAsked(record.name, record.extra);
   const node =
@@ -241,7 +233,7 @@ async function showReply(
   const neutron = vifs.size === 0 ? null : await parts.place.network();
   const { created_at } = record;
   const shown = serverBody(node, {
-    ...{ uuid, asked, base: baseOf(parts, fields), image: await imageOf(parts.place, node) },
+    ...{ uuid, asked, image: await imageOf(parts.place, node) },
     ...{ created_at, updated_at: record.updated_at ?? created_at },
     ports: (await neutron?.ports(vifs)) ?? new Map<string, never>(),
   });

@@ -91,7 +91,6 @@ async function listening(
   try {
     const parts = {
       ...{ http, keystone, place, session, adapter: adapterOf(place), notify: told.notify },
-      scheme: asked.tlsCert === undefined ? ("http" as const) : ("https" as const),
       tokens: asked.auth === "none" ? null : tokens,
       allows: (rule: keyof typeof MANAGEABLE_RULES, who: Parameters<typeof allows>[2]) =>
         allows(policy.current(), MANAGEABLE_RULES[rule], who),

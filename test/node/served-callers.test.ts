@@ -4,9 +4,10 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Served } from "../../src/edge/http/serving.ts";
 import { line, wire } from "../edge/http/scene.ts";
-import { dumped, type InMemory } from "./in-memory.ts";
+import { proxyScene } from "../proxy/scene.ts";
+import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
 import { writes } from "./scene.ts";
-import { BODY, NODE, servedScene } from "./served-scene.ts";
+import { BODY, NODE, said, servedScene } from "./served-scene.ts";
 import { SOURCE, switchedDump } from "./switch-memory.ts";
 import { servedSwitchover } from "./switch-served.ts";
 
@@ -94,3 +95,58 @@ for (const way of WAYS)
     assert.deepEqual(kinds(), ["manage.start", "manage.end"]);
     assert.equal(cloud.nodes.get(NODE)?.instance_uuid, [...cloud.allocations.keys()][0]);
   });
+
+test("a body of another Content-Type than JSON's is 415, and begins nothing", async (t) => {
+  const { ask, cloud, before, events } = await servedScene(t);
+  for (const type of [
+    ...["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "text/json"],
+    ...["application/json, text/plain", "multipart/form-data; boundary=x", "json"],
+  ]) {
+    const refused = await ask("POST /v1/servers/manage", BODY, "admin", type);
+    assert.equal(refused.status, 415, type);
+    assert.match(said(refused), /^The body is .* has to be application\/json$/);
+  }
+  assert.deepEqual([events, dumped(cloud)], [[], before]);
+  for (const [at, type] of [null, "Application/JSON ; charset=utf-8"].entries()) {
+    const body = { ...BODY, node_uuid: uuidOf(1, 9) };
+    const { status } = await ask("POST /v1/servers/manage", body, "admin", type);
+    assert.equal(status, 404, `${at} ${type}`);
+  }
+});
+
+test("no answer repeats the Host that its caller sent", async (t) => {
+  const [manages, switches] = [await servedScene(t), await servedSwitchover(t)];
+  const { proxy } = await proxyScene(t, 2);
+  const list = "/v2.1/os-baremetal-nodes";
+  let answers = 0;
+  const asks = async (url: string, sent: string, status: number): Promise<string> => {
+    const answer = await wire(t, url, sent.replace("Host: here", "Host: evil.example")).ended;
+    assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), answer);
+    assert.doesNotMatch(answer, /evil/);
+    answers += 1;
+    return answer;
+  };
+  const made = await asks(manages.url, request("POST", "/v1/servers/manage", BODY), 201);
+  const [, path = ""] = /^Location: (\S+)\r$/m.exec(made) ?? [];
+  await asks(manages.url, request("GET", path, {}), 200);
+  await asks(manages.url, request("GET", "/v1/adoptable_nodes", {}), 200);
+  for (const [method, status] of [
+    ["PUT", 202],
+    ["GET", 200],
+    ["POST", 405],
+  ] as const)
+    await asks(switches.url(), request(method, `/v1/nodes/${SOURCE}/switchover`, {}), status);
+  await switches.until(SOURCE, "DONE");
+  for (const [of, status] of [
+    ["", 200],
+    ["/node-1", 200],
+    ["/node-9", 404],
+    ["/a/b", 404],
+  ] as const)
+    await asks(proxy.url, request("GET", `${list}${of}`, {}), status);
+  for (const { url } of [manages, { url: switches.url() }, proxy]) {
+    await asks(url, line("GET", "/nowhere"), 404);
+    await asks(url, line("GET", list, "Host: evil.example"), 400);
+  }
+  assert.equal(answers, 16);
+});

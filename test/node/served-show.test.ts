@@ -16,7 +16,7 @@ test("a server that was managed is shown where Location says, to administrators 
     cloud.images.set("an-image", { id: "an-image", name: "debian", status: "active" });
     const made = await ask("POST /v1/servers/manage", { ...BODY, ...more });
     assert.equal(made.status, 201, JSON.stringify(made.body));
-    const at = new URL(made.fields.get("location") ?? "").pathname;
+    const at = made.fields.get("location") ?? "";
     const shown = await ask(`GET ${at}`);
     assert.equal(shown.status, 200);
     assert.deepEqual(shown.body, made.body);
@@ -202,7 +202,11 @@ async function eventsOfTwo(
     [uuidOf(1, 9), 404, "manage.error"],
   ] as const) {
     const body = JSON.stringify({ ...BODY, node_uuid });
-    const made = await fetch(`${url}/v1/servers/manage`, { method: "POST", headers, body });
+    const made = await fetch(`${url}/v1/servers/manage`, {
+      method: "POST",
+      headers: { ...headers, "Content-Type": "application/json" },
+      body,
+    });
     assert.equal(made.status, status);
     const { uuid = null } = (await made.json()) as { readonly uuid?: string };
     const line = (name: string) =>

@@ -77,7 +77,6 @@ test("C-3, C-12, C-13: a machine gets its server, with two events, and loses it 
     assert.equal(made.status, 201, JSON.stringify(made.body));
     const { uuid } = made.body;
     const created_at = "2026-01-02T00:00:00+00:00";
-    const { host } = new URL(made.fields.get("location") ?? "");
     assert.deepEqual(made.body, {
       ...{ uuid, name: "web-1", description, availability_zone, metadata: {} },
       ...{ node_uuid: NODE, status, power_state },
@@ -86,11 +85,11 @@ test("C-3, C-12, C-13: a machine gets its server, with two events, and loses it 
       ...{ project_id: PROJECT, user_id: "u", affinity_zone: null },
       ...{ created_at, launched_at: created_at, updated_at: created_at },
       links: [
-        { href: `http://${host}/v1/servers/${String(uuid)}`, rel: "self" },
-        { href: `http://${host}/servers/${String(uuid)}`, rel: "bookmark" },
+        { href: `/v1/servers/${String(uuid)}`, rel: "self" },
+        { href: `/servers/${String(uuid)}`, rel: "bookmark" },
       ],
     });
-    assert.equal(made.fields.get("location")?.endsWith(`/v1/servers/${String(uuid)}`), true);
+    assert.equal(made.fields.get("location"), `/v1/servers/${String(uuid)}`);
     assert.equal(cloud.nodes.get(NODE)?.instance_uuid, uuid);
     assert.deepEqual(
       events.map(({ event }) => event),

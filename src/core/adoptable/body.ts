@@ -33,8 +33,6 @@ interface MadeServer {
   /** ISO 8601, UTC. */
   readonly created_at: string | null;
   readonly updated_at: string | null;
-  /** Where the server's links lead. */
-  readonly base: string;
 }
 
 /**
@@ -44,7 +42,7 @@ interface MadeServer {
  */
 export function serverBody(
   node: RunningNode,
-  { uuid, asked, image, ports, created_at, updated_at, base }: MadeServer,
+  { uuid, asked, image, ports, created_at, updated_at }: MadeServer,
 ): JsonObject {
   const { owner } = asked;
   const addresses = node.nics.flatMap(({ vif }) => {
@@ -58,9 +56,10 @@ export function serverBody(
     ...{ power_state: node.power_state, node_uuid: node.uuid, metadata: asked.metadata, addresses },
     ...{ project_id: owner?.project_id ?? null, user_id: owner?.user_id ?? null, key_name: null },
     ...{ created_at, launched_at: created_at, updated_at, affinity_zone: null, partitions: null },
+    // Relative: the Host header of a caller decides no address.
     links: [
-      { href: `${base}/v1/servers/${uuid}`, rel: "self" },
-      { href: `${base}/servers/${uuid}`, rel: "bookmark" },
+      { href: `/v1/servers/${uuid}`, rel: "self" },
+      { href: `/servers/${uuid}`, rel: "bookmark" },
     ],
   };
 }

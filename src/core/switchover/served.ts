@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parsedJson } from "../../model/json.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
-import type { AskedFor, HeaderFields } from "../../model/served.ts";
+import { type AskedFor, type HeaderFields, mediaFault } from "../../model/served.ts";
 import type { AskedRule } from "../policy/read.ts";
 import { type Ident, identOf } from "../proxy/ident.ts";
 import type { Range } from "../proxy/upstream.ts";
@@ -114,9 +114,8 @@ export function bodyOf({ body, fields }: Pick<AskedFor, "body" | "fields">): Swi
   });
   const text = body.toString("utf8");
   if (text.trim() === "") return { is: "wanted", target: null };
-  const type = String(fields["content-type"] ?? "application/json");
-  if (!/^application\/json\s*(;|$)/i.test(type))
-    return refused(415, `The body is ${type.split(";")[0]}, and has to be application/json`);
+  const media = mediaFault(fields);
+  if (media !== null) return refused(415, media);
   const sent: unknown = parsedJson(text);
   if (!isObject(sent)) return refused(400, "The body has to be a JSON object");
   const { target_node: target, ...others } = sent as JsonObject;

@@ -189,7 +189,8 @@ export function stepOf(files: RunFiles): NextStep | null {
   const back = goOnBack(files);
   if (back !== null) return back;
   const applied = withNovaRows(afterApply(files, journal.entries, plan), files, journal.entries);
-  if (isFirst(applied) && loadable(plan.counts) === 0) return loadingNothing(plan.counts, said);
+  const isRepeated = loadable(plan.counts) === 0 || wantsPower(plan.counts);
+  if (isFirst(applied) && isRepeated) return beforeLoading(plan.counts, said);
   const loaded = afterVerify(afterLoad(applied, files), files);
   return withFinish(withNova(loaded, nova), files);
 }
@@ -252,8 +253,8 @@ export function isDecision({ command, note }: NextStep): boolean {
   return ["extract", "power", "plan"].includes(command) || note === LOADS_AGAIN.note;
 }
 
-/** A plan that apply would refuse whatever is left out. */
-function loadingNothing(counts: PlanCounts, said: Said | undefined): NextStep {
+/** A plan that apply would refuse whatever is left out, or whose readings a new power check replaces. */
+function beforeLoading(counts: PlanCounts, said: Said | undefined): NextStep {
   const { run = "RUN" } = said?.given ?? {};
   // This is no decision: the readings must use the settings of the conductors.
   if (wantsPower(counts))

@@ -129,7 +129,10 @@ for (const [engine, version] of TRIED.filter(([one]) => HERE.includes(one)))
     const { cloud, says, goes } = await cloudOf(t);
     const seen: Promise<readonly unknown[]>[] = [];
     cloud.use((call) => {
-      if (call === `PUT /v1/nodes/${SOURCE}/states/power`) seen.push(at.row());
+      if (call !== `PUT /v1/nodes/${SOURCE}/states/power`) return null;
+      const before = at.row();
+      seen.push(before);
+      return { done: true, before };
     });
     const ran = await goes(...at.nova);
     assert.equal(ran.status, 0, ran.err);

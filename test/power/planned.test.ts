@@ -76,6 +76,23 @@ test("a run checks power and plans once more if the readings used other settings
   );
 });
 
+test("a run checks power once more if only some readings used other settings", async (t) => {
+  const at = await deployed(t, [{ users: user(1) }, { users: user(2) }, { users: user(3) }]);
+  assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 0);
+  const site = join(at.folder, "decisions.json");
+  const machines = [
+    { match: {}, set: IMAGES },
+    { match: { id: 2 }, set: { driver_info: { ipmi_address: "localhost" } } },
+  ];
+  writeFileSync(site, JSON.stringify({ format: "nova2ironic/site@1", machines }));
+  const plan = ["plan", "--run", "run", ...at.written.ironic, "--site", site, "-q"];
+  assert.match((await run(at.folder, plan)).out, /000000000002 +blocked +N2I-D612/);
+  const walked = await run(at.folder, ["run", "--run", "run", "--until", "plan", "--yes"]);
+  assert.equal(walked.code, 0, walked.err);
+  assert.match(walked.err, /power is done again: conductors will use other settings/);
+  assert.equal(readings(at.folder)[1]?.address, "localhost");
+});
+
 test("a new extract keeps the readings of machines whose BMC and password are the same", async (t) => {
   const at = await deployed(t, [
     { users: user(1) },

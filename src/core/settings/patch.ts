@@ -53,7 +53,9 @@ function hiddenLines(text: string): ReadonlySet<number> {
 /** A secret, a login in an address, or what a terminal should not see. */
 function unfit(line: string): boolean {
   if (line.startsWith("[")) return false;
-  return mayHoldSecret(line) || /:\/\/[^/\s]*@|[^\P{C}\t\r\n]|\uFFFD/u.test(line);
+  // Names of plugins and classes are no secrets, such as v3applicationcredential.
+  const isName = /^\s*(auth_type|auth_plugin|compute_driver)\s*[=:]/.test(line);
+  return (!isName && mayHoldSecret(line)) || /:\/\/[^/\s]*@|[^\P{C}\t\r\n]|\uFFFD/u.test(line);
 }
 
 /** What of the old file is shown. */

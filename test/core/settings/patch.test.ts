@@ -79,6 +79,13 @@ test("lines that end with a carriage return alone make no patch", () => {
   assert.doesNotMatch(windows, /hunter2/);
 });
 
+test("the name of a plugin that is replaced is shown, so that the patch applies", () => {
+  const text = "[ironic]\nauth_type = v3applicationcredential\n";
+  const edits = [{ section: "ironic", key: "auth_type", value: "password" }];
+  const patch = settingsPatch("nova.conf", text, edits);
+  assert.equal(applyPatch(text, patch), text.replace("v3applicationcredential", "password"));
+});
+
 test("what the patch itself adds is never masked, whatever its key is called", () => {
   const own = [
     { section: "ironic", key: "auth_type", value: "password" },

@@ -165,6 +165,8 @@ export interface RowVerdict {
   readonly fields?: readonly string[];
   /** Nova or Ironic may be working on it just now. */
   readonly moving?: boolean;
+  /** The machine was used since, which explains all other differences of it. */
+  readonly used?: boolean;
   readonly reason: string | null;
 }
 

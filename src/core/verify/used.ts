@@ -28,8 +28,16 @@ const WITHOUT: ReadonlySet<Json> = new Set([
   ...[null, "available", "cleaning", "clean wait", "deleted"],
 ]);
 
+/** Whether use may change a field of this node. */
+export function isByUse(planned: Row, field: string): boolean {
+  // Whoever is to delete or rebuild a machine under ramdisk sets another deploy_interface first (N2I-D409).
+  return (
+    BY_USE.test(field) || (field === "deploy_interface" && planned.deploy_interface === "ramdisk")
+  );
+}
+
 /**
- * Whether the differences of a node are what its use since the hand-over makes: a conductor has it,
+ * Whether the differences of a node that use may make are of its use since the hand-over: a conductor has it,
  * its provision state was changed since the plan, and state and instance fit each other. A state that
  * says that something failed, or an instance that is lost from a node in use, explains nothing. While
  * Nova claims or frees a node they do not fit for a moment: then it is `moving`.
@@ -41,10 +49,7 @@ export function useOf(
   found: Row,
   differs: readonly FieldChange[],
 ): "used" | "moving" | null {
-  // Whoever is to delete or rebuild a machine under ramdisk sets another deploy_interface first (N2I-D409).
-  const setBack = planned.deploy_interface === "ramdisk";
-  const others = differs.filter(({ field }) => !(setBack && field === "deploy_interface"));
-  if (others.length === 0 || !others.every(({ field }) => BY_USE.test(field))) return null;
+  if (!differs.some(({ field }) => BY_USE.test(field))) return null;
   const { provision_state = null, instance_uuid = null } = found;
   const handed =
     typeof found.power_state === "string" || (found.conductor_affinity ?? null) !== null;

@@ -13,7 +13,7 @@ import { isOldPowerError } from "../../model/power.ts";
 import { ahead, regroup } from "../../model/streams.ts";
 import type { Verifier } from "../../model/target.ts";
 import type { Tally } from "./tally.ts";
-import { isPortUsed, type Used, useOf } from "./used.ts";
+import { isByUse, isPortUsed, type Used, useOf } from "./used.ts";
 
 /** How rows are compared. */
 interface Strictness {
@@ -134,7 +134,7 @@ function verifyMachine(
     else if (unreadable !== undefined) tell(verdict(named, "suspended", [], unreadable));
     else {
       const judged = judge(record, found, bm_node_id, comparing, used);
-      if (record.resource === "node" && judged.state === "used") {
+      if (record.resource === "node" && (judged.state === "used" || judged.used === true)) {
         used = true;
         const { instance_uuid } = found;
         how.used?.set(id.toLowerCase(), typeof instance_uuid === "string" ? instance_uuid : null);
@@ -173,7 +173,11 @@ function judge(
   const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
   const use =
     resource === "node" ? useOf(planned, found, differs) : ofUsed && isPortUsed(differs) && "used";
-  if (use === "used") return verdict(named, use, differs);
+  // An operator's change of a machine in use is a difference of its own.
+  const others = differs.filter(({ field }) => resource === "node" && !isByUse(planned, field));
+  if (use === "used" && others.length === 0) return verdict(named, use, differs);
+  if (use === "used") return { ...verdict(named, "mismatched", others), used: true };
+  if (others.length > 0) return verdict(named, "mismatched", differs);
   return { ...verdict(named, "mismatched", differs), ...(use === "moving" && { moving: true }) };
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isPortUsed, useOf } from "../../../src/core/verify/used.ts";
+import { isByUse, isPortUsed, useOf } from "../../../src/core/verify/used.ts";
 import type { Row } from "../../../src/model/machine.ts";
 
 const PLANNED: Row = {
@@ -11,16 +11,19 @@ const FREE: Row = { ...PLANNED, provision_state: "available", instance_uuid: nul
 /** A row that a conductor has, and worked with since. */
 const LATER: Row = { power_state: "power on", provision_updated_at: "2026-11-22 03:00:00" };
 
-function used(planned: Row, more: Row): ReturnType<typeof useOf> {
+/** What explains the row; of a machine that was used, the fields that its use does not explain. */
+function used(planned: Row, more: Row): string | null {
   const found = { ...planned, ...LATER, ...more };
   const differs = Object.keys(found)
     .filter((field) => field !== "power_state" && found[field] !== planned[field])
     .map((field) => ({ field, planned: planned[field] ?? null, found: found[field] ?? null }));
-  return useOf(planned, found, differs);
+  const others = differs.flatMap(({ field }) => (isByUse(planned, field) ? [] : [field]));
+  const use = useOf(planned, found, differs);
+  return use === "used" && others.length > 0 ? others.join() : use;
 }
 
 test("what a tenant did with a machine explains its row, and nothing else does", () => {
-  const cases: readonly (readonly [what: string, Row, Row, ReturnType<typeof useOf>])[] = [
+  const cases: readonly (readonly [what: string, Row, Row, string | null])[] = [
     ["rebuilt", PLANNED, { "instance_info.image_source": "i-2", protected: false }, "used"],
     ["rebuilt now", PLANNED, { provision_state: "wait call-back" }, "used"],
     ["deleted", PLANNED, { provision_state: "available", instance_uuid: null }, "used"],
@@ -45,7 +48,7 @@ test("what a tenant did with a machine explains its row, and nothing else does",
       "deleted, and given an interface that nobody has to set",
       { ...PLANNED, deploy_interface: "direct" },
       { provision_state: "available", instance_uuid: null, deploy_interface: "ramdisk" },
-      null,
+      "deploy_interface",
     ],
     [
       "only its deploy_interface set back",
@@ -63,8 +66,13 @@ test("what a tenant did with a machine explains its row, and nothing else does",
       "moving",
     ],
     ["a failure", PLANNED, { provision_state: "deploy failed" }, null],
-    ["another name", PLANNED, { name: "other" }, null],
-    ["another BMC", PLANNED, { "driver_info.ipmi_address": "10.0.0.9" }, null],
+    ["another name", PLANNED, { name: "other" }, "name"],
+    [
+      "deleted, and given to another BMC",
+      PLANNED,
+      { provision_state: "available", instance_uuid: null, "driver_info.ipmi_address": "10.0.0.9" },
+      "driver_info.ipmi_address",
+    ],
     ["before", PLANNED, { provision_updated_at: "2013-01-01 00:00:00" }, null],
     ["no conductor", PLANNED, { power_state: null, instance_uuid: "b-2" }, null],
     ["no change of state", PLANNED, { ...PLANNED, "instance_info.image_source": "i-2" }, null],

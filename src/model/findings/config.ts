@@ -8,7 +8,7 @@ export const CONFIG = {
   ),
   "N2I-D301": blocking(
     "power manager is unknown",
-    "Ironic's driver follows from it. Give --nova-conf the file that nova-compute of this host reads. For a class that nova did not ship, set driver and driver_info in the site document.",
+    "Ironic's driver follows from it. Give --nova-conf the file that nova-compute of this host reads. For a class that nova did not ship, set power_manager (ipmi, for example) in the site document, or driver and driver_info: then pm_address, pm_user and pm_password are not loaded.",
   ),
   "N2I-D302": blocking(
     "power manager has no driver in this Ironic",

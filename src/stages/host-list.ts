@@ -24,7 +24,7 @@ interface Listed extends DownWords {
   readonly novaBmDb?: string;
 }
 
-/** Every machine of nova-baremetal, or else each that a nova-compute of Ironic offers, as rows for whoever reads them. */
+/** Every machine of nova-baremetal, or else each that a nova-compute of Ironic offers or only an instance names, as rows for whoever reads them. */
 export function listHosts(
   { novaDb, novaBmDb, ...words }: Listed,
   work: (rows: AsyncIterable<OwnedRow>) => Promise<void>,
@@ -42,11 +42,16 @@ export function listHosts(
     const machines = await openMachines(database);
     async function* rows(): AsyncGenerator<OwnedRow> {
       for await (const nodes of everyNode(database))
-        for (const machine of await machines.of([...new Set(nodes)]))
-          yield rowOf(machine, hosts, down);
+        for (const machine of await machines.of(nodes))
+          if (isIronic(machine)) yield rowOf(machine, hosts, down);
     }
     await work(rows());
   });
+}
+
+/** Whether the ironic driver offers it, or none does: its compute node may be deleted while it has an instance. */
+function isIronic({ computes }: OwnedMachine): boolean {
+  return computes.length === 0 || computes.some((row) => row.hypervisor_type === "ironic");
 }
 
 function rowOf(
@@ -54,11 +59,18 @@ function rowOf(
   hosts: ReadonlyMap<string, ComputeHost>,
   down: number,
 ): OwnedRow {
-  const owner = computes.map((row) => row.owner).join(", ") || null;
-  const service = hosts.get(computes[0]?.owner ?? "");
+  const named = [...computes.map((row) => row.owner), ...instances.map(({ host }) => host)];
+  const owners = [...new Set(named.flatMap((host) => host ?? []))];
+  const service = hosts.get(owners[0] ?? "");
   const [instance] = instances;
   return {
-    ...{ machine: node, name: null, owner, age: service?.age ?? null, epoch: null },
+    ...{
+      machine: node,
+      name: null,
+      owner: owners.join(", ") || null,
+      age: service?.age ?? null,
+      epoch: null,
+    },
     up: upOf(service, down),
     lock:
       service !== undefined && isFenced(service)

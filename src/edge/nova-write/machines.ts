@@ -2,6 +2,7 @@ import { groupedBy } from "../../model/grouped.ts";
 import type { OwnedMachine } from "../../model/host-move.ts";
 import { createTextSet } from "../../model/rows.ts";
 import { TOGETHER } from "../../model/streams.ts";
+import { isUuid } from "../../model/uuid.ts";
 import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
@@ -105,13 +106,21 @@ export async function servedElsewhere(
   return rows.map(({ uuid }) => uuid);
 }
 
-/** Every node that a nova-compute with the ironic driver offers, in pages. */
+/**
+ * Every node that a nova-compute with the ironic driver offers, once and in pages, then those that only instances
+ * name: a nova-compute of another driver may offer these. The ironic driver names each node by its uuid.
+ */
 export async function* everyNode(database: Database): AsyncGenerator<readonly string[]> {
-  const fields = { id: number, node: sql("hypervisor_hostname", string) };
-  const live = "compute_nodes WHERE deleted = 0 AND hypervisor_type = 'ironic'";
-  yield* pages((after) =>
-    read(database, fields, `${live} AND id > ${after} ORDER BY id LIMIT ${TOGETHER}`),
-  );
+  const met = createTextSet();
+  const paged = (node: string, live: string) =>
+    pages((after) => {
+      const fields = { id: number, node: sql(node, string) };
+      return read(database, fields, `${live} AND id > ${after} ORDER BY id LIMIT ${TOGETHER}`);
+    });
+  const offered = "compute_nodes WHERE deleted = 0 AND hypervisor_type = 'ironic'";
+  for await (const nodes of paged("hypervisor_hostname", offered)) yield nodes.filter(met.add);
+  for await (const nodes of paged("node", "instances WHERE deleted = 0 AND node <> ''"))
+    yield nodes.filter((node) => isUuid(node) && met.add(node));
 }
 
 /** Rows a page at a time, by their ids. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isLive, judgeLeases, shareOf, takersOf } from "../core/hosts/takers.ts";
+import { shareOf } from "../core/hosts/destination.ts";
+import { isLive, judgeLeases, takersOf } from "../core/hosts/takers.ts";
 import type { Database } from "../edge/database/open.ts";
 import { isUnanswered } from "../edge/database/statement.ts";
 import { fenceLease, readLeases } from "../edge/leases/leases.ts";

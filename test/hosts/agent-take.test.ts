@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { destination } from "../../src/core/hosts/moves.ts";
+import { destination } from "../../src/core/hosts/destination.ts";
 import { caseUuid } from "../../src/demo/case.ts";
 import { ends, run, start } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";

@@ -18,6 +18,7 @@ import type {
 import type { NovaIdentity, NovaStep } from "../../model/nova-plan.ts";
 import { hasApiAggregates, refusesNewHosts } from "../../model/nova-release.ts";
 import { busyText, requestText } from "../../model/requests.ts";
+import { destination } from "./destination.ts";
 import { same } from "./keeps.ts";
 import { isUp } from "./running.ts";
 import { moveComputes } from "./steps.ts";
@@ -111,26 +112,6 @@ function driverOf({ driver }: Pick<MoveAsked, "driver">): string {
 /** Only a dead host's requests are known never to end. */
 function isOther({ finding }: Acceptance): boolean {
   return finding !== "N2I-D260";
-}
-
-/** The destination of a machine: the same whoever asks, and few change when a host comes or goes. */
-export function destination(node: string, hosts: readonly string[]): string {
-  const [first = ""] = hosts;
-  let [best, most] = [first, -1];
-  for (const host of hosts) {
-    const weight = hashOf(`${host}\n${node.toLowerCase()}`);
-    if (weight > most) [best, most] = [host, weight];
-  }
-  return best;
-}
-
-/** FNV-1a with murmur's finish, so that names that differ in one letter do not weigh alike. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 interface Between {

@@ -1,5 +1,4 @@
 import type { Lease } from "../../model/leases.ts";
-import { destination } from "./moves.ts";
 
 /** What one look at all leases says. */
 interface Judged {
@@ -63,13 +62,4 @@ export function takersOf(
     .filter((lease) => lease.takes === true && lease.host !== from && isLive(lease))
     .map(({ host }) => host)
     .filter((host) => fit.has(host) && groups(host) === wanted);
-}
-
-/** Those of a dead host's machines that one of its takers takes: each machine has exactly one. */
-export function shareOf(
-  host: string,
-  nodes: readonly string[],
-  takers: readonly string[],
-): readonly string[] {
-  return takers.includes(host) ? nodes.filter((node) => destination(node, takers) === host) : [];
 }

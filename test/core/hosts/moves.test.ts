@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import {
-  createMoves,
-  destination,
-  type MoveAsked,
-  type MoveWorld,
-} from "../../../src/core/hosts/moves.ts";
+import { destination } from "../../../src/core/hosts/destination.ts";
+import { createMoves, type MoveAsked, type MoveWorld } from "../../../src/core/hosts/moves.ts";
 import { MOVES } from "../../../src/model/findings/moves.ts";
 import type {
   ComputeHost,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { judgeLeases, shareOf, takersOf } from "../../../src/core/hosts/takers.ts";
+import { shareOf } from "../../../src/core/hosts/destination.ts";
+import { judgeLeases, takersOf } from "../../../src/core/hosts/takers.ts";
 import type { Lease } from "../../../src/model/leases.ts";
 import { seeded } from "../../support/seeded.ts";
 

@@ -1,0 +1,28 @@
+/** The destination of a machine: the same whoever asks, and few change when a host comes or goes. */
+export function destination(node: string, hosts: readonly string[]): string {
+  const [first = ""] = hosts;
+  let [best, most] = [first, -1];
+  for (const host of hosts) {
+    const weight = hashOf(`${host}\n${node.toLowerCase()}`);
+    if (weight > most) [best, most] = [host, weight];
+  }
+  return best;
+}
+
+/** Those of a dead host's machines that one of its takers takes: each machine has exactly one. */
+export function shareOf(
+  host: string,
+  nodes: readonly string[],
+  takers: readonly string[],
+): readonly string[] {
+  return takers.includes(host) ? nodes.filter((node) => destination(node, takers) === host) : [];
+}
+
+/** FNV-1a with murmur's finish, so that names that differ in one letter do not weigh alike. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

@@ -269,10 +269,8 @@ export async function checkDead(target: NovaTarget, seen: readonly LeftHost[]): 
   const now = await target.beats(seen.map(({ host }) => host));
   const alive = now.filter(({ id, report_count, last_seen_up }) => {
     const was = seen.find((one) => one.id === id);
-    // Before Liberty nothing but the count tells.
-    return (
-      was !== undefined && hasReported({ ...was, last_seen_up }, { report_count, last_seen_up })
-    );
+    // A row that is new says that its nova-compute started. Before Liberty nothing but the count tells.
+    return hasReported(was && { ...was, last_seen_up }, { report_count, last_seen_up });
   });
   if (alive.length === 0) return;
   const names = alive.map(({ host, age }) => `${host} ${age} s ago`);

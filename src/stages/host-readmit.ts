@@ -13,6 +13,7 @@ import { type MovePlan, movePlans } from "./host-files.ts";
 import { withHosts } from "./host-moves.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
+import { hasLifted, lifting } from "./legacy-journal.ts";
 import { inRun } from "./run.ts";
 import type { Sink } from "./sink.ts";
 import { checkWindow } from "./window-file.ts";
@@ -36,9 +37,10 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
     const plans: MovePlan[] = [];
     for (const plan of await movePlans(run, entries)) {
       const leg = fenceJournalled({ ...plan, fence: plan.manifest.fence });
-      if ((await countBack(leg, entries, { wants: ofHost(host) })) > 0) plans.push(plan);
+      const fences = await countBack(leg, entries, { wants: ofHost(host) });
+      if (fences > 0 || tookUnfenced(plan, host)) plans.push(plan);
     }
-    if (plans.length === 0)
+    if (plans.length === 0 || hasLifted(host, entries))
       throw new MigrationError("N2I-E319", `this run keeps no fence of ${host}`, {
         fix: `Whoever fenced it lets it back: openstack compute service set --up ${host} nova-compute`,
       });
@@ -46,10 +48,23 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
     return closing(async (keep) => {
       const place = await openHostPlace(words, keep, { readOnly: false }, sink.say);
       const check = await mayComeBack(place, plans, words, sink, () => elsewhere(place, host));
-      await sink.confirm(`Lift the fence of ${host} in ${place.database.shown}?`);
+      const [{ id } = { id: null }] = await readBeats(place.database, [host]);
+      const fenced = plans.filter(({ manifest }) =>
+        manifest.fence.some(({ key }) => key.id === id),
+      );
+      await sink.confirm(
+        fenced.length === 0
+          ? `Let ${host} come back? Its service record was deleted, and its fence with it.`
+          : `Lift the fence of ${host} in ${place.database.shown}?`,
+      );
       return withHosts(run, place, plans, async (hosts) => {
+        if (fenced.length === 0) {
+          await check();
+          await lifting(hosts.session, host);
+          return 1;
+        }
         let lifted = 0;
-        for (const plan of plans) {
+        for (const plan of fenced) {
           const leg = fenceLeg(hosts.parts.fence, { ...plan, fence: plan.manifest.fence });
           const how = { check: hosts.check, precondition: check };
           const way = { direction: "back", only: { all: true, wants: ofHost(host) } } as const;
@@ -93,6 +108,11 @@ export async function mayComeBack(
   };
   await check();
   return check;
+}
+
+/** Whether a takeover found no service record to fence. */
+function tookUnfenced({ manifest: { mode, from } }: MovePlan, host: string): boolean {
+  return mode === "takeover" && from.some((one) => one.host === host && one.id === null);
 }
 
 function ofHost(host: string): (step: NovaStep) => boolean {

@@ -111,13 +111,17 @@ async function* judged(
       .map((one) => [one.host, one] as const),
   );
   for (const left of hosts.values()) {
-    const service = world.hosts.find(({ id, host }) =>
-      left.id === null ? host === left.host : id === left.id,
-    );
+    const service = world.hosts.find(({ host }) => host === left.host);
     const lease = leases.find(({ host, fenced_by }) => host === left.host && fenced_by !== null);
     const fenced = lease !== undefined || (service !== undefined && isFenced(service));
+    const planned = plans
+      .flatMap(({ manifest }) => manifest.from)
+      .filter(({ host }) => host === left.host);
+    // Whoever starts a nova-compute whose service record was deleted makes a new one, which nothing fences.
+    const isNew =
+      planned.length > 0 && service !== undefined && planned.every(({ id }) => id !== service.id);
     // Who readmitted it looked at the rest before.
-    if (!fenced && (await wasReadmitted(left.host, plans, entries))) continue;
+    if ((isNew || !fenced) && (await wasReadmitted(left.host, plans, entries))) continue;
     const ran =
       lease === undefined
         ? service !== undefined && service.report_count !== left.report_count
@@ -125,12 +129,12 @@ async function* judged(
     const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
     // Whose fence was somebody else's, that one lifts; only the queue is to have been empty by then.
     const ours = plans.some(({ manifest }) => fences(manifest, left.host));
-    // A host of nova-baremetal without a lease has no fence, and is not to run either before it is readmitted.
-    const guarded =
-      fenced || ours || plans.some(({ manifest }) => wasTakenOver(manifest, left.host));
-    const runs = ran && guarded && !(await silent(left.host, down));
-    if (fenced || ours) yield judgeHost(left, service, { fenced, runs });
-    else if (runs) yield judgeHost(left, service, { fenced: true, runs });
+    // A host without a lease or a service record has no fence, and is not to run either before it is readmitted.
+    const taken = ours || plans.some(({ manifest }) => wasTakenOver(manifest, left.host));
+    const started = isNew && taken;
+    const runs = started || (ran && (fenced || taken) && !(await silent(left.host, down)));
+    if (runs || fenced || ours || (taken && service === undefined))
+      yield judgeHost(left, service, { fenced: fenced || started || !ours, runs, started });
     yield queue(left.host);
   }
 }
@@ -238,11 +242,15 @@ function orphaned(instance: string | null, tenant: NodeTenant): string | null {
 function judgeHost(
   { host, id, report_count }: LeftHost,
   service: ComputeHost | undefined,
-  { fenced, runs }: { readonly fenced: boolean; readonly runs: boolean },
+  {
+    fenced,
+    runs,
+    started,
+  }: { readonly fenced: boolean; readonly runs: boolean; readonly started: boolean },
 ): RowVerdict {
   const row = (reason: string | null): RowVerdict => ({
     ...{
-      resource: `services:${id ?? service?.id ?? host}`,
+      resource: `services:${service?.id ?? id ?? host}`,
       uuid: null,
       bm_node_id: null,
       differs: [],
@@ -250,7 +258,12 @@ function judgeHost(
     },
     state: reason === null ? "validated" : "mismatched",
   });
-  if (service === undefined) return row(`${host} has no live nova-compute service any more`);
+  // Its record was deleted, before it was taken over or since: nova-compute makes a new one when it starts.
+  if (service === undefined) return row(null);
+  if (started)
+    return row(
+      `nova-compute of ${host} started and made a new service record: stop it, or let it back with host readmit; it takes idle machines`,
+    );
   if (!fenced) return row(`${host} is not fenced any more, and nobody readmitted it`);
   if (!runs) return row(null);
   const was = report_count === null ? "" : `${report_count}, now `;

@@ -1,12 +1,25 @@
 import { begunIn } from "../engine/begun.ts";
 import type { Entries, Entry } from "../model/journal.ts";
+import { HOST_PARTS } from "../parts/host-move.ts";
 import { begunMachines, LEGACY } from "../parts/legacy-begun.ts";
+import type { RunSession } from "./session.ts";
 
 /** Journal's name of hosts that a person said are dead, with the fence of their lease where they have one. */
 export const FENCED = "host-lease-fence";
 
 /** Journal's name of hosts whose lease is not fenced any more. */
-export const LIFTED = "host-lease";
+const LIFTED = "host-lease";
+
+/** Writes down that a host comes back, before and after the act that lets it. */
+export async function lifting(
+  { journal, now, by }: Pick<RunSession, "journal" | "now" | "by">,
+  id: string,
+  act: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  await journal.append({ do: "start", part: LIFTED, id, at: now(), by });
+  await act();
+  await journal.append({ do: "end", part: LIFTED, id, at: now() });
+}
 
 /** Hosts that a person took over in this run, and did not give back: host -> how its lease says that it is ours. */
 export function takenByHand(entries: Entries): ReadonlyMap<string, readonly string[]> {
@@ -28,7 +41,10 @@ export function isLifting(host: string, entries: Entries): boolean {
   return lastOf(host, entries)?.do === "start";
 }
 
-/** The last entry of a host's way back, unless a machine of it was begun since, and is not given back. */
+/**
+ * The last entry of a host's way back, unless a machine of it was begun since, and is not given back; of machines of
+ * Ironic, unless any was.
+ */
 function lastOf(host: string, entries: Entries): Entry | undefined {
   const isIts = (entry: Entry): boolean =>
     "id" in entry && entry.part === LIFTED && entry.id === host;
@@ -36,7 +52,9 @@ function lastOf(host: string, entries: Entries): Entry | undefined {
   const own = begunMachines(begunIn(entries, LEGACY)).filter(({ move }) => move.from === host);
   const ids = new Set(own.map(({ id }) => id));
   const moved = entries.findLastIndex(
-    (entry) => entry.do === "start" && entry.part === LEGACY && ids.has(entry.id),
+    (entry) =>
+      (entry.do === "start" && entry.part === LEGACY && ids.has(entry.id)) ||
+      (entry.do === "begin" && HOST_PARTS.includes(entry.part)),
   );
   return at > moved ? entries.at(at) : undefined;
 }

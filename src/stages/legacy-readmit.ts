@@ -9,12 +9,11 @@ import { listed, NAMED } from "../model/text.ts";
 import { closing } from "./databases.ts";
 import { presentMoves } from "./host-files.ts";
 import { mayComeBack, type ReadmitWords } from "./host-readmit.ts";
-import { hasLifted, isLifting, LIFTED } from "./legacy-journal.ts";
+import { hasLifted, isLifting, lifting } from "./legacy-journal.ts";
 import { isAbout } from "./legacy-left.ts";
 import { withLegacy } from "./legacy-moves.ts";
 import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./legacy-place.ts";
 import { inRun } from "./run.ts";
-import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { checkWindow } from "./window-file.ts";
 
@@ -48,7 +47,7 @@ export function readmitLegacy(
       if (lease?.fenced_by === null) {
         if (!isLifting(host, entries)) return null;
         // It was lifted, and who did it died before that was written down.
-        await withLegacy(run, place, plans, locked, ({ session }) => endLifting(session, host));
+        await withLegacy(run, place, plans, locked, ({ session }) => lifting(session, host));
         return lease.age < lease.ttl ? lease.ttl - lease.age : null;
       }
       const check = await mayComeBack(place, plans, words, sink, () => heldBy(place, host));
@@ -68,17 +67,6 @@ export function readmitLegacy(
       return lease?.ttl ?? 0;
     });
   });
-}
-
-async function lifting(session: RunSession, id: string, act: () => Promise<void>): Promise<void> {
-  const { journal, now, by } = session;
-  await journal.append({ do: "start", part: LIFTED, id, at: now(), by });
-  await act();
-  await endLifting(session, id);
-}
-
-function endLifting({ journal, now }: RunSession, id: string): Promise<void> {
-  return journal.append({ do: "end", part: LIFTED, id, at: now() });
 }
 
 /** What of both databases says that another host has, or takes, what this one would work on. */

@@ -96,6 +96,31 @@ testOnce(
 );
 
 testOnce(
+  "a dead host whose service record was deleted is taken over, and may not start before it is readmitted",
+  async (t) => {
+    const cloud = await dead(t);
+    const { host, nova, places } = cloud;
+    const { id, ...service } = await nova("services").where({ host: "A" }).first();
+    await nova("services").where({ id }).update({ deleted: id });
+    await nova("compute_nodes")
+      .where({ service_id: id })
+      .update({ deleted: nova.ref("id") });
+    assert.match((await ends(4, host(...words(cloud, 1), "--yes"))).err, /N2I-E303/);
+    const ran = await ends(0, host(...words(cloud, 1), ...DOWN));
+    assert.match(ran.out, /Host move: 2 machines moved/);
+    const verify = () => host("verify", ...places.slice(0, 2), "--queue-purged");
+    assert.match((await ends(2, verify())).out, /nova-compute of B makes one at its next pass/);
+    const b = await nova("services").where({ host: "B" }).first();
+    await nova("compute_nodes").whereNot({ deleted: 0 }).update({ deleted: 0, service_id: b.id });
+    await ends(0, verify());
+    await nova("services").insert({ ...service, id: 99, updated_at: ago(600) });
+    assert.match((await ends(2, verify())).out, /services:99 .*nova-compute of A started/);
+    await ends(0, host("host", "readmit", "A", "--yes", "--queue-purged"));
+    await ends(0, verify());
+  },
+);
+
+testOnce(
   "nothing is written for a host that lives by its report or its lease, or that nobody says is down",
   async (t) => {
     const cloud = await dead(t);

@@ -18,6 +18,7 @@ import type {
 import type { NovaIdentity, NovaStep } from "../../model/nova-plan.ts";
 import { hasApiAggregates, refusesNewHosts } from "../../model/nova-release.ts";
 import { busyText, requestText } from "../../model/requests.ts";
+import { isUuid } from "../../model/uuid.ts";
 import { destination } from "./destination.ts";
 import { same } from "./keeps.ts";
 import { isUp } from "./running.ts";
@@ -79,8 +80,11 @@ export function createMoves(
     judged,
     /** The machine's line. @param tenant what Ironic says of the node */
     machine(machine: OwnedMachine, from: string, tenant: NodeTenant): PlannedMove {
-      // A host that serves it already may keep it.
-      const to = asked.to.includes(from) ? from : destination(machine.node, asked.to);
+      // A host that serves it already may keep it, and one that took its compute node takes its instance.
+      const serves = [from, machine.computes[0]?.owner].find((host) =>
+        asked.to.includes(host ?? ""),
+      );
+      const to = serves ?? destination(machine.node, asked.to);
       const accepted = acceptances(machine.node, from);
       const findings = accept(
         [
@@ -140,8 +144,8 @@ function judgeSource(
   { mode, driver, down }: MoveAsked,
 ): readonly Finding[] {
   const at = `compute host ${from}`;
-  if (service === undefined)
-    return [finding("N2I-D252", at, `Nova has no live nova-compute service of ${from}`)];
+  // For a takeover, the operator or the site's fence confirms that the host is down (N2I-D270).
+  if (service === undefined) return findingIf(mode === "move", "N2I-D252", at, noService(from));
   return [
     // What nova-baremetal's machines go by is bm_nodes.service_host: it fences by itself.
     ...findingIf(
@@ -150,6 +154,10 @@ function judgeSource(
     ),
     ...findingIf(reports(service, down), "N2I-D251", at, `it reported ${service.age} s ago`),
   ];
+}
+
+function noService(host: string): string {
+  return `Nova has no live nova-compute service of ${host}`;
 }
 
 /** Whether Nova takes its nova-compute for down by somebody's word: before Liberty disabled is all there is. */
@@ -251,10 +259,12 @@ function judgeMachine(
       `live rows ${computes.map(({ id, owner }) => `compute_nodes.id=${id} of ${owner}`).join(", ")}`,
     ),
     ...findingIf(
-      compute !== undefined && compute.hypervisor_type !== driver,
+      compute === undefined ? !isUuid(node) : compute.hypervisor_type !== driver,
       "N2I-D269",
       at,
-      `its hypervisor_type is ${compute?.hypervisor_type}`,
+      compute === undefined
+        ? "it has no live compute node, and its name is no uuid"
+        : `its hypervisor_type is ${compute.hypervisor_type}`,
     ),
     ...findingIf(others.length > 0, "N2I-D261", at, SENTENCES.instances),
     ...findingIf(
@@ -349,6 +359,14 @@ function leaving(
           "N2I-D267",
           `compute host ${host}`,
           `before its nova-compute is started again: rabbitmqctl purge_queue compute.${host}`,
+        ),
+      ),
+      ...left.flatMap(({ host, id }) =>
+        findingIf(
+          mode === "takeover" && id === null,
+          "N2I-D270",
+          `compute host ${host}`,
+          noService(host),
         ),
       ),
       ...findingIf(unseen, "N2I-D259", "--nova-api-db", "it was not given"),

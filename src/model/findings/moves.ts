@@ -12,7 +12,7 @@ export const MOVES = {
   ),
   "N2I-D252": blocking(
     "the source has no nova-compute service",
-    "Nothing tells whether its nova-compute runs, and there is no row to fence it by. Compare the name with: nova2ironic host list",
+    "Nothing tells whether its nova-compute runs, and there is no row to fence it by. Compare the name with: nova2ironic host list. If the host is down and its service record was deleted, take its machines over with host takeover.",
   ),
   "N2I-D253": blocking(
     "the destination has no nova-compute service",
@@ -76,10 +76,14 @@ export const MOVES = {
   ),
   "N2I-D268": blocking(
     "the machine and its instance name different hosts",
-    "Whoever serves it is not known by its rows. Start the nova-compute that the instance names, which takes the compute node by itself, or correct the row that is wrong.",
+    "Whoever serves it is not known by its rows. Start the nova-compute that the instance names, which takes the compute node by itself. If that host is dead, give the host of the compute node as --to. Otherwise correct the row that is wrong.",
   ),
   "N2I-D269": blocking(
     "the machine is not one of the Ironic driver",
     "Its compute node is of another hypervisor: moving its row moves nothing.",
+  ),
+  "N2I-D270": warning(
+    "the source has no nova-compute service to fence",
+    "Its service record was deleted, so no row shows whether its nova-compute runs, and no row can be forced down. Make sure that the host is down. If its nova-compute starts, Nova makes a new service record, and verify exits with 2 until host readmit.",
   ),
 };

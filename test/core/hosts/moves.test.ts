@@ -143,6 +143,12 @@ const REFUSED: readonly (readonly [string, RegExp, Given])[] = [
   ["N2I-D265", /no such node/, { tenant: null }],
   ["N2I-D268", /compute_nodes names C, its instance A/, owned(compute({ owner: "C", host: "C" }))],
   ["N2I-D269", /QEMU/, owned(compute({ hypervisor_type: "QEMU" }))],
+  // A host of virtual machines whose service record was deleted.
+  [
+    "N2I-D269",
+    /its name is no uuid/,
+    { machine: { node: "kvm1", computes: [], instances: [tenant({ node: "kvm1" })] } },
+  ],
 ];
 
 for (const [code, words, given] of REFUSED)
@@ -206,6 +212,38 @@ test("what names the new host already is left: a recipe by hand changes the inst
   );
   const whole = judged({ machine: { computes: [there], instances: [tenant({ host: "B" })] } });
   assert.deepEqual([whole.verdict, whole.steps], ["there", []]);
+});
+
+test("a takeover needs no service record of the dead host, and says that none can be fenced", () => {
+  const asked = { mode: "takeover" } as const;
+  const gone = { hosts: [service(2, "B")] };
+  const moved = judged({ world: gone, asked, machine: { computes: [] } });
+  assert.deepEqual([moved.verdict, moved.findings], ["move", []]);
+  const of = (more: Partial<MoveAsked>) =>
+    createMoves(world(gone), { ...ASKED, ...more }, () => []).hosts(["A"]);
+  const { left, fence, findings } = of(asked);
+  assert.deepEqual([left[0]?.id, fence], [null, []]);
+  assert.deepEqual(
+    findings.map(({ code, place }) => `${code} ${place}`),
+    ["N2I-D267 compute host A", "N2I-D270 compute host A"],
+  );
+  assert.deepEqual(
+    of({}).findings.map(({ code }) => code),
+    ["N2I-D267"],
+  );
+});
+
+test("an instance goes to the destination that took its compute node, whichever comes first", () => {
+  const hosts = [service(1, "A"), service(2, "B"), service(3, "C")];
+  for (const owner of ["B", "C"])
+    for (const to of [
+      ["B", "C"],
+      ["C", "B"],
+    ]) {
+      const machine = { computes: [compute({ owner, host: owner })] };
+      const line = judged({ world: { hosts, mappings: undefined }, asked: { to }, machine });
+      assert.deepEqual([line.verdict, line.to], ["move", owner], JSON.stringify(line.findings));
+    }
 });
 
 test("only a takeover clears task_state, and only where somebody accepted it", () => {

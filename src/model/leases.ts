@@ -4,7 +4,9 @@ import type { Column, Table } from "./tables.ts";
 export interface Lease {
   readonly host: string;
   readonly epoch: number;
-  /** Milliseconds since its last heartbeat, by the server's clock. */
+  /** Its last heartbeat as its row has it: milliseconds since 1970, by the server's clock. */
+  readonly heartbeat: number;
+  /** Milliseconds since then by the same clock; less than none where it is ahead. */
   readonly age: number;
   /** Milliseconds. */
   readonly ttl: number;
@@ -13,6 +15,14 @@ export interface Lease {
   readonly fenced_by: string | null;
   /** Milliseconds since it was fenced; null where it is not. */
   readonly fenced: number | null;
+}
+
+/**
+ * Whether a lease lasts. One whose heartbeat is further ahead of the clock than it lasts was written by another clock:
+ * it would hide the death of its host until this clock is there.
+ */
+export function lasts({ age, ttl }: Pick<Lease, "age" | "ttl">): boolean {
+  return Math.abs(age) <= ttl;
 }
 
 function named(name: string, length: number, empty = true): Column {

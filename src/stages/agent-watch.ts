@@ -1,3 +1,4 @@
+import { isUp } from "../core/hosts/running.ts";
 import type { ComputeHost } from "../model/host-move.ts";
 
 /** What Nova says of compute hosts, and what this process saw itself. */
@@ -21,12 +22,15 @@ export function createWatch(down: number, clock: () => number) {
       const known = new Set(now.map(({ host }) => host));
       for (const host of seen.keys()) if (!known.has(host)) seen.delete(host);
     },
-    /** Hosts that Nova knows, and those that were silent for so long by its times and by ours. */
+    /**
+     * Hosts that Nova knows, and those that were silent for so long by its times and by ours. A report far ahead of the
+     * database's clock is that of a host whose clock was wrong, and hides its death no longer.
+     */
     word() {
       const silent = services.filter(
-        ({ host, age }) =>
-          (age === null || age > down) &&
-          clock() - (seen.get(host)?.since ?? clock()) >= down * 1000,
+        (service) =>
+          !isUp(service, down) &&
+          clock() - (seen.get(service.host)?.since ?? clock()) >= down * 1000,
       );
       return {
         known: new Set(services.map(({ host }) => host)),

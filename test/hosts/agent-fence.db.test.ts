@@ -43,7 +43,7 @@ test("a host that lives again while another is fenced keeps its machines, and th
   const made = await cloud("mysql", t, { hosts: ["A", "B", "C", "D", "E", "F"], machines: 6 });
   const { bm } = made;
   for (const host of ["E", "F"]) await made.dead(host);
-  for (const host of ["C", "D"]) await made.dead(host, { heartbeat_ms: Date.now() + 1e9 });
+  for (const host of ["C", "D"]) await made.dead(host, { heartbeat_ms: Date.now(), ttl_ms: 1e9 });
   await bm("bm_nodes").where("id", ">", 2).update({ service_host: "E" });
   await bm("bm_nodes").where("id", ">", 4).update({ service_host: "F" });
   const fence = slowFence(made);
@@ -53,7 +53,7 @@ test("a host that lives again while another is fenced keeps its machines, and th
       await looksUntil(look, async () => fence.told() === "A\n");
       await bm("bm_service_leases")
         .where({ host: "E" })
-        .update({ heartbeat_ms: Date.now() + 1e9 });
+        .update({ heartbeat_ms: Date.now(), ttl_ms: 1e9 });
       fence.goOn();
       await until(async () => (await made.lease("F"))[1] === "B");
     },
@@ -67,7 +67,7 @@ test("what a fence waited for counts: leases that ran out meanwhile are an ALARM
   for (const meanwhile of ["alarm", "heard", "own"] as const) {
     const made = await cloud("mysql", t, { machines: 4 });
     const { bm, nova } = made;
-    for (const host of ["C", "D"]) await made.dead(host, { heartbeat_ms: Date.now() + 1e9 });
+    for (const host of ["C", "D"]) await made.dead(host, { heartbeat_ms: Date.now(), ttl_ms: 1e9 });
     const fence = slowFence(made);
     await made.agents(
       ["B"],

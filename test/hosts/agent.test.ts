@@ -9,6 +9,7 @@ import { openLegacyPlace } from "../../src/stages/legacy-place.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { type Cloud, cloud, looksUntil, SILENT, taken, until } from "./agent-cloud.ts";
 import { report } from "./agents.ts";
+import { ago } from "./cloud.ts";
 import type { LegacyCloud } from "./legacy-cloud.ts";
 import { moveOf } from "./legacy-cloud.ts";
 import { does } from "./legacy-does.ts";
@@ -83,7 +84,7 @@ test("an agent lets an instance go that it guarded before it died, once its host
   const { bm, nova } = made;
   await dies(made, 1);
   // A lives again, and its nova-compute has started.
-  const lives = { fenced_by: null, heartbeat_ms: Date.now() + 1e9 };
+  const lives = { fenced_by: null, heartbeat_ms: Date.now(), ttl_ms: 1e9 };
   await bm("bm_service_leases").where({ host: "A" }).update(lives);
   await nova("instances").update({ task_state: null });
   assert.equal(Boolean((await nova("instances").first()).locked), true);
@@ -138,6 +139,28 @@ test("A-13: when more than half of the hosts run out at once, nothing is taken, 
   assert.ok(made.said.some((line) => line.startsWith("C: ALARM is over")));
 });
 
+test("a host whose clock was an hour ahead is taken over like any other, and only once it is silent", async (t) => {
+  const made = await cloud("sqlite", t, { machines: 4 });
+  const { bm, nova } = made;
+  const ahead = Date.now() + 3_600_000;
+  await bm("bm_service_leases").where({ host: "A" }).update({ heartbeat_ms: ahead });
+  await bm("bm_nodes").update({ service_heartbeat_ms: ahead });
+  const reports = () =>
+    nova("services")
+      .where({ host: "A" })
+      .update({ report_count: nova.raw("report_count + 1"), updated_at: ago(-3600) });
+  await made.agents(["B"], async (tick) => {
+    for (let at = 0; at < SILENT + 4; at += 1) {
+      await reports();
+      await tick();
+    }
+    assert.deepEqual(await made.lease("A"), [4, null]);
+    await taken(made, tick);
+  });
+  assert.deepEqual([...new Set((await made.owners()).values())], ["B"]);
+  assert.deepEqual(await made.lease("A"), [5, "B"]);
+});
+
 test("A-14: machines that were being deployed end in error, are listed, and get no boot files", async (t) => {
   const made = await cloud("sqlite", t, { machines: 6 });
   const { bm, nova, folder, said } = made;
@@ -173,8 +196,8 @@ test("only hosts of the same aggregates whose agents take share a dead host's ma
   for (const [id, host] of ["A", "C", "D"].entries())
     await made.nova("aggregate_hosts").insert({ id, host, aggregate_id: 1, deleted: 0 });
   // They live: B is in no aggregate, and nobody takes on D.
-  await made.dead("B", { heartbeat_ms: Date.now() + 1e9 });
-  await made.dead("D", { heartbeat_ms: Date.now() + 1e9, takes: false });
+  await made.dead("B", { heartbeat_ms: Date.now(), ttl_ms: 1e9 });
+  await made.dead("D", { heartbeat_ms: Date.now(), ttl_ms: 1e9, takes: false });
   await made.agents(["C"], async (tick) => {
     const all = async (): Promise<void> => {
       await report(made.nova, ["B", "D"]);

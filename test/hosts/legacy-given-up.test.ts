@@ -15,7 +15,7 @@ test("verify of a run whose machine another host took says nothing against it, a
   const cloud = await fencedCloud(t, 2);
   const { bm, nova, host, places } = cloud;
   const verify = () => host("verify", ...places.slice(0, 2), "--queue-purged");
-  await bm("bm_nodes").update({ service_heartbeat_ms: Date.now() + 1e9 });
+  await bm("bm_nodes").update({ service_heartbeat_ms: Date.now() + 50_000 });
   assert.equal((await takes(cloud, "h1", "A", "B", { ids: [2] })).moved, 0);
   assert.match((await verify()).out, /bm_nodes:2 .*service_host is A, and was to be B/);
   await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 2 });

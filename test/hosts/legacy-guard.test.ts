@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { moveMachines, withLegacy } from "../../src/stages/legacy-moves.ts";
-import { ago } from "./cloud.ts";
+import { AHEAD, ago } from "./cloud.ts";
 import { fencedCloud, LEASE, legacyCloud, moveOf } from "./legacy-cloud.ts";
 import { does, once, takes } from "./legacy-does.ts";
 import { images, rootOf, THERE } from "./legacy-trees.ts";
@@ -157,7 +157,7 @@ test("a taker that died before the claim leaves the machine to its host, if that
   await assert.rejects(does(cloud, "one", { ids: [2], dies }), /legacy\./);
   const reports = (updated_at: string) =>
     nova("services").where({ host: "A" }).update({ updated_at });
-  await reports(ago(-3600));
+  await reports(ago(-AHEAD));
   const { moved, left } = await takes(cloud, "one", "A", "B", { ids: [] });
   assert.equal(moved, 0);
   assert.match(JSON.stringify(left), /N2I-D251/);

@@ -139,13 +139,13 @@ testOnce(
     chmodSync(program, 0o700);
     await refused(/N2I-E316 --fence-command ended with 1/, 4, "--yes", "--fence-command", program);
     assert.equal(await cloud.dump(), before);
-    await bm("bm_service_leases").update({ heartbeat_ms: Date.now() + 1e6 });
+    await bm("bm_service_leases").update({ heartbeat_ms: Date.now(), ttl_ms: 1e9 });
     await refused(/N2I-E317 .*renewed its lease/, 4, ...DOWN);
     await bm("bm_service_leases").update({ heartbeat_ms: 1 });
     await nova("services")
       .where({ host: "A" })
       .update({ updated_at: ago(-AHEAD) });
-    await refused(/N2I-E317 it reported/, 4, ...DOWN);
+    await refused(/N2I-E317 .*N2I-D251/, 4, ...DOWN);
     await nova("services")
       .where({ host: "A" })
       .update({ updated_at: ago(600) });

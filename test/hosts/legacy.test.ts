@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { ends } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { changes, rowsOf } from "../nova/rows.ts";
-import { MOVE, uuidOf } from "./cloud.ts";
+import { AHEAD, ago, MOVE, uuidOf } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
 import { killed } from "./legacy-deaths.ts";
 import {
@@ -179,7 +179,7 @@ testOnce(
     const codes = async (): Promise<string> => (await host(...PLAN, ...words, "-f", "csv")).out;
     await nova("services")
       .where({ host: "A" })
-      .update({ updated_at: new Date(Date.now() + 3600_000).toISOString().slice(0, 19) });
+      .update({ updated_at: ago(-AHEAD) });
     assert.match(await codes(), /N2I-D251/);
     await ends(4, host(...MOVE));
     await nova("services").where({ host: "A" }).update({ updated_at: "2014-06-01 12:00:00" });

@@ -124,7 +124,13 @@ for (const engine of engines("sqlite", "mysql"))
     assert.equal(await fences(engine, cloud, 10, 101), "N2I-E316");
     // It reported since it was looked at, whatever the clocks say.
     assert.equal(await fences(engine, cloud, 600, 100), "N2I-E316");
+    // A clock a little ahead; one that is an hour ahead hides no death.
+    assert.equal(await fences(engine, cloud, -30, 101), "N2I-E316");
+    assert.equal(await fences(engine, cloud, -3600, 100), "N2I-E316");
     assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+    assert.equal(await fences(engine, cloud, -3600, 101), "1 done, 0 found");
+    const undone = { forced_down: false, disabled_reason: null };
+    await cloud.db("services").where({ id: 1 }).update(undone);
     assert.equal(await fences(engine, cloud, 23, 101), "1 done, 0 found");
     assert.equal(await fences(engine, cloud, 23, 101), "0 done, 1 found");
     // Somebody else's word in the row is not overwritten.

@@ -152,7 +152,7 @@ function judgeSource(
       mode === "move" && driver === undefined && !isFenced(service),
       ...(["N2I-D250", at, SENTENCES.source] as const),
     ),
-    ...findingIf(reports(service, down), "N2I-D251", at, `it reported ${service.age} s ago`),
+    ...findingIf(isUp(service, down), "N2I-D251", at, reportText(service.age)),
   ];
 }
 
@@ -170,11 +170,6 @@ function reportText(age: number | null): string {
   return age < 0
     ? `its last report is ${-age} s ahead of the database's clock: set its clock`
     : `it reported ${age} s ago`;
-}
-
-/** A report from the future tells that clocks disagree, and is none that is long ago. */
-function reports({ age }: ComputeHost, down: number): boolean {
-  return age !== null && age < down;
 }
 
 function judgeDestination(

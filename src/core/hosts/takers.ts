@@ -1,4 +1,4 @@
-import type { Lease } from "../../model/leases.ts";
+import { type Lease, lasts } from "../../model/leases.ts";
 
 /** What one look at all leases says. */
 interface Judged {
@@ -24,22 +24,18 @@ interface NovaWord {
  */
 export function judgeLeases(leases: readonly Lease[], { known, silent }: NovaWord): Judged {
   const unfenced = leases.filter(({ host, fenced_by }) => fenced_by === null && known.has(host));
-  const expired = unfenced.filter(isExpired);
+  const expired = unfenced.filter((lease) => !lasts(lease));
   if (expired.length > 1 && expired.length * 2 > unfenced.length)
     return { alarm: expired.map(({ host }) => host), dead: [] };
   const dead = leases.filter(
-    (lease) => silent.has(lease.host) && (lease.fenced_by !== null || isExpired(lease)),
+    (lease) => silent.has(lease.host) && (lease.fenced_by !== null || !lasts(lease)),
   );
   return { alarm: [], dead };
 }
 
-function isExpired({ age, ttl }: Lease): boolean {
-  return age > ttl;
-}
-
 /** Whether a host may act on machines: its lease is its own, and lasts. */
 export function isLive(lease: Lease | undefined): boolean {
-  return lease !== undefined && lease.fenced_by === null && !isExpired(lease);
+  return lease !== undefined && lease.fenced_by === null && lasts(lease);
 }
 
 /**

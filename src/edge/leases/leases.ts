@@ -21,6 +21,7 @@ export function readLeases(database: Database, host?: string): Promise<readonly 
     ...{
       host: string,
       epoch: number,
+      heartbeat: sql("heartbeat_ms", number),
       age: sql(`${clockOf(database.engine)} - heartbeat_ms`, number),
     },
     ...{ ttl: sql("ttl_ms", number), takes: boolean, fenced_by: text },
@@ -87,7 +88,7 @@ export function renewLease(
 
 /**
  * Fences a dead host: one statement on the row that its heartbeat writes, so that a heartbeat which came
- * before it wins.
+ * before it wins. A heartbeat ahead of the clock (`lasts`) tells no age: nothing came since it was read.
  *
  * @param seen its lease as it was read
  * @returns false when it lives, or somebody fenced it already
@@ -95,12 +96,12 @@ export function renewLease(
  */
 export async function fenceLease(
   database: Database,
-  { host, epoch }: Pick<Lease, "host" | "epoch">,
+  { host, epoch, heartbeat }: Pick<Lease, "host" | "epoch" | "heartbeat">,
   by: string,
 ): Promise<boolean> {
   const now = clockOf(database.engine);
-  const fence = `UPDATE bm_service_leases SET epoch = epoch + 1, fenced_by = ?, fenced_at_ms = ${now} WHERE host = ? AND epoch = ? AND fenced_by IS NULL AND heartbeat_ms + ttl_ms < ${now}`;
-  return (await stated(database, "fencing a host", fence, [by, host, epoch])) === 1;
+  const fence = `UPDATE bm_service_leases SET epoch = epoch + 1, fenced_by = ?, fenced_at_ms = ${now} WHERE host = ? AND epoch = ? AND fenced_by IS NULL AND (heartbeat_ms + ttl_ms < ${now} OR (heartbeat_ms - ttl_ms > ${now} AND heartbeat_ms = ?))`;
+  return (await stated(database, "fencing a host", fence, [by, host, epoch, heartbeat])) === 1;
 }
 
 /**

@@ -93,10 +93,12 @@ export async function claimNode(
   { to, prev, silent, unfenced }: Claim,
 ): Promise<number | null> {
   const { id, service_host, service_epoch, task_state, prev_task_state, instance_uuid } = seen;
+  const now = clockOf(database.engine);
+  // One as far ahead of the clock was written by another (`lasts`).
   const quiet =
     silent === undefined
       ? ""
-      : ` AND (service_heartbeat_ms IS NULL OR service_heartbeat_ms < ${clockOf(database.engine)} - ${silent})`;
+      : ` AND (service_heartbeat_ms IS NULL OR service_heartbeat_ms < ${now} - ${silent} OR service_heartbeat_ms > ${now} + ${silent})`;
   const kept =
     unfenced === undefined
       ? ""

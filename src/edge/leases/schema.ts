@@ -1,5 +1,11 @@
 import { MigrationError } from "../../model/error.ts";
-import { isExtended, isLeaseTable, LEASE_COLUMNS, LEASE_TABLES } from "../../model/leases.ts";
+import {
+  isExtended,
+  isLeaseTable,
+  LEASE_COLUMNS,
+  LEASE_TABLES,
+  lasts,
+} from "../../model/leases.ts";
 import { listed, NAMED } from "../../model/text.ts";
 import { columnStatements, escaped, tableStatements } from "../database/create-tables.ts";
 import { type Defining, definingGrants } from "../database/define-rights.ts";
@@ -148,7 +154,7 @@ async function inUse(database: Database, there: readonly string[]): Promise<read
   const nodes = has("prev_task_state") ? await migratingNodes(database) : [];
   const leases = has("bm_service_leases") ? await readLeases(database) : [];
   const locks = has("bm_locks") ? await heldLocks(database) : [];
-  const live = leases.filter(({ age, ttl, fenced_by }) => age <= ttl && fenced_by === null);
+  const live = leases.filter((lease) => lasts(lease) && lease.fenced_by === null);
   return [
     ...(nodes.length > 0
       ? [`bm_nodes.id=${listed(nodes.map(String), NAMED)} on the way to another host`]

@@ -1,5 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaStep, NovaTarget } from "../../model/nova-plan.ts";
+import { HEARTBEAT } from "../../model/service.ts";
 import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { ageOf } from "../database/rows.ts";
@@ -48,9 +49,10 @@ export async function performFence(
         for (const [column, value] of Object.entries(before))
           if (value === null) query.whereNull(column);
           else query.where(column, value as string | number | boolean);
-        // Ages are whole seconds: part of one is not behind us.
+        // Ages are whole seconds: part of one is not behind us. So far ahead, its clock was wrong, as for isUp.
+        const [age, down] = [ageOf(database.engine, reported), Math.ceil(host.down)];
         const changed: number = await query
-          .whereRaw(`${ageOf(database.engine, reported)} > ?`, [Math.ceil(host.down)])
+          .whereRaw(`(${age} > ? OR ${age} <= ?)`, [down, -Math.max(down, HEARTBEAT)])
           .update(onlyChanged(after, before));
         if (changed !== 1)
           throw new MigrationError(

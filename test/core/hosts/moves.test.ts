@@ -100,6 +100,7 @@ const REFUSED: readonly (readonly [string, RegExp, Given])[] = [
   // A row older than the column, of a host that is only disabled.
   ["N2I-D250", /not yet forced down!$/, from({ forced_down: null, disabled: true })],
   ["N2I-D251", /3 s ago/, from({ age: 3 })],
+  ["N2I-D251", /59 s ahead of the database's clock/, from({ age: -59 })],
   ["N2I-D252", /no live nova-compute service of A/, hosts(service(2, "B"))],
   ["N2I-D253", /no live nova-compute service of B$/, hosts(service(1, "A"))],
   [
@@ -244,6 +245,10 @@ test("an instance goes to the destination that took its compute node, whichever 
       const line = judged({ world: { hosts, mappings: undefined }, asked: { to }, machine });
       assert.deepEqual([line.verdict, line.to], ["move", owner], JSON.stringify(line.findings));
     }
+});
+
+test("a report far ahead of the clock is none of a host that lives", () => {
+  assert.equal(judged(from({ age: -3600 })).verdict, "move");
 });
 
 test("only a takeover clears task_state, and only where somebody accepted it", () => {

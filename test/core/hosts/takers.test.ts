@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { shareOf } from "../../../src/core/hosts/destination.ts";
-import { judgeLeases, takersOf } from "../../../src/core/hosts/takers.ts";
+import { isLive, judgeLeases, takersOf } from "../../../src/core/hosts/takers.ts";
 import type { Lease } from "../../../src/model/leases.ts";
 import { seeded } from "../../support/seeded.ts";
 
@@ -10,7 +10,7 @@ const TTL = 60_000;
 
 function lease(host: string, more: Partial<Lease> = {}): Lease {
   const fence = { fenced_by: null, fenced: null };
-  return { host, epoch: 1, age: 5_000, ttl: TTL, takes: true, ...fence, ...more };
+  return { host, epoch: 1, heartbeat: 7, age: 5_000, ttl: TTL, takes: true, ...fence, ...more };
 }
 
 const dead = (host: string): Lease => lease(host, { age: TTL + 1 });
@@ -31,6 +31,18 @@ test("a host is dead past its lease and by Nova's word, and never by one of them
   assert.equal(judged([lease("A", { age: TTL }), ...others], ["A"]), "", "the last moment");
   assert.equal(judged([lease("A", { fenced_by: "B" }), ...others], ["A"]), "A", "fenced already");
   assert.equal(judged([lease("A", { fenced_by: "B" }), ...others], []), "", "it is back");
+});
+
+test("a lease further ahead of the clock than it lasts hides no death", () => {
+  for (const [age, found] of [
+    [-TTL, ""],
+    [-TTL - 1, "A"],
+    [-3_600_000, "A"],
+  ] as const) {
+    assert.equal(judged([lease("A", { age }), lease("B"), lease("C")], ["A"]), found, String(age));
+    assert.equal(judged([lease("A", { age }), lease("B"), lease("C")], []), "", "it reports");
+    assert.equal(isLive(lease("A", { age })), found === "");
+  }
 });
 
 test("A-13: more than half of the hosts at once, and two or more, are an alarm", () => {

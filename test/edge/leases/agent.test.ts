@@ -199,7 +199,7 @@ for (const engine of engines("mysql"))
     // Nova calls it dead, and its agent does not: it is looked at as often as may be.
     const silent = { host: "S", binary: "nova-compute", topic: "compute", deleted: 0 };
     await place.nova.db("services").insert({ id: 78, ...silent, report_count: 1 });
-    const lease = { host: "S", epoch: 1, ttl_ms: 60_000, heartbeat_ms: Date.now() + 1e9 };
+    const lease = { host: "S", epoch: 1, ttl_ms: 1e9, heartbeat_ms: Date.now() };
     await bm.db("bm_service_leases").insert(lease);
     let now = 0;
     const counted = async (): Promise<number> => {

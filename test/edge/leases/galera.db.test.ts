@@ -53,8 +53,8 @@ if (hasGalera())
     }
     for (let round = 1; round <= ROUNDS; round += 1) {
       const host = `h${round}`;
-      const dead = { host, epoch: 1, heartbeat_ms: 1, ttl_ms: TTL };
-      await db("bm_service_leases").insert(dead);
+      const dead = { host, epoch: 1, heartbeat: 1 };
+      await db("bm_service_leases").insert({ host, epoch: 1, heartbeat_ms: 1, ttl_ms: TTL });
       await until(async () => (await readLeases(there, host)).length === 1);
       assert.equal(await renewLease(here, dead), true);
       assert.equal(await fenceLease(there, dead, "B"), false, `A-11, round ${round}`);

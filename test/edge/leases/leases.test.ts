@@ -7,6 +7,7 @@ import {
   readLeases,
   renewLease,
 } from "../../../src/edge/leases/leases.ts";
+import { claimNode, nodesById } from "../../../src/edge/leases/nodes.ts";
 import { engines } from "../../lab/engines.ts";
 import { leased } from "./place.ts";
 
@@ -49,8 +50,9 @@ for (const engine of engines()) {
   test(`A-11: on ${engine}, a host that reported is not fenced, a silent one once, and then never renews`, async (t) => {
     const { made, database } = await leased(engine, t);
     await made.db("bm_nodes").update({ service_host: "A" });
-    const lease = await beginLease(database, A);
-    assert.ok(lease !== null);
+    assert.notEqual(await beginLease(database, A), null);
+    const [lease] = await readLeases(database);
+    assert.ok(lease !== undefined);
     await silentFor(made, A.ttl / 2);
     assert.equal(await fenceLease(database, lease, "B"), false, "half of its time is left");
     await silentFor(made, A.ttl);
@@ -78,13 +80,42 @@ for (const engine of engines()) {
     const verdicts: boolean[] = [];
     for (const wrong of [3_600_000, -3_600_000]) {
       Date.now = () => real() + wrong;
-      const lease = await beginLease(database, { ...A, host: `host${wrong}` });
-      assert.ok(lease !== null);
+      await beginLease(database, { ...A, host: `host${wrong}` });
+      const [lease] = await readLeases(database, `host${wrong}`);
+      assert.ok(lease !== undefined);
       verdicts.push(await fenceLease(database, lease, "B"));
       await silentFor(made, A.ttl + 1);
       verdicts.push(await fenceLease(database, lease, "B"));
     }
     assert.deepEqual(verdicts, [false, true, false, true]);
+  });
+
+  test(`on ${engine}, a heartbeat far ahead of the clock hides no death, unless another came since`, async (t) => {
+    const { made, database } = await leased(engine, t);
+    await made.db("bm_nodes").update({ service_host: "A" });
+    const ahead = async (milliseconds: number) => {
+      await made.db("bm_service_leases").del();
+      await beginLease(database, A);
+      await silentFor(made, -milliseconds);
+      const [lease] = await readLeases(database);
+      assert.ok(lease !== undefined);
+      return lease;
+    };
+    assert.equal(await fenceLease(database, await ahead(A.ttl / 2), "B"), false, "clocks differ");
+    const seen = await ahead(2 * A.ttl);
+    await silentFor(made, -10_000);
+    assert.equal(await fenceLease(database, seen, "B"), false, "its heartbeat came");
+    const [now] = await readLeases(database);
+    assert.ok(now !== undefined && (await fenceLease(database, now, "B")));
+    // Its machines carry the same heartbeat.
+    const [node] = await nodesById(database, [1]).then((nodes) => [...nodes.values()]);
+    assert.ok(node !== undefined);
+    const claim = { to: "B", prev: null, silent: A.ttl };
+    const beat = (at: number) => made.db("bm_nodes").update({ service_heartbeat_ms: at });
+    await beat(Date.now() + A.ttl / 2);
+    assert.equal(await claimNode(database, node, claim), null);
+    await beat(Date.now() + 2 * A.ttl);
+    assert.equal(await claimNode(database, node, claim), node.service_epoch + 1);
   });
 
   test(`on ${engine}, what boots a machine is published once, and replaced`, async (t) => {

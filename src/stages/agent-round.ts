@@ -71,7 +71,7 @@ export async function scanLeases({ parts, watch, told, ended }: Around) {
   const held = await readLeases(parts.leases);
   const judged = judgeLeases(held, watch.word());
   const mine = held.find(({ host }) => host === parts.host);
-  told.alarm(judged.alarm, held.length);
+  told.alarm(judged);
   return { held, dead: !ended() && isLive(mine) ? judged.dead : [] };
 }
 
@@ -202,13 +202,13 @@ export function createTold(say: (text: string) => void) {
   let alarm = "";
   const left = new Set<string>();
   return {
-    alarm(hosts: readonly string[], all: number): void {
+    alarm({ alarm: hosts, of }: Pick<ReturnType<typeof judgeLeases>, "alarm" | "of">): void {
       const names = hosts.join(", ");
       if (names !== alarm)
         say(
           names === ""
             ? "ALARM is over: most leases are renewed again."
-            : `ALARM: the leases of ${names} ran out at once, of ${all} in all: nothing is taken over. Look at the database's clock, and at its network.`,
+            : `ALARM: the leases of ${names} ran out at once, ${hosts.length} of the ${of} hosts that are not fenced: no further host is taken over. Look at the database's clock, and at its network.`,
         );
       alarm = names;
     },

@@ -130,13 +130,38 @@ test("A-13: when more than half of the hosts run out at once, nothing is taken, 
     );
     const alarms = made.said.filter((line) => line.includes("ALARM"));
     assert.equal(alarms.length, 1, made.said.join("\n"));
-    assert.match(alarms[0] ?? "", /^C: ALARM: the leases of A, B ran out at once, of 3 in all/);
+    assert.match(
+      alarms[0] ?? "",
+      /^C: ALARM: the leases of A, B ran out at once, 2 of the 3 hosts that are not fenced: no further/,
+    );
     // B was only cut off.
     await made.bm("bm_service_leases").where({ host: "B" }).update({ heartbeat_ms: Date.now() });
     await tick(2);
     await until(async () => (await made.left()) === 0);
   });
   assert.ok(made.said.some((line) => line.startsWith("C: ALARM is over")));
+});
+
+test("an ALARM stops no takeover of a host that is fenced", async (t) => {
+  const made = await cloud("sqlite", t, { machines: 20 });
+  await made.bm("bm_service_leases").where({ host: "A" }).update({ fenced_by: "X", epoch: 5 });
+  await made.dead("B");
+  await made.dead("C");
+  await made.bm("bm_nodes").where({ id: 20 }).update({ service_host: "B" });
+  await made.agents(["D"], async (tick) => {
+    await tick(SILENT);
+    await taken(made, tick);
+    assert.ok(await made.says(/ALARM: the leases of B, C ran out at once, 2 of the 3 hosts/));
+  });
+  const owners = [...(await made.owners()).values()];
+  assert.deepEqual([owners.filter((host) => host === "D").length, owners.at(-1)], [19, "B"]);
+  assert.deepEqual(
+    [await made.lease("B"), await made.lease("C")],
+    [
+      [4, null],
+      [4, null],
+    ],
+  );
 });
 
 test("a host whose clock was an hour ahead is taken over like any other, and only once it is silent", async (t) => {

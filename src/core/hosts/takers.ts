@@ -2,8 +2,10 @@ import { type Lease, lasts } from "../../model/leases.ts";
 
 /** What one look at all leases says. */
 interface Judged {
-  /** Hosts that expired at once, where they are too many to be believed; nothing is taken then. */
+  /** Hosts that expired at once, where they are too many to be believed: no other host is fenced then. */
   readonly alarm: readonly string[];
+  /** Hosts that could expire: those that Nova knows and that are not fenced. */
+  readonly of: number;
   /** Dead hosts: fenced already, or to be fenced. */
   readonly dead: readonly Lease[];
 }
@@ -17,20 +19,19 @@ interface NovaWord {
 }
 
 /**
- * Which hosts are dead: past their lease, and by Nova's word too. More than half of them at once, and two
- * or more, are a clock that jumped or a line that is cut.
+ * Which hosts are dead: past their lease, and by Nova's word too. More than half of those that are not fenced at once,
+ * and two or more, are a clock that jumped or a line that is cut. A takeover that had fenced its host goes on.
  *
  * @source facts/systems.md A4
  */
 export function judgeLeases(leases: readonly Lease[], { known, silent }: NovaWord): Judged {
   const unfenced = leases.filter(({ host, fenced_by }) => fenced_by === null && known.has(host));
   const expired = unfenced.filter((lease) => !lasts(lease));
-  if (expired.length > 1 && expired.length * 2 > unfenced.length)
-    return { alarm: expired.map(({ host }) => host), dead: [] };
+  const alarm = expired.length > 1 && expired.length * 2 > unfenced.length;
   const dead = leases.filter(
-    (lease) => silent.has(lease.host) && (lease.fenced_by !== null || !lasts(lease)),
+    (lease) => silent.has(lease.host) && (lease.fenced_by !== null || !(alarm || lasts(lease))),
   );
-  return { alarm: [], dead };
+  return { alarm: alarm ? expired.map(({ host }) => host) : [], of: unfenced.length, dead };
 }
 
 /** Whether a host may act on machines: its lease is its own, and lasts. */

@@ -17,11 +17,16 @@ const dead = (host: string): Lease => lease(host, { age: TTL + 1 });
 
 /** Hosts that are to be taken over, or the alarm. */
 function judged(leases: readonly Lease[], silent: readonly string[], known?: readonly string[]) {
-  const { alarm, dead: found } = judgeLeases(leases, {
+  const {
+    alarm,
+    of,
+    dead: found,
+  } = judgeLeases(leases, {
     known: new Set(known ?? leases.map(({ host }) => host)),
     silent: new Set(silent),
   });
-  return alarm.length > 0 ? `ALARM ${alarm.join()}` : found.map(({ host }) => host).join();
+  const hosts = found.map(({ host }) => host).join();
+  return alarm.length > 0 ? `ALARM ${alarm.join()} of ${of}, ${hosts || "none"} dead` : hosts;
 }
 
 test("a host is dead past its lease and by Nova's word, and never by one of them", () => {
@@ -45,19 +50,18 @@ test("a lease further ahead of the clock than it lasts hides no death", () => {
   }
 });
 
-test("A-13: more than half of the hosts at once, and two or more, are an alarm", () => {
+test("A-13: more than half of the hosts that are not fenced, and two or more, are an alarm", () => {
   assert.equal(judged([dead("A"), lease("B")], ["A"]), "A", "one of two");
-  assert.equal(judged([dead("A"), dead("B"), lease("C")], ["A", "B"]), "ALARM A,B");
+  const alarm = "ALARM A,B of 3, none dead";
+  assert.equal(judged([dead("A"), dead("B"), lease("C")], ["A", "B"]), alarm);
   assert.equal(judged([dead("A"), dead("B"), lease("C"), lease("D")], ["A", "B"]), "A,B", "half");
   assert.equal(judged([dead("A")], ["A"]), "A", "one alone");
-  assert.equal(judged([dead("A"), dead("B"), lease("C")], []), "ALARM A,B", "Nova's word or not");
+  assert.equal(judged([dead("A"), dead("B"), lease("C")], []), alarm, "Nova's word or not");
   const fenced = lease("A", { age: 2 * TTL, fenced_by: "C" });
   assert.equal(judged([fenced, dead("B"), lease("C")], ["A", "B"]), "A,B", "one after the other");
-  assert.equal(
-    judged([fenced, dead("B"), dead("C")], ["A"]),
-    "ALARM B,C",
-    "nothing at all is taken",
-  );
+  const [goesOn, four] = ["ALARM B,C of 3, A dead", [fenced, dead("B"), dead("C"), lease("D")]];
+  assert.equal(judged(four, ["A", "B", "C"]), goesOn, "what was begun comes to its end");
+  assert.equal(judged(four, ["B", "C"]), "ALARM B,C of 3, none dead", "A is back");
   const gone = [dead("X"), dead("Y"), dead("A"), lease("B"), lease("C")];
   assert.equal(judged(gone, ["A"], ["A", "B", "C"]), "A", "whom Nova does not know");
 });

@@ -4,7 +4,7 @@ import { PLAN } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { busyInstances } from "../edge/nova-write/machines.ts";
 import { MigrationError } from "../model/error.ts";
-import { plansOf } from "../model/journal.ts";
+import { type Entries, plansOf } from "../model/journal.ts";
 import type { HostBeat } from "../model/nova-plan.ts";
 import { HOST_PARTS } from "../parts/host-move.ts";
 import { closing } from "./databases.ts";
@@ -57,6 +57,11 @@ export function takeOver(
       if (begun !== null) await goOn(run, begun, words, sink, show);
       const plan = begun ?? (await newPlan(run, place, words, sink, show));
       if (words.plan) return null;
+      const { entries } = await readJournal(run);
+      if (begun !== null && isThrough(plan, entries)) {
+        sink.say(`No machine of ${words.from} is left. verify shows who serves its machines now.`);
+        return foundDone(plan, entries);
+      }
       // A host is not fenced for nothing.
       await checkMovable(plan);
       await checkWindow(run, "host takeover");
@@ -98,9 +103,16 @@ async function begunPlan(
   // What was begun and not kept holds nothing: the host is looked at anew.
   if ((await rowsToRestore([plan], entries)) === 0) return null;
   if (!isThrough(plan, entries)) return plan;
-  // What it left there is planned anew; where nothing is left, it is found done.
+  // What it left there is planned again. If nothing is left, it is done, wherever its machines went since.
   for await (const nodes of (await place.machines()).owned(from)) if (nodes.length > 0) return null;
   return plan;
+}
+
+/** A takeover that came to its end, of a host that has no machine any more. */
+async function foundDone(plan: MovePlan, entries: Entries): Promise<HostMoved> {
+  const found = await rowsToRestore([plan], entries, { all: false, wants: () => true });
+  const hosts = plan.manifest.from.map(({ host }) => host);
+  return { fenced: 0, rows: 0, found, blocked: 0, left: [], stopped: false, hosts };
 }
 
 /**

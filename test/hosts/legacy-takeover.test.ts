@@ -66,6 +66,8 @@ testOnce(
     await bm("bm_service_leases").insert(ROW);
     await ends(0, host(...words(cloud, 1), ...DOWN));
     await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 9 });
+    const again = await ends(0, host(...words(cloud, 1), ...DOWN));
+    assert.match(again.out, /0 machines moved, 2 so already\.$/m, "wherever they went since");
     const back = await host("rollback", "--all", "--yes");
     assert.match(back.out, /1 machines given back, 1 left\./);
     const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;

@@ -47,6 +47,33 @@ test("machines are shared among several hosts, each named once", async (t) => {
   assert.ok(hosts.every((host) => host === "H2" || host === "H3"));
 });
 
+test("a takeover that came to its end is done, wherever its machines went since", async (t) => {
+  const cloud = await deadCloud(t);
+  const { db, host } = cloud;
+  await db("instances").where({ id: 3 }).update({ task_state: "rebooting" });
+  await ends(3, host(...DOWN));
+  // The one that was left, and one that was taken, are moved elsewhere by hand.
+  for (const id of [1, 3]) {
+    await db("instances").where({ id }).update({ host: "H3", task_state: null });
+    await db("compute_nodes").where({ id }).update({ host: "H3" });
+  }
+  const before = await cloud.owners();
+  await db("services").where({ host: "H2" }).update({ disabled: true });
+  for (const words of [DOWN, [...TAKE, ...QUICK, "--yes"]]) {
+    const again = await ends(0, host(...words));
+    assert.match(again.out, /^Host move: 0 rows changed, 4 so already\.$/m);
+    assert.match(
+      again.err,
+      /^No machine of H1 is left\. verify shows who serves its machines now\.$/m,
+    );
+  }
+  assert.deepEqual(await cloud.owners(), before);
+  // A machine of H1 is planned again.
+  await db("compute_nodes").where({ id: 4 }).update({ host: "H1" });
+  await db("services").where({ host: "H2" }).update({ disabled: false });
+  assert.match((await ends(0, host(...DOWN))).out, /1 rows changed, 0 so already/);
+});
+
 test("an instance Nova works on waits for a word, and goes with task_state cleared", async (t) => {
   const cloud = await deadCloud(t);
   await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });

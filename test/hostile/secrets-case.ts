@@ -120,12 +120,12 @@ export async function deploySecrets(
   const folders = [join(made.folder, "runs"), home];
   const tried: Secrets["tried"] = async (words) => {
     // The command runs in this process: its temporary files are to be found too.
-    const { TMPDIR, HOME } = process.env;
+    const before = ["TMPDIR", "HOME"].map((name) => [name, process.env[name]] as const);
     Object.assign(process.env, { TMPDIR: home, HOME: home });
     const ran = await run(words, { env: own }).finally(() => {
-      Object.assign(process.env, { HOME });
-      if (TMPDIR === undefined) delete process.env.TMPDIR;
-      else process.env.TMPDIR = TMPDIR;
+      for (const [name, value] of before)
+        if (value === undefined) delete process.env[name];
+        else process.env[name] = value;
     });
     return { ...ran, leaks: search(finder(canaries), ran, folders) };
   };

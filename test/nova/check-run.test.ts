@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
@@ -135,7 +135,9 @@ test("before there is a run, what needs none is looked at, and none is made", as
   assert.ok(!existsSync(join(made.folder, "not")));
   // A folder that is no run's is told as such, and nobody is told to close it.
   const wrong = join(made.folder, "wrong");
-  mkdirSync(wrong, { mode: 0o755 });
+  mkdirSync(wrong);
+  // Whatever the umask is.
+  chmodSync(wrong, 0o755);
   writeFileSync(join(wrong, "notes.txt"), "of somebody else");
   const other = await checkRows({ ...made, at: ["--run", wrong] });
   assert.match(

@@ -8,7 +8,7 @@ export interface Lane {
   /** Ending of its test files, before `.test.ts`. */
   readonly ending: string;
   readonly servers: readonly LaneServer[];
-  /** Test files at a time for each processor. */
+  /** Test files at a time for each processor; at least one. */
   readonly perProcessor: number;
   /** What ends a file that hangs, in seconds. */
   readonly guard: number;
@@ -37,8 +37,8 @@ export const LANES: readonly Lane[] = [
     perProcessor: 1,
     guard: 900,
   },
-  // Each of its files starts a cloud, so that two at a time would share the processors of one.
-  { name: "clouds", ending: ".cloud", servers: ["mariadb"], perProcessor: 0.5, guard: 2400 },
+  // Each of its files starts a cloud of its own, so one at a time.
+  { name: "clouds", ending: ".cloud", servers: ["mariadb"], perProcessor: 0, guard: 2400 },
 ];
 
 /** Files `x.long.ironic.test.ts` run with `--all` only. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { lockTarget } from "../../../src/edge/database/write.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { needs } from "../../lab/index.ts";
@@ -11,13 +12,13 @@ for (const engine of ["mysql", "postgresql"] as const)
     const server = await needs(engine);
     const line = await proxyTo(server.port, t);
     const home = server.url(engine === "mysql" ? "mysql" : "postgres");
-    const patience = { limit: 1000, tell: () => {} };
+    const patience = { limit: 60_000, tell: () => {} };
     const gone = await openedAt(home.replace(`:${server.port}/`, `:${line.port}/`), t, {
       readOnly: false,
       patience,
     });
     const other = await openedAt(home, t, { readOnly: false });
-    await lockTarget(gone, 2);
+    await lockTarget(gone, 5);
     const refused = await lockTarget(other).catch((error: unknown) => error);
     assert.ok(refused instanceof MigrationError);
     assert.equal(refused.code, "N2I-E302");
@@ -37,14 +38,20 @@ for (const engine of ["mysql", "postgresql"] as const)
   });
 
 for (const engine of ["mysql", "postgresql"] as const)
-  test(`on ${engine}, a lock whose client lives is kept past the time after which the server ends silent ones`, async (t) => {
+  test(`on ${engine}, the session of a lock asks something from time to time, and less often than it is ended`, async (t) => {
     const server = await needs(engine);
     const home = server.url(engine === "mysql" ? "mysql" : "postgres");
     const database = await openedAt(home, t, { readOnly: false });
-    const lock = await lockTarget(database, 1);
-    // The server itself counts, on a session that it would end.
-    const sleep = engine === "mysql" ? "SELECT SLEEP(2.5)" : "SELECT pg_sleep(2.5)";
-    await database.knex.raw(sleep);
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    const lock = await lockTarget(database, 40);
+    let asked = 0;
+    database.knex.on("query-response", () => {
+      asked += 1;
+    });
+    t.mock.timers.tick(39_000);
+    while (asked < 3) await turn();
     await lock.check();
     await lock.release();
+    t.mock.timers.tick(39_000);
+    assert.equal(asked, 5, "three times, by check and by release");
   });

@@ -9,9 +9,9 @@ const TTL = 60_000;
 
 /** Makes a statement on bm_locks take a moment, during which its line can be cut. */
 const SLOW = {
-  mysql: ["CREATE TRIGGER slow BEFORE UPDATE ON bm_locks FOR EACH ROW DO SLEEP(0.6)"],
+  mysql: ["CREATE TRIGGER slow BEFORE UPDATE ON bm_locks FOR EACH ROW DO SLEEP(2)"],
   postgresql: [
-    "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END'",
+    "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2); RETURN NEW; END'",
     "CREATE TRIGGER slow BEFORE UPDATE ON bm_locks FOR EACH ROW EXECUTE PROCEDURE slow()",
   ],
 } as const;

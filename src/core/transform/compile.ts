@@ -260,7 +260,7 @@ function converted(
   return warnings === undefined ? { value, origin } : { value, origin, warnings };
 }
 
-/** A finding about a value, and what it says of it. */
+/** A finding about a value: its code and message. */
 export type Warning = readonly [FindingCode, string];
 
 /** What a converter gives: a value, nothing (the next source is tried), or why it cannot be read. */

@@ -173,7 +173,7 @@ function held(shown: string): MigrationError {
   return new MigrationError("N2I-E302", `${shown}: another nova2ironic is writing to it`);
 }
 
-/** Which session has the lock, in words, and how it is ended; what the user may not see is left out. */
+/** Names the session that has the lock and the statement that ends it, as far as the user may see sessions. */
 async function heldBy(
   database: Database,
   engine: "mysql" | "postgresql",

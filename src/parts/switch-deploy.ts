@@ -10,7 +10,6 @@ import {
   otherInstance,
   powerWrite,
   unkept,
-  unmarked,
 } from "./switch-guard.ts";
 import { next, REACHED, type SwitchAt, type SwitchStep, stays, WAITS } from "./switch-part.ts";
 import { provisionWrite } from "./switch-power.ts";
@@ -47,7 +46,7 @@ export function deployStep(at: SwitchAt): SwitchStep {
       ]);
       if (!areTheirs) return stays(`not all volumes that it boots from are of node ${id}`);
       // From `active` on the machine is on.
-      const stopped = call === "provide" ? null : guard.look(kept, [source, node]);
+      const stopped = call === "provide" ? null : guard.look(kept, source);
       if (stopped !== null) return stopped;
       const write =
         call === "power on"
@@ -92,7 +91,7 @@ export function clearStep(at: SwitchAt): SwitchStep {
       // A BMC that is dead lets the tear-down fail once the files are gone.
       const isOver = state === "error" && (told || image !== null);
       if (isOver && isFenced(at)) return REACHED;
-      const why = unkept(at, node) ?? otherInstance(at, node) ?? unmarked(at, node);
+      const why = unkept(at, node) ?? otherInstance(at, node);
       if (why !== null) return stays(why);
       if (told) return stays(`node ${id} is ${state}: ${String(last_error)}`);
       // Afterwards nobody can look at what the instance had.

@@ -8,7 +8,7 @@ import {
   type Switchover,
   type SwitchSide,
 } from "../model/switching.ts";
-import { areVolumesOf, bothNodes } from "./switch-guard.ts";
+import { areVolumesOf, bothNodes, markOf, otherMark } from "./switch-guard.ts";
 import {
   next,
   REACHED,
@@ -23,7 +23,8 @@ import {
 export function holdStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   const changes = SIDES.map((side) => marked(side, undefined, plan.id));
-  const pause = SETTLES * (1 + Math.random());
+  let pause = SETTLES * (1 + Math.random());
+  let began: number | null = null;
   let since: number | null = null;
   return {
     name: "switchover-hold",
@@ -31,19 +32,23 @@ export function holdStep(at: SwitchAt): SwitchStep {
       // Ironic has no compare-and-swap: who marked last is seen by a look some time later.
       if (since !== null && at.now() - since < pause) return WAITS;
       const nodes = await bothNodes(at);
-      for (const [index, { side, path }] of changes.entries()) {
-        const found = valueAt(nodes[index] ?? {}, path);
+      for (const [index, { side }] of changes.entries()) {
+        const node = nodes[index] ?? {};
+        const found = markOf(node);
         if (found !== undefined && found !== plan.id)
-          return {
-            ...stays(`node ${plan[side]} is in switchover ${String(found)}: extra.${SWITCH_MARK}`),
-            taken: side,
-          };
+          return { ...stays(otherMark(node)), taken: side };
       }
       const [source, destination] = nodes;
       const seen = await forward(at, changes, imageOf(plan), { source, destination });
-      const isSettled = since !== null;
-      since = seen.is === "after" ? at.now() : null;
-      return since === null || isSettled ? seen : WAITS;
+      if (seen.is !== "after") {
+        [began, since] = [at.now(), null];
+        return seen;
+      }
+      if (since !== null) return seen;
+      since = at.now();
+      // A mark that another sent before he saw ours may be on its way for as long as ours were.
+      pause += since - (began ?? since);
+      return WAITS;
     },
     async lookBack() {
       // A mark of another switchover is not ours to remove.
@@ -143,7 +148,10 @@ async function allocated(
   const what = `the allocation of node ${node}`;
   if (stand === "open")
     return next([
-      { what, look: stands, method: "POST", path: "/v1/allocations", body: { ...body, node } },
+      {
+        ...{ what, on: [node], look: stands },
+        ...{ method: "POST", path: "/v1/allocations", body: { ...body, node } },
+      },
     ]);
   const now = valueAt(await calls.node(node), ["instance_info", "traits"]);
   if (isSame(now, traits) || !isSame(now, [])) return REACHED;
@@ -332,7 +340,7 @@ export function patchOf(
 ): SwitchWrite {
   const uuid = plan[side];
   return {
-    what: `PATCH of node ${uuid}`,
+    ...{ what: `PATCH of node ${uuid}`, on: [uuid] },
     async look() {
       const node = await calls.node(uuid);
       const open = changes.filter(({ path, after }) => !isSame(valueAt(node, path), after));

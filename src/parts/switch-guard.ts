@@ -1,6 +1,6 @@
 import type { SwitchWrite } from "../edge/ironic-rest/switch-calls.ts";
 import type { Stand } from "../edge/openstack/settled.ts";
-import { type JsonObject, objectOf } from "../model/json.ts";
+import { type Json, type JsonObject, objectOf } from "../model/json.ts";
 import { inOrder } from "../model/streams.ts";
 import { SWITCH_MARK, type SwitchSide } from "../model/switching.ts";
 import { next, type SwitchAt, type SwitchPosition, stays, WAITS } from "./switch-part.ts";
@@ -59,7 +59,7 @@ export function powerWrite(
 ): SwitchWrite {
   let told = false;
   return {
-    what: `${body.target} of node ${node}`,
+    ...{ what: `${body.target} of node ${node}`, on: [node] },
     async look(): Promise<Stand> {
       const { target_power_state } = await calls.node(node);
       // Of a call whose answer was lost.
@@ -83,14 +83,27 @@ export function isFenced({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
   return keptOf("switchover-power").at(-1)?.proof !== undefined;
 }
 
+/** The switchover that a node is in, by its mark; undefined: none. */
+export function markOf({ extra }: JsonObject): Json | undefined {
+  return objectOf(extra)[SWITCH_MARK];
+}
+
 /** Why the nodes, as they were read, are not this switchover's any more; null where each has its mark. */
 export function unmarked(
   { plan }: Pick<SwitchAt, "plan">,
   ...nodes: readonly JsonObject[]
 ): string | null {
-  const other = nodes.find(({ extra }) => objectOf(extra)[SWITCH_MARK] !== plan.id);
+  const other = nodes.find((node) => markOf(node) !== plan.id);
   if (other === undefined) return null;
-  return `node ${String(other.uuid)} is not marked by this switchover any more: extra.${SWITCH_MARK}`;
+  if (markOf(other) !== undefined) return otherMark(other);
+  const uuid = String(other.uuid);
+  const mark = `openstack baremetal node set ${uuid} --extra ${SWITCH_MARK}=${plan.id}`;
+  return `node ${uuid} is not marked by this switchover any more: extra.${SWITCH_MARK}; if nothing else uses it, mark it again with ${mark}`;
+}
+
+/** Said of a node that another switchover has. */
+export function otherMark(node: JsonObject): string {
+  return `node ${String(node.uuid)} is in switchover ${String(markOf(node))}: extra.${SWITCH_MARK}`;
 }
 
 type Nodes = readonly [source: JsonObject, destination: JsonObject];
@@ -127,7 +140,7 @@ export async function areVolumesOf({ calls, plan }: SwitchAt, side: SwitchSide):
  * Asks the source's BMC once more, right before what must not happen while the machine is on: in maintenance Ironic
  * does not look by itself, and `power off` of a machine that is off only asks.
  *
- * @returns of `look`, by both nodes as they are: null where it is off now. `again` forgets that
+ * @returns of `look`, by the source as it is: null where it is off now. `again` forgets that
  */
 export function offGuard(at: SwitchAt) {
   const { plan, fence } = at;
@@ -135,9 +148,9 @@ export function offGuard(at: SwitchAt) {
   let isAsked = false;
   const unproven = (why: string): SwitchPosition => ({ ...stays(why), unproven: true });
   return {
-    look(image: JsonObject, [node, spare]: Nodes): SwitchPosition | null {
+    look(image: JsonObject, node: JsonObject): SwitchPosition | null {
       if (isBusy(node)) return WAITS;
-      const why = unkept(at, node) ?? otherInstance(at, node) ?? unmarked(at, node, spare);
+      const why = unkept(at, node) ?? otherInstance(at, node);
       if (why !== null) return stays(why);
       if (isLive(node)) return unproven(`node ${id} is on again`);
       if (!isAsked)

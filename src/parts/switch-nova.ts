@@ -89,7 +89,11 @@ async function stands(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPo
   for (const change of ways) {
     const { is, why } = await nova.inspect(change);
     if (is === "after") return REACHED;
-    if (is === "before") return next([{ make: () => nova.change(change) }], { ...change.before });
+    if (is === "before") {
+      const what = `the change of ${change.of} in Nova's database`;
+      const write = { what, on: [at.plan.source], make: () => nova.change(change) };
+      return next([write], { ...change.before });
+    }
     whys.push(`${change.of} ${why}`);
   }
   return stays(...whys.slice(0, 1));
@@ -107,7 +111,9 @@ export function placementStep(at: SwitchAt): SwitchStep {
       const stand = await placement.stand(server.uuid, source, destination);
       if (stand === "made") return REACHED;
       if (stand !== "open") return stays(stand.why);
-      return next([{ make: () => placement.move(server.uuid, source, destination) }], {
+      const make = () => placement.move(server.uuid, source, destination);
+      const what = `the move of the allocations of ${server.uuid}`;
+      return next([{ what, on: [source, destination], make }], {
         ...{ consumer: server.uuid, from: source, to: destination },
       });
     },

@@ -39,12 +39,12 @@ export interface SwitchNova {
 }
 
 /** A change elsewhere than in Ironic. @returns null, or why it is refused */
-interface OtherWrite {
+interface OtherWrite extends Pick<SwitchWrite, "what" | "on"> {
   readonly make: () => Promise<string | null>;
   readonly mayRefuse?: true;
 }
 
-type Write = SwitchWrite | OtherWrite;
+export type Write = SwitchWrite | OtherWrite;
 
 /** The source of a switchover, by the uuid of its node: each step is about it. */
 interface SwitchChange {
@@ -66,6 +66,8 @@ export interface SwitchPosition extends Position {
   readonly code?: RefusalCode;
   /** The source is not known to be off. */
   readonly unproven?: true;
+  /** All that is left is on nodes of another switchover. */
+  readonly isTheirs?: true;
 }
 
 /** A step of a switchover: what is to be done next, and how it is taken back. It writes nothing itself. */
@@ -134,12 +136,12 @@ export function switchBackPart(
     async perform(_change, { todo, why: left, acting }, begin) {
       await begin();
       acting?.();
-      const why = [...left];
+      const why: string[] = [];
       for (const write of todo) {
         const one = await made(calls, write);
         if (one !== null) why.push(one);
       }
-      if (why.length > 0) return stays(...new Set(why));
+      if (why.length > 0) return stays(...new Set([...left, ...why]));
       return afterCalls(await lookBack(image));
     },
   };

@@ -4,7 +4,6 @@ import type { JsonObject } from "../model/json.ts";
 import { objectOf } from "../model/json.ts";
 import {
   areVolumesOf,
-  bothNodes,
   isBusy,
   isLive,
   isOff,
@@ -32,7 +31,7 @@ export function provisionWrite(
   from: readonly string[],
 ): SwitchWrite {
   return {
-    what: `${target} of node ${node}`,
+    ...{ what: `${target} of node ${node}`, on: [node] },
     async look(): Promise<Stand> {
       const { provision_state } = await calls.node(node);
       return from.includes(String(provision_state)) ? "open" : "made";
@@ -107,12 +106,6 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
       const why = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
       return stays(`node ${id} was on before; power it on by hand: ${why}`);
     }
-    const isAlone = await at.calls.isGone(at.plan.destination);
-    const [source, ...others] = isAlone
-      ? [await at.calls.node(at.plan.source)]
-      : await bothNodes(at);
-    const foreign = unmarked(at, source, ...others);
-    if (foreign !== null) return stays(foreign);
     return next([powerWrite(at, id, { target: "power on" })], undefined, () => {
       isTried = true;
     });
@@ -163,8 +156,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
       const found = image ?? { power_state: power_state ?? null, last_power_state_change };
       if (isBusy(node)) return WAITS;
       if (asked === null) {
-        const foreign =
-          otherInstance(at, node) ?? unmarked(at, node, await calls.node(plan.destination));
+        const foreign = otherInstance(at, node);
         if (foreign !== null) return stays(foreign);
         // A BMC that is asked for what is so already is asked all the same, and told nothing.
         return ask(mustBeHard(node, kept) ? "power off" : "soft power off", found);
@@ -207,9 +199,12 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
   const isNone = async (): Promise<Stand> =>
     (await calls.node(id)).maintenance === true ? "open" : "made";
   const put = (look: () => Promise<Stand>, body: object): SwitchWrite => {
-    return { what, look, method: "PUT", path, body };
+    return { what, on: [id], look, method: "PUT", path, body };
   };
-  const end: SwitchWrite = { what: `the end of ${what}`, look: isNone, method: "DELETE", path };
+  const end: SwitchWrite = {
+    ...{ what: `the end of ${what}`, on: [id], look: isNone },
+    ...{ method: "DELETE", path },
+  };
   return {
     name: "switchover-maintenance",
     async look(image) {

@@ -9,6 +9,7 @@ import {
   unlinkStep,
 } from "./switch-fields.ts";
 import { novaFreeStep, novaHoldStep, novaRowsStep, placementStep } from "./switch-nova.ts";
+import { owned } from "./switch-owner.ts";
 import type { SwitchAt, SwitchStep } from "./switch-part.ts";
 import { destinationStep, maintenanceStep, sourceOffStep } from "./switch-power.ts";
 import { vifsStep, volumesStep } from "./switch-volumes.ts";
@@ -35,5 +36,5 @@ const STEPS: { readonly [name in SwitchStepName]: (at: SwitchAt) => SwitchStep }
 
 /** Every step of a switchover, in its order; back it is the other way round. */
 export function switchSteps(at: SwitchAt): readonly SwitchStep[] {
-  return Object.values(STEPS).map((make) => make(at));
+  return Object.values(STEPS).map((make) => owned(at, make(at)));
 }

@@ -2,7 +2,7 @@ import type { SwitchWrite, VolumeKind } from "../edge/ironic-rest/switch-calls.t
 import type { Stand } from "../edge/openstack/settled.ts";
 import { inOrder } from "../model/streams.ts";
 import type { SwitchSide } from "../model/switching.ts";
-import { bothNodes, isLive, offGuard, unkept, unmarked } from "./switch-guard.ts";
+import { isLive, offGuard, unkept } from "./switch-guard.ts";
 import {
   next,
   REACHED,
@@ -20,25 +20,24 @@ export function volumesStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const guard = offGuard(at);
   const ready = async (): Promise<string | null> => {
-    const [source, destination] = await bothNodes(at);
-    if (isLive(source)) return `node ${plan.source} is on again`;
-    return unkept(at, source) ?? unmarked(at, source, destination);
+    const source = await calls.node(plan.source);
+    return isLive(source) ? `node ${plan.source} is on again` : unkept(at, source);
   };
   return {
     name: "switchover-volumes",
     async look(image) {
       const known: readonly string[] = plan.targets;
-      const [targets, seen, nodes] = await inOrder([
+      const [targets, seen, source] = await inOrder([
         calls.volumesOf("targets", plan.source),
         moves(at, FORTH, "source", "destination", ready),
-        bothNodes(at),
+        calls.node(plan.source),
       ]);
       const more = targets.filter((uuid) => !known.includes(uuid));
       if (more.length > 0)
         return stays(`node ${plan.source} has another volume target since: ${more.join(", ")}`);
       if (seen.is !== "before") return seen;
       const kept = image ?? { connectors: plan.connectors, targets: known };
-      return guard.look(kept, nodes) ?? { ...seen, image: kept };
+      return guard.look(kept, source) ?? { ...seen, image: kept };
     },
     async lookBack() {
       const seen = await moves(at, FORTH.toReversed(), "destination", "source");
@@ -73,7 +72,7 @@ async function moves(
     else if (owner !== plan[from]) others.push(`${name} is of node ${owner}`);
     else
       todo.push({
-        what: `PATCH of ${name}`,
+        ...{ what: `PATCH of ${name}`, on: [plan.source, plan.destination] },
         async look(): Promise<Stand> {
           const [now, why] = await inOrder([calls.ownerOf(kind, uuid), ready()]);
           if (now === plan[to]) return "made";
@@ -102,12 +101,12 @@ export function vifsStep(at: SwitchAt): SwitchStep {
   const attached = async (node: string, vif: string): Promise<boolean> =>
     (await calls.vifs(node)).includes(vif);
   const detach = (node: string, vif: string): SwitchWrite => ({
-    what: `detaching VIF ${vif} of node ${node}`,
+    ...{ what: `detaching VIF ${vif} of node ${node}`, on: [plan.source, plan.destination] },
     look: async () => ((await attached(node, vif)) ? "open" : "made"),
     ...{ method: "DELETE", path: `/v1/nodes/${node}/vifs/${vif}` },
   });
   const attach = (node: string, vif: string): SwitchWrite => ({
-    what: `attaching VIF ${vif} to node ${node}`,
+    ...{ what: `attaching VIF ${vif} to node ${node}`, on: [plan.source, plan.destination] },
     look: async () => ((await attached(node, vif)) ? "made" : "open"),
     ...{ method: "POST", path: `/v1/nodes/${node}/vifs`, body: { id: vif } },
   });

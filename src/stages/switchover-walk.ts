@@ -3,6 +3,7 @@ import { switchCalls } from "../edge/ironic-rest/switch-calls.ts";
 import { type WindowSession, windowBack, windowForward } from "../engine/window.ts";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import type { Left } from "../model/change.ts";
+import { orNull } from "../model/error.ts";
 import type { Entries } from "../model/journal.ts";
 import { once } from "../model/streams.ts";
 import {
@@ -11,10 +12,12 @@ import {
   type Switchover,
   type SwitchTimes,
 } from "../model/switching.ts";
+import { marksLeft } from "../parts/switch-owner.ts";
 import {
   type SwitchAt,
   type SwitchPosition,
   type SwitchStep,
+  stays,
   switchBackPart,
   switchPart,
 } from "../parts/switch-part.ts";
@@ -125,8 +128,8 @@ async function legOf(
 }
 
 /**
- * Takes back what was begun, the newest step first. Where something is left, the nodes stay marked, and the
- * rest is taken back all the same.
+ * Takes back what was begun, the newest step first. Where something is left, the rest is taken back all the same, and
+ * the nodes stay marked, unless all that is left is on a node of another switchover: the run stays open for that.
  *
  * @returns whether it came to its end
  */
@@ -135,7 +138,13 @@ export async function walkBack(
   session: WindowSession,
   leave: (left: readonly Left[]) => void,
 ): Promise<boolean> {
-  let isWhole = true;
+  const id = `node:${at.plan.source}`;
+  let [isWhole, areTheirs] = [true, false];
+  const told = new Set<string>();
+  const say = (why: readonly string[]): void => {
+    leave(why.filter((one) => !told.has(one)).map((one) => ({ id, why: one })));
+    for (const one of why) told.add(one);
+  };
   for (const step of switchSteps(at).toReversed()) {
     const begun = switchedIn(session.journal.entries())?.begun.get(step.name);
     const [image] = begun?.observed ?? [];
@@ -143,18 +152,33 @@ export async function walkBack(
     if (step.name === "switchover-hold" && !isWhole) continue;
     if (session.stopping()) return false;
     const pace = { ...PACE, deadline: LONGEST };
-    const leg = { part: switchBackPart(at, step, image), command: "rollback", pace };
+    const own = step.name === "switchover-hold" && areTheirs ? keptOpen(step) : step;
+    const leg = { part: switchBackPart(at, own, image), command: "rollback", pace };
     const { broke, stopped } = await windowBack(
       { ...leg, changes: () => once([{ id: at.plan.source }]) },
       session,
-      ({ position: { is, why } }) => {
+      ({ position: { is, why, isTheirs } }) => {
         if (is === "after") return;
-        isWhole = false;
-        leave(why.map((one) => ({ id: `node:${at.plan.source}`, why: one })));
+        if (isTheirs === true) areTheirs = true;
+        else if (own === step || why.length > 0) isWhole = false;
+        say(why);
       },
     );
     if (broke !== null) throw broke;
     if (stopped) return false;
   }
+  if (!isWhole) say((await orNull(marksLeft(at))) ?? []);
   return true;
+}
+
+/** Removes the marks that are ours, and does not end in the journal. */
+function keptOpen({ lookBack, ...step }: SwitchStep): SwitchStep {
+  if (lookBack === null) return { ...step, lookBack };
+  return {
+    ...step,
+    async lookBack(image) {
+      const seen = await lookBack(image);
+      return seen.todo.length === 0 ? stays() : seen;
+    },
+  };
 }

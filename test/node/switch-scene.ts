@@ -7,7 +7,12 @@ import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { cloudOf } from "../../src/edge/openstack/settings.ts";
 import type { WindowSession } from "../../src/engine/window.ts";
 import type { Left } from "../../src/model/change.ts";
-import type { Fenced, Switchover, SwitchStepName } from "../../src/model/switching.ts";
+import {
+  type Fenced,
+  SWITCH_MARK,
+  type Switchover,
+  type SwitchStepName,
+} from "../../src/model/switching.ts";
 import type { SwitchNova } from "../../src/parts/switch-part.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { runBy } from "../../src/stages/session.ts";
@@ -144,4 +149,9 @@ export async function faults({ service, run, nova }: Scene): Promise<readonly st
   const plan = switchedIn(entries)?.plan ?? PLAN;
   const at = switchAt(service, plan, () => entries, { nova: nova ?? null });
   return (await faultsOf(at)).flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
+}
+
+/** What a rollback says last, where it leaves something. */
+export function marksStay(...nodes: readonly string[]): string {
+  return `the mark stays on ${nodes.join(" and ")}: run rollback again, or remove it with openstack baremetal node unset UUID --extra ${SWITCH_MARK}`;
 }

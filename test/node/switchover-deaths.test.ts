@@ -6,7 +6,7 @@ import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { uuidOf } from "./in-memory.ts";
 import { writes } from "./scene.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
-import { back, CLAIMED, faults, forward, SAID, scene } from "./switch-scene.ts";
+import { back, CLAIMED, faults, forward, marksStay, SAID, scene } from "./switch-scene.ts";
 
 test("an instance goes on on a spare: one soft off, one power on, and nothing of it is left on the source", async (t) => {
   const at = await scene(t);
@@ -196,6 +196,7 @@ test("what somebody changed since is left and told, and the source stays off wit
     `node ${SOURCE} has no instance again: not all of its volumes are back`,
     `node ${SOURCE} stays in maintenance: not all of its volumes are back`,
     `node ${SOURCE} is not powered on: not all volumes of the source are back`,
+    marksStay(SOURCE, SPARE),
   ]);
   assert.equal(spare.description, "mine now");
   assert.equal(at.cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE, "what can be is back");

@@ -142,7 +142,8 @@ test("the mark on a lost spare that cannot be changed stays, and the same comman
     assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
     const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
     const left = await runs(2, back, how);
-    assert.match(left.out, new RegExp(`Rollback: 1 left[^]*PATCH of node ${SPARE} is refused`));
+    assert.match(left.out, new RegExp(`Rollback: 2 left[^]*PATCH of node ${SPARE} is refused`));
+    assert.match(left.out, new RegExp(`the mark stays on ${SPARE}: .*node unset UUID --extra`));
     cloud.use(() => null);
     restored(cloud);
     if (later === "rollback") {

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { loadNova } from "../../src/demo/load-case.ts";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import type { Engine } from "../../src/model/database.ts";
+import { SWITCH_MARK } from "../../src/model/switching.ts";
 import { openSwitchNova } from "../../src/stages/switchover-nova.ts";
 import { assertRefusal, type Ran, run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
@@ -335,5 +336,25 @@ testOnce(
       );
       await at.close();
     }
+  },
+);
+
+testOnce(
+  "the row of a server whose node another switchover has is left by a rollback",
+  async (t) => {
+    const at = await novaScene(t);
+    const before = await at.all();
+    await forward(at.scene, { plan: at.plan, until: "switchover-maintenance" });
+    const source = at.scene.cloud.nodes.get(SOURCE) ?? {};
+    const { extra = null } = source;
+    Object.assign(source, { extra: { [SWITCH_MARK]: "theirs" } });
+    assert.deepEqual(await back(at.scene), [
+      `node ${SOURCE} is in switchover theirs: extra.${SWITCH_MARK}`,
+    ]);
+    assert.deepEqual(await at.row(), [SOURCE, "H1", "migrating", 1]);
+    Object.assign(source, { extra });
+    assert.deepEqual(await back(at.scene), []);
+    assert.deepEqual(await at.all(), before);
+    await at.close();
   },
 );

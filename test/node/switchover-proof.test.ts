@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { uuidOf } from "./in-memory.ts";
 import { REFUSED } from "./scene.ts";
 import { type Machine, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
-import { back, forward, SAID, type Scene, scene } from "./switch-scene.ts";
+import { back, forward, marksStay, SAID, type Scene, scene } from "./switch-scene.ts";
 
 /** A source whose BMC is dead and whose power somebody pulled. */
 function pulled({ cloud }: Scene): Machine {
@@ -99,6 +99,7 @@ test("a rollback whose volumes cannot go back gives a fenced source nothing back
     `node ${SOURCE} has no instance again: not all of its volumes are back`,
     `node ${SOURCE} stays in maintenance: not all of its volumes are back`,
     `node ${SOURCE} is not powered on: not all volumes of the source are back`,
+    marksStay(SOURCE, SPARE),
   ]);
   const source = at.cloud.nodes.get(SOURCE);
   assert.deepEqual([source?.maintenance, source?.instance_uuid], [true, null]);
@@ -108,6 +109,7 @@ test("a rollback whose volumes cannot go back gives a fenced source nothing back
   Object.assign(source ?? {}, { power_state: "power off", last_error: null });
   assert.deepEqual(await back(at), [
     `node ${SOURCE} was on before; power it on by hand: its power was cut by hand`,
+    marksStay(SOURCE, SPARE),
   ]);
   assert.deepEqual(at.cloud.told, []);
   machine.on = true;
@@ -124,6 +126,7 @@ test("a rollback tries once to power a source on whose BMC died", async (t) => {
   at.cloud.calls.length = 0;
   assert.deepEqual(await back(at), [
     `node ${SOURCE} was on before; power it on by hand: Failed to change power state to 'power on'`,
+    marksStay(SOURCE, SPARE),
   ]);
   const tried = at.cloud.calls.filter((call) => call === `PUT /v1/nodes/${SOURCE}/states/power`);
   assert.equal(tried.length, 1);

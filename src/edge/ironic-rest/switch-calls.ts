@@ -8,6 +8,8 @@ import type { RestService } from "./service.ts";
 export interface SwitchWrite {
   /** Names it in errors: `PATCH of node U`. */
   readonly what: string;
+  /** Uuids of the nodes that it changes. */
+  readonly on: readonly string[];
   readonly look: () => Promise<Stand>;
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;

@@ -10,7 +10,7 @@ export const SWITCHOVER = {
   "N2I-E381": locked(
     "a node is part of another switchover",
     "Its instance, its volumes or its place are being moved by somebody else.",
-    "Wait until that switchover ended. Where its run is lost, look at both nodes, then remove the member of extra that is named.",
+    "Wait until that switchover has ended. If its run is lost, look at both nodes, then remove the mark with openstack baremetal node unset UUID --extra nova2ironic_switchover.",
   ),
   "N2I-E382": refused(
     "the source cannot be booted from its volume by another node",

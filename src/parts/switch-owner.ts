@@ -1,0 +1,85 @@
+import type { JsonObject } from "../model/json.ts";
+import { inOrder } from "../model/streams.ts";
+import { SWITCH_MARK } from "../model/switching.ts";
+import { bothNodes, markOf, otherMark, unmarked } from "./switch-guard.ts";
+import {
+  type SwitchAt,
+  type SwitchPosition,
+  type SwitchStep,
+  stays,
+  type Write,
+} from "./switch-part.ts";
+
+/** Why a write is not made, by the marks as they are; empty: it is. */
+type Against = (write: Pick<Write, "on">) => readonly string[];
+
+/**
+ * The same step, which reads the marks right before each write: forward, both nodes have ours; back, and at the end,
+ * whatever is on a node of another switchover is left. The first step writes marks alone, and compares them itself.
+ */
+export function owned(at: SwitchAt, step: SwitchStep): SwitchStep {
+  const { name, look, lookBack } = step;
+  if (name === "switchover-hold") return step;
+  const forth = name === "switchover-release" ? theirs : lost;
+  return {
+    ...step,
+    look: async (image, kept) => withOwner(await look(image, kept), () => forth(at)),
+    lookBack: lookBack && (async (image) => withOwner(await lookBack(image), () => theirs(at))),
+  };
+}
+
+async function withOwner(
+  seen: SwitchPosition,
+  read: () => Promise<Against>,
+): Promise<SwitchPosition> {
+  if (seen.todo.length === 0) return seen;
+  const against = await read();
+  const skipped = seen.todo.filter((write) => against(write).length > 0);
+  const why = [...new Set([...seen.why, ...skipped.flatMap(against)])];
+  const todo = seen.todo.filter((write) => !skipped.includes(write));
+  if (todo.length > 0) return { ...seen, why, todo: todo.map((write) => guarded(write, read)) };
+  const isTheirs = skipped.every((write) => against(write).length === write.on.length);
+  return { ...stays(...why), ...(isTheirs && seen.why.length === 0 && { isTheirs }) };
+}
+
+/** A try that met a lock may come after the mark of another switchover. */
+function guarded(write: Write, read: () => Promise<Against>): Write {
+  const faultOf = async (): Promise<string | null> => (await read())(write)[0] ?? null;
+  if ("make" in write)
+    return { ...write, make: async () => (await faultOf()) ?? (await write.make()) };
+  const look = async () => {
+    const why = await faultOf();
+    return why === null ? write.look() : { why };
+  };
+  return { ...write, look };
+}
+
+async function lost(at: SwitchAt): Promise<Against> {
+  const why = unmarked(at, ...(await bothNodes(at)));
+  return () => (why === null ? [] : [why]);
+}
+
+async function theirs(at: SwitchAt): Promise<Against> {
+  const { id } = at.plan;
+  const found = (await markedNodes(at)).filter((node) => markOf(node) !== id);
+  return ({ on }) =>
+    found.filter(({ uuid }) => on.includes(String(uuid))).map((node) => otherMark(node));
+}
+
+/** Says which nodes keep the mark of this switchover, and how to remove it; empty: none. */
+export async function marksLeft(at: SwitchAt): Promise<readonly string[]> {
+  const { id } = at.plan;
+  const own = (await markedNodes(at)).filter((node) => markOf(node) === id);
+  if (own.length === 0) return [];
+  const command = `openstack baremetal node unset UUID --extra ${SWITCH_MARK}`;
+  const uuids = own.map(({ uuid }) => String(uuid)).join(" and ");
+  return [`the mark stays on ${uuids}: run rollback again, or remove it with ${command}`];
+}
+
+/** Nodes that a switchover has marked, of the two that are there. */
+async function markedNodes({ calls, plan }: SwitchAt): Promise<readonly JsonObject[]> {
+  const both = [plan.source, plan.destination].map(async (uuid) =>
+    (await calls.isGone(uuid)) ? [] : [await calls.node(uuid)],
+  );
+  return (await inOrder(both)).flat().filter((node) => markOf(node) !== undefined);
+}

@@ -1,8 +1,17 @@
 import type { SwitchWrite, VolumeKind } from "../edge/ironic-rest/switch-calls.ts";
 import type { Stand } from "../edge/openstack/settled.ts";
+import type { JsonObject } from "../model/json.ts";
 import { inOrder } from "../model/streams.ts";
 import type { SwitchSide } from "../model/switching.ts";
-import { isLive, offGuard, unkept } from "./switch-guard.ts";
+import {
+  bothNodes,
+  isLive,
+  isOff,
+  offGuard,
+  powerWrite,
+  sparePatience,
+  unkept,
+} from "./switch-guard.ts";
 import {
   next,
   REACHED,
@@ -19,6 +28,7 @@ const FORTH: readonly VolumeKind[] = ["connectors", "targets"];
 export function volumesStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const guard = offGuard(at);
+  const spareOff = spareGuard(at);
   const ready = async (): Promise<string | null> => {
     const source = await calls.node(plan.source);
     return isLive(source) ? `node ${plan.source} is on again` : unkept(at, source);
@@ -40,17 +50,40 @@ export function volumesStep(at: SwitchAt): SwitchStep {
       return guard.look(kept, source) ?? { ...seen, image: kept };
     },
     async lookBack() {
-      const seen = await moves(at, FORTH.toReversed(), "destination", "source");
+      const isReady = async () => notOff(await calls.node(plan.destination));
+      const seen = await moves(at, FORTH.toReversed(), "destination", "source", isReady);
       if (seen.is !== "before") return seen;
-      const { power_state } = await calls.node(plan.source);
+      const [{ power_state }, spare] = await bothNodes(at);
       // Ironic takes no volume for a machine that it does not believe to be off.
       if (power_state !== "power off")
         return stays(
           `volumes cannot go back while Ironic does not have node ${plan.source} 'power off': it is ${String(power_state ?? null)}`,
         );
-      return seen;
+      return spareOff(spare) ?? seen;
     },
   };
+}
+
+/** Proves a spare off that gives volumes back, as `offGuard` does of a source; one that Ironic has on stays on. */
+function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null {
+  const patience = sparePatience(at);
+  let isAsked = false;
+  return (spare) => {
+    const busy = patience(spare);
+    const why = notOff(spare, isAsked);
+    if (busy !== null || why !== null) return busy ?? stays(why ?? "");
+    if (isAsked) return null;
+    return next([powerWrite(at, at.plan.destination, { target: "power off" })], undefined, () => {
+      isAsked = true;
+    });
+  };
+}
+
+/** @param isAsked its BMC was asked: an error is of that */
+function notOff(spare: JsonObject, isAsked = true): string | null {
+  const { uuid, power_state = null, last_error = null } = spare;
+  if (isAsked ? isOff(spare) : power_state === "power off") return null;
+  return `volumes cannot go back while node ${String(uuid)} is not known to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}; power it off, then run rollback again`;
 }
 
 async function moves(

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { run, runs } from "../hostile/cli.ts";
+import { instead } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import { REFUSED } from "./scene.ts";
 import { type Machine, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { back, forward, marksStay, SAID, type Scene, scene } from "./switch-scene.ts";
+import { commandScene } from "./switch-served.ts";
 
 /** A source whose BMC is dead and whose power somebody pulled. */
 function pulled({ cloud }: Scene): Machine {
@@ -143,4 +146,60 @@ test("nothing is done to nodes that lost their mark, or whose maintenance is ano
     assert.match((await forward(at)).halted?.position?.why.join() ?? "", why);
     assert.equal(ownerOf(at), SOURCE);
   }
+});
+
+/** How a spare with the volumes is by the time of a rollback, what Ironic says of it, and what is left. */
+const SPARES = [
+  ["somebody powered it on", { on: true }, { power_state: "power on" }, /power_state is power on/],
+  ["nobody knows its power", {}, { power_state: null }, /power_state is null/],
+  ["its BMC is dead", { on: true, dead: true }, {}, /power_state is power off, last_error Failed/],
+] as const;
+
+test("a rollback takes no volume from a spare that is not known to be off, and leaves the source off", async (t) => {
+  for (const [what, machine, node, why] of SPARES) {
+    const at = await scene(t);
+    const before = switchedDump(at.cloud);
+    await forward(at, { until: "switchover-vifs" });
+    Object.assign(at.cloud.machines.get(SPARE) ?? {}, machine);
+    Object.assign(at.cloud.nodes.get(SPARE) ?? {}, node);
+    const [first = "", ...others] = await back(at);
+    assert.match(first, new RegExp(`node ${SPARE} is not known to be off: ${why.source}`), what);
+    assert.match(first, /power it off, then run rollback again/, what);
+    assert.equal(others.at(-1), marksStay(SOURCE, SPARE), what);
+    assert.deepEqual([ownerOf(at), at.cloud.told], [SPARE, ["n-1 soft"]], what);
+    Object.assign(at.cloud.machines.get(SPARE) ?? {}, { on: false, dead: false });
+    Object.assign(at.cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });
+    assert.deepEqual(await back(at), [], what);
+    assert.equal(switchedDump(at.cloud), before, what);
+  }
+});
+
+test("a spare that is on unseen by Ironic is off before a rollback takes its volumes, and one that goes on amid it keeps them", async (t) => {
+  const unseen = await scene(t);
+  await forward(unseen, { until: "switchover-vifs" });
+  Object.assign(unseen.cloud.machines.get(SPARE) ?? {}, { on: true });
+  assert.deepEqual(await back(unseen), []);
+  assert.deepEqual(unseen.cloud.told, ["n-1 soft", "s-1 off", "n-1 on"]);
+
+  const amid = await scene(t);
+  await forward(amid, { until: "switchover-vifs" });
+  amid.cloud.once(`PATCH /v1/volume/targets/${uuidOf(5, 1)}`, () =>
+    Object.assign(amid.cloud.nodes.get(SPARE) ?? {}, { power_state: "power on" }),
+  );
+  assert.match((await back(amid))[0] ?? "", /is not known to be off: power_state is power on/);
+  assert.equal(amid.cloud.targets.get(uuidOf(5, 2))?.node_uuid, SPARE);
+  assert.deepEqual(amid.cloud.told, ["n-1 soft"]);
+});
+
+test("rollback of a switchover whose spare somebody powered on names the spare and exits with 2", async (t) => {
+  const { cloud, how, own, path } = await commandScene(t);
+  cloud.fail(/^DELETE .*vifs/, instead(500));
+  assert.equal((await run(["node", "switchover", "n-1", "s-1", ...own], how)).status, 5);
+  cloud.use(() => null);
+  Object.assign(cloud.machines.get(SPARE) ?? {}, { on: true });
+  Object.assign(cloud.nodes.get(SPARE) ?? {}, { power_state: "power on" });
+  const words = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
+  const { out } = await runs(2, words, how);
+  assert.match(out, new RegExp(`node ${SPARE} is not known to be off: power_state is power on`));
+  assert.deepEqual(cloud.told, ["n-1 soft"]);
 });

@@ -51,15 +51,15 @@ export function isOff({ power_state, last_error }: JsonObject): boolean {
   return power_state === "power off" && (last_error ?? null) === null;
 }
 
-/** @param body of the PUT; `target` says to which state */
+/** @param body of the PUT; `target` says to which state: a BMC may be asked for it until it obeys */
 export function powerWrite(
   { calls }: SwitchAt,
   node: string,
   body: { readonly target: string; readonly timeout?: number },
-): SwitchWrite {
+): SwitchWrite & { readonly repeats: true } {
   let told = false;
   return {
-    ...{ what: `${body.target} of node ${node}`, on: [node] },
+    ...{ what: `${body.target} of node ${node}`, on: [node], repeats: true },
     async look(): Promise<Stand> {
       const { target_power_state } = await calls.node(node);
       // Of a call whose answer was lost.

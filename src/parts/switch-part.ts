@@ -44,7 +44,8 @@ interface OtherWrite extends Pick<SwitchWrite, "what" | "on"> {
   readonly mayRefuse?: true;
 }
 
-export type Write = SwitchWrite | OtherWrite;
+/** `repeats`: its step makes it again and again, and ends that itself. */
+export type Write = (SwitchWrite | OtherWrite) & { readonly repeats?: true };
 
 /** The source of a switchover, by the uuid of its node: each step is about it. */
 interface SwitchChange {
@@ -104,6 +105,7 @@ export function next(
 
 /** A step forward: calls are made in their order, then it is looked at again. */
 export function switchPart({ calls, keptOf }: SwitchAt, step: SwitchStep): SwitchPart {
+  const made = making(calls);
   const look = (): Promise<SwitchPosition> => {
     const kept = keptOf(step.name);
     return step.look(kept[0] ?? null, kept);
@@ -115,7 +117,7 @@ export function switchPart({ calls, keptOf }: SwitchAt, step: SwitchStep): Switc
       await begin(image ?? keptOf(step.name)[0] ?? {});
       acting?.();
       for (const write of todo) {
-        const why = await made(calls, write);
+        const why = await made(write);
         if (why !== null && write.mayRefuse !== true) return stays(why);
       }
       return afterCalls(await look());
@@ -130,6 +132,7 @@ export function switchBackPart(
   image: JsonObject,
 ): SwitchPart {
   if (lookBack === null) throw new Error(`${name} has no way back`);
+  const made = making(calls);
   return {
     ...{ name, size: 1, overdue },
     inspect: async () => [await lookBack(image)],
@@ -138,7 +141,7 @@ export function switchBackPart(
       acting?.();
       const why: string[] = [];
       for (const write of todo) {
-        const one = await made(calls, write);
+        const one = await made(write);
         if (one !== null) why.push(one);
       }
       if (why.length > 0) return stays(...new Set([...left, ...why]));
@@ -147,8 +150,19 @@ export function switchBackPart(
   };
 }
 
-function made(calls: SwitchCalls, write: Write): Promise<string | null> {
-  return "make" in write ? write.make() : calls.make(write);
+/** How often a call may be accepted: one that changes nothing is not made for ever. */
+const ACCEPTED = 3;
+
+function making(calls: SwitchCalls): (write: Write) => Promise<string | null> {
+  const accepted = new Map<string, number>();
+  return async (write) => {
+    const times = accepted.get(write.what) ?? 0;
+    if (times === ACCEPTED && write.repeats !== true)
+      return `${write.what} was accepted ${times} times and changed nothing`;
+    const why = await ("make" in write ? write.make() : calls.make(write));
+    if (why === null) accepted.set(write.what, Math.min(ACCEPTED, times + 1));
+    return why;
+  };
 }
 
 /** What has more calls to make is looked at again before each. */

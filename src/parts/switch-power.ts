@@ -47,7 +47,8 @@ export function destinationStep(at: SwitchAt): SwitchStep {
   const tries = new Set<string>();
   const patience = sparePatience(at);
   const once = (name: string, write: SwitchWrite, image: JsonObject, fault: unknown) => {
-    if (tries.has(name)) return stays(`${write.what} failed: ${String(fault)}`);
+    if (tries.has(name))
+      return stays(`${write.what} failed: ${String(fault ?? "no reason is given")}`);
     return next([write], image, () => tries.add(name));
   };
   return {

@@ -226,9 +226,23 @@ function neutron(
   if (method === "GET") return says(200, { port });
   if (match !== undefined && match !== `revision_number=${String(port.revision_number)}`)
     return absent(412, "RevisionNumberConstraintFailed");
-  Object.assign(port, isObject(sent) && isObject(sent.port) ? sent.port : {});
+  const { extra_dhcp_opts: options, ...fields } =
+    isObject(sent) && isObject(sent.port) ? sent.port : {};
+  Object.assign(port, fields);
+  if (options !== undefined) port.extra_dhcp_opts = optionsOf(port.extra_dhcp_opts, options);
   port.revision_number = Number(port.revision_number) + 1;
   return says(200, { port });
+}
+
+/** What is named with null is taken away, what is not named stays. @source Neutron's API, extra_dhcp_opts */
+function optionsOf(had: Json | undefined, sent: Json): Json {
+  const values = new Map<string, Json>();
+  for (const options of [had ?? [], sent])
+    for (const one of Array.isArray(options) ? (options as readonly Json[]) : [])
+      if (isObject(one)) values.set(String(one.opt_name), one.opt_value ?? null);
+  return [...values].flatMap(([opt_name, opt_value]) =>
+    opt_value === null ? [] : [{ opt_name, opt_value, ip_version: 4 }],
+  );
 }
 
 function glance(images: Kept["images"], id: string, url: URL): Says {

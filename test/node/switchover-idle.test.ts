@@ -2,35 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { isPastReturn, switchedIn } from "../../src/stages/switchover-run.ts";
-import { instead } from "../support/faulty-service.ts";
-import { writes } from "./scene.ts";
-import { SPARE, type Switchable, switchedDump } from "./switch-memory.ts";
+import { idle, numberedWrites } from "../support/faulty-service.ts";
+import { SPARE, switchedDump } from "./switch-memory.ts";
 import { back, CLAIMED, faults, forward, type Scene, scene } from "./switch-scene.ts";
 
 /** How often a call may come: each thrice, and two VIFs, or two steps, have calls alike. A BMC is asked for longer. */
 const MOST = 6;
 const MOST_POWER = 30;
-
-/** Each write, by its number among those that are alike. */
-function numbered(cloud: Switchable): readonly (readonly [call: string, nth: number])[] {
-  const seen = new Map<string, number>();
-  return writes(cloud).map((call) => {
-    const nth = (seen.get(call) ?? 0) + 1;
-    seen.set(call, nth);
-    return [call, nth] as const;
-  });
-}
-
-/** From the nth of it on such a call is answered with 200, and nothing is done. @returns how many such came */
-function idle({ use }: Switchable, call: string, nth: number): () => number {
-  let came = 0;
-  use((made) => {
-    if (made !== call) return null;
-    came += 1;
-    return came >= nth ? instead(200) : null;
-  });
-  return () => came - nth + 1;
-}
 
 function assertFew(call: string, came: number, what: string): void {
   const few = call.endsWith("/states/power") ? MOST_POWER : MOST;
@@ -46,7 +24,7 @@ test("a switchover whose calls are accepted and change nothing ends after a few,
   const whole = await scene(t);
   const before = switchedDump(whole.cloud);
   await forward(whole);
-  const all = numbered(whole.cloud);
+  const all = numberedWrites(whole.cloud.calls);
   assert.ok(all.length > 25, String(all.length));
   for (const [call, nth] of all) {
     const at = await scene(t);
@@ -78,7 +56,7 @@ test("a rollback whose calls are accepted and change nothing ends after a few, a
   await forward(whole, { lines: CLAIMED });
   whole.cloud.calls.length = 0;
   await back(whole);
-  const all = numbered(whole.cloud);
+  const all = numberedWrites(whole.cloud.calls);
   assert.ok(all.length > 12, String(all.length));
   for (const [call, nth] of all) {
     const at = await scene(t);

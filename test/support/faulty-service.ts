@@ -60,6 +60,33 @@ export function instead(status: number, body: unknown = {}): Fault {
   return { done: false, says: { status, text } };
 }
 
+/** Each write among calls, by its number among those that are alike. */
+export function numberedWrites(
+  calls: readonly string[],
+): readonly (readonly [call: string, nth: number])[] {
+  const seen = new Map<string, number>();
+  return calls.filter(isWrite).map((call) => {
+    const nth = (seen.get(call) ?? 0) + 1;
+    seen.set(call, nth);
+    return [call, nth] as const;
+  });
+}
+
+/**
+ * From the nth of it on, such a call is answered with 200, and nothing is done.
+ *
+ * @returns how many of these came
+ */
+export function idle({ use }: Pick<FaultyService, "use">, call: string, nth: number): () => number {
+  let came = 0;
+  use((made) => {
+    if (made !== call) return null;
+    came += 1;
+    return came >= nth ? instead(200) : null;
+  });
+  return () => came - nth + 1;
+}
+
 /** Serves one on loopback until the test ends, with faults at calls of choice. */
 export async function faultyService(
   t: Pick<TestContext, "after">,

@@ -2,7 +2,7 @@ import type { RunningNode } from "../../model/adoptable.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { RecordAsked, RecordKeeper, ServerRecord, Written } from "../../model/manage.ts";
-import { type Stand, settled } from "../openstack/settled.ts";
+import { type Stand, settled, shown } from "../openstack/settled.ts";
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
 
@@ -63,25 +63,24 @@ async function hold(
   server: string,
 ): Promise<Written<RunningNode>> {
   let taken = false;
+  let held: RunningNode | null = null;
   const look = async (): Promise<Stand> => {
-    const other = (await now(node))?.extra[mark];
+    held = await now(node);
+    if (held === null) return { why: "it is gone" };
+    const other = held.extra[mark];
     if (other === undefined || other === server) return other === server ? "made" : "open";
     taken = true;
     return { why: `somebody manages it: extra.${mark} is ${String(other)}` };
   };
   const add = [{ op: "add", path: `/extra/${mark}`, value: server }];
   const path = `/v1/nodes/${node}`;
-  const why = await settled(service.session, `PATCH of node ${node}`, look, async () => {
+  // Another's mark may have come in between: the last one stands.
+  const why = await shown(service.session, `PATCH of node ${node}`, look, async () => {
     const answer = await tell("PATCH", path, add);
     taken = answer.status === 409;
     return answer;
   });
-  if (why !== null) return { why, taken };
-  // Another's mark may have come in between: the last one stands.
-  const held = await now(node);
-  if (held === null) return { why: "it is gone", taken: false };
-  if (held.extra[mark] === server) return { now: held };
-  return { why: `somebody else manages it: extra.${mark} was written over`, taken: true };
+  return why === null && held !== null ? { now: held } : { why: why ?? "it is gone", taken };
 }
 
 /** As Ironic words it, after the node's uuid. @source ironic: common/exception.py, NodeLocked */
@@ -158,14 +157,14 @@ async function deleted(
       const may = found === null || found.maintenance || found.provision_state !== "active";
       return may ? "made" : "open";
     };
-    const held = await settled(session, `the maintenance of node ${node}`, kept, () =>
+    const held = await shown(session, `the maintenance of node ${node}`, kept, () =>
       tell("PUT", `/v1/nodes/${node}/maintenance`, { reason: reasonOf(server) }),
     );
     if (held !== null) return held;
   }
   const gone = async (): Promise<Stand> =>
     (await readAllocation(service, server)) === null ? "made" : "open";
-  return settled(session, `the end of allocation ${server}`, gone, () =>
+  return shown(session, `the end of allocation ${server}`, gone, () =>
     tell("DELETE", `/v1/allocations/${server}`),
   );
 }
@@ -178,7 +177,7 @@ function endMaintenance(
 ): Promise<string | null> {
   const ended = async (): Promise<Stand> =>
     (await now(node))?.maintenance_reason === reasonOf(server) ? "open" : "made";
-  return settled(session, `the end of maintenance of node ${node}`, ended, () =>
+  return shown(session, `the end of maintenance of node ${node}`, ended, () =>
     tell("DELETE", `/v1/nodes/${node}/maintenance`),
   );
 }
@@ -199,7 +198,7 @@ async function release(
     ];
     return patch.length === 0 ? "made" : "open";
   };
-  return settled(service.session, `PATCH of node ${node}`, look, () =>
+  return shown(service.session, `PATCH of node ${node}`, look, () =>
     tell("PATCH", `/v1/nodes/${node}`, patch),
   );
 }

@@ -64,8 +64,11 @@ async function refusalOf(
 
 /** A 201 that does not tell what we asked for says nothing: some proxy's page, or half an answer. */
 function read(answer: Answer, { uuid }: Row): Answer {
-  if (answer.status !== 201 || tellsOf(answer.body, String(uuid))) return answer;
-  return { ...answer, status: 0, body: null, fault: "201, and not what was made" };
+  const { status } = answer;
+  if (status < 200 || status >= 300 || (status === 201 && tellsOf(answer.body, String(uuid))))
+    return answer;
+  const fault = `${status}, and not what was made`;
+  return status === 201 ? { ...answer, status: 0, body: null, fault } : { ...answer, fault };
 }
 
 /** Answered, and not done: a server that failed, or did not answer, may have done it. */

@@ -2,7 +2,7 @@ import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
 import { stopIfForbidden } from "./create.ts";
-import type { Link } from "./look.ts";
+import { type Link, tellsOf } from "./look.ts";
 import { type Call, nextMove, noHistory, note } from "./move.ts";
 
 /** Milliseconds a conductor may spend on one state: BMCs are given up long before. */
@@ -112,7 +112,7 @@ function isLocked({ reservation }: Row): boolean {
 function shownBy({ rows }: Link, { shows }: Call, found: Row, body: unknown): Row | null {
   if (shows === "later") return null;
   if (shows !== "answer") return { ...found, ...shows };
-  return isObject(body) ? rows.reported("node", body) : null;
+  return isObject(body) && tellsOf(body, String(found.uuid)) ? rows.reported("node", body) : null;
 }
 
 async function stateOf({ service, rows }: Link, uuid: string): Promise<Row | null> {

@@ -12,7 +12,7 @@ import { isObject, type JsonObject, objectOf } from "../../model/json.ts";
 import { minorOf } from "../../model/rest.ts";
 import { pause } from "../openstack/passing.ts";
 import { ask } from "../openstack/session.ts";
-import { type Stand, settled } from "../openstack/settled.ts";
+import { type Stand, settled, shown } from "../openstack/settled.ts";
 import { listed, tellsOf } from "./look.ts";
 import type { RestService } from "./service.ts";
 
@@ -156,11 +156,13 @@ interface Wanted {
   readonly may?: May;
 }
 
+/** @param how `shown` where nobody looks at it afterwards */
 function make(
   at: At,
   node: string,
   { what, is, must = () => null, may = () => null }: Wanted,
   call: (now: JsonObject) => ReturnType<RestService["tell"]>,
+  how = settled,
 ): Promise<string | null> {
   let now: JsonObject = {};
   const look = async (): Promise<Stand> => {
@@ -171,7 +173,7 @@ function make(
     const why = await may(now);
     return why === null ? "open" : { why };
   };
-  return settled(at.service.session, `${what} of node ${node}`, look, () => call(now));
+  return how(at.service.session, `${what} of node ${node}`, look, () => call(now));
 }
 
 /** Waits for a conductor to come to its end. */
@@ -208,7 +210,7 @@ function hold(at: At, node: string, reason: string, may: May = () => null): Prom
 function release(at: At, node: string, reason: string, may: May): Promise<string | null> {
   const is = (now: JsonObject): boolean => !isHeld(now, reason);
   const wanted: Wanted = { what: "the end of maintenance", is, may };
-  return make(at, node, wanted, () => at.tell("DELETE", `${pathOf(node)}/maintenance`));
+  return make(at, node, wanted, () => at.tell("DELETE", `${pathOf(node)}/maintenance`), shown);
 }
 
 /**

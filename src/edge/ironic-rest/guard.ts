@@ -8,6 +8,9 @@ import { cleaned } from "./move.ts";
 import { inFlight } from "./pool.ts";
 import type { RestService } from "./service.ts";
 
+/** How often a call may be accepted: one that changes nothing is not made for ever. */
+const ACCEPTED = 3;
+
 const FIELDS = [
   ...["uuid", "provision_state", "instance_uuid", "maintenance", "maintenance_reason"],
   ...["reservation", "protected", "protected_reason", "automated_clean"],
@@ -36,18 +39,22 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
       return new Map(found.flatMap(([uuid, node]) => (node === null ? [] : [[uuid, node]])));
     },
     async write(uuid, seen, change) {
-      for (let tries = 0; ; tries += 1) {
+      for (let [tries, accepted] = [0, 0]; ; tries += 1) {
         const answer = await service.tell("PATCH", `/v1/nodes/${uuid}`, patchOf(change));
         const { status } = answer;
-        if (status >= 200 && status < 300) return "done";
+        const isTaken = status >= 200 && status < 300;
         if (status === 403 || status === 406)
           throw refusedCall(service.session, `PATCH of node ${uuid}`, answer);
-        if (!mayPass(answer) && status !== 404) return { why: `it is refused: ${answer.fault}` };
+        if (!isTaken && !mayPass(answer) && status !== 404)
+          return { why: `it is refused: ${answer.fault}` };
         if (status === 404 || tries === TRIES) return "again";
-        await pause(tries);
+        if (!isTaken || accepted > 0) await pause(tries);
         const now = await inspect(uuid);
         if (now !== null && isAs(now, change)) return "done";
         if (now === null || !isAs(now, seen)) return "again";
+        if (isTaken) accepted += 1;
+        if (accepted === ACCEPTED)
+          return { why: `it was accepted ${accepted} times and changed nothing` };
       }
     },
   };

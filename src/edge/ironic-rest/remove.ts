@@ -40,6 +40,9 @@ export function patienceOf(lockWait: number, now = Date.now): Patience {
   };
 }
 
+/** How often a DELETE may be accepted: one that changes nothing is not made for ever. */
+const ACCEPTED = 3;
+
 /** What an operator must know of a node that was to be deleted, and is not. */
 const HELD =
   "it may be in maintenance and unprotected: rollback once more deletes it, apply puts it right";
@@ -116,7 +119,7 @@ async function takeBack(
     outcome.done.push(...ids.filter((id) => asked.has(id)));
     outcome.found.push(...ids.filter((id) => !asked.has(id)));
   };
-  for (let tries = 0; ; tries += 1) {
+  for (let [tries, accepted] = [0, 0]; ; tries += 1) {
     const seen = await lookAt(link, "node", uuid);
     if (seen === null) return end();
     if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
@@ -126,11 +129,18 @@ async function takeBack(
     if (why === null) {
       if (node !== null) outcome.stands = HELD;
       const own = there.filter((port) => ids.includes(portId(port)));
+      if (node === null && own.length === 0) return end();
+      if (accepted === ACCEPTED)
+        return leave(`its DELETE was accepted ${accepted} times, and it is there still`);
       const mine = node === null ? own.map(portId) : [`node:${uuid}`, ...there.map(portId)];
       const answer = await takeAway(link, uuid, node === null ? own : null, seen, () => {
         for (const id of mine) asked.add(id);
       });
-      if (answer === null) return end();
+      if (answer === null) {
+        accepted += 1;
+        if (accepted > 1) await pause(tries);
+        continue;
+      }
       const again = answer.status === 409 ? patience(tries) : tries < TRIES;
       // A 404: gone, or nobody is there who could take it away; what is there then tells.
       if (!(again && (mayPass(answer) || answer.status === 404)))

@@ -1,7 +1,7 @@
 import { isObject, type Json, objectOf } from "../../model/json.ts";
 import { BOOT_OPTIONS, type PortPlace, samePlace } from "../../model/port-place.ts";
 import type { ServiceSession } from "../openstack/session.ts";
-import { settled } from "../openstack/settled.ts";
+import { shown } from "../openstack/settled.ts";
 import { put, whole } from "./port.ts";
 
 /** A port, with what has it. */
@@ -44,7 +44,7 @@ export function placed(
       ...{ opt_name, opt_value: to.options[opt_name] ?? null },
     })),
   };
-  return settled(
+  return shown(
     session,
     `PUT of port ${id}`,
     async () => {

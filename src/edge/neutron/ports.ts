@@ -6,7 +6,7 @@ import type { PortPlace } from "../../model/port-place.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { NETWORK } from "../openstack/kinds.ts";
 import { type Answer, ask, openSession, type ServiceSession } from "../openstack/session.ts";
-import { type Stand, settled } from "../openstack/settled.ts";
+import { type Stand, shown } from "../openstack/settled.ts";
 import { type PlacedPort, placed, placedOf } from "./place.ts";
 import { put, whole } from "./port.ts";
 
@@ -111,7 +111,7 @@ async function restore(
   devices: readonly string[],
 ): Promise<string | null> {
   let revision: unknown;
-  return settled(
+  return shown(
     session,
     `PUT of port ${id}`,
     async () => {
@@ -203,7 +203,7 @@ async function bind(
     denied = answer.status === 403;
     return rights.heard(id, answer);
   };
-  const why = await settled(session, `PUT of port ${id}`, look, call, rights.isPorts);
+  const why = await shown(session, `PUT of port ${id}`, look, call, rights.isPorts);
   return why === null ? null : { why, taken, denied };
 }
 

@@ -2,7 +2,7 @@ import { type JsonObject, objectOf } from "../../model/json.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { PLACEMENT } from "../openstack/kinds.ts";
 import { type Answer, ask, openSession } from "../openstack/session.ts";
-import { type Stand, settled } from "../openstack/settled.ts";
+import { type Stand, shown } from "../openstack/settled.ts";
 
 /** Placement, as far as it says which machine a server has. */
 export interface ServerAllocations {
@@ -42,7 +42,7 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
   const allocations: ServerAllocations = {
     stand,
     move: (server, from, to) =>
-      settled(
+      shown(
         session,
         `PUT of the allocations of ${server}`,
         () => stand(server, from, to),

@@ -43,3 +43,21 @@ export async function settled(
     await pause(tries);
   }
 }
+
+/** Looks for the effect of a call that was accepted. */
+const LOOKS = 4;
+
+/**
+ * The same for a call whose effect is seen at once: an answer alone is not believed. The call is not made again:
+ * somebody else may have changed the thing back since.
+ */
+export async function shown(...words: Parameters<typeof settled>): Promise<string | null> {
+  const [, what, look] = words;
+  const why = await settled(...words);
+  for (let looks = 0; why === null && looks < LOOKS; looks += 1) {
+    if (looks > 0) await pause(looks);
+    const stand = await look();
+    if (stand !== "open") return stand === "made" ? null : stand.why;
+  }
+  return why ?? `${what} was accepted and changed nothing`;
+}

@@ -5,6 +5,7 @@ import { createRestGuard } from "../../../src/edge/ironic-rest/guard.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import { loadMappings } from "../../../src/stages/documents.ts";
 import { type Finishing, finish, unfinish } from "../../../src/stages/finishing.ts";
+import { instead } from "../../support/faulty-service.ts";
 import { refuses } from "./keeps.ts";
 import { type Living, livingIronic } from "./living.ts";
 
@@ -171,4 +172,23 @@ test("a role that may not write ends finish before anything is cleared", async (
   const { broke, changed } = await at.finish({ inFlight: 2 });
   // The other call of the two may have made room for the next before the refusal came.
   assert.deepEqual([broke?.code, [1, 2].includes(changed)], ["N2I-E301", true]);
+});
+
+test("a call of finish, or of its undo, that is answered with 200 and not made is told of its machine", async (t) => {
+  const at = await world(t);
+  at.reset();
+  const before = kept(at.ironic);
+  at.ironic.use((call) => (call.startsWith("PATCH") ? instead(200) : null));
+  const there = await at.finish();
+  assert.equal(there.left.length, CALLS);
+  for (const { why } of there.left) assert.match(why ?? "", /accepted 3 times and changed nothing/);
+  assert.deepEqual(kept(at.ironic), before);
+  at.ironic.use(() => null);
+  await at.finish();
+  at.ironic.use((call) => (call.startsWith("PATCH") ? instead(200) : null));
+  const back = await at.undo();
+  assert.equal(back.left.length, CALLS);
+  at.ironic.use(() => null);
+  await at.undo();
+  assert.deepEqual(kept(at.ironic), before);
 });

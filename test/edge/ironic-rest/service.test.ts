@@ -153,11 +153,16 @@ test("a secret is hidden as JSON writes it, too", () => {
 test("a rollback of ports whose node was there before deletes no other port of it", async (t) => {
   const calls: string[] = [];
   const port = (uuid: string) => ({ uuid, node_uuid: "a", address: "52:54:00:00:00:01" });
+  const isThere = ({ uuid }: { readonly uuid: string }) =>
+    !calls.includes(`DELETE /v1/ports/${uuid}`);
   const opened = await service(t, (call) => {
     if (!call.startsWith("GET")) calls.push(call);
     if (call === "GET /v1/nodes/a") return { status: 200, text: '{"uuid": "a"}' };
     if (call.startsWith("GET /v1/ports"))
-      return { status: 200, text: JSON.stringify({ ports: [port("theirs"), port("ours")] }) };
+      return {
+        ...{ status: 200 },
+        text: JSON.stringify({ ports: [port("theirs"), port("ours")].filter(isThere) }),
+      };
     return null;
   });
   const link = {

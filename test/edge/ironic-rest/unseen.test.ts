@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { pauseShorter } from "../../../src/edge/openstack/passing.ts";
+import { idle, numberedWrites } from "../../support/faulty-service.ts";
 import { bothWays } from "./both-ways.ts";
 import { livingIronic, machineOf, NODE } from "./living.ts";
 
@@ -79,4 +80,42 @@ test("a call waits for a conductor that holds the node, and is made all the same
   const { failed } = await bothWays(ironic, [machineOf()]).apply();
   assert.deepEqual([failed, before], [[], [0, 3]]);
   assert.equal(looks, 3 + 1 + 6, "active, it was looked at six times more before its protection");
+});
+
+test("no write of an adoption, nor of its rollback, that is answered with 200 and not made counts as made", async (t) => {
+  const free = { provision_state: "available", protected: false, protected_reason: null };
+  const held = { maintenance: true, maintenance_reason: "look", traits: ["CUSTOM_A"] };
+  for (const more of [held, free]) {
+    const ironic = await livingIronic(t);
+    const whole = bothWays(ironic, [machineOf(more)]);
+    await whole.apply();
+    const there = numberedWrites(ironic.calls.splice(0));
+    await whole.rollback();
+    const back = numberedWrites(ironic.calls.splice(0));
+    assert.ok(there.length > 4 && back.length > 1);
+    for (const [call, nth] of there) {
+      const run = bothWays(ironic, [machineOf(more)]);
+      const came = idle(ironic, call, nth);
+      const { failed } = await run.apply();
+      const why = failed[0]?.why ?? "";
+      assert.match(why, /accepted|200, and not what was made/, `${call}, ${nth}: ${why}`);
+      assert.ok(came() >= 1 && came() <= 3, call);
+      ironic.use(() => null);
+      assert.deepEqual((await run.rollback()).left, []);
+      assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0], call);
+    }
+    for (const [call, nth] of back) {
+      const run = bothWays(ironic, [machineOf(more)]);
+      await run.apply();
+      idle(ironic, call, nth);
+      const { left } = await run.rollback();
+      const ids = [...ironic.nodes.keys(), ...ironic.ports.keys()];
+      assert.equal(left.length, ids.length, `${call}, ${nth}: what is there is left`);
+      if (call.startsWith("DELETE"))
+        assert.match(left[0]?.why ?? "", /its DELETE was accepted 3 times, and it is there still/);
+      ironic.use(() => null);
+      assert.deepEqual((await run.rollback()).left, []);
+      assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0], call);
+    }
+  }
 });

@@ -1,5 +1,6 @@
 import type { SwitchCalls, SwitchWrite } from "../edge/ironic-rest/switch-calls.ts";
 import type { ServerAllocations } from "../edge/nova-rest/allocations.ts";
+import { ACCEPTED } from "../edge/openstack/passing.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { NovaStep, RowState } from "../model/nova-plan.ts";
@@ -149,9 +150,6 @@ export function switchBackPart(
     },
   };
 }
-
-/** How often a call may be accepted: one that changes nothing is not made for ever. */
-const ACCEPTED = 3;
 
 function making(calls: SwitchCalls): (write: Write) => Promise<string | null> {
   const accepted = new Map<string, number>();

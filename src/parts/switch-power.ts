@@ -116,6 +116,9 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
 /** What the source was asked for: the last is the second look of the proof. */
 type Asked = "soft power off" | "power off" | "power off again";
 
+/** Milliseconds after which a BMC that did not obey is asked again. */
+const AGAIN = 5000;
+
 /**
  * Shuts the source down, softly first, and proves that it is off: after a call of ours power_state says so without an
  * error, and again, some time later, after a call that made Ironic ask its BMC. A BMC that is dead answers such calls
@@ -129,6 +132,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
   /** What this process asked for last, since when it is hard, and since when it is seen off. */
   let asked: Asked | null = null;
   let hardSince: number | null = null;
+  let askedAt = 0;
   let offSince: number | null = null;
   const ask = (wanted: Asked, image: JsonObject): SwitchPosition => {
     const timeout = Math.max(1, Math.round(times.soft / 1000));
@@ -137,7 +141,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
     // A driver that cannot do it says 400: a hard power off follows.
     const write = { ...powerWrite(at, id, body), ...(isSoft && { mayRefuse: true as const }) };
     return next([write], { ...image, asked: wanted }, () => {
-      asked = wanted;
+      [asked, askedAt] = [wanted, now()];
       if (wanted !== "power off again") offSince = null;
       if (wanted === "power off") hardSince ??= now();
     });
@@ -180,7 +184,8 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
           fence.counts = true;
         });
       hardSince ??= now();
-      if (now() - hardSince < times.proof) return ask("power off", found);
+      if (now() - hardSince < times.proof)
+        return now() - askedAt < AGAIN ? WAITS : ask("power off", found);
       const says = `power_state is ${String(power_state ?? null)}, last_error ${String(last_error ?? null)}`;
       return { ...stays(`node ${id} is not known to be off: ${says}`), unproven: true };
     },

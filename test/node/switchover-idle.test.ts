@@ -8,7 +8,7 @@ import { back, CLAIMED, faults, forward, type Scene, scene } from "./switch-scen
 
 /** How often a call may come: each thrice, and two VIFs, or two steps, have calls alike. A BMC is asked for longer. */
 const MOST = 6;
-const MOST_POWER = 30;
+const MOST_POWER = 8;
 
 function assertFew(call: string, came: number, what: string): void {
   const few = call.endsWith("/states/power") ? MOST_POWER : MOST;

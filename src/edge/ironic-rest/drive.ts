@@ -1,6 +1,6 @@
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
+import { ACCEPTED, mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
 import { stopIfForbidden } from "./create.ts";
 import { type Link, tellsOf } from "./look.ts";
 import { type Call, nextMove, noHistory, note } from "./move.ts";
@@ -11,8 +11,6 @@ const FIRST_LOOK_MS = 60;
 const LONGEST_LOOK_MS = 1500;
 /** Looks before a call that may be too early is made all the same: over a second. */
 const LOOKS = 6;
-/** How often the same change of state may be accepted: an adoption is tried twice. */
-const ACCEPTED = 3;
 
 /** What a step needs to be decided. */
 const DECIDING = [

@@ -1,15 +1,12 @@
 import type { Guard, Guarded, Guards } from "../../model/handover.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import { carriedFields, type RestDoc } from "../../model/rest.ts";
-import { mayPass, pause, TRIES } from "../openstack/passing.ts";
+import { ACCEPTED, mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { refusedCall } from "../openstack/session.ts";
 import { tellsOf } from "./look.ts";
 import { cleaned } from "./move.ts";
 import { inFlight } from "./pool.ts";
 import type { RestService } from "./service.ts";
-
-/** How often a call may be accepted: one that changes nothing is not made for ever. */
-const ACCEPTED = 3;
 
 const FIELDS = [
   ...["uuid", "provision_state", "instance_uuid", "maintenance", "maintenance_reason"],
@@ -54,7 +51,7 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
         if (now === null || !isAs(now, seen)) return "again";
         if (isTaken) accepted += 1;
         if (accepted === ACCEPTED)
-          return { why: `it was accepted ${accepted} times and changed nothing` };
+          return { why: `the PATCH was accepted ${accepted} times and changed nothing` };
       }
     },
   };

@@ -2,7 +2,7 @@ import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import type { RemovalForecast } from "../../model/target.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
-import { mayPass, pause, TRIES } from "../openstack/passing.ts";
+import { ACCEPTED, mayPass, pause, TRIES } from "../openstack/passing.ts";
 import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
 import {
@@ -39,9 +39,6 @@ export function patienceOf(lockWait: number, now = Date.now): Patience {
     return tries < TRIES || now() < until;
   };
 }
-
-/** How often a DELETE may be accepted: one that changes nothing is not made for ever. */
-const ACCEPTED = 3;
 
 /** What an operator must know of a node that was to be deleted, and is not. */
 const HELD =

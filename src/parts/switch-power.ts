@@ -100,6 +100,9 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     const node = await at.calls.node(id);
     if (node.power_state === "power on") return REACHED;
     if (isBusy(node)) return WAITS;
+    // Without our mark it may have been given to somebody else since.
+    const foreign = id === at.plan.source ? otherInstance(at, node) : null;
+    if (foreign !== null) return stays(`node ${id} is not powered on: ${foreign}`);
     const wasFenced =
       id === at.plan.source &&
       at.keptOf("switchover-power").some(({ proof }) => proof !== undefined);

@@ -40,8 +40,8 @@ export function createWatch(down: number, clock: () => number) {
     /** Hosts that Nova gives work to. */
     fit(): ReadonlySet<string> {
       const fit = services.filter(
-        ({ age, disabled, forced_down }) =>
-          age !== null && age < down && disabled !== true && forced_down !== true,
+        (service) =>
+          isUp(service, down) && service.disabled !== true && service.forced_down !== true,
       );
       return new Set(fit.map(({ host }) => host));
     },

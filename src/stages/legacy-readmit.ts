@@ -4,6 +4,7 @@ import { liftFence, readLeases } from "../edge/leases/leases.ts";
 import { nodesOf, takenNodes } from "../edge/leases/nodes.ts";
 import { instancesOn } from "../edge/nova-write/legacy.ts";
 import { MigrationError } from "../model/error.ts";
+import { lasts } from "../model/leases.ts";
 import { MIGRATING } from "../model/legacy-move.ts";
 import { listed, NAMED } from "../model/text.ts";
 import { closing } from "./databases.ts";
@@ -48,7 +49,7 @@ export function readmitLegacy(
         if (!isLifting(host, entries)) return null;
         // It was lifted, and who did it died before that was written down.
         await withLegacy(run, place, plans, locked, ({ session }) => lifting(session, host));
-        return lease.age < lease.ttl ? lease.ttl - lease.age : null;
+        return lasts(lease) ? lease.ttl - lease.age : null;
       }
       const check = await mayComeBack(place, plans, words, sink, () => heldBy(place, host));
       await sink.confirm(

@@ -29,11 +29,13 @@ const VALUES: { readonly [column: string]: { readonly [keyword: string]: Json } 
     properties: {
       ipmi_priv_level: { enum: ["ADMINISTRATOR", "CALLBACK", "OPERATOR", "USER"] },
       ipmi_bridging: { enum: ["dual", "no", "single"] },
-      ipmi_protocol_version: { enum: ["1.5", "2.0"] },
+      ipmi_protocol_version: { enum: ["1.5", "2.0", 1.5] },
       ipmi_cipher_suite: WHOLE,
       iboot_relay_id: WHOLE,
     },
-    patternProperties: { _port$: PORT },
+    patternProperties: {
+      "^(ipmi|ipmi_terminal|ssh|iboot|irmc|drac|xclarity|snmp|client|console)_port$": PORT,
+    },
   },
   properties: { properties: { cpus: WHOLE, memory_mb: WHOLE, local_gb: WHOLE } },
 };
@@ -88,7 +90,8 @@ function schemaOf(columns: readonly Column[], required: readonly string[]) {
 }
 
 function wordsOf({ keyword, message, params }: ErrorObject): string {
-  if (keyword === "enum") return `is none of ${params.allowedValues.join(", ")}`;
+  if (keyword === "enum")
+    return `is none of ${[...new Set(params.allowedValues.map(String))].join(", ")}`;
   if (params.pattern === PORT.pattern) return "is no port from 1 to 65535";
   if (params.pattern === WHOLE.pattern) return "is no whole number";
   return message ?? "is wrong";

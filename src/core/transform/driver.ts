@@ -33,7 +33,8 @@ export function driverOf(
   const named = site.power_manager ?? conf?.power_manager;
   if (conf !== null && conf.driver !== drivers.deploy_driver) {
     const refused = drivers.deploy_drivers_refused[conf.driver];
-    const isTenants = refused !== undefined && !!machine.node.instance_uuid;
+    // Ironic has nowhere to boot such a tenant from, whatever driver it gets.
+    const isTenants = conf.driver === TILERA && !!machine.node.instance_uuid;
     if (site.driver === undefined || isTenants)
       return {
         row: null,
@@ -77,6 +78,8 @@ export function driverOf(
   };
 }
 
+/** @source facts/nova-bm.md 3.5 */
+const TILERA = "nova.virt.baremetal.tilera.Tilera";
 const NONE: readonly Finding[] = [];
 
 /** What nova-baremetal itself would have refused, or two rows should not share. */
@@ -113,7 +116,7 @@ export function inspectPower({ node, duplicates }: Machine, row: DriverRow): rea
  * @source facts/nova-bm.md 3.4: bm_nodes.service_host is the host's [DEFAULT] host
  */
 export function inspectHost({ node }: Machine, conf: HostConfig | null): readonly Finding[] {
-  if (conf === null || conf.own_host === null) return NONE;
+  if (conf === null || conf.own_host === null || node.service_host === null) return NONE;
   const given = conf.host === "*" ? node.service_host : conf.host;
   const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf given for ${given ?? "NULL"}`;
   return findingIf(

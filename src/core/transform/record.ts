@@ -47,7 +47,8 @@ export function makeRecord(
     } else {
       // An empty text with warnings is all that is left of a value, so the field is left out.
       const isLeft = applied.value !== "" || applied.warnings === undefined;
-      if (isLeft && !put(making, rule, applied.value)) continue;
+      if (isLeft ? !put(making, rule, applied.value) : isSet(values[rule.column], rule.inner))
+        continue;
       if (isLeft) origins.push(applied.origin);
       for (const [code, text] of applied.warnings ?? NO_WARNINGS)
         findings = [...findings, finding(code, `${where} ${rule.to}`, text)];

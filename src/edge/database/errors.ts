@@ -78,6 +78,11 @@ export function isContended(error: unknown): boolean {
   );
 }
 
+/** Whether a question that waits for no row failed as on a node of Galera that has lost its cluster. */
+export function isOfCluster(error: unknown): boolean {
+  return error instanceof Error && /^ER_(LOCK_WAIT_TIMEOUT|UNKNOWN_COM_ERROR)$/.test(codeOf(error));
+}
+
 /**
  * A driver's error in our words. Drivers and knex quote statements and row values in their
  * messages, secrets among them, so nothing of their text is kept: only the code.

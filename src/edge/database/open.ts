@@ -4,7 +4,14 @@ import type { Knex, knex as knexFactory } from "knex";
 import type { DatabaseAddress, DatabasePlace, Engine } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import { encryption, mysqlConnection, postgresConnection } from "./connection.ts";
-import { isContended, isOfEncryption, isUnknownName, refusedLogin, translate } from "./errors.ts";
+import {
+  isContended,
+  isOfCluster,
+  isOfEncryption,
+  isUnknownName,
+  refusedLogin,
+  translate,
+} from "./errors.ts";
 import { hangUp, limitedClient, PATIENCE, type Patience } from "./limit.ts";
 import { proveOwn } from "./own-session.ts";
 import { select } from "./rows.ts";
@@ -147,7 +154,7 @@ async function lostCluster(engine: Engine, knex: Knex, error: unknown): Promise<
   const status: unknown = await knex
     .raw("SHOW STATUS LIKE 'wsrep_cluster_status'")
     .catch((cause: unknown) => cause);
-  const isLost = status instanceof Error || /non-primary/i.test(JSON.stringify(status));
+  const isLost = isOfCluster(status) || /non-primary/i.test(JSON.stringify(status));
   return isLost ? Object.assign(new Error(), { code: "ER_UNKNOWN_COM_ERROR" }) : null;
 }
 

@@ -181,11 +181,14 @@ async function heldBy(
 ): Promise<MigrationError> {
   const { shown } = database;
   const sql = STATEMENTS[engine].holder;
-  const [row = {}] = await ask(database, "looking for the lock's session", sql, [], on);
+  // A server that cannot say it, or does not let this user see it, still refuses by its lock.
+  const [row = {}] = await ask(database, "looking for the lock's session", sql, [], on).catch(
+    () => [],
+  );
   const [id, host, since] = [integer(row.id), text(row.host), text(row.since)];
   if (id === null) return held(shown);
   const from = host === null ? "" : ` from ${host}`;
-  const age = since === null ? "" : `, connected since ${since} UTC`;
+  const age = since === null ? "" : `, last heard of at ${since} UTC`;
   const end = engine === "mysql" ? `KILL ${id}` : `SELECT pg_terminate_backend(${id})`;
   return new MigrationError(
     "N2I-E302",
@@ -227,7 +230,7 @@ const STATEMENTS = {
     take: `SELECT pg_try_advisory_lock(${RUN_NUMBER})::int AS got`,
     mine: "SELECT 1 AS mine",
     free: `SELECT pg_advisory_unlock(${RUN_NUMBER})::int AS freed`,
-    holder: `SELECT l.pid AS id, host(a.client_addr) AS host, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS since FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.classid = 0 AND l.objid = ${RUN_NUMBER} AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.granted LIMIT 1`,
+    holder: `SELECT l.pid AS id, host(a.client_addr) AS host, to_char(a.state_change AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS since FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.classid = 0 AND l.objid = ${RUN_NUMBER} AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.granted LIMIT 1`,
     idle: (seconds: number) =>
       `SELECT set_config(name, '${seconds}s', false) FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`,
   },

@@ -187,7 +187,7 @@ function movedInstances(database: Database): string {
   return (
     `SELECT ${of("instance_uuid")} AS v, ${of("uuid")} AS uuid, ${whole(engine, "deleted")} AS deleted ` +
     `FROM bm_nodes WHERE ${mayBeLive()} AND ${instance} IN ` +
-    `(SELECT ${instance} FROM bm_nodes WHERE NOT (${mayBeLive()}))`
+    `(SELECT k FROM (SELECT DISTINCT ${instance} AS k FROM bm_nodes WHERE instance_uuid IS NOT NULL AND NOT (${mayBeLive()})) AS gone)`
   );
 }
 

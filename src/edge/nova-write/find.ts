@@ -240,9 +240,9 @@ function flavorOf({ before }: NovaStep): number {
   return Number(before?.instance_type_id);
 }
 
-/** Whether a unique key takes two texts for one: MySQL's do not tell upper from lower case. */
+/** Whether a unique key takes two texts for one: MySQL's know neither case nor blanks at the end. */
 function same({ engine }: Database, one: string | null, other: unknown): boolean {
-  return engine === "mysql"
-    ? one?.toLowerCase() === String(other).toLowerCase()
-    : one === String(other);
+  const plain = (text: string): string =>
+    engine === "mysql" ? text.trimEnd().toLowerCase() : text;
+  return one !== null && plain(one) === plain(String(other));
 }

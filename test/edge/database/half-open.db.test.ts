@@ -24,7 +24,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     assert.equal(refused.code, "N2I-E302");
     assert.match(
       refused.message,
-      /in session \d+ of the server from .+, connected since \d{4}-.+ UTC/,
+      /in session \d+ of the server from .+, last heard of at \d{4}-.+ UTC/,
     );
     assert.match(
       refused.fix ?? "",

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { writeCase } from "../../src/demo/write-case.ts";
@@ -26,7 +28,7 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
   const says = HOSTS.map(([, words], at) => `*10.1.0.${at + 1}*) echo "${words}" ;;`).join("\n");
   const key = join(folder, "key");
   writeFileSync(key, "a key", { mode: 0o600 });
-  const ssh = `#!/bin/bash\nhost=somewhere\ncase "$*" in\n${says}\nesac >&2\nexit 255\n`;
+  const ssh = `#!/bin/sh\nhost=somewhere\ncase "$*" in\n${says}\nesac >&2\nexit 255\n`;
   writeFileSync(join(bin, "ssh"), ssh, { mode: 0o755 });
   const env = { PATH: `${bin}:${process.env.PATH ?? ""}` };
   const conf = (at: number) => ({
@@ -72,18 +74,20 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
 test("machines behind one ssh host are asked in one session, and the hosts beside each other", async (t) => {
   const folder = privateFolder(t);
   const bin = join(folder, "bin");
-  const log = join(folder, "log");
   mkdirSync(bin);
-  // Each session waits until three have begun; alone, it says so.
-  const ssh = `#!/bin/bash
-echo begun >> ${log}
-for n in $(seq 60); do
-  [ "$(grep -c begun ${log})" -ge 3 ] && break
-  sleep 0.1
-done
-[ "$(grep -c begun ${log})" -ge 3 ] || echo alone >> ${log}
-echo "Connection refused" >&2
-exit 255
+  // Each session ends once three have begun.
+  const sessions: Socket[] = [];
+  const gate = createServer((session) => {
+    sessions.push(session);
+    if (sessions.length >= 3) for (const one of sessions) one.end();
+  });
+  await once(gate.listen(0, "127.0.0.1"), "listening");
+  t.after(() => gate.close());
+  const { port } = gate.address() as AddressInfo;
+  const ssh = `#!${process.execPath}
+process.exitCode = 255;
+const ended = () => console.error("Connection refused");
+require("node:net").connect(${port}, "127.0.0.1").resume().on("close", ended);
 `;
   writeFileSync(join(bin, "ssh"), ssh, { mode: 0o755 });
   const env = { PATH: `${bin}:${process.env.PATH ?? ""}` };
@@ -107,6 +111,6 @@ exit 255
   await runs(0, ["extract", ...at, ...written.extract, "-q"]);
   const asked = await run(["power", ...at, "-f", "csv", "-q"], { env });
   assert.equal(asked.status, 3, asked.err);
-  assert.equal(readFileSync(log, "utf8"), "begun\n".repeat(3));
+  assert.equal(sessions.length, 3);
   assert.equal(asked.out.match(/unreachable/g)?.length, 4, asked.out);
 });

@@ -6,7 +6,7 @@ import {
   CAPABILITIES,
   type Came,
   CIPHER_SUITES,
-  exchange,
+  isSilent,
   openSession,
   payloadOf,
   rakp1,
@@ -27,11 +27,11 @@ test("capabilities tell 2.0, the 1.5 types, user names and Kg", async (t) => {
   assert.equal(await answer(bmc.address, CAPABILITIES), "000180040200000000");
   bmc.change(bmc.address, { version2: false, legacy: [2] });
   assert.equal(await answer(bmc.address, CAPABILITIES), "000104040000000000");
-  assert.equal((await exchange(bmc.address, [openSession(SUITE_3)], 100)).length, 0);
+  assert.ok(await isSilent(bmc.address, openSession(SUITE_3)));
   bmc.change(bmc.address, { refuse38: 0xcc });
   assert.equal(await answer(bmc.address, CAPABILITIES), "cc");
-  bmc.change(bmc.address, { silent38: true });
-  assert.equal((await exchange(bmc.address, [CAPABILITIES], 100)).length, 0);
+  bmc.change(bmc.address, { version2: true, silent38: true });
+  assert.ok(await isSilent(bmc.address, CAPABILITIES));
 });
 
 test("cipher suites come 16 bytes at a time, true or not, or not at all", async (t) => {
@@ -43,7 +43,7 @@ test("cipher suites come 16 bytes at a time, true or not, or not at all", async 
   );
   assert.deepEqual(await opened(bmc.address, SUITE_17), { status: 0x11, length: 8 });
   bmc.change(bmc.address, { silent54: true });
-  assert.equal((await exchange(bmc.address, [CIPHER_SUITES], 100)).length, 0);
+  assert.ok(await isSilent(bmc.address, CIPHER_SUITES));
 });
 
 test("Open Session is refused with the status of its suite, as short as the BMC likes", async (t) => {
@@ -74,7 +74,7 @@ test("RAKP2 names its refusal, or the BMC says nothing to a name it does not kno
   assert.equal(await status("admin"), 0x0a);
   bmc.change(bmc.address, { unknownUser: "silent" });
   const session = await newSession(bmc.address);
-  assert.equal((await exchange(bmc.address, [rakp1(session, "nobody")], 100)).length, 0);
+  assert.ok(await isSilent(bmc.address, rakp1(session, "nobody")));
 });
 
 test("a RAKP1 that comes again is refused with 02, or answered with the same RAKP2", async (t) => {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { on } from "node:events";
 import { bound } from "../../../src/edge/ipmi/testing/addresses.ts";
 import type { BmcPlace } from "../../../src/edge/ipmi/testing/index.ts";
 import { bmcAt } from "./here.ts";
@@ -10,8 +10,6 @@ export interface Came {
   readonly bytes: Buffer;
   readonly after: number;
 }
-
-const PATIENCE_MS = 10_000;
 
 /** Get Channel Authentication Capabilities, asking for 2.0 data, written out by hand. */
 export const CAPABILITIES = hex("0600ff07 00 00000000 00000000 09 2018c8 8104388e04b1");
@@ -39,58 +37,47 @@ export function rakp1(session: Buffer, name: string): Buffer {
 }
 
 /**
- * Sends these datagrams from one new socket, and gives all that comes within so many milliseconds.
+ * Sends these datagrams from one new socket, and gives the first answers.
  *
  * @param to an address: of a BMC that is simulated here, or with port 623
- */
-export function exchange(
-  to: string | BmcPlace,
-  datagrams: readonly Buffer[],
-  ms: number,
-): Promise<readonly Came[]> {
-  return collect(to, datagrams, ms, Number.POSITIVE_INFINITY);
-}
-
-/**
- * The same, but as soon as so many have come, however slow the machine is.
- *
- * @param count as many as were sent, unless given
+ * @param count of answers: as many as datagrams, unless given
  */
 export async function answered(
   to: string | BmcPlace,
   datagrams: readonly Buffer[],
   count = datagrams.length,
-): Promise<readonly Came[]> {
-  const came = await collect(to, datagrams, PATIENCE_MS, count);
-  if (came.length < count) throw new Error(`${came.length} answers instead of ${count}`);
-  return came;
-}
-
-async function collect(
-  to: string | BmcPlace,
-  datagrams: readonly Buffer[],
-  ms: number,
-  enough: number,
+  signal?: AbortSignal,
 ): Promise<readonly Came[]> {
   const named = typeof to === "string" ? (bmcAt(to) ?? { address: to, port: 623 }) : to;
   const socket = await bound("127.0.0.1", 0);
   const came: Came[] = [];
-  const stop = new AbortController();
-  let sent = QUICK.now();
-  socket.on("message", (bytes, { port }) => {
-    came.push({ port, bytes, after: QUICK.now() - sent });
-    if (came.length >= enough) stop.abort();
-  });
-  for (const datagram of datagrams) socket.send(datagram, named.port, named.address);
-  sent = QUICK.now();
-  await sleep(ms, undefined, { signal: stop.signal }).catch(() => {});
-  socket.close();
-  return came;
+  try {
+    for (const datagram of datagrams) socket.send(datagram, named.port, named.address);
+    const sent = QUICK.now();
+    for await (const [bytes, { port }] of on(socket, "message", { signal })) {
+      came.push({ port, bytes, after: QUICK.now() - sent });
+      if (came.length >= count) break;
+    }
+    return came;
+  } finally {
+    socket.close();
+  }
+}
+
+/** Whether this has no answer: the one to the next question, of the other format, comes first. */
+export async function isSilent(to: string | BmcPlace, datagram: Buffer): Promise<boolean> {
+  const next = datagram[4] === CIPHER_SUITES[4] ? CAPABILITIES : CIPHER_SUITES;
+  const [first] = await answered(to, [datagram, next], 1);
+  return first?.bytes[4] === next[4];
 }
 
 /** Whether any kind of IPMI answer comes within 200 ms. */
 export async function answersPing(address: string): Promise<boolean> {
-  return (await exchange(address, [PING, CAPABILITIES], 200)).length > 0;
+  const asked = answered(address, [PING, CAPABILITIES], 1, AbortSignal.timeout(200));
+  return asked.then(
+    () => true,
+    () => false,
+  );
 }
 
 /** What is in a packet of the 2.0 format that is not encrypted. */

@@ -11,7 +11,14 @@ import {
 import { wipe } from "./login.ts";
 import { IpmiError, type Level } from "./policy.ts";
 import { type Channel, establish, SESSION_DEFAULTS } from "./session.ts";
-import { type Limits, SYSTEM_CHANCE, SYSTEM_CLOCK, startTalk, type Talk } from "./talk.ts";
+import {
+  type Limits,
+  SYSTEM_CHANCE,
+  SYSTEM_CLOCK,
+  startTalk,
+  type Talk,
+  type Timers,
+} from "./talk.ts";
 import { createTurns, type Mux, openMux } from "./transport.ts";
 
 export interface ConnectOptions {
@@ -24,6 +31,7 @@ export interface ConnectOptions {
   /** Milliseconds for the login, and for each command after it; a minute unless given. */
   readonly deadline?: number;
   readonly signal?: AbortSignal;
+  readonly clock?: Timers;
 }
 
 /** An open session. A BMC forgets one that says nothing for a minute. */
@@ -50,25 +58,35 @@ const DEADLINE = 60_000;
 export async function connect(
   address: string,
   login: BmcLogin,
-  { deadline = DEADLINE, signal = new AbortController().signal, ...own }: ConnectOptions = {},
+  {
+    clock = SYSTEM_CLOCK,
+    deadline = DEADLINE,
+    signal = new AbortController().signal,
+    ...own
+  }: ConnectOptions = {},
 ): Promise<BmcSession> {
   signal.throwIfAborted();
   const mux = openMux(SYSTEM_CHANCE);
   try {
-    return await connectOver(mux, { address, ...login, ...own }, { deadline, signal });
+    return await connectOver(mux, { address, ...login, ...own }, { deadline, signal }, clock);
   } catch (error) {
     await mux.close();
     throw error;
   }
 }
 
-async function connectOver(mux: Mux, target: BmcTarget, limits: Limits): Promise<BmcSession> {
-  const begun = SYSTEM_CLOCK.now();
+async function connectOver(
+  mux: Mux,
+  target: BmcTarget,
+  limits: Limits,
+  clock: Timers,
+): Promise<BmcSession> {
+  const begun = clock.now();
   const reached = await reach(mux, target, limits);
   if ("verdict" in reached) throw new IpmiError(reached.verdict, reached.detail);
   const { line, known } = reached;
-  const talk = startTalk(line, SYSTEM_CLOCK, SYSTEM_CHANCE, {
-    deadline: limits.deadline - (SYSTEM_CLOCK.now() - begun),
+  const talk = startTalk(line, clock, SYSTEM_CHANCE, {
+    deadline: limits.deadline - (clock.now() - begun),
     signal: limits.signal,
   });
   let session: BmcSession | null = null;

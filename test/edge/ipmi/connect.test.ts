@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type BmcVerdict, connect, IpmiError } from "../../../src/edge/ipmi/index.ts";
+import { QUICK } from "../../lab/bmc/quick-clock.ts";
 import type { Nature } from "./sim-nature.ts";
 import { udpBmc } from "./udp-bmc.ts";
 
@@ -8,7 +9,7 @@ const IN_SESSION = ["6/3b", "0/1", "6/1", "6/3c"];
 
 test("a session tells power and device, one command at a time, and is closed once", async (t) => {
   const { bmc, question } = await udpBmc(t, { power: "off" }, { delay: 5 });
-  const session = await connect(question.address, question, { ...portOf(question) });
+  const session = await connect(question.address, question, within(question));
   assert.deepEqual([session.suite, session.level], [17, "ADMINISTRATOR"]);
   const [chassis, device] = await Promise.all([session.chassisStatus(), session.deviceId()]);
   assert.deepEqual(chassis, { power: "off", fault: false });
@@ -35,7 +36,7 @@ for (const [what, nature, verdict] of REFUSALS)
     const { bmc, question } = await udpBmc(t, nature);
     const login = { user: "admin", password: () => "s3cret-Passw0rd" };
     await assert.rejects(
-      connect(question.address, login, { ...portOf(question) }),
+      connect(question.address, login, within(question)),
       (error) => error instanceof IpmiError && error.verdict === verdict,
     );
     // Without its Kg we have not the keys to close with, and it was logged in to twice.
@@ -52,11 +53,11 @@ test("an address, a name or a suite that cannot be used is never sent to", async
 
 test("a command may take its deadline anew, and a refused one leaves the session open", async (t) => {
   const { bmc, question } = await udpBmc(t, { busy: { code: 0xff, times: 1 } }, { delay: 20 });
-  const session = await connect(question.address, question, { ...portOf(question), deadline: 900 });
+  const session = await connect(question.address, question, { ...within(question), deadline: 900 });
   t.after(session.close);
-  const began = performance.now();
+  const began = QUICK.now();
   await assert.rejects(session.chassisStatus(), /Get Chassis Status says 0xff: unspecified error/);
-  while (performance.now() - began < 1200) await session.deviceId();
+  while (QUICK.now() - began < 1200) await session.deviceId();
   assert.equal((await session.chassisStatus()).power, "on");
   assert.equal(bmc.logins.open(), 1);
 });
@@ -65,7 +66,7 @@ test("when all is to stop nothing is asked any more, and the session can still b
   const { bmc, question } = await udpBmc(t);
   const stop = new AbortController();
   const { signal } = stop;
-  const session = await connect(question.address, question, { ...portOf(question), signal });
+  const session = await connect(question.address, question, { ...within(question), signal });
   stop.abort();
   await assert.rejects(session.chassisStatus(), { name: "AbortError" });
   await session.close();
@@ -73,7 +74,8 @@ test("when all is to stop nothing is asked any more, and the session can still b
   await assert.rejects(connect(question.address, question, { signal }), { name: "AbortError" });
 });
 
-function portOf({ port }: { readonly port?: number }): { readonly port: number } {
+/** The BMC's port and clock. */
+function within({ port }: { readonly port?: number }) {
   assert.ok(port !== undefined);
-  return { port };
+  return { port, clock: QUICK };
 }

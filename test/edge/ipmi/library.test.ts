@@ -7,6 +7,7 @@ import * as library from "../../../src/edge/ipmi/index.ts";
 import { askAll, connect, IpmiError } from "../../../src/edge/ipmi/index.ts";
 import * as testing from "../../../src/edge/ipmi/testing/index.ts";
 import { type BmcOptions, type Farm, startFarm } from "../../../src/edge/ipmi/testing/index.ts";
+import { QUICK } from "../../lab/bmc/quick-clock.ts";
 import { ask } from "./sim-ask.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
 
@@ -114,8 +115,8 @@ test("whatever is called, the farm sees no command that does more than read", as
   await fc.assert(
     fc.asyncProperty(run, async ({ at, deeds, level, suite }) => {
       const { address, port } = farm.at(farm.addresses[at] ?? "");
-      await useAll(address, deeds, { port, level, suite, deadline: 5000 }).catch((error: unknown) =>
-        assert.ok(error instanceof IpmiError, String(error)),
+      await useAll(address, deeds, { port, level, suite, deadline: 5000, clock: QUICK }).catch(
+        (error: unknown) => assert.ok(error instanceof IpmiError, String(error)),
       );
     }),
     { numRuns: 30, seed: 1 },
@@ -138,7 +139,7 @@ async function useAll(
       if (deed === "two") await Promise.all([session.chassisStatus(), session.deviceId()]);
       else if (deed !== "askAll") await session[deed]();
       else
-        for await (const { reading } of askAll([{ address, port, ...login }]))
+        for await (const { reading } of askAll([{ address, port, ...login }], { clock: QUICK }))
           assert.notEqual(reading.verdict, "incomplete");
     }
   } finally {
@@ -151,7 +152,7 @@ async function startBmcs(
   bmcs: readonly Partial<BmcOptions>[],
 ): Promise<Farm & { readonly addresses: readonly string[] }> {
   const all = bmcs.map((bmc, at) => ({ address: `192.0.2.${at + 1}`, ...bmc }));
-  const farm = await startFarm({ local: true, bmcs: all });
+  const farm = await startFarm({ local: true, bmcs: all }, undefined, QUICK);
   t.after(farm.close);
   return { ...farm, addresses: all.map(({ address }) => address) };
 }

@@ -27,7 +27,7 @@ export async function listen(serving: Serving): Promise<Listener> {
     maxHeaderSize: LIMITS.head,
     headersTimeout: LIMITS.arrival,
     requestTimeout: LIMITS.arrival,
-    connectionsCheckingInterval: 500,
+    connectionsCheckingInterval: LIMITS.checking,
     keepAliveTimeout: LIMITS.idle,
     // Of a TLS connection; node:http always has it of a plain one.
     allowHalfOpen: true,

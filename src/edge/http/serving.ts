@@ -42,6 +42,8 @@ export const LIMITS = {
   requests: 100,
   /** From a connection, or the end of an answer, to the last byte of a request. */
   arrival: 10_000,
+  /** From one look for requests that arrive too slowly to the next. */
+  checking: 500,
   /** Longer than balancers keep a connection that they mean to use again. */
   idle: 75_000,
   /** A caller who reads nothing of an answer. */

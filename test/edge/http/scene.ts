@@ -1,6 +1,5 @@
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { listen } from "../../../src/edge/http/listener.ts";
 import {
   LIMITS,
@@ -93,7 +92,7 @@ export function wire(
     async until(what) {
       while (!what.test(text)) {
         if (socket.destroyed) throw new Error(`it never came: ${what}\n${text}`);
-        await sleep(5);
+        await new Promise((resolve) => socket.once("data", resolve).once("close", resolve));
       }
       return text;
     },

@@ -8,20 +8,27 @@ import { privateFolder } from "../../hostile/deployment.ts";
 import { connect } from "../../lab/connect.ts";
 import { openedAt } from "../../support/opened.ts";
 
-/** Writes the file for so many milliseconds: SQLite waits for it where the whole thread waits. */
+/** Writes the file until it may end, and then a thousand rows that it takes back. */
 const WRITER = `
   const { parentPort, workerData } = require("node:worker_threads");
   const db = new (require("libsql"))(workerData.file);
   db.exec("BEGIN IMMEDIATE");
   parentPort.postMessage("it writes");
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData.ms);
+  Atomics.wait(workerData.may, 0, 0);
+  for (let row = 0; row < 1000; row++) db.exec("INSERT INTO nodes VALUES (0)");
   db.exec("ROLLBACK");
 `;
 
-async function writtenBy(t: TestContext, file: string, ms: number): Promise<void> {
-  const worker = new Worker(WRITER, { eval: true, workerData: { file, ms } });
+/** @returns what lets it end: SQLite waits for it where the whole thread waits */
+async function writer(t: TestContext, file: string): Promise<() => void> {
+  const may = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(WRITER, { eval: true, workerData: { file, may } });
   t.after(() => worker.terminate());
   await once(worker, "message");
+  return () => {
+    Atomics.store(may, 0, 1);
+    Atomics.notify(may, 0);
+  };
 }
 
 test("on sqlite, who reads and then writes waits for another who writes, and is told of rows in other hands", async (t) => {
@@ -37,12 +44,15 @@ test("on sqlite, who reads and then writes waits for another who writes, and is 
       const rows = await database.run("reading nodes", () => trx("nodes").count({ n: "*" }));
       await database.run("writing nodes", () => trx("nodes").insert({ id: rows.length }));
     });
-  await writtenBy(t, filename, 300);
+  const end = await writer(t, filename);
+  database.knex.on("query", ({ sql }: { readonly sql: string }) => {
+    if (sql === "BEGIN IMMEDIATE") end();
+  });
   await adds();
   assert.equal((await database.knex("nodes")).length, 1);
 
-  await database.knex.raw("PRAGMA busy_timeout=10");
-  await writtenBy(t, filename, 3_600_000);
+  await database.knex.raw("PRAGMA busy_timeout=0");
+  await writer(t, filename);
   await assert.rejects(adds(), {
     code: "N2I-E207",
     message: /has the rows in other hands.*SQLITE_BUSY/,

@@ -62,27 +62,28 @@ export function requestHeads(paths: readonly string[]): fc.Arbitrary<Buffer> {
 }
 
 /**
- * Sends it on a connection of its own, and gives up what is not ended then, as the other side does who
- * waits for more.
+ * Sends it on a connection of its own.
  *
- * @param patience milliseconds
+ * @param patience turns of the event loop, where the other side runs too, that nothing comes until it gives
+ *   up, as the other side does who waits for more; absent: it waits until the other side ends
  * @returns all that came back
  */
-export function answerTo(url: string, head: Buffer, patience = 25): Promise<string> {
+export function answerTo(url: string, head: Buffer, patience = Infinity): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname);
-    let text = "";
+    let [text, quiet] = ["", 0];
     socket.setEncoding("latin1").on("data", (chunk: string) => {
       text += chunk;
+      quiet = 0;
     });
+    const look = (): void => {
+      quiet += 1;
+      if (quiet > patience) socket.end();
+      else if (!socket.destroyed) setImmediate(look);
+    };
+    if (patience < Infinity) socket.on("connect", look);
     socket.write(head);
-    const giveUp = setTimeout(() => socket.end(), patience);
-    socket
-      .on("error", () => undefined)
-      .on("close", () => {
-        clearTimeout(giveUp);
-        resolve(text);
-      });
+    socket.on("error", () => undefined).on("close", () => resolve(text));
   });
 }

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 /** Runs work. The first gets a function that lets the others begin before it ends; the others get null. */
 export type Alone = <T>(work: (passed: (() => void) | null) => Promise<T>) => Promise<T>;
 
@@ -15,12 +13,16 @@ export function firstAlone(most: number): Alone {
       await first;
       return work(null);
     }
-    const ended = new AbortController();
-    const own = work(() => ended.abort());
-    const late = sleep(most, null, { signal: ended.signal }).catch(() => null);
+    let begin = (): void => undefined;
+    const others = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const own = work(() => begin());
+    first = others;
+    const late = setTimeout(begin, most);
+    void others.then(() => clearTimeout(late));
     // Whoever does it hears of an error.
-    const over = own.catch(() => undefined).finally(() => ended.abort());
-    first = Promise.race([over, late]);
+    own.then(begin, begin);
     return own;
   };
 }

@@ -31,11 +31,21 @@ for (const end of ["done", "failed"] as const)
     assert.deepEqual(await Promise.all([...others, late]), ["b", "c", "d"]);
   });
 
-test("the others wait no longer for the first than they may, and it goes on", async () => {
-  const alone = firstAlone(1);
+test("the others wait no longer for the first than they may, and it goes on", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const alone = firstAlone(500);
   let end = (_name: string): void => undefined;
   const first = alone(() => new Promise<string>((resolve) => (end = resolve)));
-  assert.equal(await alone(() => Promise.resolve("b")), "b");
+  let begun = false;
+  const other = alone(() => {
+    begun = true;
+    return Promise.resolve("b");
+  });
+  t.mock.timers.tick(499);
+  await turn();
+  assert.equal(begun, false);
+  t.mock.timers.tick(1);
+  assert.equal(await other, "b");
   end("a");
   assert.equal(await first, "a");
 });

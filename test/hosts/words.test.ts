@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ends, killedAt, start } from "../hostile/cli.ts";
+import { ends, killedAt } from "../hostile/cli.ts";
+import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { smallBatches } from "../support/batches.ts";
+import { runHere } from "../support/in-process.ts";
 import {
   DOWN,
   deadCloud,
@@ -34,11 +36,20 @@ test("only hosts that machines leave are spoken of, and who serves a machine kee
 test("a report between the watch and the plan is no fence's ground", async (t) => {
   const { at, nova, db, services } = await deadCloud(t);
   await db("instances").where({ id: 1 }).update({ task_state: "rebooting" });
-  const started = start([...DOWN, "--settle", "500", ...at, ...nova]);
-  await started.said("1 instances of H1 are being worked on");
-  await reportH1(db);
-  await db("instances").where({ id: 1 }).update({ task_state: null });
-  const ran = await ends(4, started.ended);
+  let told = "";
+  const meanwhile = async (): Promise<void> => {
+    if (!told.includes("1 instances of H1 are being worked on")) return;
+    await reportH1(db);
+    await db("instances").where({ id: 1 }).update({ task_state: null });
+  };
+  const words = [...DOWN, "--settle", "500", ...at, ...nova];
+  const heard = (err: string): void => {
+    told = err;
+  };
+  const ran = await ends(
+    4,
+    whileItWaits(meanwhile, () => runHere(words, {}, { heard })),
+  );
   assert.match(ran.err, /N2I-E316 nova-compute of H1 reported after it was watched/);
   assert.equal(Boolean((await services())[0]?.forced_down), false);
 });

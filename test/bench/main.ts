@@ -9,7 +9,6 @@ import { benchHosts } from "./hosts.ts";
 import { benchIntervals } from "./intervals.ts";
 import { benchManage } from "./manage.ts";
 import { benchNight } from "./night.ts";
-import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
 import { round } from "./round.ts";
@@ -30,7 +29,6 @@ servers that sync every commit.
   adopt     adoption over REST, against a bare loop of the same calls
   serve     what the proxy costs
   manage    machines that run already: their list against curl, their records against a bare loop
-  page      the report's page, in a browser
   hosts     machines of one compute host to another, against two statements by hand
   intervals ten thousand intervals of the agent of one compute host, which grows in nothing
 
@@ -59,7 +57,6 @@ const PARTS = {
   adopt: ({ sizes }: Asked) => benchAdopt(sizes[0] ?? 200, write),
   serve: () => benchServe(write),
   manage: () => benchManage(write),
-  page: ({ sizes }: Asked) => benchPage(sizes, write),
   hosts: ({ sizes }: Asked) => benchHosts(sizes, write),
   intervals: () => benchIntervals(write),
 } as const;

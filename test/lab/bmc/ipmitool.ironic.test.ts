@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { type TestContext, test } from "node:test";
 import type { BmcOptions } from "../../../src/edge/ipmi/testing/index.ts";
-import { ipmitool, type Login, type Ran } from "./clients.ts";
 import { needsTools } from "./tools.ts";
 import { type Lone, withBmc } from "./with-farm.ts";
 
@@ -178,4 +178,50 @@ async function start(
     bmc,
     ask: (login, ...command) => ipmitool(found.ipmitool, bmc.address, login, ...command),
   };
+}
+
+/** The login for a BMC. The secrets travel in the environment. */
+interface Login {
+  readonly user?: string;
+  readonly password?: string;
+  /** Plain text. */
+  readonly kg?: string;
+  /** Cipher suite; the client's own choice when absent. */
+  readonly suite?: number;
+  readonly level?: "USER" | "OPERATOR" | "ADMINISTRATOR";
+  /** IPMI 1.5 with this authentication type. */
+  readonly legacy?: "NONE" | "MD5" | "PASSWORD";
+}
+
+interface Ran {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const USER = "admin";
+const PASSWORD = "s3cret-Passw0rd";
+
+/** @param program path of ipmitool; each question is sent twice, a second apart */
+function ipmitool(
+  program: string,
+  address: string,
+  login: Login,
+  ...command: readonly string[]
+): Promise<Ran> {
+  const { user = USER, password = PASSWORD, kg, suite, level = "ADMINISTRATOR", legacy } = login;
+  const args = [
+    ...(legacy === undefined ? ["-I", "lanplus"] : ["-I", "lan", "-A", legacy]),
+    ...["-H", address, "-U", user, "-L", level, "-R", "1", "-N", "1", "-E"],
+    ...(suite === undefined ? [] : ["-C", String(suite)]),
+    ...(kg === undefined ? [] : ["-K"]),
+    ...command,
+  ];
+  const secrets = { IPMI_PASSWORD: password, IPMI_KGKEY: kg ?? "" };
+  const env = { PATH: process.env.PATH, HOME: "/nonexistent", LC_ALL: "C", ...secrets };
+  return new Promise((resolve) => {
+    execFile(program, args, { env }, (error, stdout, stderr) =>
+      resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
+  });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { replay } from "./replay.ts";
-import { exchanges, wholeCollection } from "./vectors.ts";
+import { exchanges } from "./vectors.ts";
 
 for (const exchange of exchanges()) {
   test(`what two programs said is read and made again byte for byte: ${exchange.shows}`, () => {
@@ -17,22 +17,6 @@ test("the exchanges at hand have logins, sealed packets and refusals in them", (
     all.flatMap(({ statuses }) => statuses),
     [0x0d, 0x04, 0x01, 0x09],
   );
-});
-
-test("the whole collection of 41 exchanges is read and made again byte for byte", (t) => {
-  const whole = wholeCollection();
-  if (whole === null) return t.diagnostic("the collection is not beside this checkout");
-  assert.equal(whole.length, 41);
-  const failed = whole.flatMap((exchange) => {
-    try {
-      replay(exchange);
-      return [];
-    } catch (error) {
-      return [`${exchange.shows}: ${String(error)}`];
-    }
-  });
-  assert.deepEqual(failed, []);
-  assert.ok(sum(whole.map((one) => replay(one).sealed)) > 300);
 });
 
 function sum(numbers: readonly number[]): number {

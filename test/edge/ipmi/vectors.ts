@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../../src/edge/disk/package-root.ts";
 
@@ -53,30 +53,6 @@ export function exchanges(): readonly Exchange[] {
 /** Every datagram of the exchanges. */
 export function captured(): readonly Buffer[] {
   return exchanges().flatMap(({ datagrams }) => datagrams.map((one) => bytes(one.slice(2))));
-}
-
-interface Foreign {
-  readonly name: string;
-  readonly inputs: { readonly user?: string; readonly password?: string; readonly kg?: string };
-  readonly expect?: { readonly rakp2mac?: boolean; readonly rakp4icv?: boolean };
-  readonly packets: readonly { readonly dir: string; readonly hex: string }[];
-}
-
-/** The whole collection those were taken from; null where it is not at hand. */
-export function wholeCollection(): readonly Exchange[] | null {
-  const path = join(packageRoot(), "..", "shared", "facts", "ipmi-vectors.json");
-  if (!existsSync(path)) return null;
-  // Its form is fixed; a field that is missing shows as a failed test.
-  const { vectors } = read(path) as { readonly vectors: readonly Foreign[] };
-  return vectors.map(({ name, inputs, expect, packets }) => ({
-    shows: name,
-    user: inputs.user ?? "",
-    password: inputs.password ?? "",
-    kg: inputs.kg ?? null,
-    password_fits: expect?.rakp2mac ?? true,
-    kg_fits: expect?.rakp4icv ?? true,
-    datagrams: packets.map(({ dir, hex }) => `${dir === "c>b" ? ">" : "<"} ${hex}`),
-  }));
 }
 
 export function bytes(hex: string): Buffer {

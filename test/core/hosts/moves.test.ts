@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
-import { destination } from "../../../src/core/hosts/destination.ts";
 import { createMoves, type MoveAsked, type MoveWorld } from "../../../src/core/hosts/moves.ts";
 import { MOVES } from "../../../src/model/findings/moves.ts";
 import type {
@@ -11,7 +9,6 @@ import type {
   OwnedMachine,
   Tenant,
 } from "../../../src/model/host-move.ts";
-import { seeded } from "../../support/seeded.ts";
 
 const SERVER = {
   engine: "sqlite",
@@ -294,33 +291,4 @@ test("what concerns a host is said once of it, and whether nova_api was looked a
       .findings.map(({ code }) => code);
   assert.deepEqual(codes({}), ["N2I-D267"]);
   assert.deepEqual(codes({ mappings: undefined }), ["N2I-D267", "N2I-D259"]);
-});
-
-test("a machine keeps its destination when others come or go, and no host is forgotten", () => {
-  fc.assert(
-    fc.property(
-      fc.uuid(),
-      fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 2 }),
-      (node, hosts) => {
-        const to = destination(node, hosts);
-        assert.ok(hosts.includes(to));
-        const fewer = hosts.filter((host) => host === to || host.length % 2 === 0);
-        assert.equal(destination(node.toUpperCase(), fewer), to);
-      },
-    ),
-    seeded(100),
-  );
-  const count = new Map<string, number>();
-  for (let at = 0; at < 900; at++) {
-    const to = destination(`a0000000-0000-4000-8000-${String(at).padStart(12, "0")}`, [
-      "H1",
-      "H2",
-      "H3",
-    ]);
-    count.set(to, (count.get(to) ?? 0) + 1);
-  }
-  assert.ok(
-    [...count.values()].every((some) => some > 200 && some < 400),
-    JSON.stringify([...count]),
-  );
 });

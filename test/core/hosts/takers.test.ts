@@ -91,7 +91,7 @@ const hosts = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), {
 });
 const nodes = fc.uniqueArray(fc.uuid(), { maxLength: 60 });
 
-test("each machine is in the share of exactly one taker, whatever order who sees them in", () => {
+test("each machine is in the share of exactly one taker, in any order of the takers, in upper or lower case", () => {
   fc.assert(
     fc.property(hosts, nodes, (takers, machines) => {
       const other = takers.toReversed();
@@ -100,6 +100,11 @@ test("each machine is in the share of exactly one taker, whatever order who sees
       assert.deepEqual(
         takers.map((host) => shareOf(host, machines, other)),
         shares,
+      );
+      const upper = machines.map((node) => node.toUpperCase());
+      assert.deepEqual(
+        takers.map((host) => shareOf(host, upper, takers)),
+        shares.map((share) => share.map((node) => node.toUpperCase())),
       );
       assert.deepEqual(shareOf("nobody of them, as its name is too long", machines, takers), []);
     }),

@@ -7,7 +7,7 @@ import { createArtefact } from "../../../src/edge/disk/artefact-writer.ts";
 import { openJournal } from "../../../src/edge/disk/journal.ts";
 import { lockRun, openRun } from "../../../src/edge/disk/run-folder.ts";
 import { readOrMakeKey } from "../../../src/edge/disk/seal.ts";
-import { mountedRun, refuses, started, tempRun, writePlan } from "./temp-run.ts";
+import { mountedRun, refuses, tempRun, writePlan } from "./temp-run.ts";
 
 const HEADER = { format: "nova2ironic/machines@1" };
 const OPEN = { do: "open", format: "nova2ironic/journal@2", tool: "0.1" } as const;
@@ -74,16 +74,6 @@ test("a journal on a full disk refuses this entry and all after it; the next run
   assert.equal(again.entries().length, kept);
   await again.append(entry);
   await again.close();
-});
-
-test("kill -9 in the middle of writing leaves the old file", async (t) => {
-  const run = await tempRun(t);
-  const path = await writePlan(run, [{ id: 1 }]);
-  const old = await readFile(path);
-  const child = await started("write-on", run);
-  await child.kill9();
-  assert.equal((await readdir(run.path)).length, 2);
-  assert.deepEqual(await readFile(path), old);
 });
 
 test("a file that is abandoned leaves the old one and nothing else", async (t) => {

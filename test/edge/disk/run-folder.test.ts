@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:
 import { join } from "node:path";
 import { test } from "node:test";
 import { lockRun, openRun } from "../../../src/edge/disk/run-folder.ts";
-import { edit, refuses, started, tempRun } from "./temp-run.ts";
+import { edit, refuses, started, tempRun, writePlan } from "./temp-run.ts";
 
 test("a new run is a private folder, its parents made with it", async (t) => {
   const { path } = await tempRun(t);
@@ -113,15 +113,18 @@ test("a lock file that is none of ours is refused and stays", async (t) => {
   }
 });
 
-test("what a killed stage had begun is removed when the next one starts", async (t) => {
+test("a stage that is killed while it writes leaves the old file, and the next one removes the rest", async (t) => {
   const run = await tempRun(t);
+  const path = await writePlan(run, [{ id: 1 }]);
+  const old = await readFile(path);
   const child = await started("write-on", run);
   await child.kill9();
   await writeFile(join(run.path, "notes.tmp"), "the operator's");
   const lock = await lockRun(run, "plan");
   assert.equal(lock.leftovers.length, 1);
   await lock.release();
-  assert.deepEqual(await readdir(run.path), ["notes.tmp"]);
+  assert.deepEqual((await readdir(run.path)).toSorted(), ["machines.jsonl", "notes.tmp"]);
+  assert.deepEqual(await readFile(path), old);
 });
 
 test("a link to a run is as good as the run", async (t) => {

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
+import { listening } from "../support/listening.ts";
 
 /** What a tenant's image with kernel and ramdisk of its own has. */
 const IMAGE = {
@@ -30,12 +30,6 @@ export async function glance(t: TestContext): Promise<Glance> {
     answer.writeHead(body === null ? 404 : 200, { "Content-Type": "application/json" });
     answer.end(JSON.stringify(body));
   });
-  await new Promise<void>((up) => {
-    server.listen(0, "127.0.0.1", up);
-  });
-  t.after(() => server.close());
-  // It listens on TCP.
-  const { port } = server.address() as AddressInfo;
-  const endpoint_override = `http://127.0.0.1:${port}`;
+  const endpoint_override = await listening(t, server);
   return { section: { auth_type: "none", endpoint_override }, asked: () => asked };
 }

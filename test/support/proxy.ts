@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
+import { portOf } from "./listening.ts";
 
 /** A line to a server that a test can cut. */
 export interface Line {
@@ -52,17 +53,12 @@ export async function proxyTo(
       });
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const own = await portOf(t, server);
   const cut: Line["cut"] = ({ forGood } = { forGood: false }) => {
     broken = forGood;
     for (const line of lines) line.resetAndDestroy();
   };
-  t.after(() => {
-    cut();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  const at = server.address();
-  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
+  t.after(() => cut({ forGood: true }));
   const silence = (): void => {
     silent = true;
   };
@@ -72,5 +68,5 @@ export async function proxyTo(
   const fix = (): void => {
     [broken, silent, lost] = [false, false, false];
   };
-  return { port: at.port, cut, silence, lose, fix };
+  return { port: own, cut, silence, lose, fix };
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Knex } from "knex";
@@ -11,9 +10,11 @@ import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
 import type { Database } from "../../src/edge/database/open.ts";
 import { digestDatabase } from "../../src/edge/ironic-db/digest.ts";
 import type { Engine } from "../../src/model/database.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { withDatabase } from "../lab/index.ts";
 import { contentOf } from "./content.ts";
-import { extracted, open, planned, targetOf, type Workplace } from "./planned-case.ts";
+import { openedAt } from "./opened.ts";
+import { extracted, planned, targetOf, type Workplace } from "./planned-case.ts";
 import { applied, artefact, rolledBack, verified } from "./stages.ts";
 
 export const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies readonly Engine[];
@@ -28,17 +29,11 @@ export async function filled(
 ): Promise<Database> {
   const place = await withDatabase(engine, t, charset);
   await fill(place.db);
-  // A URL with a password is taken from a file or an environment only.
-  const database = await open("env:URL", readOnly, { URL: place.url });
-  t.after(() => database.close());
-  return database;
+  return openedAt(place.url, t, { readOnly });
 }
 
 export async function written(given: Case, t: TestContext): Promise<WrittenCase> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-engines-"));
-  chmodSync(folder, 0o700);
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return writeCase(given, folder);
+  return writeCase(given, privateFolder(t));
 }
 
 /** Extracts a case from one engine; the run's folder. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { MigrationError } from "../../../src/model/error.ts";
+import { portOf } from "../../support/listening.ts";
 import { openedAt } from "../../support/opened.ts";
 
 const PASSWORD = "c4n4ry-clear";
@@ -21,10 +21,8 @@ async function asking(
       else if (bytes[0] === 0) socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
       else socket.end();
     });
-  }).listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await once(server, "listening");
-  return { port: (server.address() as AddressInfo).port, heard };
+  });
+  return { port: await portOf(t, server), heard };
 }
 
 function opened(t: TestContext, port: number, more: string): Promise<unknown> {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import dns from "node:dns";
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { TLSSocket } from "node:tls";
 import { MigrationError } from "../../../src/model/error.ts";
 import { authority, type Pair } from "../../support/certificates.ts";
+import { portOf } from "../../support/listening.ts";
 import { openedAt } from "../../support/opened.ts";
 
 /** A MySQL 5.7 with TLS: protocol 10, its version, a thread, a nonce in two parts, what it can do. */
@@ -37,10 +37,8 @@ async function speaking(t: TestContext, engine: string, pair: Pair) {
         secure.destroy();
       });
     });
-  }).listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await once(server, "listening");
-  return { port: (server.address() as AddressInfo).port, heard: () => heard };
+  });
+  return { port: await portOf(t, server), heard: () => heard };
 }
 
 type Looked = (

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { askNumber } from "../../../src/edge/database/rows.ts";
 import { needs } from "../../lab/index.ts";
+import { portOf } from "../../support/listening.ts";
 import { openedAt } from "../../support/opened.ts";
 import { type Change, proxyTo } from "../../support/proxy.ts";
 
@@ -52,11 +53,8 @@ test("a pooler that refuses options at login is told for what it is", async (t) 
       socket.end(Buffer.concat([Buffer.from("E"), size, Buffer.from(answer)])),
     );
   });
-  await new Promise<void>((done) => pooler.listen(0, "127.0.0.1", done));
-  t.after(() => pooler.close());
-  const at = pooler.address();
-  assert.ok(at !== null && typeof at === "object");
-  const opening = openedAt(`postgresql://lab@127.0.0.1:${at.port}/nova?sslmode=disable`, t);
+  const port = await portOf(t, pooler);
+  const opening = openedAt(`postgresql://lab@127.0.0.1:${port}/nova?sslmode=disable`, t);
   await assert.rejects(opening, { code: "N2I-E224" });
 });
 

@@ -9,7 +9,8 @@ import { blocks } from "../../../src/model/finding.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import { engines } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
-import { open, seal } from "../../support/planned-case.ts";
+import { openedAt } from "../../support/opened.ts";
+import { seal } from "../../support/planned-case.ts";
 
 /** What a literal of SQL says of its row. */
 type Says = "live" | "null" | "deleted" | "unreadable";
@@ -185,35 +186,31 @@ for (const engine of engines())
       await fill(place.db, type, literals);
       const wanted = literals.map(([literal, says]) => `${type} ${literal}: ${says}`);
       const kept = literals.flatMap(([, says], at) => (says === "deleted" ? [] : [at + 1]));
-      const database = await open("env:URL", true, { URL: place.url });
-      try {
-        const machines: Machine[] = [];
-        for await (const batch of readMachines(database, await readSchema(database), seal))
-          machines.push(...batch.machines);
-        const nodes = machines.filter(({ node }) => node.id !== OWNER);
-        const owner = machines.find(({ node }) => node.id === OWNER);
-        assert.ok(owner !== undefined);
-        const told = (says: readonly Says[]) =>
-          literals.map(([literal], at) => `${type} ${literal}: ${says[at]}`);
-        assert.deepEqual(told(nodes.map((of) => said(of.node, "bm_nodes", of))), wanted);
-        assert.deepEqual(
-          told(owner.interfaces.map((row) => said(row, "bm_interfaces", owner))),
-          wanted,
-        );
-        for (const { node, duplicates } of nodes) {
-          const others = node.deleted === true ? [] : kept.filter((id) => id !== node.id);
-          // Five of them are named at most.
-          const first = kept.slice(0, 5).filter((id) => others.includes(id));
-          assert.deepEqual([duplicates.pm_address, duplicates.instance_uuid], [first, first], type);
-        }
-        const { nodes: checked } = await checkNovaBm(database);
-        assert.deepEqual(
-          Array.from(checked, ({ id }) => id).filter((id) => id !== OWNER),
-          kept,
-          type,
-        );
-      } finally {
-        await database.close();
+      const database = await openedAt(place.url, t, { readOnly: true });
+      const machines: Machine[] = [];
+      for await (const batch of readMachines(database, await readSchema(database), seal))
+        machines.push(...batch.machines);
+      const nodes = machines.filter(({ node }) => node.id !== OWNER);
+      const owner = machines.find(({ node }) => node.id === OWNER);
+      assert.ok(owner !== undefined);
+      const told = (says: readonly Says[]) =>
+        literals.map(([literal], at) => `${type} ${literal}: ${says[at]}`);
+      assert.deepEqual(told(nodes.map((of) => said(of.node, "bm_nodes", of))), wanted);
+      assert.deepEqual(
+        told(owner.interfaces.map((row) => said(row, "bm_interfaces", owner))),
+        wanted,
+      );
+      for (const { node, duplicates } of nodes) {
+        const others = node.deleted === true ? [] : kept.filter((id) => id !== node.id);
+        // Five of them are named at most.
+        const first = kept.slice(0, 5).filter((id) => others.includes(id));
+        assert.deepEqual([duplicates.pm_address, duplicates.instance_uuid], [first, first], type);
       }
+      const { nodes: checked } = await checkNovaBm(database);
+      assert.deepEqual(
+        Array.from(checked, ({ id }) => id).filter((id) => id !== OWNER),
+        kept,
+        type,
+      );
     }
   });

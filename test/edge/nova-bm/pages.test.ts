@@ -5,7 +5,8 @@ import { loadTables } from "../../../src/edge/disk/load-tables.ts";
 import { readSchema } from "../../../src/edge/nova-bm/open.ts";
 import { type MachineBatch, readMachines } from "../../../src/edge/nova-bm/read.ts";
 import { withDatabase } from "../../lab/index.ts";
-import { open, seal } from "../../support/planned-case.ts";
+import { openedAt } from "../../support/opened.ts";
+import { seal } from "../../support/planned-case.ts";
 
 const MACHINES = 200;
 /** Interfaces by the machine they name, which need not be there. */
@@ -32,14 +33,10 @@ test("a batch ends at a machine once it has many interfaces or bytes, and nothin
       `INSERT INTO bm_interfaces (bm_node_id, address, deleted) ${numbers} SELECT ${machine}, printf('%012x', ${machine} * 100000 + n), 0 FROM s`,
       [interfaces],
     );
-  const database = await open("env:URL", true, { URL: place.url });
+  const database = await openedAt(place.url, t, { readOnly: true });
   const batches: MachineBatch[] = [];
-  try {
-    for await (const batch of readMachines(database, await readSchema(database), seal))
-      batches.push(batch);
-  } finally {
-    await database.close();
-  }
+  for await (const batch of readMachines(database, await readSchema(database), seal))
+    batches.push(batch);
   const machines = batches.flatMap((batch) => batch.machines);
   assert.deepEqual(
     machines.map(({ node, interfaces }) => [node.id, interfaces.length]),

@@ -7,7 +7,8 @@ import { readMachines } from "../../../src/edge/nova-bm/read.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import { engines } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
-import { open, seal } from "../../support/planned-case.ts";
+import { openedAt } from "../../support/opened.ts";
+import { seal } from "../../support/planned-case.ts";
 
 const UUID = "0a000000-0000-4000-8000-00000000000";
 
@@ -55,14 +56,10 @@ for (const engine of engines())
         deleted: false,
       })),
     );
-    const database = await open("env:URL", true, { URL: place.url });
+    const database = await openedAt(place.url, t, { readOnly: true });
     const machines: Machine[] = [];
-    try {
-      for await (const batch of readMachines(database, await readSchema(database), seal))
-        machines.push(...batch.machines);
-    } finally {
-      await database.close();
-    }
+    for await (const batch of readMachines(database, await readSchema(database), seal))
+      machines.push(...batch.machines);
     assert.deepEqual(machines[4]?.duplicates.holders, [`${UUID}4`], "where its instance is now");
     assert.deepEqual(machines[3]?.duplicates.holders, []);
     const padded = engine === "mysql" ? "bm1" : "bm1 ";

@@ -54,11 +54,7 @@ async function novaOf(t: TestContext, servers: Server[]) {
       });
     },
   });
-  const settings = new Map([
-    ["auth_type", "none"],
-    ["compute_endpoint_override", url],
-  ]);
-  const nova = await openServers(cloudOf(settings, "the test"), 5000, () => Promise.resolve());
+  const nova = await opened(url);
   t.after(nova.close);
   calls.length = 0;
   /** Waits for so many calls that have this in them. */
@@ -66,6 +62,11 @@ async function novaOf(t: TestContext, servers: Server[]) {
     while (calls.filter((call) => call.includes(part)).length < times) await sleep(1);
   };
   return { nova, calls, use, heard };
+}
+
+function opened(url: string) {
+  const settings = Object.entries({ auth_type: "none", compute_endpoint_override: url });
+  return openServers(cloudOf(new Map(settings), "the test"), 5000, () => Promise.resolve());
 }
 
 function says(body: object) {
@@ -242,12 +243,7 @@ test("an address that is not Nova's is refused before anything is asked of it", 
   ] as const) {
     const answer = () => ({ status, text: "Not Found", ...(status === 302 && { fields }) });
     const { url, calls } = await faultyService(t, { most: 1, answer });
-    const settings = new Map([
-      ["auth_type", "none"],
-      ["compute_endpoint_override", url],
-    ]);
-    const opening = openServers(cloudOf(settings, "the test"), 5000, () => Promise.resolve());
-    await assert.rejects(opening, why);
+    await assert.rejects(opened(url), why);
     assert.equal(calls.length, 1);
   }
 });

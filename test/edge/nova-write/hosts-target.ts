@@ -4,14 +4,13 @@ import { createNovaTarget } from "../../../src/edge/nova-write/target.ts";
 import type { Engine } from "../../../src/model/database.ts";
 import { loadHosts } from "../../hosts/cloud.ts";
 import { withDatabase } from "../../lab/index.ts";
-import { open } from "../../support/planned-case.ts";
+import { openedAt } from "../../support/opened.ts";
 
-/** Machines with a tenant each on H1, in a Nova that is open to be written; null where there is no such server. */
+/** Machines with a tenant each on H1, in a Nova that is open to be written. */
 export async function hostsTarget(engine: Engine, machines: number, t: TestContext) {
   const place = await withDatabase(engine, t);
   await loadHosts(place.db, engine, { machines, tenants: true });
-  const database = await open("env:DB", false, { DB: place.url });
-  t.after(() => database.close());
+  const database = await openedAt(place.url, t);
   return {
     db: place.db,
     database,

@@ -5,7 +5,7 @@ import { loadTables } from "../../../src/edge/disk/load-tables.ts";
 import { openFreshComputes } from "../../../src/edge/nova-write/legacy.ts";
 import { engines } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
-import { open } from "../../support/planned-case.ts";
+import { openedAt } from "../../support/opened.ts";
 
 for (const engine of engines())
   test(`on ${engine}, compute nodes made since are found with those before, and none of no machines`, async (t) => {
@@ -21,8 +21,7 @@ for (const engine of engines())
     };
     await db("services").insert({ id: 1, host: "c-1", report_count: 0, deleted: 0 });
     await add(1, "a-1");
-    const database = await open("env:DB", true, { DB: place.url });
-    t.after(() => database.close());
+    const database = await openedAt(place.url, t, { readOnly: true });
     const computesOf = await openFreshComputes(database);
     await add(2, "a-1");
     await add(3, "a-2");

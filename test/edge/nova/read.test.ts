@@ -8,7 +8,7 @@ import { openNova } from "../../../src/edge/nova/read.ts";
 import { createTextSet, index } from "../../../src/model/rows.ts";
 import { engines } from "../../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
-import { open } from "../../support/planned-case.ts";
+import { openedAt } from "../../support/opened.ts";
 
 const uuidOf = (n: number): string => `b0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 const DISK = "image_disk_format";
@@ -37,8 +37,7 @@ for (const engine of engines())
     const place = await withDatabase(engine, t);
     await createTables(place.db, loadTables("nova", 254), { engine });
     await writeMetadata(place, 2100);
-    const database = await open("env:DB", true, { DB: place.url });
-    t.after(() => database.close());
+    const database = await openedAt(place.url, t, { readOnly: true });
     const own = [0, 1, 1050, 1999, 2000, 2099];
     const of = claimed(own.map(uuidOf));
     const rows = await readMetadata(database, database.knex, of);
@@ -78,8 +77,7 @@ for (const engine of engines())
     const seen = [];
     // In order those held; of none by instance, on MySQL as of a Nova of many; and of one that is claimed meanwhile.
     for (const all of [[1, 2, 3, 40], [], [1, 3]]) {
-      const database = await open("env:DB", true, { DB: place.url });
-      t.after(() => database.close());
+      const database = await openedAt(place.url, t, { readOnly: true });
       const nova = await openNova(database, claimed(all.map(uuidOf)));
       seen.push(await nova.view(asked));
       await nova.close();

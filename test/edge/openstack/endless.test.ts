@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createRaw, type Socket } from "node:net";
+import { createServer as createRaw, type Socket } from "node:net";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { openHttp } from "../../../src/edge/openstack/http.ts";
+import { listening, portOf } from "../../support/listening.ts";
 
 const NONE = { cacert: null, cert: null, key: null, insecure: false };
 
@@ -20,11 +21,9 @@ test("an answer that does not end is refused once it is too long, and its connec
     };
     answer.on("drain", more);
     more();
-  }).listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await once(server, "listening");
+  });
+  const url = `${await listening(t, server)}/v1/nodes?x=1`;
   const http = openHttp(NONE, 600_000);
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/nodes?x=1`;
   await assert.rejects(http.send({ method: "GET", url, headers: {} }), {
     code: "N2I-E220",
     message: url.replace("?x=1", " answered with more than 64 MiB"),
@@ -43,11 +42,9 @@ test("an answer that trickles ends with the time limit of its call", async (t) =
       t.mock.timers.tick(100);
     }, 1);
     answer.on("close", () => clearInterval(timer));
-  }).listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await once(server, "listening");
+  });
+  const url = await listening(t, server);
   const http = openHttp(NONE, 300);
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   assert.deepEqual(await http.send({ method: "GET", url, headers: {} }), {
     status: 0,
     why: "no answer in 0.3 s",
@@ -57,12 +54,12 @@ test("an answer that trickles ends with the time limit of its call", async (t) =
 
 test("a time limit that no timer can keep is a long one, not none", async (t) => {
   const timer = t.mock.method(globalThis, "setTimeout");
-  const server = createServer((_, answer) => void answer.end("late")).listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await once(server, "listening");
+  const url = await listening(
+    t,
+    createServer((_, answer) => void answer.end("late")),
+  );
   const http = openHttp(NONE, 3_000_000_000);
   t.after(http.close);
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const { status } = await http.send({ method: "GET", url, headers: {} });
   assert.equal(status, 200);
   // Node makes a timer of more milliseconds than 31 bits hold one of a single millisecond.
@@ -87,13 +84,11 @@ for (const [what, says, why] of UNFINISHED) {
     const server = createRaw((socket) => {
       socket.on("error", () => undefined);
       socket.once("data", () => socket.write(says, () => t.mock.timers.tick(300)));
-    }).listen(0, "127.0.0.1");
-    t.after(() => server.close());
-    await once(server, "listening");
+    });
+    const url = `http://127.0.0.1:${await portOf(t, server)}/`;
     const connected = once(server, "connection") as Promise<[Socket]>;
     const http = openHttp(NONE, why.startsWith("no answer") ? 300 : 60_000);
     t.after(http.close);
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const answer = http.send({ method: "GET", url, headers: {} });
     const [socket] = await connected;
     // A connection that is closed before all was read is reset, which is closed too.

@@ -3,9 +3,8 @@ import type { TestContext } from "node:test";
 import { askOver } from "../../../src/edge/ipmi/ask.ts";
 import type { BmcReading } from "../../../src/edge/ipmi/index.ts";
 import { SESSION_DEFAULTS } from "../../../src/edge/ipmi/session.ts";
-import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
-import { openMux } from "../../../src/edge/ipmi/transport.ts";
 import { CLOCK } from "../../lab/bmc/quick-clock.ts";
+import { muxOf } from "./udp-bmc.ts";
 
 /** Milliseconds; what the conductor gives a BMC. */
 const DEADLINE = 60_000;
@@ -28,10 +27,8 @@ export async function askAllOf(
   asked: readonly Asked[],
   suites: readonly number[] | null = null,
 ): Promise<readonly BmcReading[]> {
-  const mux = openMux(SYSTEM_CHANCE);
-  t.after(() => mux.close());
   const options = suites ? { ...SESSION_DEFAULTS, suites: () => suites } : SESSION_DEFAULTS;
-  const probe = askOver(mux, options, CLOCK.clock);
+  const probe = askOver(muxOf(t), options, CLOCK.clock);
   const { signal } = new AbortController();
   // Each BMC listens to it.
   setMaxListeners(0, signal);

@@ -5,12 +5,11 @@ import { type TestContext, test } from "node:test";
 import { askOver } from "../../../src/edge/ipmi/ask.ts";
 import type { BmcTarget } from "../../../src/edge/ipmi/index.ts";
 import { SESSION_DEFAULTS } from "../../../src/edge/ipmi/session.ts";
-import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
-import { type Mux, openMux } from "../../../src/edge/ipmi/transport.ts";
 import { HEADER, PAYLOAD, parsePacket } from "../../../src/edge/ipmi/wire.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
 import { simBmc } from "./sim-bmc.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
+import { muxOf } from "./udp-bmc.ts";
 
 const LIMITS = { deadline: 6000, signal: new AbortController().signal };
 
@@ -39,12 +38,6 @@ async function hostile(
   return { address: "127.0.0.1", port, user, password: () => password };
 }
 
-function mux(t: TestContext): Mux {
-  const opened = openMux(SYSTEM_CHANCE);
-  t.after(() => opened.close());
-  return opened;
-}
-
 const typeOf = (datagram: Buffer): number => parsePacket(datagram)?.type ?? -1;
 
 test("datagrams of 64 KB between the answers change nothing", async (t) => {
@@ -56,7 +49,7 @@ test("datagrams of 64 KB between the answers change nothing", async (t) => {
     if (typeOf(answer) >= 0) padded.writeUInt16LE(65_507 - HEADER, 14);
     return [huge, padded, answer];
   });
-  const reading = await askOver(mux(t), SESSION_DEFAULTS, QUICK)(question, LIMITS);
+  const reading = await askOver(muxOf(t), SESSION_DEFAULTS, QUICK)(question, LIMITS);
   assert.deepEqual([reading.verdict, reading.power], ["ok", "on"], reading.detail);
 });
 
@@ -72,7 +65,7 @@ test("a RAKP 2 of an earlier login is not taken for this one's, and nothing is s
     answer.copy(replayed, HEADER, HEADER, HEADER + 8);
     return [replayed];
   });
-  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
+  const probe = askOver(muxOf(t), SESSION_DEFAULTS, QUICK);
   assert.equal((await probe(question, LIMITS)).verdict, "ok");
   assert.equal(third, 1);
   const again = await probe(question, LIMITS);
@@ -94,7 +87,7 @@ test("BMCs that answer in each other's sessions are heard by nobody, and a third
     sessions.get(other)?.copy(swapped, at);
     return sessions.has(other) ? [swapped] : [];
   };
-  const shared = mux(t);
+  const shared = muxOf(t);
   const probe = askOver(shared, SESSION_DEFAULTS, QUICK);
   const questions = await Promise.all([
     hostile(t, { power: "on" }, swapping("one", "two")),
@@ -114,7 +107,7 @@ test("answers that come again after the session was closed change no later answe
     for (const delay of [40, 80, 120, 200, 400]) say(Buffer.from(answer), delay);
     return [answer];
   });
-  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
+  const probe = askOver(muxOf(t), SESSION_DEFAULTS, QUICK);
   for (let turn = 0; turn < 12; turn++) {
     const reading = await probe(question, LIMITS);
     assert.deepEqual([reading.verdict, reading.power], ["ok", "on"], reading.detail);

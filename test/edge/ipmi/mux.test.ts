@@ -1,32 +1,24 @@
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { endpointOf } from "../../../src/edge/ipmi/address.ts";
 import { askOver } from "../../../src/edge/ipmi/ask.ts";
 import { SESSION_DEFAULTS } from "../../../src/edge/ipmi/session.ts";
-import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
-import { type Mux, openMux } from "../../../src/edge/ipmi/transport.ts";
+import type { Mux } from "../../../src/edge/ipmi/transport.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
-import { udpBmc } from "./udp-bmc.ts";
+import { muxOf, udpBmc } from "./udp-bmc.ts";
 
 const LIMITS = { deadline: 20_000, signal: new AbortController().signal };
 setMaxListeners(0, LIMITS.signal);
 
-function mux(t: TestContext): Mux {
-  const opened = openMux(SYSTEM_CHANCE);
-  t.after(() => opened.close());
-  return opened;
-}
+/** Asks BMCs over these sockets. */
+const over = (mux: Mux) => askOver(mux, SESSION_DEFAULTS, QUICK);
 
 for (const address of ["127.0.0.1", "::ffff:127.0.0.1"]) {
   test(`a BMC at ${address} is asked over real sockets`, async (t) => {
     const bound = (await endpointOf(address, 1))?.address ?? "";
     const { bmc, question } = await udpBmc(t, { power: "off" }, { address: bound });
-    const reading = await askOver(
-      mux(t),
-      SESSION_DEFAULTS,
-      QUICK,
-    )({ ...question, address }, LIMITS);
+    const reading = await over(muxOf(t))({ ...question, address }, LIMITS);
     assert.deepEqual([reading.verdict, reading.power], ["ok", "off"], reading.detail);
     assert.deepEqual([reading.address, reading.pass], [address, 1]);
     assert.equal(bmc.logins.open(), 0);
@@ -34,34 +26,26 @@ for (const address of ["127.0.0.1", "::ffff:127.0.0.1"]) {
 }
 
 test("an answer from another port is ignored", async (t) => {
-  const shared = mux(t);
+  const shared = muxOf(t);
   const { bmc, question } = await udpBmc(t, {}, { answerFrom: "127.0.0.1" });
-  const reading = await askOver(
-    shared,
-    SESSION_DEFAULTS,
-    QUICK,
-  )(question, { ...LIMITS, deadline: 1500 });
+  const reading = await over(shared)(question, { ...LIMITS, deadline: 1500 });
   assert.equal(reading.verdict, "unreachable");
   assert.ok(shared.unexpected() >= 1);
   assert.equal(bmc.logins.seen(0x10), 0);
 });
 
 test("an answer that names our session is ignored, too, when another sends it", async (t) => {
-  const shared = mux(t);
+  const shared = muxOf(t);
   const { bmc, question } = await udpBmc(t, {}, { answerFrom: "127.0.0.1", onlyNamed: true });
-  const reading = await askOver(
-    shared,
-    SESSION_DEFAULTS,
-    QUICK,
-  )(question, { ...LIMITS, deadline: 2500 });
+  const reading = await over(shared)(question, { ...LIMITS, deadline: 2500 });
   assert.equal(reading.verdict, "deadline");
   assert.ok(bmc.logins.seen(0x10) >= 1 && shared.unexpected() >= 1);
   assert.equal(bmc.logins.seen(0x12), 0);
 });
 
 test("150 BMCs at once share three sockets, and none takes another's answer", async (t) => {
-  const shared = mux(t);
-  const probe = askOver(shared, SESSION_DEFAULTS, QUICK);
+  const shared = muxOf(t);
+  const probe = over(shared);
   const bmcs = await Promise.all(
     Array.from({ length: 150 }, (_, at) =>
       udpBmc(t, { power: at % 3 === 0 ? "on" : "off" }, { delay: 20 }),
@@ -76,7 +60,7 @@ test("150 BMCs at once share three sockets, and none takes another's answer", as
 
 test("two questions to one BMC wait for each other", async (t) => {
   const { bmc, question } = await udpBmc(t, {}, { delay: 5 });
-  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
+  const probe = over(muxOf(t));
   const both = await Promise.all([probe(question, LIMITS), probe(question, LIMITS)]);
   assert.deepEqual(
     both.map(({ verdict }) => verdict),
@@ -87,20 +71,20 @@ test("two questions to one BMC wait for each other", async (t) => {
 });
 
 test("a line that is closed hears and sends nothing more, and the next one may begin", async (t) => {
-  const shared = mux(t);
+  const shared = muxOf(t);
   const { bmc, question } = await udpBmc(t);
   const endpoint = await endpointOf(question.address, question.port ?? 0);
   assert.ok(endpoint !== null);
   const line = await shared.line(endpoint);
   line.close();
   line.send(Buffer.from("nothing"));
-  const reading = await askOver(shared, SESSION_DEFAULTS, QUICK)(question, LIMITS);
+  const reading = await over(shared)(question, LIMITS);
   assert.equal(reading.verdict, "ok");
   assert.equal(bmc.logins.seen(0x10), 1);
 });
 
 test("a name that is not known is unreachable", async (t) => {
-  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
+  const probe = over(muxOf(t));
   const { question } = await udpBmc(t);
   const unknown = await probe({ ...question, address: "no..such" }, LIMITS);
   assert.equal(unknown.verdict, "unreachable");
@@ -108,7 +92,7 @@ test("a name that is not known is unreachable", async (t) => {
 });
 
 test("a user name that does not fit is not sent at all", async (t) => {
-  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
+  const probe = over(muxOf(t));
   const { bmc, question } = await udpBmc(t);
   for (const user of ["x".repeat(17), "é".repeat(9), "a\0b"]) {
     const reading = await probe({ ...question, user }, LIMITS);
@@ -118,7 +102,7 @@ test("a user name that does not fit is not sent at all", async (t) => {
 });
 
 test("a reading holds no secret, whatever came of it", async (t) => {
-  const probe = askOver(mux(t), SESSION_DEFAULTS, QUICK);
+  const probe = over(muxOf(t));
   const { question } = await udpBmc(t, { kg: "KgKgKgKgKgKgKgKgKgKg" });
   for (const password of ["s3cret-Passw0rd", "an0ther-Passw0rd"]) {
     const kg = (): Uint8Array => Buffer.from("0ther-Kg");

@@ -3,9 +3,7 @@ import { lookup } from "node:dns/promises";
 import { test } from "node:test";
 import { endpointOf } from "../../../src/edge/ipmi/address.ts";
 import { askOver } from "../../../src/edge/ipmi/ask.ts";
-import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
-import { openMux } from "../../../src/edge/ipmi/transport.ts";
-import { udpBmc } from "./udp-bmc.ts";
+import { muxOf, udpBmc } from "./udp-bmc.ts";
 
 // What needs IPv6, a name in /etc/hosts, or more loopback addresses than one.
 
@@ -13,17 +11,14 @@ const LIMITS = { deadline: 3000, signal: new AbortController().signal };
 
 for (const address of ["::1", "0:0:0:0:0:0:0:1"])
   test(`a BMC at ${address} is asked over real sockets`, async (t) => {
-    const mux = openMux(SYSTEM_CHANCE);
-    t.after(() => mux.close());
     const { question } = await udpBmc(t, { power: "off" }, { address: "::1" });
-    const reading = await askOver(mux)({ ...question, address }, LIMITS);
+    const reading = await askOver(muxOf(t))({ ...question, address }, LIMITS);
     assert.deepEqual([reading.verdict, reading.power], ["ok", "off"], reading.detail);
   });
 
 test("an answer from another address is ignored, and also one that names our session", async (t) => {
   for (const onlyNamed of [false, true]) {
-    const mux = openMux(SYSTEM_CHANCE);
-    t.after(() => mux.close());
+    const mux = muxOf(t);
     const { bmc, question } = await udpBmc(t, {}, { answerFrom: "127.0.0.2", onlyNamed });
     const reading = await askOver(mux)(question, { ...LIMITS, deadline: 2500 });
     assert.equal(reading.verdict, onlyNamed ? "deadline" : "unreachable");
@@ -33,11 +28,9 @@ test("an answer from another address is ignored, and also one that names our ses
 });
 
 test("a network that is not there is unreachable", async (t) => {
-  const mux = openMux(SYSTEM_CHANCE);
-  t.after(() => mux.close());
   const { question } = await udpBmc(t);
   const unroutable = { ...question, address: "127.255.255.255" };
-  const refused = await askOver(mux)(unroutable, { ...LIMITS, deadline: 1200 });
+  const refused = await askOver(muxOf(t))(unroutable, { ...LIMITS, deadline: 1200 });
   assert.equal(refused.verdict, "unreachable");
   assert.match(refused.detail, /nothing could be sent: EACCES/);
 });
@@ -46,27 +39,21 @@ test("of a name with several addresses the resolver's first is asked, as ipmitoo
   const { address } = await lookup("localhost");
   const all = await lookup("localhost", { all: true });
   assert.equal((await endpointOf("localhost", 623))?.address, all[0]?.address);
-  const mux = openMux(SYSTEM_CHANCE);
-  t.after(() => mux.close());
   const { question } = await udpBmc(t, {}, { address });
-  const reading = await askOver(mux)({ ...question, address: "localhost" }, LIMITS);
+  const reading = await askOver(muxOf(t))({ ...question, address: "localhost" }, LIMITS);
   assert.equal(reading.verdict, "ok");
 });
 
 test("a zone means nothing but on a link-local address", async (t) => {
-  const mux = openMux(SYSTEM_CHANCE);
-  t.after(() => mux.close());
   const { question } = await udpBmc(t, {}, { address: "::1" });
-  const reading = await askOver(mux)({ ...question, address: "::1%lo" }, LIMITS);
+  const reading = await askOver(muxOf(t))({ ...question, address: "::1%lo" }, LIMITS);
   assert.equal(reading.verdict, "ok", reading.detail);
 });
 
 test("an address whose zone is no interface of this host is unreachable", async (t) => {
-  const mux = openMux(SYSTEM_CHANCE);
-  t.after(() => mux.close());
   const question = {
     ...{ bm_node_ids: [1], address: "fe80::1%nowhere0", user: "admin", password: () => "s3cret" },
   };
-  const reading = await askOver(mux)(question, { ...LIMITS, deadline: 1200 });
+  const reading = await askOver(muxOf(t))(question, { ...LIMITS, deadline: 1200 });
   assert.equal(reading.verdict, "unreachable");
 });

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { askPower } from "../../../src/edge/ipmi/ask.ts";
+import { askPower, type PowerAnswer } from "../../../src/edge/ipmi/ask.ts";
 import type { BmcVerdict } from "../../../src/edge/ipmi/index.ts";
 import { credentials } from "../../../src/edge/ipmi/login.ts";
+import type { Line } from "../../../src/edge/ipmi/talk.ts";
 import { PAYLOAD, parsePacket } from "../../../src/edge/ipmi/wire.ts";
 import { ask } from "./sim-ask.ts";
 import { simBmc } from "./sim-bmc.ts";
-import { simChance, simClock } from "./sim-clock.ts";
+import { type SimClock, simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, simLine } from "./sim-line.ts";
 import { HEALTHY } from "./sim-nature.ts";
 
@@ -104,57 +105,63 @@ test("whatever a BMC is like, there is a verdict within a minute and the session
   );
 });
 
+/** Asks a healthy BMC over a changed line: its open sessions and the time, once nothing moves. */
+async function over(
+  change: (line: ReturnType<typeof simLine>, clock: SimClock, stop: AbortController) => Line,
+  assertEnd: (asking: Promise<PowerAnswer>) => Promise<unknown>,
+) {
+  const clock = simClock();
+  const bmc = simBmc(HEALTHY);
+  const stop = new AbortController();
+  const line = change(simLine(bmc, clock, 1, GOOD_NETWORK), clock, stop);
+  const known = credentials(HEALTHY.user, HEALTHY.password, null);
+  assert.ok(known !== null);
+  const limits = { deadline: 60_000, signal: stop.signal };
+  await assertEnd(clock.run(askPower(line, known, { clock, chance: simChance(5) }, limits)));
+  await clock.run(new Promise<void>((resolve) => void clock.after(50, resolve)));
+  return { open: bmc.logins.open(), now: clock.now() };
+}
+
+const assertAborted = (asking: Promise<PowerAnswer>) =>
+  assert.rejects(asking, { name: "AbortError" });
+const assertRead = async (asking: Promise<PowerAnswer>) =>
+  assert.equal((await asking).verdict, "ok");
+
 test("a session whose RAKP 4 is lost is closed all the same, stopped or not", async () => {
   for (const stopped of [true, false]) {
-    const clock = simClock();
-    const bmc = simBmc(HEALTHY);
-    const line = simLine(bmc, clock, 1, GOOD_NETWORK);
-    const stop = new AbortController();
     let lost = false;
-    const lossy = {
-      ...line,
-      receive: (handler: ((datagram: Buffer) => void) | null) =>
-        line.receive((datagram) => {
-          const first = !lost && parsePacket(datagram)?.type === PAYLOAD.rakp4;
-          lost ||= first;
-          if (!first) handler?.(datagram);
-          else if (stopped) stop.abort();
-        }),
-    };
-    const known = credentials(HEALTHY.user, HEALTHY.password, null);
-    assert.ok(known !== null);
-    const limits = { deadline: 60_000, signal: stop.signal };
-    const asking = askPower(lossy, known, { clock, chance: simChance(5) }, limits);
-    if (stopped) await assert.rejects(clock.run(asking), { name: "AbortError" });
-    else assert.equal((await clock.run(asking)).verdict, "ok");
-    await clock.run(new Promise<void>((resolve) => void clock.after(50, resolve)));
-    assert.equal(bmc.logins.open(), 0);
-    assert.ok(!stopped || clock.now() < 2200, `${clock.now()} ms`);
+    const { open, now } = await over(
+      (line, _, stop) => ({
+        ...line,
+        receive: (handler) =>
+          line.receive((datagram) => {
+            const first = !lost && parsePacket(datagram)?.type === PAYLOAD.rakp4;
+            lost ||= first;
+            if (!first) handler?.(datagram);
+            else if (stopped) stop.abort();
+          }),
+      }),
+      stopped ? assertAborted : assertRead,
+    );
+    assert.equal(open, 0);
+    assert.ok(!stopped || now < 2200, `${now} ms`);
   }
 });
 
 test("when it is stopped midway, it ends at once, and a session that is open is closed", async () => {
   for (let sendings = 1; sendings <= 9; sendings++) {
-    const clock = simClock();
-    const bmc = simBmc(HEALTHY);
-    const line = simLine(bmc, clock, 1, GOOD_NETWORK);
-    const stop = new AbortController();
-    const known = credentials(HEALTHY.user, HEALTHY.password, null);
-    assert.ok(known !== null);
-    const watched = {
-      ...line,
-      send: (datagram: Buffer) => {
-        line.send(datagram);
-        if (line.sent() === sendings) clock.after(1.5, () => stop.abort());
-      },
-    };
-    const limits = { deadline: 60_000, signal: stop.signal };
-    const asking = askPower(watched, known, { clock, chance: simChance(5) }, limits);
-    // While the session is being closed the answer is there already.
-    if (sendings === 9) assert.equal((await clock.run(asking)).verdict, "ok");
-    else await assert.rejects(clock.run(asking), { name: "AbortError" });
-    await clock.run(new Promise<void>((resolve) => void clock.after(50, resolve)));
-    assert.equal(bmc.logins.open(), 0, `after ${sendings}`);
-    assert.ok(clock.now() < 100);
+    const { open, now } = await over(
+      (line, clock, stop) => ({
+        ...line,
+        send: (datagram) => {
+          line.send(datagram);
+          if (line.sent() === sendings) clock.after(1.5, () => stop.abort());
+        },
+      }),
+      // While the session is being closed the answer is there already.
+      sendings === 9 ? assertRead : assertAborted,
+    );
+    assert.equal(open, 0, `after ${sendings}`);
+    assert.ok(now < 100);
   }
 });

@@ -1,6 +1,8 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
+import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
+import { type Mux, openMux } from "../../../src/edge/ipmi/transport.ts";
 import { sessionNamed } from "../../../src/edge/ipmi/wire.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
@@ -10,6 +12,13 @@ import { HEALTHY, type Nature } from "./sim-nature.ts";
 export interface UdpBmc {
   readonly bmc: SimBmc;
   readonly question: PowerQuestion;
+}
+
+/** Real sockets to ask over, until the test ends. */
+export function muxOf(t: Pick<TestContext, "after">): Mux {
+  const mux = openMux(SYSTEM_CHANCE);
+  t.after(() => mux.close());
+  return mux;
 }
 
 /** A BMC that is played, on a real socket until the test ends. */

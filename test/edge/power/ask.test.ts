@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { askQuestions, openNative } from "../../../src/edge/power/ask.ts";
-import type { PowerProbe, PowerQuestion } from "../../../src/model/power.ts";
+import type { PowerProbe } from "../../../src/model/power.ts";
+import { stream } from "../ipmi/play.ts";
 import { udpBmc } from "../ipmi/udp-bmc.ts";
 
 const LIMITS = { deadline: 5000, signal: new AbortController().signal };
@@ -76,8 +77,4 @@ test("machines that share BMC and login are asked once, and the reading is of al
 
 async function other(t: TestContext): Promise<number> {
   return (await udpBmc(t)).question.port ?? 0;
-}
-
-async function* stream(questions: readonly PowerQuestion[]): AsyncGenerator<PowerQuestion> {
-  yield* questions;
 }

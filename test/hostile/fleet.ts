@@ -28,6 +28,17 @@ export const SITE = {
   ],
 } as const;
 
+/** These findings accepted, for a site document. */
+export function acceptOf(...codes: readonly string[]) {
+  return codes.map((finding) => ({ finding, reason: "looked at it" }));
+}
+
+/** The nova.conf of a host whose machines nobody can switch. */
+export const FAKE_POWER = {
+  flavor_extra_specs: "cpu_arch:x86_64",
+  power_manager: "nova.virt.baremetal.fake.FakePowerManager",
+} as const;
+
 /** Two machines that load, one with a tenant: enough where the data is not what is looked at. */
 export const SMALL: Case = {
   shows: "two machines that load",

@@ -1,21 +1,18 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import { type Ran, run } from "../hostile/cli.ts";
-import { SITE, tenant } from "../hostile/fleet.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { acceptOf, FAKE_POWER, SITE, tenant } from "../hostile/fleet.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
+import { machinesIn } from "../support/plan-files.ts";
 
-const ACCEPTED = ["N2I-D107", "N2I-D127", "N2I-D403", "N2I-D604", "N2I-D605", "N2I-D755"].map(
-  (finding) => ({
-    finding,
-    reason: "looked at it",
-  }),
+const ACCEPTED = acceptOf(
+  ...["N2I-D107", "N2I-D127", "N2I-D403", "N2I-D604", "N2I-D605", "N2I-D755"],
 );
 
 /** A tenant's machine that is held in maintenance, a free one, one in use: each step of the road. */
@@ -26,12 +23,7 @@ function three(more: Pick<Case, "nova">, set: { readonly [field: string]: string
     shows: "machines nobody can switch",
     ...more,
     nova_bm: { nodes: [tenant(1, { task_state: null }), { id: 2 }, tenant(3)] },
-    nova_conf: {
-      "*": {
-        flavor_extra_specs: "cpu_arch:x86_64",
-        power_manager: "nova.virt.baremetal.fake.FakePowerManager",
-      },
-    },
+    nova_conf: { "*": FAKE_POWER },
     site: {
       ...SITE,
       machines: [
@@ -73,8 +65,7 @@ export async function adoption(
   more: Pick<Case, "nova"> & { readonly set?: { readonly [field: string]: string } } = {},
 ): Promise<Adoption> {
   const { set = {}, ...nova } = more;
-  const folder = mkdtempSync(join(tmpdir(), "n2i-adoption-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const written = await writeCase(three(nova, set), folder);
   const at = ["--run", join(folder, "run")];
   const own: { readonly [command: string]: readonly string[] } = {
@@ -92,13 +83,7 @@ export async function adoption(
   await does(0, "extract");
   return {
     ...{ api, folder, does },
-    plan: () =>
-      readFileSync(join(folder, "run", "plan", "machines.jsonl"), "utf8")
-        .trimEnd()
-        .split("\n")
-        .slice(1, -1)
-        // The tool wrote it a moment ago.
-        .map((line) => JSON.parse(line) as PlannedMachine),
+    plan: () => machinesIn(join(folder, "run")),
     async there() {
       const nodes = rows(await api("GET", "/v1/nodes?fields=uuid,provision_state"), "nodes");
       const ports = rows(await api("GET", "/v1/ports"), "ports");

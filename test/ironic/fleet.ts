@@ -1,5 +1,5 @@
 import { type Case, type CaseRow, caseMac, caseUuid } from "../../src/demo/case.ts";
-import { SITE, tenant } from "../hostile/fleet.ts";
+import { acceptOf, FAKE_POWER, SITE, tenant } from "../hostile/fleet.ts";
 
 /** The compute host whose machines nobody can switch. */
 const FAKE_HOST = "fake-host";
@@ -26,10 +26,7 @@ const KINDS: readonly ((id: number) => CaseRow)[] = [
 ];
 
 /** Why an operator loads what the tool would rather not. */
-const ACCEPTED = ["N2I-D100", "N2I-D107", "N2I-D403", "N2I-D605"].map((finding) => ({
-  finding,
-  reason: "looked at it",
-}));
+const ACCEPTED = acceptOf("N2I-D100", "N2I-D107", "N2I-D403", "N2I-D605");
 
 export interface Bmcs {
   readonly addresses: readonly string[];
@@ -60,10 +57,7 @@ export function fleetOf(bmcs: Bmcs): Case {
     },
     nova_conf: {
       "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" },
-      [FAKE_HOST]: {
-        flavor_extra_specs: "cpu_arch:x86_64",
-        power_manager: "nova.virt.baremetal.fake.FakePowerManager",
-      },
+      [FAKE_HOST]: FAKE_POWER,
     },
     site: {
       ...SITE,

@@ -1,17 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Knex } from "knex";
 import { writeCase } from "../../src/demo/write-case.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import { type Ran, runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
 import { needsTools } from "../lab/bmc/tools.ts";
 import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
+import { machinesIn } from "../support/plan-files.ts";
 import { fleetOf, passwordOf } from "./fleet.ts";
 
 /** A deployment with BMCs, extracted, and a real Ironic to load it into. */
@@ -49,8 +50,7 @@ export async function scene(
   }));
   const sim = await startIpmiSim(tools.ipmi_sim, bmcs);
   t.after(sim.stop);
-  const folder = mkdtempSync(join(tmpdir(), "n2i-ironic-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const { db, url } = await reach(t, ironic);
   const address = join(folder, "ironic.url");
   writeFileSync(address, url, { mode: 0o600 });
@@ -69,13 +69,7 @@ export async function scene(
     api: apiOf(ironic),
     runs: (status, command, ...options) =>
       runs(status, [command, "--run", run, ...(own[command] ?? target), ...options]),
-    plan: () =>
-      readFileSync(join(run, "plan", "machines.jsonl"), "utf8")
-        .trimEnd()
-        .split("\n")
-        .slice(1, -1)
-        // The tool wrote it a moment ago.
-        .map((line) => JSON.parse(line) as PlannedMachine),
+    plan: () => machinesIn(run),
   };
 }
 

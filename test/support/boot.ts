@@ -1,19 +1,12 @@
 import { createHash } from "node:crypto";
-import {
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  type Stats,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { lstatSync, readdirSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { join, relative } from "node:path";
 import type { TestContext } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { writeCase, writeTree } from "../../src/demo/write-case.ts";
 import { type Ran, runs, run as runTool, type Started, start } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { acceptOf } from "../hostile/fleet.ts";
 
 export type Entries = NonNullable<Case["tftp"]>[string];
 
@@ -95,8 +88,7 @@ export async function bootScene(
   entries: Entries,
   set: { readonly [field: string]: string } = {},
 ): Promise<BootScene> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-boot-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const given: Case = {
     shows: "machines that must boot",
     nova_bm: {
@@ -112,7 +104,7 @@ export async function bootScene(
         {
           match: {},
           set: { deploy_kernel: caseUuid("vif", 8), deploy_ramdisk: caseUuid("vif", 9), ...set },
-          accept: [{ finding: "N2I-D403", reason: "looked at" }],
+          accept: acceptOf("N2I-D403"),
         },
       ],
     },

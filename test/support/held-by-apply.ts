@@ -3,6 +3,7 @@ import { changedTenants } from "../../src/core/hosts/placed.ts";
 import { openOnNodes } from "../../src/edge/nova-write/by-node.ts";
 import { openInstances } from "../../src/edge/nova-write/instances.ts";
 import { tenantsOf } from "../../src/stages/tenants.ts";
+import { acceptOf } from "../hostile/fleet.ts";
 import { after, open, planOf, type Workplace } from "./planned-case.ts";
 
 /**
@@ -32,9 +33,11 @@ export function accepting<Given extends { readonly site?: unknown }>(
   codes: readonly string[],
 ): Given {
   const site = Object(given.site ?? { format: "nova2ironic/site@1" });
-  const accept = codes.map((finding) => ({ finding, reason: "looked at it" }));
   return {
     ...given,
-    site: { ...site, machines: [...(site.machines ?? []), { match: {}, accept }] },
+    site: {
+      ...site,
+      machines: [...(site.machines ?? []), { match: {}, accept: acceptOf(...codes) }],
+    },
   };
 }

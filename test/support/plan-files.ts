@@ -1,14 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
-
-/** Paths in a run's folder of all that its present plan is made of. */
-function planFiles(run: string): readonly string[] {
-  return readdirSync(`${run}/plan`).map((name) => `plan/${name}`);
-}
+import type { PlannedMachine } from "../../src/model/plan.ts";
 
 /** All that a run's plan says, of Nova or of everything. */
 export function planWords(run: string, of: "nova" | "all" = "all"): string {
-  return planFiles(run)
-    .filter((name) => of === "all" || name.startsWith("plan/nova-"))
-    .map((name) => readFileSync(`${run}/${name}`, "utf8"))
+  return readdirSync(`${run}/plan`)
+    .filter((name) => of === "all" || name.startsWith("nova-"))
+    .map((name) => readFileSync(`${run}/plan/${name}`, "utf8"))
     .join("");
+}
+
+/** The machines of the plan of a run. */
+export function machinesIn(run: string): readonly PlannedMachine[] {
+  const lines = readFileSync(`${run}/plan/machines.jsonl`, "utf8").trimEnd().split("\n");
+  // The tool wrote it a moment ago.
+  return lines.slice(1, -1).map((line) => JSON.parse(line) as PlannedMachine);
 }

@@ -4,18 +4,9 @@ import type { GuardedNode } from "../../../src/core/handover/guards.ts";
 import { type Guarded, type Guards, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import { type Finished, type Finishing, finish, unfinish } from "../../../src/stages/finishing.ts";
+import { CLEAR, FREE, finishingIn, PLANNED } from "./guarded.ts";
 
-const OURS = "nova2ironic: a tenant's machine";
-const PLANNED = {
-  ...{ provision_state: "active", instance_uuid: "i", maintenance: false },
-  ...{ protected: true, protected_reason: OURS, automated_clean: false },
-};
-const FREE = {
-  ...{ provision_state: "available", instance_uuid: null, maintenance: false },
-  ...{ protected: false, protected_reason: null, automated_clean: null },
-};
 const SEEN: Guarded = { ...PLANNED, maintenance_reason: null, reservation: null, taken: true };
-const CLEAR: Guards = { protected: false, protected_reason: null, automated_clean: null };
 
 interface Kind {
   readonly name: string;
@@ -87,12 +78,13 @@ function world(kinds: readonly Kind[]) {
   );
   const rows = new Map<string, Guarded>(before);
   const entries: Entry[] = [];
-  let [now, points, dies] = [0, 0, Number.POSITIVE_INFINITY];
+  let [points, dies] = [0, Number.POSITIVE_INFINITY];
   const point = (): void => {
     points += 1;
     if (points === dies) throw new Error("killed");
   };
   const finishing: Finishing = {
+    ...finishingIn(entries),
     guard: {
       observe: (uuids) =>
         Promise.resolve(
@@ -121,20 +113,6 @@ function world(kinds: readonly Kind[]) {
         entries.push(entry);
         point();
       },
-    },
-    clock: {
-      now: () => now,
-      sleep: async (milliseconds) => {
-        now += milliseconds;
-      },
-    },
-    ...{
-      now: () => "now",
-      by: "a test",
-      stopping: () => false,
-      progress: () => {},
-      lockWait: 2,
-      inFlight: 1,
     },
   };
   const plan = async function* (): AsyncGenerator<readonly GuardedNode[]> {

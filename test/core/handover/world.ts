@@ -9,14 +9,12 @@ const LAB = { hostname: "lab", alive: true };
 interface Nature {
   /** Seconds a conductor needs for a machine. */
   readonly takes: number;
-  /** What it says of a machine instead of taking it over. */
-  readonly fails?: { readonly [uuid: string]: string };
   /** What it says of a machine that it has taken over. */
   readonly says?: { readonly [uuid: string]: string };
 }
 
 /** An Ironic that takes machines over by a clock that only sleeping moves. */
-export function ironic(count: number, { takes, fails = {}, says = {} }: Nature) {
+export function ironic(count: number, { takes, says = {} }: Nature) {
   const uuids = Array.from({ length: count }, (_, at) => `n${at + 1}`);
   const rows = new Map(uuids.map((uuid) => [uuid, { ...ROW, since: 0 }]));
   const entries: Entry[] = [];
@@ -26,8 +24,6 @@ export function ironic(count: number, { takes, fails = {}, says = {} }: Nature) 
   const look = (uuid: string): ObservedNode => {
     const { since, ...here } = row(uuid);
     if (here.maintenance || now - since < takes * 1000) return here;
-    const last_error = fails[uuid] ?? null;
-    if (last_error !== null) return { ...here, last_error };
     return { ...here, taker: here.taker ?? LAB, last_error: says[uuid] ?? here.last_error };
   };
   const set = (uuid: string, from: boolean, to: boolean): Promise<boolean> => {

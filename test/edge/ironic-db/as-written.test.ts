@@ -2,19 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isTrue, type RawRow, text } from "../../../src/edge/database/rows.ts";
 import { isWritten, readRows, toNode, toPort } from "../../../src/edge/ironic-db/current.ts";
-import type { Hooks } from "../../../src/model/change.ts";
 import { compareRow, sameSecret } from "../../../src/model/compare.ts";
 import { type Step, stepsOf } from "../../../src/model/plan.ts";
 import { openPlan } from "../../../src/stages/run.ts";
 import { fleet } from "../../support/fleet.ts";
 import { planned, seal, targetOf, type Workplace, withCase } from "../../support/planned-case.ts";
-
-const HOOKS: Hooks = {
-  owned: () => false,
-  ended: () => false,
-  precondition: () => Promise.resolve(),
-  observed: () => Promise.resolve(),
-};
+import { HOOKS } from "../hooks.ts";
 
 async function stepsAt(at: Workplace): Promise<readonly Step[]> {
   await planned(at);

@@ -3,20 +3,13 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { loadIronic } from "../../../src/demo/load-case.ts";
-import type { Hooks } from "../../../src/model/change.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { Step } from "../../../src/model/plan.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { fleet } from "../../support/fleet.ts";
 import { openedAt } from "../../support/opened.ts";
 import { targetOf } from "../../support/planned-case.ts";
-
-const HOOKS: Hooks = {
-  owned: () => false,
-  ended: () => false,
-  precondition: () => Promise.resolve(),
-  observed: () => Promise.resolve(),
-};
+import { HOOKS } from "../hooks.ts";
 
 const uuidOf = (kind: number, at: number): string =>
   `${kind}0000000-0000-4000-8000-00000000000${at}`;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { writeCase } from "../../../src/demo/write-case.ts";
 import { run } from "../../hostile/cli.ts";
+import { privateFolder } from "../../hostile/deployment.ts";
 import { faultyProxy } from "../../lab/ironic/faulty.ts";
 import { authority } from "../../support/certificates.ts";
 import { freeMachines } from "./free-machines.ts";
@@ -13,8 +13,7 @@ import { livingIronic } from "./living.ts";
 const HERE = "IP:127.0.0.1";
 
 test("a client's certificate adopts, and one of the server's that changes amid the run ends it with the journal intact", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-certificates-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const ironic = await livingIronic(t);
   const ca = authority(t);
   const good = ca.signs(HERE, 1);

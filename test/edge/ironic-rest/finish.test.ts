@@ -5,20 +5,11 @@ import { createRestGuard } from "../../../src/edge/ironic-rest/guard.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import { loadMappings } from "../../../src/stages/documents.ts";
 import { type Finishing, finish, unfinish } from "../../../src/stages/finishing.ts";
+import { CLEAR, FREE, finishingIn, PLANNED } from "../../core/handover/guarded.ts";
 import { instead } from "../../support/faulty-service.ts";
 import { refuses } from "./keeps.ts";
 import { type Living, livingIronic } from "./living.ts";
 
-const OURS = "nova2ironic: a tenant's machine";
-const PLANNED = {
-  ...{ provision_state: "active", instance_uuid: "i", maintenance: false },
-  ...{ protected: true, protected_reason: OURS, automated_clean: false },
-};
-const FREE = {
-  ...{ provision_state: "available", instance_uuid: null, maintenance: false },
-  ...{ protected: false, protected_reason: null, automated_clean: null },
-};
-const CLEAR = { protected: false, protected_reason: null, automated_clean: null };
 const HELD = { maintenance: true, maintenance_reason: "look at its disk" };
 
 /** Machines of a plan: how each was planned, what else Ironic says of it, and what finish makes of it. */
@@ -43,20 +34,9 @@ async function world(t: TestContext) {
   });
   const entries: Entry[] = [];
   const finishing: Finishing = {
+    ...finishingIn(entries),
     guard: createRestGuard(ironic.link.service, (await loadMappings()).rest, 8),
-    journal: {
-      entries: () => entries,
-      append: async (entry) => void entries.push(entry),
-    },
-    clock: { now: Date.now, sleep: async () => {} },
-    ...{
-      now: () => "now",
-      by: "a test",
-      stopping: () => false,
-      progress: () => {},
-      lockWait: 0,
-      inFlight: 1,
-    },
+    lockWait: 0,
   };
   async function* plan(): AsyncGenerator<readonly GuardedNode[]> {
     yield nodes;

@@ -1,22 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Case } from "../../../src/demo/case.ts";
-import { writeCase } from "../../../src/demo/write-case.ts";
 import { refused, runs } from "../../hostile/cli.ts";
-import { tenant } from "../../hostile/fleet.ts";
+import { acceptOf, tenant } from "../../hostile/fleet.ts";
 import { fleetUuid } from "../../support/fleet.ts";
-import { freeMachines } from "./free-machines.ts";
+import { freeMachines, planOverRest } from "./free-machines.ts";
 import { type Living, livingIronic } from "./living.ts";
 
 const SECOND = fleetUuid(2);
-const BOOTS = ["N2I-D403", "N2I-D604", "N2I-D605", "N2I-D752"];
 
 /** Two tenants' machines and a free one, which nobody can switch. */
 function tenants(): Case {
-  const accept = BOOTS.map((finding) => ({ finding, reason: "looked at it" }));
+  const accept = acceptOf("N2I-D403", "N2I-D604", "N2I-D605", "N2I-D752");
   return {
     ...freeMachines(0),
     nova_bm: { nodes: [tenant(1), tenant(2), { id: 3 }] },
@@ -27,15 +22,10 @@ function tenants(): Case {
 /** Loads them over REST. */
 async function loaded(t: TestContext) {
   const ironic = await livingIronic(t);
-  const folder = mkdtempSync(join(tmpdir(), "n2i-finish-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const at = ["--run", join(folder, "run")];
-  const on = [...at, "--ironic-url", ironic.url];
-  const written = await writeCase(tenants(), folder);
-  await runs(0, ["extract", ...at, ...written.extract]);
-  await runs(0, ["plan", ...on, ...written.plan, "-q"]);
+  const { at, target } = await planOverRest(t, ironic.url, tenants());
+  const on = [...at, ...target];
   await runs(0, ["apply", ...on, "--yes", "-q"]);
-  return { ironic, at, on, plan: written.plan };
+  return { ironic, at, on };
 }
 
 /** `protected` and `automated_clean` of each node, in the plan's order. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "../../hostile/cli.ts";
 import { bothWays } from "./both-ways.ts";
-import { plannedFree } from "./free-machines.ts";
+import { planOverRest } from "./free-machines.ts";
 import { refuses } from "./keeps.ts";
 import { livingIronic, machineOf } from "./living.ts";
 
@@ -10,7 +10,7 @@ const FORBIDDEN = { done: false, says: refuses(403, "Access was denied") };
 
 test("a role that may not write is refused, and leaves journal and rollback as if nothing had begun", async (t) => {
   const ironic = await livingIronic(t);
-  const { at, target } = await plannedFree(t, ironic.url);
+  const { at, target } = await planOverRest(t, ironic.url);
   ironic.use((call) => (call.startsWith("GET") ? null : FORBIDDEN));
   const denied = await runs(12, ["apply", ...at, ...target, "--yes", "-q"]);
   assert.match(denied.err, /^ERROR N2I-E211 .* refuses POST \/v1\/nodes: 403 Access was denied/m);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { patienceOf, remove } from "../../../src/edge/ironic-rest/remove.ts";
 import { pauseShorter } from "../../../src/edge/openstack/passing.ts";
 import { bothWays } from "./both-ways.ts";
@@ -12,6 +12,14 @@ after(() => pauseShorter(1));
 const HELD = { maintenance: true, maintenance_reason: "look", traits: ["CUSTOM_A"] };
 const FREE = { provision_state: "available", automated_clean: false, protected: false };
 const NATIVE = { ...FREE, automated_clean: null };
+
+/** Adopts a machine in use. @returns the service and the run */
+async function adoptOne(t: TestContext) {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf()]);
+  await run.apply();
+  return { ironic, run };
+}
 
 /** The calls each kind of machine takes. */
 const KINDS = [
@@ -120,29 +128,21 @@ test("a machine held for no reason is held once, and a call that does not show e
   assert.equal(ironic.calls.filter(isPut).length, 2);
 });
 
-test("what a rollback deleted is removed by it, though the answer was lost", async (t) => {
-  const ironic = await livingIronic(t);
-  const run = bothWays(ironic, [machineOf()]);
-  await run.apply();
-  ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}` ? { done: true, says: null } : null));
-  const { done: removed, found: gone, left } = await run.rollback();
-  assert.deepEqual({ removed, gone, left }, { removed: 2, gone: 0, left: [] });
-});
-
-test("what somebody else deleted is gone already, whatever we deleted beside it", async (t) => {
-  const ironic = await livingIronic(t);
-  const run = bothWays(ironic, [machineOf()]);
-  await run.apply();
-  ironic.ports.clear();
-  ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}` ? { done: true, says: null } : null));
-  const { done: removed, found: gone, left } = await run.rollback();
-  assert.deepEqual({ removed, gone, left }, { removed: 1, gone: 1, left: [] });
-});
+for (const [whose, removed, gone] of [
+  ["what a rollback deleted is removed by it", 2, 0],
+  ["what somebody else deleted is gone already", 1, 1],
+] as const)
+  test(`${whose}, though the answer was lost`, async (t) => {
+    const { ironic, run } = await adoptOne(t);
+    if (gone > 0) ironic.ports.clear();
+    const remove = `DELETE /v1/nodes/${NODE}`;
+    ironic.use((call) => (call === remove ? { done: true, says: null } : null));
+    const { done, found, left } = await run.rollback();
+    assert.deepEqual({ done, found, left }, { done: removed, found: gone, left: [] });
+  });
 
 test("a 404 of somebody in between, or without a conductor, takes nothing away", async (t) => {
-  const ironic = await livingIronic(t);
-  const run = bothWays(ironic, [machineOf()]);
-  await run.apply();
+  const { ironic, run } = await adoptOne(t);
   const absent = {
     done: false,
     between: true,
@@ -162,9 +162,7 @@ test("a 404 of somebody in between, or without a conductor, takes nothing away",
 });
 
 test("a machine whose BMC died, so that a conductor gave it up, is still ours to take back", async (t) => {
-  const ironic = await livingIronic(t);
-  const run = bothWays(ironic, [machineOf()]);
-  await run.apply();
+  const { ironic, run } = await adoptOne(t);
   const why = "During sync_power_state, max retries exceeded for node";
   Object.assign(ironic.nodes.get(NODE) ?? {}, {
     ...{ maintenance: true, maintenance_reason: why, fault: "power failure", last_error: why },

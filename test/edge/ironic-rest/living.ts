@@ -17,8 +17,7 @@ export interface Living extends Held, FaultyService {
   readonly seal: Seal;
 }
 
-/** @param limit milliseconds a call may take */
-export async function livingIronic(t: TestContext, limit = 5000): Promise<Living> {
+export async function livingIronic(t: TestContext): Promise<Living> {
   const held: Held = { nodes: new Map(), ports: new Map() };
   const ironic = await faultyService(t, {
     most: 82,
@@ -28,7 +27,7 @@ export async function livingIronic(t: TestContext, limit = 5000): Promise<Living
   });
   const { releases, rest } = await loadMappings();
   const cloud = cloudOf(new Map([["endpoint", ironic.url]]), "OS_*");
-  const service = await openService(cloud, releases, rest, "2023.1", limit);
+  const service = await openService(cloud, releases, rest, "2023.1", 5000);
   t.after(() => service.session.close());
   const seal = createSeal(randomBytes(32));
   return {

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Case, caseMac, caseUuid } from "../../../src/demo/case.ts";
-import { writeCase } from "../../../src/demo/write-case.ts";
 import { assertRefusal, run, runs } from "../../hostile/cli.ts";
 import { tenant } from "../../hostile/fleet.ts";
+import { planOverRest } from "./free-machines.ts";
 import { conductor, standIn } from "./stand-in.ts";
 
 const NODE = "e0000000-0000-4000-8000-000000000001";
@@ -31,8 +29,6 @@ const CLASHES: Case = {
 };
 
 test("a plan over REST tells what is taken in Ironic and what cannot boot there, and apply refuses it", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-preflight-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const nodes = [
     { uuid: NODE, name: "rack-7", driver: "ipmi", instance_uuid: caseUuid("instance", 4) },
     { uuid: caseUuid("node", 3), name: null, driver: "ipmi", reservation: "lab" },
@@ -45,10 +41,7 @@ test("a plan over REST tells what is taken in Ironic and what cannot boot there,
     "/v1/ports": () => ({ ports }),
     "/v1/ports/detail": () => ({ ports }),
   });
-  const written = await writeCase(CLASHES, folder);
-  const at = ["--run", join(folder, "run")];
-  await runs(0, ["extract", ...at, ...written.extract]);
-  const planned = await runs(0, ["plan", ...at, "--ironic-url", url, ...written.plan]);
+  const { at, target, folder, planned } = await planOverRest(t, url, CLASHES);
   assert.match(planned.out, /N2I-D422 warning/);
   const { out } = await runs(0, ["show", join(folder, "run", "plan"), "--diff"]);
   for (const words of [
@@ -59,6 +52,6 @@ test("a plan over REST tells what is taken in Ironic and what cannot boot there,
     /N2I-D403 blocks .*bm_nodes.id=5/,
   ])
     assert.match(out, words);
-  const applied = await run(["apply", ...at, "--ironic-url", url, "--yes", "-q"]);
+  const applied = await run(["apply", ...at, ...target, "--yes", "-q"]);
   assertRefusal(applied, 4, "N2I-E325", /1 are blocked, 4 in conflict/);
 });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { createSeal } from "../../../src/edge/disk/seal.ts";
 import { pages } from "../../../src/edge/ironic-rest/look.ts";
@@ -10,9 +9,8 @@ import { openService, type RestService } from "../../../src/edge/ironic-rest/ser
 import type { Cloud } from "../../../src/edge/openstack/cloud.ts";
 import { withoutSecrets } from "../../../src/edge/openstack/fault.ts";
 import { cloudOf } from "../../../src/edge/openstack/settings.ts";
-import { MigrationError } from "../../../src/model/error.ts";
 import { loadMappings } from "../../../src/stages/documents.ts";
-import { listening } from "../../support/listening.ts";
+import { faultyService } from "../../support/faulty-service.ts";
 
 const SPOKEN = "X-OpenStack-Ironic-API-Version";
 
@@ -29,21 +27,19 @@ async function service(
   says: (call: string, nth: number) => Said | null,
 ): Promise<RestService> {
   const counts = new Map<string, number>();
-  const server = createServer((asked, answer) => {
-    const call = `${asked.method} ${asked.url}`;
+  const { url, use } = await faultyService(t, {
+    most: 82,
+    answer: () => ({ status: 200, text: "{}" }),
+  });
+  use((call) => {
     const nth = (counts.get(call) ?? 0) + 1;
     counts.set(call, nth);
-    const { status, text, version } = says(call, nth) ?? { status: 200, text: "{}" };
-    answer.writeHead(status, {
-      "X-OpenStack-Ironic-API-Minimum-Version": "1.1",
-      "X-OpenStack-Ironic-API-Maximum-Version": "1.82",
-      [SPOKEN]: version ?? String(asked.headers[SPOKEN.toLowerCase()]),
-    });
-    answer.end(text);
+    const said = says(call, nth);
+    if (said?.version === undefined) return said && { done: false, says: said };
+    return { done: false, between: true, says: { ...said, fields: { [SPOKEN]: said.version } } };
   });
-  const endpoint = await listening(t, server);
   const { releases, rest } = await loadMappings();
-  const cloud = cloudSaying({ endpoint });
+  const cloud = cloudSaying({ endpoint: url });
   const opened = await openService(cloud, releases, rest, "2023.1", 5000);
   t.after(() => opened.session.close());
   return opened;
@@ -53,10 +49,7 @@ function cloudSaying(settings: { readonly [name: string]: string }): Cloud {
   return cloudOf(new Map(Object.entries(settings)), "OS_*");
 }
 
-function refusal(code: string, words: RegExp): (error: unknown) => boolean {
-  return (error) =>
-    error instanceof MigrationError && error.code === code && words.test(error.message);
-}
+const refusal = (code: string, message: RegExp) => ({ code, message });
 
 test("the version a service answers in is looked at, though its first answer is a 503", async (t) => {
   const opening = service(t, (call, nth) => {
@@ -131,8 +124,7 @@ test("an auth_url that is none is refused and not quoted", () => {
   for (const auth_url of ["keystone:5000/v3", "http://u:a-secret@host/v3", "ftp://host/", "v3"])
     assert.throws(
       () => cloudSaying({ ...login, auth_url }),
-      (error) =>
-        refusal("N2I-E106", /auth_url is not http/)(error) && !String(error).includes("a-secret"),
+      refusal("N2I-E106", /^(?!.*a-secret).*auth_url is not http/),
     );
 });
 

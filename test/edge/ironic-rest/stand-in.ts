@@ -1,6 +1,5 @@
-import { createServer } from "node:http";
 import type { TestContext } from "node:test";
-import { listening } from "../../support/listening.ts";
+import { faultyService, type Says } from "../../support/faulty-service.ts";
 
 /** What a stand-in says to GET, by path without its query; what is not there is an empty object. */
 export type Lists = { readonly [path: string]: () => object };
@@ -16,17 +15,10 @@ export function conductor(driver: string, alive: () => boolean = () => true): Li
 
 /** Stands in for an Ironic 2023.1 that answers questions and refuses all else. */
 export async function standIn(t: TestContext, lists: Lists): Promise<string> {
-  const server = createServer((asked, answer) => {
-    const version = asked.headers["x-openstack-ironic-api-version"];
-    asked.resume();
-    answer.writeHead(asked.method === "GET" ? 200 : 400, {
-      "X-OpenStack-Ironic-API-Minimum-Version": "1.1",
-      "X-OpenStack-Ironic-API-Maximum-Version": "1.82",
-      ...(version !== undefined && { "X-OpenStack-Ironic-API-Version": version }),
-    });
-    const [path = ""] = (asked.url ?? "").split("?");
-    const said = asked.method === "GET" ? (lists[path]?.() ?? {}) : { error_message: "not today" };
-    answer.end(JSON.stringify(said));
-  });
-  return listening(t, server);
+  const answer = (call: string): Says => {
+    const [method, path = ""] = call.split(/[ ?]/);
+    if (method !== "GET") return { status: 400, text: '{"error_message": "not today"}' };
+    return { status: 200, text: JSON.stringify(lists[path]?.() ?? {}) };
+  };
+  return (await faultyService(t, { most: 82, answer })).url;
 }

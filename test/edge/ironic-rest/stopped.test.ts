@@ -1,31 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { writeCase } from "../../../src/demo/write-case.ts";
 import { assertRefusal, run, runs, start } from "../../hostile/cli.ts";
-import { freeMachines } from "./free-machines.ts";
+import { freeMachines, planOverRest } from "./free-machines.ts";
 import { conductor, standIn } from "./stand-in.ts";
 
 /** One more than are finished after Ctrl-C. */
 const MACHINES = 65;
 
 test("without a living conductor apply refuses to begin; stopped after failures it tells both", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-stopped-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
   let alive = false;
-  const target = [
-    "--ironic-url",
-    await standIn(
-      t,
-      conductor("manual-management", () => alive),
-    ),
-  ];
-  const written = await writeCase(freeMachines(MACHINES), folder);
-  const at = ["--run", join(folder, "run")];
-  await runs(0, ["extract", ...at, ...written.extract]);
-  const planned = await runs(0, ["plan", ...at, ...target, ...written.plan, "-q"]);
+  const url = await standIn(
+    t,
+    conductor("manual-management", () => alive),
+  );
+  const { at, target, planned } = await planOverRest(t, url, freeMachines(MACHINES));
   assert.match(planned.out, /N2I-D756/);
   const dead = await run(["apply", ...at, ...target, "--yes", "-q"]);
   assertRefusal(dead, 4, "N2I-E214", /is alive for manual-management \(65 machines\)/);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adopt } from "../../../src/edge/ironic-rest/adopt.ts";
 import type { Observed } from "../../../src/model/change.ts";
+import { HOOKS } from "../hooks.ts";
 import { livingIronic, machineOf, NODE, PORT } from "./living.ts";
 
 for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": "another"}'])
@@ -11,11 +12,8 @@ for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": 
       call.startsWith("POST") ? { done: true, says: { status: 201, text } } : null,
     );
     const met: Observed[] = [];
-    const { done, failed } = await adopt(ironic.link, machineOf(), {
-      owned: () => false,
-      ended: () => false,
-      observed: async (rows) => void met.push(rows),
-    });
+    const observed = async (rows: Observed): Promise<void> => void met.push(rows);
+    const { done, failed } = await adopt(ironic.link, machineOf(), { ...HOOKS, observed });
     assert.equal(failed, null);
     assert.deepEqual(done, [`node:${NODE}`, `port:${PORT}`]);
     assert.deepEqual(
@@ -28,11 +26,7 @@ for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": 
 
 test("an answer about another node says nothing of ours", async (t) => {
   const ironic = await livingIronic(t);
-  await adopt(ironic.link, machineOf(), {
-    owned: () => false,
-    ended: () => false,
-    observed: async () => {},
-  });
+  await adopt(ironic.link, machineOf(), HOOKS);
   ironic.use((call) =>
     call === `GET /v1/nodes/${NODE}` ? { done: true, says: { status: 200, text: "{}" } } : null,
   );

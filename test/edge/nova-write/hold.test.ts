@@ -3,13 +3,8 @@ import { test } from "node:test";
 import type { NovaStep } from "../../../src/model/nova-plan.ts";
 import { uuidOf } from "../../hosts/cloud.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
+import { HOOKS } from "../hooks.ts";
 import { hostsTarget } from "./hosts-target.ts";
-
-const HOOKS = {
-  owned: () => false,
-  precondition: () => Promise.resolve(),
-  observed: () => Promise.resolve(),
-};
 
 function computeStep(id: number): NovaStep {
   const common = { hypervisor_hostname: uuidOf("node", id), deleted: 0, service_id: null };

@@ -3,13 +3,10 @@ import { test } from "node:test";
 import type { NovaStep } from "../../../src/model/nova-plan.ts";
 import { uuidOf } from "../../hosts/cloud.ts";
 import { engines } from "../../lab/engines.ts";
+import { HOOKS } from "../hooks.ts";
 import { hostsTarget } from "./hosts-target.ts";
 
-const HOOKS = {
-  owned: () => true,
-  precondition: () => Promise.resolve(),
-  observed: () => Promise.resolve(),
-};
+const OURS = { ...HOOKS, owned: () => true };
 const AT = "2026-11-27 04:00:00";
 
 /** Deletes a compute node as Nova does: `deleted` is its own id. */
@@ -38,11 +35,11 @@ for (const engine of engines())
     const steps = [1, 2, 3].map(deletion);
     const back = steps.map((step) => ({ ...step, before: step.after, after: step.before }));
 
-    assert.equal((await perform(steps, HOOKS)).done.length, 3);
+    assert.equal((await perform(steps, OURS)).done.length, 3);
     assert.deepEqual(await deleted(), [1, 2, 3]);
     assert.equal(written, 1);
     await db("compute_nodes").where("id", 2).update({ deleted: 7 });
-    const { done, left } = await perform(back, HOOKS);
+    const { done, left } = await perform(back, OURS);
     assert.deepEqual(done, ["compute_nodes:1", "compute_nodes:3"]);
     assert.deepEqual(left, [{ id: "compute_nodes:2", why: "was changed since in deleted" }]);
     assert.deepEqual(await deleted(), [0, 7, 0]);
@@ -73,8 +70,8 @@ for (const engine of engines())
       if (/instance_type_extra_specs/.test(sql)) statements.push(sql.slice(0, 6).toLowerCase());
     });
     const steps = flavors.map(addition);
-    assert.equal((await target.perform(steps, HOOKS)).done.length, 40);
+    assert.equal((await target.perform(steps, OURS)).done.length, 40);
     assert.deepEqual(statements, ["select", "insert"]);
-    assert.equal((await target.perform(steps, HOOKS)).found.length, 40);
+    assert.equal((await target.perform(steps, OURS)).found.length, 40);
     assert.equal((await db("instance_type_extra_specs").where({ created_at: AT })).length, 40);
   });

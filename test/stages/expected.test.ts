@@ -4,15 +4,14 @@ import type { Measured } from "../../src/core/report/facts.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { expected } from "../../src/stages/expected.ts";
 import type { RunFiles } from "../../src/stages/run-files.ts";
-import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
+import { PLAN, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const NOTHING: Measured = { ran: [], loaded: null, handed: null };
 const SPAN = { part: "ironic", plan: SHA, from: 0, to: 1 } as const;
 const AT = "2026-01-02T00:00:00Z";
 
 function files(entries: readonly Entry[], handover: RunFiles["handover"] = null): RunFiles {
-  const plan = { counts: COUNTS, sha256: SHA, madeFrom: "b".repeat(64), release: "juno" };
-  return { snapshot: SNAPSHOT, plan, journal: { entries, torn: false }, handover };
+  return { snapshot: SNAPSHOT, plan: PLAN, journal: { entries, torn: false }, handover };
 }
 
 test("how long a load takes is said for what is left of it, and not before a rate is known", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
 import type { RunFiles } from "../../src/stages/run-files.ts";
 import { backFirst, standingOf } from "../../src/stages/standing.ts";
-import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
+import { COUNTS, PLAN, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const AT = "2026-11-21T00:00:00Z";
 
@@ -24,7 +24,7 @@ function standing(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
   const counts = { hosts: 3, flavors: 1, findings: 0, stopped: [] };
   return standingOf({
     ...{ snapshot: SNAPSHOT, journal: { entries, torn: false }, handover: null },
-    plan: { counts: COUNTS, sha256: SHA, madeFrom: "b".repeat(64), release: "juno" },
+    plan: PLAN,
     nova: { plan: { sha256: SHA, counts }, entries },
     ...more,
   });

@@ -6,47 +6,44 @@ import { unfinished } from "../../src/stages/pipeline.ts";
 import { type RunFiles, takenBack, wasStaged } from "../../src/stages/run-files.ts";
 import { statusOf } from "../../src/stages/run-state.ts";
 import { scopeOptions } from "../../src/stages/way-back.ts";
-import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
+import { COUNTS, PLAN, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const span = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" };
 const LOADED: readonly Entry[] = [
   { do: "begin", ...span, by: "root@host" },
   { do: "done", ...span, created: 4, found: [] },
 ];
-const PLAN = { counts: COUNTS, sha256: SHA, madeFrom: "b".repeat(64), release: "juno" };
 const NONE_LEFT = { gone: 0, settled: [], conflicts: [] };
 const LOST = { missing: "N2I-E111 plan.json ends within a line" };
 
+/** The status of a run with this journal. */
+function status(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
+  const journal = { entries, torn: false };
+  return statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null, ...more });
+}
+
 test("what was loaded is told though its plan is lost", () => {
-  const journal = { entries: LOADED, torn: false };
-  const { fields, next } = statusOf({ snapshot: SNAPSHOT, plan: LOST, journal, handover: null });
+  const { fields, next } = status(LOADED, { plan: LOST });
   assert.equal(fields.apply, "plan aaaaaaaaaaaa: 4 rows created in 1 batch");
   assert.match(next, /^nova2ironic plan /);
 });
 
 test("with a broken journal, verify is next and not apply", () => {
   const journal = { missing: "N2I-E112 journal.jsonl:3 does not follow from line 2" };
-  const { fields, next } = statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null });
+  const { fields, next } = status([], { journal });
   assert.match(fields.apply ?? "", /^N2I-E112 /);
   assert.match(next, /^nova2ironic verify /);
 });
 
 test("a plan without Nova is planned again with it, and what was begun so goes on so", () => {
-  const next = (entries: readonly Entry[]) =>
-    statusOf({
-      ...{ snapshot: SNAPSHOT, plan: PLAN, handover: null },
-      journal: { entries, torn: false },
-    }).next;
-  assert.match(next([]), /^nova2ironic plan .* --nova-db DB {2}# .*--leave-nova$/);
-  assert.match(next(LOADED.slice(0, 1)), /^nova2ironic apply .* --leave-nova --yes {2}# goes on/);
+  assert.match(status([]).next, /^nova2ironic plan .* --nova-db DB {2}# .*--leave-nova$/);
+  const { next } = status(LOADED.slice(0, 1));
+  assert.match(next, /^nova2ironic apply .* --leave-nova --yes {2}# goes on/);
 });
 
 test("a load that was staged waits for its release, then for the conductors", () => {
-  const journal = { entries: LOADED, torn: false };
-  const next = (released: number, compared = false) => {
-    const handover = { staged: 2, released };
-    return statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover, compared });
-  };
+  const next = (released: number, compared = false) =>
+    status(LOADED, { handover: { staged: 2, released }, compared });
   // Stopped amid the verify that ends apply: nothing is handed over that nobody compared.
   assert.match(next(0).next, /^nova2ironic verify (?!.*--takeover)/);
   assert.match(next(0, true).next, /^nova2ironic handover /);
@@ -76,9 +73,7 @@ test("a rollback of Ironic alone is followed by Nova's, with the options of its 
   assert.equal(machines, "all");
   const next = (rows: number) => {
     const still = { rows, machines: "all", api: undefined } as const;
-    const nova = { plan: null, entries: [], still };
-    const journal = { entries, torn: false };
-    return statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null, nova }).next;
+    return status(entries, { nova: { plan: null, entries: [], still } }).next;
   };
   assert.equal(
     next(7),
@@ -97,10 +92,9 @@ test("machines taken back one by one are named, and no more of them than a line 
 });
 
 test("after extract the BMCs are asked, and a plan made again has the words it had", () => {
-  const journal = { entries: [], torn: false };
   const none = { missing: "N2I-E110 there is no plan.json" };
   const next = (plan: RunFiles["plan"], said: NonNullable<RunFiles["said"]>) =>
-    statusOf({ snapshot: SNAPSHOT, plan, journal, handover: null, said }).next;
+    status([], { plan, said }).next;
   const said = { site: null, allowPairing: false, asked: false };
   assert.equal(next(none, said), "nova2ironic power --run RUN");
   assert.match(
@@ -125,10 +119,7 @@ test("a staged load that is killed before it begins goes on staged", () => {
   );
   assert.ok(begin && !wasStaged([staged, begin], SHA), "the load that began was not");
   const nova = { plan: { sha256: SHA, counts: NONE }, entries: [] };
-  const { next } = statusOf({
-    ...{ snapshot: SNAPSHOT, plan: PLAN, nova, handover: { staged: 2, released: 0 } },
-    journal: { entries: [staged], torn: false },
-  });
+  const { next } = status([staged], { nova, handover: { staged: 2, released: 0 } });
   assert.match(next, /^nova2ironic apply --run RUN --ironic-db DB --nova-db DB --staged$/);
 });
 
@@ -138,8 +129,8 @@ test("after a plan in which nothing can be loaded, status says why and what to d
   const verdicts = { create: 0, unchanged: 0, drift: 0, conflict: 0, blocked: 2, skipped: 0 };
   const plan = { ...PLAN, counts: { ...COUNTS, nodes: 0, ports: 0, verdicts } };
   const next = (asked: boolean): string =>
-    statusOf({
-      ...{ snapshot: SNAPSHOT, plan, handover: null, journal: { entries: [], torn: false } },
+    status([], {
+      plan,
       said: { site: null, allowPairing: false, asked, given: { run: "m 1" } },
     }).next;
   assert.match(
@@ -153,9 +144,8 @@ test("what verify found as planned is behind us: take-over, nova-compute, finish
   const finish = { end: null, guards: true } as const;
   const nova = { plan: { sha256: SHA, counts: NONE }, entries: [] };
   const next = (verified: Partial<NonNullable<RunFiles["verified"]>>, rest = false): string =>
-    statusOf({
-      ...{ snapshot: SNAPSHOT, plan: PLAN, handover: null, finish, nova },
-      journal: { entries: LOADED, torn: false },
+    status(LOADED, {
+      ...{ finish, nova },
       said: { site: null, allowPairing: false, asked: true, rest },
       verified: { rows: false, takeover: false, final: false, ...verified },
     }).next;

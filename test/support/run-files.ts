@@ -15,3 +15,6 @@ export const COUNTS = {
   ...{ machines: 2, nodes: 2, ports: 2, findings: {} },
   verdicts: { create: 2, unchanged: 0, drift: 0, conflict: 0, blocked: 0, skipped: 0 },
 };
+
+/** Made from the snapshot. */
+export const PLAN = { counts: COUNTS, sha256: SHA, madeFrom: "b".repeat(64), release: "juno" };

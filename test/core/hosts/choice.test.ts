@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceOf, createSelection } from "../../../src/core/hosts/choice.ts";
-import { MigrationError } from "../../../src/model/error.ts";
 
 const machine = (service_host: string | null, row = {}) => ({
   service_host,
@@ -57,10 +56,7 @@ for (const words of [
   ["group:rack7=metal", "group:rack7=iron"],
 ])
   test(`${words.join(" and ")} contradict each other`, () => {
-    assert.throws(
-      () => choiceOf(words),
-      (error) => error instanceof MigrationError && /names both metal and iron/.test(error.message),
-    );
+    assert.throws(() => choiceOf(words), /^MigrationError: .*names both metal and iron/);
     assert.equal(choiceOf([...words.slice(0, 1), ...words.slice(0, 1)]).targets.size, 1);
   });
 
@@ -76,10 +72,7 @@ for (const word of [
   `x=${"y".repeat(256)}`,
 ])
   test(`${JSON.stringify(word.slice(0, 12))} is not understood`, () => {
-    assert.throws(
-      () => choiceOf([word]),
-      (error) => error instanceof MigrationError && error.code === "N2I-E100",
-    );
+    assert.throws(() => choiceOf([word]), { code: "N2I-E100" });
   });
 
 test("a compute host whose name is not plain ASCII is a warning, as a column of nova may not hold it", () => {

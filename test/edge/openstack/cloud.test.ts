@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { packageRoot } from "../../../src/edge/disk/package-root.ts";
 import { cloudSettings, environmentSettings } from "../../../src/edge/openstack/clouds.ts";
 import { faultOf } from "../../../src/edge/openstack/fault.ts";
 import { cloudOf, expandUser } from "../../../src/edge/openstack/settings.ts";
+import { privateFolder } from "../../hostile/deployment.ts";
 
 test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-clouds-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const here = join(folder, "here");
   const user = join(folder, "config", "openstack");
   for (const each of [here, user]) mkdirSync(each, { recursive: true });

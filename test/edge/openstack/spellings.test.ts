@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Settings } from "../../../src/edge/openstack/cloud.ts";
@@ -16,6 +15,7 @@ import {
 import { openSession } from "../../../src/edge/openstack/session.ts";
 import { cloudOf } from "../../../src/edge/openstack/settings.ts";
 import { MigrationError } from "../../../src/model/error.ts";
+import { privateFolder } from "../../hostile/deployment.ts";
 
 const KINDS = [BAREMETAL, COMPUTE, PLACEMENT, IMAGE, NETWORK];
 const SERVICES = KINDS.map(({ name }) => name);
@@ -74,8 +74,7 @@ const CREDENTIAL = {
 
 /** Settings of a cloud in a file, where openstacksdk finds them. */
 function fileOf(t: TestContext): (cloud: object, env?: object) => Settings {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-spellings-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   return (cloud, env = {}) => {
     writeFileSync(join(folder, "clouds.yaml"), JSON.stringify({ clouds: { c: cloud } }));
     const from = { HOME: folder, XDG_CONFIG_HOME: folder, ...env };
@@ -317,8 +316,7 @@ test("an endpoint is used at the version that is spoken, whatever it ends with",
 });
 
 test("a number in clouds.yaml is the text that stands there", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-spellings-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const text = "clouds: {c: {auth: {password: 0123456, username: 1e3}, region_name: 1.0}}";
   writeFileSync(join(folder, "clouds.yaml"), text);
   const { settings } = cloudSettings("c", { HOME: folder }, folder);

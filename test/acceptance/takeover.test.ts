@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import { siteOf } from "../../src/demo/write-case.ts";
 import { type Ran, refused, runs } from "../hostile/cli.ts";
-import { deploy, deployFiles } from "../hostile/deployment.ts";
+import { deploy, deployFiles, load } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 
@@ -39,10 +39,8 @@ const LOG = [
 for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, verify --takeover names the machine and the field it lacks, and the line of a log that complains`, async (t) => {
     const made = await deploy(engine, t, GIVEN);
-    const { at, source, reader, writer, plan, ironic, folder } = made;
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+    const { at, reader, ironic, folder } = made;
+    await load(made);
     const log = join(folder, "conductor.log");
     const verify = (status: number, ...more: readonly string[]): Promise<Ran> =>
       runs(status, ["verify", ...at, ...reader, "--takeover", "-f", "value", ...more]);
@@ -105,13 +103,11 @@ testOnce(
       ironic: { more: GIVEN.ironic.more },
       site: SITE,
     });
-    const { at, source, reader, writer, plan, ironic, folder } = made;
+    const { at, reader, plan, ironic, folder } = made;
     const planned = () => runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
     const verify = (status: number) =>
       runs(status, ["verify", ...at, ...reader, "--takeover", "-f", "value", "-c", "Why"]);
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    await planned();
-    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+    await load(made);
     await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
     const gone = "the conductor that took it over is no longer in Ironic\n";
     const why = "lacks root_uuid (juno keeps none)\n";

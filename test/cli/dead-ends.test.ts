@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "../hostile/cli.ts";
-import { deployFiles } from "../hostile/deployment.ts";
+import { deployFiles, extractAndPlan } from "../hostile/deployment.ts";
 import { SITE, SMALL } from "../hostile/fleet.ts";
 
 async function nextOf(at: readonly string[]): Promise<string> {
@@ -42,9 +42,8 @@ test("a plan with blocked machines names what goes on, each a line of its own", 
 
 test("after a verify that finds nothing, status goes on; what is done then makes it void", async (t) => {
   const made = await deployFiles(t, SMALL);
-  const { at, source, writer, plan } = made;
-  await runs(0, ["extract", ...at, ...source]);
-  await runs(0, ["plan", ...at, ...writer, ...plan]);
+  const { at } = made;
+  await extractAndPlan(made);
   await runs(0, ["apply", ...at, "--yes", "--leave-nova"]);
   assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}# where it finds/m);
   await runs(0, ["verify", ...at]);

@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { run, runs } from "../hostile/cli.ts";
-import { deployFiles, privateFolder } from "../hostile/deployment.ts";
+import { deployFiles, extractAndPlan, privateFolder } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 
 interface Line {
@@ -33,8 +33,7 @@ function linesOf(folder: string): readonly Line[] {
 
 test("a run keeps each command, what it said, what refused it and how it ended", async (t) => {
   const made = await deployFiles(t, SMALL);
-  await runs(0, ["extract", ...made.at, ...made.source]);
-  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "--quiet"]);
+  await extractAndPlan(made);
   await run(["rollback", ...made.at, ...made.writer, "--leave-nova"]);
   const lines = linesOf(made.run);
   const commands = lines.flatMap(({ command }) => (command === undefined ? [] : [command]));

@@ -2,14 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { refused, runs } from "../hostile/cli.ts";
-import { deployFiles } from "../hostile/deployment.ts";
+import { deployFiles, extractAndPlan } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 
 test("what a run writes down as it goes is shown as any list", async (t) => {
   const made = await deployFiles(t, SMALL);
-  const { at, source, writer, plan, run } = made;
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...writer, ...plan, "-q"]);
+  const { at, writer, run } = made;
+  await extractAndPlan(made);
   await runs(0, ["window", "open", ...at]);
   await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
   const shown = async (file: string, ...words: readonly string[]): Promise<string> =>

@@ -6,7 +6,7 @@ import type { Entry } from "../../src/model/journal.ts";
 import type { Row } from "../../src/model/machine.ts";
 
 /** Thrown where a process dies: nothing of it runs any more. */
-export class Death extends Error {}
+class Death extends Error {}
 
 /** Runs until the process dies, or ends; whether it died. */
 export async function dies(
@@ -42,7 +42,7 @@ export function world(): World {
 }
 
 /** A place at which the process may die. */
-export function step(of: World): void {
+export function step(of: Pick<World, "dieIn">): void {
   if (of.dieIn === 0) throw new Death("the process died");
   of.dieIn -= 1;
 }
@@ -95,18 +95,23 @@ async function transact(
   return { done, found, left: other.map(({ state: { id, why } }) => ({ id, why })) };
 }
 
-/** A session whose journal is the world's: an entry is there, or the process died before or after it. */
+/** A journal in memory: an entry is there, or the process died before or after it. */
+export function journalOf(of: Pick<World, "dieIn" | "entries">): Session["journal"] {
+  return {
+    entries: () => [...of.entries],
+    append(entry) {
+      step(of);
+      of.entries.push(entry);
+      step(of);
+      return Promise.resolve();
+    },
+  };
+}
+
+/** A session whose journal is the world's. */
 export function sessionOf(of: World, stopping: () => boolean = () => false): Session {
   return {
-    journal: {
-      entries: () => [...of.entries],
-      append(entry) {
-        step(of);
-        of.entries.push(entry);
-        step(of);
-        return Promise.resolve();
-      },
-    },
+    journal: journalOf(of),
     ...{ now: () => "2026-01-01T00:00:00Z", by: "a test", stopping },
   };
 }

@@ -9,7 +9,7 @@ import {
 } from "../../src/engine/window-part.ts";
 import type { MigrationError } from "../../src/model/error.ts";
 import type { Entry } from "../../src/model/journal.ts";
-import { Death } from "./memory-part.ts";
+import { journalOf, step } from "./memory-part.ts";
 
 /** A door of a machine, which somebody opens and closes; some need a while to open. */
 export interface Door {
@@ -51,27 +51,11 @@ export interface Doors {
 export function doors(count: number): Doors {
   const ids = Array.from({ length: count }, (_, at) => `d${at}`);
   return {
-    ...{
-      at: new Map(ids.map((id) => [id, id === "d1" ? "locked up" : "closed"])),
-      held: new Map(),
-    },
-    ...{
-      entries: [],
-      dieIn: -1,
-      takes: 0,
-      now: 0,
-      due: new Map(),
-      most: 0,
-      fails: new Map(),
-      leant: new Set(),
-    },
+    at: new Map(ids.map((id) => [id, id === "d1" ? "locked up" : "closed"])),
+    ...{ entries: [], dieIn: -1, takes: 0, now: 0, most: 0 },
+    ...{ held: new Map(), due: new Map(), fails: new Map(), leant: new Set() },
     stopping: () => false,
   };
-}
-
-function step(of: Doors): void {
-  if (of.dieIn === 0) throw new Death("the process died");
-  of.dieIn -= 1;
 }
 
 function openingSince(of: Doors): Map<string, number> {
@@ -153,15 +137,7 @@ export interface Opened extends WindowEnd {
 
 function sessionOf(of: Doors) {
   return {
-    journal: {
-      entries: () => [...of.entries],
-      append(entry: Entry) {
-        step(of);
-        of.entries.push(entry);
-        step(of);
-        return Promise.resolve();
-      },
-    },
+    journal: journalOf(of),
     ...{ now: () => new Date(of.now).toISOString(), by: "a test", stopping: () => of.stopping() },
     clock: {
       now: () => of.now,

@@ -6,8 +6,7 @@ import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import type { Rehearsal } from "../../src/model/rehearsal.ts";
-import { runs } from "../hostile/cli.ts";
-import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { type Deployment, deploy, extractAndPlan } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 import { CLIENTS } from "../lab/cloud/schema.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
@@ -29,9 +28,8 @@ export async function rehearsing(
   given: Case = SMALL,
 ): Promise<Rehearsing> {
   const made = await deploy(engine, t, given);
-  const { at, source, reader, plan, ironic } = made;
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  const { at, ironic } = made;
+  await extractAndPlan(made);
   const { copy, url } = await restored(t, made, ironic);
   return {
     ...{ ...made, copy },

@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { runs } from "../hostile/cli.ts";
-import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { type Deployment, deploy, load } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 
 /** A run that is finished, and what retire is given of it. */
@@ -17,10 +17,8 @@ export async function finishedRun(
   given: Case = SMALL,
 ): Promise<Retiring> {
   const made = await deploy(engine, t, given);
-  const { at, source, reader, writer, plan } = made;
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  const { at, source, reader, writer } = made;
+  await load(made);
   await runs(0, ["finish", ...at, ...writer, "--yes", "-q"]);
   return { ...made, words: ["retire", ...at, ...source.slice(0, 2), ...reader] };
 }

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import { writeCase, writeTree } from "../../src/demo/write-case.ts";
-import { deploy } from "../hostile/deployment.ts";
+import { deploy, privateFolder } from "../hostile/deployment.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
@@ -142,8 +141,7 @@ async function writeFiles({ folder, urls, copies }: Databases, etc: string, rele
 
 /** Everything in SQLite files. */
 async function onFiles(t: TestContext, given: Case): Promise<Databases> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-manual-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   await writeCase(given, folder);
   const open = (name: string) => {
     const nowhere = { host: "", port: 0, user: "", password: "" };

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Knex } from "knex";
@@ -10,6 +9,7 @@ import { openDatabase } from "../../src/edge/database/open.ts";
 import { digestDatabase } from "../../src/edge/ironic-db/digest.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { type Ran, runs, run as runTool, type Started, start } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 import { connect } from "../lab/connect.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { type Connections, connectionsOf } from "./connections.ts";
@@ -58,8 +58,7 @@ export async function scene(
   { proxy = false, env = {} }: Options = {},
 ): Promise<Scene> {
   const database = engine === "sqlite" ? null : await withDatabase(engine, t);
-  const folder = mkdtempSync(join(tmpdir(), "n2i-crash-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const written = await writeCase(given, folder);
   const run = join(folder, "run");
   const file = join(folder, "ironic.sqlite");

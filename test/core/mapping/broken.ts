@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnySchemaObject } from "ajv/dist/2020.js";
-import type { Documents } from "../../../src/core/mapping/mapping.ts";
+import { checkDocuments, type Documents } from "../../../src/core/mapping/mapping.ts";
+import { createAjv } from "../../../src/core/mapping/schemas.ts";
 import { tablesVersions } from "../../../src/edge/disk/load-tables.ts";
 import { packageRoot } from "../../../src/edge/disk/package-root.ts";
 import { MigrationError } from "../../../src/model/error.ts";
@@ -58,6 +59,14 @@ export function faultsOf(work: () => unknown): readonly string[] {
     return error.message.split(/\n|; /);
   }
   return [];
+}
+
+/** Asserts that mapping documents have these faults and no others. */
+export function assertBroken(given: Documents, wanted: readonly RegExp[]): void {
+  assertFaults(
+    faultsOf(() => checkDocuments(createAjv(), given)),
+    wanted,
+  );
 }
 
 export function assertFaults(found: readonly string[], wanted: readonly RegExp[]): void {

@@ -7,16 +7,16 @@ import { FINDINGS } from "../../../src/model/findings.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import type { ConductorIpmitool, PowerReading, PowerVerdict } from "../../../src/model/power.ts";
 
+/** The gate reads no more of a machine that nova does not know, nor of a reading below. */
+const MACHINE = { node: { id: 1, deleted: false }, nova: null } as unknown as Machine;
 const VIEW = { readings: new Map(), unreachable: null, record: false };
 const WITHOUT = { keys: [], ipmitool: "1.8.19" } as const;
 
 function codes(verdict: PowerVerdict, client: PowerReading["client"], allowed?: string) {
-  // The gate reads no more of a machine that nova does not know, nor of a reading.
-  const machine = { node: { id: 1, deleted: false }, nova: null } as unknown as Machine;
   const told = { verdict, client, detail: "why", power: null, advice: [], warnings: [] };
   const reading = { ...told, address: "10.0.0.1" } as unknown as PowerReading;
   const view = { ...VIEW, unreachable: allowed ?? null };
-  return gate(machine, reading, null, WITHOUT, view);
+  return gate(MACHINE, reading, null, WITHOUT, view);
 }
 
 for (const [verdict, bmc, host] of [
@@ -50,12 +50,11 @@ test("silence of a host is allowed by --max-unreachable as a BMC's is, and a ref
 });
 
 test("advice to set a key is given for the releases that read the key only", () => {
-  const machine = { node: { id: 1, deleted: false }, nova: null } as unknown as Machine;
   const told = { verdict: "ok", client: "native", detail: "", power: "on", warnings: [] };
   const own = { suite: 3, suites: [3, 17], asked: { words: "", ipmitool: "1.8.19", machines: [] } };
   const reading = { ...told, ...own, address: "10.0.0.1" } as unknown as PowerReading;
   const detail = (keys: readonly string[]) =>
-    gate(machine, reading, null, { ...WITHOUT, keys }, VIEW)[0]?.message;
+    gate(MACHINE, reading, null, { ...WITHOUT, keys }, VIEW)[0]?.message;
   assert.equal(detail(["ipmi_cipher_suite"]), "set driver_info.ipmi_cipher_suite to 3");
   assert.match(String(detail([])), /^cannot set .*: this release does not read it/);
 });
@@ -104,14 +103,13 @@ test("a BMC that is silent once it was asked for its suites has one to be set, i
 
 for (const [conductor, suites, ipmitool, suite, expected] of SUITES)
   test(`suite ${suite} of ${JSON.stringify(suites)}, asked as ${ipmitool}, is ${expected.join() || "good"} for a conductor with ipmitool ${conductor}`, () => {
-    const machine = { node: { id: 1, deleted: false }, nova: null } as unknown as Machine;
     const warnings = suites === null ? ["N2I-D628"] : [];
     const told = { verdict: "ok", client: "native", detail: "", power: "on", warnings };
     const asked = { words: "", ipmitool, machines: [] };
     const reading = { ...told, suite, suites, asked } as unknown as PowerReading;
     const of = { keys: ["ipmi_cipher_suite"], ipmitool: conductor };
     assert.deepEqual(
-      gate(machine, reading, null, of, VIEW).map(({ code }) => code),
+      gate(MACHINE, reading, null, of, VIEW).map(({ code }) => code),
       expected,
     );
     // What `power` shows is what `plan` holds against it.

@@ -8,21 +8,14 @@ import type { Verifier } from "../../../src/model/target.ts";
 
 const MACHINES = 2000;
 
-function plan(): AsyncGenerator<readonly PlannedMachine[]> {
-  return planOf(MACHINES, 1);
-}
+const plan = () => planOf(MACHINES, 1);
 
 async function* planOf(machines: number, rows: number): AsyncGenerator<readonly PlannedMachine[]> {
   for (let at = 1; at <= machines; at++) {
     const uuid = `n-${at}`;
     const about = { service_host: null, reason: null, state: { row: "free", outcome: "free" } };
-    const record = {
-      resource: "node",
-      id: `node:${uuid}`,
-      row: { uuid },
-      change: "create",
-    } as const;
-    const records = Array.from({ length: rows }, () => ({ ...record, origins: [] }));
+    const record = { resource: "node", id: `node:${uuid}`, row: { uuid }, origins: [] } as const;
+    const records = Array.from({ length: rows }, () => ({ ...record, change: "create" as const }));
     yield [{ bm_node_id: at, uuid, verdict: "create", ...about, records, findings: [] }];
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { run, runs } from "../../hostile/cli.ts";
-import { deploy } from "../../hostile/deployment.ts";
+import { deploy, extractAndPlan } from "../../hostile/deployment.ts";
 import { cloud, IMAGES } from "../../nova/cloud.ts";
 import { rowsOf, sameRows } from "../../nova/rows.ts";
 
@@ -34,12 +34,11 @@ test("a sequence behind its table is named with what sets it, before anything is
 
 test("Ironic's own sequence behind its table is no stale plan either", async (t) => {
   const made = await deploy("postgresql", t, cloud({ machines: 2 }));
-  const { at, source, reader, writer, plan, ironic } = made;
+  const { at, writer, ironic } = made;
   await ironic.db.raw(
     "INSERT INTO nodes (id, uuid, driver) VALUES (1, 'f0000000-0000-4000-8000-0000000000ff', 'fake')",
   );
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...plan, "--beside-others", "-q"]);
+  await extractAndPlan(made, "--beside-others");
   const apply = ["apply", ...at, ...writer, "--leave-nova", "--yes", "-q"];
   const { err, status } = await run(apply);
   assert.equal(status, 4, err);

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { openTrees, readText, sizeOf, treeOf } from "../../../src/edge/tftp/tree.ts";
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), "n2i-tftp-"));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+import { privateFolder } from "../../hostile/deployment.ts";
 
 test("a host's own tree goes before the one for all, and none is given twice", async (t) => {
-  const at = folder(t);
+  const at = privateFolder(t);
   const trees = await openTrees([at, `compute-1=${at}`], "--tftp-root");
   assert.equal(treeOf(trees, "compute-1")?.host, "compute-1");
   assert.equal(treeOf(trees, null)?.host, "*");
@@ -23,7 +17,7 @@ test("a host's own tree goes before the one for all, and none is given twice", a
 });
 
 test("what is no small text file inside the tree is refused, not waited for", async (t) => {
-  const [at, other] = [folder(t), folder(t)];
+  const [at, other] = [privateFolder(t), privateFolder(t)];
   writeFileSync(join(other, "config"), "default boot\n");
   writeFileSync(join(at, "fine"), "default boot\n");
   writeFileSync(join(at, "nul"), "default\0boot\n");

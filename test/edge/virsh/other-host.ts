@@ -1,19 +1,11 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
 import type { VirtualMachine } from "../../../src/edge/virsh/ask.ts";
 import { type AskOptions, askVirtual } from "../../../src/edge/virsh/ask.ts";
 import type { VirtualPower } from "../../../src/edge/virsh/settings.ts";
 import type { PowerReading } from "../../../src/model/power.ts";
+import { privateFolder } from "../../hostile/deployment.ts";
 
 export const HOST = "vmhost.example";
 const KEY = "not a key, but what the other host knows as one\n";
@@ -39,8 +31,7 @@ export interface OtherHost {
 
 /** One that lets in who has the key, and whose host key is known here. */
 export function otherHost(t: Pick<TestContext, "after">): OtherHost {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-virsh-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = privateFolder(t);
   const set = (file: string, text: string): void => writeFileSync(join(folder, file), text);
   for (const made of ["bin", "domains"]) mkdirSync(join(folder, made));
   for (const name of ["virsh", "VBoxManage"])

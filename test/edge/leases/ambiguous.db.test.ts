@@ -9,20 +9,20 @@ const TTL = 60_000;
 
 /** Makes a statement on bm_locks take a moment, during which its line can be cut. */
 const SLOW = {
-  mysql: ["CREATE TRIGGER slow BEFORE UPDATE ON bm_locks FOR EACH ROW DO SLEEP(2)"],
+  mysql: ["CREATE TRIGGER slow BEFORE UPDATE ON bm_locks FOR EACH ROW DO SLEEP(0.6)"],
   postgresql: [
-    "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2); RETURN NEW; END'",
+    "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END'",
     "CREATE TRIGGER slow BEFORE UPDATE ON bm_locks FOR EACH ROW EXECUTE PROCEDURE slow()",
   ],
 } as const;
 
-/** Waits until the server works on the tool's statement. */
+/** Waits until the server works on the tool's statement; other files' sessions sleep there, too. */
 async function working({ db, engine }: TestDatabase): Promise<void> {
   const asked = {
     mysql:
-      "SELECT count(*) AS n FROM information_schema.processlist WHERE info LIKE 'UPDATE bm_locks%' OR state = 'User sleep'",
+      "SELECT count(*) AS n FROM information_schema.processlist WHERE db = DATABASE() AND (info LIKE 'UPDATE bm_locks%' OR state = 'User sleep')",
     postgresql:
-      "SELECT count(*) AS n FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'UPDATE bm_locks%'",
+      "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE 'UPDATE bm_locks%'",
     sqlite: "SELECT 1 AS n",
   }[engine];
   for (;;) {

@@ -84,11 +84,13 @@ test("machines behind one ssh host are asked in one session, and the hosts besid
   await once(gate.listen(0, "127.0.0.1"), "listening");
   t.after(() => gate.close());
   const { port } = gate.address() as AddressInfo;
-  const ssh = `#!${process.execPath}
-process.exitCode = 255;
+  const session = `process.exitCode = 255;
 const ended = () => console.error("Connection refused");
 require("node:net").connect(${port}, "127.0.0.1").resume().on("close", ended);
 `;
+  writeFileSync(join(folder, "session.cjs"), session);
+  // Where /proc is missing, execPath may be no whole path, which a #! needs.
+  const ssh = `#!/bin/sh\nexec "${process.execPath}" "${folder}/session.cjs"\n`;
   writeFileSync(join(bin, "ssh"), ssh, { mode: 0o755 });
   const env = { PATH: `${bin}:${process.env.PATH ?? ""}` };
   // The first two nova-computes have their machines on one host.

@@ -1,4 +1,4 @@
-/** The destination of a machine: the same whoever asks, and few change when a host comes or goes. */
+/** The destination of a machine. All callers get the same one, and few machines change theirs when a host comes or goes. */
 export function destination(node: string, hosts: readonly string[]): string {
   const [first = ""] = hosts;
   let [best, most] = [first, -1];

@@ -19,8 +19,9 @@ interface NovaWord {
 }
 
 /**
- * Which hosts are dead: past their lease, and by Nova's word too. More than half of those that are not fenced at once,
- * and two or more, are a clock that jumped or a line that is cut. A takeover that had fenced its host goes on.
+ * Finds the dead hosts: their lease has expired, and Nova agrees. If at least two hosts, and more than half of those
+ * that are not fenced, expire at once, the cause is a wrong clock or a broken network, so no further host is fenced.
+ * The takeover of a host that is fenced already continues.
  *
  * @source facts/systems.md A4
  */

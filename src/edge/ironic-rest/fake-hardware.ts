@@ -156,7 +156,7 @@ interface Wanted {
   readonly may?: May;
 }
 
-/** @param how `shown` where nobody looks at it afterwards */
+/** @param how `shown` if the caller does not check the effect itself */
 function make(
   at: At,
   node: string,

@@ -48,8 +48,8 @@ export async function settled(
 const LOOKS = 4;
 
 /**
- * The same for a call whose effect is seen at once: an answer alone is not believed. The call is not made again:
- * somebody else may have changed the thing back since.
+ * The same for a call that takes effect at once: the effect is checked after the answer. The call is not repeated,
+ * because another user may have reverted it.
  */
 export async function shown(...words: Parameters<typeof settled>): Promise<string | null> {
   const [, what, look] = words;

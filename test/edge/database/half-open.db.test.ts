@@ -18,7 +18,7 @@ for (const engine of ["mysql", "postgresql"] as const)
       patience,
     });
     const other = await openedAt(home, t, { readOnly: false });
-    await lockTarget(gone, 5);
+    const held = await lockTarget(gone);
     const refused = await lockTarget(other).catch((error: unknown) => error);
     assert.ok(refused instanceof MigrationError);
     assert.equal(refused.code, "N2I-E302");
@@ -30,6 +30,8 @@ for (const engine of ["mysql", "postgresql"] as const)
       refused.fix ?? "",
       engine === "mysql" ? /: KILL \d+;/ : /pg_terminate_backend\(\d+\);/,
     );
+    await held.release();
+    await lockTarget(gone, 2);
     line.lose();
     for (;;) {
       const lock = await lockTarget(other).catch(() => null);

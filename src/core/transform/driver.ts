@@ -3,7 +3,7 @@ import { objectOf } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 import { show } from "../../model/text.ts";
-import { isPort } from "./compile.ts";
+import { isPort } from "./convert.ts";
 import { givesNeeds } from "./hardware.ts";
 
 /** The settings of a machine's compute host: its own file, or the one for all. */

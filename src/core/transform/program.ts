@@ -1,6 +1,7 @@
 import type { DriverRow, Mapping, Rule } from "../../model/mapping.ts";
 import type { Column } from "../../model/tables.ts";
-import { CHECKS, type CompiledRule, compileRules, type OriginTable } from "./compile.ts";
+import { type CompiledRule, compileRules, type OriginTable } from "./compile.ts";
+import { CHECKS } from "./convert.ts";
 
 /** The rules of one driver in one release, and the source columns they leave unread. */
 export interface Program {

@@ -1,13 +1,8 @@
 import { type Finding, finding } from "../../model/finding.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
-import {
-  applyRule,
-  type RuleSources,
-  type SettledRule,
-  type SettledRules,
-  type Warning,
-} from "./compile.ts";
+import { applyRule, type RuleSources, type SettledRule, type SettledRules } from "./compile.ts";
+import type { Warning } from "./convert.ts";
 
 export interface Made {
   readonly record: Desired;

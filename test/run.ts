@@ -8,7 +8,7 @@ import { inMemory } from "./lab/folder.ts";
 import type { LabFile } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import { startMariadb } from "./lab/mariadb.ts";
-import { missingSoftware } from "./lab/packages.ts";
+import { GALERA, missingSoftware, missingUnpacked } from "./lab/packages.ts";
 import { startPostgres } from "./lab/postgres.ts";
 import type { Server } from "./lab/server.ts";
 import { dealt, filesOf, LANES, type Lane, type LaneServer } from "./runner/lanes.ts";
@@ -30,13 +30,18 @@ async function main(words: readonly string[]): Promise<number> {
     (word) => word !== "--all" && !lanes.some(({ name }) => name === word),
   );
   if (lanes.length === 0 || parts.some((part) => part.startsWith("-"))) return fail(USAGE);
-  const missing = missingSoftware(lanes.flatMap(({ name }) => (name === "default" ? [] : [name])));
+  const equipped = lanes.flatMap(({ name }) => (name === "default" ? [] : [name]));
+  const missing = missingSoftware(equipped);
+  const setup = `Run as root: npm run test:setup -- ${equipped.join(" ")}\n`;
   if (missing.length > 0)
     return fail(
       `Not installed: ${missing.map(({ title }) => title).join(", ")}.
-Run as root: npm run test:setup -- ${lanes.map(({ name }) => name).join(" ")}
-Or: apt-get install ${missing.flatMap(({ packages }) => packages).join(" ")}\n`,
+${setup}Or: apt-get install ${missing.flatMap(({ packages }) => packages).join(" ")}\n`,
     );
+  const unpacked = missingUnpacked(equipped);
+  if (unpacked.some((pack) => pack !== GALERA))
+    return fail(`Neither installed nor unpacked: ${unpacked.join(", ")}.\n${setup}`);
+  if (unpacked.length > 0) process.stdout.write("Galera is not there: its test does not run.\n");
   const files = testFiles().filter(
     (file) => parts.length === 0 || parts.some((part) => file.includes(part)),
   );

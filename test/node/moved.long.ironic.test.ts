@@ -21,7 +21,8 @@ const CLIENT = { title: "Ironic's client", packages: ["python3-ironicclient"] } 
 test("a machine that runs goes from one Ironic to another as the page says, is managed in each, and no BMC hears of it", async (t) => {
   const tools = needsTools("ipmi_sim", "ipmitool");
   const client = needsProgram("baremetal", CLIENT);
-  const [here, there] = await Promise.all([withIronic(t, "mysql"), withIronic(t, "mysql")]);
+  const here = await withIronic(t, "mysql");
+  const there = await withIronic(t, "mysql");
   const sim = await startIpmiSim(tools.ipmi_sim, [{ power: true, password: PASSWORD }]);
   t.after(sim.stop);
   const [leaves = "", comes = ""] = blocks(theMove(), "console");

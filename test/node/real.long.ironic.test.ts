@@ -73,13 +73,9 @@ async function scene(t: TestContext): Promise<RealScene> {
   const conductor = { node_locked_retry_attempts: 1 };
   const more = { keystone_authtoken: cloud.authtoken, conductor };
   const asked = { auth: "keystone", token: cloud.token, more } as const;
-  const [ironic, neutron] = await Promise.all([
-    withIronic(t, "mysql", asked),
-    startNeutron(place).then((one) => {
-      t.after(one.stop);
-      return one;
-    }),
-  ]);
+  const ironic = await withIronic(t, "mysql", asked);
+  const neutron = await startNeutron(place);
+  t.after(neutron.stop);
   const at = { cloud, ironic, neutron, sim, folder };
   const env = { ...cloud.env, OS_NETWORK_ENDPOINT_OVERRIDE: neutron.url };
   const [vifs, image] = [await ports(at), await imageIn(cloud)];

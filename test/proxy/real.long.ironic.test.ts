@@ -64,7 +64,8 @@ async function scene(t: TestContext): Promise<Scene> {
   const cloud = await withCloud(t, ["keystone"]);
   const more = { keystone_authtoken: cloud.authtoken };
   const asked = { auth: "keystone", token: cloud.token, more } as const;
-  const [ironic, users] = await Promise.all([withIronic(t, "mysql", asked), realUsers(cloud)]);
+  const ironic = await withIronic(t, "mysql", asked);
+  const users = await realUsers(cloud);
   const db = connect({ ...(await needs("mysql")), database: ironic.database });
   t.after(() => db.destroy());
   await enrol(ironic);

@@ -154,8 +154,8 @@ export async function alembicHead(database: Database, on: Knex): Promise<string 
 }
 
 /**
- * The server's clock against ours, and Galera's words of itself. The moment in the middle of the
- * question is taken for that of the answer.
+ * How far the server's clock is from ours at least, as a slow answer says nothing of a clock, and
+ * the state of its Galera cluster.
  *
  * @param clock ours, milliseconds since 1970
  */
@@ -169,7 +169,7 @@ export async function readServer(
   // SQLite's is our own.
   const [row] = database.engine === "sqlite" ? [] : await ask(database, "asking for the time", sql);
   const now = integer(row?.now);
-  const ahead = now === null ? null : now - Math.round((asked + clock()) / 2);
+  const ahead = now === null ? null : now - Math.min(Math.max(now, asked), clock());
   const status =
     database.engine === "mysql"
       ? await ask(database, "asking for Galera's state", "SHOW STATUS LIKE 'wsrep\\_%'")

@@ -31,7 +31,12 @@ export interface Scene extends Kept {
   /** SQLite: the file of Ironic's database. */
   readonly file: string;
   /** Starts a command on this run and target; at `failpoint` it is killed or waits. */
-  readonly start: (command: string, options?: readonly string[], failpoint?: string) => Started;
+  readonly start: (
+    command: string,
+    options?: readonly string[],
+    failpoint?: string,
+    env?: { readonly [name: string]: string },
+  ) => Started;
   /** Runs a command on this run and target to its end. */
   readonly does: (command: string, options?: readonly string[]) => Promise<Ran>;
   /** Digest of the whole target but for numbered ids. */
@@ -77,9 +82,9 @@ export async function scene(
   return {
     ...{ engine, folder, run, file, ironic, sql, source: written.extract, plan: written.plan },
     ...keeper({ engine, folder, run, file, sql, beside: target?.beside ?? "" }),
-    start: (command, options = [], failpoint) =>
+    start: (command, options = [], failpoint, more = {}) =>
       start(words(command, options), {
-        env: failpoint === undefined ? env : { ...env, NOVA2IRONIC_FAILPOINT: failpoint },
+        env: { ...env, ...more, ...(failpoint && { NOVA2IRONIC_FAILPOINT: failpoint }) },
       }),
     does: (command, options = []) => runTool(words(command, options)),
     digest: () => digestAt(direct),

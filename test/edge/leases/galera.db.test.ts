@@ -2,17 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { loadNovaBm } from "../../../src/demo/load-case.ts";
-import type { Database } from "../../../src/edge/database/open.ts";
 import { fenceLease, readLeases, renewLease } from "../../../src/edge/leases/leases.ts";
-import { acquireLock, releaseLock, renewLock } from "../../../src/edge/leases/locks.ts";
 import { extendSchema } from "../../../src/edge/leases/schema.ts";
 import { SMALL } from "../../hostile/fleet.ts";
 import { connect } from "../../lab/connect.ts";
 import { hasGalera, startGalera } from "../../lab/galera.ts";
-import { opened } from "./place.ts";
+import { CONTENDERS, contend, opened, TTL } from "./place.ts";
 
-const TTL = 60_000;
-const CONTENDERS = 24;
 /** N2I_RUNS=100 is what the design was measured with. */
 const ROUNDS = Number(process.env.N2I_RUNS ?? 10);
 
@@ -29,28 +25,10 @@ if (hasGalera())
     await loadNovaBm(db, "mysql", SMALL);
     await extendSchema(await opened(first.url("nova_bm"), t));
     for (const node of [second, third]) await until(() => isExtended(node.url("nova_bm")));
-    const contenders: Database[] = [];
-    for (let at = 0; at < CONTENDERS; at += 1) {
-      const node = cluster.nodes[at % cluster.nodes.length];
-      assert.ok(node);
-      contenders.push(await opened(node.url("nova_bm"), t, true));
-    }
-    const [here, there] = contenders;
-    assert.ok(here && there);
-    for (let round = 1; round <= ROUNDS; round += 1) {
-      const got = await Promise.all(
-        contenders.map((database, at) =>
-          acquireLock(database, "node:x", { owner: `c${at}`, ttl: TTL }),
-        ),
-      );
-      const won = got.flatMap((lock, at) => (lock === null ? [] : [{ lock, at }]));
-      assert.equal(won.length, 1, `round ${round}`);
-      const [{ lock, at } = { lock: null, at: 0 }] = won;
-      assert.ok(lock !== null);
-      assert.equal(lock.token, round, "one owner more, once a round");
-      assert.equal(await renewLock(contenders[at] ?? here, lock, TTL), true);
-      assert.equal(await releaseLock(contenders[at] ?? here, lock), true);
-    }
+    const urls = cluster.nodes.map((node) => node.url("nova_bm"));
+    await contend(t, urls, ROUNDS);
+    const here = await opened(first.url("nova_bm"), t, true);
+    const there = await opened(second.url("nova_bm"), t, true);
     for (let round = 1; round <= ROUNDS; round += 1) {
       const host = `h${round}`;
       const dead = { host, epoch: 1, heartbeat: 1 };

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Database } from "../../../src/edge/database/open.ts";
 import {
   acquireLock,
   heldLocks,
@@ -12,11 +11,8 @@ import {
 } from "../../../src/edge/leases/locks.ts";
 import type { MigrationError } from "../../../src/model/error.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
-import { leased, opened } from "./place.ts";
+import { CONTENDERS, contend, leased, TTL } from "./place.ts";
 
-/** Milliseconds, more than any test takes. */
-const TTL = 86_400_000;
-const CONTENDERS = 24;
 /** Rounds of each engine; N2I_RUNS=100 is what the design was measured with. */
 const ROUNDS = Number(process.env.N2I_RUNS ?? 5);
 
@@ -27,25 +23,8 @@ const INSTANCE = { kind: "instance", uuid: "b0000000-0000-4000-8000-000000000001
 
 for (const engine of engines()) {
   test(`on ${engine}, of ${CONTENDERS} contenders exactly one has the lock, in each of ${ROUNDS} rounds`, async (t) => {
-    const place = await leased(engine, t);
-    const contenders: Database[] = [];
-    for (let at = 0; at < CONTENDERS; at += 1)
-      contenders.push(await opened(place.made.url, t, true));
-    for (let round = 1; round <= ROUNDS; round += 1) {
-      const got = await Promise.all(
-        contenders.map((database, at) =>
-          acquireLock(database, "node:x", { owner: `c${at}`, ttl: TTL }),
-        ),
-      );
-      const won = got.flatMap((lock, at) => (lock === null ? [] : [{ lock, at }]));
-      assert.equal(won.length, 1, `round ${round}`);
-      const [{ lock, at } = { lock: null, at: 0 }] = won;
-      assert.ok(lock !== null);
-      assert.equal(lock.token, round, "one owner more, once a round");
-      const [held] = await heldLocks(place.database);
-      assert.equal(held?.owner, `c${at}`);
-      assert.equal(await releaseLock(contenders[at] ?? place.database, lock), true);
-    }
+    const { made } = await leased(engine, t);
+    await contend(t, [made.url], ROUNDS);
   });
 
   test(`on ${engine}, who takes an expired lock has it, and its former holder writes nothing`, async (t) => {

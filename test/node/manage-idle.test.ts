@@ -60,26 +60,20 @@ test("no write of node manage --nova, nor of its rollback, that is answered with
   await back(at);
   const home = numberedWrites(at.cloud.calls.splice(0));
   assert.ok(there.length > 10 && home.length > 10);
-  for (const [call, nth] of there) {
-    const own = await withRun(t, at);
-    const came = idle(at.cloud, call, nth);
-    const why = await forward(own);
-    const what = `${call}, ${nth}: ${why.join("; ")}`;
-    assert.ok(why.length > 0 && came() >= 1 && came() <= 3, what);
-    at.cloud.use(() => null);
-    assert.deepEqual(await back(own), [], what);
-    assert.equal(at.cloud.dump(), at.before, what);
-  }
-  for (const [call, nth] of home) {
-    const own = await withRun(t, at);
-    await forward(own);
-    const came = idle(at.cloud, call, nth);
-    const why = await back(own);
-    const what = `${call}, ${nth}: ${why.join("; ")}`;
-    assert.ok(why.length > 0 && came() >= 1 && came() <= 3, what);
-    at.cloud.use(() => null);
-    assert.deepEqual(await back(own), [], what);
-    assert.equal(at.cloud.dump(), at.before, what);
-  }
+  for (const [writes, isBack] of [
+    [there, false],
+    [home, true],
+  ] as const)
+    for (const [call, nth] of writes) {
+      const own = await withRun(t, at);
+      if (isBack) await forward(own);
+      const came = idle(at.cloud, call, nth);
+      const why = await (isBack ? back : forward)(own);
+      const what = `${call}, ${nth}: ${why.join("; ")}`;
+      assert.ok(why.length > 0 && came() >= 1 && came() <= 3, what);
+      at.cloud.use(() => null);
+      assert.deepEqual(await back(own), [], what);
+      assert.equal(at.cloud.dump(), at.before, what);
+    }
   assert.deepEqual(at.cloud.heard, []);
 });

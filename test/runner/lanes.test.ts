@@ -51,7 +51,3 @@ test("files are dealt to processes once each, and neighbours to different ones",
   assert.deepEqual(dealt(files.slice(0, 2), 4), [["0.test.js"], ["1.test.js"]]);
   assert.deepEqual(dealt([], 4), []);
 });
-
-test("the default lane starts no server", () => {
-  assert.deepEqual(lane("default").servers, []);
-});

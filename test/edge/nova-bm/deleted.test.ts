@@ -16,29 +16,11 @@ import { seal } from "../../support/planned-case.ts";
 type Says = "live" | "null" | "deleted" | "unreadable";
 type Literals = readonly (readonly [literal: string, Says])[];
 
-const NUMBERS: Literals = [
-  ["NULL", "null"],
-  ["0", "live"],
-  ["1", "deleted"],
-  ["17", "deleted"],
-  ["-1", "deleted"],
-];
+const NUMBERS = of("NULL: null; 0: live; 1: deleted; 17: deleted; -1: deleted");
 /** As scripts and other tools write it. */
-const TEXTS: Literals = [
-  ...(["NULL", "'0'", "'1'", "'17'"] as const).map(
-    (literal) =>
-      [literal, literal === "NULL" ? "null" : literal === "'0'" ? "live" : "deleted"] as const,
-  ),
-  ["'true'", "deleted"],
-  ["'T'", "deleted"],
-  ["'yes'", "deleted"],
-  ["'False'", "live"],
-  ["'f'", "live"],
-  ["'no'", "live"],
-  ["''", "unreadable"],
-  ["'1x'", "unreadable"],
-  ["'gone'", "unreadable"],
-];
+const TEXTS = of(
+  "NULL: null; '0': live; 'False': live; 'f': live; 'no': live; '1': deleted; '17': deleted; 'true': deleted; 'T': deleted; 'yes': deleted; '': unreadable; '1x': unreadable; 'gone': unreadable",
+);
 
 /** Types a copy, a fork or another tool gives the column, by engine, with values of each. */
 const TYPES: {
@@ -50,74 +32,23 @@ const TYPES: {
     ["BIGINT", [...NUMBERS, ["9223372036854775807", "deleted"]]],
     ["DECIMAL(10,2)", [...NUMBERS, ["0.5", "deleted"]]],
     ["DOUBLE", [...NUMBERS, ["0.5", "deleted"]]],
-    [
-      "BIT(1)",
-      [
-        ["NULL", "null"],
-        ["b'0'", "live"],
-        ["b'1'", "deleted"],
-      ],
-    ],
-    [
-      "BIT(64)",
-      [
-        ["NULL", "null"],
-        ["0", "live"],
-        ["1", "deleted"],
-        ["48", "deleted"],
-        ["256", "deleted"],
-      ],
-    ],
-    [
-      "ENUM('N','Y','?')",
-      [
-        ["NULL", "null"],
-        ["'N'", "live"],
-        ["'Y'", "deleted"],
-        ["'?'", "unreadable"],
-      ],
-    ],
+    ["BIT(1)", of("NULL: null; b'0': live; b'1': deleted")],
+    ["BIT(64)", of("NULL: null; 0: live; 1: deleted; 48: deleted; 256: deleted")],
+    ["ENUM('N','Y','?')", of("NULL: null; 'N': live; 'Y': deleted; '?': unreadable")],
     ["VARCHAR(36)", TEXTS],
     ["VARBINARY(36)", TEXTS],
   ],
   postgresql: [
-    [
-      "BOOLEAN",
-      [
-        ["NULL", "null"],
-        ["false", "live"],
-        ["true", "deleted"],
-      ],
-    ],
+    ["BOOLEAN", of("NULL: null; false: live; true: deleted")],
     ["INTEGER", NUMBERS],
     ["BIGINT", [...NUMBERS, ["9223372036854775807", "deleted"]]],
     ["NUMERIC(10,2)", [...NUMBERS, ["0.5", "deleted"]]],
     ["DOUBLE PRECISION", [...NUMBERS, ["0.5", "deleted"]]],
-    [
-      "BIT(1)",
-      [
-        ["NULL", "null"],
-        ["B'0'", "live"],
-        ["B'1'", "deleted"],
-      ],
-    ],
-    [
-      "BIT(8)",
-      [
-        ["B'00000000'", "live"],
-        ["B'00110000'", "deleted"],
-      ],
-    ],
+    ["BIT(1)", of("NULL: null; B'0': live; B'1': deleted")],
+    ["BIT(8)", of("B'00000000': live; B'00110000': deleted")],
     ["TEXT", TEXTS],
     ["CHAR(8)", TEXTS],
-    [
-      "BYTEA",
-      [
-        ["NULL", "null"],
-        ["'\\x00'", "live"],
-        ["'\\x01'", "deleted"],
-      ],
-    ],
+    ["BYTEA", of("NULL: null; '\\x00': live; '\\x01': deleted")],
   ],
   sqlite: [
     ["BOOLEAN", [...NUMBERS, ["'true'", "deleted"], ["'gone'", "unreadable"]]],
@@ -126,6 +57,14 @@ const TYPES: {
     ["BLOB", [...TEXTS, ["X'00'", "live"], ["X'01'", "deleted"], ["X'ff'", "deleted"]]],
   ],
 };
+
+/** Literals of SQL and how each is read: `NULL: null; 0: live`. */
+function of(table: string): Literals {
+  return table.split("; ").map((row) => {
+    const [literal = "", says] = row.split(": ");
+    return [literal, says as Says];
+  });
+}
 
 const SHARED = "10.0.0.9";
 const OWNER = 900;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, readFileSync } from "node:fs";
+import { chmodSync, cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import {
@@ -57,6 +57,8 @@ test("on a terminal the question is asked, and only yes is a yes", async (t) => 
   assert.match(undone.out, /Remove everything of this run from sqlite:/);
   const copy = join(made.folder, "copy");
   cpSync(made.run, copy, { recursive: true });
+  // Node 24's cp forgets it.
+  chmodSync(copy, 0o700);
   for (const words of [["rollback", "--all", ...made.writer], ["apply", ...made.writer], ["run"]]) {
     const copied = await onTerminal([...words, "--run", copy], "yes\n");
     assert.match(copied.out, /N2I-E222/);

@@ -127,19 +127,25 @@ test("two switchovers of one source, of which one marks late, end in one, or in 
     const at = await scene(t);
     const other = { ...at, run: (await scene(t)).run };
     const plan = rival(at.cloud);
-    let [sent, heard] = [0, 0];
+    let [sent, heard, over] = [0, 0, 0];
     at.cloud.use((call) => {
       if (!isWrite(call)) return null;
       heard += 1;
       if (call !== `PATCH /v1/nodes/${SOURCE}` || sent > 0) return null;
       sent += 1;
-      // It arrives once the other has made so many calls.
+      // It arrives once the other has made so many calls, or has ended.
       const late = async (): Promise<void> => {
-        for (let turns = 0; heard < k && turns < 3000; turns += 1) await turn();
+        while (heard < k && over === 0) await turn();
       };
       return { done: true, before: late() };
     });
-    const halts = await Promise.all([forward(at), forward(other, { plan })]);
+    const halts = await Promise.all(
+      [forward(at), forward(other, { plan })].map((one) =>
+        one.finally(() => {
+          over += 1;
+        }),
+      ),
+    );
     at.cloud.use(() => null);
     const done = [at, other].filter((_, index) => halts[index]?.halted === null);
     assert.ok(done.length < 2, `write ${k}`);

@@ -40,11 +40,11 @@ export interface Case {
     readonly extra_specs: readonly CaseRow[];
   };
   /**
-   * Host -> options of [baremetal] and `host` of [DEFAULT], or null for a file without [baremetal];
-   * "*" for the file of all hosts. Null: no file is given.
+   * Host -> options of [baremetal] and `host` of [DEFAULT], or null for a file without [baremetal]; "*" for the
+   * file of all hosts. power_manager is IPMI, and not in the file where it is null. Null: no file is given.
    */
   readonly nova_conf?: {
-    readonly [host: string]: { readonly [option: string]: string } | null;
+    readonly [host: string]: { readonly [option: string]: string | null } | null;
   } | null;
   /** Host -> path -> text of a file, or where a link leads; null: a folder. "*" for all hosts. */
   readonly tftp?: {

@@ -254,8 +254,13 @@ export function novaConfs(
   if (given.nova_conf === null) return [];
   const hosts = given.nova_conf ?? { "*": { flavor_extra_specs: "cpu_arch:x86_64" } };
   return Object.entries(hosts).map(([host, options]) => {
-    const { host: own, ...baremetal } = options ?? {};
-    const lines = Object.entries(baremetal).map(([key, value]) => `${key} = ${value}`);
+    const { host: own, ...baremetal }: NonNullable<typeof options> = {
+      power_manager: "nova.virt.baremetal.ipmi.IPMI",
+      ...options,
+    };
+    const lines = Object.entries(baremetal).flatMap(([key, value]) =>
+      value === null ? [] : `${key} = ${value}`,
+    );
     return {
       host,
       text: [

@@ -178,13 +178,13 @@ export interface Decoded {
 export interface HostConfig {
   /** bm_nodes.service_host it is for; "*" for every host without a file of its own. */
   readonly host: string;
-  /** Full class path; null where the files do not give it. */
+  /** Full class path, be it Nova's default; null where the files do not show that it is this host's. */
   readonly power_manager: string | null;
-  /** Why it is null: names the file. */
+  /** Why it is null or Nova's default: names the file. */
   readonly power_manager_fault: string | null;
   /** `[DEFAULT] host`: the service_host whose files these are; null where it is not set. */
   readonly own_host: string | null;
-  /** Full class path of the deploy driver. */
+  /** Full class path of the deploy driver; empty as the file has it. */
   readonly driver: string;
   readonly cpu_arch: string | null;
   /** flavor_extra_specs (or instance_type_extra_specs) but for cpu_arch. */

@@ -11,6 +11,7 @@ const SETS: { readonly [code in FindingCode]?: string } = {
   "N2I-D127": "deploy_interface: direct",
   ...{ "N2I-D300": "driver: DRIVER", "N2I-D301": DRIVER, "N2I-D302": DRIVER },
   "N2I-D307": "cpu_arch: x86_64",
+  "N2I-D314": "power_manager: ipmi",
   "N2I-D402": IMAGES,
   ...{ "N2I-D404": ROOT, "N2I-D700": ROOT, "N2I-D701": ROOT, "N2I-D702": ROOT },
   ...{ "N2I-D703": ROOT, "N2I-D704": ROOT, "N2I-D708": ROOT },

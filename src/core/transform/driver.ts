@@ -29,6 +29,7 @@ export function driverOf(
   { drivers, hardware, target }: Mapping,
 ): { readonly row: DriverRow | null; readonly findings: readonly Finding[] } {
   const place = `bm_nodes.id=${machine.node.id} service_host`;
+  const forHost = `for host ${machine.node.service_host ?? "NULL"}`;
   const own = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
   const named = site.power_manager ?? conf?.power_manager;
   if (conf !== null && conf.driver !== drivers.deploy_driver) {
@@ -38,7 +39,9 @@ export function driverOf(
     if (site.driver === undefined || isTenants)
       return {
         row: null,
-        findings: [finding("N2I-D308", place, refused ?? `driver is ${conf.driver}`)],
+        findings: [
+          finding("N2I-D308", place, refused ?? `driver is ${conf.driver || "empty"}, ${forHost}`),
+        ],
       };
   }
   const row = drivers.drivers.find(
@@ -52,18 +55,20 @@ export function driverOf(
       typeof site.driver !== "string" ||
       site.driver === usual.driver ||
       givesNeeds(row, site.driver, hardware);
-    return { row: fits ? row : own, findings: [] };
+    const guessed = site.power_manager === undefined && site.driver === undefined;
+    const fault = guessed ? (conf?.power_manager_fault ?? null) : null;
+    const findings = findingIf(fault !== null, "N2I-D314", place, `${fault}, ${forHost}`);
+    return { row: fits ? row : own, findings };
   }
   if (site.driver !== undefined) return { row: own, findings: [] };
   if (named === undefined || named === null) {
-    const host = machine.node.service_host ?? "NULL";
     const fault = conf?.power_manager_fault;
     return {
       row: null,
       findings: [
         fault
-          ? finding("N2I-D301", place, `${fault}, for host ${host}`)
-          : finding("N2I-D300", place, `no nova.conf for ${host}`),
+          ? finding("N2I-D301", place, `${fault}, ${forHost}`)
+          : finding("N2I-D300", place, `no nova.conf ${forHost}`),
       ],
     };
   }

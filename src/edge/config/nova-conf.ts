@@ -69,15 +69,40 @@ interface HostFiles {
   readonly paths: readonly string[];
 }
 
+const IPMI = "nova.virt.baremetal.ipmi.IPMI";
+/** As Nova imports it: with `nova.virt.`, or without. */
+const COMPUTE_DRIVER = /^(nova\.virt\.)?baremetal\.(driver\.)?BareMetalDriver$/;
+/** Options of [baremetal] that nova-api and Nova's commands read too. */
+const SHARED = ["sql_connection", "db_backend"];
+
 /**
- * Why the power manager of a host is not known. nova's default, IPMI, applies only if the file has [baremetal]: a
- * controller's nova.conf has none, and would turn every machine into one with a BMC.
+ * The power manager of a host, and why it is not known or not certain. Nova's default applies only where the
+ * files are those of a host with nova-baremetal: a controller's would turn every machine into one with a BMC.
  */
-function powerManagerFault({ paths }: HostFiles, config: OsloConfig): string | null {
-  if (!config.has(SECTION)) return `${paths.join(", ")} has no [${SECTION}]`;
-  const place = config.where(SECTION, "power_manager");
-  const empty = place !== null && config.get(SECTION, "power_manager")?.trim() === "";
-  return empty ? `power_manager is empty at ${place}` : null;
+function powerManager({ paths }: HostFiles, config: OsloConfig) {
+  const said = (why: string | null, power_manager: string | null = null) => ({
+    power_manager,
+    power_manager_fault: why,
+  });
+  const files = paths.join(", ");
+  const keys = config.keys(SECTION);
+  if (keys === null) return said(`${files} has no [${SECTION}]`);
+  const named = config.get(SECTION, "power_manager");
+  if (named?.trim() === "")
+    return said(`power_manager is empty at ${config.where(SECTION, "power_manager")}`);
+  if (named !== null) return said(null, named);
+  const lacks = `${files} has no power_manager in [${SECTION}]`;
+  const elsewhere = config.where("DEFAULT", "power_manager");
+  if (elsewhere !== null) return said(`${lacks}, but one outside of it at ${elsewhere}`);
+  const other = keys.find((key) => /^(virtual_power|tile)_/.test(key));
+  if (other !== undefined) return said(`${lacks}, but ${other}`);
+  const driver = config.get("DEFAULT", "compute_driver")?.trim() ?? null;
+  const isHosts =
+    driver === null ? keys.some((key) => !SHARED.includes(key)) : COMPUTE_DRIVER.test(driver);
+  const none = "nothing shows that it is the file of a nova-compute of nova-baremetal";
+  return isHosts
+    ? said(`${lacks}: Nova's default, ${IPMI}, is taken`, IPMI)
+    : said(`${lacks}, and ${none}`);
 }
 
 function hostConfig(files: HostFiles, config: OsloConfig, seal: Seal): HostConfig {
@@ -85,14 +110,11 @@ function hostConfig(files: HostFiles, config: OsloConfig, seal: Seal): HostConfi
   const get = (key: string): string | null => config.get(SECTION, key) || null;
   const { cpu_arch = "", ...extra_specs } = extraSpecs(config);
   const pass = get("virtual_power_host_pass");
-  const fault = powerManagerFault(files, config);
-  const manager = get("power_manager") ?? "nova.virt.baremetal.ipmi.IPMI";
   return {
     host,
-    power_manager: fault === null ? manager : null,
-    power_manager_fault: fault,
+    ...powerManager(files, config),
     own_host: config.get("DEFAULT", "host") || null,
-    driver: get("driver") ?? "nova.virt.baremetal.pxe.PXE",
+    driver: config.get(SECTION, "driver")?.trim() ?? "nova.virt.baremetal.pxe.PXE",
     cpu_arch: cpu_arch || null,
     extra_specs,
     tftp_root: get("tftp_root") ?? "/tftpboot",

@@ -22,8 +22,8 @@ export interface OsloConfig {
   readonly get: (section: string, key: string) => string | null;
   /** Every value given, in order, as a MultiStrOpt has them. @throws as `get` */
   readonly all: (section: string, key: string) => readonly string[];
-  /** Whether a file has the section, be it empty. */
-  readonly has: (section: string) => boolean;
+  /** Names of the options that are set in the section; null when no file has it, be it empty. */
+  readonly keys: (section: string) => readonly string[] | null;
   /** `file:line` of the value in force; null when no file sets it. */
   readonly where: (section: string, key: string) => string | null;
 }
@@ -53,10 +53,8 @@ export function osloConfig(
   defaults: { readonly [name: string]: string } = {},
 ): OsloConfig {
   const parsed = files.map(({ name, bytes }) => parseOslo(name, bytes));
-  const found = grouped(
-    parsed.flatMap(({ assignments }) => assignments),
-    ({ section, key }) => identity(section, key),
-  );
+  const assignments = parsed.flatMap((file) => file.assignments);
+  const found = grouped(assignments, ({ section, key }) => identity(section, key));
   const sections = new Set(parsed.flatMap((file) => file.sections.map((name) => identity(name))));
   const given = new Map(
     Object.entries(defaults).map(([key, raw]): [string, Assignment] => [
@@ -75,7 +73,12 @@ export function osloConfig(
       return assignment === undefined ? null : substitute(assignment);
     },
     all: (section, key) => (found.get(identity(section, key)) ?? []).map(substitute),
-    has: (section) => sections.has(identity(section)),
+    keys: (section) =>
+      sections.has(identity(section))
+        ? assignments
+            .filter((one) => identity(one.section) === identity(section))
+            .map(({ key }) => key)
+        : null,
     where: (section, key) => last(section, key)?.place ?? null,
   };
 }

@@ -58,4 +58,8 @@ export const CONFIG = {
     "capability is left out",
     "Ironic and Nova read only key:value in ASCII, and Ironic takes only some values of boot_mode, boot_option, disk_label, secure_boot and trusted_boot. Flavors that ask for it will not match. Set properties.capabilities in the site document.",
   ),
+  "N2I-D314": warning(
+    "power manager is not set, and Nova's default is taken",
+    "If nova-compute of this host reads another file with a power_manager, pm_address is not the address of a BMC. Give --nova-conf all files of the host, or set power_manager in the site document.",
+  ),
 };

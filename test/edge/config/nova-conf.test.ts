@@ -16,7 +16,6 @@ const DEFAULTS = {
   host: "*",
   own_host: null,
   power_manager: "nova.virt.baremetal.ipmi.IPMI",
-  power_manager_fault: null,
   driver: "nova.virt.baremetal.pxe.PXE",
   cpu_arch: null,
   extra_specs: {},
@@ -33,31 +32,42 @@ const DEFAULTS = {
   virtual_power_host_key: null,
 };
 
-test("an empty [baremetal] means nova's defaults, for every host", async (t) => {
+const COMPUTE = "[DEFAULT]\ncompute_driver = nova.virt.baremetal.driver.BareMetalDriver\n";
+
+test("an empty [baremetal] of its nova-compute means nova's defaults, for every host", async (t) => {
   const { write } = await tempFolder(t);
-  const path = await write("nova.conf", "[DEFAULT]\nhost = x\n[baremetal]\n");
-  assert.deepEqual(await readHostConfigs([path], seal), [{ ...DEFAULTS, own_host: "x" }]);
+  const path = await write("nova.conf", `${COMPUTE}host = x\n[baremetal]\n`);
+  const [found] = await readHostConfigs([path], seal);
+  const { power_manager_fault, ...read } = found ?? { power_manager_fault: null };
+  assert.deepEqual(read, { ...DEFAULTS, own_host: "x" });
+  assert.equal(power_manager_fault, `${path} has no power_manager in [baremetal]: ${TAKEN}`);
   assert.deepEqual(await readHostConfigs([], seal), []);
 });
 
-test("a file without [baremetal], or with an empty power_manager, gives no power manager and says why", async (t) => {
-  const { write } = await tempFolder(t);
-  const controller = await write("controller", "[DEFAULT]\npower_manager = own.SnmpNetBoot\n");
-  const empty = await write("empty", "[baremetal]\npower_manager =\n");
-  const compute = await write("compute", "[baremetal]\npower_manager = own.Class\n");
-  const read = await readHostConfigs(
-    [`a=${controller}`, `b=${empty}`, `c=${controller}`, `c=${compute}`],
-    seal,
-  );
-  assert.deepEqual(
-    read.map((host) => [host.power_manager, host.power_manager_fault]),
-    [
-      [null, `${controller} has no [baremetal]`],
-      [null, `power_manager is empty at ${empty}:2`],
-      ["own.Class", null],
-    ],
-  );
-});
+const TAKEN = `Nova's default, ${DEFAULTS.power_manager}, is taken`;
+const NOT_SHOWN = "nothing shows that it is the file of a nova-compute of nova-baremetal";
+
+for (const [text, fault] of [
+  ["[DEFAULT]\npower_manager = own.SnmpNetBoot\n", "$ has no [baremetal]"],
+  ["[baremetal]\npower_manager =\n", "power_manager is empty at $:2"],
+  ["[baremetal]\npower_manager = own.Class\n", null],
+  ["[baremetal]\nsql_connection = sqlite:///x\ndb_backend = x\n", NOT_SHOWN],
+  ["[DEFAULT]\ncompute_driver = libvirt.Driver\n[baremetal]\ntftp_root = /t\n", NOT_SHOWN],
+  ["[baremetal]\ntftp_root = /t\nvirtual_power_ssh_host = a\n", "but virtual_power_ssh_host"],
+  [`${COMPUTE}[BareMetal]\ntile_pdu_ip = a\n`, "but tile_pdu_ip"],
+  [`${COMPUTE}power_manager = x\n[baremetal]\n`, "but one outside of it at $:3"],
+  ["[baremetal]\ntftp_root = /t\n", TAKEN],
+  ["[DEFAULT]\ncompute_driver = baremetal.BareMetalDriver\n[baremetal]\n", TAKEN],
+] as const)
+  test(`the power manager of ${JSON.stringify(text)}: ${fault ?? "its own"}`, async (t) => {
+    const { write } = await tempFolder(t);
+    const path = await write("nova.conf", text);
+    const [found] = await readHostConfigs([path], seal);
+    const own = fault === null ? "own.Class" : null;
+    assert.equal(found?.power_manager, fault === TAKEN ? DEFAULTS.power_manager : own);
+    const said = found?.power_manager_fault ?? "its own";
+    assert.ok(said.endsWith((fault ?? "its own").replace("$", path)), said);
+  });
 
 test("every option of [baremetal] is read, and the password is sealed for its host", async (t) => {
   const { write } = await tempFolder(t);
@@ -121,18 +131,17 @@ test("files of one host override one another, and hosts keep their order", async
   );
 });
 
-for (const [given, read] of [
-  ["amd64", "amd64"],
-  ["i386", "i386"],
-  ["x86_64", "x86_64"],
-  ["", null],
-] as const)
-  test(`cpu_arch "${given}" of the older option is ${read}, as flavors are compared with it`, async (t) => {
-    const { write } = await tempFolder(t);
+test("cpu_arch of the older option is read as flavors are compared with it", async (t) => {
+  const { write } = await tempFolder(t);
+  for (const [given, read] of [
+    ["amd64", "amd64"],
+    ["", null],
+  ] as const) {
     const path = await write("c", `[baremetal]\ninstance_type_extra_specs = cpu_arch:${given}\n`);
     const [host] = await readHostConfigs([path], seal);
     assert.equal(host?.cpu_arch, read);
-  });
+  }
+});
 
 test("what cannot be read is refused with its place", async (t) => {
   const { write } = await tempFolder(t);
@@ -149,14 +158,11 @@ test("what cannot be read is refused with its place", async (t) => {
 test("a file that group or others may read is called so", async (t) => {
   const { write } = await tempFolder(t);
   const path = await write("nova.conf", "");
-  for (const [mode, readable] of [
-    [0o600, false],
-    [0o640, true],
-    [0o604, true],
-    [0o611, false],
-  ] as const) {
+  const read = async (mode: number) => {
     await chmod(path, mode);
-    assert.equal(await worldReadable(path), readable, mode.toString(8));
-  }
+    return await worldReadable(path);
+  };
+  for (const mode of [0o600, 0o611]) assert.equal(await read(mode), false);
+  for (const mode of [0o640, 0o604]) assert.equal(await read(mode), true);
   assert.equal(await worldReadable(`${path}.none`), false);
 });

@@ -17,7 +17,7 @@ const SETS: { readonly [code in FindingCode]?: string } = {
   ...{ "N2I-D703": ROOT, "N2I-D704": ROOT, "N2I-D708": ROOT },
   "N2I-D403": "deploy_interface: ramdisk",
   "N2I-D407": "resource_class: CLASS",
-  ...{ "N2I-D410": "driver: DRIVER", "N2I-D420": "driver: DRIVER" },
+  ...{ "N2I-D410": "driver: DRIVER", "N2I-D416": "driver: DRIVER", "N2I-D420": "driver: DRIVER" },
   ...{ "N2I-D412": "deploy_interface: INTERFACE", "N2I-D421": "deploy_interface: INTERFACE" },
   "N2I-D413": "driver_info: {redfish_address: 'https://ADDRESS'}",
   "N2I-D415": "network_interface: flat",

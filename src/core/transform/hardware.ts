@@ -1,4 +1,4 @@
-import { type Finding, finding, together } from "../../model/finding.ts";
+import { type Finding, finding, findingIf, together } from "../../model/finding.ts";
 import type { Driver, ReleaseHardware, ReleaseNeeds } from "../../model/hardware.ts";
 import { type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
@@ -49,6 +49,20 @@ export function inspectHardware(
   const of = releases.includes("..") ? releases.replace("..", " to ") : `${releases} and later`;
   const others = `of ${target.release}'s ${have} would work with its driver_info`;
   return [finding("N2I-D410", `${where} driver`, `${name} is a driver of ${of}; ${others}`)];
+}
+
+/**
+ * Whether a deployment on the node ends well without a disk written: its next tenant gets the last one's.
+ *
+ * @source ironic/drivers/fake.py of 2014.2 to 10.1: of classic fake drivers, fake_pxe and fake_agent alone deploy;
+ *   fake_hardware.py: without a deploy_interface it is fake
+ */
+export function inspectDeploy(row: Row, where: string): readonly Finding[] {
+  const { driver, deploy_interface: by } = row;
+  const named = typeof by === "string";
+  const deploysNothing = named ? by === "fake" : /^fake(?!_(pxe|agent)$)/.test(String(driver));
+  const which = named ? `deploy_interface ${by}` : `driver ${String(driver)}`;
+  return findingIf(deploysNothing, "N2I-D416", where, `${which} writes no disk`);
 }
 
 const NONE: readonly Finding[] = [];

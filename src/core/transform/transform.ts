@@ -10,7 +10,7 @@ import { type ConductorTraits, gate, isAbout, type PowerView } from "../power/ga
 import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
 import { inspectConsole, inspectHost, inspectLogin, inspectPower } from "./driver.ts";
-import { inspectHardware } from "./hardware.ts";
+import { inspectDeploy, inspectHardware } from "./hardware.ts";
 import { type Chosen, createNodes, type MadeNode, type Nodes } from "./node.ts";
 import { inspectAddress, wayOfMachine } from "./power-way.ts";
 import type { Program } from "./program.ts";
@@ -128,6 +128,7 @@ function transformed(making: Making, source: Machine): Transformed {
     inspectLogin(driver.row, row, node.id),
     inspectConsole(row, node.id, making.consoles),
     inspectHardware(row, mapping, driver.row, where),
+    inspectDeploy(row, where),
     unread(source, driver.program),
     placeless(chosen.decided.set, driver.program, where),
     inspectTenant(source, decision.outcome, mapping, bootsAsRamdisk(set, mapping.target)),

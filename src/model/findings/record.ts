@@ -66,6 +66,10 @@ export const RECORD = {
     "interfaces are left to the conductor",
     "It fills in its defaults when it first saves the row; until then a change of ironic.conf's default_<type>_interface changes the machine's network, console or rescue. Set those that matter in the site document.",
   ),
+  "N2I-D416": acceptable(
+    "driver deploys nothing",
+    "A rebuild or a new server ends ACTIVE and the disk is as it was, with the data of the last tenant. Set a driver or a deploy_interface that deploys: fake_pxe up to Queens, manual-management since Ocata, where a person switches the power. Accept it where no server will be deployed on the machine.",
+  ),
   "N2I-D420": warning(
     "no conductor has the driver",
     "Ironic takes the row in, but the node belongs to no conductor and nothing ever happens to it. Enable the driver in ironic.conf (enabled_drivers, since Ocata enabled_hardware_types) and start a conductor once, or set driver or conductor_group in the site document.",

@@ -149,7 +149,6 @@ export interface Duplicates {
    * row, which `instance_uuid` leaves out: of the live rows that have its instance.
    */
   readonly holders: readonly string[];
-  readonly pm_address: readonly number[];
   /** MAC, normalised -> ids of other bm_nodes rows that have it too. */
   readonly address: { readonly [mac: string]: readonly number[] };
 }

@@ -29,7 +29,7 @@ test("text in Nova that is not UTF-8 is read as Latin-1, and told with its place
     instance_types: ["name"],
   }))
     for (const column of columns) await nova.db.raw(`UPDATE ${table} SET ${column} = ${BYTES}`);
-  await bm.db.raw(`UPDATE bm_nodes SET pm_address = ${BYTES}`); // shared, and asked about as such
+  await bm.db.raw(`UPDATE bm_nodes SET pm_address = ${BYTES}`);
   const before = await digests(made);
   await runs(0, ["extract", ...at, ...source, "-q"]);
   const { out } = await runs(0, ["show", `${run}/snapshot.jsonl`, "-f", "csv", "-c", "Findings"]);

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../model/json.ts";
 import { show } from "../../model/text.ts";
 
 /**
@@ -29,6 +30,33 @@ function formFault(text: string): string | null {
   if (/^[^:]+:\d*$/.test(text)) return "has a port in it";
   if (text.includes(":")) return "is no IPv6 address";
   return nameFault(text);
+}
+
+const ADDRESS = /_(address|host|base_url|api_endpoint|hardware_uri)$/;
+/** Virtual machines are found by MAC, and Wake-on-LAN is sent to all: neither address is one machine's. */
+const PLACE =
+  /^(?!ssh_|wol_|ipmi_(?:local_address|terminal_port)).*_(address|host|base_url|api_endpoint|hardware_uri|port|relay_id|outlet|system_id|service_profile|blade_id|server_id|vmname|hardware_id|channel)$/;
+/** What a driver takes where driver_info does not say it. @source ironic/drivers/modules/{ipmitool,iboot,snmp}.py */
+const USUALLY = ["ipmi_port 623", "iboot_port 9100", "iboot_relay_id 1", "snmp_port 161"];
+
+/** The same text for every spelling of one BMC or outlet; null where driver_info names none. */
+export function powerPlace(info: JsonObject): string | null {
+  const keys = Object.keys(info).filter((key) => PLACE.test(key));
+  if (!keys.some((key) => ADDRESS.test(key))) return null;
+  return keys
+    .map((key) => `${key} ${ADDRESS.test(key) ? plain(String(info[key])) : String(info[key])}`)
+    .filter((words) => !USUALLY.includes(words))
+    .toSorted()
+    .join();
+}
+
+/** An address without what spellings of it differ in; of a URL its host and port. */
+function plain(text: string): string {
+  if (USUAL.test(text)) return text;
+  const [bare = "", ...zone] = text.trim().toLowerCase().split("%");
+  const url = bare.includes("://") ? bare : `https://${isIpv6(bare) ? `[${bare}]` : bare}`;
+  const host = URL.canParse(url) ? new URL(url).host : bare;
+  return [host.replace(/\.$/, ""), ...zone].join("%");
 }
 
 const NOBODYS = "is no single machine's: unspecified, broadcast or multicast";

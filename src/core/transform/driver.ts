@@ -3,6 +3,7 @@ import { objectOf } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 import { show } from "../../model/text.ts";
+import { powerPlace } from "../power/address.ts";
 import { isPort } from "./convert.ts";
 import { givesNeeds } from "./hardware.ts";
 
@@ -87,8 +88,8 @@ export function driverOf(
 const TILERA = "nova.virt.baremetal.tilera.Tilera";
 const NONE: readonly Finding[] = [];
 
-/** What nova-baremetal itself would have refused, or two rows should not share. */
-export function inspectPower({ node, duplicates }: Machine, row: DriverRow): readonly Finding[] {
+/** What nova-baremetal itself would have refused. */
+export function inspectPower({ node }: Machine, row: DriverRow): readonly Finding[] {
   const place = `bm_nodes.id=${node.id}`;
   const values = columnsOf(node);
   const absent = row.credentials.filter((column) => values[column] === null);
@@ -98,10 +99,8 @@ export function inspectPower({ node, duplicates }: Machine, row: DriverRow): rea
     Number(port) !== 0 &&
     !isPort(port) &&
     row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
-  const others = row.credentials.length > 0 ? duplicates.pm_address : [];
-  if (!strange && absent.length === 0 && others.length === 0) return NONE;
+  if (!strange && absent.length === 0) return NONE;
   const columns = absent.join(", ");
-  const same = `the same BMC or outlet as bm_nodes.id ${others.join(", ")}`;
   const is = `terminal_port is ${show(String(port))}`;
   return [
     ...findingIf(strange, "N2I-D124", `${place} terminal_port`, is),
@@ -111,7 +110,6 @@ export function inspectPower({ node, duplicates }: Machine, row: DriverRow): rea
       `${place} ${columns}`,
       `NULL, and ${row.name} needs them`,
     ),
-    ...findingIf(others.length > 0, "N2I-D305", `${place} pm_address`, same),
   ];
 }
 
@@ -133,20 +131,33 @@ export function inspectHost({ node }: Machine, conf: HostConfig | null): readonl
 }
 
 /**
- * Whether an earlier machine has the same port for its console: nova-baremetal's were unique for a
- * compute host, and Ironic's conductor has them all.
+ * Whether an earlier machine is loaded with the same BMC or outlet, or the same port for its console, which
+ * was unique for a compute host.
+ *
+ * @param claims what earlier machines have -> bm_nodes.id of the first
  */
-export function inspectConsole(
+export function inspectShared(
   { driver_info }: Row,
   id: number,
-  consoles: Map<number, number>,
+  claims: Map<string, number>,
 ): readonly Finding[] {
-  const port = Number(objectOf(driver_info).ipmi_terminal_port ?? 0);
-  if (port === 0) return NONE;
-  const first = consoles.get(port) ?? id;
-  consoles.set(port, first);
-  const same = `${port} is also the port of bm_nodes.id=${first}`;
-  return findingIf(first !== id, "N2I-D128", `bm_nodes.id=${id} terminal_port`, same);
+  const info = objectOf(driver_info);
+  const firstWith = (claim: string | null): number => {
+    if (claim === null) return id;
+    const first = claims.get(claim) ?? id;
+    claims.set(claim, first);
+    return first;
+  };
+  const port = Number(info.ipmi_terminal_port ?? 0);
+  const power = firstWith(powerPlace(info));
+  const console = firstWith(port === 0 ? null : `${port}`);
+  const where = `bm_nodes.id=${id}`;
+  const same = `the same BMC or outlet as bm_nodes.id=${power}`;
+  const also = `${port} is also the port of bm_nodes.id=${console}`;
+  return [
+    ...findingIf(power !== id, "N2I-D305", `${where} driver_info`, same),
+    ...findingIf(console !== id, "N2I-D128", `${where} terminal_port`, also),
+  ];
 }
 
 /** Of some values a driver needs one, whichever it is; rules and site document have had their say. */

@@ -9,7 +9,7 @@ import { portUuid } from "../../model/uuid.ts";
 import { type ConductorTraits, gate, isAbout, type PowerView } from "../power/gate.ts";
 import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
-import { inspectConsole, inspectHost, inspectLogin, inspectPower } from "./driver.ts";
+import { inspectHost, inspectLogin, inspectPower, inspectShared } from "./driver.ts";
 import { inspectDeploy, inspectHardware } from "./hardware.ts";
 import { type Chosen, createNodes, type MadeNode, type Nodes } from "./node.ts";
 import { inspectAddress, wayOfMachine } from "./power-way.ts";
@@ -68,8 +68,8 @@ export function createTransform(
   const origins = createOrigins();
   const nodes = createNodes(mapping, hosts, columns, origins);
   const conductor = { keys: mapping.target.power_keys, ipmitool };
-  const consoles = new Map<number, number>();
-  const making = { mapping, nodes, validate, power, conductor, consoles };
+  const claims = new Map<string, number>();
+  const making = { mapping, nodes, validate, power, conductor, claims };
   return {
     machine: (source: Machine): Transformed => transformed(making, source),
     /** What the site document says of machines that never came. */
@@ -86,8 +86,8 @@ interface Making {
   readonly validate: Validate;
   readonly power: PowerView | null;
   readonly conductor: ConductorTraits;
-  /** Port of a console -> bm_nodes.id of the first machine with it. */
-  readonly consoles: Map<number, number>;
+  /** BMC, outlet or port of a console -> bm_nodes.id of the first machine with it. */
+  readonly claims: Map<string, number>;
 }
 
 function transformed(making: Making, source: Machine): Transformed {
@@ -126,7 +126,7 @@ function transformed(making: Making, source: Machine): Transformed {
     inspectPower(source, driver.row),
     unusable,
     inspectLogin(driver.row, row, node.id),
-    inspectConsole(row, node.id, making.consoles),
+    chosen.decided.skip === null ? inspectShared(row, node.id, making.claims) : NONE,
     inspectHardware(row, mapping, driver.row, where),
     inspectDeploy(row, where),
     unread(source, driver.program),

@@ -16,8 +16,6 @@ export interface SharedValues {
   readonly uuids: ReadonlyMap<number, string>;
   /** Instance of a soft-deleted row, lower case -> uuid of each live row that has it too, lower case. */
   readonly movedTo: ReadonlyMap<string, readonly string[]>;
-  /** By powerKey. */
-  readonly pm_address: Shared;
   /** By bare lower-case hex of the MAC. */
   readonly address: Shared;
 }
@@ -25,26 +23,6 @@ export interface SharedValues {
 /** A MAC without its separators, in SQL all three engines know. */
 const HEX = (column: string): string =>
   `replace(replace(replace(lower(${column}),':',''),'-',''),'.','')`;
-
-/**
- * What is one for every spelling of one BMC or outlet: iBoot's `10.0.0.9`, `10.0.0.9:9100` and `10.0.0.9,1` are.
- *
- * @source facts/nova-bm.md 3.2: the port is 9100 and the relay 1 where pm_address does not say them
- */
-export function powerKey(address: string): string {
-  const ended = `${address.toLowerCase().replaceAll(/[ \t\n\r]/g, "")},`;
-  return ended.replaceAll(":9100,", ",").replaceAll(",1,", ",");
-}
-
-/** The same in SQL. */
-function powerKeyOf({ engine }: Database): string {
-  const bare = [" ", "\t", "\n", "\r"].reduce(
-    (text, blank) => `replace(${text},'${blank}','')`,
-    "lower(pm_address)",
-  );
-  const ended = engine === "mysql" ? `concat(${bare},',')` : `(${bare} || ',')`;
-  return `replace(replace(${ended},':9100,',','),',1,',',')`;
-}
 
 /** A column's text in lower case: a copy on PostgreSQL may have the type uuid. */
 function lowerOf({ engine }: Database, column: string): string {
@@ -153,8 +131,6 @@ export async function readShared(
     lower("instance_uuid"),
     named ? `${row}, ${gone(lower("uuid"), "uuid")}` : row,
   );
-  const key = powerKeyOf(database);
-  const addresses = await shared("pm_address", live("pm_address"), key, row);
   const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;
   const macs = await shared("MACs", interfaces, HEX("i.address"), both, MACS);
   const across = columns.includes("prov_mac_address")
@@ -166,7 +142,6 @@ export async function readShared(
   const found = {
     uuid: collect(nodes),
     instance_uuid: collect(instances),
-    pm_address: collect(addresses),
     address,
   };
   const moved = named ? await read("instances of deleted nodes", movedInstances(database)) : [];

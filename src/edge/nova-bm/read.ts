@@ -11,7 +11,7 @@ import { type Database, readTransaction } from "../database/open.ts";
 import { quoted } from "../database/read.ts";
 import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
 import { type ReadRow, rowReader } from "./columns.ts";
-import { powerKey, readShared, type SharedValues } from "./duplicates.ts";
+import { readShared, type SharedValues } from "./duplicates.ts";
 import type { NovaBmSchema } from "./open.ts";
 
 /** Machines in order of bm_nodes.id, and the interfaces between them that belong to none. */
@@ -248,7 +248,7 @@ function faultsOf(node: BmNode, rows: readonly ReadRow[]): readonly Finding[] {
     : rows.flatMap(({ findings }) => findings);
 }
 
-const SOLE = { uuid: NONE, instance_uuid: NONE, holders: [], pm_address: NONE, address: {} };
+const SOLE = { uuid: NONE, instance_uuid: NONE, holders: [], address: {} };
 
 function duplicatesOf(
   node: BmNode,
@@ -275,7 +275,6 @@ function duplicatesOf(
       node.deleted === true
         ? (shared.movedTo.get(instance) ?? [])
         : instance_uuid.map((id) => shared.uuids.get(id) ?? ""),
-    pm_address: other(shared.pm_address.get(powerKey(node.pm_address ?? ""))),
     address,
   };
 }

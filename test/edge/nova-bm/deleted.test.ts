@@ -69,7 +69,7 @@ function of(table: string): Literals {
 const SHARED = "10.0.0.9";
 const OWNER = 900;
 
-/** One row a literal, all with one pm_address; the same literals on interfaces of a live node. */
+/** One row a literal, all with one instance_uuid; the same literals on interfaces of a live node. */
 async function fill(db: Knex, type: string, literals: Literals): Promise<void> {
   await db.schema.dropTableIfExists("bm_nodes");
   await db.schema.dropTableIfExists("bm_interfaces");
@@ -91,7 +91,7 @@ async function fill(db: Knex, type: string, literals: Literals): Promise<void> {
   for (const [at, [literal]] of literals.entries()) {
     const id = at + 1;
     await db.raw(
-      `INSERT INTO bm_nodes (id, pm_address, instance_uuid, deleted) VALUES (${id}, '${SHARED}', '${SHARED}', ${literal})`,
+      `INSERT INTO bm_nodes (id, instance_uuid, deleted) VALUES (${id}, '${SHARED}', ${literal})`,
     );
     await db.raw(
       `INSERT INTO bm_interfaces (id, bm_node_id, address, deleted) VALUES (${id}, ${OWNER}, '52:54:00:00:00:aa', ${literal})`,
@@ -143,7 +143,7 @@ for (const engine of engines())
         const others = node.deleted === true ? [] : kept.filter((id) => id !== node.id);
         // Five of them are named at most.
         const first = kept.slice(0, 5).filter((id) => others.includes(id));
-        assert.deepEqual([duplicates.pm_address, duplicates.instance_uuid], [first, first], type);
+        assert.deepEqual(duplicates.instance_uuid, first, type);
       }
       const { nodes: checked } = await checkNovaBm(database);
       assert.deepEqual(

@@ -16,19 +16,11 @@ const INSTANCE = { instance_uuid: "b0000000-0000-4000-8000-000000000001" };
 
 /** Machines by number, with what another one has in another spelling; 5 is deleted, its interfaces are not. */
 const NODES = [
-  { id: 1, uuid: `${UUID}1`, pm_address: "bmc-a.example.org" },
-  { id: 2, uuid: `${UUID}2`, pm_address: "BMC-A.example.org" },
-  { id: 3, uuid: `${UUID}3`, pm_address: "10.0.0.3" },
-  { id: 4, uuid: `${UUID}4`, pm_address: "10.0.0.30", service_host: "bm1 ", ...INSTANCE },
-  { id: 5, uuid: `${UUID}5`, pm_address: "10.0.0.3", deleted: true, ...INSTANCE },
-  { id: 6, uuid: `${UUID}6`, pm_address: "10.0.0.9" },
-  { id: 7, uuid: `${UUID}7`, pm_address: "\t10.0.0.9:9100 \r\n" },
-  { id: 8, uuid: `${UUID}8`, pm_address: "10.0.0.9,1" },
-  { id: 9, uuid: `${UUID}9`, pm_address: "10.0.0.9:9100,1" },
-  { id: 10, uuid: `${UUID}a`, pm_address: "10.0.0.9:9100,2" },
-  { id: 11, uuid: `${UUID}b`, pm_address: "10.0.0.9, 2" },
-  { id: 12, uuid: `${UUID}c`, pm_address: "10.0.0.9,11" },
-  { id: 13, uuid: `${UUID}d`, pm_address: "10.0.0.9:91001" },
+  { id: 1, uuid: `${UUID}1` },
+  { id: 2, uuid: `${UUID}2` },
+  { id: 3, uuid: `${UUID}3` },
+  { id: 4, uuid: `${UUID}4`, service_host: "bm1 ", ...INSTANCE },
+  { id: 5, uuid: `${UUID}5`, deleted: true, ...INSTANCE },
 ];
 const ADDRESSES = [
   ["52:54:00:00:0a:01", 1],
@@ -44,18 +36,16 @@ const ADDRESSES = [
 ] as const;
 
 for (const engine of engines())
-  test(`on ${engine}, live machines that share an address are found however it is spelt, and no others`, async (t) => {
+  test(`on ${engine}, live machines that share a MAC are found however it is spelt, and no others`, async (t) => {
     const place = await withDatabase(engine, t);
     await createTables(place.db, loadTables("nova_bm"), { engine });
     await place.db("bm_nodes").insert(NODES.map((row) => ({ deleted: false, ...row })));
-    await place.db("bm_interfaces").insert(
-      ADDRESSES.map(([address, bm_node_id], at) => ({
-        id: at + 1,
-        address,
-        bm_node_id,
-        deleted: false,
-      })),
-    );
+    const rows = ADDRESSES.map(([address, bm_node_id], at) => ({
+      id: at + 1,
+      address,
+      bm_node_id,
+    }));
+    await place.db("bm_interfaces").insert(rows.map((row) => ({ deleted: false, ...row })));
     const database = await openedAt(place.url, t, { readOnly: true });
     const machines: Machine[] = [];
     for await (const batch of readMachines(database, await readSchema(database), seal))
@@ -65,22 +55,13 @@ for (const engine of engines())
     const padded = engine === "mysql" ? "bm1" : "bm1 ";
     assert.equal(machines[3]?.node.service_host, padded, "as the server compares");
     assert.deepEqual(
-      machines.map(({ node, duplicates }) => [node.id, duplicates.pm_address, duplicates.address]),
+      machines.map(({ node, duplicates }) => [node.id, duplicates.address]),
       [
-        [1, [2], { "52:54:00:00:0a:01": [2] }],
-        [2, [1], { "52:54:00:00:0a:01": [1] }],
-        [3, [], {}],
-        [4, [], {}],
-        [5, [], {}],
-        // One outlet of an iBoot in its four spellings, and another in two.
-        [6, [7, 8, 9], {}],
-        [7, [6, 8, 9], {}],
-        [8, [6, 7, 9], {}],
-        [9, [6, 7, 8], {}],
-        [10, [11], {}],
-        [11, [10], {}],
-        [12, [], {}],
-        [13, [], {}],
+        [1, { "52:54:00:00:0a:01": [2] }],
+        [2, { "52:54:00:00:0a:01": [1] }],
+        [3, {}],
+        [4, {}],
+        [5, {}],
       ],
     );
   });

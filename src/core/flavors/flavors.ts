@@ -2,6 +2,7 @@ import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../model/nova-rows.ts";
 import { listed, show } from "../../model/text.ts";
+import { OPERATOR } from "../transform/convert.ts";
 import type { FlavorFacts } from "./facts.ts";
 import { MAKERS } from "./steps.ts";
 
@@ -149,13 +150,6 @@ function wantedKey(key: string): string | null {
   if (rest.length === 0) return key;
   return scope === "capabilities" ? rest.join(":") : null;
 }
-
-/**
- * An extra spec's value that begins with an operator, which is compared otherwise than by equality.
- *
- * @source nova 2014.2:nova/scheduler/filters/extra_specs_ops.py
- */
-const OPERATOR = /^(=|==|!=|>=|<=|s==|s!=|s<|s<=|s>|s>=|<in>|<all-in>|<or>)(\s|$)/;
 
 function neverMatching(own: Own, { advertised }: FlavorFacts): PlannedFlavors {
   const never = own.specs.flatMap(({ key, value }) => {

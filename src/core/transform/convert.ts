@@ -53,11 +53,23 @@ const ARCHITECTURES = new Set(
   ).split(" "),
 );
 
-/** The word as it is: Nova compares flavors with it, and a machine that has another is still loaded. */
-function arch(value: Json): Converted {
-  const text = String(value);
-  if (ARCHITECTURES.has(text.toLowerCase())) return { value };
-  return { value, warnings: [["N2I-D307", `${show(text)} is no architecture that Nova knows`]] };
+/**
+ * An extra spec's value that begins with an operator, which is compared otherwise than by equality.
+ *
+ * @source nova 2014.2:nova/scheduler/filters/extra_specs_ops.py
+ */
+export const OPERATOR = /^(=|==|!=|>=|<=|s==|s!=|s<|s<=|s>|s>=|<in>|<all-in>|<or>)(\s|$)/;
+
+/**
+ * The word as it is: Nova compares flavors with it, and a machine that has another is still loaded. Of a flavor's
+ * operators `s==` alone wants one word.
+ */
+function arch(given: Json): Converted {
+  const text = String(given);
+  const value = /^s==\s+(\S+)/.exec(text)?.[1] ?? text;
+  if (OPERATOR.test(value)) return null;
+  if (ARCHITECTURES.has(value.toLowerCase())) return { value };
+  return { value, warnings: [["N2I-D307", `${show(value)} is no architecture that Nova knows`]] };
 }
 
 /** Values that Ironic takes of some capabilities. @source ironic 21.4:ironic/drivers/modules/deploy_utils.py */

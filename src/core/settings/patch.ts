@@ -20,14 +20,16 @@ const NO_END = "\\ No newline at end of file";
  * @throws MigrationError N2I-E104 for lines that no patch knows as lines
  */
 export function settingsPatch(name: string, text: string, edits: readonly Edit[]): string {
-  if (withEdits(text, edits) === text) return "";
+  // oslo.config takes a byte order mark for a line's text, and refuses the file.
+  const changed = (from: string): string => withEdits(from.replace(/^\uFEFF/, ""), edits);
+  if (changed(text) === text) return "";
   if (/\r(?!\n)/.test(text))
     throw new MigrationError("N2I-E104", `${name}: lines end with a carriage return alone`, {
       fix: "No patch can be made of such a file: give its lines other ends first.",
     });
   // A last line without its end differs from the same line with it, and would be shown twice.
   const whole = text === "" || text.endsWith("\n") ? text : `${text}\n`;
-  const patch = structuredPatch(name, name, whole, withEdits(whole, edits), undefined, undefined, {
+  const patch = structuredPatch(name, name, whole, changed(whole), undefined, undefined, {
     context: CONTEXT,
   });
   const view = {
@@ -43,7 +45,7 @@ export function settingsPatch(name: string, text: string, edits: readonly Edit[]
 function hiddenLines(text: string): ReadonlySet<number> {
   const hidden = new Set<number>();
   let before = false;
-  for (const [at, { text: line, more }] of linesOf(text).entries()) {
+  for (const [at, { text: line, more }] of linesOf(text.replace(/^\uFEFF/, "")).entries()) {
     before = unfit(line) || (more && before);
     if (before) hidden.add(at + 1);
   }

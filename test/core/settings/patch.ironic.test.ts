@@ -28,10 +28,11 @@ test("oslo.config reads every file that was patched, for every release", async (
   const folder = privateFolder(t);
   const texts = ["", "[DEFAULT]\n", "[DEFAULT]\nhost = a", `[DEFAULT]\nmy_password = ${SECRET}\n`];
   const secret = `rabbit_password = ${SECRET}\n`;
-  texts.push(
-    `[DEFAULT]\n${secret}compute_driver = a\n${secret}[ironic]\n${secret}api_endpoint = b`,
-  );
+  const api = `[ironic]\n${secret}api_endpoint = b`;
+  texts.push(`[DEFAULT]\n${secret}compute_driver = a\n${secret}${api}`);
   texts.push("[baremetal]\npower_manager = x\n\n", `[ironic]\npassword = ${SECRET}\n`);
+  const more = "[DEFAULT]\nhost = a\n[ironic]\nusername = b\n";
+  texts.push(more.replaceAll("\n", "\r\n"), `\uFEFF${more.replace("\n", "\r\n")}`, "\uFEFF");
   const patched: { readonly file: string; readonly wanted: readonly SettingRow[] }[] = [];
   for (const ironicRelease of releaseNames())
     for (const [at, text] of texts.entries()) {

@@ -26,10 +26,6 @@ test("a value stands where the old one, its sample or its section is", () => {
     withEdits("[DEFAULT]\r\na = 1", EDITS.slice(0, 2)),
     "[DEFAULT]\r\na = 1\r\ncompute_driver = ironic.IronicDriver\r\n\r\n[ironic]\r\nadmin_password = CHANGE_ME\r\n",
   );
-  assert.equal(
-    withEdits("", EDITS.slice(0, 1)),
-    "[DEFAULT]\ncompute_driver = ironic.IronicDriver\n",
-  );
 });
 
 const LINES = [

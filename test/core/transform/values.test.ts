@@ -60,9 +60,8 @@ test("values that Ironic or Nova knows go as they are, others with a finding", (
     ["arch", "AMD64", "AMD64", []],
     ["arch", "aarch64", "aarch64", []],
     ["arch", "s== x86_64", "x86_64", []],
-    ...["<in> x86_64", "<or> i686 <or> x86_64", "s!= ppc64", "<all-in> x86", "s=="].map(
-      (text) => ["arch", text, null, []] as const,
-    ),
+    ["arch", "<or> i686 <or> x86_64", null, []],
+    ["arch", "s!= ppc64", null, []],
     ["arch", "x86-64", "x86-64", ["N2I-D307"]],
     ["arch", "{i386|x86_64}", "{i386|x86_64}", ["N2I-D307"]],
     ["trimmed", " 10.0.0.1\t\n", "10.0.0.1", ["N2I-D312"]],

@@ -23,7 +23,7 @@ export function faultIn(answer: Answered, secrets: readonly string[]): string {
   const to = status >= 300 && status < 400 ? headers.location : undefined;
   if (to === undefined) return faultOf(text, secrets);
   const plain = to.replace(/[?#].*$/, "").replace(/\/\/[^/]*@/, "//");
-  return `it redirects to ${withoutSecrets(plain, secrets)}`.slice(0, LONGEST);
+  return `redirects to ${withoutSecrets(plain, secrets)}`.slice(0, LONGEST);
 }
 
 /**

@@ -239,7 +239,7 @@ test("an address that is not Nova's is refused before anything is asked of it", 
   const fields = { Location: "https://nova/v2.1/servers" };
   for (const [status, why] of [
     [404, /refuses GET \/servers: 404 Not Found$/],
-    [302, /refuses GET \/servers: 302 it redirects to https:\/\/nova\/v2\.1\/servers$/],
+    [302, /refuses GET \/servers: 302 redirects to https:\/\/nova\/v2\.1\/servers$/],
   ] as const) {
     const answer = () => ({ status, text: "Not Found", ...(status === 302 && { fields }) });
     const { url, calls } = await faultyService(t, { most: 1, answer });

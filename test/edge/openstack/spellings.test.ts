@@ -334,11 +334,11 @@ test("a redirection names where to, without what is secret in it", async (t) => 
   answerHere("http://baremetal.public.one", () => Promise.resolve(redirects));
   t.after(() => answerHere("http://baremetal.public.one", null));
   const { fault } = await session.call({ method: "GET", path: "/v1/nodes" });
-  assert.equal(fault, "301 it redirects to https://new:5000/v3/auth/tokens");
+  assert.equal(fault, "301 redirects to https://new:5000/v3/auth/tokens");
   answerHere(KEYSTONE, () => Promise.resolve(redirects));
   await assert.rejects(
     openSession(cloud, 1000),
-    /^MigrationError: Keystone at http:\/\/keystone:5000 answers 301: it redirects to https:\/\/new:5000\/v3\/auth\/tokens$/,
+    /^MigrationError: Keystone at http:\/\/keystone:5000 answers 301: redirects to https:\/\/new:5000\/v3\/auth\/tokens$/,
   );
   assert.equal(asked.length, 1);
 });

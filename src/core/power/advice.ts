@@ -34,7 +34,10 @@ export function adviceOf(
   const refused =
     first !== null && suite !== first && suiteUntried(reading, way, ipmitool) === null;
   const silent =
-    verdict === "ok" && asksList(way, ipmitool) && reading.warnings.includes("N2I-D631");
+    verdict === "ok" &&
+    suite !== null &&
+    asksList(way, ipmitool) &&
+    reading.warnings.includes("N2I-D631");
   const level = way?.way === "ipmi" ? way.login.level : "ADMINISTRATOR";
   return [
     ...(refused || silent ? [setting("ipmi_cipher_suite", String(suite))] : []),

@@ -8,6 +8,7 @@ import {
   type Established,
   establish,
   type InSession,
+  isTaken,
   SESSION_DEFAULTS,
   type SessionOptions,
 } from "./session.ts";
@@ -18,6 +19,7 @@ import {
   SYSTEM_CHANCE,
   SYSTEM_CLOCK,
   startTalk,
+  type Talk,
   type Timers,
 } from "./talk.ts";
 import { type Mux, type OpenLine, openMux } from "./transport.ts";
@@ -78,7 +80,7 @@ export interface BmcReading {
   readonly detail: string;
   /** What is to be looked at first, where the verdict does not name it. */
   readonly likely?: "user";
-  /** The cipher suite the session was opened with. */
+  /** The cipher suite the session was opened with; null, too, where want of room may have chosen it. */
   readonly suite: number | null;
   /** The suites the BMC lists; null when it does not say. */
   readonly suites: readonly number[] | null;
@@ -208,13 +210,14 @@ export async function askPower(
 ): Promise<PowerAnswer> {
   const askedAt = clock.date().toISOString();
   const talk = startTalk(line, clock, chance, limits);
-  const asking = establish(talk, line, credentials, options, readPower).then(async (end) => {
+  const asking = establish(talk, line, credentials, options, readPower).then(async (reached) => {
+    const end = { ...reached, suite: await surely(talk, credentials, reached.opened) };
     if (options.asksList || end.attempts === 0 || talk.expired()) return end;
     // For the record: asked for before, it may change what the BMC says in a session.
     return { ...end, suites: await listSuites(talk) };
   });
   const end = await asking.finally(talk.end);
-  const { opened, capabilities, suites, attempts } = end;
+  const { opened, capabilities, suite, suites, attempts } = end;
   const { chassis, device } = opened?.found ?? { chassis: null, device: null };
   const rtt = talk.rtt();
   return {
@@ -222,19 +225,30 @@ export async function askPower(
     ...(chassis === null
       ? end.diagnosis
       : { verdict: "ok" as const, detail: `power is ${chassis.power}` }),
-    suite: opened?.suite ?? null,
+    suite,
     suites,
     kg: capabilities?.kg ?? null,
     privilege: opened?.level ?? null,
     device: device?.device ?? null,
     manufacturer: device?.manufacturer ?? null,
     firmware: device?.firmware ?? null,
-    attempts,
+    attempts: attempts + (opened?.unsure ? 1 : 0),
     rtt: rtt === null ? null : tenths(rtt),
     elapsed: tenths(talk.elapsed()),
     askedAt,
     observations: observed(end, credentials),
   };
+}
+
+/** The suite of the session, or the one before it that want of room kept out for a moment; null: nobody knows. */
+async function surely(
+  talk: Talk,
+  credentials: Credentials,
+  opened: Established<PowerFound>["opened"],
+): Promise<number | null> {
+  if (!opened?.unsure) return opened?.suite ?? null;
+  const taken = await isTaken(talk, credentials, opened.unsure);
+  return taken === false ? opened.suite : taken && opened.unsure.suite.id;
 }
 
 interface PowerFound {

@@ -204,7 +204,9 @@ const SILENCES = 3;
 /** Silence after the name this often, and nowhere else, is not worth the rest of the time. */
 const SILENT_NAMES = 8;
 
-const NO_SLOT: readonly number[] = [0x01, 0x0b];
+/** Said where all sessions are taken, and by some boards of a suite. Quirk Q10. */
+export const NO_ROOM = 0x01;
+const NO_SLOT: readonly number[] = [NO_ROOM, 0x0b];
 /** A RAKP message was lost, and the BMC still thinks of the login before it. */
 const STALE: readonly number[] = [0x02, 0x08];
 const ROLE: readonly number[] = [0x09, 0x0a];
@@ -215,7 +217,7 @@ const SUITE_AT_OPEN: readonly number[] = [...ALGORITHM, ...ROLE, 0x01, 0x12];
 /** Seen as often as time allowed, and the same from the first time to the last. */
 const LASTING: readonly BmcVerdict[] = ["busy", "no-slots", "silent"];
 
-const NO_ROOM: Diagnosis = diagnosisOf({ kind: "status", stage: "Open Session", status: 0x01 });
+const FULL: Diagnosis = diagnosisOf({ kind: "status", stage: "Open Session", status: NO_ROOM });
 const MISMATCH: Diagnosis = diagnosisOf({ kind: "mismatch", of: "password" });
 
 /** A login that failed, with all that is known after it. */
@@ -303,9 +305,9 @@ function otherSuite(failed: Failed, status: number, suites: readonly Suite[]): N
   const other = suites.find(({ id }) => !refused.has(id));
   if (other !== undefined)
     return again({ attempt, tried: { ...tried, refused } }, { suite: other });
-  const full = suites.find(({ id }) => refused.get(id) === 0x01);
+  const full = suites.find(({ id }) => refused.get(id) === NO_ROOM);
   if (full !== undefined) {
-    const others = new Map([...refused].filter(([, one]) => one !== 0x01));
+    const others = new Map([...refused].filter(([, one]) => one !== NO_ROOM));
     return later({ ...failed, tried: { ...tried, refused: others } }, { suite: full });
   }
   const isRole = [...refused.values()].some((one) => ROLE.includes(one));
@@ -315,7 +317,7 @@ function otherSuite(failed: Failed, status: number, suites: readonly Suite[]): N
 /** Waits for a slot, a few times. */
 function later({ attempt, tried, diagnosis }: Failed, change: Partial<Attempt> = {}): NextStep {
   if (tried.noRoom + 1 >= NO_ROOM_ROUNDS)
-    return end(diagnosis.verdict === "no-slots" ? diagnosis : NO_ROOM);
+    return end(diagnosis.verdict === "no-slots" ? diagnosis : FULL);
   return again({ attempt, tried: { ...tried, noRoom: tried.noRoom + 1 } }, change, GAP);
 }
 
@@ -326,7 +328,7 @@ function onlyAtName({ silences, namesUnanswered, nameAnswered }: Tried): boolean
 /** What silence means after all that came before it; never that something is refused. */
 function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Diagnosis {
   // A loss at the end does not make it another fault than it was all the time.
-  if (before.full) return NO_ROOM;
+  if (before.full) return FULL;
   if (before.nameAnswered || before.namesUnanswered < SILENCES) return diagnosisOf(failure);
   const detail = "goes silent when it hears the user's name: lost datagrams, or an unknown name";
   return { verdict: "silent", detail };

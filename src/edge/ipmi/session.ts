@@ -19,6 +19,7 @@ import {
   LEVELS,
   type Level,
   type LoginFailure,
+  NO_ROOM,
   NOTHING_YET,
   outOfTime,
   refusedBy,
@@ -95,6 +96,8 @@ export interface Established<T> {
 
 interface Opened<T> {
   readonly suite: number;
+  /** The login with the suite that goes first, which was refused for want of room alone: it may be had now. */
+  readonly unsure: Attempt | null;
   readonly level: Level;
   /** Whether RAKP 2 fitted only when Open Session named the level. Quirk Q3. */
   readonly openLevel: boolean;
@@ -190,12 +193,15 @@ async function logInUntil<T>(
   let tried = NOTHING_YET;
   let last: LoginFailure | null = null;
   let silentSessions = 0;
+  const roomless = new Set<Suite | undefined>();
   for (let attempts = 1; ; attempts++) {
     const each = { tag: (firstTag + attempts) & 0xff, wait: stageWait(tried) };
     const outcome = await logInOnce(talk, credentials, attempt, each, use);
     if (outcome.kind === "answered") {
+      const [best = first] = suites;
       const opened = {
         suite: attempt.suite.id,
+        unsure: best !== attempt.suite && roomless.has(best) ? { ...attempt, suite: best } : null,
         level: attempt.level,
         openLevel: isMismatched(tried),
         unlisted: unlisted !== null && silentSessions === 1,
@@ -206,6 +212,8 @@ async function logInUntil<T>(
     // A wait that was cut short is no silence.
     if (outcome.kind === "silent" && talk.expired())
       return { diagnosis: outOfTime(last, tried), attempts, opened: null };
+    if (outcome.kind === "status" && outcome.stage === "Open Session")
+      roomless[outcome.status === NO_ROOM ? "add" : "delete"](attempt.suite);
     const next = decide(outcome, attempt, tried, suites, talk.chance.fraction());
     if (next.do === "end") return { diagnosis: next.diagnosis, attempts, opened: null };
     await talk.pause(next.pause);
@@ -226,6 +234,23 @@ async function logInUntil<T>(
     attempt = { ...attempt, suite: other };
     tried = { ...tried, refused: new Map() };
   }
+}
+
+/** Whether the BMC opens a session with this suite now; null where it does not say. */
+export async function isTaken(
+  talk: Talk,
+  credentials: Credentials,
+  attempt: Attempt,
+): Promise<boolean | null> {
+  if (talk.expired()) return null;
+  await talk.renew();
+  const each = { tag: talk.chance.bytes(1).readUInt8(), wait: stageWait(NOTHING_YET) };
+  const outcome = await logInOnce(talk, credentials, attempt, each, async (channel) => {
+    await channel.close();
+    return { kind: "answered", found: null };
+  });
+  if (outcome.kind === "answered") return true;
+  return outcome.kind === "status" && outcome.stage === "Open Session" ? false : null;
 }
 
 /**

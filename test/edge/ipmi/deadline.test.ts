@@ -10,6 +10,7 @@ const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, readonly BmcV
   ["busy", { busy: { code: 0xc0, times: Infinity } }, {}, ["busy"]],
   ["busy once", { busy: { code: 0xc3, times: 1 } }, {}, ["ok", "busy"]],
   ["full", { openStatus: 1 }, {}, ["no-slots"]],
+  ["full for a moment", { openStatus: 1, openTimes: 1 }, {}, ["ok"]],
   ["full once", { openStatus: 1, openTimes: 2 }, {}, ["ok", "no-slots"]],
   ["of suite 3 alone", { suites: [3], listed: [3, 17] }, {}, ["ok"]],
   ["of suite 17, says 01", { suites: [17], listed: [3], suiteStatus: 1 }, {}, ["ok"]],
@@ -38,6 +39,7 @@ for (const delay of [5, 180])
       for (let deadline = 60_000; deadline > 10; deadline *= 0.86) {
         const { answer, took } = await ask(nature, { ...asking, deadline, network: { delay } });
         assert.ok(took <= deadline + 1);
+        if (nature.openTimes === 1) assert.notEqual(answer.suite, 3, "want of room is no choice");
         seen.add(answer.verdict);
         const late = answer.verdict === "deadline" || answer.verdict === "unreachable";
         assert.ok(late || verdicts.includes(answer.verdict), `${deadline}: ${answer.detail}`);

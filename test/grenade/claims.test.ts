@@ -10,16 +10,8 @@ import { packageRoot } from "../../src/edge/disk/package-root.ts";
 const NOTHING: Seen = {
   ...{ moments: {}, ran: [], acts: [], listed: [], by: "rows", held: 0 },
   fleet: {
-    ...{
-      host: "",
-      tenants: [],
-      ill: [],
-      doubted: [],
-      free: [],
-      deleted: [],
-      errored: [],
-      held: [],
-    },
+    ...{ host: "", tenants: [], ill: [], doubted: [] },
+    ...{ free: [], deleted: [], errored: [], held: [] },
     images: { old: ["", ""], new: ["", ""] },
   },
 };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { assertRefusal, ends, pausedAt, run, runs } from "../hostile/cli.ts";
@@ -77,6 +77,13 @@ test("a site document that was changed since is in what is loaded, and one that 
   );
   assert.equal(await counts(), "create create create skipped");
   assert.doesNotMatch((await walk(made, "--until", "plan")).err, /done again/);
+  // One that is another after each plan is no end.
+  mkdirSync(join(made.run, "hooks"), { mode: 0o700 });
+  const rewrites = `#!/bin/sh\nsed -i 's/vendor/vendor!/' '${file}'\n`;
+  writeFileSync(join(made.run, "hooks", "after-plan"), rewrites, { mode: 0o700 });
+  writeFileSync(file, JSON.stringify({ ...site, machines }).replace("vendor", "the vendor"));
+  const round = await walk(made, "--until", "plan");
+  assert.match(round.err, /N2I-E328 plan: \S*site\.json is not .*it was already repeated once/);
 });
 
 test("a stage that is done again says why, and what is loaded is not read anew without a word", async (t) => {

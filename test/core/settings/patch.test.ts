@@ -32,11 +32,8 @@ const LINES = [
   ...["a = 1", "", "# a comment", "compute_driver = libvirt", "api_endpoint = x,", "  y"],
   ...["#compute_driver=<None>", "[ironic]", "[DEFAULT]", "[other]", "admin_password ="],
   ...[`rabbit_password = ${SECRET}`, `# once the password was ${SECRET}`, `\t${SECRET}`],
-  ...[
-    `connection = mysql://nova:${SECRET}@db/nova`,
-    "transport_url = rabbit://u:$pass@h,",
-    "b = 2",
-  ],
+  ...[`connection = mysql://nova:${SECRET}@db/nova`, "transport_url = rabbit://u:$pass@h,"],
+  "b = 2",
 ];
 /** Files as oslo.config takes them: a value goes on only below one, a secret one below a secret. */
 const FILE = fc

@@ -74,16 +74,7 @@ function isNobodys4(four: readonly number[]): boolean {
 }
 
 function isIpv6(text: string): boolean {
-  const halves = text.split("::");
-  const groups = halves.map((half) => (half === "" ? [] : half.split(":")));
-  const all = groups.flat();
-  const last = all.at(-1) ?? "";
-  const mapped = last.includes(".") && text.endsWith(last);
-  const hex = mapped ? all.slice(0, -1) : all;
-  const count = hex.length + (mapped ? 2 : 0);
-  if (mapped && ipv4(last) === null) return false;
-  if (!hex.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return false;
-  return halves.length === 1 ? count === 8 : halves.length === 2 && count <= 7;
+  return text.includes(":") && URL.canParse(`http://[${text}]`);
 }
 
 function isNobodys6(text: string): boolean {

@@ -1,4 +1,5 @@
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
+import type { FindingCode } from "../../model/findings.ts";
 import { objectOf } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
@@ -29,21 +30,25 @@ export function driverOf(
   site: { readonly [key: string]: unknown },
   { drivers, hardware, target }: Mapping,
 ): { readonly row: DriverRow | null; readonly findings: readonly Finding[] } {
-  const place = `bm_nodes.id=${machine.node.id} service_host`;
-  const forHost = `for host ${machine.node.service_host ?? "NULL"}`;
+  const { id, service_host, instance_uuid } = machine.node;
+  const place = `bm_nodes.id=${id} service_host`;
+  const refused = (code: FindingCode, why: string) => ({
+    row: null,
+    findings: [finding(code, place, why)],
+  });
+  const forHost = `for host ${service_host ?? "NULL"}`;
   const own = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
-  const named = site.power_manager ?? conf?.power_manager;
-  if (conf !== null && conf.driver !== drivers.deploy_driver) {
-    const refused = drivers.deploy_drivers_refused[conf.driver];
-    // Ironic has nowhere to boot such a tenant from, whatever driver it gets.
-    const isTenants = conf.driver === TILERA && !!machine.node.instance_uuid;
-    if (site.driver === undefined || isTenants)
-      return {
-        row: null,
-        findings: [
-          finding("N2I-D308", place, refused ?? `driver is ${conf.driver || "empty"}, ${forHost}`),
-        ],
-      };
+  const named = site.power_manager ?? conf?.power_manager ?? null;
+  const fault = conf?.power_manager_fault ?? null;
+  // Ironic has nowhere to boot a tenant of Tilera from, whatever driver it gets.
+  const isLost = conf?.driver === TILERA && !!instance_uuid;
+  if (
+    conf !== null &&
+    conf.driver !== drivers.deploy_driver &&
+    (site.driver === undefined || isLost)
+  ) {
+    const why = drivers.deploy_drivers_refused[conf.driver];
+    return refused("N2I-D308", why ?? `driver is ${conf.driver || "empty"}, ${forHost}`);
   }
   const row = drivers.drivers.find(
     ({ name, power_manager }) =>
@@ -56,32 +61,20 @@ export function driverOf(
       typeof site.driver !== "string" ||
       site.driver === usual.driver ||
       givesNeeds(row, site.driver, hardware);
-    const guessed = site.power_manager === undefined && site.driver === undefined;
-    const fault = guessed ? (conf?.power_manager_fault ?? null) : null;
-    const findings = findingIf(fault !== null, "N2I-D314", place, `${fault}, ${forHost}`);
+    const isGuessed = fault !== null && (site.power_manager ?? site.driver) === undefined;
+    const findings = findingIf(isGuessed, "N2I-D314", place, `${fault}, ${forHost}`);
     return { row: fits ? row : own, findings };
   }
-  if (site.driver !== undefined) return { row: own, findings: [] };
-  if (named === undefined || named === null) {
-    const fault = conf?.power_manager_fault;
-    return {
-      row: null,
-      findings: [
-        fault
-          ? finding("N2I-D301", place, `${fault}, ${forHost}`)
-          : finding("N2I-D300", place, `no nova.conf ${forHost}`),
-      ],
-    };
-  }
-  const why = row?.refused ?? `${String(named)} has no driver in ${target.release}`;
-  return {
-    row: null,
-    findings: [
-      row === undefined
-        ? finding("N2I-D301", place, `power_manager is ${String(named)}`)
-        : finding("N2I-D302", place, why),
-    ],
-  };
+  if (site.driver !== undefined) return { row: own, findings: NONE };
+  if (row !== undefined)
+    return refused(
+      "N2I-D302",
+      row.refused ?? `${String(named)} has no driver in ${target.release}`,
+    );
+  if (named !== null) return refused("N2I-D301", `power_manager is ${String(named)}`);
+  return fault === null
+    ? refused("N2I-D300", `no nova.conf ${forHost}`)
+    : refused("N2I-D301", `${fault}, ${forHost}`);
 }
 
 /** @source facts/nova-bm.md 3.5 */
@@ -99,17 +92,11 @@ export function inspectPower({ node }: Machine, row: DriverRow): readonly Findin
     Number(port) !== 0 &&
     !isPort(port) &&
     row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
-  if (!strange && absent.length === 0) return NONE;
-  const columns = absent.join(", ");
+  const none = `NULL, and ${row.name} needs them`;
   const is = `terminal_port is ${show(String(port))}`;
   return [
     ...findingIf(strange, "N2I-D124", `${place} terminal_port`, is),
-    ...findingIf(
-      columns !== "",
-      "N2I-D304",
-      `${place} ${columns}`,
-      `NULL, and ${row.name} needs them`,
-    ),
+    ...findingIf(absent.length > 0, "N2I-D304", `${place} ${absent.join(", ")}`, none),
   ];
 }
 

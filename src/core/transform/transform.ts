@@ -120,13 +120,15 @@ function transformed(making: Making, source: Machine): Transformed {
   const { row } = own.record;
   const unusable = inspectAddress(plain.record.row, where);
   const { keeps } = own;
+  // Of half an address nothing can be said.
+  const isLoadable = chosen.decided.skip === null && !own.findings.some(blocks);
   const findings = together([
     found,
     inspectHost(source, chosen.conf),
     inspectPower(source, driver.row),
     unusable,
     inspectLogin(driver.row, row, node.id),
-    chosen.decided.skip === null ? inspectShared(row, node.id, making.claims) : NONE,
+    isLoadable ? inspectShared(row, node.id, making.claims) : NONE,
     inspectHardware(row, mapping, driver.row, where),
     inspectDeploy(row, where),
     unread(source, driver.program),

@@ -3,6 +3,7 @@ import type { Claim } from "../lib/claim.ts";
 import type { By, Moment, Seen } from "../lib/seen.ts";
 import { held } from "./allocations.ts";
 import { at, changed, differences } from "./moments.ts";
+import { own } from "./ports.ts";
 import { identities, strayed } from "./servers.ts";
 
 /** What nobody but the product and conductors should have touched: from one moment to another. */
@@ -43,7 +44,7 @@ export const restored: Claim = {
       ...differences(`${turn}: hypervisor`, before.hypervisors, after.hypervisors),
       ...differences(`${turn}: compute node`, before.computeNodes, after.computeNodes),
       ...differences(`${turn}: provider`, held(before), held(after)),
-      ...differences(`${turn}: port`, before.ports, after.ports),
+      ...differences(`${turn}: port`, before.ports, own(after, seen.fleet)),
     ]),
   broken: (seen) => changed(seen, "handed-back", (moment) => ({ ...moment, providers: {} })),
 };

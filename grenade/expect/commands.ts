@@ -5,6 +5,8 @@ const MAY: { readonly [title: string]: readonly number[] } = {
   // 1 is Warning; config prints a patch with 2. A turn of going back stands before the title.
   check: [0, 1],
   config: [2],
+  // The conductor's log has an ERROR from before.
+  logged: [2],
   // It serves until SIGTERM.
   proxy: [143],
 };

@@ -48,7 +48,7 @@ export function commandsOf(
     apply: [...both, ...watched, "--yes"],
     rollback: [...both, ...watched, "--yes"],
     verify: ironic,
-    handover: [...ironic, "--yes"],
+    handover: [...ironic, "--conductor-log", stack.ironic.log, "--yes"],
     finish: [...ironic, "--yes"],
     config: ["--nova-conf", `${HOST}=${novaConf}`],
   };
@@ -86,7 +86,15 @@ async function carry(deployment: Deployment, does: Does): Promise<void> {
     await does("handover", "handover");
   }
   await wake(deployment);
-  if (by !== "rest") await does("verify-takeover", "verify", "--takeover");
+  if (by === "rest") return;
+  await does(
+    "verify-logged",
+    "verify",
+    "--takeover",
+    "--conductor-log",
+    deployment.stack.ironic.log,
+  );
+  await does("verify-takeover", "verify", "--takeover");
 }
 
 /** From the first read to Ironic's rows. */

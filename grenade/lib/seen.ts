@@ -23,6 +23,8 @@ export interface Fleet {
   readonly host: string;
   /** bm_nodes.uuid of each machine of one kind. */
   readonly tenants: readonly string[];
+  /** The tenant's that boots through the deploy interface `ramdisk`. */
+  readonly ramdisk: string;
   /** An operator set its server to ERROR. */
   readonly ill: readonly string[];
   /** Has a server, and loads in maintenance. */

@@ -10,7 +10,7 @@ import { packageRoot } from "../../src/edge/disk/package-root.ts";
 const NOTHING: Seen = {
   ...{ moments: {}, ran: [], acts: [], listed: [], by: "rows", held: 0 },
   fleet: {
-    ...{ host: "", tenants: [], ill: [], doubted: [] },
+    ...{ host: "", ramdisk: "", tenants: [], ill: [], doubted: [] },
     ...{ free: [], deleted: [], errored: [], held: [] },
     images: { old: ["", ""], new: ["", ""] },
   },

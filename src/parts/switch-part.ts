@@ -26,8 +26,8 @@ export interface SwitchAt {
   readonly keptOf: (step: SwitchStepName) => readonly JsonObject[];
   /** Set once somebody but the BMC says that the source is off. */
   readonly fenced: () => Fenced | null;
-  /** Whether that was asked for in this process, because the BMC did not answer: a journal is no proof. */
-  readonly fence: { counts: boolean };
+  /** Of whom it was asked for in this process, because his BMC did not answer: a journal is no proof. */
+  readonly fence: { counts: boolean; spare: Fenced | null };
 }
 
 /** What a switchover asks of Nova's database and of Placement, and how it changes things there. */
@@ -66,7 +66,7 @@ export interface SwitchPosition extends Position {
   readonly taken?: SwitchSide;
   /** How it is refused where it is taken back; of a node that is taken while the source is on alone. */
   readonly code?: RefusalCode;
-  /** The source is not known to be off. */
+  /** The source is not known to be off; on the way back: the spare. */
   readonly unproven?: true;
   /** All that is left is on nodes of another switchover. */
   readonly isTheirs?: true;
@@ -135,10 +135,10 @@ export function switchBackPart(
   if (lookBack === null) throw new Error(`${name} has no way back`);
   const made = making(calls);
   return {
-    ...{ name, size: 1, overdue },
+    ...{ name, size: 1, overdue, keepsBack: true },
     inspect: async () => [await lookBack(image)],
-    async perform(_change, { todo, why: left, acting }, begin) {
-      await begin();
+    async perform(_change, { todo, why: left, image: proof, acting }, begin) {
+      await begin(proof);
       acting?.();
       const why: string[] = [];
       for (const write of todo) {

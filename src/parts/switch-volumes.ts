@@ -50,7 +50,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
       return guard.look(kept, source) ?? { ...seen, image: kept };
     },
     async lookBack() {
-      const isReady = async () => notOff(await calls.node(plan.destination));
+      const isReady = async () => notOff(at, await calls.node(plan.destination));
       const seen = await moves(at, FORTH.toReversed(), "destination", "source", isReady);
       if (seen.is !== "before") return seen;
       const [{ power_state }, spare] = await bothNodes(at);
@@ -70,20 +70,23 @@ function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null 
   let isAsked = false;
   return (spare) => {
     const busy = patience(spare);
-    const why = notOff(spare, isAsked);
-    if (busy !== null || why !== null) return busy ?? stays(why ?? "");
+    const why = notOff(at, spare, isAsked);
+    if (busy !== null) return busy;
+    if (why !== null) return { ...stays(why), ...(!isLive(spare) && { unproven: true }) };
     if (isAsked) return null;
-    return next([powerWrite(at, at.plan.destination, { target: "power off" })], undefined, () => {
+    const proof = at.fence.spare === null ? undefined : { ...at.fence.spare };
+    return next([powerWrite(at, at.plan.destination, { target: "power off" })], proof, () => {
       isAsked = true;
     });
   };
 }
 
 /** @param isAsked its BMC was asked: an error is of that */
-function notOff(spare: JsonObject, isAsked = true): string | null {
+function notOff({ fence }: SwitchAt, spare: JsonObject, isAsked = true): string | null {
   const { uuid, power_state = null, last_error = null } = spare;
   if (isAsked ? isOff(spare) : power_state === "power off") return null;
-  return `volumes cannot go back while node ${String(uuid)} is not known to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}; power it off, then run rollback again`;
+  if (fence.spare !== null && !isLive(spare)) return null;
+  return `volumes cannot go back while node ${String(uuid)} is not known to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}; power it off, then run rollback again; if its BMC is dead, give rollback --fence-command PROGRAM`;
 }
 
 async function moves(

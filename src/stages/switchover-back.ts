@@ -12,6 +12,7 @@ import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { reopenSwitchNova } from "./switchover-nova.ts";
+import { fencedBy } from "./switchover-perform.ts";
 import {
   checkSwitchPlace,
   isPastReturn,
@@ -26,6 +27,8 @@ import { switchAt, walkBack } from "./switchover-walk.ts";
 interface BackWords extends RestOptions {
   readonly run: string;
   readonly novaDb?: string;
+  /** A program that ends with 0 once the spare is off. */
+  readonly fenceCommand?: string;
   /** A run has one switchover: it is meant with or without this word. */
   readonly all: boolean;
   readonly node?: readonly string[];
@@ -72,7 +75,8 @@ export function rollbackSwitchover(
           const more = { now: session.clock.now, nova };
           const at = switchAt(service, plan, session.journal.entries, more);
           const left: Left[] = [];
-          const isWhole = await walkBack(at, session, (some) => left.push(...some));
+          const prove = () => fencedBy(words, at, plan.destination, session, sink);
+          const isWhole = await walkBack(at, session, (some) => left.push(...some), prove);
           leave(left);
           sink.result(
             isWhole && left.length === 0

@@ -67,11 +67,11 @@ export async function perform(words: ActWords, plan: Switchover, acting: Acting)
       words.sourceConfirmedOff ? { proof: "--source-confirmed-off", by: session.by } : null,
   });
   const name = plan.source_name ?? plan.source;
-  const prove = (): Promise<Fenced | null> => fencedBy(words, at, session, sink);
+  const prove = () => fencedBy(words, at, plan.source, session, sink);
   const say = (state: string) => sink.say(`${name}: ${state}`);
   const halted = await begunBy(at, session, () => walkForward(at, session, say, prove));
   if (halted === null) return begunBy(at, session, () => ended(at, sink, isOver));
-  if (halted.position !== null) await failed(at, halted.step, halted.position, acting);
+  if (halted.position !== null) await failed(words, at, { ...halted, ...halted.position }, acting);
   return false;
 }
 
@@ -102,18 +102,19 @@ function keptOff({ plan, keptOf }: SwitchAt): string {
 }
 
 /** What the site's own fence says, once the BMC does not. */
-async function fencedBy(
-  { fenceCommand, run }: ActWords,
-  { calls, plan }: SwitchAt,
+export async function fencedBy(
+  { fenceCommand, run }: Pick<ActWords, "fenceCommand" | "run">,
+  { calls }: Pick<SwitchAt, "calls">,
+  node: string,
   { signal, by }: Pick<RunSession, "signal" | "by">,
-  sink: Told,
+  sink: Pick<Told, "say" | "note">,
 ): Promise<Fenced | null> {
   if (fenceCommand === undefined) return null;
-  const { name } = await calls.node(plan.source);
+  const { name } = await calls.node(node);
   try {
     // A name may be the spare's by then; a uuid stays.
     const env = { NOVA2IRONIC_NODE_NAME: typeof name === "string" ? name : "" };
-    await askFence({ fenceCommand, from: plan.source, run, env }, signal, sink);
+    await askFence({ fenceCommand, from: node, run, env }, signal, sink);
   } catch (cause) {
     if (!(cause instanceof MigrationError) || cause.code !== "N2I-E316") throw cause;
     sink.note(cause.message);
@@ -129,10 +130,10 @@ async function fencedBy(
  * @throws MigrationError N2I-E301, N2I-E380, N2I-E381, N2I-E384, N2I-E388 to N2I-E390
  */
 async function failed(
+  words: ActWords,
   at: SwitchAt,
-  step: SwitchStep,
-  { why, unproven, taken, code }: SwitchPosition,
-  { run, session }: Acting,
+  { step, why, unproven, taken, code }: SwitchPosition & { readonly step: SwitchStep },
+  { run, session, sink }: Acting,
 ): Promise<void> {
   const text = why.join("; ");
   if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${farOf(at)}`);
@@ -141,8 +142,9 @@ async function failed(
     throw new MigrationError("N2I-E390", `${step.name}: ${text}${keptOff(at)}`);
   const wasTold = at.keptOf("switchover-power").length > 0;
   const left: Left[] = [];
+  const prove = () => fencedBy(words, at, at.plan.destination, session, sink);
   const isBack = await begunBy(at, session, () =>
-    walkBack(at, session, (some) => left.push(...some)),
+    walkBack(at, session, (some) => left.push(...some), prove),
   );
   if (left.length > 0)
     throw new MigrationError(

@@ -5,6 +5,7 @@ import { ONE_BY_ONE } from "../engine/window-part.ts";
 import type { Left } from "../model/change.ts";
 import { orNull } from "../model/error.ts";
 import type { Entries } from "../model/journal.ts";
+import type { JsonObject } from "../model/json.ts";
 import { once } from "../model/streams.ts";
 import {
   type Fenced,
@@ -44,7 +45,7 @@ export function switchAt(
 ): SwitchAt {
   return {
     ...{ calls: switchCalls(service, failpoint), plan, now: Date.now, fenced: () => null },
-    ...{ times: millisecondsOf(USUAL), fence: { counts: false }, nova: null },
+    ...{ times: millisecondsOf(USUAL), fence: { counts: false, spare: null }, nova: null },
     ...more,
     keptOf: (step) => keptIn(entries(), step, plan),
   };
@@ -131,12 +132,14 @@ async function legOf(
  * Takes back what was begun, the newest step first. Where something is left, the rest is taken back all the same, and
  * the nodes stay marked, unless all that is left is on a node of another switchover: the run stays open for that.
  *
+ * @param prove what else says that the spare is off, once its BMC does not; null: nothing
  * @returns whether it came to its end
  */
 export async function walkBack(
   at: SwitchAt,
   session: WindowSession,
   leave: (left: readonly Left[]) => void,
+  prove: () => Promise<Fenced | null>,
 ): Promise<boolean> {
   const id = `node:${at.plan.source}`;
   let [isWhole, areTheirs] = [true, false];
@@ -151,24 +154,43 @@ export async function walkBack(
     if (image === undefined || step.lookBack === null) continue;
     if (step.name === "switchover-hold" && !isWhole) continue;
     if (session.stopping()) return false;
-    const pace = { ...PACE, deadline: LONGEST };
-    const own = step.name === "switchover-hold" && areTheirs ? keptOpen(step) : step;
-    const leg = { part: switchBackPart(at, own, image), command: "rollback", pace };
-    const { broke, stopped } = await windowBack(
-      { ...leg, changes: () => once([{ id: at.plan.source }]) },
-      session,
-      ({ position: { is, why, isTheirs } }) => {
-        if (is === "after") return;
-        if (isTheirs === true) areTheirs = true;
-        else if (own === step || why.length > 0) isWhole = false;
-        say(why);
-      },
-    );
-    if (broke !== null) throw broke;
-    if (stopped) return false;
+    const isHold = step.name === "switchover-hold" && areTheirs;
+    let ended = await legBack(at, isHold ? keptOpen(step) : step, image, session);
+    if (ended?.unproven === true) {
+      at.fence.spare = await prove();
+      // Its BMC is asked once more.
+      const anew = switchSteps(at).find(({ name }) => name === step.name) ?? step;
+      if (at.fence.spare !== null) ended = await legBack(at, anew, image, session);
+    }
+    if (ended === null) return false;
+    if (ended.is === "after") continue;
+    if (ended.isTheirs === true) areTheirs = true;
+    else if (!isHold || ended.why.length > 0) isWhole = false;
+    say(ended.why);
   }
   if (!isWhole) say((await orNull(marksLeft(at))) ?? []);
   return true;
+}
+
+/** @returns null where somebody asked to stop */
+async function legBack(
+  at: SwitchAt,
+  step: SwitchStep,
+  image: JsonObject,
+  session: WindowSession,
+): Promise<SwitchPosition | null> {
+  let last: SwitchPosition | null = null;
+  const pace = { ...PACE, deadline: LONGEST };
+  const leg = { part: switchBackPart(at, step, image), command: "rollback", pace };
+  const { broke, stopped } = await windowBack(
+    { ...leg, changes: () => once([{ id: at.plan.source }]) },
+    session,
+    ({ position }) => {
+      last = position;
+    },
+  );
+  if (broke !== null) throw broke;
+  return stopped ? null : last;
 }
 
 /** Removes the marks that are ours, and does not end in the journal. */

@@ -128,6 +128,7 @@ function atOf(
 export async function back(
   { service, run, nova }: Scene,
   lines?: number,
+  fence: Fenced | null = null,
 ): Promise<readonly string[]> {
   const left: Left[] = [];
   await during(
@@ -137,7 +138,8 @@ export async function back(
       const plan = switchedIn(entries)?.plan;
       if (plan === undefined) return;
       const at = atOf({ service, nova }, plan, session);
-      await walkBack(at, session, (some) => left.push(...some));
+      const prove = () => Promise.resolve(fence);
+      await walkBack(at, session, (some) => left.push(...some), prove);
     },
     lines,
   );

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
+import { readJournal } from "../../src/edge/disk/journal.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { instead } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
@@ -135,25 +137,42 @@ test("a rollback tries once to power a source on whose BMC died", async (t) => {
   assert.equal(tried.length, 1);
 });
 
-test("nothing is done to nodes that lost their mark, or whose maintenance is another's", async (t) => {
-  for (const [change, why] of [
-    [{ extra: {} }, /is not marked by this switchover any more/],
-    [{ maintenance_reason: "mine" }, /is not in the maintenance of this switchover any more/],
-  ] as const) {
+/** How somebody changed a node before a step that is not made then. */
+const CHANGED = [
+  ["switchover-volumes", SOURCE, { extra: {} }, /is not marked by this switchover any more/],
+  ["switchover-volumes", SOURCE, { maintenance_reason: "mine" }, /in the maintenance of this/],
+  ["switchover-clear", SOURCE, { extra: {} }, /is not marked/],
+  ["switchover-clear", SOURCE, { instance_uuid: uuidOf(9, 77) }, /has instance/],
+  ["switchover-deploy", SPARE, { automated_clean: null }, /would be cleaned/],
+  ["switchover-deploy", SPARE, { instance_info: { image_source: "x" } }, /write that image/],
+] as const;
+
+test("nothing is done to a node that somebody changed so that the step would harm it", async (t) => {
+  for (const [until, node, change, why] of CHANGED) {
     const at = await scene(t);
-    await forward(at, { until: "switchover-volumes" });
-    Object.assign(at.cloud.nodes.get(SOURCE) ?? {}, change);
+    await forward(at, { until });
+    Object.assign(at.cloud.nodes.get(node) ?? {}, change);
+    const { provision_state } = at.cloud.nodes.get(node) ?? {};
+    const [told, owner] = [[...at.cloud.told], ownerOf(at)];
     assert.match((await forward(at)).halted?.position?.why.join() ?? "", why);
-    assert.equal(ownerOf(at), SOURCE);
+    assert.equal(at.cloud.nodes.get(node)?.provision_state, provision_state);
+    assert.deepEqual([at.cloud.told, ownerOf(at)], [told, owner]);
   }
 });
 
 /** How a spare with the volumes is by the time of a rollback, what Ironic says of it, and what is left. */
-const SPARES = [
+const SPARES: readonly (readonly [
+  string,
+  Partial<Machine>,
+  { power_state?: string | null },
+  RegExp,
+])[] = [
   ["somebody powered it on", { on: true }, { power_state: "power on" }, /power_state is power on/],
   ["nobody knows its power", {}, { power_state: null }, /power_state is null/],
   ["its BMC is dead", { on: true, dead: true }, {}, /power_state is power off, last_error Failed/],
-] as const;
+];
+
+const FENCED = { proof: "--fence-command", by: "somebody" };
 
 test("a rollback takes no volume from a spare that is not known to be off, and leaves the source off", async (t) => {
   for (const [what, machine, node, why] of SPARES) {
@@ -167,10 +186,22 @@ test("a rollback takes no volume from a spare that is not known to be off, and l
     assert.match(first, /power it off, then run rollback again/, what);
     assert.equal(others.at(-1), marksStay(SOURCE, SPARE), what);
     assert.deepEqual([ownerOf(at), at.cloud.told], [SPARE, ["n-1 soft"]], what);
-    Object.assign(at.cloud.machines.get(SPARE) ?? {}, { on: false, dead: false });
+    const spare = at.cloud.machines.get(SPARE) ?? {};
+    Object.assign(spare, { on: false });
+    // A fence command does not count against a BMC that says on.
+    assert.equal((await back(at, undefined, FENCED)).length > 0, node.power_state === "power on");
+    assert.equal(ownerOf(at), node.power_state === "power on" ? SPARE : SOURCE, what);
+    Object.assign(spare, { dead: false });
     Object.assign(at.cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });
     assert.deepEqual(await back(at), [], what);
     assert.equal(switchedDump(at.cloud), before, what);
+    const kept = (await readJournal(at.run)).entries.map(
+      (entry) => "observed" in entry && entry.observed,
+    );
+    assert.equal(
+      kept.some((one) => isDeepStrictEqual(one, FENCED)),
+      node.power_state !== "power on",
+    );
   }
 });
 
@@ -202,4 +233,10 @@ test("rollback of a switchover whose spare somebody powered on names the spare a
   const { out } = await runs(2, words, how);
   assert.match(out, new RegExp(`node ${SPARE} is not known to be off: power_state is power on`));
   assert.deepEqual(cloud.told, ["n-1 soft"]);
+  Object.assign(cloud.machines.get(SPARE) ?? {}, { on: false, dead: true });
+  Object.assign(cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });
+  const dead = await runs(2, words, how);
+  assert.match(dead.out, /if its BMC is dead, give rollback --fence-command PROGRAM/);
+  await runs(0, [...words, "--fence-command", "/bin/true"], how);
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
 });

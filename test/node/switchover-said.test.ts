@@ -58,16 +58,6 @@ test("a source that has a volume target again is not torn down", async (t) => {
   assert.equal((await forward(at)).halted, null);
 });
 
-test("a spare that has an image_source by the time of its deploy is not deployed", async (t) => {
-  const at = await scene(t);
-  await forward(at, { until: "switchover-deploy" });
-  const spare = at.cloud.nodes.get(SPARE) ?? {};
-  Object.assign(spare, { instance_info: { image_source: "x" } });
-  const { halted } = await forward(at);
-  assert.match(halted?.position?.why.join() ?? "", /Ironic would write that image/);
-  assert.deepEqual([spare.provision_state, at.cloud.told], ["manageable", ["n-1 soft"]]);
-});
-
 test("an Ironic without automated_clean is refused by its microversion", async (t) => {
   hurried(t);
   const cloud = await switchable(t, 46);

@@ -10,6 +10,7 @@ import { uuidOf } from "./in-memory.ts";
 import { writes } from "./scene.ts";
 import { addPair, SECRET, SOURCE, SPARE, switchable, switchedDump } from "./switch-memory.ts";
 import { hurried } from "./switch-scene.ts";
+import { addSpare } from "./switch-served.ts";
 
 async function scene(t: TestContext) {
   hurried(t);
@@ -137,37 +138,26 @@ test("a step that is refused before the spare is deployed is taken back, with th
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
 });
 
-test("a spare that does not validate is said before the source is cleared", async (t) => {
-  const { cloud, how, own } = await scene(t);
-  const text = JSON.stringify({ boot: { result: false, reason: "no iPXE file" } });
-  cloud.fail(`GET /v1/nodes/${SPARE}/validate`, instead(200, text));
-  const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
-  assert.equal(ran.status, 5, ran.err);
-  assert.match(ran.err, /N2I-E390 .*does not validate: .*no iPXE file/s);
-  assert.equal(cloud.nodes.get(SOURCE)?.provision_state, "active");
-  cloud.use(() => null);
-  assert.equal((await run(["node", "switchover", "n-1", "s-1", ...own], how)).status, 0);
-});
-
-test("what breaks once the nodes are marked leaves the switchover halfway", async (t) => {
-  const { cloud, how, own } = await scene(t);
-  cloud.fail(`GET /v1/nodes/${SOURCE}/vifs`, instead(200, "[]"));
-  const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
-  assert.equal(ran.status, 5, ran.err);
-  assert.match(ran.err, /N2I-E301 .*node switchover stopped.*N2I-E212/);
-  cloud.use(() => null);
-  assert.equal((await run(["node", "switchover", "n-1", "s-1", ...own], how)).status, 0);
+test("what breaks once the nodes are marked leaves the switchover halfway, and the source as it is", async (t) => {
+  const invalid = JSON.stringify({ boot: { result: false, reason: "no iPXE file" } });
+  for (const [call, text, why] of [
+    [`GET /v1/nodes/${SPARE}/validate`, invalid, /N2I-E390 .*does not validate: .*no iPXE file/s],
+    [`GET /v1/nodes/${SOURCE}/vifs`, "[]", /N2I-E301 .*node switchover stopped.*N2I-E212/],
+  ] as const) {
+    const { cloud, how, own } = await scene(t);
+    cloud.fail(call, instead(200, text));
+    const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
+    assert.equal(ran.status, 5, ran.err);
+    assert.match(ran.err, why);
+    assert.equal(cloud.nodes.get(SOURCE)?.provision_state, "active");
+    cloud.use(() => null);
+    assert.equal((await run(["node", "switchover", "n-1", "s-1", ...own], how)).status, 0);
+  }
 });
 
 test("a spare that another switchover marked last is left to it, and the same command takes the next one", async (t) => {
   const { cloud, how, own } = await scene(t);
-  const [first, next] = [cloud.nodes.get(SPARE) ?? {}, uuidOf(1, 12)];
-  cloud.nodes.set(next, { ...structuredClone(first), uuid: next, name: "s-2" });
-  cloud.machines.set(next, { on: false, dead: false, soft: true, obeys: true });
-  cloud.ports.set(uuidOf(2, 9), {
-    ...structuredClone(cloud.ports.get(uuidOf(2, 1)) ?? {}),
-    ...{ uuid: uuidOf(2, 9), node_uuid: next, address: "52:54:00:00:00:09" },
-  });
+  const [first, next] = [cloud.nodes.get(SPARE) ?? {}, addSpare(cloud, 1)];
   let marked = false;
   cloud.use((call) => {
     if (marked && call === `GET /v1/nodes/${SPARE}`)

@@ -29,8 +29,9 @@ async function otherKind(run: RunFolder) {
     return { preview: previewHostsBack, back: rollbackHosts };
   }
   notOption("rollback of this run", "nova-bm-db");
-  if (await managesNodes(run)) return { preview: previewUnmanage, back: rollbackManaged };
   if (await switchesOver(run)) return { preview: previewSwitchBack, back: rollbackSwitchover };
+  notOption("rollback of this run", "fence-command");
+  if (await managesNodes(run)) return { preview: previewUnmanage, back: rollbackManaged };
   return null;
 }
 

@@ -9,6 +9,7 @@ import { common, meaning, NOVA_DATABASES, nodeOption, TARGET, WATCH } from "./sh
 export interface RollbackArgs extends Voice, FormatOptions, WatchArgs, RollbackWords {
   readonly plan: boolean;
   readonly novaBmDb?: string;
+  readonly fenceCommand?: string;
   readonly yes: boolean;
 }
 
@@ -19,6 +20,9 @@ export const rollbackOptions: Declared = {
     ...common("run", ...TARGET, "in-flight", "lock-wait", ...NOVA_DATABASES, ...WATCH),
     "nova-bm-db": word(
       "Of a run that moves machines of nova-baremetal between hosts: nova_bm, given the same way",
+    ),
+    "fence-command": word(
+      "Of a switchover whose spare has a dead BMC: a program that ends with 0 once the spare, its argument, is off",
     ),
     ...meaning("leave-nova", "Remove Ironic's rows alone, with no look at nova-compute"),
     all: flag("Every machine of this run"),

@@ -128,12 +128,17 @@ export function unkept({ plan }: SwitchAt, source: JsonObject): string | null {
     : `node ${plan.source} is not in the maintenance of this switchover any more`;
 }
 
-/** Whether each volume that moves is of one of the two nodes. */
-export async function areVolumesOf({ calls, plan }: SwitchAt, side: SwitchSide): Promise<boolean> {
+/** The node of each volume that moves; null of one that is gone. */
+export function ownersOf({ calls, plan }: SwitchAt): Promise<readonly (string | null)[]> {
   const owners = (["targets", "connectors"] as const).flatMap((kind) =>
     plan[kind].map((uuid) => calls.ownerOf(kind, uuid)),
   );
-  return (await inOrder(owners)).every((owner) => owner === plan[side]);
+  return inOrder(owners);
+}
+
+/** Whether each volume that moves is of one of the two nodes. */
+export async function areVolumesOf(at: SwitchAt, side: SwitchSide): Promise<boolean> {
+  return (await ownersOf(at)).every((owner) => owner === at.plan[side]);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../model/json.ts";
 import { inOrder } from "../model/streams.ts";
-import { SWITCH_MARK } from "../model/switching.ts";
-import { bothNodes, markOf, otherMark, unmarked } from "./switch-guard.ts";
+import { SWITCH_MARK, type SwitchStepName } from "../model/switching.ts";
+import { bothNodes, markOf, otherMark, ownersOf, unmarked } from "./switch-guard.ts";
 import {
   type SwitchAt,
   type SwitchPosition,
@@ -24,8 +24,28 @@ export function owned(at: SwitchAt, step: SwitchStep): SwitchStep {
   return {
     ...step,
     look: async (image, kept) => withOwner(await look(image, kept), () => forth(at)),
-    lookBack: lookBack && (async (image) => withOwner(await lookBack(image), () => theirs(at))),
+    lookBack:
+      lookBack &&
+      (async (image) => {
+        const seen = await withOwner(await lookBack(image), () => theirs(at));
+        const isLost = OF_SOURCE.has(name) && seen.is === "other" && (await hasLost(at));
+        return isLost ? { ...seen, isTheirs: true } : seen;
+      }),
   };
+}
+
+/** Steps whose way back is about the source, and about the volumes. */
+const OF_SOURCE: ReadonlySet<SwitchStepName> = new Set<SwitchStepName>([
+  ...(["switchover-power", "switchover-maintenance", "switchover-unlink"] as const),
+  "switchover-volumes",
+]);
+
+/** Whether the source has not our mark, and the spare none of its volumes: another switchover may have both by now. */
+async function hasLost(at: SwitchAt): Promise<boolean> {
+  const { plan } = at;
+  if ((await markedNodes(at)).some((node) => node.uuid === plan.source && markOf(node) === plan.id))
+    return false;
+  return !(await ownersOf(at)).includes(plan.destination);
 }
 
 async function withOwner(

@@ -8,6 +8,7 @@ import {
   isLive,
   isOff,
   otherInstance,
+  ownersOf,
   powerWrite,
   reasonFor,
   sparePatience,
@@ -94,7 +95,10 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     if (power_state !== "power on") return REACHED;
     const isGone = await at.calls.isGone(id);
     if (isGone && id === at.plan.destination) return REACHED;
-    if (!(await areVolumesOf(at, "source")))
+    const owners = await ownersOf(at);
+    const { source, destination } = at.plan;
+    // A spare that has none of them is safe, wherever they are.
+    if (id === source ? owners.some((owner) => owner !== source) : owners.includes(destination))
       return stays(`node ${id} is not powered on: not all volumes of the source are back`);
     if (isGone) return stays(`node ${id} is gone`);
     const node = await at.calls.node(id);

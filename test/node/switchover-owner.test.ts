@@ -168,6 +168,8 @@ test("two switchovers of one source, of which one marks late, end in one, or in 
     ends.add(winner === undefined ? "none" : "one");
     if (winner === undefined) assert.equal(switchedDump(at.cloud), before, `write ${k}`);
     else assert.deepEqual(await faults(winner), [], `write ${k}: ${left.join("; ")}`);
+    const own = [SPARE, plan.destination].map((spare) => markOn(at, spare));
+    assert.deepEqual(own, [undefined, undefined], `write ${k}: ${left.join("; ")}`);
   }
   assert.deepEqual([...ends].toSorted(), ["none", "one"]);
 });

@@ -1,6 +1,5 @@
 import { closeSync, fstatSync, openSync, realpathSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { MigrationError } from "../../model/error.ts";
 import type { Lock } from "../../model/target.ts";
@@ -12,15 +11,6 @@ import { ask, askNumber, integer, text } from "./rows.ts";
 /** The advisory lock's number on PostgreSQL; a run's own is the one before. */
 const NUMBER = 6_672_154;
 const NAME = "CONCAT('nova2ironic.write.', MD5(DATABASE()))";
-
-/** Milliseconds that a killed run's session has to end: as a rule the server notices at once. */
-const PATIENCE = 3000;
-const LOOK = 100;
-
-const TAKE = {
-  mysql: `SELECT GET_LOCK(${NAME}, 0) AS got`,
-  postgresql: `SELECT pg_try_advisory_xact_lock(${NUMBER})::int AS got`,
-} as const;
 
 /** The session that holds it, for who wants to end it. */
 const HOLDER = {
@@ -118,7 +108,7 @@ export async function defining(database: Database, doing: string, sql: string): 
 /**
  * Waits for a transaction that an earlier run left behind, whose rows may still come.
  *
- * @throws MigrationError N2I-E318 when it has not ended after three seconds
+ * @throws MigrationError N2I-E318 when it has not ended after three seconds, or half of --db-timeout
  */
 export async function committed(database: Database): Promise<void> {
   if (database.engine === "sqlite") return; // its transactions end with the process
@@ -130,20 +120,35 @@ export async function committed(database: Database): Promise<void> {
   }
 }
 
+/** Waits in the server's own queue: one that asks again and again comes too late beside a run that is busy. */
 async function take(database: Database, trx: Knex.Transaction): Promise<void> {
-  const { engine, shown } = database;
+  const { engine, shown, run, lockWait } = database;
   if (engine === "sqlite") return;
   const number = (sql: string) => askNumber(database, "asking for the lock", sql, [], trx);
-  for (let waited = 0; (await number(TAKE[engine])) !== 1; waited += LOOK) {
-    if (waited >= PATIENCE) {
-      const holder = await number(HOLDER[engine]);
-      const who = holder === null ? "" : ` (session ${holder} of the server)`;
-      throw new MigrationError(
-        "N2I-E318",
-        `${shown}: a transaction of another run has not ended yet${who}`,
-      );
-    }
-    await sleep(LOOK);
+  const isTaken =
+    engine === "mysql"
+      ? (await number(`SELECT GET_LOCK(${NAME}, ${Math.floor(lockWait / 1000)}) AS got`)) === 1
+      : await run("asking for the lock", () => queued(trx, lockWait));
+  if (isTaken) return;
+  const holder = await number(HOLDER[engine]);
+  const who = holder === null ? "" : ` (session ${holder} of the server)`;
+  throw new MigrationError(
+    "N2I-E318",
+    `${shown}: a transaction of another run has not ended yet${who}`,
+  );
+}
+
+/** On PostgreSQL; false once it took too long. */
+async function queued(trx: Knex.Transaction, wait: number): Promise<boolean> {
+  await trx.raw(`SAVEPOINT waits; SET LOCAL lock_timeout=${wait}`);
+  try {
+    await trx.raw(`SELECT pg_advisory_xact_lock(${NUMBER})`);
+    await trx.raw("RELEASE SAVEPOINT waits; SET LOCAL lock_timeout='60s'");
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof Error) || !("code" in cause) || cause.code !== "55P03") throw cause;
+    await trx.raw("ROLLBACK TO SAVEPOINT waits");
+    return false;
   }
 }
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterOf } from "../../../src/edge/database/identity.ts";
 import { readTransaction } from "../../../src/edge/database/open.ts";
-import { writing } from "../../../src/edge/database/write.ts";
+import { askNumber } from "../../../src/edge/database/rows.ts";
+import { committed, writing } from "../../../src/edge/database/write.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { openedAt } from "../../support/opened.ts";
@@ -20,6 +21,12 @@ for (const engine of engines())
     assert.deepEqual(await made.db("kept").select(), []);
   });
 
+/** Sessions that wait for a lock. */
+const WAITING = {
+  mysql: "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock'",
+  postgresql: "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
+};
+
 for (const engine of engines())
   test(`on ${engine}, nothing is written but in a transaction that holds the lock of writers`, async (t) => {
     const made = await withDatabase(engine, t);
@@ -32,14 +39,21 @@ for (const engine of engines())
       const plain = await one.knex.transaction();
       await assert.rejects(plain.raw(insert), /read.?only/i);
       await plain.rollback();
+      let next: Promise<void> | null = null;
       await writing(one, async (trx) => {
         await trx.raw(insert);
+        if (engine !== "sqlite" && round === 1) {
+          // Who waits in the server's queue comes before whoever asks later.
+          next = committed(other);
+          while ((await askNumber(one, "looking", WAITING[engine])) === 0);
+        }
         if (engine !== "sqlite" && round === 0)
           await assert.rejects(
             writing(other, () => Promise.resolve()),
             { code: "N2I-E318" },
           );
       });
+      await next;
       await assert.rejects(
         writing(one, async (trx) => {
           await trx.raw(insert);

@@ -37,11 +37,14 @@ interface ServeSwitchTold {
   readonly served: (request: Served) => void;
   /** Resolves when it is to end; without it, whoever asks to stop ends it. */
   readonly until?: (url: string) => Promise<void>;
-  /** Milliseconds until a service that did not answer is asked again. */
+  /** Milliseconds until a service that did not answer is asked again, and how often while nothing changes. */
   readonly pause?: number;
+  readonly tries?: number;
 }
 
 const PAUSE_MS = 30_000;
+/** An hour of silence, or a few: each try waits for answers too. */
+const TRIES = 120;
 
 const STOPPING =
   "Ending: nothing more is accepted, and each switchover ends its step. Start it again with the same --state: it goes on.";
@@ -136,11 +139,11 @@ const shown = (): Promise<void> => Promise.resolve();
 
 function workOf(
   asked: ServeSwitchAsked,
-  { say, pause = PAUSE_MS }: ServeSwitchTold,
+  { say, pause = PAUSE_MS, tries = TRIES }: ServeSwitchTold,
   { place, doc, state, stopping }: Pick<SwitchParts, "place" | "doc" | "state" | "stopping">,
 ): SwitchingsAt {
   return {
-    ...{ state, place, words: asked, say, stopping, pause },
+    ...{ state, place, words: asked, say, stopping, pause, tries },
     /** With the service's own login: the caller's token may have expired. */
     async again({ plan: { source, instance_uuid, leave_nova, picked }, id, target }) {
       const again = { source, destination: target, leaveNova: leave_nova, nova: place.nova };

@@ -3,10 +3,11 @@ import type { ShownSwitchover } from "../core/switchover/served.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { causeWith, MigrationError } from "../model/error.ts";
 import type { Switchover } from "../model/switching.ts";
+import { nextCommand } from "./next.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
 import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
-import { checkSwitchPlace, switchedIn } from "./switchover-run.ts";
+import { checkSwitchPlace, stateOf, switchedIn } from "./switchover-run.ts";
 import {
   type Accepted,
   acceptedIn,
@@ -28,8 +29,9 @@ export interface SwitchingsAt {
   readonly say: (text: string) => void;
   /** Whether somebody asked to stop. */
   readonly stopping: () => boolean;
-  /** Milliseconds until a service that did not answer is asked again. */
+  /** Milliseconds until a service that did not answer is asked again, and how often while nothing changes. */
   readonly pause: number;
+  readonly tries: number;
 }
 
 /** Switchovers that were accepted, and the work on them. */
@@ -120,6 +122,7 @@ async function workOn(
   const { say } = at;
   try {
     await writeOutcome(accepted, null);
+    let [place, tries] = ["", 0];
     // Whatever is not begun by the second time is decided anew.
     for (let first = plan; ; first = null) {
       const broke = await once(at, accepted, first);
@@ -128,6 +131,10 @@ async function workOn(
       say(`${accepted.source}: ${broke.code} ${broke.message}`);
       // Whoever did not answer may be there at the next try.
       if (causeWith(broke, "N2I-E210") === null) return await close(accepted, broke);
+      const switched = switchedIn((await readJournal(accepted.run)).entries);
+      const now = JSON.stringify(switched && stateOf(switched));
+      [place, tries] = [now, now === place ? tries + 1 : 1];
+      if (tries === at.tries) return await close(accepted, silent(at, accepted, broke));
       await patience(at);
       if (at.stopping()) return;
     }
@@ -137,6 +144,15 @@ async function workOn(
     const bug = new MigrationError("N2I-E301", `node switchover stopped: ${why}`);
     await close(accepted, bug).catch(() => undefined);
   }
+}
+
+function silent(
+  { tries }: SwitchingsAt,
+  { source, run }: Accepted,
+  { code, message }: MigrationError,
+): MigrationError {
+  const next = nextCommand("node", { run: run.path }, {}, `switchover ${source}`);
+  return new MigrationError(code, `${message}; tried ${tries} times, to go on: ${next}`);
 }
 
 /** @returns what stopped it; null where it came to its end, or was asked to stop */

@@ -107,7 +107,7 @@ export function started(
   return servingHere(env, (until) =>
     serveSwitchover(asked, {
       ...{ say: (text) => void said.push(text), served: (one) => heard.push(one) },
-      ...{ pause: 1, until },
+      ...{ pause: 1, tries: 9, until },
     }),
   );
 }

@@ -91,10 +91,17 @@ function capabilities(value: Json): Converted {
   const warnings: Warning[] = [];
   const pairs = String(value)
     .split(",")
-    .filter((pair) => {
+    .flatMap((pair) => {
       const fault = capabilityFault(pair);
-      if (fault !== null) warnings.push(["N2I-D313", `${show(pair)} ${fault}`]);
-      return fault === null;
+      if (fault === null) return [pair];
+      // Ironic refuses UEFI, and a machine whose mode is left out may start in the other one.
+      const lower = pair.replace(/:.*/, (word) => word.toLowerCase());
+      const isRead = capabilityFault(lower) === null;
+      warnings.push([
+        "N2I-D313",
+        `${show(pair)} ${isRead ? `is loaded as ${show(lower)}` : fault}`,
+      ]);
+      return isRead ? [lower] : [];
     });
   return warnings.length === 0 ? { value } : { value: pairs.join(","), warnings };
 }

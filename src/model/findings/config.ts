@@ -55,8 +55,8 @@ export const CONFIG = {
     "Resolvers before glibc 2.29 ignored it, and ipmitool and ssh do not. The address is loaded without it.",
   ),
   "N2I-D313": warning(
-    "capability is left out",
-    "Ironic and Nova read only key:value in ASCII, and Ironic takes only some values of boot_mode, boot_option, disk_label, secure_boot and trusted_boot. Flavors that ask for it will not match. Set properties.capabilities in the site document.",
+    "capability is left out or in lower case",
+    "Ironic and Nova read only key:value in ASCII, and Ironic takes only some values of boot_mode, boot_option, disk_label, secure_boot and trusted_boot, in lower case. Flavors that ask for what was there will not match. Set properties.capabilities in the site document.",
   ),
   "N2I-D314": warning(
     "power manager is not set, and Nova's default is taken",

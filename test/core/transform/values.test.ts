@@ -51,9 +51,9 @@ test("what is loaded of any capabilities is what Ironic reads of them, and the o
 test("values that Ironic or Nova knows go as they are, others with a finding", () => {
   const table: readonly (readonly [string, string, string | null, readonly string[]])[] = [
     ["capabilities", "boot_mode:bios,rack:7", "boot_mode:bios,rack:7", []],
-    ["capabilities", "boot_mode:BIOS,rack:7", "rack:7", ["N2I-D313"]],
+    ["capabilities", "boot_mode:UEFI,rack:R7", "boot_mode:uefi,rack:R7", ["N2I-D313"]],
     ["capabilities", "constructor:x", "constructor:x", []],
-    ["capabilities", "secure_boot:True", "", ["N2I-D313"]],
+    ["capabilities", "boot_mode:both", "", ["N2I-D313"]],
     ["capabilities", "", null, []],
     ["arch", "x86_64", "x86_64", []],
     ["arch", "i386", "i386", []],

@@ -45,8 +45,9 @@ for (const engine of engines()) {
   test(`on ${engine}, an hour's error of our clock changes no verdict on a lock`, async (t) => {
     const { database } = await leased(engine, t);
     const real = Date.now;
-    for (const wrong of [3_600_000, -3_600_000]) {
-      t.mock.method(Date, "now", () => real() + wrong);
+    let wrong = 0;
+    t.mock.method(Date, "now", () => real() + wrong);
+    for (wrong of [3_600_000, -3_600_000]) {
       const resource = `node:${wrong}`;
       const lock = await acquireLock(database, resource, { owner: "A", ttl: TTL });
       assert.ok(lock !== null);

@@ -66,7 +66,7 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
   rollback: [
     ...["leave-nova", "allow-running-compute", "allow-queued-requests", "after-finish"],
     // Said of the machine at hand.
-    ...["nova-bm-db"],
+    ...["nova-bm-db", "fence-command"],
   ],
 };
 

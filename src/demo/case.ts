@@ -40,7 +40,7 @@ export interface Case {
     readonly extra_specs: readonly CaseRow[];
   };
   /**
-   * Host -> options of [baremetal] and `host` of [DEFAULT], or null for a file without [baremetal]; "*" for the
+   * Host -> options of [baremetal], `host` and `compute_driver` of [DEFAULT], or null for a file without [baremetal]; "*" for the
    * file of all hosts. power_manager is IPMI, and not in the file where it is null. Null: no file is given.
    */
   readonly nova_conf?: {

@@ -254,7 +254,11 @@ export function novaConfs(
   if (given.nova_conf === null) return [];
   const hosts = given.nova_conf ?? { "*": { flavor_extra_specs: "cpu_arch:x86_64" } };
   return Object.entries(hosts).map(([host, options]) => {
-    const { host: own, ...baremetal }: NonNullable<typeof options> = {
+    const {
+      host: own,
+      compute_driver,
+      ...baremetal
+    }: NonNullable<typeof options> = {
       power_manager: "nova.virt.baremetal.ipmi.IPMI",
       ...options,
     };
@@ -265,6 +269,7 @@ export function novaConfs(
       host,
       text: [
         ...["[DEFAULT]", own === undefined ? "" : `host = ${own}`],
+        ...(compute_driver === undefined ? [] : [`compute_driver = ${compute_driver}`]),
         ...(options === null ? [] : ["[baremetal]", ...lines]),
         "",
       ].join("\n"),

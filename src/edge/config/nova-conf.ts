@@ -72,37 +72,31 @@ interface HostFiles {
 const IPMI = "nova.virt.baremetal.ipmi.IPMI";
 /** As Nova imports it: with `nova.virt.`, or without. */
 const COMPUTE_DRIVER = /^(nova\.virt\.)?baremetal\.(driver\.)?BareMetalDriver$/;
-/** Options of [baremetal] that nova-api and Nova's commands read too. */
-const SHARED = ["sql_connection", "db_backend"];
 
 /**
  * The power manager of a host, and why it is not known or not certain. Nova's default applies only where the
  * files are those of a host with nova-baremetal: a controller's would turn every machine into one with a BMC.
  */
 function powerManager({ paths }: HostFiles, config: OsloConfig) {
-  const said = (why: string | null, power_manager: string | null = null) => ({
-    power_manager,
-    power_manager_fault: why,
+  const manager = (power_manager_fault: string | null, power_manager: string | null = null) => ({
+    ...{ power_manager, power_manager_fault },
   });
   const files = paths.join(", ");
   const keys = config.keys(SECTION);
-  if (keys === null) return said(`${files} has no [${SECTION}]`);
+  if (keys === null) return manager(`${files} has no [${SECTION}]`);
   const named = config.get(SECTION, "power_manager");
   if (named?.trim() === "")
-    return said(`power_manager is empty at ${config.where(SECTION, "power_manager")}`);
-  if (named !== null) return said(null, named);
+    return manager(`power_manager is empty at ${config.where(SECTION, "power_manager")}`);
+  if (named !== null) return manager(null, named);
   const lacks = `${files} has no power_manager in [${SECTION}]`;
   const elsewhere = config.where("DEFAULT", "power_manager");
-  if (elsewhere !== null) return said(`${lacks}, but one outside of it at ${elsewhere}`);
+  if (elsewhere !== null) return manager(`${lacks}, but one outside of it at ${elsewhere}`);
   const other = keys.find((key) => /^(virtual_power|tile)_/.test(key));
-  if (other !== undefined) return said(`${lacks}, but ${other}`);
-  const driver = config.get("DEFAULT", "compute_driver")?.trim() ?? null;
-  const isHosts =
-    driver === null ? keys.some((key) => !SHARED.includes(key)) : COMPUTE_DRIVER.test(driver);
-  const none = "nothing shows that it is the file of a nova-compute of nova-baremetal";
-  return isHosts
-    ? said(`${lacks}: Nova's default, ${IPMI}, is taken`, IPMI)
-    : said(`${lacks}, and ${none}`);
+  if (other !== undefined) return manager(`${lacks}, but ${other}`);
+  // A nova-compute needs compute_driver: without it, another file of this host has it, and perhaps power_manager.
+  return COMPUTE_DRIVER.test(config.get("DEFAULT", "compute_driver")?.trim() ?? "")
+    ? manager(`${lacks}: Nova's default, ${IPMI}, is taken`, IPMI)
+    : manager(`${lacks}, and compute_driver is not that of nova-baremetal`);
 }
 
 function hostConfig(files: HostFiles, config: OsloConfig, seal: Seal): HostConfig {

@@ -45,7 +45,7 @@ test("an empty [baremetal] of its nova-compute means nova's defaults, for every 
 });
 
 const TAKEN = `Nova's default, ${DEFAULTS.power_manager}, is taken`;
-const NOT_SHOWN = "nothing shows that it is the file of a nova-compute of nova-baremetal";
+const NOT_SHOWN = "compute_driver is not that of nova-baremetal";
 
 for (const [text, fault] of [
   ["[DEFAULT]\npower_manager = own.SnmpNetBoot\n", "$ has no [baremetal]"],
@@ -56,7 +56,7 @@ for (const [text, fault] of [
   ["[baremetal]\ntftp_root = /t\nvirtual_power_ssh_host = a\n", "but virtual_power_ssh_host"],
   [`${COMPUTE}[BareMetal]\ntile_pdu_ip = a\n`, "but tile_pdu_ip"],
   [`${COMPUTE}power_manager = x\n[baremetal]\n`, "but one outside of it at $:3"],
-  ["[baremetal]\ntftp_root = /t\n", TAKEN],
+  ["[baremetal]\ntftp_root = /t\n", NOT_SHOWN],
   ["[DEFAULT]\ncompute_driver = baremetal.BareMetalDriver\n[baremetal]\n", TAKEN],
 ] as const)
   test(`the power manager of ${JSON.stringify(text)}: ${fault ?? "its own"}`, async (t) => {

@@ -60,16 +60,17 @@ const ARCHITECTURES = new Set(
  */
 export const OPERATOR = /^(=|==|!=|>=|<=|s==|s!=|s<|s<=|s>|s>=|<in>|<all-in>|<or>)(\s|$)/;
 
-/**
- * The word as it is: Nova compares flavors with it, and a machine that has another is still loaded. Of a flavor's
- * operators `s==` alone wants one word.
- */
-function arch(given: Json): Converted {
-  const text = String(given);
-  const value = /^s==\s+(\S+)/.exec(text)?.[1] ?? text;
-  if (OPERATOR.test(value)) return null;
-  if (ARCHITECTURES.has(value.toLowerCase())) return { value };
-  return { value, warnings: [["N2I-D307", `${show(value)} is no architecture that Nova knows`]] };
+/** The architecture that a flavor's `cpu_arch` wants: of its operators only `s==` names one. */
+export function flavorArch(spec: string | null | undefined): string | undefined {
+  const word = /^s==\s+(\S+)/.exec(spec ?? "")?.[1] ?? spec;
+  return !word || OPERATOR.test(word) ? undefined : word;
+}
+
+/** The word as it is: Nova compares flavors with it, and a machine that has another is still loaded. */
+function arch(value: Json): Converted {
+  const text = String(value);
+  if (ARCHITECTURES.has(text.toLowerCase())) return { value };
+  return { value, warnings: [["N2I-D307", `${show(text)} is no architecture that Nova knows`]] };
 }
 
 /** Values that Ironic takes of some capabilities. @source ironic 21.4:ironic/drivers/modules/deploy_utils.py */

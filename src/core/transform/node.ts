@@ -5,6 +5,7 @@ import type { DriverRow, Mapping, StateOutcome, TargetDoc } from "../../model/ma
 import type { PowerReading } from "../../model/power.ts";
 import { bootSource } from "./boot.ts";
 import { type OriginTable, type RuleSources, type SettledRules, settleRules } from "./compile.ts";
+import { flavorArch } from "./convert.ts";
 import { driverOf, hostOf } from "./driver.ts";
 import { fitting } from "./hardware.ts";
 import { compileProgram, type Program } from "./program.ts";
@@ -252,7 +253,10 @@ function ownSources(
   return {
     bm_nodes: reaped ? { ...columnsOf(node), instance_uuid: null } : columnsOf(node),
     nova: fieldsOf(nova?.instance),
-    flavor: flavor === null ? null : { swap: flavor.swap, cpu_arch: flavor.extra_specs.cpu_arch },
+    flavor:
+      flavor === null
+        ? null
+        : { swap: flavor.swap, cpu_arch: flavorArch(flavor.extra_specs.cpu_arch) },
     image: nova?.instance
       ? {
           kernel_id: nova.instance.system_metadata.image_kernel_id,

@@ -80,7 +80,7 @@ export interface BmcReading {
   readonly detail: string;
   /** What is to be looked at first, where the verdict does not name it. */
   readonly likely?: "user";
-  /** The cipher suite the session was opened with; null, too, where want of room may have chosen it. */
+  /** The cipher suite of the session; null also if the BMC may only have had no free session for another. */
   readonly suite: number | null;
   /** The suites the BMC lists; null when it does not say. */
   readonly suites: readonly number[] | null;
@@ -240,7 +240,7 @@ export async function askPower(
   };
 }
 
-/** The suite of the session, or the one before it that want of room kept out for a moment; null: nobody knows. */
+/** The suite of the session, or the one before it if the BMC takes that now; null if it does not answer. */
 async function surely(
   talk: Talk,
   credentials: Credentials,

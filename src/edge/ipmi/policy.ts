@@ -198,7 +198,7 @@ const BUSY_SESSIONS = 3;
 /** Ten seconds: who is full for longer is looked at again later, and holds nobody up. */
 const NO_ROOM_ROUNDS = 3;
 /** Milliseconds Ironic leaves between commands to one BMC, too. Quirks Q16 and Q17. */
-const GAP = 5000;
+export const GAP = 5000;
 /** So much silence is worth a word of its own when time is over. */
 const SILENCES = 3;
 /** Silence after the name this often, and nowhere else, is not worth the rest of the time. */

@@ -15,6 +15,7 @@ import {
   busyWith,
   type Diagnosis,
   decide,
+  GAP,
   isMismatched,
   LEVELS,
   type Level,
@@ -96,7 +97,7 @@ export interface Established<T> {
 
 interface Opened<T> {
   readonly suite: number;
-  /** The login with the suite that goes first, which was refused for want of room alone: it may be had now. */
+  /** The login with the suite that goes first, if it was refused only because no session was free. */
   readonly unsure: Attempt | null;
   readonly level: Level;
   /** Whether RAKP 2 fitted only when Open Session named the level. Quirk Q3. */
@@ -236,12 +237,13 @@ async function logInUntil<T>(
   }
 }
 
-/** Whether the BMC opens a session with this suite now; null where it does not say. */
+/** Whether the BMC opens a session with this suite once others had time to end; null if it does not answer. */
 export async function isTaken(
   talk: Talk,
   credentials: Credentials,
   attempt: Attempt,
 ): Promise<boolean | null> {
+  await talk.pause(GAP);
   if (talk.expired()) return null;
   await talk.renew();
   const each = { tag: talk.chance.bytes(1).readUInt8(), wait: stageWait(NOTHING_YET) };

@@ -67,6 +67,11 @@ for (const [what, nature, asking, verdict, logins] of FAULTS) {
   });
 }
 
+test("a suite that found no free session is requested again 5 s after the other session ended", async () => {
+  const { took } = await ask({ openStatus: 1, openTimes: 1 }, {});
+  assert.ok(took >= 5000, String(took));
+});
+
 /** What is odd but must not hide the power state: the suite used, and logins begun. */
 const ODD: readonly (readonly [string, Partial<Nature>, Asking, number, number])[] = [
   ["only suite 3", { suites: [3], listed: [3] }, {}, 3, 1],

@@ -32,25 +32,26 @@ function formFault(text: string): string | null {
   return nameFault(text);
 }
 
-const ADDRESS = /_(address|host|base_url|api_endpoint|hardware_uri)$/;
-/** Virtual machines are found by MAC, and Wake-on-LAN is sent to all: neither address is one machine's. */
-const PLACE =
-  /^(?!ssh_|wol_|ipmi_(?:local_address|terminal_port)).*_(address|host|base_url|api_endpoint|hardware_uri|port|relay_id|outlet|system_id|service_profile|blade_id|server_id|vmname|hardware_id|channel)$/;
-/** What a driver takes where driver_info does not say it. @source ironic/drivers/modules/{ipmitool,iboot,snmp}.py */
+const ADDRESS = /^(ipmi|iboot|snmp|redfish|ilo|drac|irmc|amt)_(address|host)$/;
+/** Numbers at that address, such as an outlet or a bridged channel, that tell one machine from another. */
+const PART =
+  /^(ipmi|iboot|snmp|redfish|ilo|drac|irmc)_(port|relay_id|outlet|system_id|.*_(channel|address))$/;
+/** Defaults of the drivers. @source ironic/drivers/modules/{ipmitool,iboot,snmp}.py */
 const USUALLY = ["ipmi_port 623", "iboot_port 9100", "iboot_relay_id 1", "snmp_port 161"];
 
-/** The same text for every spelling of one BMC or outlet; null where driver_info names none. */
+/** The same text for every spelling of one BMC or outlet; null if driver_info has none. */
 export function powerPlace(info: JsonObject): string | null {
-  const keys = Object.keys(info).filter((key) => PLACE.test(key));
+  const keys = Object.keys(info).filter((key) => key !== "ipmi_local_address");
   if (!keys.some((key) => ADDRESS.test(key))) return null;
   return keys
+    .filter((key) => ADDRESS.test(key) || PART.test(key))
     .map((key) => `${key} ${ADDRESS.test(key) ? plain(String(info[key])) : String(info[key])}`)
     .filter((words) => !USUALLY.includes(words))
     .toSorted()
     .join();
 }
 
-/** An address without what spellings of it differ in; of a URL its host and port. */
+/** The address in one spelling. For a URL: host and port. */
 function plain(text: string): string {
   if (USUAL.test(text)) return text;
   const [bare = "", ...zone] = text.trim().toLowerCase().split("%");

@@ -47,7 +47,8 @@ export function driverOf(
     conf.driver !== drivers.deploy_driver &&
     (site.driver === undefined || isLost)
   ) {
-    const why = drivers.deploy_drivers_refused[conf.driver];
+    const known = drivers.deploy_drivers_refused;
+    const why = Object.hasOwn(known, conf.driver) ? known[conf.driver] : undefined;
     return refused("N2I-D308", why ?? `driver is ${conf.driver || "empty"}, ${forHost}`);
   }
   const row = drivers.drivers.find(
@@ -71,7 +72,8 @@ export function driverOf(
       "N2I-D302",
       row.refused ?? `${String(named)} has no driver in ${target.release}`,
     );
-  if (named !== null) return refused("N2I-D301", `power_manager is ${String(named)}`);
+  if (named !== null)
+    return refused("N2I-D301", `power_manager is ${show(String(named))}, ${forHost}`);
   return fault === null
     ? refused("N2I-D300", `no nova.conf ${forHost}`)
     : refused("N2I-D301", `${fault}, ${forHost}`);
@@ -118,10 +120,10 @@ export function inspectHost({ node }: Machine, conf: HostConfig | null): readonl
 }
 
 /**
- * Whether an earlier machine is loaded with the same BMC or outlet, or the same port for its console, which
- * was unique for a compute host.
+ * Whether an earlier machine has the same BMC or outlet, or the same port for its console. A port was unique on
+ * one compute host, and now one conductor has all of them.
  *
- * @param claims what earlier machines have -> bm_nodes.id of the first
+ * @param claims BMC, outlet or port of earlier machines -> bm_nodes.id of the first
  */
 export function inspectShared(
   { driver_info }: Row,

@@ -103,10 +103,15 @@ function transformed(making: Making, source: Machine): Transformed {
     chosen.findings,
     stateFindings(decision, chosen.facts, where),
   ]);
-  if (driver === null || decision.outcome === "block") return judged(source, chosen, found, []);
+  if (driver === null) return judged(source, chosen, found, []);
+
+  const plain = nodes.make(source, { ...chosen, driver });
+  // A machine with an unreadable address is not compared. One that is not loaded still has its power outlet.
+  const isComparable = !plain.findings.some(blocks);
+  const shared = isComparable ? inspectShared(plain.record.row, node.id, making.claims) : NONE;
+  if (decision.outcome === "block") return judged(source, chosen, together([found, shared]), []);
 
   const reading = power?.readings.get(node.id);
-  const plain = nodes.make(source, { ...chosen, driver });
   // Without a reading nobody looks at how it is to be asked.
   const way =
     reading === undefined
@@ -120,15 +125,13 @@ function transformed(making: Making, source: Machine): Transformed {
   const { row } = own.record;
   const unusable = inspectAddress(plain.record.row, where);
   const { keeps } = own;
-  // Of half an address nothing can be said.
-  const isLoadable = chosen.decided.skip === null && !own.findings.some(blocks);
   const findings = together([
     found,
     inspectHost(source, chosen.conf),
     inspectPower(source, driver.row),
     unusable,
     inspectLogin(driver.row, row, node.id),
-    isLoadable ? inspectShared(row, node.id, making.claims) : NONE,
+    shared,
     inspectHardware(row, mapping, driver.row, where),
     inspectDeploy(row, where),
     unread(source, driver.program),

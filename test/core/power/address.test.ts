@@ -44,6 +44,10 @@ const PLACES: readonly (readonly JsonObject[])[] = [
     redfish_address,
   })),
   [{ redfish_address: "https://10.0.0.9", redfish_system_id: "/redfish/v1/Systems/2" }],
+  [{ ipmi_address: "10.0.0.10" }, { ipmi_address: "10.0.0.10", ipmi_port: "623" }],
+  [{ iboot_address: "10.0.0.9" }, { iboot_address: "10.0.0.9", iboot_relay_id: 1 }],
+  [{ snmp_address: "10.0.0.9" }, { snmp_address: "10.0.0.9", snmp_port: 161 }],
+  [{ snmp_address: "10.0.0.9", snmp_outlet: 2 }],
 ];
 
 test("spellings of one BMC or outlet are one place, and others are not", () => {
@@ -58,6 +62,7 @@ test("spellings of one BMC or outlet are one place, and others are not", () => {
     { ssh_address: "10.0.0.9" },
     { wol_host: "10.0.0.255" },
     { ipmi_port: 1 },
+    { server_hardware_uri: "/rest/server-hardware/AAA" },
   ])
     assert.equal(powerPlace(info), null);
 });

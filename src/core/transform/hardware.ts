@@ -60,7 +60,9 @@ export function inspectHardware(
 export function inspectDeploy(row: Row, where: string): readonly Finding[] {
   const { driver, deploy_interface: by } = row;
   const named = typeof by === "string";
-  const deploysNothing = named ? by === "fake" : /^fake(?!_(pxe|agent)$)/.test(String(driver));
+  const deploysNothing = named
+    ? /^(fake|custom-agent)$/.test(by)
+    : /^fake(?!_(pxe|agent)$)/.test(String(driver));
   const which = named ? `deploy_interface ${by}` : `driver ${String(driver)}`;
   return findingIf(deploysNothing, "N2I-D416", where, `${which} writes no disk`);
 }

@@ -23,8 +23,8 @@ export const CONFIG = {
     "nova-baremetal refused every operation on it. Complete the row.",
   ),
   "N2I-D305": warning(
-    "two live nodes have the same BMC or power outlet",
-    "A power command to one node also affects the other. This is right for a shared chassis, and wrong for IPMI or one iBoot relay. Without port and relay, pm_address means port 9100 and relay 1. Check both nodes.",
+    "two nodes have the same BMC or power outlet",
+    "A power command to one node also affects the other. This is right for a shared chassis, and wrong for IPMI or one iBoot relay. Without port and relay, iBoot's are port 9100 and relay 1. Check both nodes.",
   ),
   "N2I-D306": warning(
     "credential is not plain ASCII",
@@ -36,7 +36,7 @@ export const CONFIG = {
   ),
   "N2I-D308": blocking(
     "deploy driver cannot be carried over",
-    "Ironic deploys as nova.virt.baremetal.pxe.PXE did. Set driver and driver_info in the site document, or skip the machine.",
+    "Ironic deploys as nova.virt.baremetal.pxe.PXE did. If nova-compute of this host reads another file, give --nova-conf that file. Otherwise set driver and driver_info in the site document, or skip the machine. A machine of Tilera with an instance can only be skipped.",
   ),
   "N2I-D309": warning(
     "this Ironic has no place for what the site document sets",

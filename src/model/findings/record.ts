@@ -68,7 +68,7 @@ export const RECORD = {
   ),
   "N2I-D416": acceptable(
     "driver deploys nothing",
-    "A rebuild or a new server ends ACTIVE and the disk is as it was, with the data of the last tenant. Set a driver or a deploy_interface that deploys: fake_pxe up to Queens, manual-management since Ocata, where a person switches the power. Accept it where no server will be deployed on the machine.",
+    "A rebuild or a new server ends ACTIVE and the disk is as it was, with the data of the last tenant. Set a driver or a deploy_interface that deploys; if power is switched by hand, fake_pxe (up to Queens) or manual-management (since Ocata). Accept it if no server will be deployed on the machine.",
   ),
   "N2I-D420": warning(
     "no conductor has the driver",

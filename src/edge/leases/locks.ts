@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { MigrationError } from "../../model/error.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
-import { number, string } from "../database/rows.ts";
+import { number, string, text } from "../database/rows.ts";
 import { clockOf, isUnanswered, stated } from "../database/statement.ts";
 
 /** What is locked, in the order locks are taken. */
@@ -115,9 +115,6 @@ export async function keepLocks(
 /** How often a lock is renewed in the time it lasts. */
 const RENEWALS = 6;
 
-/** Milliseconds that any command's lock lasts at most. */
-const LONGEST = 60_000;
-
 function inOrder(resources: readonly Lockable[]): readonly Lockable[] {
   const rank = ({ kind }: Lockable): number => ORDER.indexOf(kind);
   return resources.toSorted(
@@ -133,8 +130,7 @@ const ADD = {
 } as const;
 
 /**
- * One try: null when another holds it. Who wins is said by one statement, whose row count is final. One that would
- * last twice as long as any was written by another clock: it is free if its owner does not renew it in time.
+ * One try: null when another holds it. Who wins is said by one statement, whose row count is final.
  *
  * @source systems.md A4
  */
@@ -146,23 +142,12 @@ export async function acquireLock(
   const { engine } = database;
   const now = clockOf(engine);
   const nonce = randomUUID();
-  const bound = 2 * Math.max(ttl, LONGEST);
-  const row = { expires: sql("expires_ms", number), left: sql(`expires_ms - ${now}`, number) };
-  const [known] = await read(database, row, "bm_locks WHERE resource = ?", [resource]);
-  if (known === undefined) await stated(database, "adding a lock", ADD[engine], [resource]);
-  const take = async (or: string, ...values: readonly (string | number)[]): Promise<number> => {
-    const free = `owner IS NULL OR expires_ms <= ${now}${or}`;
-    const update = `UPDATE bm_locks SET owner = ?, nonce = ?, token = token + 1, expires_ms = ${now} + ${ttl} WHERE resource = ? AND (${free})`;
-    const all = [owner, nonce, resource, ...values];
-    const taken = await settled(stated(database, "taking a lock", update, all));
-    if (taken === null) await passed(database, resource);
-    return taken ?? 1;
-  };
-  let taken = await (again === undefined ? take("") : take(" OR owner LIKE ?", `%${again}`));
-  if (taken === 0 && known !== undefined && known.left > bound) {
-    await new Promise((resolve) => setTimeout(resolve, bound / RENEWALS));
-    taken = await take(" OR expires_ms = ?", known.expires);
-  }
+  const known = await read(database, { resource: text }, "bm_locks WHERE resource = ?", [resource]);
+  if (known.length === 0) await stated(database, "adding a lock", ADD[engine], [resource]);
+  const take = `UPDATE bm_locks SET owner = ?, nonce = ?, token = token + 1, expires_ms = ${now} + ${ttl} WHERE resource = ? AND (owner IS NULL OR expires_ms <= ${now}${again === undefined ? "" : " OR owner LIKE ?"})`;
+  const values = [owner, nonce, resource, ...(again === undefined ? [] : [`%${again}`])];
+  const taken = await settled(stated(database, "taking a lock", take, values));
+  if (taken === null) await passed(database, resource);
   return taken === 0 ? null : ownLock(database, resource, nonce);
 }
 

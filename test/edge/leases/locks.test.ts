@@ -30,7 +30,7 @@ for (const engine of engines()) {
   test(`on ${engine}, who takes an expired lock has it, and its former holder writes nothing`, async (t) => {
     const { database } = await leased(engine, t);
     const stale = await acquireLock(database, "node:x", { owner: "A", ttl: -1 });
-    assert.ok(stale);
+    assert.ok(stale !== null);
     const lock = await acquireLock(database, "node:x", { owner: "B", ttl: TTL });
     assert.equal(lock?.token, stale.token + 1);
     assert.equal(await renewLock(database, stale, TTL), false);
@@ -66,8 +66,10 @@ for (const engine of engines()) {
       ["host:a", "host:b", `node:${NODE.uuid.toLowerCase()}`, `instance:${INSTANCE.uuid}`],
     );
     await ours.renew();
-    const holding = { owner: "C", ttl: TTL };
-    const others = holdLocks(database, [{ kind: "host", name: "0" }, NODE], holding);
+    const others = holdLocks(database, [{ kind: "host", name: "0" }, NODE], {
+      owner: "C",
+      ttl: TTL,
+    });
     await assert.rejects(others, (error: MigrationError) => {
       assert.match(error.message, /^the lock node:a0000000-\S+ is B's for \d+ s more$/);
       return error.code === "N2I-E362" && error.exit === 11;
@@ -83,7 +85,7 @@ for (const engine of engines()) {
 
 testOnce("locks are renewed by themselves while a step takes long", async (t) => {
   const { made, database } = await leased("sqlite", t);
-  t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+  t.mock.timers.enable({ apis: ["setInterval"] });
   const kept = await keepLocks(database, [A, NODE], { owner: "B", ttl: TTL });
   const old = () => made.db("bm_locks").where({ expires_ms: 1 });
   for (let time = 0; time < 2; time += 1) {
@@ -94,21 +96,4 @@ testOnce("locks are renewed by themselves while a step takes long", async (t) =>
   }
   await kept.release();
   assert.ok(await acquireLock(database, "host:a", { owner: "C", ttl: TTL }));
-  // A clock that is hours ahead wrote it: it is taken once nothing renews it.
-  for (const [step, got] of [
-    [1, null],
-    [0, "host:a"],
-  ] as const) {
-    let ends = false;
-    await made.db("bm_locks").update({ owner: "D", expires_ms: Date.now() + 1e9 });
-    const lock = acquireLock(database, "host:a", { owner: "C", ttl: TTL }).finally(() => {
-      ends = true;
-    });
-    for (let turns = 0; !ends; turns += 1, await turn())
-      if (turns > 99) {
-        await made.db("bm_locks").increment("expires_ms", step);
-        t.mock.timers.tick(TTL);
-      }
-    assert.equal((await lock)?.resource ?? null, got);
-  }
 });

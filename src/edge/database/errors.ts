@@ -18,7 +18,7 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
   [
     /^PXC_STRICT$/,
     "N2I-E206",
-    "takes no locks of a session: set pxc_strict_mode to MASTER on the node that this tool writes to",
+    "refuses GET_LOCK: set pxc_strict_mode to MASTER on the node that this tool writes to",
   ],
   [/^ESILENT$/, "N2I-E216", "gave no answer in time"],
   [/^(ECLEAR|MYSQL_CLEAR_PASSWORD_NOT_ENABLED)$/, "N2I-E223", "wants the password in clear"],
@@ -55,7 +55,7 @@ function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const text = error instanceof Error ? error.message : "";
   // Percona XtraDB Cluster has no code of its own for it.
-  if (/pxc_strict_mode/.test(text)) return "PXC_STRICT";
+  if (/GET_LOCK.*pxc_strict_mode/.test(text)) return "PXC_STRICT";
   if ("code" in error && typeof error.code === "string") return error.code;
   if (/server does not support SSL/.test(text)) return "HANDSHAKE_NO_SSL_SUPPORT";
   if (/file is not a database/.test(text)) return "SQLITE_NOTADB";

@@ -32,7 +32,7 @@ export interface Database {
   readonly readOnly: boolean;
   /** Its own settings make it, or its sessions, read-only: whoever did that wants no load. */
   readonly frozen: boolean;
-  /** Milliseconds, at most, for a lock of another session: it is less than a server may be silent. */
+  /** Milliseconds to wait for a lock of another session, less than a server may be silent. */
   readonly lockWait: number;
   /** @throws MigrationError in our words, whatever the driver says */
   readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
@@ -269,7 +269,7 @@ function connect(
     clear: !encrypted && engine !== "sqlite" && !isLocal(address),
     readOnly,
     frozen: false,
-    lockWait: Math.min(3000, patience.limit / 2),
+    lockWait: Math.min(3000, Math.floor(patience.limit / 2)),
     run: async (doing, work) => {
       try {
         return await work();

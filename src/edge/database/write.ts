@@ -120,7 +120,7 @@ export async function committed(database: Database): Promise<void> {
   }
 }
 
-/** Waits in the server's own queue: one that asks again and again comes too late beside a run that is busy. */
+/** Waits in the server's own queue, so that a run that commits batch after batch cannot keep it out. */
 async function take(database: Database, trx: Knex.Transaction): Promise<void> {
   const { engine, shown, run, lockWait } = database;
   if (engine === "sqlite") return;
@@ -128,7 +128,8 @@ async function take(database: Database, trx: Knex.Transaction): Promise<void> {
   const isTaken =
     engine === "mysql"
       ? (await number(`SELECT GET_LOCK(${NAME}, ${Math.floor(lockWait / 1000)}) AS got`)) === 1
-      : await run("asking for the lock", () => queued(trx, lockWait));
+      : (await number(`SELECT pg_try_advisory_xact_lock(${NUMBER})::int AS got`)) === 1 ||
+        (await run("asking for the lock", () => queued(trx, lockWait)));
   if (isTaken) return;
   const holder = await number(HOLDER[engine]);
   const who = holder === null ? "" : ` (session ${holder} of the server)`;
@@ -138,7 +139,7 @@ async function take(database: Database, trx: Knex.Transaction): Promise<void> {
   );
 }
 
-/** On PostgreSQL; false once it took too long. */
+/** On PostgreSQL; false if it took too long. */
 async function queued(trx: Knex.Transaction, wait: number): Promise<boolean> {
   await trx.raw(`SAVEPOINT waits; SET LOCAL lock_timeout=${wait}`);
   try {
@@ -146,7 +147,12 @@ async function queued(trx: Knex.Transaction, wait: number): Promise<boolean> {
     await trx.raw("RELEASE SAVEPOINT waits; SET LOCAL lock_timeout='60s'");
     return true;
   } catch (cause) {
-    if (!(cause instanceof Error) || !("code" in cause) || cause.code !== "55P03") throw cause;
+    if (
+      !(cause instanceof Error) ||
+      !("code" in cause) ||
+      !/^(55P03|57014)$/.test(String(cause.code))
+    )
+      throw cause;
     await trx.raw("ROLLBACK TO SAVEPOINT waits");
     return false;
   }

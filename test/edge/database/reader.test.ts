@@ -21,10 +21,12 @@ for (const engine of engines())
     assert.deepEqual(await made.db("kept").select(), []);
   });
 
-/** Sessions that wait for a lock. */
+/** Sessions of this database that wait for a lock. */
 const WAITING = {
-  mysql: "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock'",
-  postgresql: "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
+  mysql:
+    "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock' AND db = DATABASE()",
+  postgresql:
+    "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()",
 };
 
 for (const engine of engines())
@@ -43,7 +45,7 @@ for (const engine of engines())
       await writing(one, async (trx) => {
         await trx.raw(insert);
         if (engine !== "sqlite" && round === 1) {
-          // Who waits in the server's queue comes before whoever asks later.
+          // A reader that waits in the server's queue gets the lock when the writer has ended.
           next = committed(other);
           while ((await askNumber(one, "looking", WAITING[engine])) === 0);
         }

@@ -71,7 +71,7 @@ export async function perform(words: ActWords, plan: Switchover, acting: Acting)
   const say = (state: string) => sink.say(`${name}: ${state}`);
   const halted = await begunBy(at, session, () => walkForward(at, session, say, prove));
   if (halted === null) return begunBy(at, session, () => ended(at, sink, isOver));
-  if (halted.position !== null) await failed(words, at, { ...halted, ...halted.position }, acting);
+  if (halted.position !== null) await failed(at, halted.step, halted.position, acting);
   return false;
 }
 
@@ -130,10 +130,10 @@ export async function fencedBy(
  * @throws MigrationError N2I-E301, N2I-E380, N2I-E381, N2I-E384, N2I-E388 to N2I-E390
  */
 async function failed(
-  words: ActWords,
   at: SwitchAt,
-  { step, why, unproven, taken, code }: SwitchPosition & { readonly step: SwitchStep },
-  { run, session, sink }: Acting,
+  step: SwitchStep,
+  { why, unproven, taken, code }: SwitchPosition,
+  { run, session }: Acting,
 ): Promise<void> {
   const text = why.join("; ");
   if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${farOf(at)}`);
@@ -142,9 +142,10 @@ async function failed(
     throw new MigrationError("N2I-E390", `${step.name}: ${text}${keptOff(at)}`);
   const wasTold = at.keptOf("switchover-power").length > 0;
   const left: Left[] = [];
-  const prove = () => fencedBy(words, at, at.plan.destination, session, sink);
+  // The fence command of a switchover is about the source: it says nothing of the spare.
+  const unfenced = (): Promise<null> => Promise.resolve(null);
   const isBack = await begunBy(at, session, () =>
-    walkBack(at, session, (some) => left.push(...some), prove),
+    walkBack(at, session, (some) => left.push(...some), unfenced),
   );
   if (left.length > 0)
     throw new MigrationError(

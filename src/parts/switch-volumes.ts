@@ -72,7 +72,8 @@ function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null 
     const busy = patience(spare);
     const why = notOff(at, spare, isAsked);
     if (busy !== null) return busy;
-    if (why !== null) return { ...stays(why), ...(!isLive(spare) && { unproven: true }) };
+    if (why !== null)
+      return { ...stays(why), ...(spare.power_state !== "power on" && { unproven: true }) };
     if (isAsked) return null;
     const proof = at.fence.spare === null ? undefined : { ...at.fence.spare };
     return next([powerWrite(at, at.plan.destination, { target: "power off" })], proof, () => {
@@ -81,12 +82,20 @@ function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null 
   };
 }
 
-/** @param isAsked its BMC was asked: an error is of that */
+/**
+ * An error of an earlier action stays until the next one, so `power on` with an error may be of a BMC that answers. Of
+ * a dead BMC Ironic makes `power on` null by itself.
+ *
+ * @param isAsked its BMC was asked: an error is of that
+ * @source facts/systems-measured.md B2+
+ */
 function notOff({ fence }: SwitchAt, spare: JsonObject, isAsked = true): string | null {
   const { uuid, power_state = null, last_error = null } = spare;
   if (isAsked ? isOff(spare) : power_state === "power off") return null;
-  if (fence.spare !== null && !isLive(spare)) return null;
-  return `volumes cannot go back while node ${String(uuid)} is not known to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}; power it off, then run rollback again; if its BMC is dead, give rollback --fence-command PROGRAM`;
+  const isOn = power_state === "power on";
+  if (fence.spare !== null && !isOn) return null;
+  const dead = isOn ? "wait until Ironic shows no power_state, then " : "";
+  return `volumes cannot go back while node ${String(uuid)} is not known to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}; power it off, then run rollback again; if its BMC is dead, ${dead}give rollback --fence-command PROGRAM`;
 }
 
 async function moves(

@@ -163,10 +163,17 @@ test("nothing is done to a node that somebody changed so that the step would har
 const SPARES: readonly (readonly [
   string,
   Partial<Machine>,
-  { power_state?: string | null },
+  { power_state?: string | null; last_error?: string },
   RegExp,
 ])[] = [
   ["somebody powered it on", { on: true }, { power_state: "power on" }, /power_state is power on/],
+  [
+    ...(["an action failed before", { on: true }] as const),
+    ...([
+      { power_state: "power on", last_error: "old" },
+      /power_state is power on, last_error old/,
+    ] as const),
+  ],
   ["nobody knows its power", {}, { power_state: null }, /power_state is null/],
   ["its BMC is dead", { on: true, dead: true }, {}, /power_state is power off, last_error Failed/],
 ];
@@ -186,11 +193,12 @@ test("a rollback takes no volume from a spare that is not known to be off, and l
     assert.equal(others.at(-1), marksStay(SOURCE, SPARE), what);
     assert.deepEqual([ownerOf(at), at.cloud.told], [SPARE, ["n-1 soft"]], what);
     const spare = at.cloud.machines.get(SPARE) ?? {};
-    Object.assign(spare, { on: false });
-    // A fence command does not count against a BMC that says on.
+    Object.assign(spare, { on: node.power_state === "power on" });
+    // A fence command does not count against an Ironic that has it on.
     assert.equal((await back(at, undefined, FENCED)).length > 0, node.power_state === "power on");
     assert.equal(ownerOf(at), node.power_state === "power on" ? SPARE : SOURCE, what);
-    Object.assign(spare, { dead: false });
+    assert.equal(at.cloud.told.includes("s-1 off"), false, what);
+    Object.assign(spare, { on: false, dead: false });
     Object.assign(at.cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });
     assert.deepEqual(await back(at), [], what);
     assert.equal(switchedDump(at.cloud), before, what);

@@ -28,24 +28,35 @@ export function owned(at: SwitchAt, step: SwitchStep): SwitchStep {
       lookBack &&
       (async (image) => {
         const seen = await withOwner(await lookBack(image), () => theirs(at));
-        const isLost = OF_SOURCE.has(name) && seen.is === "other" && (await hasLost(at));
-        return isLost ? { ...seen, isTheirs: true } : seen;
+        return OF_SOURCE.has(name) && seen.is === "other"
+          ? { ...seen, ...(await lossOf(at)) }
+          : seen;
       }),
   };
 }
 
 /** Steps whose way back is about the source, and about the volumes. */
 const OF_SOURCE: ReadonlySet<SwitchStepName> = new Set<SwitchStepName>([
-  ...(["switchover-power", "switchover-maintenance", "switchover-unlink"] as const),
+  "switchover-power",
+  "switchover-maintenance",
+  "switchover-unlink",
   "switchover-volumes",
 ]);
 
-/** Whether the source has not our mark, and the spare none of its volumes: another switchover may have both by now. */
-async function hasLost(at: SwitchAt): Promise<boolean> {
-  const { plan } = at;
-  if ((await markedNodes(at)).some((node) => node.uuid === plan.source && markOf(node) === plan.id))
-    return false;
-  return !(await ownersOf(at)).includes(plan.destination);
+/**
+ * How a step ends whose source another switchover has: its mark is on the source, or it has volumes. Once it has ended
+ * with all of them, nothing can be taken back any more.
+ */
+async function lossOf(at: SwitchAt): Promise<Pick<SwitchPosition, "is" | "isTheirs"> | null> {
+  const { calls, plan } = at;
+  const mark = (await calls.isGone(plan.source))
+    ? undefined
+    : markOf(await calls.node(plan.source));
+  const owners = await ownersOf(at);
+  if (mark === plan.id || owners.includes(plan.destination)) return null;
+  const others = owners.filter((owner) => owner !== null && owner !== plan.source);
+  if (mark === undefined && others.length === owners.length) return { is: "after" };
+  return mark !== undefined || others.length > 0 ? { is: "other", isTheirs: true } : null;
 }
 
 async function withOwner(

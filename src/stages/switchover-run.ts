@@ -155,17 +155,21 @@ export async function switchState(path: string) {
       next: "nothing; this run left nothing behind",
       changed: 0,
     };
-  const { plan } = switched;
+  const { plan, begun } = switched;
   const { state, at } = stateOf(switched);
   const isDone = state === "DONE" && at === null;
-  const again = nextCommand("node", given, {}, `switchover ${plan.source}`);
+  // A run that gave its marks back waits for another switchover to end: it is not to begin again.
+  const again =
+    begun.get("switchover-hold")?.back === true
+      ? nextCommand("rollback", given, { all: true })
+      : nextCommand("node", given, {}, `switchover ${plan.source}`);
   return {
     fields: {
       ...{ ironic, source: named(plan.source, plan.source_name) },
       ...{ destination: named(plan.destination, plan.destination_name), state, at: at ?? "" },
     },
     next: isDone ? nextCommand("verify", given) : again,
-    changed: isPastReturn(switched) ? 0 : switched.begun.size,
+    changed: isPastReturn(switched) ? 0 : begun.size,
   };
 }
 

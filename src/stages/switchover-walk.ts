@@ -163,10 +163,9 @@ export async function walkBack(
       if (at.fence.spare !== null) ended = await legBack(at, anew, image, session);
     }
     if (ended === null) return false;
-    if (ended.is === "after") continue;
-    if (ended.isTheirs === true) areTheirs = true;
-    else if (!isHold || ended.why.length > 0) isWhole = false;
     say(ended.why);
+    if (ended.isTheirs === true) areTheirs = true;
+    else if (ended.is !== "after" && (!isHold || ended.why.length > 0)) isWhole = false;
   }
   if (!isWhole) say((await orNull(marksLeft(at))) ?? []);
   return true;

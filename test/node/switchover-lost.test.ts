@@ -244,7 +244,7 @@ test("once the source is off, a spare that is deleted gives everything back, or 
   assert.equal(ran.status, 5, ran.err);
   const lost = `N2I-E301 .*is gone: somebody deleted it; not taken back: volume target ${uuidOf(5, 1)} is gone`;
   assert.match(ran.err, new RegExp(lost));
-  assert.match(ran.err, /Settle what is named, then: nova2ironic rollback /);
+  assert.match(ran.err, /Settle what is named, then: nova2ironic rollback .*--all/);
   assert.doesNotMatch(
     ran.err,
     new RegExp(`node ${SPARE} is gone`),

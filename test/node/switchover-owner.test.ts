@@ -4,12 +4,21 @@ import { setImmediate as turn } from "node:timers/promises";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { type JsonObject, objectOf } from "../../src/model/json.ts";
 import { SWITCH_MARK } from "../../src/model/switching.ts";
-import { isPastReturn, switchedIn } from "../../src/stages/switchover-run.ts";
+import { isPastReturn, switchedIn, switchState } from "../../src/stages/switchover-run.ts";
 import { isWrite } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import { writes } from "./scene.ts";
 import { SOURCE, SPARE, type Switchable, switchedDump } from "./switch-memory.ts";
-import { back, CLAIMED, faults, forward, PLAN, type Scene, scene } from "./switch-scene.ts";
+import {
+  back,
+  CLAIMED,
+  faults,
+  forward,
+  marksStay,
+  PLAN,
+  type Scene,
+  scene,
+} from "./switch-scene.ts";
 
 const THEIRS = uuidOf(7, 9);
 const SIDES = [SOURCE, SPARE] as const;
@@ -73,7 +82,25 @@ test("the mark of a switchover that lost its source before it changed anything i
     `node ${SOURCE} is in switchover ${THEIRS}: extra.${SWITCH_MARK}`,
   ]);
   assert.deepEqual([markOn(at, SPARE), markOn(at, SOURCE)], [undefined, THEIRS]);
+  assert.match(String((await switchState(at.run.path)).next), /^nova2ironic rollback .*--all/);
   assert.deepEqual(at.cloud.told, ["n-1 soft"]);
+});
+
+test("a node whose mark is gone without another switchover is named, and the other keeps its mark", async (t) => {
+  for (const [victim, own, why, told] of [
+    [SOURCE, SPARE, "was on before; power it on by hand: Failed", ["s-1 on"]],
+  ] as const) {
+    const at = await scene(t);
+    Object.assign(nodeOf(at, SPARE), { provision_state: "manageable", power_state: "power on" });
+    Object.assign(at.cloud.machines.get(SPARE) ?? {}, { on: true });
+    await forward(at, { until: "switchover-volumes" });
+    marks(at, victim, null);
+    Object.assign(at.cloud.machines.get(SOURCE) ?? {}, { dead: victim === SOURCE });
+    const [first = "", ...others] = await back(at);
+    assert.equal(first.startsWith(`node ${victim} ${why}`), true, first);
+    assert.deepEqual([others, markOn(at, own)], [[marksStay(own)], PLAN.id]);
+    assert.deepEqual(at.cloud.told.slice(2), told);
+  }
 });
 
 test("the marks are read before each write: whoever loses one makes no other, forward or back", async (t) => {
@@ -170,6 +197,9 @@ test("two switchovers of one source, of which one marks late, end in one, or in 
     else assert.deepEqual(await faults(winner), [], `write ${k}: ${left.join("; ")}`);
     const own = [SPARE, plan.destination].map((spare) => markOn(at, spare));
     assert.deepEqual(own, [undefined, undefined], `write ${k}: ${left.join("; ")}`);
+    // And his run is over.
+    for (const one of losers.filter((other) => other !== winner))
+      assert.equal(switchedIn((await readJournal(one.run)).entries), null, `write ${k}`);
   }
   assert.deepEqual([...ends].toSorted(), ["none", "one"]);
 });

@@ -105,11 +105,10 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     if (node.power_state === "power on") return REACHED;
     if (isBusy(node)) return WAITS;
     // Without our mark it may have been given to somebody else since.
-    const foreign = id === at.plan.source ? otherInstance(at, node) : null;
+    const foreign = id === source ? otherInstance(at, node) : unmarked(at, node);
     if (foreign !== null) return stays(`node ${id} is not powered on: ${foreign}`);
     const wasFenced =
-      id === at.plan.source &&
-      at.keptOf("switchover-power").some(({ proof }) => proof !== undefined);
+      id === source && at.keptOf("switchover-power").some(({ proof }) => proof !== undefined);
     if (wasFenced || isTried) {
       const why = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
       return stays(`node ${id} was on before; power it on by hand: ${why}`);

@@ -37,7 +37,7 @@ interface ServeSwitchTold {
   readonly served: (request: Served) => void;
   /** Resolves when it is to end; without it, whoever asks to stop ends it. */
   readonly until?: (url: string) => Promise<void>;
-  /** Milliseconds until a service that did not answer is asked again, and how often while nothing changes. */
+  /** Milliseconds until a service that did not answer is asked again, and how often at most. */
   readonly pause?: number;
   readonly tries?: number;
 }

@@ -6,8 +6,14 @@ import type { Switchover } from "../model/switching.ts";
 import { nextCommand } from "./next.ts";
 import { inRun } from "./run.ts";
 import { withSession } from "./session.ts";
-import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
-import { checkSwitchPlace, stateOf, switchedIn } from "./switchover-run.ts";
+import {
+  type ActWords,
+  farOf,
+  perform,
+  type SwitchPlace,
+  type Told,
+} from "./switchover-perform.ts";
+import { checkSwitchPlace, keptIn, switchedIn } from "./switchover-run.ts";
 import {
   type Accepted,
   acceptedIn,
@@ -29,7 +35,7 @@ export interface SwitchingsAt {
   readonly say: (text: string) => void;
   /** Whether somebody asked to stop. */
   readonly stopping: () => boolean;
-  /** Milliseconds until a service that did not answer is asked again, and how often while nothing changes. */
+  /** Milliseconds until a service that did not answer is asked again, and how often at most. */
   readonly pause: number;
   readonly tries: number;
 }
@@ -122,19 +128,15 @@ async function workOn(
   const { say } = at;
   try {
     await writeOutcome(accepted, null);
-    let [place, tries] = ["", 0];
-    // Whatever is not begun by the second time is decided anew.
-    for (let first = plan; ; first = null) {
-      const broke = await once(at, accepted, first);
+    // An accepted switchover that has not begun by the second try is decided again.
+    for (let tries = 1; ; tries += 1) {
+      const broke = await once(at, accepted, tries === 1 ? plan : null);
       if (broke === null || at.stopping()) return;
       own.error = broke.message;
       say(`${accepted.source}: ${broke.code} ${broke.message}`);
       // Whoever did not answer may be there at the next try.
       if (causeWith(broke, "N2I-E210") === null) return await close(accepted, broke);
-      const switched = switchedIn((await readJournal(accepted.run)).entries);
-      const now = JSON.stringify(switched && stateOf(switched));
-      [place, tries] = [now, now === place ? tries + 1 : 1];
-      if (tries === at.tries) return await close(accepted, silent(at, accepted, broke));
+      if (tries === at.tries) return await close(accepted, await silent(at, accepted, broke));
       await patience(at);
       if (at.stopping()) return;
     }
@@ -146,13 +148,19 @@ async function workOn(
   }
 }
 
-function silent(
+async function silent(
   { tries }: SwitchingsAt,
   { source, run }: Accepted,
   { code, message }: MigrationError,
-): MigrationError {
+): Promise<MigrationError> {
+  const { entries } = await readJournal(run);
+  const plan = switchedIn(entries)?.plan ?? null;
+  const far =
+    plan === null
+      ? "nothing was moved"
+      : farOf({ plan, keptOf: (step) => keptIn(entries, step, plan) });
   const next = nextCommand("node", { run: run.path }, {}, `switchover ${source}`);
-  return new MigrationError(code, `${message}; tried ${tries} times, to go on: ${next}`);
+  return new MigrationError(code, `${message}; ${far}; tried ${tries} times. To resume: ${next}`);
 }
 
 /** @returns what stopped it; null where it came to its end, or was asked to stop */

@@ -170,7 +170,7 @@ const AGAIN =
   "The switchover was rolled back. Run the same command again. It chooses a spare again.";
 
 /** How far the volumes went, by the journal. */
-function farOf({ plan, keptOf }: SwitchAt): string {
+export function farOf({ plan, keptOf }: Pick<SwitchAt, "plan" | "keptOf">): string {
   return keptOf("switchover-volumes").length > 0
     ? `its volumes are, or may be, of node ${plan.destination} already: nobody may power the source on`
     : "nothing was moved";

@@ -55,6 +55,7 @@ export interface Asked {
 export async function servedSwitchover(
   t: TestContext,
   more: Partial<ServeSwitchAsked> = {},
+  tries = Number.POSITIVE_INFINITY,
 ): Promise<ServedScene> {
   hurried(t);
   const cloud = await switchable(t);
@@ -67,7 +68,7 @@ export async function servedSwitchover(
   const heard: Served[] = [];
   const own = { apiTimeout: 5, state, proofInterval: 0, softTimeout: 600, ...more };
   const urls = { keystoneUrl: keystone.url, ironicUrl: cloud.ironic };
-  const open = () => started(env, said, { ...urls, ...own }, heard);
+  const open = () => started(env, said, { ...urls, ...own }, heard, tries);
   let at = await open();
   t.after(() => at.end());
   const ask = (node: string, body: unknown, how: Asked) => asking(at.url, node, body, how);
@@ -98,6 +99,7 @@ export function started(
   said: string[],
   own: Partial<ServeSwitchAsked> & Pick<ServeSwitchAsked, "state" | "ironicUrl">,
   heard: Served[] = [],
+  tries = Number.POSITIVE_INFINITY,
 ): Promise<ServingHere> {
   const asked: ServeSwitchAsked = {
     ...{ listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", fromCatalog: false },
@@ -107,7 +109,7 @@ export function started(
   return servingHere(env, (until) =>
     serveSwitchover(asked, {
       ...{ say: (text) => void said.push(text), served: (one) => heard.push(one) },
-      ...{ pause: 1, tries: 9, until },
+      ...{ pause: 1, tries, until },
     }),
   );
 }

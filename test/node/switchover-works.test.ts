@@ -124,11 +124,18 @@ test("an Ironic that is away for a while is waited for", async (t) => {
   cloud.use(() => null);
   await until(SOURCE, "DONE");
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
-  const gone = await servedSwitchover(t);
-  gone.cloud.use((call) => (call === `PATCH /v1/nodes/${SPARE}` ? BROKEN : null));
+  const gone = await servedSwitchover(t, {}, 9);
+  const tried = () => gone.said.filter((text) => text.includes("N2I-E")).length;
+  gone.cloud.use((call) => {
+    const lost = tried() < 5 ? `PATCH /v1/nodes/${SPARE}` : "PATCH /v1/volume/targets";
+    return call.startsWith(lost) ? BROKEN : null;
+  });
   assert.equal((await gone.put("n-1", {})).status, 202);
   const { error } = await gone.until(SOURCE, "FAILED");
-  assert.match(error ?? "", /N2I-E210 .*; tried 9 times, to go on: nova2ironic node switchover/s);
+  assert.equal(tried(), 9, "in all");
+  const far = `volumes are, or may be, of node ${SPARE} already: nobody may power the source on`;
+  const next = "tried 9 times. To resume: nova2ironic node switchover";
+  assert.match(error ?? "", new RegExp(`^N2I-E301 .*${far}; ${next}`, "s"));
 });
 
 test("a service that ends stops at the end of a step, and goes on where it is started again", async (t) => {

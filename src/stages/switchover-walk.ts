@@ -80,14 +80,10 @@ export async function walkForward(
   for (const step of switchSteps(own)) {
     if (isBehind(step, session)) continue;
     const position = await unlessBroken(own, async () => {
-      let ended = await legOf(own, withSpare(own, step), session);
-      if (ended?.unproven === true && step.name === PROOF) {
-        fenced = await prove();
-        // The BMC is asked anew: whoever fenced it may have brought it back to life.
-        const anew = switchSteps(own).find(({ name }) => name === PROOF) ?? step;
-        if (fenced !== null) ended = await legOf(own, anew, session);
-      }
-      return ended;
+      const ended = await legOf(own, withSpare(own, step), session);
+      if (ended?.unproven !== true || step.name !== PROOF) return ended;
+      fenced = await prove();
+      return fenced === null ? ended : legOf(own, again(own, step), session);
     });
     if (position?.is !== "after") return { step, position };
     if (own.keptOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
@@ -107,25 +103,37 @@ function isBehind({ name, lookBack }: SwitchStep, { journal }: WindowSession): b
   return deploy !== undefined && lookBack !== null;
 }
 
-/** @returns null where somebody asked to stop */
+/** The same step, which asks the BMC once more: the fence may have brought it back to life. */
+function again(at: SwitchAt, step: SwitchStep): SwitchStep {
+  return switchSteps(at).find(({ name }) => name === step.name) ?? step;
+}
+
+/**
+ * @param image of a step that is taken back; null: it goes forward
+ * @returns null where somebody asked to stop
+ */
 async function legOf(
   at: SwitchAt,
   step: SwitchStep,
   session: WindowSession,
+  image: JsonObject | null = null,
 ): Promise<SwitchPosition | null> {
   if (session.stopping()) return null;
   let last: SwitchPosition | null = null;
   const pace = { ...PACE, deadline: LONGEST + at.times.soft + at.times.proof };
-  const leg = { part: switchPart(at, step), command: "node switchover", pace };
-  const { broke } = await windowForward(
-    { ...leg, changes: () => once([{ id: at.plan.source }]) },
+  const [walk, part, command] =
+    image === null
+      ? ([windowForward, switchPart(at, step), "node switchover"] as const)
+      : ([windowBack, switchBackPart(at, step, image), "rollback"] as const);
+  const { broke, stopped } = await walk(
+    { part, command, pace, changes: () => once([{ id: at.plan.source }]) },
     session,
     ({ position }) => {
       last = position;
     },
   );
   if (broke !== null) throw broke;
-  return last;
+  return image !== null && stopped ? null : last;
 }
 
 /**
@@ -153,14 +161,11 @@ export async function walkBack(
     const [image] = begun?.observed ?? [];
     if (image === undefined || step.lookBack === null) continue;
     if (step.name === "switchover-hold" && !isWhole) continue;
-    if (session.stopping()) return false;
     const isHold = step.name === "switchover-hold" && areTheirs;
-    let ended = await legBack(at, isHold ? keptOpen(step) : step, image, session);
+    let ended = await legOf(at, isHold ? keptOpen(step) : step, session, image);
     if (ended?.unproven === true) {
       at.fence.spare = await prove();
-      // Its BMC is asked once more.
-      const anew = switchSteps(at).find(({ name }) => name === step.name) ?? step;
-      if (at.fence.spare !== null) ended = await legBack(at, anew, image, session);
+      if (at.fence.spare !== null) ended = await legOf(at, again(at, step), session, image);
     }
     if (ended === null) return false;
     say(ended.why);
@@ -169,27 +174,6 @@ export async function walkBack(
   }
   if (!isWhole) say((await orNull(marksLeft(at))) ?? []);
   return true;
-}
-
-/** @returns null where somebody asked to stop */
-async function legBack(
-  at: SwitchAt,
-  step: SwitchStep,
-  image: JsonObject,
-  session: WindowSession,
-): Promise<SwitchPosition | null> {
-  let last: SwitchPosition | null = null;
-  const pace = { ...PACE, deadline: LONGEST };
-  const leg = { part: switchBackPart(at, step, image), command: "rollback", pace };
-  const { broke, stopped } = await windowBack(
-    { ...leg, changes: () => once([{ id: at.plan.source }]) },
-    session,
-    ({ position }) => {
-      last = position;
-    },
-  );
-  if (broke !== null) throw broke;
-  return stopped ? null : last;
 }
 
 /** Removes the marks that are ours, and does not end in the journal. */

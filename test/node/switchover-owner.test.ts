@@ -97,9 +97,13 @@ test("a node whose mark is gone without another switchover is named, and the oth
     await forward(at, { until: "switchover-volumes" });
     marks(at, victim, null);
     Object.assign(at.cloud.machines.get(SOURCE) ?? {}, { dead: victim === SOURCE });
+    at.cloud.calls.length = 0;
     const [first = "", ...others] = await back(at);
+    const tried = writes(at.cloud).filter(
+      (call) => call === `PUT /v1/nodes/${SOURCE}/states/power`,
+    );
     assert.equal(first.startsWith(`node ${victim} ${why}`), true, first);
-    assert.deepEqual([others, markOn(at, own)], [[marksStay(own)], PLAN.id]);
+    assert.deepEqual([others, markOn(at, own), tried.length], [[marksStay(own)], PLAN.id, 1]);
     assert.deepEqual(at.cloud.told.slice(2), told);
   }
 });
@@ -198,7 +202,6 @@ test("two switchovers of one source, of which one marks late, end in one, or in 
     else assert.deepEqual(await faults(winner), [], `write ${k}: ${left.join("; ")}`);
     const own = [SPARE, plan.destination].map((spare) => markOn(at, spare));
     assert.deepEqual(own, [undefined, undefined], `write ${k}: ${left.join("; ")}`);
-    // And his run is over.
     for (const one of losers.filter((other) => other !== winner))
       assert.equal(switchedIn((await readJournal(one.run)).entries), null, `write ${k}`);
   }

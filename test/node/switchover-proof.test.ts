@@ -55,15 +55,6 @@ async function provided(t: TestContext): Promise<Scene> {
   return at;
 }
 
-test("a source that is on again before the spare is made active is powered off, and proved so", async (t) => {
-  const at = await provided(t);
-  const machine = at.cloud.machines.get(SOURCE);
-  // In maintenance Ironic does not see it.
-  Object.assign(machine ?? {}, { on: true });
-  assert.equal((await forward(at)).halted, null);
-  assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1-failed off", "n-1 on"]);
-});
-
 test("no spare is made active while the source is not known to be off, or a volume is not the spare's", async (t) => {
   const at = await provided(t);
   const machine = at.cloud.machines.get(SOURCE);
@@ -120,20 +111,6 @@ test("a rollback whose volumes cannot go back gives a fenced source nothing back
   Object.assign(source ?? {}, { power_state: "power on" });
   assert.deepEqual(await back(at), []);
   assert.equal(switchedDump(at.cloud), before);
-});
-
-test("a rollback tries once to power a source on whose BMC died", async (t) => {
-  const at = await scene(t);
-  await forward(at, { until: "switchover-volumes" });
-  const machine = at.cloud.machines.get(SOURCE);
-  Object.assign(machine ?? {}, { dead: true });
-  at.cloud.calls.length = 0;
-  assert.deepEqual(await back(at), [
-    `node ${SOURCE} was on before; power it on by hand: Failed to change power state to 'power on'`,
-    marksStay(SOURCE, SPARE),
-  ]);
-  const tried = at.cloud.calls.filter((call) => call === `PUT /v1/nodes/${SOURCE}/states/power`);
-  assert.equal(tried.length, 1);
 });
 
 /** How somebody changed a node before a step that is not made then. */

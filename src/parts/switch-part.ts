@@ -26,7 +26,10 @@ export interface SwitchAt {
   readonly keptOf: (step: SwitchStepName) => readonly JsonObject[];
   /** Set once somebody but the BMC says that the source is off. */
   readonly fenced: () => Fenced | null;
-  /** Of whom it was asked for in this process, because his BMC did not answer: a journal is no proof. */
+  /**
+   * Set in this process if a BMC did not answer and something else proved its node off: of the source whether `fenced`
+   * counts, of the spare the proof. A journal does not set it, because the node may be on again.
+   */
   readonly fence: { counts: boolean; spare: Fenced | null };
 }
 

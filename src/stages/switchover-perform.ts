@@ -172,7 +172,7 @@ const AGAIN =
 /** How far the volumes went, by the journal. */
 export function farOf({ plan, keptOf }: Pick<SwitchAt, "plan" | "keptOf">): string {
   return keptOf("switchover-volumes").length > 0
-    ? `its volumes are, or may be, of node ${plan.destination} already: nobody may power the source on`
+    ? `its volumes are, or may be, of node ${plan.destination} already. Do not power the source on`
     : "nothing was moved";
 }
 

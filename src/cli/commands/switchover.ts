@@ -36,7 +36,7 @@ export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
   };
   const ended = await switchOver(words, shows, sinkOf(args));
   if (!ended) {
-    note(args, "Stopped: run the same command again to go on, or rollback.");
+    note(args, "Stopped. To resume, run the same command again. To undo it, run rollback.");
     exitWith(EXIT_STATUS.interrupted.status);
   }
   if (!dryRun && ended) say(args, `Next: ${nextCommand("verify", args)}`);

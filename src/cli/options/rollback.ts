@@ -22,7 +22,7 @@ export const rollbackOptions: Declared = {
       "Of a run that moves machines of nova-baremetal between hosts: nova_bm, given the same way",
     ),
     "fence-command": word(
-      "Of a switchover whose spare has a dead BMC: a program that ends with 0 once the spare, its argument, is off",
+      "If the spare's BMC is dead: program that exits with 0 once the spare, its argument, is off",
     ),
     ...meaning("leave-nova", "Remove Ironic's rows alone, with no look at nova-compute"),
     all: flag("Every machine of this run"),

@@ -55,8 +55,9 @@ async function lossOf(at: SwitchAt): Promise<Pick<SwitchPosition, "is" | "isThei
   const owners = await ownersOf(at);
   if (mark === plan.id || owners.includes(plan.destination)) return null;
   const others = owners.filter((owner) => owner !== null && owner !== plan.source);
-  if (mark === undefined && others.length === owners.length) return { is: "after" };
-  return mark !== undefined || others.length > 0 ? { is: "other", isTheirs: true } : null;
+  if (mark === undefined && others.length === 0) return null;
+  const isOver = mark === undefined && others.length === owners.length;
+  return isOver ? { is: "after" } : { is: "other", isTheirs: true };
 }
 
 async function withOwner(

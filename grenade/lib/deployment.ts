@@ -146,7 +146,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
   const begin: Base["begin"] = async (by, own) => {
     await stack.ironic.sleep();
     await restore();
-    // As from a start before the message queue's: what is wrong in a log is not always of a take-over.
+    // Not every ERROR of a conductor's log is about a take-over: this one is about its message queue.
     appendFileSync(stack.ironic.log, OLD_ERROR);
     observed.forget(before);
     const files = await writeFiles(stack, own, tftp.path, images, fleet.ramdisk);
@@ -200,7 +200,8 @@ function fleetOf(
   const used = [...served.tenants, ...served.ill, ...served.doubted];
   const others = new Set([...used, ...deleted, ...errored, ...held]);
   const free = order.filter((uuid) => !others.has(uuid));
-  const ramdisk = served.tenants[RAMDISK] ?? "";
+  const ramdisk = served.tenants[RAMDISK];
+  if (ramdisk === undefined) throw new Error(`fewer than ${RAMDISK + 1} tenants`);
   return { host: HOST, ...served, ramdisk, free, deleted, errored, held, images };
 }
 

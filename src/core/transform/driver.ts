@@ -83,7 +83,7 @@ export function driverOf(
 const TILERA = "nova.virt.baremetal.tilera.Tilera";
 const NONE: readonly Finding[] = [];
 
-/** What nova-baremetal itself would have refused. */
+/** Values that nova-baremetal would have refused. */
 export function inspectPower({ node }: Machine, row: DriverRow): readonly Finding[] {
   const place = `bm_nodes.id=${node.id}`;
   const values = columnsOf(node);

@@ -56,7 +56,7 @@ export const CONFIG = {
   ),
   "N2I-D313": warning(
     "capability is left out or in lower case",
-    "Ironic and Nova read only key:value in ASCII, and Ironic takes only some values of boot_mode, boot_option, disk_label, secure_boot and trusted_boot, in lower case. Flavors that ask for what was there will not match. Set properties.capabilities in the site document.",
+    "Ironic and Nova read only key:value in ASCII, and Ironic takes only some values of boot_mode, boot_option, disk_label, secure_boot and trusted_boot, in lower case. A flavor that requires the removed value will not match. Set properties.capabilities in the site document.",
   ),
   "N2I-D314": warning(
     "power manager is not set, and Nova's default is taken",

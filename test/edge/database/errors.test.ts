@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { translate } from "../../../src/edge/database/errors.ts";
 import { withDatabase } from "../../lab/index.ts";
 
-test("a node of Percona XtraDB Cluster that takes no locks is told as one", () => {
+test("a node of Percona XtraDB Cluster that refuses GET_LOCK is named", () => {
   const text = "Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING";
   assert.match(translate(new Error(text), "locking", "db").message, /pxc_strict_mode to MASTER/);
 });

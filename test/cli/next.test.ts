@@ -21,12 +21,7 @@ const ASKED_ANEW: { readonly [option: string]: string } = {
   ...{ "propose-site": "is written once", "all-rows": "how it is shown" },
   ...{ format: "how it is shown", column: "likewise", "sort-column": "likewise" },
   ...{ noindent: "likewise", quote: "likewise", "max-width": "likewise" },
-  ...{
-    "fit-width": "likewise",
-    "print-empty": "likewise",
-    match: "likewise",
-    "all-rows": "likewise",
-  },
+  ...{ "fit-width": "likewise", "print-empty": "likewise", match: "likewise" },
 };
 
 /** And those of one command alone. */
@@ -46,17 +41,8 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
   // Which machine, and what its record says, is said each time; the rest is not in this release.
   node: [
     ...["adoptable", "from", "description", "property", "availability-zone", "dry-run"],
-    ...[
-      "nova",
-      "flavor",
-      "port",
-      "image",
-      "accept-network-cut",
-      "watch",
-      "spares",
-      "need",
-      "identical",
-    ],
+    ...["nova", "flavor", "port", "image", "accept-network-cut", "watch", "spares"],
+    ...["need", "identical"],
     ...["destination", "soft-timeout", "proof-interval", "proof-timeout", "fence-command"],
     ...["source-confirmed-off", "leave-nova"],
     // Where a list is read ends with its command.

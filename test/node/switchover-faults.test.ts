@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import { switchedIn } from "../../src/stages/switchover-run.ts";
 import { instead, isWrite } from "../support/faulty-service.ts";
-import { refuses, uuidOf } from "./in-memory.ts";
+import { refuses } from "./in-memory.ts";
 import { BROKEN, writes } from "./scene.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
-import { back, faults, forward, PLAN, scene } from "./switch-scene.ts";
+import { back, faults, forward, scene } from "./switch-scene.ts";
 
 /** The first call that has no way back is the second that brings the spare to another state. */
 const PROVISION = `PUT /v1/nodes/${SPARE}/states/provision`;
@@ -89,19 +89,4 @@ test("B-12: a spare whose power nobody knows is powered off before anything is m
   const off = calls.indexOf(`PUT /v1/nodes/${SPARE}/states/power`);
   const moved = calls.findIndex((call) => call.startsWith("PATCH /v1/volume/"));
   assert.ok(off >= 0 && off < moved, `${off} ${moved}`);
-});
-
-test("of two switchovers that want one spare, one has it, and the other gives everything back", async (t) => {
-  const at = await scene(t);
-  const first = { ...PLAN, id: uuidOf(7, 2) };
-  await forward(at, { plan: first, until: "switchover-power" });
-  const before = switchedDump(at.cloud);
-  const other = { ...at, run: (await scene(t)).run };
-  const { halted } = await forward(other);
-  assert.match(halted?.position?.why.join() ?? "", new RegExp(`is in switchover ${first.id}`));
-  await back(other);
-  assert.equal(switchedDump(at.cloud), before);
-  assert.equal((await forward(at, { plan: first })).halted, null);
-  assert.equal(at.cloud.nodes.get(SPARE)?.instance_uuid, PLAN.instance_uuid);
-  assert.equal(at.cloud.nodes.get(SOURCE)?.instance_uuid, null);
 });

@@ -98,7 +98,7 @@ test("an agent says whose move has a machine that is half way to its host", asyn
   const made = await cloud("sqlite", t, { machines: 1 });
   const { bm, said } = made;
   await bm("bm_nodes").update({ service_host: "B", task_state: "migrating" });
-  const lock = { nonce: "n", owner: "nova2ironic on X, run 7", expires_ms: Date.now() + 1e5 };
+  const lock = { nonce: "n", owner: "nova2ironic on X, run 7", expires_ms: Date.now() + 1e9 };
   await bm("bm_locks").insert({ resource: `node:${caseUuid("node", 1)}`, ...lock });
   await made.agents(["B"], (tick) => looksUntil(tick, () => made.says(/was left:/)));
   assert.match(said.join("\n"), /it is half way, by nova2ironic on X, run 7\.$/m);

@@ -207,7 +207,7 @@ test("a copy of a run is another owner than the run, and a run that was moved is
   // Node 24's cp forgets it.
   chmodSync(at("two"), 0o700);
   renameSync(at("one"), at("three"));
-  const died = { owner, expires_ms: Date.now() + 1e5 };
+  const died = { owner, expires_ms: Date.now() + 1e9 };
   await bm("bm_locks").update(died);
   await assert.rejects(locks("two"), /N2I-E362|the lock host:A is .* more/);
   assert.equal((await locks("three")).owner, owner);
@@ -224,7 +224,7 @@ test("verify says whose lock a machine has that is not at its end", async (t) =>
   await host("host", "plan", "--node", moveOf(2).uuid, "--to", "B", ...QUICK);
   await bm("bm_locks").insert({
     ...{ resource: `node:${moveOf(2).uuid}`, owner: "X", nonce: "n" },
-    expires_ms: Date.now() + 1e5,
+    expires_ms: Date.now() + 1e9,
   });
   assert.match((await host("verify")).out, /its lock is X, \d+ s/);
 });

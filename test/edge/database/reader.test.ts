@@ -21,6 +21,9 @@ for (const engine of engines())
     assert.deepEqual(await made.db("kept").select(), []);
   });
 
+/** Milliseconds to wait for a lock, longer than any test takes. */
+const PATIENT = 100_000;
+
 /** Sessions of this database that wait for a lock. */
 const WAITING = {
   mysql:
@@ -46,12 +49,12 @@ for (const engine of engines())
         await trx.raw(insert);
         if (engine !== "sqlite" && round === 1) {
           // A reader that waits in the server's queue gets the lock when the writer has ended.
-          next = committed(other);
+          next = committed({ ...other, lockWait: PATIENT });
           while ((await askNumber(one, "looking", WAITING[engine])) === 0);
         }
         if (engine !== "sqlite" && round === 0)
           await assert.rejects(
-            writing(other, () => Promise.resolve()),
+            writing({ ...other, lockWait: 1000 }, () => Promise.resolve()),
             { code: "N2I-E318" },
           );
       });

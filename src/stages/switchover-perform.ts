@@ -152,7 +152,7 @@ async function failed(
       "N2I-E301",
       `node switchover stopped: ${text}; not taken back: ${left.map((one) => one.why).join("; ")}`,
       {
-        fix: `Settle what is named, then: ${nextCommand("rollback", { run: run.path }, { all: true })}`,
+        fix: `Resolve the items listed, then: ${nextCommand("rollback", { run: run.path }, { all: true })}`,
       },
     );
   if (!isBack) return;

@@ -110,7 +110,7 @@ function again(at: SwitchAt, step: SwitchStep): SwitchStep {
 
 /**
  * @param image of a step that is taken back; null: it goes forward
- * @returns null where somebody asked to stop
+ * @returns null after a request to stop
  */
 async function legOf(
   at: SwitchAt,
@@ -140,7 +140,7 @@ async function legOf(
  * Takes back what was begun, the newest step first. Where something is left, the rest is taken back all the same, and
  * the nodes stay marked, unless all that is left is on a node of another switchover: the run stays open for that.
  *
- * @param prove what else says that the spare is off, once its BMC does not; null: nothing
+ * @param prove proves that the spare is off if its BMC does not answer; null: without proof
  * @returns whether it came to its end
  */
 export async function walkBack(

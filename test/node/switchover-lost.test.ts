@@ -137,7 +137,10 @@ test("the mark on a lost spare that cannot be changed stays, and the same comman
     const words = ["node", "switchover", "n-1", ...own];
     const ran = await run(words, how);
     assertEnded(ran, 5, "N2I-E301", why);
-    assert.match(ran.err, /not taken back: .*Settle what is named, then: nova2ironic rollback /s);
+    assert.match(
+      ran.err,
+      /not taken back: .*Resolve the items listed, then: nova2ironic rollback /s,
+    );
     assert.deepEqual(cloud.nodes.get(SOURCE)?.extra, { "a/b~": 1, rack: 7 });
     assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
     const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
@@ -244,7 +247,7 @@ test("once the source is off, a spare that is deleted gives everything back, or 
   assert.equal(ran.status, 5, ran.err);
   const lost = `N2I-E301 .*is gone: somebody deleted it; not taken back: volume target ${uuidOf(5, 1)} is gone`;
   assert.match(ran.err, new RegExp(lost));
-  assert.match(ran.err, /Settle what is named, then: nova2ironic rollback .*--all/);
+  assert.match(ran.err, /Resolve the items listed, then: nova2ironic rollback .*--all/);
   assert.doesNotMatch(
     ran.err,
     new RegExp(`node ${SPARE} is gone`),

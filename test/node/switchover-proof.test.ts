@@ -113,7 +113,7 @@ test("a rollback whose volumes cannot go back gives a fenced source nothing back
   assert.equal(switchedDump(at.cloud), before);
 });
 
-/** How somebody changed a node before a step that is not made then. */
+/** Changes of a node by an operator, after which the next step is not made. */
 const CHANGED = [
   ["switchover-volumes", SOURCE, { extra: {} }, /is not marked by this switchover any more/],
   ["switchover-volumes", SOURCE, { maintenance_reason: "mine" }, /in the maintenance of this/],
@@ -123,7 +123,7 @@ const CHANGED = [
   ["switchover-deploy", SPARE, { instance_info: { image_source: "x" } }, /write that image/],
 ] as const;
 
-test("nothing is done to a node that somebody changed so that the step would harm it", async (t) => {
+test("a step is not made on a node that an operator changed so that the step would harm it", async (t) => {
   for (const [until, node, change, why] of CHANGED) {
     const at = await scene(t);
     await forward(at, { until });
@@ -155,7 +155,7 @@ const SPARES: readonly (readonly [
   ["its BMC is dead", { on: true, dead: true }, {}, /power_state is power off, last_error Failed/],
 ];
 
-const FENCED = { proof: "--fence-command", by: "somebody" };
+const FENCED = { proof: "--fence-command", by: "operator" };
 
 test("a rollback takes no volume from a spare that is not known to be off, and leaves the source off", async (t) => {
   for (const [what, machine, node, why] of SPARES) {

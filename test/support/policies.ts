@@ -33,19 +33,19 @@ const plain = fc.oneof(
 
 /** A rule over such checks, as an operator may write it. */
 function rule(checks: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
-  const { any } = fc.letrec<{ any: string; all: string; one: string }>((tie) => ({
-    any: chain(tie("all"), ["or", " or ", "OR"]),
+  const { either } = fc.letrec<{ either: string; all: string; one: string }>((tie) => ({
+    either: chain(tie("all"), ["or", " or ", "OR"]),
     all: chain(tie("one"), ["and", "And"]),
     one: fc.oneof(
       { depthSize: "small", withCrossShrink: true },
       checks,
       fc.tuple(fc.constantFrom("not", "NOT"), tie("one")).map(([not, one]) => `${not} ${one}`),
-      tie("any").map((inner) => `(${inner})`),
-      tie("any").map((inner) => `( ${inner} )`),
+      tie("either").map((inner) => `(${inner})`),
+      tie("either").map((inner) => `( ${inner} )`),
     ),
   }));
   const list = fc.array(fc.oneof(checks, fc.array(checks, { maxLength: 3 })), { maxLength: 3 });
-  return fc.oneof({ weight: 4, arbitrary: any }, list, fc.constant(""));
+  return fc.oneof({ weight: 4, arbitrary: either }, list, fc.constant(""));
 }
 
 function chain(part: fc.Arbitrary<string>, words: readonly string[]): fc.Arbitrary<string> {

@@ -60,7 +60,7 @@ const ARCHITECTURES = new Set(
  */
 export const OPERATOR = /^(=|==|!=|>=|<=|s==|s!=|s<|s<=|s>|s>=|<in>|<all-in>|<or>)(\s|$)/;
 
-/** The architecture that a flavor's `cpu_arch` wants: of its operators only `s==` names one. */
+/** The architecture that a flavor requires by `cpu_arch`. Of the operators only `s==` names one. */
 export function flavorArch(spec: string | null | undefined): string | undefined {
   const word = /^s==\s+(\S+)/.exec(spec ?? "")?.[1] ?? spec;
   return !word || OPERATOR.test(word) ? undefined : word;
@@ -141,7 +141,7 @@ export const CONVERTERS: { readonly [name: string]: (value: Json) => Converted }
   seconds: (value) => ({ value: String(value).slice(0, 19).replace("T", " ") }),
   unless_empty: (value) =>
     value === "" || (isSealed(value) && value.empty === true) ? null : { value },
-  /** A TCP port; what is none is left out, with a finding of its own. */
+  /** A TCP port. Any other value is left out, and has its own finding. */
   port: (value) => (isPort(value) ? { value: Number(value) } : null),
   unless_zero: (value) => (value === 0 || value === "0" || value === "" ? null : { value }),
   gb_of_mb: gbOfMb,

@@ -52,10 +52,10 @@ export function inspectHardware(
 }
 
 /**
- * Whether a deployment on the node ends well without a disk written: its next tenant gets the last one's.
+ * Whether a deployment on the node succeeds without writing a disk, so that the next tenant gets the last one's data.
  *
- * @source ironic/drivers/fake.py of 2014.2 to 10.1: of classic fake drivers, fake_pxe and fake_agent alone deploy;
- *   fake_hardware.py: without a deploy_interface it is fake
+ * @source ironic/drivers/fake.py of 2014.2 to 10.1: of the classic fake drivers only fake_pxe and fake_agent deploy;
+ *   fake_hardware.py: the default deploy_interface is fake; agent.py CustomAgentDeploy has no step that writes an image
  */
 export function inspectDeploy(row: Row, where: string): readonly Finding[] {
   const { driver, deploy_interface: by } = row;

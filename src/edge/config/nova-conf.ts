@@ -74,13 +74,13 @@ const IPMI = "nova.virt.baremetal.ipmi.IPMI";
 const COMPUTE_DRIVER = /^(nova\.virt\.)?baremetal\.(driver\.)?BareMetalDriver$/;
 
 /**
- * The power manager of a host, and why it is not known or not certain. Nova's default applies only where the
- * files are those of a host with nova-baremetal: a controller's would turn every machine into one with a BMC.
+ * The power manager of a host, and why it is unknown or uncertain. Nova's default applies only if the files are
+ * those of a host with nova-baremetal: with a controller's files every machine would seem to have a BMC.
  */
 function powerManager({ paths }: HostFiles, config: OsloConfig) {
-  const manager = (power_manager_fault: string | null, power_manager: string | null = null) => ({
-    ...{ power_manager, power_manager_fault },
-  });
+  const manager = (power_manager_fault: string | null, power_manager: string | null = null) => {
+    return { power_manager, power_manager_fault };
+  };
   const files = paths.join(", ");
   const keys = config.keys(SECTION);
   if (keys === null) return manager(`${files} has no [${SECTION}]`);

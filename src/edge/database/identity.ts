@@ -154,8 +154,8 @@ export async function alembicHead(database: Database, on: Knex): Promise<string 
 }
 
 /**
- * How far the server's clock is from ours at least, as a slow answer says nothing of a clock, and
- * the state of its Galera cluster.
+ * The least difference between the server's clock and ours, because the answer may have taken long, and the state of
+ * its Galera cluster.
  *
  * @param clock ours, milliseconds since 1970
  */

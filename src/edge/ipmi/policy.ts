@@ -204,7 +204,7 @@ const SILENCES = 3;
 /** Silence after the name this often, and nowhere else, is not worth the rest of the time. */
 const SILENT_NAMES = 8;
 
-/** Said where all sessions are taken, and by some boards of a suite. Quirk Q10. */
+/** Status of a BMC without a free session. Some boards refuse a suite with it. Quirk Q10. */
 export const NO_ROOM = 0x01;
 const NO_SLOT: readonly number[] = [NO_ROOM, 0x0b];
 /** A RAKP message was lost, and the BMC still thinks of the login before it. */

@@ -84,6 +84,6 @@ export const MOVES = {
   ),
   "N2I-D270": warning(
     "the source has no nova-compute service to fence",
-    "Its service record was deleted, so no row shows whether its nova-compute runs, and no row can be forced down. A nova-compute that runs on makes no new record until it is restarted, so it cannot be seen. Make sure that the host is down. If its nova-compute starts, Nova makes a new service record, and verify exits with 2 until host readmit.",
+    "Its service record was deleted, so no row shows whether its nova-compute runs, and no row can be forced down. A nova-compute that still runs makes no new record until it is restarted, so no row shows it. Make sure that the host is down. If its nova-compute starts, Nova makes a new service record, and verify exits with 2 until host readmit.",
   ),
 };

@@ -1,4 +1,5 @@
 import type { FoundGroup, ReportFacts } from "../core/report/facts.ts";
+import { nightText } from "../core/report/night.ts";
 import { counted, duration, second } from "../core/report/window.ts";
 import { FINDINGS, type Severity } from "../model/findings.ts";
 import { visible } from "./text.ts";
@@ -6,11 +7,11 @@ import {
   aboutOf,
   boundTo,
   hostRows,
+  nightRows,
   PROMISE,
   SIGNERS,
   undoLines,
   verdictRows,
-  windowTotal,
 } from "./told.ts";
 
 /** Rows of a table, and of the one that a page has room for. */
@@ -68,7 +69,7 @@ function brief(facts: ReportFacts): readonly string[] {
       "Rows of Nova",
       nova === null ? "not planned" : counts(nova.groups.map((one) => [one.table, one.rows])),
     ],
-    ["The window", `${windowTotal(facts)}; the way back is not in it`],
+    ["The window", nightText(facts.night, facts.window)],
   ];
   const first = of("blocks").map((one) => [
     ...[one.code, one.open + one.elsewhere, FINDINGS[one.code].title],
@@ -118,14 +119,14 @@ function changed({ nova }: ReportFacts): readonly string[] {
 /** What the window takes, and what was run so far. */
 function times(facts: ReportFacts): readonly string[] {
   const took = (seconds: number | null): string => (seconds === null ? "" : duration(seconds));
-  const steps = facts.window.map(({ name, seconds, source }) => [name, took(seconds), source]);
+  const night = nightRows(facts);
   const ran = facts.ran
     .slice(-MOST)
     .map((one) => [second(one.at), one.command, took(one.seconds), one.result, one.by]);
   const titles = ["Time (UTC)", "Command", "Took", "Result", "By"];
   return [
-    ...section("The window", table(["Step", "Takes", "Figure from"], steps, steps.length)),
-    `Together ${plain(windowTotal(facts))}. The way back is not in it.`,
+    ...section("The window", table(night.titles, night.rows, night.rows.length)),
+    plain(nightText(facts.night, facts.window)),
     ...section("Commands so far", table(titles, ran)),
   ];
 }

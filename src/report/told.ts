@@ -1,6 +1,7 @@
 import { SIGNS, serverName } from "../core/render/summary.ts";
 import type { NovaTotals, ReportFacts } from "../core/report/facts.ts";
-import { counted, duration, minute, totalOf } from "../core/report/window.ts";
+import { clock } from "../core/report/night.ts";
+import { counted, duration, minute } from "../core/report/window.ts";
 import type { Verdict } from "../model/plan.ts";
 
 /** What both forms of a report say in the same words. */
@@ -74,11 +75,25 @@ export function hostRows(facts: ReportFacts): {
   };
 }
 
-/** What the steps of the window come to, as far as it is known. */
-export function windowTotal({ window }: ReportFacts): string {
-  const { seconds, unknown } = totalOf(window);
-  const more = unknown > 0 ? `, and ${counted(unknown, "step")} without a figure` : "";
-  return `${duration(seconds)}${more}`;
+/** The steps of the night; with a planned window, by the clock. */
+export function nightRows({ night, window }: ReportFacts): {
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+} {
+  const until = window === null ? "In all" : "Ends at";
+  return {
+    titles: [
+      ...["Step", "Takes", until, "Way back"],
+      ...(window === null ? [] : ["Turn back by"]),
+      "Figure from",
+    ],
+    rows: night.map(({ name, seconds, ends, back, source }) => [
+      ...[name, duration(seconds)],
+      ...[window === null ? duration(ends) : clock(window, ends), duration(back)],
+      ...(window === null ? [] : [clock(window, -back)]),
+      source,
+    ]),
+  };
 }
 
 /** What a rollback does of this plan. */

@@ -6,9 +6,9 @@ import type {
   ReportFacts,
   ReportMachine,
 } from "../core/report/facts.ts";
+import { nightOf, plannedWindow } from "../core/report/night.ts";
 import { createTotals } from "../core/report/tally.ts";
 import { judge } from "../core/report/verdict.ts";
-import { windowSteps } from "../core/report/window.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import type { Footer, PlanCounts } from "../model/artefact.ts";
@@ -54,10 +54,11 @@ type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
  * @throws MigrationError N2I-E110 to N2I-E115
  */
 export async function report(
-  words: { readonly run: string },
+  words: { readonly run: string; readonly window?: string },
   sink: Sink,
   take: Take | null,
 ): Promise<Report> {
+  const window = words.window === undefined ? null : plannedWindow(words.window);
   const run = await openRun(words.run, { create: false });
   await checkCarries(run);
   const plan = await openPlan(`${run.path}/${PLAN}`);
@@ -106,12 +107,13 @@ export async function report(
     },
     verdict: judge({ header: plan.header, counts, totals, nova, fresh, standing }),
     ...{ totals, nova, ran: measured.ran, state: fields, next: [next, ...left].join("; ") },
-    window: windowSteps({
+    window,
+    night: nightOf({
       machines: loadable(counts),
       rows: counts.nodes + counts.ports + rowsOf(nova),
       stopped: nova?.counts.stopped ?? [],
       perMinute: typeof perMinute === "number" ? perMinute : null,
-      ...{ boots: await wantsBoot(plan.header.target.release), measured },
+      ...{ ...(await takeOverOf(plan.header.target.release)), measured },
     }),
     undo: undoOf(words.run, given, nova, back),
   };
@@ -122,10 +124,12 @@ function rowsOf(nova: NovaTotals | null): number {
   return nova === null ? 0 : nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0);
 }
 
-/** Whether a release's take-over leaves boot files in deploy mode. */
-async function wantsBoot(release: string): Promise<boolean> {
+/** Whether take-over of a release leaves boot files in deploy mode, and whether it can wait for `handover`. */
+async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boolean }> {
   const { releases } = await loadMappings();
-  return releases.some(({ doc }) => doc.release === release && doc.boot === "deploy");
+  const release = releases.find(({ doc }) => doc.release === name);
+  const staged = release?.node.some((column) => column.name === "maintenance_reason") ?? true;
+  return { boots: release?.doc.boot === "deploy", staged };
 }
 
 /** Machines that are read without a script. */

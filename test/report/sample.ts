@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { NovaTotals, Reported, ReportFacts } from "../../src/core/report/facts.ts";
+import { nightOf } from "../../src/core/report/night.ts";
 import { createTotals } from "../../src/core/report/tally.ts";
 import { judge } from "../../src/core/report/verdict.ts";
-import { windowSteps } from "../../src/core/report/window.ts";
 import type { PlanCounts, PlanHeader } from "../../src/model/artefact.ts";
 import { type Finding, finding } from "../../src/model/finding.ts";
 import type { FindingCode } from "../../src/model/findings.ts";
@@ -134,9 +134,10 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
       standing: { load: "none", staged: 0, verified: "no", ended: false },
     }),
     ...{ totals, nova: NOVA, ran: RAN, next: "nova2ironic apply --run m1" },
-    window: windowSteps({
+    window: { from: 22 * 60, to: 38 * 60 },
+    night: nightOf({
       ...{ machines: 20_000, rows: 12, stopped: NOVA.counts.stopped, perMinute: 20 },
-      boots: true,
+      ...{ boots: true, staged: false },
       measured: { ran: RAN, loaded: { count: 24, seconds: 2 }, handed: null },
     }),
     undo: ["nova2ironic rollback --run m1 --all --plan", "nova2ironic rollback --run m1 --all"],

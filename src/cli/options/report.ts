@@ -6,6 +6,7 @@ export interface ReportArgs extends Voice {
   readonly run: string;
   readonly format: "html" | "md";
   readonly output?: string;
+  readonly window?: string;
   readonly allRows: boolean;
 }
 
@@ -21,7 +22,11 @@ export const reportOptions: Declared = {
     output: word("The file to write; without it RUN/report.html, or stdout for Markdown", {
       alias: "o",
     }),
+    window: word("FROM-TO, such as 02:00-05:00: the planned window, for the times to turn back"),
     ...meaning("all-rows", "Markdown: every section; without it a page"),
   },
-  examples: ["$0 report --run m1", "$0 report --run m1 --format md -o change.md"],
+  examples: [
+    "$0 report --run m1 --window 02:00-05:00",
+    "$0 report --run m1 --format md -o change.md",
+  ],
 };

@@ -132,6 +132,15 @@ export interface WindowStep {
   readonly source: string;
 }
 
+/** A step with its place in the night, in seconds after the begin of the window. */
+export interface NightStep extends WindowStep {
+  readonly seconds: number;
+  readonly begins: number;
+  readonly ends: number;
+  /** Seconds of the way back once this step is done. */
+  readonly back: number;
+}
+
 export interface ReportVerdict {
   readonly level: "ready" | "risks" | "not-ready";
   /** One sentence with numbers. */
@@ -155,7 +164,9 @@ export interface ReportFacts {
   readonly verdict: ReportVerdict;
   readonly totals: Totals;
   readonly nova: NovaTotals | null;
-  readonly window: readonly WindowStep[];
+  readonly night: readonly NightStep[];
+  /** As planned, in minutes after midnight; null: not given. */
+  readonly window: { readonly from: number; readonly to: number } | null;
   readonly ran: readonly RanCommand[];
   /** Commands that preview and perform the way back. */
   readonly undo: readonly string[];

@@ -1,68 +1,24 @@
 import type { Unrehearsed } from "../../model/rehearsal.ts";
 import type { Measured, RanCommand, WindowStep } from "./facts.ts";
 
-/** What a window is made of. */
-interface Forecast {
+/** What the duration of a command follows from. */
+export interface Forecast {
   /** Machines the plan loads. */
   readonly machines: number;
   /** Rows of Ironic and Nova that the plan writes. */
   readonly rows: number;
-  /** Compute hosts that have to be stopped, by name. */
-  readonly stopped: readonly string[];
   /** Machines handed over a minute, where it was given. */
   readonly perMinute: number | null;
-  /** Whether take-over leaves boot files that want `boot`. */
-  readonly boots: boolean;
   readonly measured: Measured;
 }
 
 /** Machines Ironic takes over, and in how many seconds, as it is set by default. @source README, hand-over */
 const TAKEN = { machines: 8, seconds: 180 };
 
-/** The window in its order, each step with what it takes and where that figure comes from. */
-export function windowSteps(asked: Forecast): readonly WindowStep[] {
-  const { ran } = asked.measured;
-  const hosts = asked.stopped.length;
-  return [
-    byHand(`Stop nova-compute${hosts > 0 ? ` on ${counted(hosts, "host")}` : ""}`),
-    asBefore("extract", ran),
-    asBefore("power", ran),
-    asBefore("plan", ran),
-    byHand("Read this report; decide"),
-    asBefore("check", ran),
-    load(asked),
-    byHand("Start the conductors"),
-    takeOver(asked),
-    asBefore("verify --takeover", ran),
-    ...(asked.boots ? [byHand("Run nova2ironic boot on each conductor, when it took over")] : []),
-    byHand("Restart nova-scheduler, then start the new nova-compute"),
-    asBefore("verify --final", ran),
-    asBefore("finish", ran),
-  ];
-}
-
 /** What one command is expected to take, of which it is known where the figure comes from. */
-export function stepOf(
-  command: string,
-  asked: Pick<Forecast, "machines" | "rows" | "perMinute" | "measured">,
-): WindowStep {
+export function stepOf(command: string, asked: Forecast): WindowStep {
   if (command === "apply") return load(asked);
   return command === "handover" ? takeOver(asked) : asBefore(command, asked.measured.ran);
-}
-
-/** Seconds of all steps that are known, and how many are not. */
-export function totalOf(steps: readonly WindowStep[]): {
-  readonly seconds: number;
-  readonly unknown: number;
-} {
-  return {
-    seconds: steps.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0),
-    unknown: steps.filter(({ seconds }) => seconds === null).length,
-  };
-}
-
-function byHand(name: string): WindowStep {
-  return { name, by: "hand", seconds: null, basis: "unknown", source: "by hand: your own figure" };
 }
 
 /** Statuses of runs that went through all there was, besides 0; a refusal is over in no time. */

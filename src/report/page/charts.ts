@@ -1,4 +1,4 @@
-import type { WindowStep } from "../../core/report/facts.ts";
+import type { NightStep } from "../../core/report/facts.ts";
 import { escaped } from "./markup.ts";
 
 /** Radius at which a circle's line is 100 long, so that a share is its length. */
@@ -31,17 +31,10 @@ export function bar(severity: string, open: number, accepted: number, largest: n
   return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="${severity}" width="${first.toFixed(2)}" height="8"/><rect class="accepted" x="${first.toFixed(2)}" width="${second.toFixed(2)}" height="8"/></svg>`;
 }
 
-/** Where a step stands among those that are known; a step nobody knows is a mark. */
-export function span(steps: readonly WindowStep[], at: number): string {
-  const known = (of: readonly WindowStep[]): number =>
-    of.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0);
-  const total = known(steps);
-  const scale = total === 0 ? 0 : 96 / total;
-  const begin = known(steps.slice(0, at)) * scale;
-  const step = steps[at];
-  const drawn =
-    step === undefined || step.seconds === null
-      ? `<rect class="unknown" x="${begin.toFixed(2)}" width="1.5" height="8"/>`
-      : `<rect class="${step.basis}" x="${begin.toFixed(2)}" width="${Math.max(0.7, step.seconds * scale).toFixed(2)}" height="8"/>`;
-  return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">${drawn}</svg>`;
+/** Where a step stands in the night. */
+export function span(night: readonly NightStep[], at: number): string {
+  const [step, total] = [night[at], night.at(-1)?.ends ?? 0];
+  if (step === undefined || total === 0) return "";
+  const [x, width] = [(96 * step.begins) / total, Math.max(0.7, (96 * step.seconds) / total)];
+  return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="${step.basis}" x="${x.toFixed(2)}" width="${width.toFixed(2)}" height="8"/></svg>`;
 }

@@ -1,7 +1,8 @@
 import type { NovaTotals, ReportFacts } from "../../core/report/facts.ts";
+import { nightText } from "../../core/report/night.ts";
 import { counted, duration, second } from "../../core/report/window.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
-import { boundTo, hostRows, SIGNERS, undoLines, verdictRows, windowTotal } from "../told.ts";
+import { boundTo, hostRows, nightRows, SIGNERS, undoLines, verdictRows } from "../told.ts";
 import { bar, ring, span } from "./charts.ts";
 import { cell, code, escaped, isolated, list, section, table } from "./markup.ts";
 
@@ -114,18 +115,20 @@ function countCell(count: number) {
 }
 
 function windowSection(facts: ReportFacts): string {
-  const { window } = facts;
-  const rows = window.map((step, at) => [
-    { markup: escaped(step.name) },
-    { markup: step.seconds === null ? "" : duration(step.seconds), of: "number" as const },
-    { markup: span(window, at) },
-    { markup: `<span class="${step.basis}">${escaped(step.source)}</span>` },
-  ]);
-  const total = `<p>Together <strong>${escaped(windowTotal(facts))}</strong>. The way back is not in it.</p>`;
-  return section(
-    "The window",
-    `${table("Steps of the window", ["Step", "Takes", "When", "Figure from"], rows)}\n${total}`,
-  );
+  const { night, window } = facts;
+  const { titles, rows } = nightRows(facts);
+  const shown = night.map((step, at) => {
+    const [name = "", ...times] = rows[at]?.slice(0, -1) ?? [];
+    return [
+      { markup: escaped(name) },
+      ...times.map((time) => ({ markup: time, of: "number" as const })),
+      { markup: span(night, at) },
+      { markup: `<span class="${step.basis}">${escaped(step.source)}</span>` },
+    ];
+  });
+  const total = `<p>${escaped(nightText(night, window))}</p>`;
+  const heads = [...titles.slice(0, -1), "When", ...titles.slice(-1)];
+  return section("The window", `${table("Steps of the window", heads, shown)}\n${total}`);
 }
 
 function nova({ nova: totals }: ReportFacts): string {

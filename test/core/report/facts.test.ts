@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Totals } from "../../../src/core/report/facts.ts";
+import { clock, nightOf, nightText, plannedWindow } from "../../../src/core/report/night.ts";
 import { createTotals } from "../../../src/core/report/tally.ts";
 import { judge, type Standing } from "../../../src/core/report/verdict.ts";
-import { duration, windowSteps } from "../../../src/core/report/window.ts";
+import { duration, stepOf } from "../../../src/core/report/window.ts";
 import { finding } from "../../../src/model/finding.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 import { accepted, COUNTS, HEADER, MACHINES, machineOf } from "../../report/sample.ts";
@@ -13,7 +14,7 @@ const NOVA = { counts: { hosts: 0, flavors: 0, findings: 0, stopped: [] } };
 
 const JUDGED = { header: HEADER, counts: COUNTS, nova: NOVA, fresh: true };
 const ASKED = {
-  ...{ machines: 0, rows: 0, stopped: [], perMinute: null, boots: false },
+  ...{ machines: 0, rows: 0, stopped: [], perMinute: null, boots: false, staged: true },
   measured: { ran: [], loaded: null, handed: null },
 };
 
@@ -108,8 +109,7 @@ test("a plan that is loaded is green once its end was seen, and amber where risk
 test("a forecast is a measured rate, else what was given, else an estimate that is called one", () => {
   const asked = { ...ASKED, machines: 20_000, rows: 60_000, stopped: ["c1"] };
   const { measured: none } = ASKED;
-  const of = (more: object, name: string) =>
-    windowSteps({ ...asked, ...more }).find((step) => step.name.startsWith(name));
+  const of = (more: object, name: string) => stepOf(name, { ...asked, ...more });
   assert.deepEqual([of({}, "apply")?.seconds, of({}, "apply")?.basis], [null, "unknown"]);
   const loaded = { ...none, loaded: { count: 6_000, seconds: 6 } };
   assert.equal(of({ measured: loaded }, "apply")?.seconds, 60);
@@ -128,8 +128,7 @@ test("a command takes as long as its longest run that did its work", () => {
       ...{ command, at, seconds: 10 * (time + 1), status, result: "", by: "" },
     }));
     const measured = { ran, loaded: null, handed: null };
-    return windowSteps({ ...ASKED, rows: 1, measured }).find(({ name }) => name === command)
-      ?.seconds;
+    return stepOf(command, { ...ASKED, rows: 1, measured }).seconds;
   };
   assert.equal(of("power", [0, 3, 130, 1]), 20);
   assert.equal(of("apply", [3, 4, 64]), 10);
@@ -141,9 +140,7 @@ test("a command takes as long as its longest run that did its work", () => {
 test("a few machines that were handed over are no pace for many", () => {
   const of = (count: number, machines = 300) => {
     const measured = { ran: [], loaded: null, handed: { count, seconds: 180 } };
-    return windowSteps({ ...ASKED, machines, measured }).find(({ name }) =>
-      name.startsWith("handover"),
-    )?.basis;
+    return stepOf("handover", { ...ASKED, machines, measured }).basis;
   };
   assert.deepEqual(
     [of(1), of(8), of(9), of(5, 5)],
@@ -151,17 +148,70 @@ test("a few machines that were handed over are no pace for many", () => {
   );
 });
 
-test("the window has its steps in the order they are done in", () => {
-  const asked = { ...ASKED, machines: 2, rows: 1 };
-  const names = (boots: boolean) => windowSteps({ ...asked, boots }).map(({ name }) => name);
-  const after = [
-    "Restart nova-scheduler, then start the new nova-compute",
-    ...["verify --final", "finish"],
-  ];
-  assert.deepEqual(names(false).slice(-4), ["verify --takeover", ...after]);
-  assert.deepEqual(names(true).slice(-5), [
-    "verify --takeover",
-    "Run nova2ironic boot on each conductor, when it took over",
-    ...after,
-  ]);
+const ran = [
+  { command: "extract", at: "", seconds: 30, status: 0, result: "", by: "" },
+  { command: "handover", at: "", seconds: 1, status: 0, result: "", by: "" },
+];
+
+test("the night has its steps in order, each with its end and its way back", () => {
+  const asked = { ...ASKED, machines: 2, rows: 1, stopped: ["c1", "c2"] };
+  for (const [boots, staged] of [
+    [false, true],
+    [true, true],
+    [true, false],
+  ] as const) {
+    const night = nightOf({ ...asked, boots, staged, measured: { ...ASKED.measured, ran } });
+    const at = (name: string): number => night.findIndex((step) => step.name.startsWith(name));
+    assert.equal(night[at("extract")]?.seconds, 30);
+    assert.equal(at("Stop nova-compute on 2 hosts"), 1);
+    assert.equal(at("Run nova2ironic boot") > at("verify --takeover"), boots && !staged);
+    assert.equal(at("Run nova2ironic boot") > 0, boots);
+    assert.equal(at("Hand over one machine") > 0, staged);
+    assert.equal(at("handover") > 0, staged);
+    let [end, back] = [0, 0];
+    for (const step of night) {
+      assert.equal(step.begins, end, step.name);
+      assert.equal(step.ends, step.begins + step.seconds, step.name);
+      assert.ok(step.back >= back && step.back > 0, step.name);
+      [end, back] = [step.ends, step.back];
+    }
+  }
+});
+
+test("a window is read by the clock, past midnight too, and anything else is refused", () => {
+  assert.deepEqual(plannedWindow("2:00-05:30"), { from: 120, to: 330 });
+  assert.deepEqual(plannedWindow("22:00-04:00"), { from: 1320, to: 1680 });
+  for (const text of [
+    "",
+    "2-5",
+    "02:00",
+    "24:00-05:00",
+    "02:60-05:00",
+    "02:00-02:00",
+    "02:00 - 05:00",
+  ])
+    assert.throws(() => plannedWindow(text), /FROM-TO/, text);
+  const window = plannedWindow("22:00-04:00");
+  // A step ends later than its seconds, and turning back begins earlier.
+  assert.deepEqual(
+    [clock(window, 0), clock(window, 7201), clock(window, -61), clock(window, -7200)],
+    ["22:00", "00:01", "03:58", "02:00"],
+  );
+});
+
+test("the report says when to turn back at the latest, and when a night does not fit", () => {
+  const night = nightOf({ ...ASKED, machines: 300, rows: 1 });
+  const { ends = 0, back = 0 } = night.at(-1) ?? {};
+  const of = (text: string): string => nightText(night, plannedWindow(text));
+  const minutes = (ends + back) / 60;
+  assert.match(nightText(night, null), /--window FROM-TO gives the latest times to turn back/);
+  assert.match(
+    of("01:00-13:00"),
+    new RegExp(`Turn back at ${clock({ from: 0, to: 780 }, -back)} at`),
+  );
+  assert.doesNotMatch(of("01:00-13:00"), /no time for a way back/);
+  const tight = `00:00-${clock({ from: 0, to: 0 }, ends + 60)}`;
+  assert.ok(minutes > (ends + 60) / 60);
+  assert.match(of(tight), /no time for a way back/);
+  assert.match(of("00:00-00:10"), /does not fit into the window 00:00-00:10: it ends at .* late/);
 });

@@ -1,0 +1,142 @@
+import { MigrationError } from "../../model/error.ts";
+import type { NightStep, WindowStep } from "./facts.ts";
+import { counted, duration, type Forecast, stepOf } from "./window.ts";
+
+/** What the steps of a window depend on, besides the durations of commands. */
+interface NightAsked extends Forecast {
+  /** Compute hosts that have to be stopped, by name. */
+  readonly stopped: readonly string[];
+  /** Whether take-over leaves boot files that need `boot`. */
+  readonly boots: boolean;
+  /** Whether machines can be loaded staged; on Juno a conductor takes machines over when it starts. */
+  readonly staged: boolean;
+}
+
+/** A window as it is planned, in minutes after midnight; `to` counts on where it passes midnight. */
+interface PlannedWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
+const DAY = 24 * 60;
+const HAND = "estimate for the work by hand (manual: night)";
+const COMMAND = "estimate for 300 machines (manual: night)";
+
+/** Seconds of what is done by hand on the way back. The manual's page `night` has the same figures. */
+const BACK = {
+  /** nova.conf, nova-scheduler, message queues, the old nova-compute, Nova's API. */
+  services: 300,
+  stopConductors: 120,
+  /** Put the copies of the TFTP trees back. */
+  trees: 240,
+  undo: 60,
+  /** Stop the new nova-compute and wait for a minute. */
+  stopCompute: 120,
+} as const;
+
+/**
+ * The steps of the night in order, from the opening of the window to its end. Commands take as long as
+ * they took in this run, where they ran; else the manual's estimate stands.
+ */
+export function nightOf(asked: NightAsked): readonly NightStep[] {
+  const hosts = asked.stopped.length;
+  const command = (name: string, seconds: number): WindowStep => {
+    const known = stepOf(name, asked);
+    return known.seconds === null
+      ? { ...known, seconds, basis: "estimate", source: COMMAND }
+      : known;
+  };
+  const load = command("apply", 120);
+  // What apply wrote is read for the preview and written once more.
+  const rollback = 60 + (load.seconds ?? 0);
+  const { staged, boots } = asked;
+  const takeOver = stepOf("handover", asked);
+  let [at, back] = [0, 0];
+  const steps: NightStep[] = [];
+  /** @param more seconds that this step adds to the way back */
+  const then = (step: WindowStep, more = 0): void => {
+    const seconds = step.seconds ?? 0;
+    back += more;
+    steps.push({ ...step, seconds, begins: at, ends: at + seconds, back });
+    at += seconds;
+  };
+  then(byHand("Open the window and close Nova's API", 120), 60);
+  then(
+    byHand(`Stop nova-compute${hosts > 0 ? ` on ${counted(hosts, "host")}` : ""}`, 120),
+    BACK.services - 60,
+  );
+  then(byHand("Copy the databases and the TFTP trees", 300));
+  then(command("extract", 60));
+  then(command("power", 60));
+  then(command("plan", 60));
+  then(command("check", 120));
+  then(load, rollback);
+  if (boots && staged)
+    then(byHand("Run nova2ironic boot on each conductor's host", 300), BACK.undo);
+  // From the first take-over on, the copies of the TFTP trees have to be put back.
+  then(byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
+  if (staged) then(byHand("Hand over one machine and look at it", 60), BACK.undo + BACK.trees);
+  then(staged ? takeOver : { ...takeOver, name: takeOver.name.replace(/^handover: /, "") });
+  then(command("verify --takeover", 60));
+  if (boots && !staged)
+    then(byHand("Run nova2ironic boot on each conductor's host", 300), BACK.undo);
+  then(byHand("Configure and restart nova-scheduler", 60));
+  then(byHand("Configure the new nova-compute", 60));
+  then(byHand("Start the new nova-compute and wait", 120), BACK.stopCompute);
+  then(command("verify --final", 60));
+  then(command("finish", 60), BACK.undo);
+  then(byHand("Close the window and open Nova's API", 60));
+  return steps;
+}
+
+function byHand(name: string, seconds: number): WindowStep {
+  return { name, by: "hand", seconds, basis: "estimate", source: HAND };
+}
+
+/**
+ * Reads `02:00-05:00`. A window whose end is not after its begin ends on the next day.
+ *
+ * @throws MigrationError N2I-E100
+ */
+export function plannedWindow(text: string): PlannedWindow {
+  const [, ...digits] = /^(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)$/.exec(text) ?? [];
+  const [hour = 24, minute = 0, toHour = 24, toMinute = 0] = digits.map(Number);
+  const [from, to] = [hour * 60 + minute, toHour * 60 + toMinute];
+  if (hour > 23 || toHour > 23 || minute > 59 || toMinute > 59 || from === to)
+    throw new MigrationError("N2I-E100", `--window ${text} is not FROM-TO`, {
+      fix: "Give two different times of day, such as 02:00-05:00.",
+    });
+  return { from, to: to > from ? to : to + DAY };
+}
+
+/** `04:41`, of seconds after the window's begin, or before its end where they are negative. */
+export function clock({ from, to }: PlannedWindow, seconds: number): string {
+  // Rounded to the side of caution: a step ends later, and turning back begins earlier.
+  const minutes = seconds < 0 ? to + Math.floor(seconds / 60) : from + Math.ceil(seconds / 60);
+  const of = ((minutes % DAY) + DAY) % DAY;
+  return `${pad(Math.floor(of / 60))}:${pad(of % 60)}`;
+}
+
+function pad(number: number): string {
+  return String(number).padStart(2, "0");
+}
+
+/** How long the night is, and until when it can be turned back from each of its steps. */
+export function nightText(steps: readonly NightStep[], window: PlannedWindow | null): string {
+  const [night = 0, back = 0] = [steps.at(-1)?.ends, steps.at(-1)?.back];
+  const hand = steps.reduce((sum, { by, seconds }) => sum + (by === "hand" ? seconds : 0), 0);
+  const takes = `The night takes ${duration(night)}, ${duration(hand)} of it by hand; the way back from its last step takes ${duration(back)}.`;
+  if (window === null)
+    return `${takes} report --window FROM-TO gives the latest times to turn back.`;
+  const minutes = window.to - window.from;
+  const shown = `${clock(window, 0)}-${clock({ ...window, from: window.to }, 0)}`;
+  const over = night - minutes * 60;
+  if (over > 0)
+    return `${takes} It does not fit into the window ${shown}: it ends at ${clock(window, night)}, ${duration(over)} late.`;
+  const last = clock(window, -back);
+  const late = night + back - minutes * 60;
+  const fits = `In the window ${shown} it ends at ${clock(window, night)}. Turn back at ${last} at the latest.`;
+  return late > 0
+    ? `${takes} ${fits} The last steps end after that: there is no time for a way back from them.`
+    : `${takes} ${fits}`;
+}

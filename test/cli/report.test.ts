@@ -18,12 +18,10 @@ test("a report in any form tells what was run and how long it took, and keeps no
     ["apply", ...at, ...writer, "--yes", "--skip-blocked"],
   ])
     await made.tried(words);
-  const md = await made.silently(0, ["report", ...at, "--format", "md", "--all"]);
-  assert.match(md.out, /\| extract \| .* \| measured 20\d\d-/);
-  assert.match(
-    md.out,
-    /\| apply \| .* \| \d+ rows at [\d.]+ a second, as before \(journal\.jsonl\)/,
-  );
+  const words = ["report", ...at, "--format", "md", "--all", "--window", "23:00-02:00"];
+  const md = await made.silently(0, words);
+  assert.match(md.out, /\| 12\. extract \| .* \| 23:\d\d \| .* \| 01:5\d \| measured 20\d\d-/);
+  assert.match(md.out, /\| 14\. apply \| .* \| \d+ rows at [\d.]+ a second, as before/);
   mkdirSync(join(folder, "out"));
   const file = join(folder, "out", "change.md");
   for (const words of [["--format", "md", "-o", file], []])
@@ -53,6 +51,7 @@ test("a report writes over another report, and over nothing else", async (t) => 
   assertRefusal(await run([...report, join(folder, "x.md")]), 64, "N2I-E110");
   await runs(0, ["extract", ...at, ...source, "-q"]);
   assertRefusal(await run([...report, join(folder, "x.md")]), 64, "N2I-E110", /plan/);
+  assertRefusal(await run([...report, "x.md", "--window", "2-5"]), 64, "N2I-E100", /FROM-TO/);
   await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
   const file = join(folder, "x.md");
   assert.equal(existsSync(file), false);

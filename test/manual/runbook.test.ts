@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nightOf } from "../../src/core/report/night.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { checkReasons } from "../../src/stages/ironic-place.ts";
 import { commands, page, yamlOf } from "../support/manual.ts";
-import { box, JUNO, STEPS } from "../support/runbook.ts";
+import { box, JUNO, nightRows, STEPS } from "../support/runbook.ts";
 
 const PAGE = page("runbook");
 
@@ -30,8 +31,7 @@ test("the release of the runbook's file can hold a staged load, and Juno's boxes
     JUNO.map(({ number }) => number),
     [14, 15, 16, 17],
   );
-  const [, section = ""] = /^## The night on Juno$(.*?)^## /ms.exec(PAGE) ?? [];
-  const asked = commands(section);
+  const asked = commands(page("night-juno"));
   assert.ok(asked.some(([command]) => command === "apply"));
   for (const words of asked)
     assert.ok(words[0] !== "handover" && !words.includes("--staged"), words.join(" "));
@@ -56,4 +56,50 @@ test("the runbook has each of the twelve steps of the specification, with comman
           row,
         );
   }
+});
+
+test("the pages for the night have the minutes of the report's timeline, and the runbook's boxes too", () => {
+  for (const [name, staged] of [
+    ["night", true],
+    ["night-juno", false],
+  ] as const) {
+    const rows = nightRows(name);
+    const night = nightOf({
+      ...{ machines: 300, rows: 900, stopped: ["c1"], perMinute: 100, boots: !staged, staged },
+      measured: { ran: [], loaded: null, handed: null },
+    });
+    for (const { step, cells } of rows) {
+      const of = night.filter((one) => one.name.startsWith(`${step}. `));
+      const text = [...(staged ? [] : JUNO), ...STEPS].find(({ number }) => number === step)?.text;
+      assert.ok(text, `${name} ${step}`);
+      const [who = "", command = "", expected = "", ...times] = cells;
+      assert.match(who, /^[OA](, [OA])?$/);
+      for (const [, shown = ""] of `${command} ${expected}`.matchAll(/`([^`]*)`/g))
+        assert.ok(text.includes(shown), `${name} ${step}: ${shown}`);
+      // A step that has nothing to do here moves no clock.
+      if (of.length === 0) continue;
+      const sum = of.reduce((all, { seconds }) => all + seconds, 0);
+      const minutes = [sum, of.at(-1)?.ends ?? 0, of.at(-1)?.back ?? 0].map((one) => one / 60);
+      assert.deepEqual(times.map(Number), minutes, `${name} ${step}`);
+      assert.ok((box(text).Minutes ?? "").startsWith(`${times[0]}; `) || !staged, text);
+      const [, clock, back] = /; clock (\d+), back (\d+)$/.exec(box(text).Minutes ?? "") ?? [];
+      if (staged || [14, 15, 16, 17].includes(step))
+        assert.deepEqual([clock, back], times.slice(1));
+    }
+    assert.deepEqual(
+      rows.map(({ step }) => step),
+      Array.from({ length: 13 }, (_, at) => at + 9),
+    );
+    assert.ok((page(name).split(/^## /m)[0] ?? "").split("\n").length <= 80);
+  }
+});
+
+test("the way back of the page for the night adds up to that of its last step", () => {
+  const [, table = ""] = page("night").split("**The way back.**");
+  const minutes = [...table.matchAll(/^\| \d+ \|.*\| (\d+) \|$/gm)].map(([, sum]) => Number(sum));
+  const last = nightRows("night").at(-1);
+  assert.equal(
+    minutes.reduce((sum, one) => sum + one, 0),
+    Number(last?.cells.at(-1)),
+  );
 });

@@ -7,17 +7,28 @@ export function box(step: string): { readonly [row: string]: string } {
 }
 
 /** The steps of the runbook, as they stand there. */
-export const STEPS = steps("");
+export const STEPS = steps("runbook", "");
 
 /** What Juno has in the place of some of them. */
-export const JUNO = steps("On Juno, ");
+export const JUNO = steps("night-juno", "On Juno, ");
 
-function steps(where: string) {
+function steps(of: string, where: string) {
   const each = new RegExp(
     `^### ${where}${where === "" ? "S" : "s"}tep (\\d+)\\. (.*?)\\n(.*?)(?=^##)`,
     "gms",
   );
-  return [...page("runbook").matchAll(each)].map(([, number, title = "", text = ""]) => ({
+  return [...page(of).matchAll(each)].map(([, number, title = "", text = ""]) => ({
     ...{ number: Number(number), title, text },
   }));
+}
+
+/** The steps of a page for the night, each with its cells. */
+export function nightRows(name: string) {
+  return [...page(name).matchAll(/^\| (\d+) \|(.*)\|$/gm)]
+    .map(([, step, text = ""]) => ({ step: Number(step), cells: text.split("|").map(trimmed) }))
+    .filter(({ cells }) => cells.length === 6);
+}
+
+function trimmed(text: string): string {
+  return text.trim();
 }

@@ -3,7 +3,9 @@ import { spawnSync } from "node:child_process";
 import { blocks, page } from "./manual.ts";
 
 /** What the runbook has an administrator type to a shell, line by line. */
-export const LINES = blocks(page("runbook"), "sh").flatMap((block) => block.trimEnd().split("\n"));
+export const LINES = ["runbook", "night-juno"]
+  .flatMap((name) => blocks(page(name), "sh"))
+  .flatMap((block) => block.trimEnd().split("\n"));
 
 /** Those that have this word; there is one. */
 export function linesWith(word: string): readonly string[] {

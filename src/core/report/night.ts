@@ -53,39 +53,40 @@ export function nightOf(asked: NightAsked): readonly NightStep[] {
   const takeOver = stepOf("handover", asked);
   let [at, back] = [0, 0];
   const steps: NightStep[] = [];
-  /** @param more seconds that this step adds to the way back */
-  const then = (step: WindowStep, more = 0): void => {
-    const seconds = step.seconds ?? 0;
+  /**
+   * @param number of the step in the runbook
+   * @param more seconds that this step adds to the way back
+   */
+  const then = (number: number, step: WindowStep, more = 0): void => {
+    const [seconds, name] = [step.seconds ?? 0, `${number}. ${step.name}`];
     back += more;
-    steps.push({ ...step, seconds, begins: at, ends: at + seconds, back });
+    steps.push({ ...step, name, seconds, begins: at, ends: at + seconds, back });
     at += seconds;
   };
-  then(byHand("Open the window and close Nova's API", 120), 60);
-  then(
-    byHand(`Stop nova-compute${hosts > 0 ? ` on ${counted(hosts, "host")}` : ""}`, 120),
-    BACK.services - 60,
-  );
-  then(byHand("Copy the databases and the TFTP trees", 300));
-  then(command("extract", 60));
-  then(command("power", 60));
-  then(command("plan", 60));
-  then(command("check", 120));
-  then(load, rollback);
-  if (boots && staged)
-    then(byHand("Run nova2ironic boot on each conductor's host", 300), BACK.undo);
+  then(9, byHand("Open the window and close Nova's API", 120), 60);
+  const on = hosts > 0 ? ` on ${counted(hosts, "host")}` : "";
+  then(10, byHand(`Stop nova-compute${on}`, 120), BACK.services - 60);
+  then(11, byHand("Copy the databases and the TFTP trees", 300));
+  then(12, command("extract", 60));
+  then(12, command("power", 60));
+  then(12, command("plan", 60));
+  then(13, command("check", 120));
+  then(14, load, rollback);
+  const boot = byHand("Run nova2ironic boot on each conductor's host", 300);
+  if (boots && staged) then(15, boot, BACK.undo);
   // From the first take-over on, the copies of the TFTP trees have to be put back.
-  then(byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
-  if (staged) then(byHand("Hand over one machine and look at it", 60), BACK.undo + BACK.trees);
-  then(staged ? takeOver : { ...takeOver, name: takeOver.name.replace(/^handover: /, "") });
-  then(command("verify --takeover", 60));
-  if (boots && !staged)
-    then(byHand("Run nova2ironic boot on each conductor's host", 300), BACK.undo);
-  then(byHand("Configure and restart nova-scheduler", 60));
-  then(byHand("Configure the new nova-compute", 60));
-  then(byHand("Start the new nova-compute and wait", 120), BACK.stopCompute);
-  then(command("verify --final", 60));
-  then(command("finish", 60), BACK.undo);
-  then(byHand("Close the window and open Nova's API", 60));
+  then(16, byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
+  if (staged) then(17, byHand("Hand over one machine and look at it", 60), BACK.undo + BACK.trees);
+  const number = staged ? 17 : 16;
+  then(number, staged ? takeOver : { ...takeOver, name: takeOver.name.replace("handover: ", "") });
+  then(number, command("verify --takeover", 60));
+  if (boots && !staged) then(17, boot, BACK.undo);
+  then(18, byHand("Configure and restart nova-scheduler", 60));
+  then(19, byHand("Configure the new nova-compute", 60));
+  then(20, byHand("Start the new nova-compute and wait", 120), BACK.stopCompute);
+  then(20, command("verify --final", 60));
+  then(21, command("finish", 60), BACK.undo);
+  then(21, byHand("Close the window and open Nova's API", 60));
   return steps;
 }
 

@@ -161,7 +161,7 @@ test("the night has its steps in order, each with its end and its way back", () 
     [true, false],
   ] as const) {
     const night = nightOf({ ...asked, boots, staged, measured: { ...ASKED.measured, ran } });
-    const at = (name: string): number => night.findIndex((step) => step.name.startsWith(name));
+    const at = (name: string): number => night.findIndex((step) => step.name.includes(`. ${name}`));
     assert.equal(night[at("extract")]?.seconds, 30);
     assert.equal(at("Stop nova-compute on 2 hosts"), 1);
     assert.equal(at("Run nova2ironic boot") > at("verify --takeover"), boots && !staged);

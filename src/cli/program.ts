@@ -99,7 +99,7 @@ async function command(words: readonly string[]): Promise<void> {
     .check((args) => checkNumbers(program, args))
     .epilogue(`Manual: nova2ironic help TOPIC, which is one of\n  ${topics().join(", ")}`)
     .completion("completion", "Print a completion script for bash, or for zsh if SHELL is zsh")
-    .demandCommand(1, "a command is missing")
+    .demandCommand(1, NO_COMMAND)
     .recommendCommands()
     .strict()
     .check((args) => checkRepeated(program, args))
@@ -122,12 +122,22 @@ function keepNoHelp(program: object): void {
   getInternalMethods.call(program).getUsageInstance().cacheHelpMessage = () => {};
 }
 
+const NO_COMMAND = "no command";
+
 /** A wrong command line: what yargs says of it, with our code. */
 function usage(message: string | null, error: Error | undefined): never {
   // What yargs itself throws speaks of the command line; everything else comes from a command.
   if (error !== undefined && error.name !== "YError") throw error;
   const said = message ?? error?.message ?? "the command line is wrong";
   const [first = ""] = io().words.filter((word) => word !== "help");
+  if (said === NO_COMMAND)
+    throw new MigrationError(
+      "N2I-E100",
+      `no command is given${first === "" ? "" : ` before ${first}`}`,
+      {
+        fix: "Give the command first, and its options after it. List all commands with: nova2ironic help",
+      },
+    );
   if (said.startsWith("Did you mean "))
     throw new MigrationError("N2I-E100", `there is no command ${JSON.stringify(first)}`, {
       fix: `${said} List all commands with: nova2ironic help`,
@@ -153,6 +163,11 @@ function inOurWords(command: string, said: string): MigrationError | null {
     const fix = `Give it, or say it in nova2ironic.yaml; ${command} --help says what it is.`;
     return new MigrationError("N2I-E100", `${command} wants ${options.join(", ")}`, { fix });
   }
+  const [, surplus] = /^Unknown arguments?: (.*)$/s.exec(said) ?? [];
+  if (surplus !== undefined)
+    return new MigrationError("N2I-E100", `${command} takes no argument ${surplus}`, {
+      fix: `Remove it; ${command} --help has the arguments and options. Quote a value that contains spaces.`,
+    });
   const [, word] = / (<\w+>)/.exec(declarationOf(command)) ?? [];
   if (word === undefined || !said.startsWith("Not enough non-option arguments")) return null;
   const fix = `Give it, as in: ${declarationOf(command)}; ${command} --help says what it may be.`;

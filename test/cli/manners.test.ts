@@ -58,7 +58,14 @@ test("what was mistyped is named, before what it made look missing", async () =>
   const command = await run(["aply", "--run", "m1"]);
   assertRefusal(command, 64, "N2I-E100", /no command "aply"\./, /Did you mean apply\?/);
   assertRefusal(await run(["help", "aply"]), 64, "N2I-E100", /Did you mean apply\?/);
-  const camel = await run(["plan", "--run", "m1", "--novaDb", "DB", "--y"]);
+  for (const [words, said, fix] of [
+    [["plan", "--run", "m1", "-f", "xml"], /plan has no option -f\./, /Run plan with --help/],
+    [["show", "m1", "-fjson"], /show has no option -fjson\./, /Did you mean -f json\?/],
+    [["plan", "--run", "m1", "more"], /plan takes no argument more\./, /plan --help/],
+    [["--foo", "plan"], /no command is given before --foo\./, /nova2ironic help/],
+  ] as const)
+    assertRefusal(await run([...words]), 64, "N2I-E100", said, fix);
+  const camel = await run(["apply", "--run", "m1", "--novaDb", "DB", "--y"]);
   assert.doesNotMatch(camel.err, /has no option --(novaDb|y)\b/);
   const negated = await run(["rollback", "--run", "m1", "--no-window", "tried"]);
   assert.doesNotMatch(negated.err, /has no option/);

@@ -143,28 +143,33 @@ const COMMANDS: readonly Command[] = [
  * @throws MigrationError N2I-E100
  */
 function checkNames({ command, options = {} }: Declared): void {
-  const aliases = Object.values(options).flatMap(({ alias = [] }) => alias);
-  const known = [
-    ...Object.keys(options),
-    ...aliases,
-    ...Object.keys(everyCommand),
-    "help",
-    "version",
-  ];
+  const all = { ...everyCommand, ...options };
+  const aliases = Object.values(all).flatMap(({ alias = [] }) => alias);
+  const known = [...Object.keys(all), ...aliases, "help", "h", "version"];
   const { words } = io();
   const end = words.indexOf("--");
   for (const word of end < 0 ? words : words.slice(0, end)) {
-    const [, said = ""] = /^--([\w-]+)/.exec(word) ?? [];
-    // yargs takes camel case, and the letter of an alias, too.
-    const name = kebab(said);
-    if (name.length < 2 || known.includes(name)) continue;
-    const near = nearest(name, known).map((one) => `--${one}`);
+    const [, dashes = "", said = ""] = /^(--?)([a-z][\w-]*)/i.exec(word) ?? [];
+    // yargs takes camel case, and several aliases after one dash.
+    const names = dashes === "-" ? [...said] : [kebab(said)];
+    if (said === "" || names.every((name) => known.includes(name))) continue;
+    const near = dashes === "-" ? spaced(said, known) : nearest(kebab(said), known).map(long);
     const [own = ""] = command.split(" ");
     const meant = near.length > 0 ? `Did you mean ${near.join(" or ")}? ` : "";
-    throw new MigrationError("N2I-E100", `${own} has no option --${said}`, {
+    throw new MigrationError("N2I-E100", `${own} has no option ${dashes}${said}`, {
       fix: `${meant}Run ${own} with --help for all.`,
     });
   }
+}
+
+function long(name: string): string {
+  return `--${name}`;
+}
+
+/** `-f json` of `-fjson`, which yargs takes for five options. */
+function spaced(letters: string, known: readonly string[]): readonly string[] {
+  const [first = "", ...rest] = letters;
+  return rest.length > 0 && known.includes(first) ? [`-${first} ${rest.join("")}`] : [];
 }
 
 function logged({ serves }: Declared, args: { readonly [name: string]: unknown }): void {

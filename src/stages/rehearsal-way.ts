@@ -195,7 +195,7 @@ function within(
   const silent = (): void => undefined;
   return {
     ...{ say: silent, result: silent, note: silent, stage: silent },
-    confirm: () => Promise.resolve(),
+    ...{ askable: () => {}, confirm: () => Promise.resolve() },
     several: () => Promise.resolve(),
     async list(of, items, step) {
       const read = async (): Promise<void> => {

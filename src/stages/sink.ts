@@ -37,6 +37,8 @@ export interface Sink {
   readonly note: (text: string) => void;
   /** A run begins one of its stages. @param takes how long it takes, where that is known */
   readonly stage: (stages: readonly string[], at: number, takes: string | null) => void;
+  /** @throws MigrationError N2I-E303 if `confirm` could not ask */
+  readonly askable: () => void;
   /** Asks, and throws unless the answer is yes. */
   readonly confirm: (question: string) => Promise<void>;
   /** Items of the result, as they come; a step that reads them ends in a few words. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertRefusal, ends, refused, runs, start } from "../hostile/cli.ts";
+import { assertRefusal, ends, refused, run, runs, start } from "../hostile/cli.ts";
 import type { PlannedCloud } from "./planned.ts";
 import { computeStarts, conductorsStart, isRefused, planned, walk } from "./walking.ts";
 
@@ -23,6 +23,10 @@ test("a run goes to its end over every stop, and says at each what a person does
   assert.doesNotMatch(looked.out, /Result: Success/);
   assert.match(looked.err, /Stopped before apply, as --until says\.\nNext: nova2ironic run /);
   assert.equal((await made.ironic.db("nodes")).length, 0);
+  // Without a terminal, and without --yes, it ends before the window opens.
+  const walked = ["run", ...made.at, "--wait", "0", "--watch", "0"];
+  isRefused(await run(walked), /there is no terminal/, "N2I-E303");
+  assert.equal(recordOf(made).includes("open"), false);
   const loaded = await walk(made);
   isRefused(loaded, /ironic-conductor/);
   assert.equal((await made.ironic.db("nodes")).length, 4);

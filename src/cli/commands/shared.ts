@@ -170,6 +170,7 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
     result: (text) => printResult(args, text),
     note: (text) => note(args, text),
     stage: (stages, at, takes) => stage(args, stages, at, takes),
+    askable: () => args.yes === true || askable(),
     confirm: (question) => confirm(question, args.yes === true),
     async list(of, items, step) {
       const progress = step && progressOf(step.title, step.machines, args);
@@ -302,11 +303,16 @@ export async function confirm(question: string, yes: boolean): Promise<void> {
     });
 }
 
-async function asked(question: string): Promise<string> {
+/** @throws MigrationError N2I-E303 without a terminal */
+function askable(): void {
   if (!io().stdin.isTTY || !io().stderr.isTTY)
     throw new MigrationError("N2I-E303", "there is no terminal to ask, and --yes was not given", {
       fix: "Give --yes where there is no terminal to ask.",
     });
+}
+
+async function asked(question: string): Promise<string> {
+  askable();
   const readline = createInterface({ input: io().stdin, output: io().stderr });
   try {
     return await readline.question(question).catch(aborted);

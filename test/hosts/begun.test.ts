@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { lockTarget } from "../../src/edge/database/write.ts";
-import { ends, killedAt } from "../hostile/cli.ts";
+import { ends } from "../hostile/cli.ts";
 import { open } from "../support/planned-case.ts";
 import {
   DOWN,
@@ -18,9 +18,12 @@ import {
   uuidOf,
 } from "./cloud.ts";
 
-/** A takeover that is fenced and has moved nothing. */
-async function cut({ at, nova }: HostCloud, words: readonly string[] = DOWN): Promise<void> {
-  await killedAt("nova.commit.before:1", [...words, ...at, ...nova]);
+/** A takeover that is fenced and has moved nothing: Nova refuses each change of a machine. */
+async function cut({ db, host }: HostCloud, words: readonly string[] = DOWN): Promise<void> {
+  const refuse = "BEGIN SELECT RAISE(ABORT, 'cut'); END";
+  await db.raw(`CREATE TRIGGER cut BEFORE UPDATE ON compute_nodes ${refuse}`);
+  assert.match((await ends(1, host(...words))).err, /N2I-E207 writing compute_nodes/);
+  await db.raw("DROP TRIGGER cut");
 }
 
 test("a takeover that was begun goes nowhere else, and says which words wait for its end", async (t) => {

@@ -1,28 +1,12 @@
 import assert from "node:assert/strict";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { ends, killedAt, run } from "../hostile/cli.ts";
+import { test } from "node:test";
+import { ends } from "../hostile/cli.ts";
 import { engines, testOnce } from "../lab/engines.ts";
-import { AHEAD, ago, QUICK, takenForLost } from "./cloud.ts";
-import { LEASE, type LegacyCloud, legacyCloud, moveOf, reporting } from "./legacy-cloud.ts";
-import { images } from "./legacy-trees.ts";
-
-const ROW = { ...LEASE, epoch: 3, takes: true };
-
-/** What tells that A is down, and where its machines boot from. */
-function words(cloud: LegacyCloud, ...ids: readonly number[]): readonly string[] {
-  const takeover = ["host", "takeover", "--from", "A", "--to", "B", ...QUICK];
-  return [...takeover, ...images(cloud, ids).words];
-}
-
-async function dead(t: TestContext, more: Parameters<typeof legacyCloud>[1] = {}) {
-  const cloud = await legacyCloud(t, { machines: 2, ...more });
-  await cloud.bm("bm_nodes").update({ deploy_key: "KEY" });
-  return cloud;
-}
-
-const DOWN = ["--confirmed-down", "--yes"];
+import { AHEAD, ago } from "./cloud.ts";
+import { moveOf, reporting } from "./legacy-cloud.ts";
+import { asked, DOWN, dead, ROW, words } from "./legacy-dead.ts";
 
 for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, a dead host's machines come by hand under a fenced lease, and go back with it`, async (t) => {
@@ -170,12 +154,6 @@ testOnce(
   },
 );
 
-/** A request lies in A's queue, and the site document takes it for lost. */
-async function asked(cloud: LegacyCloud): Promise<readonly string[]> {
-  await cloud.nova("instances").where({ id: 1 }).update({ task_state: "powering-off" });
-  return takenForLost(cloud.folder, { uuid: moveOf(1).uuid });
-}
-
 for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, an instance Nova works on waits for a word, and goes with task_state cleared`, async (t) => {
     const cloud = await dead(t, { engine });
@@ -203,27 +181,4 @@ for (const engine of engines("sqlite", "mysql"))
     await nova("instances").where({ id: 1 }).update({ task_state: null });
     await ends(0, host("rollback", "--all", "--yes"));
     assert.deepEqual(await stateOf(), ["A", null, false], "the request stays lost");
-  });
-
-/** Kills a takeover of a fenced host, whose tenant's request is taken for lost; it goes on, or back. */
-for (const [goes, point, to, asks] of [
-  ["on", "legacy.claimed", "B", null],
-  // What was never touched has its request still.
-  ["back", "nova.commit.before", "A", "powering-off"],
-] as const)
-  testOnce(`a takeover by hand that is killed at ${point} goes ${goes}`, async (t) => {
-    const cloud = await dead(t);
-    const { bm, folder, places, host, nova } = cloud;
-    await bm("bm_service_leases").insert(ROW);
-    const said = [...words(cloud, 1), ...DOWN, ...(await asked(cloud))];
-    const own = ["--run", join(folder, "runs", "h1")];
-    await killedAt(`${point}:1`, [...said, ...own, ...places]);
-    assert.notEqual((await bm("bm_service_leases").first()).fenced_by, null);
-    const next = (await host("status")).err;
-    assert.match(next, /^Next: nova2ironic host takeover .*--from A --to B/m);
-    // What it was given of databases, its run keeps.
-    await ends(0, goes === "on" ? run([...said, ...own]) : host("rollback", "--all", "--yes"));
-    const row = await nova("instances").where({ id: 1 }).first();
-    assert.deepEqual([row.host, row.task_state, Boolean(row.locked)], [to, asks, false]);
-    assert.equal(Number((await bm("bm_service_leases").first()).epoch), 4, "fenced once");
   });

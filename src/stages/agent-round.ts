@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { shareOf } from "../core/hosts/destination.ts";
 import { isLive, judgeLeases, takersOf } from "../core/hosts/takers.ts";
+import { duration } from "../core/report/window.ts";
 import type { Database } from "../edge/database/open.ts";
 import { isUnanswered } from "../edge/database/statement.ts";
 import { fenceLease, readLeases } from "../edge/leases/leases.ts";
@@ -12,6 +12,7 @@ import { EXIT_STATUS } from "../model/exit-status.ts";
 import type { ComputeHost } from "../model/host-move.ts";
 import type { Lease } from "../model/leases.ts";
 import type { Watch } from "./agent-watch.ts";
+import { now as moment, rest } from "./surroundings.ts";
 
 /** What an agent that takes over is made of. */
 export interface Taking {
@@ -65,6 +66,8 @@ const LOCK = 30_000;
 /** Milliseconds until a lock that another holds is tried again; more with each time. */
 const PACE = 100;
 const LONGEST_PACE = 5_000;
+/** Milliseconds of waiting for a lock until that is reported; doubled by each report. */
+const REPORT = 60_000;
 
 /** By one statement: all leases, and which hosts are dead now, unless this one is not to act. */
 export async function scanLeases({ parts, watch, told, ended }: Around) {
@@ -108,7 +111,7 @@ export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
     const some = mine.slice(0, PASS);
     if (some.length === 0) break;
     for (const node of some) seen.add(node);
-    const done = await patiently(ended, () =>
+    const done = await patiently({ ended, say: parts.say }, () =>
       withoutRefusal(around, from, parts.take(now, some, signal)),
     );
     if (done === null) return "others";
@@ -135,22 +138,35 @@ async function withoutRefusal(
   }
 }
 
-/** Waits for a lock that another holds; null when it is ended before. */
-export async function patiently<T>(ended: () => boolean, act: () => Promise<T>): Promise<T | null> {
+/**
+ * Waits for a lock that another holds, as long as it is held, and reports that after one minute, two, four and so
+ * on; null when it is ended before.
+ */
+export async function patiently<T>(
+  { ended, say }: Pick<Around, "ended"> & Pick<Taking, "say">,
+  act: () => Promise<T>,
+): Promise<T | null> {
+  const [since, began] = [`${new Date().toISOString().slice(0, 19)}Z`, moment()];
+  let due = REPORT;
   for (let tried = 1; !ended(); tried += 1) {
     try {
       return await act();
     } catch (error) {
-      if (!isLocked(error)) throw error;
-      await sleep(Math.min(tried * PACE, LONGEST_PACE));
+      if (!(error instanceof MigrationError && isLocked(error))) throw error;
+      const waited = moment() - began;
+      if (waited >= due) {
+        say(`Waiting since ${since} (${duration(waited / 1000)}): ${error.message}.`);
+        due *= 2;
+      }
+      await rest(Math.min(tried * PACE, LONGEST_PACE));
     }
   }
   return null;
 }
 
 /** Whether another works on the host, a machine, or on Nova's rows. */
-function isLocked(error: unknown): boolean {
-  return error instanceof MigrationError && error.exit === EXIT_STATUS.locked.status;
+function isLocked({ exit }: MigrationError): boolean {
+  return exit === EXIT_STATUS.locked.status;
 }
 
 /** One agent at a time: whether the host is fenced then, by this one or another. */
@@ -159,7 +175,7 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
   const { leases, host, say } = parts;
   const holding = { owner: `agent of ${host}`, ttl: LOCK };
   const lock = () => keepLocks(leases, [{ kind: "host", name: from }], holding);
-  const locks = await patiently(ended, lock);
+  const locks = await patiently({ ended, say }, lock);
   if (locks === null) return false;
   try {
     // The lock was waited for, and the site's fence may take minutes.

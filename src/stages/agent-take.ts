@@ -60,7 +60,7 @@ export function createTaker(parts: Taking): Taker {
 
   async function goOn(): Promise<void> {
     try {
-      const done = await patiently(ended, () => parts.goOn(signal));
+      const done = await patiently({ ended, say }, () => parts.goOn(signal));
       if (done === null) return;
       if (done.left.length > 0) leaves();
       for (const { id, why } of done.left) around.told.left(`${id} was left: ${why}.`);

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { duration } from "../core/report/window.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
@@ -12,6 +11,7 @@ import { measuredOf } from "./history.ts";
 import { runHook } from "./hooks.ts";
 import { checkCarries } from "./host-files.ts";
 import { type RunStage, STAGES, stageOf } from "./journey.ts";
+import { paused } from "./pause.ts";
 import {
   computeStarted,
   computesStopped,
@@ -393,10 +393,3 @@ async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
 
 /** Seconds between two looks at what a person does. */
 const EVERY = 5;
-
-/** Waits while the file is there. */
-async function paused(file: string | undefined, { say }: Sink): Promise<void> {
-  if (file === undefined || !existsSync(file)) return;
-  say(`Paused: ${file} exists; remove it to go on.`);
-  while (existsSync(file)) await sleep(500);
-}

@@ -3,6 +3,7 @@ import { appendFileSync, chmodSync, mkdirSync, readFileSync, rmSync, writeFileSy
 import { join } from "node:path";
 import { test } from "node:test";
 import { assertRefusal, ends, refused, run, runs, start } from "../hostile/cli.ts";
+import { runHere } from "../support/in-process.ts";
 import type { PlannedCloud } from "./planned.ts";
 import { computeStarts, conductorsStart, isRefused, planned, walk } from "./walking.ts";
 
@@ -169,13 +170,23 @@ test("while the pause file exists no stage begins", async (t) => {
   const made = await planned(t);
   const file = join(made.folder, "pause");
   writeFileSync(file, "");
-  const words = ["run", ...made.at, "--yes", "--until", "check", "--pause-file", file];
-  const walking = start([...words, "--watch", "0"]);
-  await walking.said("Paused: ");
+  const words = ["run", ...made.at, "--yes", "--until", "check", "--watch", "0"];
+  words.push("--pause-file", file);
+  const waiting = start(words);
+  await waiting.said("Paused: ");
+  waiting.signal("SIGTERM");
+  await ends(143, waiting.ended);
   assert.throws(() => readFileSync(join(made.run, "window.jsonl")), /ENOENT/);
-  rmSync(file);
-  const ran = await walking.ended;
-  assert.match(ran.err, /^Paused: .*pause exists; remove it to go on\.$/m);
+  const heard = (err: string): void => {
+    if (err.includes("(10 min)")) rmSync(file, { force: true });
+  };
+  const ran = await ends(0, runHere(words, {}, { heard }));
+  const said = ran.err.match(/^Paused.*$/gm) ?? [];
+  const since = /^Paused since 20\S+Z \((5|10) min\): \S+pause exists\. Remove it to continue\.$/;
+  assert.deepEqual(
+    said.map((line) => since.exec(line)?.[1] ?? line),
+    [`Paused: ${file} exists; remove it to go on.`, "5", "10"],
+  );
   assert.match(ran.err, /Stopped before apply/);
 });
 

@@ -34,14 +34,19 @@ export async function powerFor(
   },
 ): Promise<PowerFor> {
   // What is not there, or spoilt, says nothing of before.
-  const last = (await orNull(openPower(`${run.path}/${POWER}`)))?.header.asked_for;
+  const readings = await orNull(openPower(`${run.path}/${POWER}`));
+  const last = readings?.header.asked_for;
   const plan = (await orNull(openPlan(`${run.path}/${PLAN}`)))?.header;
+  // A plan of these readings without a site document compared them with no other settings.
+  const from = plan?.made_from;
+  const isWithout = from?.site === null && from.power?.sha256 === readings?.footer.sha256;
   const named = words.release ?? plan?.target.release ?? last?.release ?? RELEASE;
   const release = mappings.releases.find(({ doc }) => doc.release === named);
   if (release === undefined)
     throw new MigrationError("N2I-E100", `--ironic-release ${named} is none that is known`);
   const said = words.ipmitool ?? plan?.conductor_ipmitool ?? known(last?.ipmitool);
-  const file = words.site === undefined ? (last?.site ?? null) : resolve(words.site);
+  const file =
+    words.site === undefined ? (isWithout ? null : (last?.site ?? null)) : resolve(words.site);
   const site = file === null ? NO_SITE : (await mappings.site(file)).site;
   const mapping = mappings.forRelease(release, site);
   const docs = mappings.releases.map(({ doc }) => doc);

@@ -76,6 +76,22 @@ test("a run checks power and plans once more if the readings used other settings
   );
 });
 
+test("a run without its site document checks power without it, and only once", async (t) => {
+  const at = await deployed(t, [{ users: user(1) }, { users: user(2) }, { users: user(3) }]);
+  const site = join(at.folder, "decisions.json");
+  const machines = [
+    { match: { id: 2 }, set: { driver_info: { ipmi_address: at.addresses[2] ?? "" } } },
+  ];
+  writeFileSync(site, JSON.stringify({ format: "nova2ironic/site@1", machines }));
+  await run(at.folder, ["power", "--run", "run", "--site", site]);
+  const plan = ["plan", "--run", "run", ...at.written.ironic, "--without", "site", "-q"];
+  assert.match((await run(at.folder, plan)).out, /000000000002 +blocked +N2I-D612/);
+  const words = ["run", "--run", "run", "--until", "plan", "--yes", "--without", "site"];
+  const walked = await run(at.folder, words);
+  assert.equal(walked.code, 0, walked.err);
+  assert.equal(readings(at.folder)[1]?.address, at.addresses[1]);
+});
+
 test("a run checks power once more if only some readings used other settings", async (t) => {
   const at = await deployed(t, [{ users: user(1) }, { users: user(2) }, { users: user(3) }]);
   assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 0);

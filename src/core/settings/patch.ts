@@ -2,6 +2,7 @@ import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPat
 import { MigrationError } from "../../model/error.ts";
 import { mayHoldSecret } from "../../model/secret.ts";
 import { PLACEHOLDER } from "../../model/settings.ts";
+import { shellWord } from "../../model/text.ts";
 
 /** Lines of context, as `diff -u` has them. */
 const CONTEXT = 3;
@@ -17,7 +18,7 @@ const NO_END = "\\ No newline at end of file";
  *
  * @param name path of the file
  * @param text content, as UTF-8
- * @throws MigrationError N2I-E104 for lines that no patch knows as lines
+ * @throws MigrationError N2I-E104 for lines that no patch knows as lines, and for a secret behind a byte order mark
  */
 export function settingsPatch(name: string, text: string, edits: readonly Edit[]): string {
   // oslo.config takes a byte order mark for a line's text, and refuses the file.
@@ -27,6 +28,14 @@ export function settingsPatch(name: string, text: string, edits: readonly Edit[]
     throw new MigrationError("N2I-E104", `${name}: lines end with a carriage return alone`, {
       fix: "No patch can be made of such a file: give its lines other ends first.",
     });
+  if (text.startsWith("\uFEFF") && hiddenLines(text).has(1))
+    throw new MigrationError(
+      "N2I-E104",
+      `${name}: a byte order mark precedes a first line that may hold a secret`,
+      {
+        fix: `A patch would have to show that line. Remove the mark: sed -i '1s/^\\xEF\\xBB\\xBF//' ${shellWord(name)}`,
+      },
+    );
   // A last line without its end differs from the same line with it, and would be shown twice.
   const whole = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   const patch = structuredPatch(name, name, whole, changed(whole), undefined, undefined, {

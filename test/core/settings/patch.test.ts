@@ -72,6 +72,13 @@ test("lines that end with a carriage return alone make no patch", () => {
   assert.doesNotMatch(windows, /hunter2/);
 });
 
+test("a byte order mark before a secret makes no patch: the fix removes the mark", () => {
+  const text = "\uFEFF#rabbit_password = hunter2\n[DEFAULT]\n";
+  const fix = { code: "N2I-E104", fix: /sed -i '1s\/\^\\xEF\\xBB\\xBF\/\/' nova\.conf$/ };
+  assert.throws(() => settingsPatch("nova.conf", text, EDITS), fix);
+  assert.doesNotMatch(settingsPatch("nova.conf", text.slice(1), EDITS), /masked/);
+});
+
 test("the name of a plugin that is replaced is shown, so that the patch applies", () => {
   const text = "[ironic]\nauth_type = v3applicationcredential\n";
   const edits = [{ section: "ironic", key: "auth_type", value: "password" }];

@@ -18,7 +18,7 @@ import { hypervisors } from "./hypervisors.ts";
 import { machines } from "./machines.ts";
 import { cloudMemory, memory } from "./memory.ts";
 import { networks } from "./networks.ts";
-import { nodes } from "./nodes.ts";
+import { deployInterfaces, nodes } from "./nodes.ts";
 import { ports } from "./ports.ts";
 import { proxy } from "./proxy.ts";
 import { rest } from "./rest.ts";
@@ -28,7 +28,18 @@ import { tenants } from "./tenants.ts";
 
 /** Every claim, in the order a person reads them. */
 export const CLAIMS: readonly Claim[] = [
-  ...[servers, machines, hypervisors, computeNodes, allocations, nodes, flavors, ports, proxy],
+  ...[
+    servers,
+    machines,
+    hypervisors,
+    computeNodes,
+    allocations,
+    nodes,
+    deployInterfaces,
+    flavors,
+    ports,
+    proxy,
+  ],
   ...[emptied, restored, untouched, serving],
   ...[tempest, spared],
   ...[killed, running, silent, mute, deleted, conductor, pressed, restarted],

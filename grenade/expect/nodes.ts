@@ -53,3 +53,23 @@ export const nodes: Claim = {
   },
   broken: (seen) => changed(seen, "after", (moment) => ({ ...moment, nodes: {} })),
 };
+
+/** Broken by a site document without `deploy_interface`. The plugin's scripts write their own, which has none. */
+export const deployInterfaces: Claim = {
+  name: "One tenant's node has the deploy interface ramdisk, and no other node has it",
+  phases: ["forward", "tempest"],
+  check: (seen) => {
+    const found = Object.entries(at(seen, "after").nodes);
+    const expected = seen.fleet.ramdisk;
+    const ramdisk = found.filter(([, node]) => node.deploy_interface === "ramdisk");
+    const uuids = ramdisk.map(([uuid]) => uuid).toSorted();
+    return uuids.join() === expected ? [] : [`expected ${expected}, found ${uuids.join(", ")}`];
+  },
+  broken: (seen) =>
+    changed(seen, "after", (moment) => {
+      const nodes = Object.entries(moment.nodes).map(
+        ([uuid, node]) => [uuid, { ...node, deploy_interface: "direct" }] as const,
+      );
+      return { ...moment, nodes: Object.fromEntries(nodes) };
+    }),
+};

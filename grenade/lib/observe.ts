@@ -183,6 +183,7 @@ async function nodes({ asks }: Stack): Promise<Moment["nodes"]> {
         maintenance: one.maintenance,
         maintenance_reason: one.maintenance_reason,
         protected: one.protected,
+        deploy_interface: one.deploy_interface,
         last_error: one.last_error,
       },
     ]),

@@ -113,6 +113,7 @@ export interface Node {
   readonly maintenance: boolean;
   readonly maintenance_reason: string | null;
   readonly protected: boolean;
+  readonly deploy_interface: string;
   readonly last_error: string | null;
 }
 

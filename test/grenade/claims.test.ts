@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CLAIMS } from "../../grenade/expect/index.ts";
+import { deployInterfaces } from "../../grenade/expect/nodes.ts";
 import { type Claim, judge } from "../../grenade/lib/claim.ts";
 import type { Seen } from "../../grenade/lib/seen.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
@@ -36,6 +37,17 @@ test("a claim that stays green when what was seen is broken on purpose cannot fa
   });
   assert.equal(judge(honest, NOTHING).result, "holds");
   assert.equal(judge(honest, honest.broken(NOTHING)).result, "fails");
+});
+
+test("a rehearsal fails if the machine on ramdisk is loaded as another deploy interface", () => {
+  const seen = (a: string, b: string): Seen => {
+    const nodes = { a: { deploy_interface: a }, b: { deploy_interface: b } };
+    const moments = { after: { nodes } } as unknown as Seen["moments"]; // what the claim reads
+    return { ...NOTHING, moments, fleet: { ...NOTHING.fleet, ramdisk: "a" } };
+  };
+  const results = [seen("ramdisk", "direct"), seen("direct", "direct"), seen("ramdisk", "ramdisk")];
+  const judged = results.map((one) => judge(deployInterfaces, one).result);
+  assert.deepEqual(judged, ["holds", "fails", "fails"]);
 });
 
 test("every claim of grenade/expect is in the list, says how to break it, and has a name of its own", () => {

@@ -12,7 +12,6 @@ import {
   hostCloud,
   QUICK,
   reportH1,
-  reportsOn,
   TAKE,
   takenForLost,
   uuidOf,
@@ -60,19 +59,6 @@ test("a host that reported once after it was fenced is watched again, and not al
   const on = await ends(0, host(...TAKE, "--confirmed-down"));
   assert.match(on.err, /Watching H1 for 0\.1 s/);
   assert.equal((await owners())[0], "1 H2 NULL H2");
-});
-
-test("a fenced host that goes on reporting keeps what was not moved", async (t) => {
-  const cloud = await deadCloud(t);
-  const { host, db, owners } = cloud;
-  await cut(cloud);
-  await reportH1(db);
-  const on = await ends(
-    4,
-    reportsOn(db, () => host(...DOWN)),
-  );
-  assert.match(on.err, /N2I-E316 nova-compute of H1 reported/);
-  assert.equal((await owners())[0], "1 H1 NULL H1");
 });
 
 test("a move soon after its plan watches the host for what is left of its time", async (t) => {

@@ -50,8 +50,9 @@ for (const engine of engines("sqlite", "mysql")) {
     assert.match(unsaid.err, /N2I-E303 --yes does not say that H1 is down/);
     const fence = join(folder, "fence");
     const words = [...TAKE, ...QUICK, "--fence-command", fence, "--yes"];
-    writeFileSync(fence, "#!/bin/sh\nexit 3\n", { mode: 0o700 });
-    assert.match((await ends(4, host(...words))).err, /N2I-E316 --fence-command ended with 3/);
+    writeFileSync(fence, '#!/bin/sh\necho "$NOVA2IRONIC_HOST $1"; exit 3\n', { mode: 0o700 });
+    const refused = await ends(4, host(...words));
+    assert.match(refused.err, /Fence command: H1 H1.*N2I-E316 --fence-command ended with 3/s);
     assert.equal(await hostsOf(cloud), "H1 H1 H1");
     writeFileSync(fence, "#!/bin/sh\nexit 0\n", { mode: 0o700 });
     const fenced = await ends(0, host(...words));

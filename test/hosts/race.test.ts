@@ -27,7 +27,8 @@ for (const engine of engines())
     first.signal("SIGUSR2");
     await ends(0, first.ended);
     assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
-    await ends(4, run(other));
+    const stale = await ends(4, run(other));
+    assert.match(stale.err, /N2I-E300 nothing was moved: .*was changed since in host/);
     assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
   });
 

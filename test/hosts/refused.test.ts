@@ -2,42 +2,8 @@ import assert from "node:assert/strict";
 import { readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { lockTarget } from "../../src/edge/database/write.ts";
 import { ends, run } from "../hostile/cli.ts";
-import { open } from "../support/planned-case.ts";
-import {
-  ago,
-  DOWN,
-  deadCloud,
-  type HostCloud,
-  hostCloud,
-  MOVE,
-  PLAN,
-  QUICK,
-  TAKE,
-  uuidOf,
-} from "./cloud.ts";
-
-/** Plans and moves, which writes nothing and says this. */
-async function refused(cloud: HostCloud, words: RegExp, status = 4): Promise<void> {
-  const before = [await cloud.owners(), await cloud.services()];
-  await ends(0, cloud.host(...PLAN));
-  const moved = await cloud.host(...MOVE);
-  assert.equal(moved.status, status, moved.out + moved.err);
-  assert.match(moved.err, words);
-  assert.deepEqual([await cloud.owners(), await cloud.services()], before);
-}
-
-test("nova-manage's two refusals stand word for word before anything is written", async (t) => {
-  await refused(
-    await deadCloud(t),
-    /N2I-E317 Source service is not yet forced down! \(N2I-D250 compute host H1\)/,
-  );
-  await refused(
-    await hostCloud(t, { services: { H2: { forced_down: true } } }),
-    /N2I-E317 Destination compute is forced down! \(N2I-D254 compute host H2\)/,
-  );
-});
+import { ago, DOWN, deadCloud, hostCloud, MOVE, PLAN, QUICK, TAKE, uuidOf } from "./cloud.ts";
 
 test("the plan of a takeover is none that host move performs", async (t) => {
   const cloud = await deadCloud(t);
@@ -92,36 +58,6 @@ test("a request that waits is told before the move", async (t) => {
     planned.out,
     /stop of .* waits for the nova-compute of H1 \(rabbitmqctl purge_queue compute\.H1\)/,
   );
-});
-
-test("a row that somebody changed since the plan is a lost compare-and-swap for its machine: 3; a lock that is held: 11", async (t) => {
-  const cloud = await hostCloud(t);
-  await ends(0, cloud.host(...PLAN));
-  const database = await open("env:NOVA", false, { NOVA: cloud.made.url });
-  t.after(() => database.close());
-  const lock = await lockTarget(database);
-  const held = await cloud.host(...MOVE);
-  await lock.release();
-  assert.equal(held.status, 11, held.err);
-  await cloud.db("instances").where({ id: 3 }).update({ host: "H3" });
-  const lost = await ends(3, cloud.host(...MOVE));
-  assert.match(lost.err, /was left out: instances:3 was changed since in host/);
-  // The machine stays whole, and the others go.
-  assert.deepEqual((await cloud.owners()).slice(0, 3), [
-    ...["1 H2 NULL H2", "2 H2 NULL -", "3 H1 NULL H3"],
-  ]);
-});
-
-test("of two runs on one machine the second finds it moved: its plan is stale", async (t) => {
-  const cloud = await hostCloud(t);
-  const other = ["--run", join(cloud.folder, "runs", "h2")];
-  await ends(0, cloud.host(...PLAN));
-  const to3 = ["host", "plan", "--from", "H1", "--to", "H3", ...QUICK, ...other];
-  await ends(0, cloud.host(...to3));
-  await ends(0, cloud.host(...MOVE));
-  const stale = await ends(4, cloud.host(...MOVE, ...other));
-  assert.match(stale.err, /N2I-E300 nothing was moved: .*was changed since in host/);
-  assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });
 
 test("a run is of one kind: what is for Ironic refuses it, and leaves its plan where it is", async (t) => {

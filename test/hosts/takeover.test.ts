@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openArtefact } from "../../src/edge/disk/artefact-reader.ts";
@@ -24,20 +23,6 @@ test("a host that reports while it is watched is not taken over, whatever its ag
   );
   assert.match(alive.err, /N2I-E316 nova-compute of H1 reported/);
   assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
-});
-
-test("the site's fence decides: without 0 nothing is written", async (t) => {
-  const cloud = await deadCloud(t);
-  const fence = join(cloud.folder, "fence");
-  const write = (body: string) => writeFileSync(fence, `#!/bin/sh\n${body}\n`, { mode: 0o700 });
-  write('echo "$NOVA2IRONIC_HOST $1"; exit 3');
-  const no = await ends(4, cloud.host(...TAKE, ...QUICK, "--fence-command", fence, "--yes"));
-  assert.match(no.err, /Fence command: H1 H1/);
-  assert.match(no.err, /N2I-E316 --fence-command ended with 3/);
-  assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
-  write("exit 0");
-  await ends(0, cloud.host(...TAKE, ...QUICK, "--fence-command", fence, "--yes"));
-  assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });
 
 test("machines are shared among several hosts, each named once", async (t) => {

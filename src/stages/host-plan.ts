@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
-import { createMoves } from "../core/hosts/moves.ts";
+import { createMoves, type MoveWorld } from "../core/hosts/moves.ts";
 import { NO_SITE } from "../core/mapping/site.ts";
 import { compileSite } from "../core/transform/site.ts";
 import { readJournal } from "../edge/disk/journal.ts";
@@ -74,7 +74,7 @@ export async function makeMoves(
   await checkKind(run, "ironic");
   const looked_at = new Date().toISOString();
   const world = await place.world();
-  const asked = await askedOf(run, mode, words);
+  const asked = await askedOf(run, mode, words, world);
   const { site, sha256: siteDigest } = await siteOf(words.site);
   const moves = createMoves(world, asked, acceptedBy(site));
   const machines = await place.machines();
@@ -164,14 +164,28 @@ export function hostsIn({ to = [] }: Pick<HostPlanWords, "to">): readonly string
   return [...new Set(to.flatMap((word) => word.split(",")))].filter(Boolean);
 }
 
-/** @throws MigrationError N2I-E100 */
-export async function askedOf(run: RunFolder, mode: MoveMode, words: HostPlanWords) {
+/**
+ * @param world Nova's hosts, which MySQL compares without case and everything else with it
+ * @throws MigrationError N2I-E100
+ */
+export async function askedOf(
+  run: RunFolder,
+  mode: MoveMode,
+  words: HostPlanWords,
+  { hosts, types }: MoveWorld,
+) {
   const to = hostsIn(words);
   const { from, node = [], forceAggregates = false } = words;
   const usage = (text: string) => new MigrationError("N2I-E100", text);
   if (to.length === 0) throw usage("--to wants the name of a host");
   if ((from === undefined) === (node.length === 0))
     throw usage("give --from or --node: whose machines, or which, and not both");
+  const known = [...hosts.map(({ host }) => host), ...types.keys()];
+  for (const name of [...to, from ?? []].flat()) {
+    const other = known.find((one) => one.toLowerCase() === name.toLowerCase());
+    if (other !== undefined && !known.includes(name))
+      throw usage(`Nova spells ${name} as ${other}`);
+  }
   if (from !== undefined && to.includes(from)) throw usage(`--from and --to are both ${from}`);
   const down = await downTime(words);
   return { mode, to, down, forceAggregates, reason: `nova2ironic ${basename(run.path)}` };

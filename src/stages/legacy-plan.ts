@@ -55,8 +55,8 @@ export async function makeLegacy(
 ): Promise<PlannedMoves> {
   await checkKind(run, "legacy");
   const looked_at = new Date().toISOString();
-  const asked = await askedOf(run, mode, words);
   const nova = await place.world();
+  const asked = await askedOf(run, mode, words, nova);
   const networks = await place.networks(nova.hosts.map(({ host }) => host));
   const world = { ...nova, networks, leases: await readLeases(place.leases) };
   const moves = createLegacyMoves(world, asked, await acceptancesOf(words.site));

@@ -5,6 +5,18 @@ import { test } from "node:test";
 import { ends, run } from "../hostile/cli.ts";
 import { ago, DOWN, deadCloud, hostCloud, MOVE, PLAN, QUICK, TAKE, uuidOf } from "./cloud.ts";
 
+test("a host name that differs from Nova's in case alone is refused, and Nova's is named", async (t) => {
+  const cloud = await hostCloud(t);
+  for (const [name, ...words] of [
+    ["H1", "host", "plan", "--from", "h1", "--to", "H2"],
+    ["H3", "host", "plan", "--from", "H1", "--to", "H2,h3"],
+    ["H1", "host", "takeover", "--from", "h1", "--to", "H2", "--confirmed-down"],
+  ] as const) {
+    const ran = await ends(64, cloud.host(...words, ...QUICK));
+    assert.match(ran.err, new RegExp(`N2I-E100 Nova spells ${name.toLowerCase()} as ${name}`));
+  }
+});
+
 test("the plan of a takeover is none that host move performs", async (t) => {
   const cloud = await deadCloud(t);
   const before = [await cloud.owners(), await cloud.services()];

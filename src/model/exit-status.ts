@@ -10,6 +10,10 @@ export const EXIT_STATUS = {
   partial: { status: 3, meaning: "done in part: some machines were left out, each is listed" },
   refused: { status: 4, meaning: "refused: stale plan, wrong target, blocked or not confirmed" },
   halfway: { status: 5, meaning: "failed midway; the journal says what was done" },
+  empty: {
+    status: 6,
+    meaning: "`plan`: it loads no machine, and some are blocked or in conflict; the plan is saved",
+  },
   locked: { status: 11, meaning: "another run holds the lock" },
   denied: { status: 12, meaning: "authentication failed or a privilege is missing" },
   usage: { status: 64, meaning: "the command line, a document or a configuration is wrong" },

@@ -62,8 +62,8 @@ export function createLines(all: boolean) {
       return [
         ...(every ? machineLines(lines) : []),
         ...verdictLines(verdicts, every),
-        ...lateLines(late),
         ...findingLines({ findings, accepted }, every ? new Map() : examples, width),
+        ...lateLines(late),
       ];
     },
   };
@@ -88,8 +88,10 @@ function verdictLines(verdicts: PlanCounts["verdicts"], bare: boolean): readonly
 
 function lateLines(late: readonly Finding[]): readonly string[] {
   const more = late.length - LATE;
-  const rest = more > 0 ? [`  and ${more} more like these, counted below`] : [];
-  return [...late.slice(0, LATE).map(renderFinding), ...rest];
+  if (late.length === 0) return [];
+  const worst = late.toSorted((one, other) => rank(one.code) - rank(other.code));
+  const rest = more > 0 ? [`  and ${more} more, counted above`] : [];
+  return ["Of no machine:", ...worst.slice(0, LATE).map(renderFinding), ...rest];
 }
 
 /** Open findings, those that block with machines as examples; apart from them what somebody accepted. */

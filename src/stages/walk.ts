@@ -61,6 +61,8 @@ interface Walk {
 /** A machine in trouble is blocked by the plan; of the plan's blocked machines apply says what there is to say. */
 const GOES_ON: { readonly [stage in RunStage]?: readonly number[] } = {
   power: [0, 3],
+  // Other power readings may unblock machines; apply refuses a plan that loads none.
+  plan: [0, 6],
   check: [0, 1],
 };
 

@@ -146,12 +146,12 @@ test("what extract and plan were given is in the lines they end with", async (t)
   // Whoever asks for the status may stand in another folder.
   const site = ["--site", relative(process.cwd(), join(folder, "site.json"))];
   const first = [...written.ironic, ...key, ...site, "--allow-pairing"];
-  const planned = await runs(0, ["plan", ...at, ...first]);
+  const planned = await runs(6, ["plan", ...at, ...first]);
   assert.match(planned.err, new RegExp(`^Next: nova2ironic power ${at.join(" ")}  `, "m"));
   const asked = await run(["power", ...at]);
   assert.match(asked.err, new RegExp(`or: nova2ironic plan ${at.join(" ")} --allow-pairing$`, "m"));
   const more = ["--allow-pairing", ...site, ...after(written.extract, "--nova-db")];
-  await runs(0, ["plan", ...at, ...written.ironic, ...key, ...more, "--compute-host", "new one"]);
+  await runs(6, ["plan", ...at, ...written.ironic, ...key, ...more, "--compute-host", "new one"]);
   const next = async () => (await runs(0, ["status", ...at])).err;
   const bare = new RegExp(`^Next: nova2ironic plan ${at.join(" ")}(?: --allow-pairing)?  # `, "m");
   assert.match(await next(), bare);

@@ -146,7 +146,7 @@ test("faults in documents of the operator are refused, and the run stays as it w
     const entry = '  - {match: {uuid: "deadbeef-*"}, skip: returned}';
     writeFileSync(site, `format: nova2ironic/site@1\nmachines:\n${entry}\n  - match: {}\n`);
     const plan = ["plan", ...made.at, ...made.reader, "--allow-pairing"];
-    const { out } = await runs(0, [...plan, "--site", site, "-q"]);
+    const { out } = await runs(6, [...plan, "--site", site, "-q"]);
     assert.match(
       out,
       /N2I-D310 warning .*misspelt.yaml \/machines\/0\/match: no machine has \{"uuid":"deadbeef-\*"\}/,

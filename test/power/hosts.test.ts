@@ -63,7 +63,7 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
   for (const accepted of [null, ...HOSTS.map(([code]) => code)]) {
     const accept = accepted === null ? [] : [{ finding: accepted, reason: "looked at by hand" }];
     writeFileSync(site, JSON.stringify(decisions(accept)));
-    const { out } = await runs(0, plan);
+    const { out } = await runs(accepted === null ? 6 : 0, plan);
     for (const [n, [code]] of HOSTS.entries()) {
       const verdict = code === accepted ? "create" : "blocked";
       assert.match(out, new RegExp(`00000000000${n + 1} +${verdict} .*${code}`), out);

@@ -58,6 +58,20 @@ test("power asks the BMC that the site document names, and the plan takes no oth
   assert.match((await run(at.folder, plan)).out, /1 +create|create/);
 });
 
+test("a run goes on from a plan of no machine if the readings used other settings", async (t) => {
+  const { at, second, plan } = await ofTwo(t);
+  assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 3);
+  assert.equal((await run(at.folder, plan)).code, 6);
+  const walked = await run(at.folder, ["run", "--run", "run", "--until", "plan", "--yes"]);
+  assert.equal(walked.code, 0, walked.err);
+  assert.match(
+    walked.err,
+    /power is done again: conductors will use other settings than the last power check/,
+  );
+  assert.match(walked.err, /plan is done again: power was checked again after the plan was made/);
+  assert.equal(readings(at.folder)[0]?.address, second);
+});
+
 /** Three BMCs; the site document names the third one's address for the second machine too. */
 async function ofThree(t: TestContext) {
   const at = await deployed(t, [{ users: user(1) }, { users: user(2) }, { users: user(3) }]);

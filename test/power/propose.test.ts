@@ -68,7 +68,7 @@ test("plan proposes a first site document; what only the operator knows is refus
   const from = ["placement", "nova", "nova-api"].flatMap((role) => [
     ...[`--${role}-db`, `sqlite:///${join(folder, role.replace("-", "_"))}.sqlite`],
   ]);
-  await runs(0, [...plan, ...from, "--propose-site", file]);
+  await runs(6, [...plan, ...from, "--propose-site", file]);
   const text = readFileSync(file, "utf8");
   const classOf = (id: number): string =>
     new RegExp(`"${caseUuid("node", id)}"}\n +set:\n +resource_class: ("[^"]*")`).exec(text)?.[1] ??
@@ -89,6 +89,6 @@ test("plan proposes a first site document; what only the operator knows is refus
   if (/reason: ""/.test(text)) assert.match(empty.err, /\/reason is empty: fill it in/);
   const reasoned = readFileSync(file, "utf8").replaceAll('reason: ""', 'reason: "looked at it"');
   writeFileSync(file, reasoned);
-  const { out } = await runs(0, [...plan, "--site", file]);
+  const { out } = await runs(6, [...plan, "--site", file]);
   assert.doesNotMatch(out, /N2I-D407/);
 });

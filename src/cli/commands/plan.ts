@@ -3,7 +3,7 @@ import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { ipmitoolOf } from "../../model/power.ts";
 import { createLines } from "../../report/plan-lines.ts";
 import { machinesView } from "../../report/show.ts";
-import { wantsPower } from "../../stages/nothing.ts";
+import { isHeldUp, loadable, wantsPower } from "../../stages/nothing.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import { plan } from "../../stages/plan.ts";
 import { writeProposal } from "../../stages/propose.ts";
@@ -47,6 +47,8 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     args,
     `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, nova && made, counts, made.header.made_from.power !== null && !wantsPower(counts))}`,
   );
+  // CI has to see that nothing would be loaded.
+  if (loadable(counts) === 0 && isHeldUp(counts)) return exitWith(EXIT_STATUS.empty.status);
   const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
   const rows = counts.nodes + counts.ports + hosts + flavors + api;
   if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);

@@ -19,13 +19,14 @@ export async function planOverRest(
   t: Pick<TestContext, "after">,
   url: string,
   given: Case = freeMachines(1),
+  status = 0,
 ): Promise<Planned> {
   const folder = privateFolder(t);
   const at = ["--run", join(folder, "run")];
   const target = ["--ironic-url", url];
   const written = await writeCase(given, folder);
   await runs(0, ["extract", ...at, ...written.extract]);
-  const planned = await runs(0, ["plan", ...at, ...target, ...written.plan, "-q"]);
+  const planned = await runs(status, ["plan", ...at, ...target, ...written.plan, "-q"]);
   return { at, target, folder, planned };
 }
 

@@ -41,7 +41,7 @@ test("a plan over REST tells what is taken in Ironic and what cannot boot there,
     "/v1/ports": () => ({ ports }),
     "/v1/ports/detail": () => ({ ports }),
   });
-  const { at, target, folder, planned } = await planOverRest(t, url, CLASHES);
+  const { at, target, folder, planned } = await planOverRest(t, url, CLASHES, 6);
   assert.match(planned.out, /N2I-D422 warning/);
   const { out } = await runs(0, ["show", join(folder, "run", "plan"), "--diff"]);
   for (const words of [

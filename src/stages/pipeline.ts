@@ -37,18 +37,39 @@ export const BACK_AFTER_IRONIC = [
 /** Where the flavors of a plan for Nova are; null where the plan is without. */
 type BesideNova = { readonly api: NovaIdentity | undefined } | null;
 
+/** Hosts that a command line names; the operator adds the others. */
+const NAMED_HOSTS = 3;
+
+/** @param hosts without a nova.conf; none: not known */
+function withConf(given: object, hosts: readonly string[]): string {
+  const named = hosts.length === 0 ? ["HOST"] : hosts.toSorted().slice(0, NAMED_HOSTS);
+  const { novaConf = [] } = given as { novaConf?: readonly string[] };
+  const all = [...novaConf, ...named.map((host) => `${host}=FILE`)];
+  return nextCommand("extract", { ...given, novaConf: all });
+}
+
 /** What a command says at its end: what comes next, and what takes it back. `given` are its options. */
 export const AFTER = {
-  /** @param known what plan is to be given */
-  extract: (given: object, known: object) =>
-    `Next: ${nextCommand("power", given)}\nthen: ${nextCommand("plan", known, backendOf(known))}`,
+  /**
+   * @param known what plan is to be given
+   * @param confless hosts that no nova.conf was given for
+   */
+  extract(given: object, known: object, confless: readonly string[]) {
+    const power = nextCommand("power", given);
+    const plan = `then: ${nextCommand("plan", known, backendOf(known))}`;
+    if (confless.length === 0) return `Next: ${power}\n${plan}`;
+    return `Next: ${withConf(given, confless)}\nor, if a site document names the power manager: ${power}\n${plan}`;
+  },
   /**
    * @param more options of plan where none was given
    * @param failed options of power, where machines did not answer as they should
+   * @param noConf what extract was given, if it was given no nova.conf
    */
-  power(known: object, more: object, failed: object | null) {
+  power(known: object, more: object, failed: object | null, noConf: object | null) {
     const plan = nextCommand("plan", known, { ...backendOf(known), ...more });
     if (failed === null) return `Next: ${plan}`;
+    if (noConf !== null)
+      return `Without nova.conf the power manager of a machine is unknown.\nNext: ${withConf(noConf, [])}\nor: ${plan}`;
     const again = { ...failed, only: undefined, node: undefined, host: undefined };
     const ask = nextCommand("power", again, { only: "failed" });
     return `Once their cause is fixed, ask those again; --only VERDICT and --host HOST ask some of them. The plan goes without.\nNext: ${ask}\nor: ${plan}`;

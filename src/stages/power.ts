@@ -45,6 +45,8 @@ interface Power {
   readonly known: object;
   readonly site: string | null;
   readonly novaRead: boolean;
+  /** What extract was given, if it was given no nova.conf. */
+  readonly noConf: object | null;
 }
 
 /**
@@ -97,6 +99,10 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
         machines: await machinesOf(snapshot, ids),
         known: await withEarlier(run, "plan", asked),
         ...{ site: whom.askedFor.site, novaRead: snapshot.header.source.nova !== null },
+        noConf:
+          snapshot.header.hosts.length > 0
+            ? null
+            : await withEarlier(run, "extract", { run: path }),
       };
     } finally {
       interrupt.end();

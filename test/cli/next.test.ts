@@ -237,3 +237,23 @@ function filesIn(folder: string): readonly string[] {
     .filter((name) => name.endsWith(".ts"))
     .map((name) => join(folder, name));
 }
+
+test("without nova.conf extract names the hosts, and power asks for the files rather than for itself", async (t) => {
+  const folder = privateFolder(t);
+  const nodes = [1, 2, 3].map((id) => ({ id, service_host: id === 3 ? "b" : "a" }));
+  const written = await writeCase({ shows: "no nova.conf", nova_bm: { nodes } }, folder);
+  const at = ["--run", join(folder, "run")];
+  const source = written.extract.slice(0, 2);
+  const conf = join(folder, "nova.conf");
+  writeFileSync(conf, "[baremetal]\npower_manager = nova.virt.baremetal.ipmi.IPMI\n", {
+    mode: 0o600,
+  });
+  const none = await runs(0, ["extract", ...at, ...source]);
+  assert.match(none.err, /for a, b, so the power manager of 3 machines is unknown/);
+  const asked = await runs(3, ["power", ...at]);
+  assert.match(asked.err, /^Next: \S+ extract .*--nova-conf HOST=FILE$/m);
+  assert.doesNotMatch(asked.err, /--only failed/);
+  const some = await runs(0, ["extract", ...at, ...source, "--nova-conf", `a=${conf}`]);
+  assert.match(some.err, /no nova\.conf is given for b, so the power manager of 1 machine is/);
+  assert.match(some.err, /^Next: \S+ extract .*--nova-conf a=\S+ --nova-conf b=FILE$/m);
+});

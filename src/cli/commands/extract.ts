@@ -21,8 +21,21 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
       ...renderFindingCounts(Object.fromEntries(made.findings)),
     ].join("\n"),
   );
+  const { confless } = made;
+  if (confless.size > 0) say(args, conflessText(confless));
   say(
     args,
-    `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, made.known)}`,
+    `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, made.known, [...confless.keys()])}`,
   );
+}
+
+/** Hosts that are named; more are counted. */
+const NAMED = 3;
+
+function conflessText(confless: ReadonlyMap<string, number>): string {
+  const hosts = [...confless.keys()].toSorted();
+  const machines = [...confless.values()].reduce((sum, count) => sum + count, 0);
+  const more = hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : "";
+  const of = machines === 1 ? "1 machine" : `${machines} machines`;
+  return `Warning: no nova.conf is given for ${hosts.slice(0, NAMED).join(", ")}${more}, so the power manager of ${of} is unknown.`;
 }

@@ -12,7 +12,7 @@ import { exitWith, say, sinkOf } from "./shared.ts";
 export async function powerCommand(args: PowerArgs): Promise<void> {
   const done = await power(args, sinkOf(args));
   if (done === null) return say(args, AFTER.stoppedPower(args));
-  const { counts, machines, want, known, site, novaRead } = done;
+  const { counts, machines, want, known, site, novaRead, noConf } = done;
   const good = counts.verdicts.ok ?? 0;
   for (const line of summary(counts.verdicts)) say(args, line);
   for (const line of groups(done.troubled, machines)) say(args, line);
@@ -21,7 +21,7 @@ export async function powerCommand(args: PowerArgs): Promise<void> {
   say(args, `Power: ${good} of ${counts.machines} machines answered as they should${but}.`);
   say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
   const more = { site, ...(novaRead && { novaDb: "DB" }) };
-  say(args, AFTER.power(known, more, counts.machines > good ? args : null));
+  say(args, AFTER.power(known, more, counts.machines > good ? args : null, noConf));
   if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok"))
     exitWith(EXIT_STATUS.partial.status);
 }

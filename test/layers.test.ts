@@ -21,11 +21,12 @@ const CORE = [
   "flavors",
   "hosts",
   "settings",
-  "check",
   "verify",
   "handover",
   "render",
   "report",
+  // It says how long the window takes.
+  "check",
   "policy",
   "proxy",
   "adoptable",

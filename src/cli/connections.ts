@@ -188,7 +188,11 @@ function wanted(
   const without = leftOut(args);
   return (option) => {
     if (option === "run") return true;
-    if (NOTHING_FOR.includes(command) || without.includes(option)) return false;
+    if (without.includes(option)) return false;
+    // Asked for nova.conf, config says nothing of conductors.
+    if (option === "ironic-conf" && command === "config")
+      return !["nova-conf", "part", "exact-filters"].some((name) => isSaid(args, name));
+    if (NOTHING_FOR.includes(command)) return false;
     // Its databases are copies, which no file names.
     if (command === "rehearse") return option === "key-file";
     if (option === "compute-log") return isSaid(args, "final");

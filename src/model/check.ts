@@ -1,5 +1,6 @@
 import type { ServerIdentity } from "./artefact.ts";
 import type { Lacking, Privileges } from "./database.ts";
+import type { TakeOverPace } from "./handover.ts";
 import type { TextSet } from "./rows.ts";
 import type { Conductor } from "./service.ts";
 import type { ScannedKey } from "./target.ts";
@@ -203,6 +204,8 @@ export interface CheckView {
   readonly computes: Named<string> | null;
   /** Instances whose own flavor wants no resource class. */
   readonly classless: TextSet;
+  /** How conductors take machines over, null where no ironic.conf is given, and how many handover releases at a time. */
+  readonly takeOver: { readonly pace: TakeOverPace | null; readonly inFlight?: number };
   /** The run's folder, or where it would be. */
   readonly run: RunPlace & {
     /** Bytes. */
@@ -245,6 +248,8 @@ export interface PlanFacts {
   readonly applies: PlanApplies;
   /** Whether another pairing than the rule's was wanted of it. */
   readonly paired: boolean;
+  /** Machines that conductors take over. */
+  readonly takeOvers: number;
   /** Ports that it makes. */
   readonly ports: number;
   /** Databases it and its snapshot were made of, by the options that name them. */

@@ -35,6 +35,29 @@ export interface Handover {
   readonly service: () => Promise<Pick<Service, "conductors" | "interfaces">>;
 }
 
+/** How conductors take machines over, by their ironic.conf: of several that differ, the slowest. */
+export interface TakeOverPace {
+  /** Seconds between two passes; 0 or less: there are none. */
+  readonly interval: number;
+  /** Machines that a conductor takes over in one pass. */
+  readonly workers: number;
+  readonly conductors: number;
+  /** Where these figures come from, in words. */
+  readonly from: string;
+}
+
+/** Of one conductor as Ironic sets it, from 2014.2 to 38.0.0. */
+export const USUAL_PACE: TakeOverPace = {
+  ...{ interval: 180, workers: 8, conductors: 1 },
+  from: "Ironic's default settings",
+};
+
+/** As mappings/settings.json sets it for the window. */
+export const WINDOW_PACE: TakeOverPace = {
+  ...{ interval: 10, workers: 40, conductors: 1 },
+  from: "the patch of config --ironic-conf",
+};
+
 /** Names its entries in the journal. */
 export const HAND_OVER = "hand-over";
 

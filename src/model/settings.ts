@@ -1,4 +1,5 @@
-export type SettingsPart = "scheduler" | "compute";
+/** Whose settings: nova-scheduler's and nova-compute's in nova.conf, ironic-conductor's in ironic.conf. */
+export type SettingsPart = "scheduler" | "compute" | "conductor";
 
 /** Releases by their order; both ends count. */
 interface Span {
@@ -6,13 +7,17 @@ interface Span {
   readonly until?: string;
 }
 
-/** A setting of Nova that machines in Ironic need. mappings/schema/settings.schema.json has the form. */
+/** A setting that machines in Ironic need. mappings/schema/settings.schema.json has the form. */
 export interface Setting extends Span {
   readonly part: SettingsPart;
   readonly section: string;
   readonly key: string;
   /** What it must be; absent: the site's own value, but something. */
   readonly value?: string;
+  /** The value is a number and a limit: a better one is as right. `at-most` wants more than 0, which turns a task off. */
+  readonly bound?: Bound;
+  /** In force where the file does not set it. */
+  readonly default?: string;
   /** Other spellings that are as right. */
   readonly also?: readonly string[];
   /** Another key of the section that does as well. */
@@ -25,11 +30,14 @@ export interface Setting extends Span {
   readonly source: string;
 }
 
+type Bound = "at-most" | "at-least";
+
 export interface SettingsDoc {
-  /** Newest release a source speaks of. */
+  /** Newest release a source speaks of, of Nova. */
   readonly seen: string;
   readonly settings: readonly Setting[];
-  readonly notes: readonly (Span & { readonly say: string })[];
+  /** Of Nova, where they name no part. */
+  readonly notes: readonly (Span & { readonly say: string; readonly part?: "conductor" })[];
 }
 
 /** What the patch puts where only the site knows the value, and what is no value to the checker. */
@@ -47,8 +55,12 @@ export interface SettingRow {
   readonly key: string;
   /** Null: the site's own value. */
   readonly wanted: string | null;
+  /** What `wanted` is a limit of. */
+  readonly bound?: Bound;
   /** Null: not set. A secret is never shown. */
   readonly found: string | null;
+  /** In force where it is not set. */
+  readonly default?: string;
   readonly state: "right" | "wrong" | "missing";
   /** `file:line` of what is set. */
   readonly where: string | null;

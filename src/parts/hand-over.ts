@@ -44,6 +44,13 @@ export function nodesOf(machine: PlannedMachine): readonly PlannedNode[] {
     }));
 }
 
+/** How many nodes of the machine a conductor takes over: those in use that the plan does not hold in maintenance. */
+export function takeOversOf(machine: PlannedMachine): number {
+  const isTaken = ({ row }: PlannedNode): boolean =>
+    row.maintenance !== true && row.provision_state === "active";
+  return nodesOf(machine).filter(isTaken).length;
+}
+
 /** The nodes this run handed over, that were not staged again and that no rollback took away since. */
 export function stillReleased(entries: Entries): ReadonlySet<string> {
   return new Set(begunIn(entries, HAND_OVER, IRONIC).keys());

@@ -50,9 +50,19 @@ export function settingsJson(
 export function settingsView(found: readonly SettingRow[]): View {
   return {
     columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
-    rows: found.map(({ host, section, key, state, wanted, found, where }) => [
-      ...[host, section, key, state, wanted ?? "your own", found, where],
+    rows: found.map(({ host, section, key, state, where, ...row }) => [
+      ...[host, section, key, state, wantedOf(row), foundOf(row), where],
     ]),
     causes: ["State", "Section", "Key", "Wanted"],
   };
+}
+
+/** `at least 40`, `at most 10`. */
+function wantedOf({ wanted, bound }: Pick<SettingRow, "wanted" | "bound">): string {
+  const value = wanted ?? "your own";
+  return bound === undefined ? value : `${bound.replace("-", " ")} ${value}`;
+}
+
+function foundOf({ found, default: usual }: Pick<SettingRow, "found" | "default">): string | null {
+  return found === null && usual !== undefined ? `${usual} (default)` : found;
 }

@@ -1,9 +1,8 @@
 import { duration } from "../core/report/window.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { shellWord } from "../model/text.ts";
-import { expected } from "./expected.ts";
+import { expectedIn } from "./expected.ts";
 import { type NextStep, wordsOf } from "./given.ts";
-import { measuredOf } from "./history.ts";
 import { movesHosts } from "./host-files.ts";
 import { hostState } from "./host-status.ts";
 import { type RunStage, stageOf, UNDONE_BY, WHY } from "./journey.ts";
@@ -45,8 +44,7 @@ export async function advice(path: string): Promise<Advice> {
   const stage = stageOf(step);
   if (stage === null)
     return { next: nextOf(files), why: note ?? "", takes: "not known", undo: AGAIN };
-  const entries = "missing" in files.journal ? [] : files.journal.entries;
-  const { seconds, source } = expected(files, stage, await measuredOf(run.path, entries));
+  const { seconds, source } = await expectedIn(run, files, stage);
   const undone = UNDONE_BY[stage];
   return within(undone !== null && closed, path, {
     next: wordsOf(bare, files.said, files.handover !== null),

@@ -18,6 +18,7 @@ import type { NovaStep } from "../model/nova-plan.ts";
 import { isLoaded, nodeOf, type PlannedMachine, stepsOf } from "../model/plan.ts";
 import { createTextSet, index, type TextSet } from "../model/rows.ts";
 import { createSeveral } from "../model/text.ts";
+import { takeOversOf } from "../parts/hand-over.ts";
 import { batchOf, ironicJournalled } from "../parts/ironic.ts";
 import { loadable } from "./nothing.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
@@ -75,7 +76,7 @@ export async function planFacts(
   const skipped = new Set<number>();
   const findingsOf = createShared();
   const [images, made] = [new Set<string>(), new Set<string>()];
-  let traits = false;
+  let [traits, takeOvers] = [false, 0];
   for await (const batch of plan.lines())
     for (const line of batch) {
       const { verdict, bm_node_id: id, reason } = line;
@@ -94,6 +95,7 @@ export async function planFacts(
       if (verdict === "blocked" || verdict === "conflict")
         left[verdict].add(`bm_nodes.id=${id} (${reason ?? "without a reason"})`);
       for (const id of namedIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
+      takeOvers += takeOversOf(line);
       if (!isLoaded(line)) continue;
       if (Array.isArray(row?.traits) && row.traits.length > 0) traits = true;
       for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/)) made.add(id);
@@ -114,7 +116,7 @@ export async function planFacts(
     readings: await readingsFor(run, plan),
   };
   const words = { besideOthers, paired, release, traits, madeFor, applies };
-  return { machines, skipped, ports, ...words, images, made, nova: changes, created };
+  return { machines, skipped, takeOvers, ports, ...words, images, made, nova: changes, created };
 }
 
 /** Nodes that a plan creates, by where it has them: whose they are is asked later, and its lines are not read again. */

@@ -25,8 +25,10 @@ import { askGlance, orWhy } from "./check-cloud.ts";
 import { instancesOf, laterNova } from "./check-later.ts";
 import { oursByJournal, planFacts, runAt, snapshotIn } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
+import { paceOf, releaseWords } from "./conductor-pace.ts";
 import { closing, type Keep, openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
+import { readGiven } from "./given-file.ts";
 import { readQueued, unreadQueues } from "./queued.ts";
 import type { Sink } from "./sink.ts";
 import { rest } from "./surroundings.ts";
@@ -48,6 +50,8 @@ export interface CheckAsked extends RestOptions {
   readonly skipBlocked: boolean;
   /** Seconds. */
   readonly watch: number;
+  /** One file for each conductor. */
+  readonly ironicConf?: readonly string[];
 }
 
 /** Seconds a look at heartbeats may take. */
@@ -128,6 +132,13 @@ async function gather(
     ours: run === null ? createTextSet() : await oursByJournal(run, plan?.created ?? null),
     ...later,
     glance: asked.glance ? await askGlance(asked, plan, nova) : null,
+    takeOver: {
+      pace: await paceOf(asked.ironicConf ?? []),
+      // A conductor of an Ironic that stages nothing takes over all that it finds.
+      ...("refused" in ironic || ironic.facts.stages
+        ? releaseWords(run === null ? [] : await readGiven(run))
+        : {}),
+    },
     run: { ...place, free: await spaceAt(place.path) },
   };
 }

@@ -29,6 +29,9 @@ export interface ConfigWords {
   readonly run?: string;
   readonly ironicRelease?: string;
   readonly novaConf?: readonly string[];
+  /** One file for each conductor. */
+  readonly ironicConf?: readonly string[];
+  /** Of Nova. */
   readonly part?: SettingsPart;
   readonly exactFilters: boolean;
   readonly check: boolean;
@@ -41,26 +44,46 @@ interface Inspected {
 }
 
 /**
- * The settings that Nova needs for Ironic, compared with files.
+ * The settings that Nova needs for Ironic, and with `ironicConf` those of conductors for the window, compared with files.
  *
  * @throws MigrationError N2I-E100 when nothing tells the release, N2I-E326 when there is nothing to check
  */
 export async function config(words: ConfigWords): Promise<Inspected> {
-  const { run, novaConf, exactFilters, part } = words;
+  const { run, novaConf, ironicConf, exactFilters, part } = words;
   const release = await releaseOf(words);
-  const wanted = wantedSettings(await loadSettings(), releaseNames(), {
-    ...{ release, exactFilters, part },
-  });
+  const asked: { readonly part: SettingsPart | undefined; readonly files?: FilesOfHosts }[] = [];
+  if (novaConf !== undefined) asked.push({ part, files: filesByHost(novaConf) });
+  if (ironicConf !== undefined)
+    asked.push({ part: "conductor", files: new Map(ironicConf.map((path) => [path, [path]])) });
+  if (asked.length === 0) asked.push({ part });
+  const doc = await loadSettings();
   const hosts =
     run === undefined || novaConf === undefined
       ? []
       : await plannedHosts(await openRun(run, { create: false }));
-  const inspected =
-    novaConf === undefined ? null : await readConfs(novaConf, wanted.settings, hosts);
-  if (words.check && (inspected?.rows.length ?? 0) === 0)
+  const all: WantedSettings[] = [];
+  const read: InspectedConfs[] = [];
+  for (const { files, part: one } of asked) {
+    const wanted = wantedSettings(doc, releaseNames(), { release, exactFilters, part: one });
+    all.push(wanted);
+    if (files !== undefined) read.push(await readConfs(files, wanted.settings, hosts));
+  }
+  const rows = read.flatMap((one) => one.rows);
+  if (words.check && rows.length === 0)
     throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
-  return { wanted, inspected };
+  const patches = read.flatMap((one) => one.patches);
+  const differing = read.find((one) => one.hosts !== null)?.hosts ?? null;
+  return {
+    wanted: {
+      release,
+      settings: all.flatMap(({ settings }) => settings),
+      notes: all.flatMap(({ notes }) => notes),
+    },
+    inspected: read.length === 0 ? null : { rows, patches, hosts: differing },
+  };
 }
+
+type FilesOfHosts = ReadonlyMap<string, readonly string[]>;
 
 async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
   if (ironicRelease !== undefined) return ironicRelease;
@@ -71,7 +94,7 @@ async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
   });
 }
 
-/** What nova.conf files say of the settings that are needed, and what would fix them. */
+/** What files say of the settings that are needed, and what would fix them. */
 interface InspectedConfs {
   readonly rows: readonly SettingRow[];
   /** Unified diffs, one a file that must change. */
@@ -81,19 +104,19 @@ interface InspectedConfs {
 }
 
 /**
- * @param specs `[HOST=]FILE`
+ * @param byHost files of each host
  * @param planned hosts that instances will name by the run's plan; empty: not known
  * @throws MigrationError N2I-E100, N2I-E104
  */
 async function readConfs(
-  specs: readonly string[],
+  byHost: FilesOfHosts,
   settings: readonly Setting[],
   planned: readonly PlannedHost[],
 ): Promise<InspectedConfs> {
   const rows: SettingRow[] = [];
   const hosts: { host: string; set: string | null }[] = [];
   const edits = new Map<string, { readonly text: string; readonly edits: Edit[] }>();
-  for (const [named, paths] of filesByHost(specs)) {
+  for (const [named, paths] of byHost) {
     const files: { name: string; bytes: Buffer }[] = [];
     for (const name of paths)
       files.push({ name, bytes: await readSmallFile(name, OSLO_FILE_LIMIT, "N2I-E104") });

@@ -1,8 +1,12 @@
 import type { Measured, WindowStep } from "../core/report/facts.ts";
 import { stepOf } from "../core/report/window.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { ownershipOf } from "../engine/ownership.ts";
+import { USUAL_PACE } from "../model/handover.ts";
 import { IRONIC } from "../model/journal.ts";
 import { WATCH_SECONDS } from "../model/service.ts";
+import { paceOfRun, releaseWords } from "./conductor-pace.ts";
+import { measuredOf } from "./history.ts";
 import { LOOKS, type RunStage } from "./journey.ts";
 import type { RunFiles } from "./run-files.ts";
 
@@ -10,17 +14,23 @@ import type { RunFiles } from "./run-files.ts";
  * Estimates the duration of the remaining work of a stage.
  *
  * @param watch seconds that apply watches nova-compute before it writes
+ * @param pace of conductors that take machines over
  */
 export function expected(
   files: RunFiles,
   stage: RunStage,
   measured: Measured,
   watch = WATCH_SECONDS,
+  pace = USUAL_PACE,
 ): WindowStep {
-  const { handover } = files;
-  const machines =
-    handover === null || "missing" in handover ? 0 : handover.staged - handover.released;
-  const asked = { machines, rows: rowsLeft(files), perMinute: null, measured };
+  const { handover, said } = files;
+  const handed = handover === null || "missing" in handover ? null : handover;
+  const asked = {
+    machines: handed === null ? 0 : handed.staged - handed.released,
+    takeOvers: handed?.takeOvers ?? 0,
+    rows: rowsLeft(files),
+    ...{ ...releaseWords(said?.earlier ?? []), pace, measured },
+  };
   const step = stepOf(LOOKS[stage] ?? stage, asked);
   return stage === "apply" && step.seconds !== null && isWatched(files)
     ? {
@@ -29,6 +39,18 @@ export function expected(
         source: `${step.source}, including ${watch} s for watching nova-compute`,
       }
     : step;
+}
+
+/** The same by what the run's files tell. */
+export async function expectedIn(
+  { path }: RunFolder,
+  files: RunFiles,
+  stage: RunStage,
+  watch?: number,
+): Promise<WindowStep> {
+  const entries = "missing" in files.journal ? [] : files.journal.entries;
+  const [measured, pace] = [await measuredOf(path, entries), await paceOfRun(path)];
+  return expected(files, stage, measured, watch, pace);
 }
 
 /** Whether the plan names hosts whose nova-compute must be stopped. */

@@ -18,7 +18,7 @@ export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
 export const CONNECTIONS: readonly string[] = [
   ...["nova-bm-db", ...BESIDE, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
-  ...["compute-log", "compute-host"],
+  ...["compute-log", "compute-host", "ironic-conf"],
 ];
 /** Databases and services: a command line that names another than a run keeps is given none of the run's beside it. */
 export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...BESIDE];

@@ -9,6 +9,7 @@ const FILES: readonly string[] = [
     "os-cacert",
     "conductor-log",
     "compute-log",
+    "ironic-conf",
     "conductor-tftp-root",
   ],
 ];

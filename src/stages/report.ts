@@ -17,6 +17,8 @@ import type { Finding } from "../model/finding.ts";
 import type { Machine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import { nodeOf, type Origins, type PlannedMachine } from "../model/plan.ts";
+import { takeOversOf } from "../parts/hand-over.ts";
+import { paceOfRun, releaseWords } from "./conductor-pace.ts";
 import { loadMappings } from "./documents.ts";
 import { backendOf, type Given, wordsFor } from "./given.ts";
 import { readGiven } from "./given-file.ts";
@@ -70,6 +72,7 @@ export async function report(
   const tally = createTotals();
   const handover = createHandover(plan.footer.sha256, entries);
   const some = createFirst();
+  let takeOvers = 0;
   await sink.during(
     "report",
     counts.machines,
@@ -79,6 +82,7 @@ export async function report(
         for await (const batch of plan.lines()) {
           for (const planned of batch) {
             tally.add(planned);
+            takeOvers += takeOversOf(planned);
             handover?.add(planned);
           }
           behind += batch.length;
@@ -95,7 +99,6 @@ export async function report(
   const nova = await novaTotals(run, plan.footer);
   const measured = await measuredOf(run.path, entries);
   const given = await readGiven(run);
-  const { perMinute } = wordsFor("handover", given);
   const { fields, next, left, standing, back } = await runState(run, { run: words.run }, () =>
     Promise.resolve(handover?.end() ?? null),
   );
@@ -109,10 +112,10 @@ export async function report(
     ...{ totals, nova, ran: measured.ran, state: fields, next: [next, ...left].join("; ") },
     window,
     night: nightOf({
-      machines: loadable(counts),
+      ...{ machines: loadable(counts), takeOvers },
       rows: counts.nodes + counts.ports + rowsOf(nova),
       stopped: nova?.counts.stopped ?? [],
-      perMinute: typeof perMinute === "number" ? perMinute : null,
+      ...{ ...releaseWords(given), pace: await paceOfRun(run.path) },
       ...{ ...(await takeOverOf(plan.header.target.release)), measured },
     }),
     undo: undoOf(words.run, given, nova, back),

@@ -31,8 +31,8 @@ export interface RunFiles {
   readonly journal: { readonly entries: Entries; readonly torn: boolean } | Missing;
   /** What a rollback since the last load has not taken from Ironic; absent: there was none. */
   readonly held?: Held | Missing;
-  /** Of a load that was staged: machines it stages, and those released; null: it was not. */
-  readonly handover: { readonly staged: number; readonly released: number } | Missing | null;
+  /** Null: the load was not staged. */
+  readonly handover: HandedCounts | Missing | null;
   /** What the run's files know of earlier command lines; absent: nothing. */
   readonly said?: Said;
   /** Machines with boot files staged, by tree; absent: nothing was staged. */
@@ -42,6 +42,14 @@ export interface RunFiles {
   readonly verified?: VerifiedState;
   /** Ironic's rows were compared with the plan since then, by apply or verify, and all held. */
   readonly compared?: boolean;
+}
+
+/** Machines that a load stages. */
+export interface HandedCounts {
+  readonly staged: number;
+  readonly released: number;
+  /** Those in use that are not released: conductors take over no other. */
+  readonly takeOvers: number;
 }
 
 /** Which looks of verify found nothing wrong. */

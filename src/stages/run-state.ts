@@ -24,6 +24,7 @@ import { readRehearsal, rehearsedText } from "./rehearsal-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import {
   awayOf,
+  type HandedCounts,
   type Missing,
   type NovaState,
   type RunFiles,
@@ -50,7 +51,7 @@ async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing:
 export async function handoverOf(
   plan: Pick<Awaited<ReturnType<typeof openPlan>>, "footer" | "lines">,
   journal: Entries,
-): Promise<{ readonly staged: number; readonly released: number } | null> {
+): Promise<HandedCounts | null> {
   const tally = createHandover(plan.footer.sha256, journal);
   if (tally === null) return null;
   for await (const batch of plan.lines()) for (const line of batch) tally.add(line);
@@ -61,7 +62,7 @@ export async function handoverOf(
 export function createHandover(sha256: string, journal: Entries) {
   if (!wasStaged(journal, sha256)) return null;
   const known = stillReleased(journal);
-  let [staged, released] = [0, 0];
+  let [staged, released, takeOvers] = [0, 0, 0];
   // What was there before the first plan of a run no plan of it staged.
   const first = plansOf(journal, IRONIC).every((one) => one === sha256);
   return {
@@ -71,9 +72,10 @@ export function createHandover(sha256: string, journal: Entries) {
         if (row.maintenance === true) continue;
         staged += 1;
         if (known.has(uuid)) released += 1;
+        else if (row.provision_state === "active") takeOvers += 1;
       }
     },
-    end: () => ({ staged, released }),
+    end: (): HandedCounts => ({ staged, released, takeOvers }),
   };
 }
 

@@ -5,9 +5,8 @@ import { MigrationError } from "../model/error.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import type { TargetOptions } from "./backend.ts";
 import { loadMappings } from "./documents.ts";
-import { expected } from "./expected.ts";
+import { expectedIn } from "./expected.ts";
 import { decisionsOf, type NextStep } from "./given.ts";
-import { measuredOf } from "./history.ts";
 import { runHook } from "./hooks.ts";
 import { checkCarries } from "./host-files.ts";
 import { type RunStage, STAGES, stageOf } from "./journey.ts";
@@ -225,8 +224,7 @@ async function takes(
   watch?: number,
 ): Promise<string | null> {
   if (run === null || files === null || "missing" in files.journal) return null;
-  const measured = await measuredOf(run.path, files.journal.entries);
-  const { seconds } = expected(files, stage, measured, watch);
+  const { seconds } = await expectedIn(run, files, stage, watch);
   return seconds === null ? null : duration(seconds);
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { applyPatch } from "diff";
+import { applyPatch, parsePatch, reversePatch } from "diff";
 import { PLACEHOLDER } from "../../src/model/settings.ts";
 import { refused, run, runs } from "../hostile/cli.ts";
 
@@ -13,7 +13,7 @@ const LEGACY =
 const folder = mkdtempSync(join(tmpdir(), "n2i-config-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 function conf(name: string, text: string): string {
-  writeFileSync(join(folder, name), text);
+  writeFileSync(join(folder, name), text, { mode: 0o600 });
   return join(folder, name);
 }
 
@@ -48,6 +48,27 @@ test("a later file of a host overrides, and is the one that is patched", async (
   assert.match(err, /^Wrong: \[DEFAULT\] host must be one .* c-2 has c-2\.$/m);
 });
 
+test("the patch of an ironic.conf for the window, taken back, leaves the file as it was", async () => {
+  const text =
+    "[DEFAULT]\ntransport_url = rabbit://a:hunter2@b/\n[conductor]\nperiodic_max_workers = 9";
+  const file = conf("ironic.conf", text);
+  const words = ["config", "--ironic-release", "2023.1"];
+  const { out, err } = await runs(2, [...words, "--ironic-conf", file]);
+  assert.doesNotMatch(`${out}${err}`, /hunter|nova|compute/i);
+  assert.match(err, /restart ironic-conductor before the hand-over.*patch -R.*^2 settings are/ms);
+  const yaml = ["--config", conf("n2i.yaml", `ironic_conf: ${file}\n`)];
+  assert.equal((await runs(2, [...words, ...yaml])).out, out);
+  assert.match((await runs(0, [...words, ...yaml, "--part", "compute"])).out, /nova-/);
+  const patched = String(applyPatch(text, out));
+  const [patch] = parsePatch(out);
+  assert.equal(patch && applyPatch(patched, reversePatch(patch)), text);
+  conf("ironic.conf", patched);
+  assert.match(
+    (await runs(0, [...words, ...yaml, "--check"])).out,
+    /right +\| at least 40 +\| 40 /,
+  );
+});
+
 test("without a file the settings are printed as nova.conf has them, and with --json for programs", async () => {
   const plain = await runs(0, ["config", "--ironic-release", "kilo"]);
   assert.match(plain.out, /^\[ironic\]\n# .*\nadmin_username = CHANGE_ME$/m);
@@ -59,7 +80,7 @@ test("without a file the settings are printed as nova.conf has them, and with --
 test("what is not told is refused", async () => {
   await refused(["config"], 64, "N2I-E100", [/nothing tells the release/]);
   const juno = ["config", "--ironic-release", "juno"];
-  await refused([...juno, "--check"], 64, "N2I-E100", [/--check needs --nova-conf/]);
+  await refused([...juno, "--check"], 64, "N2I-E100", [/needs --nova-conf or --ironic/]);
   await refused([...juno, "--nova-conf", join(folder, "none")], 64, "N2I-E104");
   await refused([...juno, "--nova-conf", "=x"], 64, "N2I-E100");
   assert.equal((await run(["config", "--ironic-release", "rocky", "--exact-filters"])).status, 64);

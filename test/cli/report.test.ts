@@ -46,8 +46,9 @@ function unpacked(run: string, folder: string): string {
 }
 
 test("a report writes over another report, and over nothing else", async (t) => {
-  const { at, source, reader, plan, folder } = await deployFiles(t, SMALL);
-  const report = ["report", ...at, "--format", "md", "-o"];
+  const made = await deployFiles(t, SMALL);
+  const { at, source, reader, plan, folder } = made;
+  const report = ["report", ...at, "--format", "md", "--all", "-o"];
   assertRefusal(await run([...report, join(folder, "x.md")]), 64, "N2I-E110");
   await runs(0, ["extract", ...at, ...source, "-q"]);
   assertRefusal(await run([...report, join(folder, "x.md")]), 64, "N2I-E110", /plan/);
@@ -56,7 +57,14 @@ test("a report writes over another report, and over nothing else", async (t) => 
   const file = join(folder, "x.md");
   assert.equal(existsSync(file), false);
   await runs(0, [...report, file]);
+  assert.match(readFileSync(file, "utf8"), /\| 3 min \| .* 8 machines every 180 s, by Iron/);
+  const conf = join(folder, "ironic.conf");
+  writeFileSync(conf, "[conductor]\nsync_local_state_interval = 9\n");
+  writeFileSync(join(made.run, "connections.yaml"), `ironic_conf: ${conf}\n`, { flag: "a" });
   await runs(0, [...report, file]);
+  assert.match(readFileSync(file, "utf8"), /\| 9 s \| .* 8 machines every 9 s, by \S+ironic\.conf/);
+  const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--all-rows"];
+  assert.match((await run(check)).out, /Take-over of 1 machine in use: 9 s, 8 machines every 9 s/);
   // Its own page stands in the run, and no other command may write there meanwhile.
   await runs(0, ["report", ...at]);
   await runs(0, ["report", ...at]);

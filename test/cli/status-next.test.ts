@@ -107,7 +107,7 @@ const STAGES: readonly (readonly [string, number, Partial<RunFiles>, string])[] 
     4,
     {
       ...JOURNAL,
-      handover: { staged: 2, released: 0 },
+      handover: { staged: 2, released: 0, takeOvers: 2 },
       compared: true,
     },
     "handover --ironic-db file:/root/ironic.url",
@@ -117,7 +117,7 @@ const STAGES: readonly (readonly [string, number, Partial<RunFiles>, string])[] 
     5,
     {
       ...JOURNAL,
-      handover: { staged: 2, released: 1 },
+      handover: { staged: 2, released: 1, takeOvers: 1 },
     },
     "handover --ironic-db file:/root/ironic.url --per-minute 3 --conductor-log /v/c.log",
   ],
@@ -126,7 +126,7 @@ const STAGES: readonly (readonly [string, number, Partial<RunFiles>, string])[] 
     5,
     {
       ...JOURNAL,
-      handover: { staged: 2, released: 2 },
+      handover: { staged: 2, released: 2, takeOvers: 0 },
     },
     `verify --ironic-db file:/root/ironic.url --conductor-log /v/c.log --takeover ${KEY}`,
   ],

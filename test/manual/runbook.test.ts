@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nightOf } from "../../src/core/report/night.ts";
+import { WINDOW_PACE } from "../../src/model/handover.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 import { checkReasons } from "../../src/stages/ironic-place.ts";
 import { commands, page, yamlOf } from "../support/manual.ts";
@@ -66,7 +67,7 @@ test("the pages for the night have the minutes of the report's timeline, and the
     const rows = nightRows(name);
     const night = nightOf({
       ...{ machines: 300, rows: 900, stopped: ["c1"], perMinute: 100, boots: !staged, staged },
-      measured: { ran: [], loaded: null, handed: null },
+      ...{ takeOvers: 300, pace: WINDOW_PACE, measured: { ran: [], loaded: null, handed: null } },
     });
     for (const { step, cells } of rows) {
       const of = night.filter((one) => one.name.startsWith(`${step}. `));

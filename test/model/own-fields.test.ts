@@ -67,9 +67,7 @@ const SAMPLES: ReadonlyMap<string, Sample> = new Map<string, Sample>([
     "driver_internal_info",
     "*",
     { deploy_boot_mode: "bios", deploy_steps: null },
-    {
-      deploy_steps: [{ step: "deploy" }],
-    },
+    { deploy_steps: [{ step: "deploy" }] },
   ),
   inside("instance_info", "deploy_key", "X1", { configdrive: "somebody's" }),
   inside("instance_info", "kernel", "k1", { stage2: "s1" }),

@@ -6,6 +6,7 @@ import { judge } from "../../src/core/report/verdict.ts";
 import type { PlanCounts, PlanHeader } from "../../src/model/artefact.ts";
 import { type Finding, finding } from "../../src/model/finding.ts";
 import type { FindingCode } from "../../src/model/findings.ts";
+import { WINDOW_PACE } from "../../src/model/handover.ts";
 import type { PlannedMachine, Verdict } from "../../src/model/plan.ts";
 
 /** What a database may hold for a name: markup, quotes, line ends, another reading direction. */
@@ -136,8 +137,8 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
     ...{ totals, nova: NOVA, ran: RAN, next: "nova2ironic apply --run m1" },
     window: { from: 22 * 60, to: 38 * 60 },
     night: nightOf({
-      ...{ machines: 20_000, rows: 12, stopped: NOVA.counts.stopped, perMinute: 20 },
-      ...{ boots: true, staged: false },
+      ...{ machines: 20_000, takeOvers: 20_000, rows: 12, perMinute: 20, pace: WINDOW_PACE },
+      ...{ stopped: NOVA.counts.stopped, boots: true, staged: false },
       measured: { ran: RAN, loaded: { count: 24, seconds: 2 }, handed: null },
     }),
     undo: ["nova2ironic rollback --run m1 --all --plan", "nova2ironic rollback --run m1 --all"],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Measured } from "../../src/core/report/facts.ts";
+import { WINDOW_PACE } from "../../src/model/handover.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { expected } from "../../src/stages/expected.ts";
 import type { RunFiles } from "../../src/stages/run-files.ts";
@@ -43,9 +44,11 @@ test("the estimate of apply includes the watch of nova-compute", () => {
 });
 
 test("how long a hand-over takes is said for machines that are staged still", () => {
-  const begun = files([], { staged: 20, released: 9 });
+  const begun = files([], { staged: 20, released: 9, takeOvers: 11 });
   const estimate = expected(begun, "handover", NOTHING);
-  assert.deepEqual([estimate.seconds, estimate.basis], [247.5, "estimate"]);
+  assert.deepEqual([estimate.seconds, estimate.basis], [360, "estimate"]);
+  const tuned = expected(begun, "handover", NOTHING, 0, { ...WINDOW_PACE, interval: 9 });
+  assert.match(tuned.source, /^estimate: 40 machines every 9 s, by the patch of config /);
   const pace = expected(begun, "handover", { ...NOTHING, handed: { count: 9, seconds: 90 } });
   assert.deepEqual([pace.seconds, pace.basis], [110, "measured"]);
 });

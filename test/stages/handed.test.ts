@@ -20,9 +20,9 @@ function handed(...plans: readonly string[]) {
 }
 
 test("a run stages what it loads, not what another run loaded before it", async () => {
-  assert.deepEqual(await handed("one"), { staged: 1, released: 0 });
+  assert.deepEqual(await handed("one"), { staged: 1, released: 0, takeOvers: 0 });
 });
 
 test("what an earlier plan of the same run staged waits for its hand-over too", async () => {
-  assert.deepEqual(await handed("one", "two"), { staged: 3, released: 0 });
+  assert.deepEqual(await handed("one", "two"), { staged: 3, released: 0, takeOvers: 0 });
 });

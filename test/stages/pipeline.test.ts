@@ -83,7 +83,7 @@ test("a load that was stopped before Nova's rows goes on with them, staged or no
   };
   const hosts = nova("nova-hosts", 3);
   const flavors = nova("nova-flavors", 1);
-  for (const handover of [null, { staged: 2, released: 0 }]) {
+  for (const handover of [null, { staged: 2, released: 0, takeOvers: 2 }]) {
     for (const entries of [flavors, [opened], [...flavors, ...hosts.slice(0, 1)]]) {
       const step = next({ handover }, ...entries);
       assert.deepEqual([step?.command, step?.options], ["apply", { yes: true }]);

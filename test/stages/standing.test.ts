@@ -71,17 +71,17 @@ test("what verify noted is told apart from what nobody looked at", () => {
   assert.deepEqual(of(true, true, true), ["yes", true]);
   const finish = { end: { at: AT, by: "me" }, guards: true };
   assert.equal(standing(IRONIC, { finish }).ended, true);
-  assert.equal(standing(IRONIC, { handover: { staged: 3, released: 1 } }).staged, 2);
+  assert.equal(standing(IRONIC, { handover: { staged: 3, released: 1, takeOvers: 2 } }).staged, 2);
 });
 
 test("what stands in the way of a rollback is taken back first", () => {
   const plan = { missing: "" };
   const files = { snapshot: SNAPSHOT, plan, journal: plan, handover: null };
   assert.deepEqual(backFirst(files), []);
-  const handover = { staged: 3, released: 0 };
+  const handover = { staged: 3, released: 0, takeOvers: 3 };
   assert.deepEqual(backFirst({ ...files, handover }), []);
   const all: RunFiles = {
-    ...{ ...files, handover: { staged: 3, released: 1 }, boot: new Map([["/tftpboot", 1]]) },
+    ...{ ...files, handover: { ...handover, released: 1 }, boot: new Map([["/tftpboot", 1]]) },
     finish: { end: { at: AT, by: "me" }, guards: true },
   };
   assert.deepEqual(backFirst(all), [

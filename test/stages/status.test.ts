@@ -43,7 +43,7 @@ test("a plan without Nova is planned again with it, and what was begun so goes o
 
 test("a load that was staged waits for its release, then for the conductors", () => {
   const next = (released: number, compared = false) =>
-    status(LOADED, { handover: { staged: 2, released }, compared });
+    status(LOADED, { handover: { staged: 2, released, takeOvers: 0 }, compared });
   // Stopped amid the verify that ends apply: nothing is handed over that nobody compared.
   assert.match(next(0).next, /^nova2ironic verify (?!.*--takeover)/);
   assert.match(next(0, true).next, /^nova2ironic handover /);
@@ -119,7 +119,7 @@ test("a staged load that is killed before it begins goes on staged", () => {
   );
   assert.ok(begin && !wasStaged([staged, begin], SHA), "the load that began was not");
   const nova = { plan: { sha256: SHA, counts: NONE }, entries: [] };
-  const { next } = status([staged], { nova, handover: { staged: 2, released: 0 } });
+  const { next } = status([staged], { nova, handover: { staged: 2, released: 0, takeOvers: 2 } });
   assert.match(next, /^nova2ironic apply --run RUN --ironic-db DB --nova-db DB --staged$/);
 });
 

@@ -10,8 +10,8 @@ import { EVERY } from "./every-row.ts";
 import { exitWith, print, say } from "./shared.ts";
 
 export async function configCommand(args: ConfigArgs): Promise<void> {
-  if (args.check && args.novaConf === undefined)
-    throw new MigrationError("N2I-E100", "--check needs --nova-conf");
+  if (args.check && args.novaConf === undefined && args.ironicConf === undefined)
+    throw new MigrationError("N2I-E100", "--check needs --nova-conf or --ironic-conf");
   const { wanted, inspected } = await config(args);
   if (args.json) io().stdout.write(settingsJson(wanted, inspected));
   else if (inspected === null) print(settingsText(wanted));

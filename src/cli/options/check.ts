@@ -1,7 +1,7 @@
 import { releaseNames } from "../../edge/disk/load-tables.ts";
 import type { CheckAsked } from "../../stages/check.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, flag, number, word } from "./declared.ts";
+import { type Declared, flag, number, word, words } from "./declared.ts";
 import { matchOption } from "./format.ts";
 import { common, meaning, needed } from "./shared.ts";
 
@@ -27,6 +27,9 @@ export const checkOptions: Declared = {
       "Later Novas: the API database, for instance mappings, flavors and aggregates",
     ),
     "placement-db": word("Later Novas: Placement's database, for allocations"),
+    "ironic-conf": words(
+      "ironic.conf of a conductor, for the time of the hand-over; repeat it for each",
+    ),
     glance: flag("Ask Glance whether images are active: OS_*, or --os-cloud"),
     ...meaning("os-cloud", "Glance: cloud of clouds.yaml; OS_CLOUD without it"),
     ...common("os-cacert", "insecure"),

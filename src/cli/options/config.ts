@@ -9,7 +9,8 @@ export type ConfigArgs = Voice & FormatOptions & ConfigWords;
 
 export const configOptions: Declared = {
   command: "config",
-  describe: "Print what nova.conf needs for Ironic, as a patch of given files, or check them",
+  describe:
+    "Print what nova.conf needs for Ironic, or ironic.conf for the window, as a patch of given files, or check them",
   options: {
     run: word("The run's folder: its release and compute hosts"),
     "ironic-release": {
@@ -17,6 +18,9 @@ export const configOptions: Declared = {
       describe: "Release of Ironic and of its Nova; without it, that of the run's plan",
     },
     "nova-conf": words("[HOST=]FILE: nova.conf to patch or check; repeat it for each"),
+    "ironic-conf": words(
+      "ironic.conf of a conductor: print the patch that speeds the hand-over up; repeat it for each",
+    ),
     part: {
       ...{ choices: ["scheduler", "compute"], requiresArg: true },
       describe: "Only the settings of nova-scheduler, or of nova-compute",
@@ -30,5 +34,6 @@ export const configOptions: Declared = {
     "$0 config --ironic-release juno",
     "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --exact-filters",
     "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --check",
+    "$0 config --run m1 --ironic-conf /root/confs/conductor-1.conf > window.patch",
   ],
 };

@@ -7,7 +7,7 @@ import { loaded } from "./loaded.ts";
 import { joined, warning } from "./look.ts";
 import { evacuations, queued, reaped, volumes } from "./records.ts";
 import { computes, deploys, duplicates, unmatched } from "./source.ts";
-import { conductors, goingBack, netboot, owned, power } from "./target.ts";
+import { conductors, goingBack, handOver, netboot, owned, power } from "./target.ts";
 import { clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
 
 export interface Check {
@@ -50,6 +50,7 @@ export const CHECKS: readonly Check[] = [
   { title: "Target empty or ours", inspect: owned },
   { title: "Conductors stopped or staged", inspect: conductors },
   { title: "Power state in maintenance", inspect: power },
+  { title: "Time of the hand-over", inspect: handOver },
   { title: "Time of a rollback", inspect: goingBack },
 ];
 

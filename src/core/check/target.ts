@@ -1,6 +1,9 @@
-import type { IronicFacts } from "../../model/check.ts";
+import type { CheckResult, CheckView, IronicFacts } from "../../model/check.ts";
+import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../model/handover.ts";
 import { createSeveral } from "../../model/text.ts";
+import { forecast } from "../handover/forecast.ts";
 import { onceLoaded, slowDelete } from "../plan/delete-cost.ts";
+import { counted, duration } from "../report/window.ts";
 import {
   countOf,
   fine,
@@ -42,6 +45,38 @@ export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
   if (slow !== null) return warning(slow.what, slow.fix);
   return fine("Nothing slows it down.");
 });
+
+/** Seconds of a hand-over that are worth two lines of ironic.conf. */
+const LONG = 30 * 60;
+
+/** How long conductors take for the machines in use, by their ironic.conf, and with the settings for the window. */
+export function handOver({ bm, plan, takeOver }: CheckView): CheckResult {
+  if (plan === null && isRefused(bm)) return unseen("--nova-bm-db");
+  const machines =
+    plan?.takeOvers ??
+    (isRefused(bm) ? 0 : countOf(bm.nodes, ({ instance_uuid }) => instance_uuid));
+  const { pace, inFlight } = takeOver;
+  const { conductors } = pace ?? USUAL_PACE;
+  const told = (by: TakeOverPace): string => {
+    const { seconds, source } = forecast(machines, by, inFlight);
+    return seconds === null ? source : `${duration(seconds)}, ${source}`;
+  };
+  const { seconds } = forecast(machines, pace ?? USUAL_PACE, inFlight);
+  const long = seconds === null || seconds > LONG;
+  const most = forecast(machines, { ...WINDOW_PACE, conductors });
+  const tuned = `with the settings for the window: ${told({ ...WINDOW_PACE, conductors })}`;
+  const text = `Take-over of ${counted(machines, "machine")} in use: ${told(pace ?? USUAL_PACE)}`;
+  const said = `${text}${pace === null || long ? `; ${tuned}` : ""}.`;
+  const more = inFlight !== undefined && inFlight < most.each;
+  return long
+    ? warning(
+        said,
+        `nova2ironic config --ironic-conf FILE, a file for each conductor; apply its patch and restart ironic-conductor${
+          more ? `; then handover --in-flight ${most.each}` : ""
+        }`,
+      )
+    : fine(said);
+}
 
 /** The finding of a machine that this Ironic cannot boot; explain has what to do. */
 const NETBOOT = "N2I-D403";

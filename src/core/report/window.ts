@@ -1,19 +1,24 @@
+import { type TakeOverPace, USUAL_PACE } from "../../model/handover.ts";
 import type { Unrehearsed } from "../../model/rehearsal.ts";
+import { forecast } from "../handover/forecast.ts";
 import type { Measured, RanCommand, WindowStep } from "./facts.ts";
 
 /** What the duration of a command follows from. */
 export interface Forecast {
   /** Machines the plan loads. */
   readonly machines: number;
+  /** Those of them that are in use: conductors take over no other. */
+  readonly takeOvers: number;
   /** Rows of Ironic and Nova that the plan writes. */
   readonly rows: number;
   /** Machines handed over a minute, where it was given. */
   readonly perMinute: number | null;
+  /** Machines that handover releases at a time; without it, as many as conductors take. */
+  readonly inFlight?: number;
+  /** How conductors take machines over. */
+  readonly pace: TakeOverPace;
   readonly measured: Measured;
 }
-
-/** Machines Ironic takes over, and in how many seconds, as it is set by default. @source README, hand-over */
-const TAKEN = { machines: 8, seconds: 180 };
 
 /** What one command is expected to take, of which it is known where the figure comes from. */
 export function stepOf(command: string, asked: Forecast): WindowStep {
@@ -80,31 +85,28 @@ function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowSt
   };
 }
 
-function takeOver({
-  machines,
-  perMinute,
-  measured,
-}: Pick<Forecast, "machines" | "perMinute" | "measured">): WindowStep {
-  const name = `handover: conductors take over ${counted(machines, "machine")}`;
+function takeOver(asked: Omit<Forecast, "rows">): WindowStep {
+  const { machines, takeOvers, perMinute, inFlight, pace, measured } = asked;
+  const name = `handover: conductors take over ${counted(takeOvers, "machine")}`;
   const step = { name, by: "command" } as const;
   const { handed } = measured;
+  const { seconds, each, source } = forecast(takeOvers, pace, inFlight);
   // The first batch waits for a conductor's next round, however few it is.
-  const isPace = (count: number): boolean => count > TAKEN.machines || count >= machines;
+  const isPace = (count: number): boolean => count > each || count >= machines;
   if (handed !== null && handed.seconds > 0 && isPace(handed.count)) {
     const rate = handed.count / handed.seconds;
-    const source = `${figure(rate * 60)} a minute, as before (journal.jsonl)`;
-    return { ...step, seconds: machines / rate, basis: "measured", source };
+    const before = `${figure(rate * 60)} a minute, as before (journal.jsonl)`;
+    return { ...step, seconds: machines / rate, basis: "measured", source: before };
   }
-  if (perMinute !== null && perMinute > 0) {
-    const source = `--per-minute ${perMinute}, as given`;
-    return { ...step, seconds: (machines / perMinute) * 60, basis: "given", source };
+  if (seconds === null) {
+    // It has to be set right first, to what Ironic has without it at the least.
+    const { seconds: usual } = forecast(takeOvers, USUAL_PACE, inFlight);
+    return { ...step, seconds: usual, basis: "estimate", source };
   }
-  return {
-    ...step,
-    seconds: (machines / TAKEN.machines) * TAKEN.seconds,
-    basis: "estimate",
-    source: `estimate: Ironic's own settings take over ${TAKEN.machines} machines in ${TAKEN.seconds / 60} minutes`,
-  };
+  const least = perMinute === null || perMinute <= 0 ? 0 : (machines / perMinute) * 60;
+  return least > seconds
+    ? { ...step, seconds: least, basis: "given", source: `--per-minute ${perMinute}, as given` }
+    : { ...step, seconds, basis: "estimate", source: `estimate: ${source}` };
 }
 
 export function counted(number: number, what: string): string {

@@ -21,7 +21,9 @@ export function judgeSettings(
     return {
       ...{ host, section: setting.section, key: setting.key },
       wanted: setting.value ?? null,
+      ...(setting.bound !== undefined && { bound: setting.bound }),
       found: found === null ? null : shown(setting, found),
+      ...(setting.default !== undefined && { default: setting.default }),
       state: stateOf(setting, found),
       where: place === null ? null : config.where(place.section, place.key),
       why: setting.why,
@@ -45,10 +47,23 @@ function placeOf(config: Configured, { section, key, or, formerly }: Setting) {
   return names.find((name) => config.where(name.section, name.key) !== null) ?? null;
 }
 
-function stateOf({ value, also = [] }: Setting, found: string | null): SettingRow["state"] {
+function stateOf(setting: Setting, found: string | null): SettingRow["state"] {
+  const { value, also = [], default: usual } = setting;
+  if (found === null && usual !== undefined && isRight(setting, usual)) return "right";
   if (found === null || found.trim() === "" || found === PLACEHOLDER) return "missing";
   if (value === undefined) return "right";
-  return [value, ...also].some((right) => same(right, found)) ? "right" : "wrong";
+  const right = also.some((other) => same(other, found)) || isRight(setting, found);
+  return right ? "right" : "wrong";
+}
+
+/** Whether the value is as wanted, or within its limit. */
+function isRight({ value = "", bound }: Setting, found: string): boolean {
+  if (bound === undefined) return same(value, found);
+  const [limit, number] = [
+    Number(value),
+    /^\s*[+-]?\d+\s*$/.test(found) ? Number(found) : Number.NaN,
+  ];
+  return bound === "at-least" ? number >= limit : number > 0 && number <= limit;
 }
 
 /** As oslo.config reads booleans and numbers. @source oslo_config/types.py, Boolean */
@@ -111,12 +126,12 @@ export interface WantedSettings {
 interface WantedAsked {
   readonly release: string;
   readonly exactFilters: boolean;
-  /** Absent: both. */
+  /** Absent: both of Nova. */
   readonly part?: SettingsPart | undefined;
 }
 
 /**
- * The settings one release of Nova needs. Where no source speaks of a release, the notes say so.
+ * The settings one release of Nova, or ironic-conductor, needs. Where no source speaks of a release, the notes say so.
  *
  * @param releases all that are known, oldest first
  * @throws MigrationError N2I-E100 for exact filters on a release that has none
@@ -131,7 +146,10 @@ export function wantedSettings(
   const holds = ({ since, until }: { readonly since?: string; readonly until?: string }) =>
     (since === undefined || releases.indexOf(since) <= at) &&
     (until === undefined || at <= releases.indexOf(until));
-  const all = doc.settings.filter(holds);
+  const ofIronic = part === "conductor";
+  const isAsked = (one: Parameters<typeof holds>[0] & { readonly part?: SettingsPart }): boolean =>
+    holds(one) && (one.part === "conductor") === ofIronic;
+  const all = doc.settings.filter(isAsked);
   if (exactFilters && !all.some(({ only }) => only === "exact-filters"))
     throw new MigrationError(
       "N2I-E100",
@@ -142,7 +160,7 @@ export function wantedSettings(
       (setting.only === undefined || exactFilters) && (part === undefined || setting.part === part),
   );
   const beyond =
-    at > releases.indexOf(doc.seen)
+    !ofIronic && at > releases.indexOf(doc.seen)
       ? [
           `Not known for ${release}: no source speaks of Nova after ${doc.seen}; what is printed is what ${doc.seen} needs.`,
         ]
@@ -150,6 +168,6 @@ export function wantedSettings(
   return {
     release,
     settings,
-    notes: [...beyond, ...doc.notes.filter(holds).map(({ say }) => say)],
+    notes: [...beyond, ...doc.notes.filter(isAsked).map(({ say }) => say)],
   };
 }

@@ -98,10 +98,16 @@ function shown(
   let part: Part = { old: oldStart, now: newStart, entries: [] };
   const parts = [part];
   let [old, now] = [oldStart, newStart];
-  for (const line of lines) {
-    if (line.startsWith(" ") && (hidden.has(old) || old === open)) {
+  for (const [at, line] of lines.entries()) {
+    const isContext = line.startsWith(" ");
+    // Given its end as a change, it loses it again when the patch is taken back.
+    const ends = old === open && lines[at + 1]?.startsWith("+") === true;
+    if (isContext && (hidden.has(old) || (old === open && !ends))) {
       part = { old: old + 1, now: now + 1, entries: [] };
       parts.push(part);
+    } else if (isContext && ends) {
+      const text = line.slice(1);
+      part.entries.push({ line: `-${text}`, remark: [NO_END] }, { line: `+${text}`, remark: [] });
     } else {
       const replaced = line.startsWith("-");
       const added = line.startsWith("+") && !own.has(line.slice(1).trimEnd());

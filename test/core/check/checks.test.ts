@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHECKS, checkAll, statusOfChecks } from "../../../src/core/check/checks.ts";
+import { WINDOW_PACE } from "../../../src/model/handover.ts";
 import { CASES_APPLIES } from "./applies.ts";
 import { CASES_RIGHTS } from "./flavor-rights.ts";
 import { LATER_CASES } from "./later.ts";
@@ -155,6 +156,17 @@ const OWN_CASES: CheckCases = {
       /a-1 power off.*power_state=NULL/s,
     ],
     [ironic({ nodes: [{ ...LOADED, maintenance: true, power_state: null }] }), "Success", /^null$/],
+  ],
+  "Time of the hand-over": [
+    [
+      { ...plan({ takeOvers: 300 }), takeOver: { pace: null, inFlight: 8 } },
+      "Warning",
+      /: 1 h 54 min, 8 machines every 180 s, by Ironic's .*window: 6 min, 8 .*\nFix: .* --ironic-conf .* --in-flight 40$/,
+    ],
+    [plan({ takeOvers: 80 }), "Success", /: 30 min, .*window: 20 s, 40 machines every 10 s, /],
+    [{ ...plan({ takeOvers: 300 }), takeOver: { pace: WINDOW_PACE } }, "Success", /: 80 s, 40 /],
+    [{ takeOver: { pace: { ...WINDOW_PACE, interval: 0 } } }, "Warning", /interval is 0/],
+    [{ plan: null }, "Success", /^Take-over of 1 machine in use: 3 min, /],
   ],
   "Time of a rollback": [
     [

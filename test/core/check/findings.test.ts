@@ -123,10 +123,7 @@ const CASES: readonly (readonly [string, Partial<CheckView>, string])[] = [
   ["N2I-D202 skipped", { ...nova(DELETED), ...without }, "SSSS"],
   [
     "N2I-D203 open",
-    {
-      ...nova(ABROAD),
-      ...first({ ...HELD, ...says(["N2I-D203", false], ["N2I-D225", false]) }),
-    },
+    { ...nova(ABROAD), ...first({ ...HELD, ...says(["N2I-D203", false], ["N2I-D225", false]) }) },
     "SFSS",
   ],
   [

@@ -80,10 +80,7 @@ export const LATER_CASES: CheckCases = {
     [{ ironic: LATER }, "Warning", /--placement-db/],
     [{ placement: { allocated: new Map(), providers: [] } }, "Failure", /b-1.*heal_allocations/s],
     [
-      {
-        placement: placed({ uuid: "p-1", name: NODE }),
-        computes: new Map([[NODE, "p-2"]]),
-      },
+      { placement: placed({ uuid: "p-1", name: NODE }), computes: new Map([[NODE, "p-2"]]) },
       "Failure",
       /p-1 of node a-1, whose compute node is p-2/,
     ],

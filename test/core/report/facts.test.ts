@@ -6,6 +6,7 @@ import { createTotals } from "../../../src/core/report/tally.ts";
 import { judge, type Standing } from "../../../src/core/report/verdict.ts";
 import { duration, stepOf } from "../../../src/core/report/window.ts";
 import { finding } from "../../../src/model/finding.ts";
+import { USUAL_PACE, WINDOW_PACE } from "../../../src/model/handover.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 import { accepted, COUNTS, HEADER, MACHINES, machineOf } from "../../report/sample.ts";
 
@@ -14,7 +15,8 @@ const NOVA = { counts: { hosts: 0, flavors: 0, findings: 0, stopped: [] } };
 
 const JUDGED = { header: HEADER, counts: COUNTS, nova: NOVA, fresh: true };
 const ASKED = {
-  ...{ machines: 0, rows: 0, stopped: [], perMinute: null, boots: false, staged: true },
+  ...{ machines: 0, takeOvers: 0, rows: 0, stopped: [], perMinute: null, pace: USUAL_PACE },
+  ...{ boots: false, staged: true },
   measured: { ran: [], loaded: null, handed: null },
 };
 
@@ -107,14 +109,16 @@ test("a plan that is loaded is green once its end was seen, and amber where risk
 });
 
 test("a forecast is a measured rate, else what was given, else an estimate that is called one", () => {
-  const asked = { ...ASKED, machines: 20_000, rows: 60_000, stopped: ["c1"] };
+  const asked = { ...ASKED, machines: 20_000, takeOvers: 20_000, rows: 60_000 };
   const { measured: none } = ASKED;
   const of = (more: object, name: string) => stepOf(name, { ...asked, ...more });
   assert.deepEqual([of({}, "apply")?.seconds, of({}, "apply")?.basis], [null, "unknown"]);
   const loaded = { ...none, loaded: { count: 6_000, seconds: 6 } };
   assert.equal(of({ measured: loaded }, "apply")?.seconds, 60);
   assert.equal(of({}, "handover")?.basis, "estimate");
-  const given = of({ perMinute: 20 }, "handover");
+  assert.equal(of({ perMinute: 20 }, "handover")?.seconds, 450_000);
+  assert.equal(of({ pace: { ...WINDOW_PACE, interval: 0 } }, "handover")?.seconds, 450_000);
+  const given = of({ perMinute: 20, pace: WINDOW_PACE }, "handover");
   assert.deepEqual([given?.basis, duration(given?.seconds ?? 0)], ["given", "16 h 40 min"]);
   const handed = { ...none, handed: { count: 10, seconds: 60 } };
   const measured = of({ perMinute: 20, measured: handed }, "handover");
@@ -200,7 +204,7 @@ test("a window is read by the clock, past midnight too, and anything else is ref
 });
 
 test("the report says when to turn back at the latest, and when a night does not fit", () => {
-  const night = nightOf({ ...ASKED, machines: 300, rows: 1 });
+  const night = nightOf({ ...ASKED, machines: 300, takeOvers: 300, rows: 1 });
   const { ends = 0, back = 0 } = night.at(-1) ?? {};
   const of = (text: string): string => nightText(night, plannedWindow(text));
   const minutes = (ends + back) / 60;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { releaseNames } from "../../../src/edge/disk/load-tables.ts";
@@ -38,10 +38,18 @@ test("oslo.config reads every file that was patched, for every release", async (
     for (const [at, text] of texts.entries()) {
       const file = join(folder, `${ironicRelease}-${at}.conf`);
       writeFileSync(file, text);
+      const patch = (input: string, ...words: readonly string[]): void => {
+        const ran = spawnSync(program, [...words, "-d", "/", "-p0"], { input, encoding: "utf8" });
+        assert.equal(ran.status, 0, `${ran.stdout}\n${input}`);
+      };
+      if (ironicRelease === "stein") {
+        const { inspected } = await config({ ironicRelease, ironicConf: [file], ...PLAIN });
+        for (const words of [["--fuzz=0"], ["--fuzz=0", "-R"]])
+          patch(inspected?.patches.join("") ?? "", ...words);
+        assert.equal(readFileSync(file, "utf8"), text);
+      }
       const { inspected } = await config({ ironicRelease, novaConf: [file], ...PLAIN });
-      const input = inspected?.patches.join("") ?? "";
-      const ran = spawnSync(program, ["--fuzz=0", "-d", "/", "-p0"], { input, encoding: "utf8" });
-      assert.equal(ran.status, 0, `${ran.stdout}\n${input}`);
+      patch(inspected?.patches.join("") ?? "", "--fuzz=0");
       patched.push({ file, wanted: inspected?.rows ?? [] });
     }
   const input = JSON.stringify(patched.map(({ file }) => file));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applyPatch } from "diff";
+import { applyPatch, parsePatch, reversePatch } from "diff";
 import fc from "fast-check";
 import { type Edit, settingsPatch, withEdits } from "../../../src/core/settings/patch.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
@@ -58,6 +58,9 @@ test("a patch shows no secret, can be applied, and leaves every value in force",
       assert.equal(changed, withEdits(patch === "" ? text : whole, EDITS), patch);
       for (const edit of EDITS) assert.equal(inForce(String(changed), edit), edit.value);
       assert.equal(settingsPatch("nova.conf", String(changed), EDITS), "");
+      const [parsed] = parsePatch(patch);
+      if (parsed !== undefined && patch !== "" && !patch.includes("(masked)"))
+        assert.equal(applyPatch(String(changed), reversePatch(parsed)), whole, patch);
     }),
     seeded(300),
   );

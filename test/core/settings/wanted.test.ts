@@ -3,19 +3,21 @@ import { test } from "node:test";
 import { differingHosts, judgeSettings, wantedSettings } from "../../../src/core/settings/judge.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
 import { releaseNames } from "../../../src/edge/disk/load-tables.ts";
+import { USUAL_PACE, WINDOW_PACE } from "../../../src/model/handover.ts";
+import type { SettingsPart } from "../../../src/model/settings.ts";
 import { loadSettings } from "../../../src/stages/documents.ts";
 
 const DOC = await loadSettings();
-const wanted = (release: string, exactFilters = false, part?: "scheduler" | "compute") =>
+const wanted = (release: string, exactFilters = false, part?: SettingsPart) =>
   wantedSettings(DOC, releaseNames(), { release, exactFilters, part });
 const keys = (release: string, ...more: [boolean?, "scheduler"?]) =>
   wanted(release, ...more).settings.map(({ section, key }) => `${section}/${key}`);
-const judged = (release: string, text: string) =>
+const judged = (release: string, text: string, part?: SettingsPart) =>
   new Map(
     judgeSettings(
       "c-1",
       osloConfig([{ name: "nova.conf", bytes: Buffer.from(text) }]),
-      wanted(release).settings,
+      wanted(release, false, part).settings,
     ).map((row) => [row.key, row]),
   );
 
@@ -84,6 +86,29 @@ test("values are compared as oslo.config reads them, by each name that counts", 
   );
   const domain = judged("zed", "[ironic]\nuser_domain_id = default\n");
   assert.equal(domain.get("user_domain_name")?.state, "right");
+});
+
+test("of ironic.conf a value that is better than the limit is right, and so is a default", () => {
+  const keysOf = (text: string, release = "juno") =>
+    [...judged(release, `[conductor]\n${text}`, "conductor").values()]
+      .filter(({ state }) => state !== "right")
+      .map(({ key, state }) => `${key} ${state}`);
+  const two = ["sync_local_state_interval missing", "periodic_max_workers missing"];
+  for (const release of releaseNames()) {
+    assert.deepEqual(keysOf("", release), two, release);
+    const { settings } = wanted(release, false, "conductor");
+    const [interval, workers] = settings.map((one) => [Number(one.default), Number(one.value)]);
+    assert.deepEqual(interval, [USUAL_PACE.interval, WINDOW_PACE.interval]);
+    assert.deepEqual(workers, [USUAL_PACE.workers, WINDOW_PACE.workers]);
+    assert.equal(settings.length, releaseNames().indexOf(release) < 9 ? 4 : 5, release);
+    assert.ok(keys(release).every((key) => !key.startsWith("conductor/")));
+  }
+  const tuned = "sync_local_state_interval = 5\nperiodic_max_workers = 64\n";
+  assert.deepEqual(keysOf(`${tuned}workers_pool_size = 1000\nsync_power_state_interval = 600`), []);
+  for (const bad of ["0", "-1", "11", "5s"])
+    assert.deepEqual(keysOf(tuned.replace("5", bad)), ["sync_local_state_interval wrong"], bad);
+  const off = `${tuned}workers_pool_size = 50\nsync_power_state_interval = 0\n`;
+  assert.deepEqual(keysOf(off), ["workers_pool_size wrong", "sync_power_state_interval wrong"]);
 });
 
 test("with ClusteredComputeManager all hosts have one name, and later ones need not", () => {

@@ -28,10 +28,7 @@ export function bothWays({ link, seal }: Living, machines: readonly Made[]): Bot
     yield lines;
   }
   const session: Session = {
-    journal: {
-      entries: () => [...entries],
-      append: async (entry) => void entries.push(entry),
-    },
+    journal: { entries: () => [...entries], append: async (entry) => void entries.push(entry) },
     now: () => "2026-11-21T00:00:00Z",
     by: "a test",
     stopping: () => false,

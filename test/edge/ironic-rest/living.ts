@@ -30,12 +30,7 @@ export async function livingIronic(t: TestContext): Promise<Living> {
   const service = await openService(cloud, releases, rest, "2023.1", 5000);
   t.after(() => service.session.close());
   const seal = createSeal(randomBytes(32));
-  return {
-    ...ironic,
-    ...held,
-    seal,
-    link: { service, rows: rowsOf(rest, service.minor, seal) },
-  };
+  return { ...ironic, ...held, seal, link: { service, rows: rowsOf(rest, service.minor, seal) } };
 }
 
 export const NODE = "e0000000-0000-4000-8000-000000000001";

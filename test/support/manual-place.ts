@@ -130,7 +130,8 @@ async function writeFiles({ folder, urls, copies }: Databases, etc: string, rele
   writeFileSync(join(etc, "nova.url"), `${urls.nova}\n`, { mode: 0o600 });
   for (const [name, url] of Object.entries(copies))
     writeFileSync(join(etc, `${name}-copy.url`), `${url}\n`, { mode: 0o600 });
-  writeFileSync(join(etc, "ironic-conductor.log"), "");
+  for (const name of ["ironic-conductor.log", "conductor-1.conf"])
+    writeFileSync(join(etc, name), "");
   // As its operator made it of what `config` prints.
   const { text: settings } = await run(folder, ["config", "--ironic-release", release]);
   const own = settings.replaceAll("CHANGE_ME", "known");

@@ -146,10 +146,7 @@ test("a few machines that were handed over are no pace for many", () => {
     const measured = { ran: [], loaded: null, handed: { count, seconds: 180 } };
     return stepOf("handover", { ...ASKED, machines, measured }).basis;
   };
-  assert.deepEqual(
-    [of(1), of(8), of(9), of(5, 5)],
-    ["estimate", "estimate", "measured", "measured"],
-  );
+  assert.equal([of(1), of(8), of(9), of(5, 5)].join(), "estimate,estimate,measured,measured");
 });
 
 const ran = [

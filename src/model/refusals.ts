@@ -31,7 +31,7 @@ export const REFUSALS = {
   ),
   "N2I-E104": usage(
     "a configuration file cannot be read",
-    "What a compute host's nova.conf says decides which driver its machines get.",
+    "A nova.conf decides which driver machines get, an ironic.conf how fast conductors take machines over.",
     "Correct the file at the line named.",
   ),
   "N2I-E105": usage(

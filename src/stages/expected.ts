@@ -1,5 +1,5 @@
 import type { Measured, WindowStep } from "../core/report/facts.ts";
-import { stepOf } from "../core/report/window.ts";
+import { duration, stepOf } from "../core/report/window.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { USUAL_PACE } from "../model/handover.ts";
@@ -51,6 +51,18 @@ export async function expectedIn(
   const entries = "missing" in files.journal ? [] : files.journal.entries;
   const [measured, pace] = [await measuredOf(path, entries), await paceOfRun(path)];
   return expected(files, stage, measured, watch, pace);
+}
+
+/** How long a stage takes by what this run measured; null where it is not known, or a person's to say. */
+export async function takes(
+  run: RunFolder | null,
+  stage: RunStage,
+  files: RunFiles | null,
+  watch?: number,
+): Promise<string | null> {
+  if (run === null || files === null || "missing" in files.journal) return null;
+  const { seconds } = await expectedIn(run, files, stage, watch);
+  return seconds === null ? null : duration(seconds);
 }
 
 /** Whether the plan names hosts whose nova-compute must be stopped. */

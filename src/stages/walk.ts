@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
-import { duration } from "../core/report/window.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import type { TargetOptions } from "./backend.ts";
 import { loadMappings } from "./documents.ts";
-import { expectedIn } from "./expected.ts";
+import { takes } from "./expected.ts";
 import { decisionsOf, type NextStep } from "./given.ts";
 import { runHook } from "./hooks.ts";
 import { checkCarries } from "./host-files.ts";
@@ -214,18 +213,6 @@ function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] 
   return STAGES.filter((stage) =>
     stage === "handover" ? staged && !rest : !rest || (stage !== "check" && stage !== "takeover"),
   );
-}
-
-/** How long a stage takes by what this run measured; null where it is not known, or a person's to say. */
-async function takes(
-  run: RunFolder | null,
-  stage: RunStage,
-  files: RunFiles | null,
-  watch?: number,
-): Promise<string | null> {
-  if (run === null || files === null || "missing" in files.journal) return null;
-  const { seconds } = await expectedIn(run, files, stage, watch);
-  return seconds === null ? null : duration(seconds);
 }
 
 /** Whoever looks days before stops no service and opens no window. */

@@ -36,6 +36,8 @@ export interface WindowPart<C extends { readonly id: string }, P extends Positio
   readonly inspect: (changes: readonly C[], watched: boolean) => Promise<readonly P[]>;
   /** Begins one that is as before, or begins it again: only while it is as inspected. */
   readonly perform: (change: C, seen: P, begin: Begin) => Promise<P>;
+  /** Machines that may be under way now, where the pace leaves it to the part. */
+  readonly room?: () => number;
   /** What is said of one that was under way for too long. */
   readonly overdue?: (change: C, last: P) => P;
 }
@@ -44,8 +46,8 @@ export interface WindowPart<C extends { readonly id: string }, P extends Positio
 export interface Pace {
   /** Calls at the same time. */
   readonly together: number;
-  /** Machines under way, at most. */
-  readonly inFlight: number;
+  /** Machines under way, at most; null: as many as the part has room for. */
+  readonly inFlight: number | null;
   /** From one beginning to the next, at least. */
   readonly every: number;
   /**

@@ -216,7 +216,8 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   const longest = looks.at(-1) ?? looks[0];
   let looked = 0;
   let next = 0;
-  const isFull = (): boolean => underWay.size + pace.together > pace.inFlight;
+  const isFull = (): boolean =>
+    underWay.size + pace.together > (pace.inFlight ?? part.room?.() ?? pace.together);
 
   /** One that is as before waited when it was begun: it is begun again. */
   async function nextOf(change: C, seen: P, late: boolean): Promise<P> {

@@ -1,9 +1,11 @@
 import { type Judged, judge, overdue, type PlannedNode, without } from "../core/handover/judge.ts";
+import { createPacing } from "../core/handover/pacing.ts";
 import type { ConductorHealth } from "../core/handover/takers.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import { HAND_OVER, type Handover, isOurs, type ObservedNode } from "../model/handover.ts";
 import { type Entries, IRONIC } from "../model/journal.ts";
+import type { Row } from "../model/machine.ts";
 import { isLoaded, type PlannedMachine } from "../model/plan.ts";
 import { regroup } from "../model/streams.ts";
 
@@ -56,28 +58,42 @@ export function stillReleased(entries: Entries): ReadonlySet<string> {
   return new Set(begunIn(entries, HAND_OVER, IRONIC).keys());
 }
 
+/** A hand-over that releases as many machines as conductors take. */
+interface PacedPart extends HandOverPart {
+  readonly room: () => number;
+  /** Machines a second over recent passes; null until it is known. */
+  readonly rate: () => number | null;
+}
+
 /**
  * Clears the maintenance of staged machines, and sees each taken over by a conductor. One that no
  * conductor would take stays staged, and one whose conductors all die is waited for no longer.
  *
+ * @param now milliseconds
  * @param notice hears what concerns all machines
  * @param deadline seconds a conductor may take
  */
 export function handOverPart(
-  handover: Pick<Handover, "observe" | "clear">,
+  { observe, clear }: Pick<Handover, "observe" | "clear">,
   health: ConductorHealth,
-  notice: (text: string) => void,
+  { now, notice }: { readonly now: () => number; readonly notice: (text: string) => void },
   deadline: number,
-): HandOverPart {
+): PacedPart {
+  const pacing = createPacing(deadline * 1000);
   /** Of these the logs are read. */
-  let underWay = new Set<string>();
+  let underWay = new Map<string, Row>();
   const inspect = async (): Promise<void> => {
     for (const text of await health.inspect(underWay)) notice(text);
   };
+  const living = (): number => health.living(underWay.values());
   const ended = (id: string, judged: Judged): HandOverPosition => {
     underWay.delete(id);
     const well = judged.state === "done" || judged.state === "held";
     return { is: well ? "after" : "other", judged, log: health.quoted(id) };
+  };
+  const waits = (id: string, row: Row): void => {
+    if (row.provision_state === "active" && !underWay.has(id)) pacing.released(id, now());
+    underWay.set(id, row);
   };
   const positionOf = (
     { id, node: { row } }: HandOverChange,
@@ -89,29 +105,47 @@ export function handOverPart(
     const { state } = judged;
     if (state !== "waiting" && state !== "staged") return ended(id, judged);
     if (watched && nobody !== null) return ended(id, without(nobody, "failed"));
-    if (state === "waiting") underWay.add(id);
+    if (state === "waiting") waits(id, row);
     return { is: state === "staged" ? "before" : "partway", judged, log: [] };
   };
   return {
-    ...{ name: HAND_OVER, size: BATCH },
+    ...{ name: HAND_OVER, size: BATCH, rate: pacing.rate },
+    room: () => pacing.most(living()),
     async inspect(changes, watched) {
       const ids = changes.map(({ id }) => id);
-      if (watched) underWay = new Set(ids);
+      if (watched) underWay = new Map(changes.map(({ id, node }) => [id, node.row]));
       if (watched) await inspect();
-      const seen = await handover.observe(ids);
-      return changes.map((change) => positionOf(change, seen.get(change.id), watched));
+      const conductors = living();
+      const seen = await observe(ids);
+      const positions = changes.map((change) => positionOf(change, seen.get(change.id), watched));
+      if (watched) {
+        const ends = changes.map(({ id, node }, at) => {
+          const used = node.row.provision_state === "active";
+          return { id, used, is: positions[at]?.is, by: seen.get(id)?.taker?.hostname ?? "" };
+        });
+        const after = ends.filter(({ is }) => is === "after");
+        pacing.looked({
+          ...{ now: now(), conductors, taken: after.filter(({ used }) => used) },
+          failed: ends.flatMap(({ id, is }) => (is === "other" ? [id] : [])),
+          free: after.filter(({ used }) => !used).length,
+        });
+      }
+      return positions;
     },
     async perform({ id, node }, position, begin) {
       if (underWay.size === 0) await inspect();
       const nobody = health.nobody(node.row);
       if (nobody !== null) return ended(id, without(nobody, "staged"));
       await begin();
-      underWay.add(id);
+      waits(id, node.row);
       // A conductor may have reserved it: then it is as it was, and is asked again while it is watched.
-      await handover.clear(id);
+      await clear(id);
       return { ...position, is: "partway" };
     },
-    overdue: ({ id, node }, { judged }) => ended(id, overdue(node.row, deadline, judged.why)),
+    overdue({ id, node }, { judged }) {
+      pacing.looked({ now: now(), conductors: living(), taken: [], failed: [id], free: 0 });
+      return ended(id, overdue(node.row, deadline, judged.why));
+    },
   };
 }
 

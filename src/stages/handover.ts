@@ -33,7 +33,7 @@ import { STOPPED } from "./pipeline.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
 import { logsAt } from "./service-logs.ts";
 import { withLocked } from "./session.ts";
-import type { Sink } from "./sink.ts";
+import type { Progress, Sink } from "./sink.ts";
 import { checkWindow } from "./window-file.ts";
 
 /** What a hand-over is given. */
@@ -79,7 +79,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
         const nodes = plannedNodes(plan.lines(), wanted);
         const made = await sink.during(
           undo ? "stage" : "handover",
-          counts.machines,
+          words.node === undefined ? loadable(counts) : undefined,
           (progress) => {
             const world = { ...session, ...handing, progress };
             return undo ? restage(nodes, world, lockWait) : release(nodes, world, pace);
@@ -101,9 +101,10 @@ function handedText(handed: HandedOver): string {
   const { made, done, waiting, held, trouble, noted } = handed;
   const before = handed.before > 0 ? `, ${handed.before} of them before` : "";
   const said = noted.length > 0 ? `; of ${noted.length} a conductor says something` : "";
+  const rate = handed.perMinute === null ? "" : `; ${Math.round(handed.perMinute)} a minute`;
   return (
     `Handover: ${made} machines released now, ${done} handed over, ${waiting} waiting, ` +
-    `${held} held by the plan, ${trouble.length} failed${before}${said}.`
+    `${held} held by the plan, ${trouble.length} failed${before}${said}${rate}.`
   );
 }
 
@@ -117,7 +118,7 @@ export interface Releasing extends WindowSession {
   /** Of conductors. */
   readonly logs: readonly Log[];
   /** Hears of machines behind us, and of what concerns all of them. */
-  readonly progress: (machines: number, more?: string) => void;
+  readonly progress: Progress;
 }
 
 /** What became of machines that were handed over, or staged again. */
@@ -138,6 +139,8 @@ interface HandedOver {
   /** What became of conductors, and what ails all machines: a sentence each. */
   readonly notices: readonly string[];
   readonly stopped: boolean;
+  /** Machines that ended, while it worked; null where too few passes of a conductor were seen. */
+  readonly perMinute: number | null;
   /** Why it ended after a machine was changed: to be thrown once the rest is reported. */
   readonly broke: MigrationError | null;
 }
@@ -153,11 +156,20 @@ export async function release(
   releasing: Releasing,
   pace: Pace,
 ): Promise<HandedOver> {
-  const tally = tallyOf(releasing.progress);
+  let rate = (): number | null => null;
+  const tally = tallyOf((machines, more) => releasing.progress(machines, more, rate()));
+  const began = releasing.clock.now();
   const health = await createConductorHealth(releasing.handover, releasing.logs);
-  const part = handOverPart(releasing.handover, health, tally.notice, pace.deadline / 1000);
+  const { handover, clock } = releasing;
+  const around = { now: clock.now, notice: tally.notice };
+  const part = handOverPart(handover, health, around, pace.deadline / 1000);
+  ({ rate } = part);
   const leg = { part, command: "handover", changes: () => changesOf(plan), pace };
-  return tally.end(await windowForward(leg, releasing, tally.ends));
+  const handed = tally.end(await windowForward(leg, releasing, tally.ends));
+  const minutes = (releasing.clock.now() - began) / 60_000;
+  return rate() === null
+    ? handed
+    : { ...handed, perMinute: (handed.made - handed.waiting) / minutes };
 }
 
 /**
@@ -213,7 +225,7 @@ function tallyOf(progress: Releasing["progress"]) {
     },
     end: ({ made, underWay, stopped, broke }: WindowEnd): HandedOver => ({
       ...{ made, done, held, waiting: underWay, trouble, noted, before, notices },
-      ...{ stopped, broke },
+      ...{ stopped, broke, perMinute: null },
     }),
   };
 }

@@ -100,7 +100,7 @@ export const DEFAULTS: {
   power: { "in-flight": 256, rate: 400, deadline: 60 },
   plan: { "max-unreachable": 0 },
   apply: { "power-max-age": POWER_MAX_AGE, watch: 20 },
-  handover: { "in-flight": 8, deadline: 900, "max-failures": 1, "lock-wait": 60 },
+  handover: { deadline: 900, "max-failures": 1, "lock-wait": 60 },
   finish: { "lock-wait": 60 },
   rollback: { watch: 20, "lock-wait": 60 },
   run: { "hook-timeout": 300 },

@@ -3,8 +3,12 @@ import type { LogFault } from "../core/handover/quotes.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { GuardPreview, UndoPreview } from "../model/preview.ts";
 
-/** Machines behind us, and what else there is to say of them. */
-export type Progress = (machines: number, more?: string) => void;
+/**
+ * Machines behind us, and what else there is to say of them.
+ *
+ * @param rate machines a second, where the stage measures it: its machines come in groups; null: not known yet
+ */
+export type Progress = (machines: number, more?: string, rate?: number | null) => void;
 
 /** What there is to do, once it is known; machines an earlier run did say nothing of the rate. */
 export type Expect = (total: number, before: number) => void;

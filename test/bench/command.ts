@@ -38,6 +38,8 @@ interface Measured {
   readonly server?: Server | null;
   /** What it finds in its environment besides ours. */
   readonly env?: { readonly [name: string]: string };
+  /** Exit statuses that are as well as 0. */
+  readonly also?: readonly number[];
 }
 
 const MAIN = program();
@@ -51,7 +53,7 @@ const USAGE = new URL("./usage.js", import.meta.url).href;
 export async function command(
   folder: string,
   words: readonly string[],
-  { flags = [], server = null, env = {} }: Measured = {},
+  { flags = [], server = null, env = {}, also = [] }: Measured = {},
 ): Promise<Ran> {
   const usage = join(folder, "usage.json");
   const servers = (): number | null => server && secondsOfServer(server);
@@ -82,7 +84,7 @@ export async function command(
   const [status] = await once(child, "close");
   const spent = since();
   // check has something to say of every fleet.
-  if (status !== 0 && words[0] !== "check")
+  if (![0, ...also].includes(status) && words[0] !== "check")
     throw new Error(`${words.join(" ")}: exit ${status}\n${out()}\n${errors()}`);
   // Written by usage.ts.
   const used = JSON.parse(readFileSync(usage, "utf8")) as {

@@ -15,6 +15,7 @@ import { round } from "./round.ts";
 import { benchServe } from "./serve.ts";
 import { benchStart } from "./start.ts";
 import { HEAD } from "./table.ts";
+import { benchWindow, type WindowAsked } from "./window.ts";
 
 const HELP = `npm run bench -- [PART ...] [ENGINE ...] [MACHINES ...] [nova|bare] [--profile FOLDER]
 
@@ -30,6 +31,9 @@ servers that sync every commit.
   serve     what the proxy costs
   manage    machines that run already: their list against curl, their records against a bare loop
   hosts     machines of one compute host to another, against two statements by hand
+  window    a night on a real Ironic with BMCs, 40 machines or as many as are asked; minutes. Its own options:
+            --interval SECONDS, --workers N, --pool N (of the conductors, Ironic's own without them),
+            --conductors N, --silent PERCENT, --kill SECOND
   intervals ten thousand intervals of the agent of one compute host, which grows in nothing
 
   mariadb, postgresql, sqlite    these engines alone
@@ -40,6 +44,7 @@ servers that sync every commit.
 Exit status 1: a limit was MISSED.
 `;
 
+const OF_WINDOW = ["interval", "workers", "pool", "conductors", "silent", "kill"] as const;
 const SIZES = [10_000, 100_000];
 
 /** What an engine is called on the command line, and how it is started; SQLite is in the process. */
@@ -58,6 +63,7 @@ const PARTS = {
   serve: () => benchServe(write),
   manage: () => benchManage(write),
   hosts: ({ sizes }: Asked) => benchHosts(sizes, write),
+  window: ({ sizes, window }: Asked) => benchWindow({ ...window, machines: sizes[0] ?? 40 }, write),
   intervals: () => benchIntervals(write),
 } as const;
 
@@ -68,6 +74,7 @@ interface Asked {
   /** With Nova, without it, or one after the other. */
   readonly novas: readonly boolean[];
   readonly profile: string | null;
+  readonly window: Omit<WindowAsked, "machines">;
 }
 
 async function main(argv: string[]): Promise<void> {
@@ -77,6 +84,7 @@ async function main(argv: string[]): Promise<void> {
     options: {
       help: { type: "boolean", short: "h" },
       profile: { type: "string" },
+      ...Object.fromEntries(OF_WINDOW.map((name) => [name, { type: "string" }] as const)),
     },
   });
   if (values.help === true) return void process.stdout.write(HELP);
@@ -89,12 +97,27 @@ async function main(argv: string[]): Promise<void> {
     engines: engines.length > 0 ? engines : ENGINES,
     novas: [true, false].filter((nova) => !words.includes(nova ? "bare" : "nova")),
     profile: values.profile ?? null,
+    window: windowOf(new Map(Object.entries(values).map(([name, one]) => [name, Number(one)]))),
   };
   // Object.keys knows no better than string.
   const parts = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((part) =>
     words.includes(part),
   );
   for (const part of parts.length > 0 ? parts : (["road"] as const)) await PARTS[part](asked);
+}
+
+function windowOf(given: ReadonlyMap<string, number>): Asked["window"] {
+  const [interval, workers, pool] = OF_WINDOW.map((name) => given.get(name));
+  return {
+    conductor: {
+      ...(interval !== undefined && { sync_local_state_interval: interval }),
+      ...(workers !== undefined && { periodic_max_workers: workers }),
+      ...(pool !== undefined && { workers_pool_size: pool }),
+    },
+    conductors: given.get("conductors") ?? 1,
+    silent: given.get("silent") ?? 0,
+    kill: given.get("kill") ?? null,
+  };
 }
 
 async function road({ sizes, engines, novas, profile }: Asked): Promise<void> {

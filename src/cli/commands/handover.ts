@@ -21,11 +21,12 @@ export async function handoverCommand(args: HandoverArgs): Promise<void> {
 
 /** @throws MigrationError N2I-E100 */
 function paceOf({ inFlight, perMinute, deadline, maxFailures }: HandoverArgs): Pace {
-  if (!(inFlight >= 1 && maxFailures >= 1 && deadline > 0 && (perMinute ?? 1) > 0))
+  if (!((inFlight ?? 1) >= 1 && maxFailures >= 1 && deadline > 0 && (perMinute ?? 1) > 0))
     throw new MigrationError(
       "N2I-E100",
       "--in-flight and --max-failures are at least 1, --deadline and --per-minute more than 0",
     );
   const every = perMinute === undefined ? 0 : 60_000 / perMinute;
-  return { ...ONE_BY_ONE, inFlight, every, deadline: deadline * 1000, maxFailures };
+  const limits = { every, deadline: deadline * 1000, maxFailures };
+  return { ...ONE_BY_ONE, inFlight: inFlight ?? null, ...limits };
 }

@@ -46,8 +46,8 @@ function progressOf(stage: string, total: number | undefined, voice: Voice) {
   });
   let behind = 0;
   return {
-    at(machines: number, more?: string): void {
-      progress.tick(machines - behind, more);
+    at(machines: number, more?: string, rate?: number | null): void {
+      progress.tick(machines - behind, more, rate);
       behind = machines;
     },
     /** `at` counts on from `before`, which says nothing of the rate. */
@@ -105,15 +105,17 @@ async function inStage<T>(
   const began = Date.now();
   let [all, earlier, behind, came] = [total, 0, 0, began];
   let about: string | undefined;
+  let own: number | null | undefined;
   const run = async (report: (text: string) => void): Promise<void> => {
     const pulse = (): void => {
       const now = Date.now();
-      const done = sentence(measure(behind, all, now - began, earlier, now - came));
+      const evidence = measure(behind, all, now - began, earlier, { idle: now - came, own });
+      const done = sentence(evidence, own !== undefined);
       report(about === undefined ? done : `${done}; ${about}`);
     };
-    const at: Progress = (machines, more) => {
+    const at: Progress = (machines, more, rate) => {
       if (machines > behind) came = Date.now();
-      [behind, about] = [machines, more];
+      [behind, about, own] = [machines, more, rate];
       pulse();
     };
     const expect: Expect = (now, before) => {

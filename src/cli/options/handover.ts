@@ -6,7 +6,7 @@ import { listOptions } from "./format.ts";
 import { common, needed, nodeOption } from "./shared.ts";
 
 export interface HandoverArgs extends Voice, FormatOptions, HandoverWords {
-  readonly inFlight: number;
+  readonly inFlight?: number;
   readonly perMinute?: number;
   readonly deadline: number;
   readonly maxFailures: number;
@@ -21,7 +21,9 @@ export const handoverOptions: Declared = {
     ...common("run"),
     ...needed("ironic-db"),
     ...nodeOption("Only this machine"),
-    "in-flight": number("Machines released and not taken over yet, at most", { default: 8 }),
+    "in-flight": number(
+      "Machines released and not taken over yet, at most. Without it, as many as the conductors take in one pass",
+    ),
     "per-minute": number("Machines released a minute, at most"),
     deadline: number("Seconds a conductor may take for one machine", { default: 900 }),
     "max-failures": number("Stop after this many new failures", { default: 1 }),

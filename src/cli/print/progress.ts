@@ -8,7 +8,7 @@ export interface ProgressLine {
   /** What there is to do, once it is known, and what of it an earlier run had done. */
   readonly expect: (total: number, before: number) => void;
   /** So many more are done. @param detail what came of all so far, shown behind the figures */
-  readonly tick: (more: number, detail?: string) => void;
+  readonly tick: (more: number, detail?: string, rate?: number | null) => void;
   /** Nothing has come yet: says so where a line is due. */
   readonly pulse: () => void;
   /** Something a person should know now: what is waited for, what was left out. */
@@ -61,6 +61,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
   let done = 0;
   let before = 0;
   let about: string | undefined;
+  let own: number | null | undefined;
 
   const line = (text: string): void => {
     const dated = live ? `${ERASE}${visible(text)}` : `${timestamp(clock())} ${visible(text)}`;
@@ -71,8 +72,11 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     else if (!live || type === "stage_complete") line(`${stage}: ${text}`);
   };
   const show = (): void => {
-    const evidence = measure(done, total, clock() - began, before, clock() - came);
-    const words = `${stage}: ${sentence(evidence)}${about === undefined ? "" : `; ${about}`}`;
+    const evidence = measure(done, total, clock() - began, before, {
+      idle: clock() - came,
+      own,
+    });
+    const words = `${stage}: ${sentence(evidence, own !== undefined)}${about === undefined ? "" : `; ${about}`}`;
     if (json)
       emit("progress", { stage, ...evidence, ...(about !== undefined && { summary: about }) });
     else if (!live) line(words);
@@ -102,10 +106,10 @@ export function createProgress(options: ProgressOptions): ProgressLine {
       before = earlier;
       last = { at: last.at, done };
     },
-    tick(more, detail) {
+    tick(more, detail, rate) {
       done += more;
       if (more > 0) came = clock();
-      about = detail;
+      [about, own] = [detail, rate];
       if (due()) show();
     },
     pulse() {
@@ -149,6 +153,14 @@ type Evidence = {
   readonly idle?: number;
 };
 
+/** What is known of the time since the last one was done. */
+interface Since {
+  /** Milliseconds. */
+  readonly idle?: number;
+  /** The rate as the stage itself measured it; null where it does not know it yet. */
+  readonly own?: number | null | undefined;
+}
+
 /** Milliseconds without one that is done before that is said. */
 const IDLE = 2000;
 
@@ -163,42 +175,51 @@ const EVIDENCE = 2000;
  * What takes long comes last: the end is no nearer than the last one done is past.
  *
  * @param before of `done`, what an earlier run had done: it says nothing of this one's rate
- * @param idle milliseconds since one was done
  */
 export function measure(
   done: number,
   total: number | undefined,
   elapsed: number,
   before = 0,
-  idle = 0,
+  { idle = 0, own }: Since = {},
 ): Evidence {
   const since = done - before;
-  const rate = elapsed > 0 ? (since * 1000) / elapsed : null;
+  const sofar = elapsed > 0 ? (since * 1000) / elapsed : null;
+  const rate = own === undefined ? sofar : own;
   const known = total !== undefined && total > 0;
-  const seen = known && since * 100 >= total - before;
+  const seen = known && (own !== undefined || since * 100 >= total - before);
   const silent = (goesOn: boolean): number =>
     goesOn && idle >= IDLE ? Math.floor(idle / 1000) : 0;
+  const precision = own === undefined ? 10 : 1000;
   const isKnown = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
   return {
     done,
     total: total ?? null,
     percent: known ? Math.min(100, Math.floor((done * 100) / total)) : null,
-    rate: rate === null ? null : Math.round(rate * 10) / 10,
+    rate: rate === null ? null : Math.round(rate * precision) / precision,
     eta: isKnown ? Math.max(0, Math.ceil((total - done) / rate), silent(done < total)) : null,
     ...(silent(total === undefined || done < total) > 0 && { idle: silent(true) }),
   };
+}
+
+function ofSecond(rate: number): string {
+  return `${rate < 10 ? rate : Math.round(rate)}/s`;
 }
 
 function outstanding(done: number, total: number | null): string {
   return total === null ? "" : `${total - done} outstanding, `;
 }
 
-/** `1200 of 5000 (24 %), 310/s, ETA 13 s`. */
-export function sentence({ done, total, percent, rate, eta, idle }: Evidence): string {
+/** `1200 of 5000 (24 %), 310/s, ETA 13 s`. @param slow machines a minute instead */
+export function sentence(
+  { done, total, percent, rate, eta, idle }: Evidence,
+  slow = false,
+): string {
+  const each = slow ? `${Math.round((rate ?? 0) * 60)} a minute` : ofSecond(rate ?? 0);
   return [
     total === null ? `${done}` : `${done} of ${total}`,
     percent === null ? "" : ` (${percent} %)`,
-    rate === null ? "" : `, ${rate < 10 ? rate : Math.round(rate)}/s`,
+    rate === null ? "" : `, ${each}`,
     eta === null ? "" : `, ETA ${duration(eta * 1000)}`,
     idle === undefined ? "" : `; ${outstanding(done, total)}none done for ${idle} s`,
   ].join("");

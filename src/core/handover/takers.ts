@@ -19,9 +19,9 @@ export const BRING =
  */
 export function nobody({ conductors, interfaces }: Takers, row: Row): string | null {
   const driver = String(row.driver);
-  const group = typeof row.conductor_group === "string" ? row.conductor_group : "";
-  const where = group === "" ? "" : ` of group ${JSON.stringify(group)}`;
-  const members = conductors.filter((one) => one.group === group.toLowerCase());
+  const group = groupOf(row);
+  const where = group === "" ? "" : ` of group ${JSON.stringify(row.conductor_group)}`;
+  const members = conductors.filter((one) => one.group === group);
   const alive = members.filter((one) => one.alive);
   if (members.length === 0) return `there is no conductor${where}`;
   if (alive.length === 0) return `no conductor${where} is alive: ${hosts(members)}`;
@@ -35,6 +35,11 @@ export function nobody({ conductors, interfaces }: Takers, row: Row): string | n
       return `no conductor${where} that is alive enables ${column} ${name} for ${driver}`;
   }
   return null;
+}
+
+/** As conductors name it. */
+function groupOf({ conductor_group }: Row): string {
+  return typeof conductor_group === "string" ? conductor_group.toLowerCase() : "";
 }
 
 /** What became of conductors between two looks, a sentence each. */
@@ -60,6 +65,8 @@ export interface ConductorHealth {
   }) => Promise<readonly string[]>;
   /** Why nobody would take a machine over, by the last look. */
   readonly nobody: (row: Row) => string | null;
+  /** How many conductors are alive that would take any of these machines over. */
+  readonly living: (rows: Iterable<Row>) => number;
   /** What the logs say of a machine; it is not asked about again. */
   readonly quoted: (uuid: string) => readonly string[];
 }
@@ -87,6 +94,14 @@ export async function createConductorHealth(
       return news;
     },
     nobody: (row) => nobody(service, row),
+    living(rows) {
+      const all = [...rows];
+      return service.conductors.filter(
+        ({ alive, group, drivers }) =>
+          alive &&
+          all.some((row) => group === groupOf(row) && drivers.includes(String(row.driver))),
+      ).length;
+    },
     quoted(uuid) {
       const lines = quotes.of(uuid);
       quotes.forget(uuid);

@@ -145,11 +145,19 @@ test("the end is foretold only after 1 % and two seconds", () => {
 
 test("while nothing is done no end is foretold that is nearer than the last one is past", () => {
   assert.equal(measure(270, 280, 3000).eta, 1);
-  const stuck = measure(270, 280, 13_000, 0, 10_000);
+  const stuck = measure(270, 280, 13_000, 0, { idle: 10_000 });
   assert.deepEqual([stuck.eta, stuck.idle], [10, 10]);
   assert.match(sentence(stuck), /ETA 10 s; 10 outstanding, none done for 10 s$/);
-  assert.equal(sentence(measure(5, undefined, 9000, 0, 4000)), "5, 0.6/s; none done for 4 s");
-  assert.equal(measure(280, 280, 13_000, 0, 10_000).idle, undefined);
+  assert.equal(
+    sentence(measure(5, undefined, 9000, 0, { idle: 4000 })),
+    "5, 0.6/s; none done for 4 s",
+  );
+  assert.equal(measure(280, 280, 13_000, 0, { idle: 10_000 }).idle, undefined);
+  // Machines that come in groups: the stage measures their rate.
+  const slow = measure(40, 88, 300_000, 0, { own: 0.2 });
+  assert.deepEqual([slow.rate, slow.eta], [0.2, 240]);
+  assert.equal(sentence(slow, true), "40 of 88 (45 %), 12 a minute, ETA 4 min 00 s");
+  assert.equal(sentence(measure(8, 88, 300_000, 0, { own: null }), true), "8 of 88 (9 %)");
 });
 
 test("durations are written for people", () => {

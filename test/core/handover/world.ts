@@ -7,7 +7,7 @@ import type { Releasing } from "../../../src/stages/handover.ts";
 const LAB = { hostname: "lab", alive: true };
 
 interface Nature {
-  /** Seconds a conductor needs for a machine. */
+  /** Seconds a conductor needs for a machine; infinite where passes alone take machines over. */
   readonly takes: number;
   /** What it says of a machine that it has taken over. */
   readonly says?: { readonly [uuid: string]: string };
@@ -76,6 +76,8 @@ export function ironic(count: number, { takes, says = {} }: Nature) {
     change,
     now: () => now,
     most: () => most,
+    /** Released and taken over by none, in their order. */
+    waiting: () => uuids.filter((uuid) => !row(uuid).maintenance && row(uuid).taker === null),
     at: (second: number, work: () => void) => {
       events = [...events, { second, work }];
     },
@@ -83,6 +85,7 @@ export function ironic(count: number, { takes, says = {} }: Nature) {
     conductors: (...now: readonly Conductor[]) => {
       conductors = now;
     },
+    alive: () => conductors.filter(({ alive }) => alive).map(({ hostname }) => hostname),
     logs: (...gained: readonly string[]) => {
       lines = gained;
     },

@@ -32,8 +32,7 @@ servers that sync every commit.
   manage    machines that run already: their list against curl, their records against a bare loop
   hosts     machines of one compute host to another, against two statements by hand
   window    a night on a real Ironic with BMCs, 40 machines or as many as are asked; minutes. Its own options:
-            --interval SECONDS, --workers N, --pool N (of the conductors, Ironic's own without them),
-            --conductors N, --silent PERCENT, --kill SECOND
+            --conductors N, --silent PERCENT, --kill SECOND, and of [conductor] --sync_local_state_interval and so on
   intervals ten thousand intervals of the agent of one compute host, which grows in nothing
 
   mariadb, postgresql, sqlite    these engines alone
@@ -44,7 +43,11 @@ servers that sync every commit.
 Exit status 1: a limit was MISSED.
 `;
 
-const OF_WINDOW = ["interval", "workers", "pool", "conductors", "silent", "kill"] as const;
+const OF_CONDUCTOR = [
+  ...["periodic_max_workers", "workers_pool_size", "sync_local_state_interval"],
+  ...["sync_power_state_interval", "sync_power_state_workers"],
+];
+const OF_WINDOW = [...OF_CONDUCTOR, "conductors", "silent", "kill"];
 const SIZES = [10_000, 100_000];
 
 /** What an engine is called on the command line, and how it is started; SQLite is in the process. */
@@ -97,7 +100,7 @@ async function main(argv: string[]): Promise<void> {
     engines: engines.length > 0 ? engines : ENGINES,
     novas: [true, false].filter((nova) => !words.includes(nova ? "bare" : "nova")),
     profile: values.profile ?? null,
-    window: windowOf(new Map(Object.entries(values).map(([name, one]) => [name, Number(one)]))),
+    window: windowOf(values),
   };
   // Object.keys knows no better than string.
   const parts = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((part) =>
@@ -106,17 +109,15 @@ async function main(argv: string[]): Promise<void> {
   for (const part of parts.length > 0 ? parts : (["road"] as const)) await PARTS[part](asked);
 }
 
-function windowOf(given: ReadonlyMap<string, number>): Asked["window"] {
-  const [interval, workers, pool] = OF_WINDOW.map((name) => given.get(name));
+function windowOf(given: { readonly [name: string]: unknown }): Asked["window"] {
+  const number = (name: string, usual: number): number => Number(given[name] ?? usual);
   return {
-    conductor: {
-      ...(interval !== undefined && { sync_local_state_interval: interval }),
-      ...(workers !== undefined && { periodic_max_workers: workers }),
-      ...(pool !== undefined && { workers_pool_size: pool }),
-    },
-    conductors: given.get("conductors") ?? 1,
-    silent: given.get("silent") ?? 0,
-    kill: given.get("kill") ?? null,
+    conductor: Object.fromEntries(
+      OF_CONDUCTOR.flatMap((name) => (name in given ? [[name, number(name, 0)]] : [])),
+    ),
+    conductors: number("conductors", 1),
+    silent: number("silent", 0),
+    kill: given.kill === undefined ? null : number("kill", 0),
   };
 }
 

@@ -66,6 +66,7 @@ test("the pages for the night have the minutes of the report's timeline, and the
   ] as const) {
     const rows = nightRows(name);
     const night = nightOf({
+      // A loaded conductor takes over 100 machines a minute; by the settings for the window it is more.
       ...{ machines: 300, rows: 900, stopped: ["c1"], perMinute: 100, boots: !staged, staged },
       ...{ takeOvers: 300, pace: WINDOW_PACE, measured: { ran: [], loaded: null, handed: null } },
     });

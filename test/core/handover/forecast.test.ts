@@ -7,7 +7,10 @@ test("a hand-over takes an interval for each pass, whichever limit makes passes 
   const two = { ...WINDOW_PACE, conductors: 2 };
   for (const [machines, pace, inFlight, seconds] of [
     ...[[0, USUAL_PACE, 8, 0] as const, [1, USUAL_PACE, 8, 180] as const],
-    ...[[300, USUAL_PACE, undefined, 6840] as const, [300, WINDOW_PACE, undefined, 80] as const],
+    ...[[300, USUAL_PACE, undefined, 6840] as const, [300, WINDOW_PACE, undefined, 100] as const],
+    // 8, 16, 32, and then 40 in each pass.
+    ...[[56, WINDOW_PACE, undefined, 30] as const, [57, WINDOW_PACE, undefined, 40] as const],
+    ...[[300, WINDOW_PACE, 40, 80] as const, [300, two, undefined, 60] as const],
     ...[[300, two, 80, 40] as const, [300, two, 8, 380] as const],
     ...[[300, { ...USUAL_PACE, interval: 0 }, 8, null] as const],
     ...[[300, { ...USUAL_PACE, workers: -1 }, 8, null] as const],

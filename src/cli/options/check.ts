@@ -1,4 +1,5 @@
 import { releaseNames } from "../../edge/disk/load-tables.ts";
+import { WATCH_SECONDS } from "../../model/service.ts";
 import type { CheckAsked } from "../../stages/check.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word, words } from "./declared.ts";
@@ -36,7 +37,7 @@ export const checkOptions: Declared = {
     ...meaning("all-rows", "Show checks that succeed too"),
     ...matchOption,
     watch: number("Seconds that nova-compute's heartbeats are watched standing still", {
-      ...{ default: 60, requiresArg: true },
+      ...{ default: WATCH_SECONDS, requiresArg: true },
     }),
   },
   epilogue: "Exit status: 0 success, 1 warnings, 2 failures, 255 the check did not end",

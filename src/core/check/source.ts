@@ -51,7 +51,7 @@ export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seco
   if (found.result !== "Success") return found;
   return seconds >= STILL
     ? fine(`No heartbeat in ${seconds} s.`)
-    : warning(`No heartbeat in ${seconds} s, which proves nothing.`, "check with --watch 60");
+    : warning(`No heartbeat in ${seconds} s, which proves nothing.`, `check with --watch ${STILL}`);
 });
 
 /** A deployment under way in nova_bm. @source facts/nova-bm.md 2.3 */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runs } from "../hostile/cli.ts";
@@ -204,18 +204,6 @@ test("B-16: who may not is refused before anything is asked, and what he does no
   assert.equal((await put("n-1", {}, { token: "narrow" })).status, 401);
   keystone.refuse = { status: 500, text: "<html>no</html>" };
   assert.equal((await put("n-1", {}, { token: "new" })).status, 503);
-});
-
-test("a policy file says who may, and is read again", async (t) => {
-  const folder = await servedSwitchover(t);
-  const file = join(folder.state, "..", "policy.yaml");
-  writeFileSync(
-    file,
-    '"baremetal:node:switchover": "role:member and rule:is_admin or role:member"\n',
-  );
-  const { put } = await servedSwitchover(t, { policyFile: file });
-  assert.equal((await put("n-9", {}, { token: "member" })).status, 404);
-  assert.equal((await put("n-9", {})).status, 403);
 });
 
 test("a body that is not what is asked for is refused by its kind", async (t) => {

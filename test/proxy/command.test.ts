@@ -79,6 +79,7 @@ test("SIGHUP reads the policy file again and ends nothing; with --json everythin
   at.started.signal("SIGTERM");
   const { status, err } = await at.started.ended;
   assert.equal(status, 143);
+  assert.match(err, /listening on .*, policy \/.*policy\.yaml/);
   const events = err
     .trimEnd()
     .split("\n")

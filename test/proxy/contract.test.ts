@@ -6,6 +6,12 @@ import { nodeOf, PROJECT, uuidOf } from "./stand-ins.ts";
 const BASE = "/v2.1/os-baremetal-nodes";
 const FIELDS = "fields=uuid,provision_state,properties";
 
+/**
+ * These members are the columns that Juno's client prints, and it has no path for interfaces: it reads them from
+ * the node that is shown, and fails on a list without this member.
+ *
+ * @source python-novaclient@2.18.0, 2.20.0 novaclient/v1_1/contrib/baremetal.py list_interfaces, _find_baremetal_node
+ */
 function listed(at: number): object {
   return {
     id: uuidOf(at),
@@ -101,12 +107,6 @@ test("with --nova-compat what writes is refused in Nova's words, and reaches Iro
   assert.equal(answer.status, 400);
   assert.match(JSON.stringify(answer.body), /Please use Ironic command node-create/);
   assert.deepEqual(calls(), []);
-});
-
-test("the old number of a machine is its node, where the run's plan knows it", async (t) => {
-  const { ask } = await proxyScene(t, 1);
-  const answer = await ask(`GET ${BASE}/1`);
-  assert.deepEqual(answer.body, fault(404, "itemNotFound", "Node 1 could not be found."));
 });
 
 test("all pages are listed, whatever their size, and 2,000 ports are shown", async (t) => {

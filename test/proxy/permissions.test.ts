@@ -1,48 +1,10 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { ranges } from "../../src/stages/proxy-ironic.ts";
-import { privateFolder } from "../hostile/deployment.ts";
 import { proxyScene } from "./scene.ts";
-import { PROJECT, uuidOf } from "./stand-ins.ts";
+import { PROJECT } from "./stand-ins.ts";
 
 const LIST = "GET /v2.1/os-baremetal-nodes";
-
-function policyFile(t: TestContext, text: string): string {
-  const file = join(privateFolder(t), "policy.yaml");
-  writeFileSync(file, text);
-  return file;
-}
-
-test("a policy file says who may, is read again when it is asked for, and a broken one changes nothing", async (t) => {
-  const file = policyFile(t, '"os_compute_api:os-baremetal-nodes:list": "role:reader"\n');
-  const { ask, calls, keystone, proxy, said } = await proxyScene(t, 1, () => ({
-    policyFile: file,
-  }));
-  keystone.tokens.set("reader", { roles: ["reader"] });
-  const status = async (token: string): Promise<readonly number[]> => {
-    const answers = [await ask(LIST, token), await ask(`${LIST}/${uuidOf(1)}`, token)];
-    return answers.map((one) => one.status);
-  };
-  assert.deepEqual(await status("reader"), [200, 403]);
-  assert.deepEqual(await status("admin"), [403, 200]);
-  assert.match(said.at(-1) ?? "", /, policy \/.*policy\.yaml$/);
-  writeFileSync(file, '"os_compute_api:os-baremetal-nodes:list": "role:reader or ("\n');
-  proxy.reload();
-  assert.match(
-    said.at(-1) ?? "",
-    /policy\.yaml was not taken, .* stay in force: .*policy\.yaml:1: /,
-  );
-  assert.deepEqual(await status("reader"), [200, 403]);
-  writeFileSync(file, '"os_compute_api:os-baremetal-nodes:list": "role:member"\n');
-  proxy.reload();
-  assert.match(said.at(-1) ?? "", /was read again/);
-  calls();
-  assert.deepEqual(await status("reader"), [403, 403]);
-  assert.deepEqual(calls(), []);
-  assert.deepEqual(await status("member"), [200, 403]);
-});
 
 test("Keystone's word is kept for as long as it is told, never beyond the token's end, and no refusal is", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });

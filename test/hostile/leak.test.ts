@@ -4,7 +4,7 @@ import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { canary, finder, searchProcess } from "./canaries.ts";
 import { pausedAt } from "./cli.ts";
-import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
+import { asked, deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
 
 const FORMATS = ["table", "json", "yaml", "csv", "value"];
 
@@ -67,20 +67,9 @@ for (const engine of engines("mysql", "postgresql"))
   });
 
 testOnce("asking BMCs that do not answer tells and keeps no secret", async (t) => {
-  const made = await deploySecrets("sqlite", t);
-  const { at, source } = made;
-  const closed = [1, 2, 4, 5, 6].map((id) => ({ id, closed: true }));
-  const farm = await withBmcs(
-    t,
-    closed.map(({ closed }) => ({ closed })),
-  );
-  for (const [n, { id }] of closed.entries())
-    await made.bm.db("bm_nodes").where({ id }).update({ pm_address: farm.addresses[n] });
+  const { addresses } = await withBmcs(t, new Array(5).fill({ closed: true }));
   // The virtual machine is asked by ssh, in leak.ironic.test.ts.
-  await made.bm.db("bm_nodes").where({ id: 3 }).update({ deleted: 1 });
-  await made.tried(["extract", ...at, ...source]);
-  const words = ["power", ...at, "--deadline", "1", "--list", "--debug", "-f", "json"];
-  await made.silently(3, words);
+  await asked(t, addresses, { deleted: [3] });
 });
 
 testOnce("a canary is found as text, in hex, and in base64 wherever it begins", () => {

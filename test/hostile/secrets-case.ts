@@ -160,15 +160,17 @@ async function withPassword(
   return url.replace(/:[0-9a-f]{32}@/, `:${encodeURIComponent(password)}@`);
 }
 
-/** Asks BMCs that do not answer, and looks for secrets. */
-export async function asked(t: TestContext): Promise<void> {
+/** Asks BMCs that do not answer, each at an address of its own, and looks for secrets. */
+export async function asked(
+  t: TestContext,
+  addresses: readonly string[],
+  { deleted = [] }: { readonly deleted?: readonly number[] } = {},
+): Promise<void> {
   const made = await deploySecrets("sqlite", t);
-  // Nothing listens there. BMCs of one address are asked one after another.
-  for (const id of [1, 2, 4, 5, 6])
-    await made.bm
-      .db("bm_nodes")
-      .where({ id })
-      .update({ pm_address: `127.0.9.${id}` });
+  const nodes = (id: number) => made.bm.db("bm_nodes").where({ id });
+  for (const [at, id] of [1, 2, 4, 5, 6].entries())
+    await nodes(id).update({ pm_address: addresses[at] });
+  for (const id of deleted) await nodes(id).update({ deleted: 1 });
   await made.tried(["extract", ...made.at, ...made.source]);
   const how = ["--deadline", "1", "--list", "--debug", "-f", "json"];
   await made.silently(3, ["power", ...made.at, ...how]);

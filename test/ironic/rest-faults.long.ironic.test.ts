@@ -1,57 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseMac } from "../../src/demo/case.ts";
-import { pauseShorter } from "../../src/edge/openstack/passing.ts";
-import { type Call, type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
+import { faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";
-
-/** What a service, or what is before it, does to a call. */
-const KINDS: { readonly [what: string]: Fault } = {
-  "answers 500": ironicFault(500, "Internal error"),
-  "answers 503": ironicFault(503, "No free conductor workers"),
-  "has nobody behind its proxy": { do: "answer", status: 404, text: "default backend - 404" },
-  "is given up by its proxy": { do: "answer", status: 504, text: "<html>Gateway Time-out</html>" },
-  "says that the node is locked": ironicFault(409, "Node a is locked by host lab, please retry"),
-  "cuts its answer in the middle": { do: "lost" },
-  "ends the connection": { do: "refuse" },
-  "is slow": { do: "slow", ms: 300 },
-};
-
-/** How often: each time another fault for a call. All faults of all calls are in edge/ironic-rest/faults.test. */
-const PASSES = 3;
-
-/** A fault for the first of every call, each call another one; what is being made is never locked. */
-function first(pass: number): (call: Call) => Fault | null {
-  const kinds = Object.values(KINDS);
-  const seen = new Set<string>();
-  return ({ method, path }) => {
-    const key = `${method} ${path}`;
-    if (seen.has(key)) return null;
-    seen.add(key);
-    const fault = kinds[(seen.size + pass * PASSES) % kinds.length] ?? null;
-    const locked = fault?.do === "answer" && fault.status === 409;
-    return locked && (method === "GET" || key === "POST /v1/nodes") ? null : fault;
-  };
-}
-
-test("whatever a service does to the first of every call, adoption and rollback come to their end", async (t) => {
-  const ironic = await needsIronic(t);
-  const proxy = await faultyProxy(ironic.url, t);
-  const at = await adoption(t, ironic, ["--ironic-url", proxy.url]);
-  await at.does(0, "plan");
-  // Hundreds of calls fail here on purpose, and most of the time would be the pauses after them.
-  pauseShorter(0.25);
-  t.after(() => pauseShorter(1));
-  for (let pass = 0; pass < PASSES; pass += 1) {
-    proxy.use(first(pass));
-    await at.does(0, "apply", ["--yes"]);
-    assert.deepEqual(await at.there(), ADOPTED, `pass ${pass}`);
-    proxy.use(first(pass));
-    await at.does(0, "rollback", ["--yes", "--all"]);
-    assert.deepEqual(await at.there(), NOTHING, `pass ${pass}`);
-  }
-});
 
 test("a service that forbids a call, or is gone for good, ends it as halfway with each machine told, and the same command goes on later", async (t) => {
   const ironic = await needsIronic(t);

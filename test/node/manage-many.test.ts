@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openJournal, readJournal } from "../../src/edge/disk/journal.ts";
+import { openJournal } from "../../src/edge/disk/journal.ts";
 import { openRun } from "../../src/edge/disk/run-folder.ts";
 import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
 import { MANAGE } from "../../src/model/manage.ts";
@@ -112,18 +112,6 @@ test("a login that may change no port at all ends the command soon, and says so"
   assert.equal(dumped(cloud), before);
 });
 
-test("what would be done is told without a run's folder, and with the run's journal where it has one", async (t) => {
-  const { cloud, at, before } = await scene(t, 2);
-  const words = ["node", "manage", "n-1", "web-1", ...at, ...cloud.words];
-  const dry = await run([...words, "--dry-run"], cloud.how);
-  assert.match(dry.out, /to be managed/);
-  assert.equal(existsSync(at[1] ?? ""), false);
-  assert.equal(dumped(cloud), before);
-  assert.equal((await run(words, cloud.how)).status, 0);
-  const again = await run([...words, "--dry-run"], cloud.how);
-  assert.match(again.out, /managed already/);
-});
-
 test("two nodes that name one port of Neutron are both refused before anything is written", async (t) => {
   const { cloud, folder, at } = await scene(t, 3);
   // Not even the one whose MAC it has.
@@ -172,38 +160,6 @@ test("a node that somebody changes after it was looked at is refused, and stays 
   const ran = await run(["node", "manage", "n-1", "web-1", ...at, ...cloud.words], cloud.how);
   assert.equal(ran.status, 0, ran.err);
 });
-
-test("each machine has an event when it begins and one when it ends, one that is left too", async (t) => {
-  const { cloud, folder, at } = await scene(t, 3);
-  Object.assign(cloud.nodes.get(uuidOf(1, 2)) ?? {}, { retired: true });
-  const words = ["node", "manage", "--from", file(folder, 3), "--json", ...at, ...cloud.words];
-  const { err } = await run(words, cloud.how);
-  const events = err
-    .split("\n")
-    .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as Event] : []))
-    .filter(({ event = "" }) => event.startsWith("manage."));
-  const of = (name: string) =>
-    events.flatMap((one) => (one.name === name ? [`${one.event} ${one.why ?? ""}`.trim()] : []));
-  assert.deepEqual(of("web-1"), ["manage.start", "manage.end"]);
-  assert.deepEqual(of("web-2"), ["manage.start", "manage.error it is retired"]);
-  assert.deepEqual(of("web-3"), ["manage.start", "manage.end"]);
-  // The journal has what was begun: of one that was left as it was found, nothing.
-  const { entries } = await readJournal({ path: at[1] ?? "" });
-  const acts = (one: number) =>
-    entries.flatMap((entry) =>
-      JSON.stringify(entry).includes(uuidOf(1, one)) ? [String(entry.do)] : [],
-    );
-  assert.deepEqual(
-    [1, 2, 3].map((one) => acts(one).filter((act, i, all) => act !== all[i - 1])),
-    [["start", "end"], [], ["start", "end"]],
-  );
-});
-
-interface Event {
-  readonly event?: string;
-  readonly name: string;
-  readonly why?: string;
-}
 
 test("a run of servers of Nova is none for the service, which would take them for allocations", async (t) => {
   const { cloud, folder } = await scene(t);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
@@ -22,6 +22,7 @@ test("C-9, C-13: a machine is given its record, shown, compared, and loses it wi
     { UUID: node, Name: "web-1", Server: null, Result: "to be managed", Why: "" },
   ]);
   assert.equal(dumped(cloud), before);
+  assert.equal(existsSync(at[1] ?? ""), false, "there is no run");
   const made = await runs(
     0,
     ["node", "manage", "n-1", "web-1", ...words, ...said, "-f", "json", "--json"],
@@ -54,8 +55,10 @@ test("C-9, C-13: a machine is given its record, shown, compared, and loses it wi
   const { extra, instance_info, maintenance } = cloud.nodes.get(node) ?? {};
   assert.deepEqual([extra, instance_info, maintenance], [{}, {}, false], "as it was otherwise");
 
-  const again = await runs(0, ["manage", node, "web-1", ...words], cloud.how);
-  assert.match(again.out, /managed already/);
+  for (const dry of [["--dry-run"], []]) {
+    const again = await runs(0, ["manage", node, "web-1", ...words, ...dry], cloud.how);
+    assert.match(again.out, /managed already/);
+  }
   const journal = await runs(0, ["show", join(at[1] ?? "", "journal.jsonl")]);
   assert.match(journal.out, new RegExp(`manage.*${node}`));
   const verified = await runs(0, ["verify", ...words], cloud.how);
@@ -215,7 +218,6 @@ test("what the command line says wrong is told before anything is opened", async
     [["n"], /wants a node and a name, or --from FILE/],
     [["n", "web", "--nova"], /--nova wants --flavor/],
     [["n", "web", "--flavor", "bm"], /--flavor wants --nova: it is for a server of Nova's/],
-    [["n", "we b"], /name: letters, digits/],
     [["n", "web", "--adoptable"], /node manage has no option --adoptable/],
   ] as const)
     assertRefusal(await run(["node", "manage", ...words, ...at]), 64, "N2I-E100", why);
@@ -231,8 +233,13 @@ test("machines of a file are managed several at a time, those that cannot be are
   );
   writeFileSync(file, ["node,name,description,metadata.rack", ...lines, ""].join("\r\n"));
   const words = ["node", "manage", "--from", file, ...at, ...cloud.words];
-  const ran = await run([...words, "-f", "json"], cloud.how);
+  const ran = await run([...words, "-f", "json", "--json"], cloud.how);
   assert.equal(ran.status, 3, ran.err);
+  const left = ran.err.split("\n").filter((line) => line.includes(uuidOf(1, 5)));
+  assert.match(left[0] ?? "", /"manage\.start"/);
+  assert.match(left[1] ?? "", /"manage\.error".*"why":"it has instance other already"/);
+  const journal = readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8");
+  assert.ok(!journal.includes(uuidOf(1, 5)), "of one that was left as it was found it has nothing");
   const rows = JSON.parse(ran.out) as readonly { readonly Result: string; readonly Why: string }[];
   assert.deepEqual(
     [rows.length, rows.filter(({ Result }) => Result === "managed").length],

@@ -22,8 +22,6 @@ const CALLS = {
 const UNDOING: readonly number[] = [1, 2, 3, 8];
 /** Of a rollback: a machine is in maintenance, the last one unprotected too. */
 const HALF_UNDONE = [4, 7];
-/** Of an adoption: each leaves a machine to a conductor, which verifies, adopts, provides it. */
-const UNDER_WAY = [4, 5, 10];
 
 test("an adoption killed at any kind of call goes on with the same command, and so does its rollback", async (t) => {
   const ironic = await needsIronic(t);
@@ -55,17 +53,5 @@ test("a rollback killed before a deletion leaves a machine in maintenance, and a
     // Its own verify asks whether maintenance and protection are as planned.
     await at.does(0, "apply", one);
     assert.deepEqual(await at.there(), ADOPTED, `killed at call ${call}`);
-  }
-});
-
-test("an adoption killed while a conductor works on a machine is rolled back at once", async (t) => {
-  const ironic = await needsIronic(t);
-  const at = await adoption(t, ironic, ["--ironic-url", ironic.url]);
-  await at.does(0, "plan");
-  const one = ["--yes", "--in-flight", "1"];
-  for (const call of UNDER_WAY) {
-    await at.does("killed", "apply", one, { NOVA2IRONIC_FAILPOINT: `rest.after:${call}:kill` });
-    await at.does(0, "rollback", [...one, "--all"]);
-    assert.deepEqual(await at.there(), NOTHING, `killed at call ${call}`);
   }
 });

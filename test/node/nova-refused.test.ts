@@ -198,14 +198,6 @@ const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp
     /port 3\S+1 belongs to another project, and Nova would refuse it/,
   ],
   [
-    "has one port of Neutron at two of its cards",
-    ({ cards }) => {
-      const card = { node_uuid: ID, address: macOf(2), extra: { vif_port_id: uuidOf(3, 1) } };
-      cards.push({ uuid: uuidOf(2, 2), ...card });
-    },
-    /VIF 3\S+1 is named by more than one port/,
-  ],
-  [
     "is part of another, which Ironic turns on with it",
     ({ rules }) => {
       rules.speaks = "1.999";

@@ -18,7 +18,7 @@ import { apiOf } from "../lab/ironic/api.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { realUsers } from "../proxy/real-users.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
-import { failedForReal } from "./real-failing.ts";
+import { endsInError } from "./real-failing.ts";
 import { type RealScene, servedForReal } from "./real-served.ts";
 import { switchedForReal } from "./real-switched.ts";
 
@@ -41,8 +41,8 @@ test("C-9: machines of a real Ironic and Neutron are listed, managed and let go,
   await t.test("C-8: a death at each call is rolled back", async () => {
     await killed(at, before);
   });
-  await t.test("any call that fails is made again, or nothing stays", async (own) => {
-    await failedForReal(own, at);
+  await t.test("a record that Ironic makes in vain is deleted, and nothing stays", async (own) => {
+    await endsInError(own, at);
     assert.equal(await dumps(at), before);
     await listedAgain(at);
   });

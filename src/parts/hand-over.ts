@@ -58,6 +58,8 @@ export function stillReleased(entries: Entries): ReadonlySet<string> {
   return new Set(begunIn(entries, HAND_OVER, IRONIC).keys());
 }
 
+const NOTHING = { begun: [], taken: [], free: 0 } as const;
+
 /** A hand-over that releases as many machines as conductors take. */
 interface PacedPart extends HandOverPart {
   readonly room: () => number;
@@ -121,11 +123,14 @@ export function handOverPart(
       if (watched) {
         const ends = changes.map(({ id, node }, at) => {
           const used = node.row.provision_state === "active";
-          return { id, used, is: positions[at]?.is, by: seen.get(id)?.taker?.hostname ?? "" };
+          const { taker, reservation } = seen.get(id) ?? {};
+          return { id, used, is: positions[at]?.is, by: taker?.hostname ?? reservation ?? null };
         });
         const after = ends.filter(({ is }) => is === "after");
+        const taken = after.flatMap(({ id, used }) => (used ? [id] : []));
         pacing.looked({
-          ...{ now: now(), conductors, taken: after.filter(({ used }) => used) },
+          ...{ now: now(), conductors, taken },
+          begun: ends.flatMap(({ id, used, by }) => (used && by !== null ? [{ id, by }] : [])),
           failed: ends.flatMap(({ id, is }) => (is === "other" ? [id] : [])),
           free: after.filter(({ used }) => !used).length,
         });
@@ -143,7 +148,7 @@ export function handOverPart(
       return { ...position, is: "partway" };
     },
     overdue({ id, node }, { judged }) {
-      pacing.looked({ now: now(), conductors: living(), taken: [], failed: [id], free: 0 });
+      pacing.looked({ ...NOTHING, now: now(), conductors: living(), failed: [id] });
       return ended(id, overdue(node.row, deadline, judged.why));
     },
   };

@@ -21,6 +21,8 @@ interface Setting {
   readonly phases: readonly number[];
   /** Seconds from the first to the last machine of a pass. */
   readonly spread?: number;
+  /** Seconds of the longest take-over. */
+  readonly lasts?: number;
 }
 
 type World = ReturnType<typeof ironic>;
@@ -28,7 +30,7 @@ type Works = (world: World, hostname: string, uuid: string) => "taken" | "failed
 
 /** Conductors that take machines over as Ironic 2023.1 does: lowest ids first, so many in a pass. */
 function conductors(
-  { machines, interval, workers, phases, spread = 0 }: Setting,
+  { machines, interval, workers, phases, spread = 0, lasts = 0 }: Setting,
   works: Works = () => "taken",
 ) {
   const world = ironic(machines, { takes: Number.POSITIVE_INFINITY });
@@ -50,7 +52,7 @@ function conductors(
         became === "failed"
           ? { last_error: "no image", reservation: null }
           : { taker: { hostname, alive: true }, reservation: null };
-      const later = second + (at * spread) / workers;
+      const later = second + (at * spread) / workers + ((at * 7) % 10) * (lasts / 9);
       world.change(uuid, { reservation: hostname });
       world.at(later, () => world.change(uuid, values));
     }
@@ -72,6 +74,8 @@ test("as many are released as the conductors take in a pass, whatever their sett
     workers: fc.integer({ min: 4, max: 80 }),
     phases: fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 4 }),
     late: fc.nat(3),
+    // A slow Glance or Neutron makes take-overs last longer than passes.
+    lasts: fc.constantFrom(0, 1, 25, 60),
   });
   await fc.assert(
     fc.asyncProperty(settings, async ({ late, phases, ...given }) => {
@@ -86,7 +90,8 @@ test("as many are released as the conductors take in a pass, whatever their sett
       // Doubled from eight to what they take, and a ring that is not quite even.
       const growing = Math.max(0, Math.ceil(Math.log2(workers / WORKERS)));
       const passes = 1.25 * Math.ceil(machines / (phases.length * workers)) + growing + 3;
-      assert.ok(world.now() <= passes * (interval + 3) * 1000, `${world.now()} ms, ${passes}`);
+      const most = passes * (interval + 3) + given.lasts;
+      assert.ok(world.now() <= most * 1000, `${world.now()} ms, ${passes}`);
     }),
     seeded(20),
   );
@@ -125,7 +130,7 @@ test("a machine that fails, or that keeps all others from being taken over, ends
   const many = { machines: 300, interval: 10, workers: 80, phases: [5] };
   const fails = conductors(many, (_, __, uuid) => (uuid === "n9" ? "failed" : "taken"));
   const failed = await fails.run();
-  assert.deepEqual([failed.made, failed.done, failed.trouble.length], [24, 23, 1]);
+  assert.deepEqual([failed.made, failed.done, failed.trouble.length], [40, 39, 1]);
   const tolerant = conductors(many, (_, __, uuid) =>
     Number(uuid.slice(1)) % 8 ? "taken" : "failed",
   );

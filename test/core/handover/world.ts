@@ -13,6 +13,10 @@ interface Nature {
   readonly says?: { readonly [uuid: string]: string };
 }
 
+function isWaiting({ maintenance, taker, reservation }: ObservedNode): boolean {
+  return !maintenance && taker === null && reservation === null;
+}
+
 /** An Ironic that takes machines over by a clock that only sleeping moves. */
 export function ironic(count: number, { takes, says = {} }: Nature) {
   const uuids = Array.from({ length: count }, (_, at) => `n${at + 1}`);
@@ -32,7 +36,7 @@ export function ironic(count: number, { takes, says = {} }: Nature) {
     if (maintenance && row(uuid).maintenance_reason !== STAGED) return Promise.resolve(false);
     const maintenance_reason = to ? STAGED : null;
     rows.set(uuid, { ...row(uuid), maintenance: to, maintenance_reason, since: now });
-    const under = uuids.map(look).filter((one) => !one.maintenance && one.taker === null);
+    const under = uuids.map(look).filter(isWaiting);
     most = Math.max(most, under.length);
     return Promise.resolve(true);
   };
@@ -76,8 +80,8 @@ export function ironic(count: number, { takes, says = {} }: Nature) {
     change,
     now: () => now,
     most: () => most,
-    /** Released and taken over by none, in their order. */
-    waiting: () => uuids.filter((uuid) => !row(uuid).maintenance && row(uuid).taker === null),
+    /** Released, and neither reserved nor taken over, in their order. */
+    waiting: () => uuids.filter((uuid) => isWaiting(row(uuid))),
     at: (second: number, work: () => void) => {
       events = [...events, { second, work }];
     },

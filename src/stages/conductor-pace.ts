@@ -12,7 +12,8 @@ import { surroundings } from "./surroundings.ts";
  */
 export async function paceOf(files: readonly string[]): Promise<TakeOverPace | null> {
   const read: OsloConfig[] = [];
-  for (const path of files) read.push(await readOsloFiles([path]));
+  for (const path of new Set(files.map((file) => resolve(file))))
+    read.push(await readOsloFiles([path]));
   if (read.length === 0) return null;
   const all = (key: string, usual: number): readonly number[] =>
     read.map((config) => {
@@ -22,7 +23,11 @@ export async function paceOf(files: readonly string[]): Promise<TakeOverPace | n
   const intervals = all("sync_local_state_interval", USUAL_PACE.interval);
   return {
     interval: Math.min(...intervals) <= 0 ? 0 : Math.max(...intervals),
-    workers: Math.min(...all("periodic_max_workers", USUAL_PACE.workers)),
+    // A pass ends when the pool has no free worker. 100 is the smallest default of a release.
+    workers: Math.min(
+      ...all("periodic_max_workers", USUAL_PACE.workers),
+      ...all("workers_pool_size", 100),
+    ),
     conductors: read.length,
     from: read.length === 1 ? (files[0] ?? "") : `ironic.conf of ${read.length} conductors`,
   };

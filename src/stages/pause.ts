@@ -11,7 +11,7 @@ const REPORT = 5 * 60_000;
 export async function paused(file: string | undefined, { say }: Pick<Sink, "say">): Promise<void> {
   if (file === undefined || !existsSync(file)) return;
   const [since, began] = [`${new Date().toISOString().slice(0, 19)}Z`, now()];
-  say(`Paused: ${file} exists; remove it to go on.`);
+  say(`Paused: ${file} exists. Remove it to continue.`);
   let reported = began;
   while (existsSync(file)) {
     await rest(LOOK);

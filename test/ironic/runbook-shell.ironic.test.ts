@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
+import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { tool } from "../lab/bmc/tools.ts";
 import { sqlalchemy } from "../lab/cloud/config.ts";
 import { connect } from "../lab/connect.ts";
 import { apiOf } from "../lab/ironic/api.ts";
@@ -16,7 +18,7 @@ import { LINES, linesWith, typed } from "../support/shell-lines.ts";
 import { native } from "./native.ts";
 
 /** Of which a test runs each line: here, and those of images in nova/real. */
-const RUN = ["ironic-dbsync", "mysqldump", "rsync", "openstack image create"];
+const RUN = ["ironic-dbsync", "mysqldump", "rsync", "openstack image create", "conductor-1.patch"];
 
 test("what the runbook has typed to a shell is run by a test, but for what starts and stops services", () => {
   const others = LINES.filter((line) => !RUN.some((word) => line.includes(word)));
@@ -71,6 +73,29 @@ test("the runbook's lines copy the boot files of each host", (t) => {
     for (const host of hosts)
       assert.equal(readFileSync(join(folder, "tftp", host, "pxelinux.cfg/default"), "utf8"), host);
   }
+});
+
+test("the runbook's lines patch a conductor's ironic.conf and its copy, and restore both", (t) => {
+  const folder = privateFolder(t);
+  const program = join(folder, "nova2ironic");
+  const bundle = join(packageRoot(), ".build/bundle/nova2ironic.js");
+  // Settings to change are exit 2.
+  const runs = `${process.execPath} ${bundle} "$@" --ironic-release 2023.1 || [ $? -eq 2 ]`;
+  writeFileSync(program, `#!/bin/sh\n${runs}\n`, { mode: 0o700 });
+  const [copy, own] = ["copy.conf", "own.conf"].map((name) => join(folder, name));
+  const conf = "[conductor]\nperiodic_max_workers = 8\n";
+  for (const file of [copy, own]) writeFileSync(file ?? "", conf);
+  const PATH = `${folder}:${dirname(tool("patch"))}:${process.env.PATH}`;
+  const contents = () => [copy, own].map((file) => readFileSync(file ?? "", "utf8"));
+  const lines = linesWith("conductor-1.patch");
+  for (const line of lines) {
+    const here = line.replaceAll("/root/confs/conductor-1.conf", copy ?? "");
+    typed(folder, here.replaceAll("/etc/ironic/ironic.conf", own ?? ""), { PATH });
+    const [one = "", other] = contents();
+    if (!line.includes("-R")) assert.match(one, line.includes("config") ? /= 8\n/ : /= 40\n/);
+    if (line.includes("patch /etc")) assert.equal(other, one);
+  }
+  assert.deepEqual([lines.length, ...contents()], [5, conf, conf]);
 });
 
 test("the morning's look lists what is in maintenance, by Ironic's own client", async (t) => {

@@ -12,6 +12,8 @@ import { exitWith, print, say } from "./shared.ts";
 export async function configCommand(args: ConfigArgs): Promise<void> {
   if (args.check && args.novaConf === undefined && args.ironicConf === undefined)
     throw new MigrationError("N2I-E100", "--check needs --nova-conf or --ironic-conf");
+  if (args.part !== undefined && args.novaConf === undefined && args.ironicConf !== undefined)
+    throw new MigrationError("N2I-E100", `--part ${args.part} needs --nova-conf`);
   const { wanted, inspected } = await config(args);
   if (args.json) io().stdout.write(settingsJson(wanted, inspected));
   else if (inspected === null) print(settingsText(wanted));
@@ -19,6 +21,11 @@ export async function configCommand(args: ConfigArgs): Promise<void> {
     await printView(settingsView(inspected.rows), { ...args, every: EVERY.same() });
   else io().stdout.write(inspected.patches.join(""));
   for (const note of wanted.notes) say(args, `Note: ${note}`);
+  if (!args.check && (inspected?.patches.length ?? 0) > 1)
+    say(
+      args,
+      "Note: This output has a patch for each of several files. Make one output for each file that is on another host.",
+    );
   if (inspected?.hosts) warn(args, `Wrong: ${inspected.hosts}.`);
   const open = inspected?.rows.filter(({ state }) => state !== "right").length ?? 0;
   if (open > 0) say(args, `${open} settings are to change.`);

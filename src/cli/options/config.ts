@@ -34,6 +34,6 @@ export const configOptions: Declared = {
     "$0 config --ironic-release juno",
     "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --exact-filters",
     "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --check",
-    "$0 config --run m1 --ironic-conf /root/confs/conductor-1.conf > window.patch",
+    "$0 config --run m1 --ironic-conf /root/confs/conductor-1.conf > conductor-1.patch",
   ],
 };

@@ -76,7 +76,9 @@ export function nightOf(asked: NightAsked): readonly NightStep[] {
   if (boots && staged) then(15, boot, BACK.undo);
   // From the first take-over on, the copies of the TFTP trees have to be put back.
   then(16, byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
-  if (staged) then(17, byHand("Hand over one machine and look at it", 60), BACK.undo + BACK.trees);
+  // It waits for a pass.
+  const one = byHand("Hand over one machine and look at it", 50 + asked.pace.interval);
+  if (staged) then(17, one, BACK.undo + BACK.trees);
   const number = staged ? 17 : 16;
   then(number, staged ? takeOver : { ...takeOver, name: takeOver.name.replace("handover: ", "") });
   then(number, command("verify --takeover", 60));
@@ -129,15 +131,17 @@ export function nightText(steps: readonly NightStep[], window: PlannedWindow | n
   const takes = `The night takes ${duration(night)}, ${duration(hand)} of it by hand; the way back from its last step takes ${duration(back)}.`;
   if (window === null)
     return `${takes} report --window FROM-TO gives the latest times to turn back.`;
-  const minutes = window.to - window.from;
+  const length = (window.to - window.from) * 60;
   const shown = `${clock(window, 0)}-${clock({ ...window, from: window.to }, 0)}`;
-  const over = night - minutes * 60;
-  if (over > 0)
-    return `${takes} It does not fit into the window ${shown}: it ends at ${clock(window, night)}, ${duration(over)} late.`;
-  const last = clock(window, -back);
-  const late = night + back - minutes * 60;
-  const fits = `In the window ${shown} it ends at ${clock(window, night)}. Turn back at ${last} at the latest.`;
-  return late > 0
-    ? `${takes} ${fits} The last steps end after that: there is no time for a way back from them.`
-    : `${takes} ${fits}`;
+  const over = Math.ceil((night - length) / 60);
+  const ends = `ends at ${clock(window, night)}`;
+  const fits =
+    over > 0
+      ? `It does not fit into the window ${shown}: it ${ends}, ${counted(over, "minute")} late.`
+      : `In the window ${shown} it ${ends}.`;
+  if (back > length) return `${takes} ${fits} The window is too short for a way back.`;
+  const last = `Turn back at ${clock(window, -back)} at the latest.`;
+  return night + back > length
+    ? `${takes} ${fits} ${last} The last steps end after that: there is no time for a way back from them.`
+    : `${takes} ${fits} ${last}`;
 }

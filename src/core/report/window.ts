@@ -28,7 +28,7 @@ export function stepOf(command: string, asked: Forecast): WindowStep {
 
 /** Statuses of runs that went through all there was, besides 0; a refusal is over in no time. */
 const WHOLE: { readonly [command: string]: readonly number[] } = {
-  ...{ power: [3], apply: [3], check: [1, 2] },
+  ...{ power: [3], plan: [2, 6], apply: [3], check: [1, 2] },
 };
 
 function didItsWork({ command, status }: RanCommand): boolean {

@@ -150,7 +150,7 @@ export function wantedSettings(
   const isAsked = (one: Parameters<typeof holds>[0] & { readonly part?: SettingsPart }): boolean =>
     holds(one) && (one.part === "conductor") === ofIronic;
   const all = doc.settings.filter(isAsked);
-  if (exactFilters && !all.some(({ only }) => only === "exact-filters"))
+  if (!ofIronic && exactFilters && !all.some(({ only }) => only === "exact-filters"))
     throw new MigrationError(
       "N2I-E100",
       `--exact-filters: Nova has no such filters in ${release}; flavors ask for a resource class`,

@@ -214,5 +214,6 @@ test("the report says when to turn back at the latest, and when a night does not
   const tight = `00:00-${clock({ from: 0, to: 0 }, ends + 60)}`;
   assert.ok(minutes > (ends + 60) / 60);
   assert.match(of(tight), /no time for a way back/);
+  assert.match(of("00:00-00:10"), /too short for a way back/);
   assert.match(of("00:00-00:10"), /does not fit into the window 00:00-00:10: it ends at .* late/);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { BmcOptions } from "../../src/edge/ipmi/testing/index.ts";
 import { deployed, readings, run, user } from "./deployed.ts";
 
-test("every BMC gets its verdict, and the plan blocks each machine that is not sure", async (t) => {
+test("every BMC gets its verdict, and the plan blocks each machine that is not sure, and without readings all", async (t) => {
   const all: readonly Partial<BmcOptions>[] = [
     { users: user(1), power: true },
     { users: user(2), power: false, suites: [17] },
@@ -15,6 +15,9 @@ test("every BMC gets its verdict, and the plan blocks each machine that is not s
     { users: user(8), openPrivilege: true },
   ];
   const at = await deployed(t, all);
+  const planning = ["plan", "--run", "run", ...at.written.ironic, "-q"];
+  const before = await run(at.folder, planning);
+  assert.equal(before.out.match(/blocked +N2I-D604/g)?.length, all.length, before.out);
   const asked = await run(at.folder, ["power", "--run", "run", "--deadline", "3", "-f", "json"]);
   assert.equal(asked.code, 3, asked.err);
   assert.deepEqual(
@@ -30,7 +33,7 @@ test("every BMC gets its verdict, and the plan blocks each machine that is not s
       [8, "ok", "off"],
     ],
   );
-  const plan = await run(at.folder, ["plan", "--run", "run", ...at.written.ironic, "-q"]);
+  const plan = await run(at.folder, planning);
   assert.equal(plan.code, 0, plan.err);
   for (const [id, code] of [
     [3, "N2I-D601"],
@@ -46,22 +49,8 @@ test("every BMC gets its verdict, and the plan blocks each machine that is not s
       plan.out,
       new RegExp(`00${id} +blocked +N2I-D602 set driver_info.ipmi_priv_level to OPERATOR`),
     );
-  const allowed = await run(at.folder, [
-    "plan",
-    "--run",
-    "run",
-    ...at.written.ironic,
-    "--max-unreachable",
-    "1",
-    "-q",
-  ]);
+  const allowed = await run(at.folder, [...planning, "--max-unreachable", "1"]);
   assert.match(allowed.out, /000000000005 +create/);
-});
-
-test("without readings a plan blocks every machine", async (t) => {
-  const at = await deployed(t, [{ users: user(1) }]);
-  const plan = await run(at.folder, ["plan", "--run", "run", ...at.written.ironic, "-q"]);
-  assert.match(plan.out, /blocked +N2I-D604/);
 });
 
 test("power is recorded only when that is asked for, and then as measured", async (t) => {

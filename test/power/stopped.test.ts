@@ -1,28 +1,9 @@
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
-import { deployed, readings, run, startTool, user } from "./deployed.ts";
-
-test("a stopped run goes on where it was and asks nobody twice", async (t) => {
-  const bmcs = Array.from({ length: 40 }, (_, at) => ({ users: user(at + 1) }));
-  const at = await deployed(t, bmcs);
-  const words = ["power", "--run", "run", "--rate", "40", "--in-flight", "4"];
-  const first = startTool(at.folder, words, undefined, 300);
-  while (at.farm.counts().closes < 6) await sleep(5);
-  first.stop();
-  const stopped = await first;
-  assert.equal(stopped.code, 130, stopped.err);
-  const kept =
-    readFileSync(join(at.folder, "run", "power.jsonl.partial"), "utf8")
-      .trim()
-      .split("\n").length - 1;
-  assert.ok(kept > 0 && kept < 40, String(kept));
-  const again = await run(at.folder, [...words.slice(0, 3), "--rate", "400"]);
-  assert.equal(again.code, 0, again.err);
-  assert.equal(readings(at.folder).length, 40);
-});
+import { deployed, run, startTool, user } from "./deployed.ts";
 
 test("two power runs on one folder: the second is refused", async (t) => {
   const at = await deployed(t, [{ users: user(1), dead: true }]);

@@ -32,6 +32,9 @@ const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, readonly BmcV
   ["dead", { dead: true }, {}, ["unreachable"]],
 ];
 
+/** What has the first verdict in 4 s. */
+const KNOWN_EARLY = ["busy", "full"];
+
 for (const delay of [5, 180])
   for (const [what, nature, asking, verdicts] of FAULTS)
     test(`a BMC that is ${what} has no wrong verdict at any deadline, ${delay} ms away`, async () => {
@@ -46,7 +49,8 @@ for (const delay of [5, 180])
         const heard =
           deadline > 2 * delay + 20 && nature.dead !== true && nature.form2 !== "silent";
         if (heard) assert.notEqual(answer.verdict, "unreachable", `${deadline}: ${answer.detail}`);
-        if (deadline === 60_000) assert.equal(answer.verdict, verdicts[0]);
+        if (deadline === 60_000 || (KNOWN_EARLY.includes(what) && deadline > 4000))
+          assert.equal(answer.verdict, verdicts[0]);
       }
       assert.ok(verdicts[0] !== undefined && seen.has(verdicts[0]));
     });

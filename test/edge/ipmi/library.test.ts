@@ -8,8 +8,6 @@ import { askAll, connect, IpmiError } from "../../../src/edge/ipmi/index.ts";
 import * as testing from "../../../src/edge/ipmi/testing/index.ts";
 import { type BmcOptions, type Farm, startFarm } from "../../../src/edge/ipmi/testing/index.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
-import { ask } from "./sim-ask.ts";
-import { HEALTHY, type Nature } from "./sim-nature.ts";
 
 test("the library has no more commands than those that read, or open and close a session", () => {
   const all = Object.values(COMMANDS).map(({ netFn, cmd }) => `${netFn}/${cmd.toString(16)}`);
@@ -55,44 +53,6 @@ test("the program knows the library by its index alone, and nothing of its simul
   const own = readdirSync("src/edge/ipmi").filter((name) => name.endsWith(".ts"));
   for (const name of own)
     assert.doesNotMatch(readFileSync(`src/edge/ipmi/${name}`, "utf8"), /from ".\/testing/, name);
-});
-
-const READS = ["0/1", "6/1", "6/3b", "6/3c"];
-
-test("a BMC that is played, whatever is wrong with it, is sent commands that read alone", async () => {
-  const nature = fc.record<Partial<Nature>>(
-    {
-      suites: fc.subarray([1, 2, 3, 15, 16, 17]),
-      listed: fc.option(fc.subarray([0, 1, 3, 17]), { nil: null }),
-      level: fc.constantFrom(2, 3, 4),
-      levelAt: fc.constantFrom("RAKP 2", "command"),
-      ipmi2: fc.boolean(),
-      form2: fc.constantFrom<Nature["form2"]>("answers", "silent", "cut", 0xc0, 0xff),
-      form15: fc.constantFrom<Nature["form15"]>("answers", "has 2.0 bits", "silent", 0xff),
-      portOnce: fc.boolean(),
-      openStatus: fc.option(fc.nat(0x12), { nil: null }),
-      openTimes: fc.nat(3),
-      openLevel: fc.boolean(),
-      stale: fc.boolean(),
-      macLength: fc.constantFrom(-1, 0, 4),
-      busy: fc.record({ code: fc.nat(255), times: fc.nat(4) }),
-      deviceSilent: fc.boolean(),
-      checksumsWrong: fc.boolean(),
-    },
-    { requiredKeys: [] },
-  );
-  const asking = fc.record({
-    seed: fc.nat(),
-    password: fc.constantFrom(HEALTHY.password, "another"),
-    network: fc.record({ loss: fc.constantFrom(0, 0.1), duplicates: fc.constantFrom(0, 0.3) }),
-  });
-  const seen = new Set<string>();
-  const run = fc.asyncProperty(nature, asking, async (given, how) => {
-    const { bmc } = await ask(given, how);
-    for (const command of bmc.commands.seen()) seen.add(command);
-  });
-  await fc.assert(run, { numRuns: 300, seed: 1 });
-  assert.deepEqual([...seen].toSorted(), READS);
 });
 
 /** What can be done with the library, in any order and beside each other. */

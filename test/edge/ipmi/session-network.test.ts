@@ -10,16 +10,7 @@ import { ask } from "./sim-ask.ts";
 import { simBmc } from "./sim-bmc.ts";
 import { type SimClock, simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, simLine } from "./sim-line.ts";
-import { HEALTHY } from "./sim-nature.ts";
-
-test("at 2 % loss each way no verdict of 500 is false", async () => {
-  for (let seed = 0; seed < 500; seed++) {
-    const power = seed % 2 === 0 ? "on" : "off";
-    const network = { loss: 0.02, delay: 10, jitter: 5 };
-    const { answer } = await ask({ power }, { seed, network });
-    assert.deepEqual([answer.verdict, answer.power], ["ok", power], `seed ${seed}`);
-  }
-});
+import { HEALTHY, type Nature } from "./sim-nature.ts";
 
 /** What says that the BMC, or what is known of it, is at fault: no loss of datagrams may bring it. */
 const HARD: readonly BmcVerdict[] = [
@@ -70,39 +61,64 @@ test("the answer to 1.5's form, come twice, does not say that the BMC lacks 2.0"
   }
 });
 
-test("duplicates, overtaking and long delays change no verdict", async () => {
+test("at 2 % loss duplicates, overtaking and long delays change no verdict of 500", async () => {
   const network = { loss: 0.02, delay: 100, jitter: 1500, duplicates: 0.3 };
-  for (let seed = 0; seed < 200; seed++) {
-    const { answer, bmc } = await ask({}, { seed, network });
-    assert.deepEqual([answer.verdict, answer.power], ["ok", "on"], `seed ${seed}`);
+  for (let seed = 0; seed < 500; seed++) {
+    const power = seed % 2 === 0 ? "on" : "off";
+    const { answer, bmc } = await ask({ power }, { seed, network });
+    assert.deepEqual([answer.verdict, answer.power], ["ok", power], `seed ${seed}`);
     assert.equal(bmc.logins.seen(0x12) >= 1, true);
   }
 });
 
-test("whatever a BMC is like, there is a verdict within a minute and the session is shut", async () => {
+test("whatever a BMC is like, it is sent commands that read alone, there is a verdict within a minute and the session is shut", async () => {
   const statuses = fc.option(fc.integer({ min: 1, max: 255 }), { nil: null });
-  const nature = fc.record({
-    openStatus: statuses,
-    openTimes: fc.constantFrom(0, 1, 3, Infinity),
-    rakp2Status: statuses,
-    suites: fc.subarray([1, 3, 16, 17]),
-    listed: fc.option(fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 40 }), { nil: null }),
-    level: fc.integer({ min: 1, max: 4 }),
-    levelAt: fc.constantFrom("RAKP 2" as const, "command" as const),
-    short: fc.boolean(),
-    silentUser: fc.boolean(),
-    busy: fc.record({ code: fc.integer({ min: 1, max: 255 }), times: fc.nat(20) }),
-    deviceSilent: fc.boolean(),
+  const nature = fc.record<Partial<Nature>>(
+    {
+      openStatus: statuses,
+      openTimes: fc.constantFrom(0, 1, 3, Infinity),
+      openLevel: fc.boolean(),
+      rakp2Status: statuses,
+      macLength: fc.constantFrom(-1, 0, 4),
+      suites: fc.subarray([1, 2, 3, 15, 16, 17]),
+      listed: fc.option(fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 40 }), {
+        nil: null,
+      }),
+      level: fc.integer({ min: 1, max: 4 }),
+      levelAt: fc.constantFrom("RAKP 2", "command"),
+      ipmi2: fc.boolean(),
+      form2: fc.constantFrom<Nature["form2"]>("answers", "silent", "cut", 0xc0, 0xff),
+      form15: fc.constantFrom<Nature["form15"]>("answers", "has 2.0 bits", "silent", 0xff),
+      portOnce: fc.boolean(),
+      stale: fc.boolean(),
+      short: fc.boolean(),
+      silentUser: fc.boolean(),
+      busy: fc.record({ code: fc.integer({ min: 1, max: 255 }), times: fc.nat(20) }),
+      deviceSilent: fc.boolean(),
+      checksumsWrong: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  );
+  const asking = fc.record({
+    seed: fc.nat(),
+    password: fc.constantFrom(HEALTHY.password, "another"),
+    network: fc.record({
+      loss: fc.double({ min: 0, max: 0.4, noNaN: true }),
+      duplicates: fc.constantFrom(0, 0.3),
+    }),
   });
+  const seen = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(nature, fc.nat(), fc.double({ min: 0, max: 0.4 }), async (odd, seed, loss) => {
-      const { answer, took } = await ask(odd, { seed, network: { loss: loss || 0 } });
+    fc.asyncProperty(nature, asking, async (odd, how) => {
+      const { answer, bmc, took } = await ask(odd, how);
+      for (const command of bmc.commands.seen()) seen.add(command);
       assert.ok(took <= 60_000 + 1, `${took} ms`);
       assert.equal(answer.power !== null, answer.verdict === "ok");
       assert.ok(answer.detail.length > 0);
     }),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 400, seed: 1 },
   );
+  assert.deepEqual([...seen].toSorted(), ["0/1", "6/1", "6/3b", "6/3c"]);
 });
 
 /** Asks a healthy BMC over a changed line: its open sessions and the time, once nothing moves. */

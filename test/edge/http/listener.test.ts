@@ -204,22 +204,28 @@ test("a caller who leaves, or does not read, is not fetched for", async (t) => {
       ended += 1;
     }
   };
-  const { url, served } = await listening(t, { routes: [piecewise(pieces)] });
+  const whole: ServedRoute = {
+    path: /^\/whole$/,
+    answer: () => Promise.resolve({ status: 200, fields: {}, body: "x".repeat(64 * 1024 * 1024) }),
+  };
+  const { url, served } = await listening(t, { routes: [piecewise(pieces), whole] });
   const leaving = wire(t, url, line("GET", "/pieces"));
   await leaving.until(/xxx/);
   leaving.socket.destroy();
   while (served.length < 1) await turn();
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  wire(t, url, line("GET", "/pieces")).socket.pause();
-  while (served.length < 2) {
-    await turn();
-    t.mock.timers.tick(LIMITS.unread);
+  for (const [at, path] of ["/pieces", "/whole"].entries()) {
+    wire(t, url, line("GET", path)).socket.pause();
+    while (served.length < 2 + at) {
+      await turn();
+      t.mock.timers.tick(LIMITS.unread);
+    }
   }
   assert.equal(ended, 2);
   assert.ok(made < 1000, `${made} pieces were made`);
   assert.deepEqual(
     served.map(({ broken }) => broken),
-    ["the caller went away", "the caller does not read"],
+    ["the caller went away", "the caller does not read", "the caller does not read"],
   );
 });
 

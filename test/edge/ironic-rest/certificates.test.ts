@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { writeCase } from "../../../src/demo/write-case.ts";
-import { run } from "../../hostile/cli.ts";
+import { runs } from "../../hostile/cli.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { faultyProxy } from "../../lab/ironic/faulty.ts";
 import { authority } from "../../support/certificates.ts";
@@ -31,11 +31,8 @@ test("a client's certificate adopts, and one of the server's that changes amid t
     OS_ENDPOINT: proxy.url,
   };
   const at = ["--run", join(folder, "run")];
-  const does = async (status: number, ...words: readonly string[]) => {
-    const ran = await run([...words, ...at], { env });
-    assert.equal(ran.status, status, ran.out + ran.err);
-    return ran;
-  };
+  const does = (status: number, ...words: readonly string[]) =>
+    runs(status, [...words, ...at], { env });
   const written = await writeCase(freeMachines(3), folder);
   await does(0, "extract", ...written.extract);
   await does(0, "plan", "--via", "rest", ...written.plan);

@@ -48,25 +48,35 @@ for (const [kind, more, calls] of KINDS)
     }
   });
 
-test("a free machine is provided uncleaned, and cleaned between tenants from then on, by the next apply at the latest", async (t) => {
-  const ironic = await livingIronic(t);
-  const run = bothWays(ironic, [machineOf({ ...NATIVE, protected_reason: null })]);
-  const states: unknown[] = [];
-  ironic.use((call) => {
-    const { provision_state, automated_clean } = ironic.nodes.get(NODE) ?? {};
-    states.push(`${String(provision_state)} ${String(automated_clean)}`);
-    return call.startsWith("PATCH") ? { done: false, says: refuses(400, "not today") } : null;
+/** What the last call of a machine sets, and what its node is before and after it. */
+const SETTLED = [
+  ["protect", {}, { protected: false }, { protected: true, protected_reason: "a tenant's" }],
+  [
+    "settle",
+    { ...NATIVE, protected_reason: null },
+    { automated_clean: false },
+    { provision_state: "available", automated_clean: null },
+  ],
+] as const;
+
+for (const [call, more, was, is] of SETTLED)
+  test(`a machine of which ${call} failed, and that was not cleaned on its way, is made good by the next apply`, async (t) => {
+    const ironic = await livingIronic(t);
+    const run = bothWays(ironic, [machineOf(more)]);
+    const states: unknown[] = [];
+    ironic.use((made) => {
+      states.push(ironic.nodes.get(NODE)?.provision_state);
+      return made.startsWith("PATCH") ? { done: false, says: refuses(400, "not today") } : null;
+    });
+    const first = await run.apply();
+    assert.match(first.failed[0]?.why ?? "", new RegExp(`${call} is refused: 400 not today`));
+    assert.ok(!states.some((state) => /clean (wait|ing)/.test(String(state))), states.join());
+    assert.deepEqual({ ...ironic.nodes.get(NODE), ...was }, ironic.nodes.get(NODE));
+    ironic.use(() => null);
+    const { failed, left, found } = await run.apply();
+    assert.deepEqual({ failed, left, found }, { failed: [], left: [], found: 2 });
+    assert.deepEqual({ ...ironic.nodes.get(NODE), ...is }, ironic.nodes.get(NODE));
   });
-  const first = await run.apply();
-  assert.match(first.failed[0]?.why ?? "", /settle is refused: 400 not today/);
-  assert.ok(!states.some((state) => /clean (wait|ing)/.test(String(state))), states.join());
-  assert.equal(ironic.nodes.get(NODE)?.automated_clean, false);
-  ironic.use(() => null);
-  const { failed, left, found } = await run.apply();
-  assert.deepEqual({ failed, left, found }, { failed: [], left: [], found: 2 });
-  const { provision_state, automated_clean } = ironic.nodes.get(NODE) ?? {};
-  assert.deepEqual([provision_state, automated_clean], ["available", null]);
-});
 
 test("an operator who wants a free machine uncleaned is heard once it was loaded, and a rollback takes it back", async (t) => {
   const ironic = await livingIronic(t);
@@ -83,21 +93,6 @@ test("an operator who wants a free machine uncleaned is heard once it was loaded
   assert.equal(ironic.nodes.get(NODE)?.automated_clean, false);
   const { done: removed, left } = await run.rollback();
   assert.deepEqual({ removed, left }, { removed: 2, left: [] });
-});
-
-test("a machine whose protection failed is protected by the next apply", async (t) => {
-  const ironic = await livingIronic(t);
-  const run = bothWays(ironic, [machineOf()]);
-  ironic.use((call) =>
-    call.startsWith("PATCH") ? { done: false, says: refuses(400, "not today") } : null,
-  );
-  const first = await run.apply();
-  assert.match(first.failed[0]?.why ?? "", /protect is refused: 400 not today/);
-  ironic.use(() => null);
-  const { failed, left, found } = await run.apply();
-  assert.deepEqual({ failed, left, found }, { failed: [], left: [], found: 2 });
-  const { protected: guarded, protected_reason } = ironic.nodes.get(NODE) ?? {};
-  assert.deepEqual([guarded, protected_reason], [true, "a tenant's"]);
 });
 
 test("a machine held for no reason is held once, and a call that does not show ends its way", async (t) => {

@@ -112,13 +112,6 @@ test("a list whose marker was deleted meanwhile is refused, not taken for the wh
   await assert.rejects(list, refusal("N2I-E212", /ends the list of nodes with 404/));
 });
 
-test("a redirection is told as one, and nobody follows it with a token", async (t) => {
-  const opened = await service(t, (call) =>
-    call.startsWith("PUT") ? { status: 302, text: "" } : null,
-  );
-  assert.equal((await opened.tell("PUT", "/v1/nodes/a/maintenance", {})).fault, "302");
-});
-
 test("an auth_url that is none is refused and not quoted", () => {
   const login = { username: "u", password: "p" };
   for (const auth_url of ["keystone:5000/v3", "http://u:a-secret@host/v3", "ftp://host/", "v3"])

@@ -11,30 +11,6 @@ after(() => pauseShorter(1));
 const ACCEPTED = { done: false, says: { status: 202, text: "{}" } };
 const STATES = `PUT /v1/nodes/${NODE}/states/provision`;
 
-/** A call that is accepted for ever and never done: what the machine is planned as, where it stays. */
-const NEVER = [
-  ["manage", 1, {}, "enroll"],
-  ["adopt", 2, {}, "manageable"],
-  ["provide", 2, { provision_state: "available", automated_clean: false }, "manageable"],
-] as const;
-
-for (const [verb, nth, more, state] of NEVER)
-  test(`${verb} that is accepted and never shows is asked three times, and its machine told`, async (t) => {
-    const ironic = await livingIronic(t);
-    const plain = { protected: false, protected_reason: null };
-    let asked = 0;
-    ironic.use((call) => {
-      if (call === STATES) asked += 1;
-      return call === STATES && asked >= nth ? ACCEPTED : null;
-    });
-    const { failed } = await bothWays(ironic, [machineOf({ ...plain, ...more })]).apply();
-    assert.equal(
-      failed[0]?.why,
-      `${verb} was accepted 3 times, and it is ${state} still; its node is "${state}" in Ironic`,
-    );
-    assert.equal(asked, nth + 2);
-  });
-
 test("manage that is accepted of a machine whose adoption failed, and does not show, is no second failure", async (t) => {
   const ironic = await livingIronic(t);
   const run = bothWays(ironic, [machineOf()]);
@@ -85,6 +61,7 @@ test("a call waits for a conductor that holds the node, and is made all the same
 test("no write of an adoption, nor of its rollback, that is answered with 200 and not made counts as made", async (t) => {
   const free = { provision_state: "available", protected: false, protected_reason: null };
   const held = { maintenance: true, maintenance_reason: "look", traits: ["CUSTOM_A"] };
+  const verbs: string[] = [];
   for (const more of [held, free]) {
     const ironic = await livingIronic(t);
     const whole = bothWays(ironic, [machineOf(more)]);
@@ -100,6 +77,7 @@ test("no write of an adoption, nor of its rollback, that is answered with 200 an
       const why = failed[0]?.why ?? "";
       assert.match(why, /accepted|200, but the answer does not name/, `${call}, ${nth}: ${why}`);
       assert.ok(came() >= 1 && came() <= 3, call);
+      if (call === STATES) verbs.push(`${why}, asked ${came()} times`);
       ironic.use(() => null);
       assert.deepEqual((await run.rollback()).left, []);
       assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0], call);
@@ -118,4 +96,11 @@ test("no write of an adoption, nor of its rollback, that is answered with 200 an
       assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0], call);
     }
   }
+  const still = (verb: string, state: string) =>
+    `${verb} was accepted 3 times, and it is ${state} still; its node is "${state}" in Ironic, asked 3 times`;
+  const [manage, adopt, provide] = [
+    still("manage", "enroll"),
+    ...["adopt", "provide"].map((verb) => still(verb, "manageable")),
+  ];
+  assert.deepEqual(verbs, [manage, adopt, manage, provide]);
 });

@@ -111,16 +111,6 @@ test("where ours was taken back, what another run made stays", async () => {
   assert.deepEqual([of.rows.has("node:0"), of.rows.has("node:1")], [false, true]);
 });
 
-test("what was left as somebody changed it is taken back once it is as it was made", async () => {
-  const { lines, of, first } = made(3);
-  await apply(of, lines);
-  of.rows.set("node:1", { what: "node", at: 99 });
-  await rollback(of, lines);
-  of.rows.set("node:1", { what: "node", at: 1 });
-  await rollback(of, lines);
-  assert.deepEqual(there(of), first);
-});
-
 test("a row that is left again and again stands in the journal once, and is still taken back in the end", async () => {
   const { lines, of, first } = made(3);
   await apply(of, lines);

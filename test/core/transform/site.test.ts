@@ -97,7 +97,8 @@ test("entries found by a text decide what asking each one in the order of the do
         decided,
       );
       assert.deepEqual(
-        unmatched().map(({ place, message }) => {
+        unmatched().map(({ code, place, message }) => {
+          assert.equal(code, "N2I-D310");
           const [, at] = /machines\/(\d+)\/match$/.exec(place) ?? [];
           return `${at} ${message.replace("no machine has ", "")}`;
         }),

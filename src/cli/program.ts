@@ -129,11 +129,13 @@ function usage(message: string | null, error: Error | undefined): never {
   // What yargs itself throws speaks of the command line; everything else comes from a command.
   if (error !== undefined && error.name !== "YError") throw error;
   const said = message ?? error?.message ?? "the command line is wrong";
-  const [first = ""] = io().words.filter((word) => word !== "help");
+  const { words } = io();
+  const begins = words.find((word) => word !== "help") ?? "";
+  const first = words.find(isCommand) ?? begins;
   if (said === NO_COMMAND)
     throw new MigrationError(
       "N2I-E100",
-      `no command is given${first === "" ? "" : ` before ${first}`}`,
+      `no command is given${begins === "" ? "" : ` before ${begins}`}`,
       {
         fix: "Give the command first, and its options after it. List all commands with: nova2ironic help",
       },

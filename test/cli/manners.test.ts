@@ -61,6 +61,8 @@ test("what was mistyped is named, before what it made look missing", async () =>
   for (const [words, said, fix] of [
     [["plan", "--run", "m1", "-f", "xml"], /plan has no option -f\./, /Run plan with --help/],
     [["show", "m1", "-fjson"], /show has no option -fjson\./, /Did you mean -f json\?/],
+    [["apply", "-all"], /apply has no option -all\./, /Did you mean --all\?/],
+    [["-v", "plan"], /plan wants --run/, /plan --help/],
     [["plan", "--run", "m1", "more"], /plan takes no argument more\./, /plan --help/],
     [["--foo", "plan"], /no command is given before --foo\./, /nova2ironic help/],
   ] as const)

@@ -168,6 +168,7 @@ function long(name: string): string {
 
 /** `-f json` of `-fjson`, which yargs takes for five options. */
 function spaced(letters: string, known: readonly string[]): readonly string[] {
+  if (known.includes(letters)) return [long(letters)];
   const [first = "", ...rest] = letters;
   return rest.length > 0 && known.includes(first) ? [`-${first} ${rest.join("")}`] : [];
 }

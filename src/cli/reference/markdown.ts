@@ -24,7 +24,8 @@ export function commandPage({ name, usage, summary, groups, ...more }: CommandDo
 function row(title: string, { name, letter, takes, choices, text }: OptionDoc): string {
   const long =
     title === "Words" ? name.toUpperCase() : `--${name}${takes === null ? "" : ` ${takes}`}`;
-  const flags = letter === null ? `\`${long}\`` : `\`-${letter}\`, \`${long}\``;
+  const flags =
+    letter === null ? `\`${long}\`` : `\`${letter.length > 1 ? "--" : "-"}${letter}\`, \`${long}\``;
   const words = choices.length === 0 ? "" : `: ${choices.join(", ")}`;
   return `| ${flags} | ${cell(`${text}${words}`)} |`;
 }

@@ -50,7 +50,11 @@ export function nightOf(asked: NightAsked): readonly NightStep[] {
   // What apply wrote is read for the preview and written once more.
   const rollback = 60 + (load.seconds ?? 0);
   const { staged, boots } = asked;
-  const takeOver = stepOf("handover", asked);
+  // On Juno nothing is released step by step: conductors find every machine at once.
+  const takeOver = stepOf(
+    "handover",
+    staged ? asked : { ...asked, inFlight: Number.POSITIVE_INFINITY },
+  );
   let [at, back] = [0, 0];
   const steps: NightStep[] = [];
   /**

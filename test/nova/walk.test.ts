@@ -185,7 +185,7 @@ test("while the pause file exists no stage begins", async (t) => {
   const since = /^Paused since 20\S+Z \((5|10) min\): \S+pause exists\. Remove it to continue\.$/;
   assert.deepEqual(
     said.map((line) => since.exec(line)?.[1] ?? line),
-    [`Paused: ${file} exists; remove it to go on.`, "5", "10"],
+    [`Paused: ${file} exists. Remove it to continue.`, "5", "10"],
   );
   assert.match(ran.err, /Stopped before apply/);
 });

@@ -60,8 +60,8 @@ test("one command walks up to the check, and the window is recorded", async (t) 
 test("the check of the manual finds nothing but a watch that is too short", async (t) => {
   const at = await planned(t);
   const [words = [], ...more] = commands(page("readiness"));
-  assert.deepEqual([words[0], words.at(-2), more], ["check", "--watch", []]);
-  const { text } = await at.runs([...words.slice(0, -1), "1"], 1);
+  assert.deepEqual([words[0], words.includes("--watch"), more], ["check", false, []]);
+  const { text } = await at.runs([...words, "--watch", "1"], 1);
   assert.deepEqual(troubles(text), ["nova-compute stopped"]);
 });
 

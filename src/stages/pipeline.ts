@@ -2,7 +2,7 @@ import { ownershipOf } from "../engine/ownership.ts";
 import type { PlanCounts } from "../model/artefact.ts";
 import { type Entries, IRONIC, plansOf } from "../model/journal.ts";
 import type { NovaIdentity } from "../model/nova-plan.ts";
-import { shellWord } from "../model/text.ts";
+import { NAMED, shellWord } from "../model/text.ts";
 import type { NovaLegName } from "../parts/nova.ts";
 import { backendOf, type NextStep, type Said, wordsOf } from "./given.ts";
 import { plansThere } from "./loaded-plans.ts";
@@ -37,28 +37,23 @@ export const BACK_AFTER_IRONIC = [
 /** Where the flavors of a plan for Nova are; null where the plan is without. */
 type BesideNova = { readonly api: NovaIdentity | undefined } | null;
 
-/** Hosts that a command line names; the operator adds the others. */
-const NAMED_HOSTS = 3;
-
-/** @param hosts without a nova.conf; none: not known */
-function withConf(given: object, hosts: readonly string[]): string {
-  const named = hosts.length === 0 ? ["HOST"] : hosts.toSorted().slice(0, NAMED_HOSTS);
-  const { novaConf = [] } = given as { novaConf?: readonly string[] };
-  const all = [...novaConf, ...named.map((host) => `${host}=FILE`)];
-  return nextCommand("extract", { ...given, novaConf: all });
+/** The extract that adds the nova.conf of these hosts. */
+function withConf(given: { readonly novaConf?: readonly string[] }, hosts: readonly string[]) {
+  const added = hosts.slice(0, NAMED).map((host) => `${host}=FILE`);
+  return nextCommand("extract", { ...given, novaConf: [...(given.novaConf ?? []), ...added] });
 }
 
 /** What a command says at its end: what comes next, and what takes it back. `given` are its options. */
 export const AFTER = {
   /**
    * @param known what plan is to be given
-   * @param confless hosts that no nova.conf was given for
+   * @param withoutConf hosts without a nova.conf
    */
-  extract(given: object, known: object, confless: readonly string[]) {
+  extract(given: object, known: object, withoutConf: readonly string[]) {
     const power = nextCommand("power", given);
     const plan = `then: ${nextCommand("plan", known, backendOf(known))}`;
-    if (confless.length === 0) return `Next: ${power}\n${plan}`;
-    return `Next: ${withConf(given, confless)}\nor, if a site document names the power manager: ${power}\n${plan}`;
+    if (withoutConf.length === 0) return `Next: ${power}\n${plan}`;
+    return `Next: ${withConf(given, withoutConf.toSorted())}\nor, if a site document names the power manager: ${power}\n${plan}`;
   },
   /**
    * @param more options of plan where none was given
@@ -69,7 +64,7 @@ export const AFTER = {
     const plan = nextCommand("plan", known, { ...backendOf(known), ...more });
     if (failed === null) return `Next: ${plan}`;
     if (noConf !== null)
-      return `Without nova.conf the power manager of a machine is unknown.\nNext: ${withConf(noConf, [])}\nor: ${plan}`;
+      return `Without nova.conf the power manager of a machine is unknown.\nNext: ${withConf(noConf, ["HOST"])}\nor: ${plan}`;
     const again = { ...failed, only: undefined, node: undefined, host: undefined };
     const ask = nextCommand("power", again, { only: "failed" });
     return `Once their cause is fixed, ask those again; --only VERDICT and --host HOST ask some of them. The plan goes without.\nNext: ${ask}\nor: ${plan}`;

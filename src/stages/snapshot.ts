@@ -31,7 +31,7 @@ export interface Extracted {
   /** Machines that have a value there, by column nobody knows: `bm_nodes.rack`. */
   readonly unknown: ReadonlyMap<string, number>;
   /** Compute hosts that no nova.conf was given for, with the number of their machines. */
-  readonly confless: ReadonlyMap<string, number>;
+  readonly withoutConf: ReadonlyMap<string, number>;
 }
 
 /** What is read of nova-baremetal. */
@@ -71,7 +71,7 @@ export async function takeSnapshot(
   const counts = { machines: 0, deleted: 0, interfaces: 0, orphans: 0, instances: 0 };
   const findings = new Map<string, number>();
   const unknown = new Map<string, number>();
-  const confless = new Map<string, number>();
+  const withoutConf = new Map<string, number>();
   const note = (found: readonly Finding[]): void => {
     for (const { code } of found) findings.set(code, (findings.get(code) ?? 0) + 1);
   };
@@ -96,7 +96,7 @@ export async function takeSnapshot(
         note(machine.findings);
         const { deleted, service_host } = machine.node;
         if (deleted !== true && service_host !== null && hostOf(machine, hosts) === null)
-          confless.set(service_host, (confless.get(service_host) ?? 0) + 1);
+          withoutConf.set(service_host, (withoutConf.get(service_host) ?? 0) + 1);
         for (const column of unknownOf(machine))
           unknown.set(column, (unknown.get(column) ?? 0) + 1);
         const wait = writer.write(machine);
@@ -105,7 +105,7 @@ export async function takeSnapshot(
       progress(counts.machines);
     }
     const { sha256 } = await writer.finish(counts);
-    return { header, counts, sha256, findings, unknown, confless };
+    return { header, counts, sha256, findings, unknown, withoutConf };
   } catch (error) {
     await writer.abandon();
     throw error;

@@ -1,4 +1,6 @@
 import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
+import { counted } from "../../core/report/window.ts";
+import { listed, NAMED } from "../../model/text.ts";
 import { snapshotView } from "../../report/show.ts";
 import { extract } from "../../stages/extract.ts";
 import { AFTER } from "../../stages/pipeline.ts";
@@ -21,21 +23,16 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
       ...renderFindingCounts(Object.fromEntries(made.findings)),
     ].join("\n"),
   );
-  const { confless } = made;
-  if (confless.size > 0) say(args, conflessText(confless));
+  const { withoutConf } = made;
+  if (withoutConf.size > 0) say(args, missingText(withoutConf));
   say(
     args,
-    `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, made.known, [...confless.keys()])}`,
+    `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, made.known, [...withoutConf.keys()])}`,
   );
 }
 
-/** Hosts that are named; more are counted. */
-const NAMED = 3;
-
-function conflessText(confless: ReadonlyMap<string, number>): string {
-  const hosts = [...confless.keys()].toSorted();
-  const machines = [...confless.values()].reduce((sum, count) => sum + count, 0);
-  const more = hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : "";
-  const of = machines === 1 ? "1 machine" : `${machines} machines`;
-  return `Warning: no nova.conf is given for ${hosts.slice(0, NAMED).join(", ")}${more}, so the power manager of ${of} is unknown.`;
+function missingText(withoutConf: ReadonlyMap<string, number>): string {
+  const hosts = listed([...withoutConf.keys()].toSorted(), NAMED);
+  const machines = [...withoutConf.values()].reduce((sum, count) => sum + count, 0);
+  return `Warning: no nova.conf is given for ${hosts}, so the power manager of ${counted(machines, "machine")} is unknown.`;
 }

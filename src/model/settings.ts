@@ -14,9 +14,9 @@ export interface Setting extends Span {
   readonly key: string;
   /** What it must be; absent: the site's own value, but something. */
   readonly value?: string;
-  /** The value is a number and a limit: a better one is as right. `at-most` wants more than 0, which turns a task off. */
+  /** The value is a limit. `at-most` excludes 0, which turns a periodic task off. */
   readonly bound?: Bound;
-  /** In force where the file does not set it. */
+  /** In force if the file does not set it. */
   readonly default?: string;
   /** Other spellings that are as right. */
   readonly also?: readonly string[];

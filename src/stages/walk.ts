@@ -224,7 +224,7 @@ function isTheNight({ words }: Walk): boolean {
 async function inWindow(of: Walk, run: RunFolder): Promise<void> {
   if (of.opened && !(await isWindowOpen(run)))
     throw gate("somebody closed the window meanwhile; the same command opens another");
-  // A walk that cannot ask leaves no window open behind its refusal.
+  // Without a terminal the walk is refused before it opens the window.
   if (!of.opened && !(await isWindowOpen(run))) of.sink.askable();
   const { at: since, by } = await openWindow(run);
   if (!of.opened) of.sink.say(`Window: open since ${since} by ${by}.`);

@@ -44,7 +44,7 @@ const lists = {
   match: words(
     "Only rows that fit: COLUMN=VALUE, * for any text; of one column any, of several all",
   ),
-  "all-rows": flag("table: every row, where a long one is told by causes"),
+  "all-rows": flag("table: every row; without it, a long table is grouped by cause"),
 };
 
 /** Those of a command that lists. */

@@ -53,7 +53,7 @@ const IRONIC = grouped("Ironic:", {
 
 /** What `--all-rows` means where `--diff` is. */
 export const ALL_ROWS =
-  "Every row, where a long list is told by causes; with --diff, fields left NULL too";
+  "Every row; without it, a long list is grouped by cause. With --diff, fields left NULL too";
 
 /** What means the same to every command that has it. */
 const COMMON = {

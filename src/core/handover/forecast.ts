@@ -10,9 +10,9 @@ interface Forecast {
 }
 
 /**
- * How long conductors take for machines that they take over. Passes are counted whole, and an interval for each: the
- * first pass begins within one interval after machines are there, each later one an interval after the one before.
- * Machines are spread evenly over conductors. A take-over itself takes no time here: it goes on between passes.
+ * The duration of a hand-over: the number of passes times the interval between them. The first pass begins within one
+ * interval after the first machine is released. The conductors share the machines evenly. The work of a take-over is not
+ * included, because it overlaps with the next interval.
  *
  * @param machines in use: of others there is no take-over
  * @param inFlight machines that are released and not taken over yet, at most; without it `handover` begins with eight

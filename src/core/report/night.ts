@@ -2,7 +2,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { NightStep, WindowStep } from "./facts.ts";
 import { counted, duration, type Forecast, stepOf } from "./window.ts";
 
-/** What the steps of a window depend on, besides the durations of commands. */
+/** The facts that determine the steps of the night and their durations. */
 interface NightAsked extends Forecast {
   /** Compute hosts that have to be stopped, by name. */
   readonly stopped: readonly string[];
@@ -22,7 +22,7 @@ const DAY = 24 * 60;
 const HAND = "estimate for the work by hand (manual: night)";
 const COMMAND = "estimate for 300 machines (manual: night)";
 
-/** Seconds of what is done by hand on the way back. The manual's page `night` has the same figures. */
+/** Seconds of each step of the way back. A test compares them with the manual's page `night`. */
 const BACK = {
   /** nova.conf, nova-scheduler, message queues, the old nova-compute, Nova's API. */
   services: 300,
@@ -92,7 +92,7 @@ export function nightOf(asked: NightAsked): readonly NightStep[] {
   then(20, byHand("Start the new nova-compute and wait", 120), BACK.stopCompute);
   then(20, command("verify --final", 60));
   then(21, command("finish", 60), BACK.undo);
-  then(21, byHand("Close the window and open Nova's API", 60));
+  then(21, byHand("Restore ironic.conf, close the window and open Nova's API", 120));
   return steps;
 }
 

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { build } from "esbuild";
-import { checkMappings } from "../.build/src/stages/documents.js";
+import { checkMappings } from "../.build/src/migrate/open/documents.js";
 
 const OUT = ".build/bundle";
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
@@ -107,7 +107,7 @@ for (const name of readdirSync(OUT).filter((file) => file.endsWith(".js"))) {
 
 // What a report has in it to be read in a browser: one script, one style sheet.
 await build({
-  entryPoints: ["src/report/browser/main.ts", "src/report/browser/page.css"],
+  entryPoints: ["src/window/report/browser/main.ts", "src/window/report/browser/page.css"],
   ...{ bundle: true, format: "iife", platform: "browser", target: "es2022", minify: true },
   ...{ outdir: ".build/page", logLevel: "warning" },
 });

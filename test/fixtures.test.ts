@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { packageRoot } from "../src/edge/disk/package-root.ts";
 import { LEGACY_MOVES } from "../src/model/findings/legacy.ts";
 import { MOVES } from "../src/model/findings/moves.ts";
 import { FINDINGS } from "../src/model/findings.ts";
 import type { Drivers, States } from "../src/model/mapping.ts";
+import { packageRoot } from "../src/run/files/package-root.ts";
 import { cases, FOLDER, readCase } from "./fixtures/plans.ts";
 import { matchesGolden, planText } from "./support/golden.ts";
 import { accepting, heldByApply } from "./support/held-by-apply.ts";
@@ -15,7 +15,7 @@ import { planned, planOf, withCase } from "./support/planned-case.ts";
 /** Releases whose API brought something an adoption needs, or took it away. */
 const ADOPTED = ["newton", "rocky", "victoria", "xena", "2023.1"] as const;
 
-/** Codes that a case can show: of compute hosts there is none, `core/hosts/{moves,legacy}.test` show theirs. */
+/** Codes that a case can show: of compute hosts there is none, `takeover/rules/moves.test` and `takeover/legacy.test` show theirs. */
 const CODES = Object.keys(FINDINGS).filter(
   (code) => !Object.hasOwn({ ...MOVES, ...LEGACY_MOVES }, code),
 );

@@ -4,16 +4,17 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { packageRoot } from "../src/edge/disk/package-root.ts";
+import { packageRoot } from "../src/run/files/package-root.ts";
+import { startFarmProcess } from "./support/bmc/index.ts";
 import { unpack } from "./support/packed.ts";
 
 // Its example uses 127.0.0.2, which macOS does not have.
-test("the example of the IPMI library's README compiles and runs with the packed package", (t) => {
+test("the example of the IPMI library's README compiles and runs with the packed package", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-library-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const home = join(folder, "elsewhere", "node_modules", "nova2ironic");
   unpack(folder, home);
-  const readme = readFileSync(join(home, "src/edge/ipmi/README.md"), "utf8");
+  const readme = readFileSync(join(home, "src/lib/ipmi/README.md"), "utf8");
   const example = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
   const user = join(folder, "elsewhere");
   writeFileSync(join(user, "package.json"), '{"type":"module"}');
@@ -30,7 +31,17 @@ test("the example of the IPMI library's README compiles and runs with the packed
     encoding: "utf8",
   });
   assert.equal(compiled.status, 0, compiled.stdout + compiled.stderr);
-  const ran = spawnSync(process.execPath, ["example.js"], { cwd: user, encoding: "utf8" });
+  // One BMC is well, the other has no users.
+  const farm = await startFarmProcess({
+    all: { port: 6230, users: [{ name: "admin", password: "s3cret" }] },
+    bmcs: [
+      { address: "127.0.0.1", power: true },
+      { address: "127.0.0.2", users: [] },
+    ],
+  });
+  t.after(farm.stop);
+  const env = { ...process.env, BMC_PORT: "6230", BMC_PASSWORD: "s3cret" };
+  const ran = spawnSync(process.execPath, ["example.js"], { cwd: user, encoding: "utf8", env });
   assert.equal(ran.status, 0, ran.stderr);
   const [power, firmware, ...readings] = ran.stdout.trimEnd().split("\n");
   assert.deepEqual([power, firmware], ["on", "5.03"]);

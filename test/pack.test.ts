@@ -13,8 +13,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { writeCase } from "../src/demo/write-case.ts";
-import { packageRoot } from "../src/edge/disk/package-root.ts";
-import { EXIT_STATUS } from "../src/model/exit-status.ts";
+import { EXIT_STATUS } from "../src/lib/exit-status.ts";
+import { packageRoot } from "../src/run/files/package-root.ts";
 import { fleet } from "./support/fleet.ts";
 import { pageNames } from "./support/manual.ts";
 import { unpack } from "./support/packed.ts";
@@ -52,7 +52,7 @@ test("the packed package traces a bug to src, also without what was compiled of 
   const traced = (): void => {
     const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
     assert.equal(status, EXIT_STATUS.bug.status, stderr);
-    assert.match(stderr, /^ {4}at manualPage \(src\/edge\/disk\/manual\.ts:\d+:\d+\)$/m);
+    assert.match(stderr, /^ {4}at manualPage \(src\/run\/files\/manual\.ts:\d+:\d+\)$/m);
     assert.doesNotMatch(stderr, /program\.js/);
     assert.ok(!stderr.includes(home), stderr);
   };
@@ -124,7 +124,7 @@ test("of pages the package has those that its users read", () => {
   assert.deepEqual(
     pages.sort(),
     [
-      ...["CHANGELOG.md", "README.md", "mappings/README.md", "src/edge/ipmi/README.md"],
+      ...["CHANGELOG.md", "README.md", "mappings/README.md", "src/lib/ipmi/README.md"],
       ...manual,
     ].sort(),
   );
@@ -138,7 +138,7 @@ test("of pages the package has those that its users read", () => {
 
 test("no more of the package can be imported than the library", () => {
   const source = `
-    const names = ["nova2ironic", "nova2ironic/ipmi/wire", "nova2ironic/.build/src/edge/ipmi/wire.js"];
+    const names = ["nova2ironic", "nova2ironic/ipmi/wire", "nova2ironic/.build/src/lib/ipmi/wire.js"];
     for (const name of names)
       await import(name).then(() => console.log(name), ({ code }) => console.log(code));`;
   const ran = spawnSync(process.execPath, ["--input-type=module", "-e", source], {

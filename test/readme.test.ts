@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { caseUuid } from "../src/demo/case.ts";
-import { packageRoot, program } from "../src/edge/disk/package-root.ts";
+import { packageRoot, program } from "../src/run/files/package-root.ts";
 import { start } from "./hostile/cli.ts";
 import { proxyScene } from "./proxy/scene.ts";
 import { nodeOf, standInIronic, standInKeystone } from "./proxy/stand-ins.ts";

@@ -15,10 +15,10 @@ import { test } from "node:test";
 import { compiledOf, loadedFiles, loadProgram, sealed } from "../src/cli/load-program.ts";
 import { declare } from "../src/cli/options/declared.ts";
 import { writeCase } from "../src/demo/write-case.ts";
-import { packageRoot, program } from "../src/edge/disk/package-root.ts";
-import { SCHEDULE } from "../src/edge/ipmi/index.ts";
+import { EXIT_STATUS } from "../src/lib/exit-status.ts";
+import { SCHEDULE } from "../src/lib/ipmi/index.ts";
 import { CHECK_STATUS } from "../src/model/check.ts";
-import { EXIT_STATUS } from "../src/model/exit-status.ts";
+import { packageRoot, program } from "../src/run/files/package-root.ts";
 import { commandOf } from "./support/command-line.ts";
 import { fleet } from "./support/fleet.ts";
 
@@ -52,8 +52,8 @@ test("--version loads the entry, what finds package.json, what would load the pr
     [files, packages],
     [
       [
-        ...["cli/load-program.js", "cli/main.js", "edge/disk/package-root.js"],
-        ...["model/check.js", "model/exit-status.js"],
+        ...["cli/load-program.js", "cli/main.js", "lib/exit-status.js", "model/check.js"],
+        "run/files/package-root.js",
       ],
       [],
     ],
@@ -62,28 +62,22 @@ test("--version loads the entry, what finds package.json, what would load the pr
 
 test("help, completion and errors of the command line load no stage, no system and no driver", () => {
   const { files, packages } = loadedWith("cli/start.js");
-  const elsewhere = files.filter((file) => !/^(cli|model|report)\//.test(file));
+  const elsewhere = files.filter((file) => !/^(cli|model|lib)\//.test(file));
   // Names of releases, which options offer; how long a database is waited for; what stages are told;
   // the run's log, which words go along, and where paths begin.
   const known = [
-    ...["edge/database/limit.js", "edge/disk/load-tables.js", "edge/disk/manual.js"],
-    ...[
-      "edge/disk/package-root.js",
-      "edge/disk/run-log.js",
-      "stages/journey.js",
-      "stages/next.js",
-      "stages/paths.js",
-    ],
-    ...["stages/patience.js", "stages/surroundings.js", "stages/version.js"],
+    ...["run/files/load-tables.js", "run/files/manual.js", "run/files/package-root.js"],
+    ...["run/files/run-log.js", "run/next.js", "run/paths.js", "run/patience.js"],
+    ...["run/process-context.js", "run/stages.js", "run/version.js", "systems/database/limit.js"],
   ];
   assert.deepEqual([elsewhere, packages], [known, ["picocolors", "yargs"]]);
 });
 
 test("status loads colours alone of packages, and of the systems outside only the run's folder", () => {
   const { files, packages } = loadedWith("cli/commands/status.js");
-  const edges = files.flatMap((file) => /^edge\/([\w-]+)\//.exec(file)?.[1] ?? []);
-  assert.deepEqual([[...new Set(edges)], packages], [["disk", "process"], ["picocolors"]]);
-  assert.ok(!files.includes("stages/documents.js"), "nor the mapping documents");
+  const systems = files.filter((file) => file.startsWith("systems/"));
+  assert.deepEqual([systems, packages], [[], ["picocolors"]]);
+  assert.ok(!files.includes("migrate/open/documents.js"), "nor the mapping documents");
 });
 
 test("knex, the drivers and yaml are loaded when they are used", () => {

@@ -3,17 +3,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { createTables } from "../src/edge/database/create-tables.ts";
-import { ASKED_BY } from "../src/edge/database/rights.ts";
+import type { Engine } from "../src/model/database.ts";
+import type { Column, Table } from "../src/model/tables.ts";
 import {
   loadTables,
   type TablesName,
   type TablesVersion,
   tablesVersions,
-} from "../src/edge/disk/load-tables.ts";
-import { packageRoot } from "../src/edge/disk/package-root.ts";
-import type { Engine } from "../src/model/database.ts";
-import type { Column, Table } from "../src/model/tables.ts";
+} from "../src/run/files/load-tables.ts";
+import { packageRoot } from "../src/run/files/package-root.ts";
+import { createTables } from "../src/systems/database/create-tables.ts";
+import { ASKED_BY } from "../src/systems/database/rights.ts";
 import { engines, testOnce } from "./lab/engines.ts";
 import { type TestDatabase, withDatabase } from "./lab/index.ts";
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { loadavg } from "node:os";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 import { SERVERS } from "../../test/lab/binaries.ts";
 import { NOVA_DATABASES } from "../../test/lab/cloud/nova.ts";
 import { versionsOf } from "../../test/lab/python.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createTables } from "../../src/edge/database/create-tables.ts";
-import { loadTables } from "../../src/edge/disk/load-tables.ts";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { loadTables } from "../../src/run/files/load-tables.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
+import { createTables } from "../../src/systems/database/create-tables.ts";
 import type { Fleet } from "./seen.ts";
 import type { Stack } from "./stack.ts";
 import { until } from "./wait.ts";

@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 import { NOVA_DATABASES, startCompute } from "../../test/lab/cloud/nova.ts";
 import { PLACEMENT_DATABASE } from "../../test/lab/cloud/placement.ts";
 import { startDaemon } from "../../test/lab/daemon.ts";

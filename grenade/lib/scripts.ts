@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createWriteStream, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 import { sqlalchemy } from "../../test/lab/cloud/config.ts";
 import { freePort } from "../../test/lab/daemon.ts";
 import { privateFolder } from "../../test/lab/folder.ts";

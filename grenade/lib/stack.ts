@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Knex } from "knex";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 import type { Restartable } from "../../test/lab/again.ts";
 import { SERVERS, type ServerEngine } from "../../test/lab/binaries.ts";
 import { type IpmiSim, startIpmiSim } from "../../test/lab/bmc/sims.ts";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { BACKENDS, BESIDE, CALLED, camel, NOTHING_FOR, PLACES, TARGET } from "../stages/next.ts";
-import { absolute } from "../stages/paths.ts";
-import { type Connection, surroundings } from "../stages/surroundings.ts";
+import { BACKENDS, BESIDE, CALLED, camel, NOTHING_FOR, PLACES, TARGET } from "../run/next.ts";
+import { absolute } from "../run/paths.ts";
+import { type Connection, surroundings } from "../run/process-context.ts";
 import { type Io, io } from "./io.ts";
 import type { Declared, OptionTable } from "./options/declared.ts";
 import { aside } from "./print/events.ts";
@@ -46,7 +46,7 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
   const named = said.length > 0;
   if (path !== null) {
     // Loaded where there is such a file.
-    const { readConnections } = await import("../stages/connections.ts");
+    const { readConnections } = await import("../run/connections.ts");
     const connections = readConnections(path);
     for (const [option, value] of connections) surroundings().connections.set(option, value);
     // Whoever copies the next command may stand in another folder.
@@ -62,7 +62,7 @@ async function addFrom(path: string | null, args: Args, declared: Declared): Pro
   }
   const run = keptAt(args);
   if (run === null) return;
-  const { keptFile, plansNova, readKept } = await import("../stages/kept.ts");
+  const { keptFile, plansNova, readKept } = await import("../run/kept.ts");
   const connections = await readKept(run);
   surroundings().kept.set(run, connections);
   const unplanned = await withoutNova(args, declared, () => plansNova(run));
@@ -264,7 +264,7 @@ async function notVerified(
   const looks = command === "verify" && connections.has("nova-db") && args.takeover !== true;
   if (!looks || typeof run !== "string" || BESIDE.some((name) => isSaid(args, name)))
     return () => false;
-  const { plansNova } = await import("../stages/kept.ts");
+  const { plansNova } = await import("../run/kept.ts");
   if (await plansNova(resolve(io().cwd(), run))) return () => false;
   aside("The plan was made without Nova: verify does not look at it.");
   return (option) => BESIDE.includes(option);

@@ -1,7 +1,7 @@
 import { closeSync } from "node:fs";
 import { isatty } from "node:tty";
-import { EXIT_STATUS } from "../model/exit-status.ts";
-import type { Interrupt, ServiceSignals } from "../stages/surroundings.ts";
+import { EXIT_STATUS } from "../lib/exit-status.ts";
+import type { Interrupt, ServiceSignals } from "../run/process-context.ts";
 import { type Host, io, isForMachines } from "./io.ts";
 import { log } from "./log.ts";
 import { aside } from "./print/events.ts";

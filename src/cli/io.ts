@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Readable, Writable } from "node:stream";
 import type { BmcAt } from "../model/power.ts";
-import { type Environment, type Surroundings, settle, surrounded } from "../stages/surroundings.ts";
+import { type Environment, type Surroundings, settle, surrounded } from "../run/process-context.ts";
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };

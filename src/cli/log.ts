@@ -1,9 +1,9 @@
-import { appendRunLog } from "../edge/disk/run-log.ts";
-import type { JsonObject } from "../model/json.ts";
-import { shellWord } from "../model/text.ts";
-import { withoutSecret } from "../stages/next.ts";
-import { surroundings } from "../stages/surroundings.ts";
-import { VERSION, whoami } from "../stages/version.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { shellWord } from "../lib/text.ts";
+import { appendRunLog } from "../run/files/run-log.ts";
+import { withoutSecret } from "../run/next.ts";
+import { surroundings } from "../run/process-context.ts";
+import { VERSION, whoami } from "../run/version.ts";
 import { type Io, io } from "./io.ts";
 
 /** What a command has said so far that its run does not know yet. */

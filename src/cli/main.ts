@@ -2,9 +2,9 @@
 import { existsSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { version } from "../edge/disk/package-root.ts";
+import { EXIT_STATUS } from "../lib/exit-status.ts";
 import { CHECK_STATUS } from "../model/check.ts";
-import { EXIT_STATUS } from "../model/exit-status.ts";
+import { version } from "../run/files/package-root.ts";
 import { loadProgram } from "./load-program.ts";
 
 /** Answered before anything is loaded; a stdout that takes no line is met the long way. */

@@ -14,6 +14,6 @@ export async function checkMatched(
   args: { readonly [option: string]: unknown },
 ): Promise<void> {
   if (!NAMING.some((name) => Array.isArray(args[name]))) return;
-  const { checkColumns } = await import("../report/columns.ts");
+  const { checkColumns } = await import("./views/columns.ts");
   checkColumns(command.split(" ")[0] ?? "", args);
 }

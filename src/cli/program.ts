@@ -1,13 +1,11 @@
 import yargs from "yargs";
-import { topics } from "../edge/disk/manual.ts";
+import { MigrationError } from "../lib/error.ts";
+import { nearest } from "../lib/table/nearest.ts";
 import { CHECK_STATUS } from "../model/check.ts";
-import { MigrationError } from "../model/error.ts";
-import { checkExitName } from "../report/checks.ts";
-import { exitName, isCode } from "../report/explain.ts";
-import { nearest } from "../report/nearest.ts";
-import { CONNECTIONS, kebab } from "../stages/next.ts";
-import { setDatabaseTimeout } from "../stages/patience.ts";
-import { VERSION } from "../stages/version.ts";
+import { topics } from "../run/files/manual.ts";
+import { CONNECTIONS, kebab } from "../run/next.ts";
+import { setDatabaseTimeout } from "../run/patience.ts";
+import { VERSION } from "../run/version.ts";
 import { addCommands, commandNames, declaredCommands, isCommand } from "./commands/load.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
@@ -16,6 +14,8 @@ import { everyCommand } from "./options/every.ts";
 import { emitExit, errorText, exitStatus, outOfFiles, refusalOf } from "./print/error.ts";
 import { aside, createEvents, waiting } from "./print/events.ts";
 import { onLost } from "./print/out.ts";
+import { checkExitName } from "./views/checks.ts";
+import { exitName, isCode } from "./views/explain.ts";
 
 /**
  * Runs one command line to its end, in the world that it is given.

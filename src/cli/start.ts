@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError } from "../lib/error.ts";
 import { endOnLostReader, endOnLostTerminal, endOnSignal } from "./interrupt.ts";
 import { ioOf } from "./io.ts";
 import { run } from "./program.ts";

@@ -1,4 +1,4 @@
-import type { Json } from "../model/json.ts";
+import type { Json } from "../lib/json.ts";
 
 /** A row as a case writes it: only what matters; the rest comes from `base`. */
 export type CaseRow = { readonly [column: string]: Json };

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../edge/database/open.ts";
-import { packageRoot } from "../edge/disk/package-root.ts";
-import { digestDatabase } from "../edge/ironic-db/digest.ts";
-import { atExit } from "../edge/process/at-exit.ts";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError } from "../lib/error.ts";
+import { atExit } from "../lib/files/at-exit.ts";
+import { packageRoot } from "../run/files/package-root.ts";
+import { openDatabase } from "../systems/database/open.ts";
+import { digestDatabase } from "../systems/ironic-db/digest.ts";
 import type { Case } from "./case.ts";
 import { writeCase } from "./write-case.ts";
 

@@ -1,10 +1,10 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import type { Knex } from "knex";
-import { createTables } from "../edge/database/create-tables.ts";
-import { loadTables } from "../edge/disk/load-tables.ts";
+import type { Json } from "../lib/json.ts";
 import type { Engine } from "../model/database.ts";
-import type { Json } from "../model/json.ts";
 import type { Tables } from "../model/tables.ts";
+import { loadTables } from "../run/files/load-tables.ts";
+import { createTables } from "../systems/database/create-tables.ts";
 import {
   baseInstance,
   baseInterface,

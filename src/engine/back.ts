@@ -1,11 +1,11 @@
+import { ahead } from "../lib/streams.ts";
 import { type Change, invert, type Left, type Outcome, type State } from "../model/change.ts";
 import type { Entries, Span } from "../model/journal.ts";
-import { ahead } from "../model/streams.ts";
 import { batches } from "./batches.ts";
 import { midway, stoppedAfter } from "./midway.ts";
 import { ownedIn, ownershipOf } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
-import { type Event, NOBODY, NOTHING, type Sofar, staysOf, type Walk, walkOf } from "./walk.ts";
+import { type Event, NOBODY, NOTHING, type Sofar, staysOf, type Walk, walkOf } from "./runner.ts";
 
 const COMMAND = "rollback";
 

@@ -1,5 +1,5 @@
+import { regroup, TOGETHER } from "../lib/streams.ts";
 import type { Span } from "../model/journal.ts";
-import { regroup, TOGETHER } from "../model/streams.ts";
 
 let most = TOGETHER;
 

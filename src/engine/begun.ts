@@ -1,5 +1,5 @@
+import type { JsonObject } from "../lib/json.ts";
 import { type Entries, entriesOf } from "../model/journal.ts";
-import type { JsonObject } from "../model/json.ts";
 
 /** A change that a journal says was begun, and not taken back since. */
 export interface Begun {

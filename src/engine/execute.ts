@@ -2,7 +2,7 @@ import type { Change } from "../model/change.ts";
 import { back, type Scope } from "./back.ts";
 import { forward } from "./forward.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
-import { gather, together, type Walked } from "./walk.ts";
+import { gather, together, type Walked } from "./runner.ts";
 
 /** Which way legs are walked, what of them is taken back, and which machines take no part. */
 type Course<L> =

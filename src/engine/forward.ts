@@ -1,7 +1,7 @@
+import { MigrationError } from "../lib/error.ts";
+import { ahead } from "../lib/streams.ts";
 import type { Change, Hooks, Left, Outcome } from "../model/change.ts";
-import { MigrationError } from "../model/error.ts";
 import type { Span } from "../model/journal.ts";
-import { ahead } from "../model/streams.ts";
 import { type Batch, batches } from "./batches.ts";
 import { keptNothing, midway, stoppedAfter } from "./midway.ts";
 import { hasEnded, keyOf, type Ownership, ownedIn, wasBegun } from "./ownership.ts";
@@ -15,7 +15,7 @@ import {
   staysOf,
   type Walk,
   walkOf,
-} from "./walk.ts";
+} from "./runner.ts";
 
 const COMMAND = "apply";
 

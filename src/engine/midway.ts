@@ -1,5 +1,5 @@
-import { MigrationError } from "../model/error.ts";
-import type { RefusalCode } from "../model/refusals.ts";
+import { MigrationError } from "../lib/error.ts";
+import type { RefusalCode } from "../lib/refusals.ts";
 
 /**
  * The line broke: the target may or may not have kept the batch; a service has kept what it did

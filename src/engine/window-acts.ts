@@ -1,5 +1,5 @@
+import type { JsonObject } from "../lib/json.ts";
 import type { MachineEntry } from "../model/journal.ts";
-import type { JsonObject } from "../model/json.ts";
 import type { Begun } from "./begun.ts";
 import type { Direction, Session } from "./part.ts";
 import type { Position, WindowPart } from "./window-part.ts";

@@ -1,5 +1,5 @@
+import type { JsonObject } from "../lib/json.ts";
 import type { State } from "../model/change.ts";
-import type { JsonObject } from "../model/json.ts";
 import type { Begun } from "./begun.ts";
 
 /** Where a change of one machine is; a part adds what it has to say of it. */

@@ -1,5 +1,5 @@
-import { MigrationError } from "../model/error.ts";
-import { regroup } from "../model/streams.ts";
+import { MigrationError } from "../lib/error.ts";
+import { regroup } from "../lib/streams.ts";
 import { type Begun, begunIn } from "./begun.ts";
 import { isDenied, stoppedAfter } from "./midway.ts";
 import type { Clock, Direction, Session } from "./part.ts";

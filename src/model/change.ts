@@ -1,4 +1,4 @@
-import type { MigrationError } from "./error.ts";
+import type { MigrationError } from "../lib/error.ts";
 import type { Row } from "./machine.ts";
 
 /** One thing to change: created where `before` is null, deleted where `after` is null. */

@@ -1,10 +1,10 @@
+import type { Several } from "../lib/text.ts";
 import type { ServerIdentity } from "./artefact.ts";
 import type { Lacking, Privileges } from "./database.ts";
 import type { TakeOverPace } from "./handover.ts";
+import type { Conductor } from "./ironic/service.ts";
+import type { ScannedKey } from "./ironic/target.ts";
 import type { TextSet } from "./rows.ts";
-import type { Conductor } from "./service.ts";
-import type { ScannedKey } from "./target.ts";
-import type { Several } from "./text.ts";
 
 /** What is known by a text. */
 type Named<T> = Pick<ReadonlyMap<string, T>, "get">;

@@ -1,7 +1,7 @@
+import { isObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { isStaged } from "./handover.ts";
-import { isObject, type Json, type JsonObject, objectOf } from "./json.ts";
+import { hasOwnKeys, isNothing, isOwn } from "./ironic/own-fields.ts";
 import type { Row } from "./machine.ts";
-import { hasOwnKeys, isNothing, isOwn } from "./own-fields.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSameText, isSealed, type Seal, type Sealed } from "./secret.ts";
 

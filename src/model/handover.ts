@@ -1,6 +1,6 @@
-import type { Json } from "./json.ts";
+import type { Json } from "../lib/json.ts";
+import type { Service } from "./ironic/service.ts";
 import type { Row } from "./machine.ts";
-import type { Service } from "./service.ts";
 
 /** What a node's row tells of its hand-over to a conductor. */
 export interface ObservedNode {

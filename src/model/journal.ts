@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json.ts";
+import type { JsonObject } from "../lib/json.ts";
 
 /** Of journal.jsonl, which all parts of a run share. */
 export const JOURNAL_FORMAT = "nova2ironic/journal@2";

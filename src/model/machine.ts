@@ -1,6 +1,6 @@
+import type { Json } from "../lib/json.ts";
 import type { BootFile } from "./boot.ts";
 import type { Finding } from "./finding.ts";
-import type { Json } from "./json.ts";
 import type { Sealed } from "./secret.ts";
 
 /** A column's value as read: integers beyond 2^53 are decimal strings, booleans are booleans. */

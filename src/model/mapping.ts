@@ -1,7 +1,7 @@
+import type { Json, JsonObject } from "../lib/json.ts";
 import type { Acceptance } from "./finding.ts";
 import type { FindingCode } from "./findings.ts";
-import type { ReleaseHardware } from "./hardware.ts";
-import type { Json, JsonObject } from "./json.ts";
+import type { ReleaseHardware } from "./ironic/hardware.ts";
 import type { ConductorIpmitool } from "./power.ts";
 import type { Column } from "./tables.ts";
 

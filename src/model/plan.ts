@@ -1,6 +1,6 @@
+import type { Json } from "../lib/json.ts";
 import type { BootPlan } from "./boot.ts";
 import type { Finding } from "./finding.ts";
-import type { Json } from "./json.ts";
 import type { Row } from "./machine.ts";
 
 export type Resource = "node" | "port";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { MigrationError } from "./error.ts";
+import { MigrationError } from "../lib/error.ts";
+import type { Json } from "../lib/json.ts";
 import type { FindingCode } from "./findings.ts";
-import type { Json } from "./json.ts";
 import { isSealed } from "./secret.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { RefusalCode } from "./refusals.ts";
+import type { RefusalCode } from "../lib/refusals.ts";
 
 /** One way of a rehearsal. */
 export interface RehearsedStage {

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "./json.ts";
+import { isObject, type Json, type JsonObject } from "../lib/json.ts";
 
 /**
  * A secret as artefacts hold it: AES-256-GCM with a nonce derived from key, place and text, so the

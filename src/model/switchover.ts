@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from "./json.ts";
-import type { RefusalCode } from "./refusals.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import type { RefusalCode } from "../lib/refusals.ts";
 
 /** A node of Ironic with what hangs on it, as a switchover looks at it. Members are named as Ironic names them. */
 export interface WholeNode {

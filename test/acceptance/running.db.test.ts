@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertRefusal, start } from "../hostile/cli.ts";
-import { plannedCloud } from "../nova/planned.ts";
-import { changes } from "../nova/rows.ts";
+import { plannedCloud } from "../migrate/nova/planned.ts";
+import { changes } from "../migrate/nova/rows.ts";
 
-// D-3. That one heard of within a minute is refused at once, test/nova/changed.test.ts shows.
+// D-3. That one heard of within a minute is refused at once, test/migrate/nova/changed.test.ts shows.
 test("on mysql, a nova-compute that counts on while it is watched is named before anything is written, and only told of with --allow-running-compute", async (t) => {
   const made = await plannedCloud("mysql", t);
   const { at, writer, novaWriter, nova } = made;

@@ -5,8 +5,8 @@ import { refused, runs } from "../hostile/cli.ts";
 import { deploy } from "../hostile/deployment.ts";
 import { digests } from "../hostile/digest.ts";
 import { tenant } from "../hostile/fleet.ts";
-import { cloud, IMAGES } from "../nova/cloud.ts";
-import { changes, differences, rowsOf, sameRows } from "../nova/rows.ts";
+import { cloud, IMAGES } from "../migrate/nova/cloud.ts";
+import { changes, differences, rowsOf, sameRows } from "../migrate/nova/rows.ts";
 
 /** 60 in use, 25 free, and 5 each of what must not be forgotten. */
 function machine(id: number, place: CaseRow): CaseRow {
@@ -108,7 +108,7 @@ for (const engine of ["mysql", "postgresql"] as const)
       },
     );
 
-    // D-14, D-15. What verify says of compute nodes: nova/changed.test.ts, core/hosts/computes.test.ts.
+    // D-14, D-15. What verify says of compute nodes: migrate/nova/changed.test.ts, migrate/hosts/computes.test.ts.
     assert.equal((await runs(0, verify)).out, "");
 
     await t.test(

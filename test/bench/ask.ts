@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { askAll, type BmcTarget } from "../../src/edge/ipmi/index.ts";
+import { askAll, type BmcTarget } from "../../src/lib/ipmi/index.ts";
 
 /**
  * `node ask.js RATE`, addresses on stdin: asks each BMC and prints what it took, as one line of JSON: seconds, CPU seconds of the whole process, peak bytes, verdicts.

@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { program } from "../../src/edge/disk/package-root.ts";
+import { program } from "../../src/run/files/package-root.ts";
 import type { Server } from "../lab/server.ts";
 import { secondsOf, secondsOfServer } from "./processor.ts";
 

@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
-import { createTables } from "../../src/edge/database/create-tables.ts";
-import { loadTables } from "../../src/edge/disk/load-tables.ts";
 import type { Engine } from "../../src/model/database.ts";
+import { loadTables } from "../../src/run/files/load-tables.ts";
+import { createTables } from "../../src/systems/database/create-tables.ts";
 
 /** Version of nova's schema. */
 const JUNO = 254;

@@ -34,7 +34,7 @@ const STAGES = [
   ...["rollback", "check", "show", "status"],
 ];
 
-/** On PostgreSQL: MariaDB has an index, and on SQLite `edge/ironic-db/judge.test.ts` sees how rows are found. */
+/** On PostgreSQL: MariaDB has an index, and on SQLite `systems/ironic-db/judge.test.ts` sees how rows are found. */
 const PREVIEW = "rollback --plan";
 
 /** A server that can be started again. */

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadHosts, reportAgain } from "../hosts/cloud.ts";
 import { connect } from "../lab/connect.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
+import { loadHosts, reportAgain } from "../takeover/cloud.ts";
 import { command, type Ran } from "./command.ts";
 import { inFolder, judge, timed, type Write } from "./measure.ts";
 

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
-import { extendSchema } from "../../src/edge/leases/schema.ts";
-import { withAgent } from "../../src/stages/host-agent.ts";
-import { opened } from "../edge/leases/place.ts";
+import { withAgent } from "../../src/takeover/host-agent.ts";
+import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { opened } from "../takeover/leases/place.ts";
 import { type Ends, judge, middle, type Write, withEnds } from "./measure.ts";
 
 const PASSES = 10_000;

@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Knex } from "knex";
-import type { JsonObject } from "../../src/model/json.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
 import { connect } from "../lab/connect.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { copyNodes } from "../lab/ironic/rows.ts";

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createArtefact } from "../../src/edge/disk/artefact-writer.ts";
 import type { PowerCounts, PowerHeader } from "../../src/model/artefact.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { type PowerReading, unasked } from "../../src/model/power.ts";
+import { createArtefact } from "../../src/run/files/artefact-writer.ts";
 import { command } from "./command.ts";
 import { judge } from "./measure.ts";
 import { type Ground, steps, withGround } from "./road.ts";

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bigFleet, startFarmProcess } from "../../src/edge/ipmi/testing/index.ts";
 import { tool } from "../lab/bmc/tools.ts";
+import { bigFleet, startFarmProcess } from "../support/bmc/index.ts";
 import { inFolder, judge, middle, type Write } from "./measure.ts";
 
 const ASK = fileURLToPath(new URL("./ask.js", import.meta.url));

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import fc from "fast-check";
-import { program } from "../../src/edge/disk/package-root.ts";
+import { program } from "../../src/run/files/package-root.ts";
 import { connect } from "../lab/connect.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { copyNodes } from "../lab/ironic/rows.ts";

@@ -4,11 +4,6 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
-import {
-  type FarmProcess,
-  freeAddresses,
-  startFarmProcess,
-} from "../../src/edge/ipmi/testing/index.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { passwordOf } from "../ironic/fleet.ts";
 import { connect } from "../lab/connect.ts";
@@ -16,6 +11,7 @@ import type { Section } from "../lab/ironic/config.ts";
 import { type IronicServer, startIronic } from "../lab/ironic/start.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
+import { type FarmProcess, freeAddresses, startFarmProcess } from "../support/bmc/index.ts";
 import { command } from "./command.ts";
 import { inFolder, judge, type Write, withEnds } from "./measure.ts";
 import { secondsOf } from "./processor.ts";

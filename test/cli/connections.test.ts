@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
-import { KEPT } from "../../src/stages/next.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
+import { KEPT } from "../../src/run/next.ts";
 import { assertRefusal, type Ran, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deployFiles, privateFolder } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
@@ -203,7 +203,7 @@ test("it is found in the folder, or where a variable says; what has no run does 
 test("every key is an option of some command", async () => {
   const path = join(packageRoot(), "mappings", "schema", "connections.schema.json");
   const { properties } = JSON.parse(readFileSync(path, "utf8")) as { readonly properties: object };
-  const { checkOptions } = await import("../../src/cli/options/check.ts");
+  const { checkOptions } = await import("../../src/cli/options/window/check.ts");
   const names = Object.keys(KEPT) as (keyof typeof KEPT)[];
   const commands = [checkOptions, ...(await Promise.all(names.map(commandOf)))];
   const known = new Set(commands.flatMap(({ options = {} }) => Object.keys(options)));

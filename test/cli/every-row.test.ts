@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EVERY } from "../../src/cli/commands/every-row.ts";
+import { EVERY } from "../../src/cli/views/every-row.ts";
 
 const DB = { run: "m1", ironicDb: "file:/i.url" };
 const AT = "--run m1 --ironic-db file:/i.url";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
-import { run } from "../power/deployed.ts";
+import { run } from "../migrate/power/deployed.ts";
 import { bmcOf, MACHINES, messy } from "../support/messy.ts";
 
 /** Lines that a tired operator reads: a page. */

@@ -5,9 +5,9 @@ import { join, relative } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { writeCase } from "../../src/demo/write-case.ts";
-import { shellWord } from "../../src/model/text.ts";
-import { visibleLines } from "../../src/report/text.ts";
-import { DEFAULTS, KEPT, type NextCommand, nextCommand } from "../../src/stages/next.ts";
+import { visibleLines } from "../../src/lib/table/text.ts";
+import { shellWord } from "../../src/lib/text.ts";
+import { DEFAULTS, KEPT, type NextCommand, nextCommand } from "../../src/run/next.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { anyText } from "../support/any-text.ts";
@@ -218,7 +218,7 @@ test("no secret is in a next command, and a cloud beside Ironic's database only 
 test("every line that names a next command is made in one place, of all that was given", () => {
   const named =
     /nova2ironic (?:\$\{(?!version)|(?:extract|power|plan|apply|verify|release|boot|finish|rollback|status) --run)/;
-  const sources = [...filesIn("src/cli"), ...filesIn("src/core")];
+  const sources = filesIn("src").filter((file) => /^src\/cli\/|\/rules\//.test(file));
   const own = sources.filter(
     (file) => !/apply\/next\.ts$/.test(file) && named.test(withoutHelp(readFileSync(file, "utf8"))),
   );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
-import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";

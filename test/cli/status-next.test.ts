@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
-import type { NovaIdentity } from "../../src/model/nova-plan.ts";
-import { type Given, givenOf, withGiven } from "../../src/stages/given.ts";
-import type { NextCommand } from "../../src/stages/next.ts";
-import type { RunFiles } from "../../src/stages/run-files.ts";
-import { statusOf } from "../../src/stages/run-state.ts";
+import type { NovaIdentity } from "../../src/model/nova/nova-plan.ts";
+import type { RunFiles } from "../../src/run/files/run-files.ts";
+import { type Given, givenOf, withGiven } from "../../src/run/given.ts";
+import type { NextCommand } from "../../src/run/next.ts";
+import { statusOf } from "../../src/window/runner/run-state.ts";
 import { read } from "../support/command-line.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 

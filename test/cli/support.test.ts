@@ -15,7 +15,7 @@ import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 import { deploySecrets } from "../hostile/secrets-case.ts";
-import { restored } from "../rehearse/scene.ts";
+import { restored } from "../window/rehearse/scene.ts";
 
 test("the archive for a bug report has what the tool wrote, and no secret of the deployment", async (t) => {
   const made = await deploySecrets("sqlite", t);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
-import { isObject, type JsonObject } from "../../src/model/json.ts";
+import { isObject, type JsonObject } from "../../src/lib/json.ts";
 import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 

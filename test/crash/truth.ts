@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readJournal } from "../../src/edge/disk/journal.ts";
+import { readJournal } from "../../src/run/files/journal.ts";
 import type { Ran, Started } from "../hostile/cli.ts";
 import type { Scene } from "../support/scene.ts";
 import { type Point, rowsOf } from "./points.ts";

@@ -1,7 +1,7 @@
 import { test } from "node:test";
-import { writing } from "../../src/edge/database/write.ts";
+import { writing } from "../../src/systems/database/write.ts";
 import { assertRefusal, ends, run } from "../hostile/cli.ts";
-import { plannedCloud } from "../nova/planned.ts";
+import { plannedCloud } from "../migrate/nova/planned.ts";
 import { openedAt } from "../support/opened.ts";
 
 /** Each refusal takes the three seconds that a transaction is given to end. */

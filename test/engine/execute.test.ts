@@ -3,9 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { inspectBack, type Scope } from "../../src/engine/back.ts";
 import { execute } from "../../src/engine/execute.ts";
-import type { Walked } from "../../src/engine/walk.ts";
+import type { Walked } from "../../src/engine/runner.ts";
+import { MigrationError } from "../../src/lib/error.ts";
 import type { Change } from "../../src/model/change.ts";
-import { MigrationError } from "../../src/model/error.ts";
 import type { Row } from "../../src/model/machine.ts";
 import { seeded } from "../support/seeded.ts";
 import {

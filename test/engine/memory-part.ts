@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Leg, Part, Session } from "../../src/engine/part.ts";
+import { MigrationError } from "../../src/lib/error.ts";
 import type { Change, Hooks, Outcome, State } from "../../src/model/change.ts";
-import { MigrationError } from "../../src/model/error.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import type { Row } from "../../src/model/machine.ts";
 

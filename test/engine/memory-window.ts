@@ -7,7 +7,7 @@ import {
   type WindowLeg,
   type WindowPart,
 } from "../../src/engine/window-part.ts";
-import type { MigrationError } from "../../src/model/error.ts";
+import type { MigrationError } from "../../src/lib/error.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { journalOf, step } from "./memory-part.ts";
 

@@ -1,7 +1,7 @@
-import { openJournal } from "../../src/edge/disk/journal.ts";
-import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
 import type { WindowSession } from "../../src/engine/window.ts";
 import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
+import { openJournal } from "../../src/run/files/journal.ts";
+import type { RunFolder } from "../../src/run/files/run-folder.ts";
 
 /**
  * Acts on a run's real journal, with a clock that stands still.

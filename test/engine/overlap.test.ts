@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { execute } from "../../src/engine/execute.ts";
 import type { Leg, Part } from "../../src/engine/part.ts";
+import { MigrationError } from "../../src/lib/error.ts";
 import type { Change } from "../../src/model/change.ts";
-import { MigrationError } from "../../src/model/error.ts";
 import {
   before,
   dies,

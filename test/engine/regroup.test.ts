@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { regroup } from "../../src/model/streams.ts";
+import { regroup } from "../../src/lib/streams.ts";
 import { seeded } from "../support/seeded.ts";
 
 test("a group ends once its items weigh enough, nothing lost and nothing moved", async () => {

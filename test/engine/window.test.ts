@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { begunIn } from "../../src/engine/begun.ts";
-import { MigrationError } from "../../src/model/error.ts";
+import { MigrationError } from "../../src/lib/error.ts";
 import { dies } from "./memory-part.ts";
 import { close, type Doors, doors, type Opened, open } from "./memory-window.ts";
 

@@ -6,7 +6,7 @@ import { CLAIMS } from "../../grenade/expect/index.ts";
 import { deployInterfaces } from "../../grenade/expect/nodes.ts";
 import { type Claim, judge } from "../../grenade/lib/claim.ts";
 import type { Seen } from "../../grenade/lib/seen.ts";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 
 const NOTHING: Seen = {
   ...{ moments: {}, ran: [], acts: [], listed: [], by: "rows", held: 0 },

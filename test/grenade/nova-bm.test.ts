@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { loadTables } from "../../src/edge/disk/load-tables.ts";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import type { Column, Table } from "../../src/model/tables.ts";
+import { loadTables } from "../../src/run/files/load-tables.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 
 test("nova_bm.sql makes the tables that nova-baremetal's own migrations leave: columns, defaults, keys", () => {
   const text = readFileSync(join(packageRoot(), "grenade", "legacy", "nova_bm.sql"), "utf8");

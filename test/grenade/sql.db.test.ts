@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createTables } from "../../src/edge/database/create-tables.ts";
-import { loadTables } from "../../src/edge/disk/load-tables.ts";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { loadTables } from "../../src/run/files/load-tables.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
+import { createTables } from "../../src/systems/database/create-tables.ts";
 import { sqlalchemy } from "../lab/cloud/config.ts";
 import { needs, withDatabase } from "../lab/index.ts";
 

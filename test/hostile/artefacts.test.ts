@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { footerLine } from "../../src/edge/disk/artefact-form.ts";
+import { footerLine } from "../../src/run/files/artefact-form.ts";
 import { copyFolder } from "../support/copy-folder.ts";
 import { refused, runs } from "./cli.ts";
 import { type Deployment, plannedFiles } from "./deployment.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { program } from "../../src/edge/disk/package-root.ts";
+import { program } from "../../src/run/files/package-root.ts";
 import { batchesHere } from "../support/batches.ts";
 import { isCommand, type Ran, runHere, runOnTerminal } from "../support/in-process.ts";
 

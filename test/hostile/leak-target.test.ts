@@ -1,5 +1,5 @@
 import { test } from "node:test";
-import type { Json } from "../../src/model/json.ts";
+import type { Json } from "../../src/lib/json.ts";
 import { canary } from "./canaries.ts";
 import { deploySecrets, type Secrets } from "./secrets-case.ts";
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createArtefact } from "../../src/edge/disk/artefact-writer.ts";
-import { createPlan } from "../../src/edge/disk/plan-folder.ts";
-import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
-import { createSeal } from "../../src/edge/disk/seal.ts";
-import type { Json } from "../../src/model/json.ts";
+import type { Json } from "../../src/lib/json.ts";
 import { unsealed } from "../../src/model/secret.ts";
-import { openPlan, openSnapshot } from "../../src/stages/run.ts";
-import { refuses, tempRun } from "../edge/disk/temp-run.ts";
+import { createArtefact } from "../../src/run/files/artefact-writer.ts";
+import { createPlan } from "../../src/run/files/plan-folder.ts";
+import type { RunFolder } from "../../src/run/files/run-folder.ts";
+import { createSeal } from "../../src/run/files/seal.ts";
+import { openPlan, openSnapshot } from "../../src/run/run.ts";
+import { refuses, tempRun } from "../run/files/temp-run.ts";
 import { seeded } from "../support/seeded.ts";
 
 const [ONE, TWO] = ["a0000000-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-000000000002"];

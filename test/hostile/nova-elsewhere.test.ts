@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { pauseShorter } from "../../src/edge/openstack/passing.ts";
+import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { engines, testOnce } from "../lab/engines.ts";
-import { cloud, IMAGES } from "../nova/cloud.ts";
-import { fakeCloud, PASSWORD, TOKEN } from "../nova/fake-cloud.ts";
-import { type Later, laterCloud } from "../nova/later.ts";
+import { cloud, IMAGES } from "../migrate/nova/cloud.ts";
+import { fakeCloud, PASSWORD, TOKEN } from "../migrate/nova/fake-cloud.ts";
+import { type Later, laterCloud } from "../migrate/nova/later.ts";
 import { planWords } from "../support/plan-files.ts";
 import { assertRefusal, type Ran, run, runs } from "./cli.ts";
 import { deployFiles } from "./deployment.ts";

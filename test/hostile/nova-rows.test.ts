@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cloud, IMAGES } from "../nova/cloud.ts";
-import { rowsOf, sameRows } from "../nova/rows.ts";
+import { cloud, IMAGES } from "../migrate/nova/cloud.ts";
+import { rowsOf, sameRows } from "../migrate/nova/rows.ts";
 import { deployFiles } from "./deployment.ts";
 import { ESCAPE, unharmed } from "./escapes.ts";
 

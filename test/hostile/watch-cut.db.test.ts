@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Socket } from "node:net";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Timers } from "../../src/edge/ipmi/index.ts";
+import type { Timers } from "../../src/lib/ipmi/index.ts";
 import { runHere } from "../support/in-process.ts";
 import { runs } from "./cli.ts";
 import { type Whole, whole } from "./whole.ts";

@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import { writeTree } from "../../src/demo/write-case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import { cloud, IMAGES } from "../nova/cloud.ts";
+import { cloud, IMAGES } from "../migrate/nova/cloud.ts";
 import { novaTree, treeDigest } from "../support/boot.ts";
 import { runs } from "./cli.ts";
 import { type Deployment, deploy } from "./deployment.ts";

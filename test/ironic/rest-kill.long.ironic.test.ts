@@ -6,7 +6,7 @@ import { ADOPTED, adoption, NOTHING } from "./adoption.ts";
 /**
  * Each kind of call that changes something once, of 17: 6 for the held machine, 5 for the free one, 6
  * for the one in use, which has traits. All calls of each kind of machine are in
- * edge/ironic-rest/killed.test, on an Ironic in memory.
+ * systems/ironic-api/killed.test, on an Ironic in memory.
  */
 const CALLS = {
   "the first, before it": ["rest.before", 1],

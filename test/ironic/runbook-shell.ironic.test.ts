@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { tool } from "../lab/bmc/tools.ts";
 import { sqlalchemy } from "../lab/cloud/config.ts";

@@ -1,5 +1,5 @@
 import { until as holds } from "../../grenade/lib/wait.ts";
-import { isObject, type Json } from "../../src/model/json.ts";
+import { isObject, type Json } from "../../src/lib/json.ts";
 import type { Scene } from "./scene.ts";
 import { loadedRows } from "./told.ts";
 

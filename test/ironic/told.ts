@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { isObject, type Json, type JsonObject } from "../../src/lib/json.ts";
 import { compareRow } from "../../src/model/compare.ts";
-import { isObject, type Json, type JsonObject } from "../../src/model/json.ts";
 import type { Row } from "../../src/model/machine.ts";
 import type { PlannedMachine, Resource } from "../../src/model/plan.ts";
 import type { Scene } from "./scene.ts";

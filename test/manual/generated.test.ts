@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { declaredCommands } from "../../src/cli/commands/load.ts";
 import { describeCommand } from "../../src/cli/reference/describe.ts";
 import { commandPage } from "../../src/cli/reference/markdown.ts";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { codesPage } from "../../src/cli/views/codes-page.ts";
+import { REFUSALS } from "../../src/lib/refusals.ts";
 import { FINDINGS } from "../../src/model/findings.ts";
-import { REFUSALS } from "../../src/model/refusals.ts";
-import { codesPage } from "../../src/report/codes-page.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 import { matchesGolden } from "../support/golden.ts";
 import { page } from "../support/manual.ts";
 

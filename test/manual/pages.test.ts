@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 import { commands, page, pageNames } from "../support/manual.ts";
 import { checkTable, exitTable } from "../support/manual-tables.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nightOf } from "../../src/core/report/night.ts";
+import { checkReasons } from "../../src/migrate/apply/ironic-place.ts";
+import { loadMappings } from "../../src/migrate/open/documents.ts";
 import { WINDOW_PACE } from "../../src/model/handover.ts";
-import { loadMappings } from "../../src/stages/documents.ts";
-import { checkReasons } from "../../src/stages/ironic-place.ts";
+import { nightOf } from "../../src/window/report/rules/night.ts";
 import { commands, page, yamlOf } from "../support/manual.ts";
 import { box, JUNO, nightRows, STEPS } from "../support/runbook.ts";
 

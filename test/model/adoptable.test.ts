@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gatherNics, type Nic } from "../../src/model/adoptable.ts";
+import { gatherNics, type Nic } from "../../src/model/ironic/adoptable.ts";
 
 const uuidOf = (letter: string, n: number): string =>
   `${letter.repeat(8)}-0000-4000-8000-${String(n).padStart(12, "0")}`;

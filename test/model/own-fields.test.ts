@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { loadTables, tablesVersions } from "../../src/edge/disk/load-tables.ts";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
-import { foundState } from "../../src/edge/ironic-rest/found-state.ts";
+import type { Json } from "../../src/lib/json.ts";
 import { compareRow } from "../../src/model/compare.ts";
-import type { Json } from "../../src/model/json.ts";
+import { isOwn, OWN_FIELDS } from "../../src/model/ironic/own-fields.ts";
 import type { Row } from "../../src/model/machine.ts";
-import { isOwn, OWN_FIELDS } from "../../src/model/own-fields.ts";
+import { loadTables, tablesVersions } from "../../src/run/files/load-tables.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
+import { foundState } from "../../src/systems/ironic-api/found-state.ts";
 
 const IMAGE = "d0000000-0000-4000-8000-00000000000a";
 const GAVE_UP = "During sync_power_state, max retries exceeded for node u1, node state None";

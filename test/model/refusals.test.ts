@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EXIT_STATUS, type ExitName } from "../../src/model/exit-status.ts";
-import { REFUSALS } from "../../src/model/refusals.ts";
+import { EXIT_STATUS, type ExitName } from "../../src/lib/exit-status.ts";
+import { REFUSALS } from "../../src/lib/refusals.ts";
 
 /** What a refusal says by its status: nothing was done, but for one that stopped midway. */
 const MAY: { readonly [name in ExitName]?: readonly string[] | "any" } = {

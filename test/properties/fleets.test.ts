@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { digestDatabase } from "../../src/edge/ironic-db/digest.ts";
+import { digestDatabase } from "../../src/systems/ironic-db/digest.ts";
 import { fleets } from "../support/arbitrary.ts";
 import { planned, type Workplace, withCase } from "../support/planned-case.ts";
 import { seeded } from "../support/seeded.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { CaseRow } from "../../src/demo/case.ts";
-import { novaPlanOf } from "../../src/stages/nova-files.ts";
+import { novaPlanOf } from "../../src/migrate/hosts/nova-files.ts";
 import { fleets } from "../support/arbitrary.ts";
 import { planned, planOf, type Workplace, withCase } from "../support/planned-case.ts";
 import { seeded } from "../support/seeded.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type RawRow, select } from "../../src/edge/database/rows.ts";
-import { openWriting } from "../../src/edge/database/write.ts";
+import { type RawRow, select } from "../../src/systems/database/rows.ts";
+import { openWriting } from "../../src/systems/database/write.ts";
 import { type Mutation, mutationsOf } from "../support/mutations.ts";
 import { targetOf, type Workplace } from "../support/planned-case.ts";
 import { disturb, loaded, NODES, PORTS, rich, told } from "../support/rich.ts";

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { until } from "../../grenade/lib/wait.ts";
-import { openProxy, type ProxyAsked } from "../../src/stages/serve-proxy.ts";
+import { openProxy, type ProxyAsked } from "../../src/proxy/serve-proxy.ts";
 import { type Started, start } from "../hostile/cli.ts";
 import { AS_SHIPPED, startNovaApi } from "../lab/cloud/nova-api.ts";
 import type { Cloud } from "../lab/cloud/start.ts";

@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
-import type { Served } from "../../src/edge/http/serving.ts";
-import { openProxy, type ProxyAsked, type ServedProxy } from "../../src/stages/serve-proxy.ts";
+import { openProxy, type ProxyAsked, type ServedProxy } from "../../src/proxy/serve-proxy.ts";
+import type { Served } from "../../src/serving/serving.ts";
 import {
   type StandInIronic,
   type StandInKeystone,

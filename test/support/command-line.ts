@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import type { Argv } from "yargs";
 import yargs from "yargs";
 import { type Declared, declare } from "../../src/cli/options/declared.ts";
-import type { NextCommand } from "../../src/stages/next.ts";
+import type { NextCommand } from "../../src/run/next.ts";
 
 export async function commandOf(name: NextCommand): Promise<Declared> {
-  const all: unknown = await import(`../../src/cli/options/${name}.js`);
+  const places = ["", "host/", "node/", "window/"].map(
+    (folder) => new URL(`../../src/cli/options/${folder}${name}.js`, import.meta.url),
+  );
+  const all: unknown = await import(String(places.find((place) => existsSync(place))));
   const found = Object.entries(all as object).find(([key]) => key === `${name}Options`);
   return found?.[1] as Declared; // the module of that name exports it
 }

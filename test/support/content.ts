@@ -1,6 +1,6 @@
-import type { Database } from "../../src/edge/database/open.ts";
-import { select } from "../../src/edge/database/rows.ts";
-import type { Release } from "../../src/model/target.ts";
+import type { Release } from "../../src/model/ironic/target.ts";
+import type { Database } from "../../src/systems/database/open.ts";
+import { select } from "../../src/systems/database/rows.ts";
 
 /**
  * What nodes and ports hold, the same on every engine: numbered ids left out, a port's node by its

@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { type AnswersHere, answerHere } from "../../src/edge/openstack/http.ts";
-import { type Json, parsedJson } from "../../src/model/json.ts";
+import { type Json, parsedJson } from "../../src/lib/json.ts";
+import { type AnswersHere, answerHere } from "../../src/systems/openstack/http.ts";
 import { listening } from "./listening.ts";
 
 /** What becomes of a call: done and answered, unless this says otherwise. */

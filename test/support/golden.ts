@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { renderMachine } from "../../src/core/render/diff.ts";
-import { renderFinding } from "../../src/core/render/summary.ts";
-import { novaStepsView } from "../../src/report/show.ts";
-import { novaPlanOf } from "../../src/stages/nova-files.ts";
+import { novaStepsView } from "../../src/cli/views/show.ts";
+import { novaPlanOf } from "../../src/migrate/hosts/nova-files.ts";
+import { renderMachine } from "../../src/migrate/plan/rules/diff.ts";
+import { renderFinding } from "../../src/migrate/plan/rules/summary.ts";
 import { planOf, type Workplace } from "./planned-case.ts";
 
 const UPDATE = process.env.UPDATE_GOLDEN === "1";

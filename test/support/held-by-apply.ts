@@ -1,8 +1,8 @@
-import { choiceOf } from "../../src/core/hosts/choice.ts";
-import { changedTenants } from "../../src/core/hosts/placed.ts";
-import { openOnNodes } from "../../src/edge/nova-write/by-node.ts";
-import { openInstances } from "../../src/edge/nova-write/instances.ts";
-import { tenantsOf } from "../../src/stages/tenants.ts";
+import { choiceOf } from "../../src/migrate/hosts/rules/choice.ts";
+import { changedTenants } from "../../src/migrate/hosts/rules/current-placement.ts";
+import { tenantsOf } from "../../src/migrate/hosts/tenants.ts";
+import { openOnNodes } from "../../src/systems/nova-db/by-node.ts";
+import { openInstances } from "../../src/systems/nova-db/instances.ts";
 import { acceptOf } from "../hostile/fleet.ts";
 import { after, open, planOf, type Workplace } from "./planned-case.ts";
 

@@ -1,7 +1,7 @@
-import { type RawRow, select } from "../../src/edge/database/rows.ts";
-import { normaliseMac } from "../../src/model/mac.ts";
+import { normaliseMac } from "../../src/lib/mac.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
-import { openSnapshot } from "../../src/stages/run.ts";
+import { openSnapshot } from "../../src/run/run.ts";
+import { type RawRow, select } from "../../src/systems/database/rows.ts";
 import { after, open, planOf, type Workplace } from "./planned-case.ts";
 import { artefact } from "./stages.ts";
 

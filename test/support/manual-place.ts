@@ -9,8 +9,8 @@ import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
-import { run as runIn } from "../power/deployed.ts";
-import { restored } from "../rehearse/scene.ts";
+import { run as runIn } from "../migrate/power/deployed.ts";
+import { restored } from "../window/rehearse/scene.ts";
 import { novaTree } from "./boot.ts";
 
 /** Where a deployment's databases are: addresses, and statements of the test's own. */

@@ -1,5 +1,5 @@
+import { EXIT_STATUS } from "../../src/lib/exit-status.ts";
 import { CHECK_STATUS } from "../../src/model/check.ts";
-import { EXIT_STATUS } from "../../src/model/exit-status.ts";
 
 /** The exit statuses as the Markdown table of the manual, in the order of the model. */
 export function exitTable(): string {

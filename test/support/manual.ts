@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { packageRoot } from "../../src/run/files/package-root.ts";
 
 const FOLDER = join(packageRoot(), "src", "manual");
 

@@ -1,6 +1,6 @@
 import type { Case, CaseRow } from "../../src/demo/case.ts";
-import type { BmcOptions } from "../../src/edge/ipmi/testing/index.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
+import type { BmcOptions } from "./bmc/index.ts";
 
 /** Machines of the deployment. */
 export const MACHINES = 300;

@@ -1,6 +1,6 @@
-import { isJsonColumn } from "../../src/edge/ironic-db/codec.ts";
-import { isObject, type JsonObject } from "../../src/model/json.ts";
+import { isObject, type JsonObject } from "../../src/lib/json.ts";
 import type { Column } from "../../src/model/tables.ts";
+import { isJsonColumn } from "../../src/systems/ironic-db/codec.ts";
 
 type Cell = string | number | null;
 

@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
-import { readDatabaseAddress } from "../../src/edge/config/database-address.ts";
-import { type Database, openDatabase } from "../../src/edge/database/open.ts";
 import type { DatabaseAddress } from "../../src/model/database.ts";
+import { readDatabaseAddress } from "../../src/systems/database/database-address.ts";
+import { type Database, openDatabase } from "../../src/systems/database/open.ts";
 
 /** The address in a URL as the tool reads it. */
 export function addressAt(url: string): Promise<DatabaseAddress> {

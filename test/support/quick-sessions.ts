@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import { runBy } from "../../src/stages/session.ts";
+import { runBy } from "../../src/run/session.ts";
 
 /** Commands of this process that act wait by a clock that only waiting moves; `meanwhile` happens at each wait. */
 export function quickSessions(

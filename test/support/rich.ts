@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
-import type { Database } from "../../src/edge/database/open.ts";
-import { openWriting } from "../../src/edge/database/write.ts";
+import { portUuid } from "../../src/lib/uuid.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
-import { portUuid } from "../../src/model/uuid.ts";
+import type { Database } from "../../src/systems/database/open.ts";
+import { openWriting } from "../../src/systems/database/write.ts";
 import { tenant } from "../hostile/fleet.ts";
 import { planned, type Workplace, withCase } from "./planned-case.ts";
 import { applied, verified } from "./stages.ts";

@@ -1,4 +1,4 @@
-import type { RunFiles } from "../../src/stages/run-files.ts";
+import type { RunFiles } from "../../src/run/files/run-files.ts";
 
 /** Digest of the plan. */
 export const SHA = "a".repeat(64);

@@ -1,18 +1,18 @@
 import { join } from "node:path";
-import { emptyTally, type Tally } from "../../src/core/verify/tally.ts";
-import { verify } from "../../src/core/verify/verify.ts";
 import { back } from "../../src/engine/back.ts";
 import { forward } from "../../src/engine/forward.ts";
 import type { Leg, Session } from "../../src/engine/part.ts";
-import { type Event, gather, type Walked } from "../../src/engine/walk.ts";
+import { type Event, gather, type Walked } from "../../src/engine/runner.ts";
+import { ironicLeg } from "../../src/migrate/apply/ironic.ts";
+import { withIronic } from "../../src/migrate/apply/ironic-place.ts";
+import { databaseBackend } from "../../src/migrate/open/backend.ts";
+import { emptyTally, type Tally } from "../../src/migrate/verify/rules/tally.ts";
+import { verify } from "../../src/migrate/verify/rules/verify.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
 import { sameSecret } from "../../src/model/compare.ts";
 import type { PlannedMachine, Step } from "../../src/model/plan.ts";
 import type { Seal } from "../../src/model/secret.ts";
-import { ironicLeg } from "../../src/parts/ironic.ts";
-import { databaseBackend } from "../../src/stages/backend.ts";
-import { withIronic } from "../../src/stages/ironic-place.ts";
-import { withSession } from "../../src/stages/session.ts";
+import { withSession } from "../../src/run/session.ts";
 import { mappings, planOf, seal, targetOf, type Workplace } from "./planned-case.ts";
 
 type Place = Pick<Workplace, "run" | "ironic">;

@@ -1,10 +1,10 @@
-import { EXIT_STATUS } from "../../model/exit-status.ts";
-import { verifiedText } from "../../report/verify.ts";
-import { apply } from "../../stages/apply.ts";
-import { AFTER } from "../../stages/pipeline.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { apply } from "../../migrate/apply/apply.ts";
+import { AFTER } from "../../window/runner/pipeline.ts";
 import type { ApplyArgs } from "../options/apply.ts";
-import { EVERY } from "./every-row.ts";
-import { watchingOf } from "./nova-options.ts";
+import { EVERY } from "../views/every-row.ts";
+import { verifiedText } from "../views/verify.ts";
+import { watchingOf } from "./node/nova-options.ts";
 import { exitWith, note, say, sinkOf } from "./shared.ts";
 
 export async function applyCommand(args: ApplyArgs): Promise<void> {

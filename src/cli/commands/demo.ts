@@ -1,6 +1,6 @@
 import { demo } from "../../demo/demo.ts";
-import { program } from "../../edge/disk/package-root.ts";
-import { EXIT_STATUS } from "../../model/exit-status.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { program } from "../../run/files/package-root.ts";
 import { exitWith, print } from "./shared.ts";
 
 export async function demoCommand(): Promise<void> {

@@ -1,8 +1,8 @@
-import { manualPage, topics } from "../../edge/disk/manual.ts";
-import { codesView, explain } from "../../report/explain.ts";
+import { manualPage, topics } from "../../run/files/manual.ts";
 import type { ExplainArgs } from "../options/explain.ts";
 import { printView } from "../print/out.ts";
-import { EVERY } from "./every-row.ts";
+import { EVERY } from "../views/every-row.ts";
+import { codesView, explain } from "../views/explain.ts";
 import { print } from "./shared.ts";
 
 export async function explainCommand({ code = [], ...args }: ExplainArgs): Promise<void> {

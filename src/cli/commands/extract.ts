@@ -1,11 +1,11 @@
-import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
-import { counted } from "../../core/report/window.ts";
-import { listed, NAMED } from "../../model/text.ts";
-import { snapshotView } from "../../report/show.ts";
-import { extract } from "../../stages/extract.ts";
-import { AFTER } from "../../stages/pipeline.ts";
-import { openSnapshot, SNAPSHOT } from "../../stages/run.ts";
+import { listed, NAMED } from "../../lib/text.ts";
+import { extract } from "../../migrate/extract/extract.ts";
+import { renderFindingCounts, renderUnknown } from "../../migrate/plan/rules/summary.ts";
+import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
+import { counted } from "../../window/report/rules/window.ts";
+import { AFTER } from "../../window/runner/pipeline.ts";
 import type { ExtractArgs } from "../options/extract.ts";
+import { snapshotView } from "../views/show.ts";
 import { matchedBy, printLines, printMachines, say, sinkOf } from "./shared.ts";
 
 export async function extractCommand(args: ExtractArgs): Promise<void> {

@@ -1,26 +1,21 @@
 import { resolve } from "node:path";
 import type { Argv } from "yargs";
-import { MigrationError } from "../../model/error.ts";
-import { nearest } from "../../report/nearest.ts";
-import { camel, kebab } from "../../stages/next.ts";
-import { surroundings } from "../../stages/surroundings.ts";
-import type { Hands } from "../../stages/walk-words.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { nearest } from "../../lib/table/nearest.ts";
+import { camel, kebab } from "../../run/next.ts";
+import { surroundings } from "../../run/process-context.ts";
+import type { Hands } from "../../window/runner/command-lines.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
 import { checkMatched } from "../matched.ts";
 import { applyOptions } from "../options/apply.ts";
-import { bootOptions } from "../options/boot.ts";
-import { checkOptions } from "../options/check.ts";
-import { configOptions } from "../options/config.ts";
 import { type Declared, declare } from "../options/declared.ts";
 import { demoOptions } from "../options/demo.ts";
 import { everyCommand } from "../options/every.ts";
 import { explainOptions } from "../options/explain.ts";
 import { extractOptions } from "../options/extract.ts";
-import { finishOptions } from "../options/finish.ts";
-import { handoverOptions } from "../options/handover.ts";
-import { hostOptions } from "../options/host.ts";
+import { hostOptions } from "../options/host/host.ts";
 import { nextOptions } from "../options/next.ts";
 import {
   adoptableOptions,
@@ -29,20 +24,25 @@ import {
   nodeOptions,
   nodeSwitchoverOptions,
   unmanageOptions,
-} from "../options/node.ts";
+} from "../options/node/node.ts";
 import { planOptions } from "../options/plan.ts";
 import { powerOptions } from "../options/power.ts";
-import { rehearseOptions } from "../options/rehearse.ts";
-import { reportOptions } from "../options/report.ts";
-import { retireOptions } from "../options/retire.ts";
 import { rollbackOptions } from "../options/rollback.ts";
-import { type RunArgs, runOptions } from "../options/run.ts";
 import { serveOptions } from "../options/serve.ts";
 import { showOptions } from "../options/show.ts";
 import { statusOptions } from "../options/status.ts";
-import { supportOptions } from "../options/support.ts";
 import { verifyOptions } from "../options/verify.ts";
-import { windowOptions } from "../options/window.ts";
+import { bootOptions } from "../options/window/boot.ts";
+import { checkOptions } from "../options/window/check.ts";
+import { configOptions } from "../options/window/config.ts";
+import { finishOptions } from "../options/window/finish.ts";
+import { handoverOptions } from "../options/window/handover.ts";
+import { rehearseOptions } from "../options/window/rehearse.ts";
+import { reportOptions } from "../options/window/report.ts";
+import { retireOptions } from "../options/window/retire.ts";
+import { type RunArgs, runOptions } from "../options/window/run.ts";
+import { supportOptions } from "../options/window/support.ts";
+import { windowOptions } from "../options/window/window.ts";
 import { aside } from "../print/events.ts";
 import { tookText, verbosely } from "../verbose.ts";
 
@@ -54,13 +54,13 @@ interface Command {
 
 /** Its first form names two nodes, and `--spares` lists what could be the second. */
 async function switching(): ReturnType<Command["work"]> {
-  const { nodeCommand } = await import("./node.ts");
+  const { nodeCommand } = await import("./node/node.ts");
   return (args: NodeArgs) =>
     nodeCommand({ ...args, action: args.spares === true ? "list" : "switchover" });
 }
 
 async function walking(): ReturnType<Command["work"]> {
-  const { runCommand } = await import("./run.ts");
+  const { runCommand } = await import("./window/run.ts");
   return (args: RunArgs) => runCommand(args, handsOf(args));
 }
 
@@ -106,33 +106,45 @@ const COMMANDS: readonly Command[] = [
   { options: extractOptions, work: async () => (await import("./extract.ts")).extractCommand },
   { options: powerOptions, work: async () => (await import("./power.ts")).powerCommand },
   { options: planOptions, work: async () => (await import("./plan.ts")).planCommand },
-  { options: checkOptions, work: async () => (await import("./check.ts")).checkCommand },
-  { options: configOptions, work: async () => (await import("./config.ts")).configCommand },
+  { options: checkOptions, work: async () => (await import("./window/check.ts")).checkCommand },
+  { options: configOptions, work: async () => (await import("./window/config.ts")).configCommand },
   { options: showOptions, work: async () => (await import("./show.ts")).showCommand },
-  { options: reportOptions, work: async () => (await import("./report.ts")).reportCommand },
-  { options: rehearseOptions, work: async () => (await import("./rehearse.ts")).rehearseCommand },
+  { options: reportOptions, work: async () => (await import("./window/report.ts")).reportCommand },
+  {
+    options: rehearseOptions,
+    work: async () => (await import("./window/rehearse.ts")).rehearseCommand,
+  },
   { options: applyOptions, work: async () => (await import("./apply.ts")).applyCommand },
   { options: verifyOptions, work: async () => (await import("./verify.ts")).verifyCommand },
-  { options: bootOptions, work: async () => (await import("./boot.ts")).bootCommand },
-  { options: handoverOptions, work: async () => (await import("./handover.ts")).handoverCommand },
-  { options: finishOptions, work: async () => (await import("./finish.ts")).finishCommand },
-  { options: retireOptions, work: async () => (await import("./retire.ts")).retireCommand },
+  { options: bootOptions, work: async () => (await import("./window/boot.ts")).bootCommand },
+  {
+    options: handoverOptions,
+    work: async () => (await import("./window/handover.ts")).handoverCommand,
+  },
+  { options: finishOptions, work: async () => (await import("./window/finish.ts")).finishCommand },
+  { options: retireOptions, work: async () => (await import("./window/retire.ts")).retireCommand },
   { options: rollbackOptions, work: async () => (await import("./rollback.ts")).rollbackCommand },
   { options: statusOptions, work: async () => (await import("./status.ts")).statusCommand },
   { options: nextOptions, work: async () => (await import("./next.ts")).nextStepCommand },
   { options: runOptions, work: walking },
-  { options: windowOptions, work: async () => (await import("./window.ts")).windowCommand },
-  { options: hostOptions, work: async () => (await import("./host.ts")).hostCommand },
-  { options: nodeOptions, work: async () => (await import("./node.ts")).nodeCommand },
+  { options: windowOptions, work: async () => (await import("./window/window.ts")).windowCommand },
+  { options: hostOptions, work: async () => (await import("./host/host.ts")).hostCommand },
+  { options: nodeOptions, work: async () => (await import("./node/node.ts")).nodeCommand },
   {
     options: adoptableOptions,
-    work: async () => (await import("./adoptable.ts")).adoptableCommand,
+    work: async () => (await import("./node/adoptable.ts")).adoptableCommand,
   },
-  { options: manageOptions, work: async () => (await import("./manage.ts")).manageCommand },
-  { options: unmanageOptions, work: async () => (await import("./manage.ts")).unmanageCommand },
+  { options: manageOptions, work: async () => (await import("./node/manage.ts")).manageCommand },
+  {
+    options: unmanageOptions,
+    work: async () => (await import("./node/manage.ts")).unmanageCommand,
+  },
   { options: nodeSwitchoverOptions, work: switching },
   { options: serveOptions, work: async () => (await import("./serve.ts")).serveCommand },
-  { options: supportOptions, work: async () => (await import("./support.ts")).supportCommand },
+  {
+    options: supportOptions,
+    work: async () => (await import("./window/support.ts")).supportCommand,
+  },
   { options: explainOptions, work: async () => (await import("./explain.ts")).explainCommand },
   { options: demoOptions, work: async () => (await import("./demo.ts")).demoCommand },
 ];

@@ -1,4 +1,4 @@
-import { advice } from "../../stages/advice.ts";
+import { advice } from "../../window/runner/next-step.ts";
 import type { NextArgs } from "../options/next.ts";
 import { printObject } from "../print/out.ts";
 

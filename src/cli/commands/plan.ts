@@ -1,17 +1,17 @@
-import { renderCounts, renderHeader, renderNovaCounts } from "../../core/render/summary.ts";
-import { EXIT_STATUS } from "../../model/exit-status.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { isHeldUp, loadable, wantsPower } from "../../migrate/plan/empty-plan.ts";
+import { plan } from "../../migrate/plan/plan.ts";
+import { writeProposal } from "../../migrate/plan/propose.ts";
+import { renderCounts, renderHeader, renderNovaCounts } from "../../migrate/plan/rules/summary.ts";
 import { ipmitoolOf } from "../../model/power.ts";
-import { createLines } from "../../report/plan-lines.ts";
-import { machinesView } from "../../report/show.ts";
-import { isHeldUp, loadable, wantsPower } from "../../stages/nothing.ts";
-import { AFTER } from "../../stages/pipeline.ts";
-import { plan } from "../../stages/plan.ts";
-import { writeProposal } from "../../stages/propose.ts";
-import { openPlan } from "../../stages/run.ts";
+import { openPlan } from "../../run/run.ts";
+import { AFTER } from "../../window/runner/pipeline.ts";
 import type { PlanArgs } from "../options/plan.ts";
 import { widthOf } from "../print/out.ts";
-import { EVERY } from "./every-row.ts";
-import { novaAsked } from "./nova-options.ts";
+import { EVERY } from "../views/every-row.ts";
+import { createLines } from "../views/plan-lines.ts";
+import { machinesView } from "../views/show.ts";
+import { novaAsked } from "./node/nova-options.ts";
 import { exitWith, matchedBy, printLines, printMachines, say, sinkOf } from "./shared.ts";
 import { printDiff } from "./show.ts";
 

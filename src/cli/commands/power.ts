@@ -1,11 +1,11 @@
-import { EXIT_STATUS } from "../../model/exit-status.ts";
-import { powerView, summary } from "../../report/power.ts";
-import { groups } from "../../report/power-groups.ts";
-import { AFTER } from "../../stages/pipeline.ts";
-import { power } from "../../stages/power.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { power } from "../../migrate/power/power.ts";
+import { AFTER } from "../../window/runner/pipeline.ts";
 import type { PowerArgs } from "../options/power.ts";
 import { printView } from "../print/out.ts";
-import { EVERY } from "./every-row.ts";
+import { EVERY } from "../views/every-row.ts";
+import { powerView, summary } from "../views/power.ts";
+import { groups } from "../views/power-groups.ts";
 import { exitWith, say, sinkOf } from "./shared.ts";
 
 /** Shows the machines in trouble, what they have in common, and what comes next. */

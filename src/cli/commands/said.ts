@@ -1,5 +1,5 @@
-import { MigrationError } from "../../model/error.ts";
-import { kebab } from "../../stages/next.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { kebab } from "../../run/next.ts";
 import { io } from "../io.ts";
 import { everyCommand } from "../options/every.ts";
 

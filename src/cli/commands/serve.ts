@@ -1,8 +1,8 @@
-import type { Served } from "../../edge/http/serving.ts";
-import { MigrationError } from "../../model/error.ts";
-import { serveManageable } from "../../stages/serve-manageable.ts";
-import { serveProxy } from "../../stages/serve-proxy.ts";
-import { type ServeSwitchAsked, serveSwitchover } from "../../stages/serve-switchover.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { serveManageable } from "../../manage/serve-manageable.ts";
+import { serveProxy } from "../../proxy/serve-proxy.ts";
+import type { Served } from "../../serving/serving.ts";
+import { type ServeSwitchAsked, serveSwitchover } from "../../switchover/serve-switchover.ts";
 import { io } from "../io.ts";
 import { OF_SERVICE, type ServeArgs } from "../options/serve.ts";
 import { createEvents } from "../print/events.ts";

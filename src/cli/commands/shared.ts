@@ -1,19 +1,14 @@
 import { createInterface } from "node:readline/promises";
-import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/exit-status.ts";
-import { shellWord } from "../../model/text.ts";
-import { paintText } from "../../report/colour.ts";
-import { fitting } from "../../report/fitting.ts";
-import { foldText } from "../../report/fold.ts";
-import type { FormatOptions } from "../../report/format.ts";
-import { withMachines } from "../../report/machines.ts";
-import { guardsView, statesView, undoView } from "../../report/previews.ts";
-import { severalLines } from "../../report/several.ts";
-import type { View } from "../../report/table.ts";
-import { visibleLines } from "../../report/text.ts";
-import { faultsView, verdictsView } from "../../report/verify.ts";
-import { machineFinder } from "../../stages/machine-finder.ts";
-import type { Expect, Lists, Progress, Sink } from "../../stages/sink.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { paintText } from "../../lib/table/colour.ts";
+import { foldText } from "../../lib/table/fold.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
+import type { View } from "../../lib/table/table.ts";
+import { visibleLines } from "../../lib/table/text.ts";
+import { shellWord } from "../../lib/text.ts";
+import { machineFinder } from "../../migrate/plan/machine-finder.ts";
+import type { Expect, Lists, Progress, Sink } from "../../run/sink.ts";
 import { io } from "../io.ts";
 import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
@@ -22,6 +17,11 @@ import { createProgress, measure, sentence, terminalOf } from "../print/progress
 import { stageList } from "../print/stage-list.ts";
 import { runStages } from "../print/stages.ts";
 import { took } from "../verbose.ts";
+import { fitting } from "../views/fitting.ts";
+import { withMachines } from "../views/machines.ts";
+import { guardsView, statesView, undoView } from "../views/previews.ts";
+import { severalLines } from "../views/several.ts";
+import { faultsView, verdictsView } from "../views/verify.ts";
 
 /** What main's global options say of the output. */
 export interface Voice {

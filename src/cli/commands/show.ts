@@ -1,14 +1,14 @@
-import { renderMachine } from "../../core/render/diff.ts";
-import { MigrationError } from "../../model/error.ts";
-import { movesView } from "../../report/hosts.ts";
-import { powerView } from "../../report/power.ts";
-import { journalView, logView } from "../../report/records.ts";
-import { machinesView, novaStepsView, snapshotView } from "../../report/show.ts";
-import { windowView } from "../../report/window.ts";
-import { openShown, type Shown } from "../../stages/shown.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { renderMachine } from "../../migrate/plan/rules/diff.ts";
+import { openShown, type Shown } from "../../migrate/plan/shown.ts";
 import type { ShowArgs } from "../options/show.ts";
 import { printView } from "../print/out.ts";
-import { EVERY } from "./every-row.ts";
+import { EVERY } from "../views/every-row.ts";
+import { movesView } from "../views/hosts.ts";
+import { powerView } from "../views/power.ts";
+import { journalView, logView } from "../views/records.ts";
+import { machinesView, novaStepsView, snapshotView } from "../views/show.ts";
+import { windowView } from "../views/window.ts";
 import { print, printMachines } from "./shared.ts";
 
 export async function showCommand(args: ShowArgs): Promise<void> {

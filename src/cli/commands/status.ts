@@ -1,9 +1,9 @@
-import { openRun } from "../../edge/disk/run-folder.ts";
-import { movesHosts } from "../../stages/host-files.ts";
-import { hostState } from "../../stages/host-status.ts";
-import { managedState, managesNodes } from "../../stages/manage-run.ts";
-import { runState } from "../../stages/run-state.ts";
-import { switchesOver, switchState } from "../../stages/switchover-run.ts";
+import { managedState, managesNodes } from "../../manage/manage-run.ts";
+import { openRun } from "../../run/files/run-folder.ts";
+import { movesHosts } from "../../run/host-files.ts";
+import { switchesOver, switchState } from "../../switchover/switchover-run.ts";
+import { hostState } from "../../takeover/host-status.ts";
+import { runState } from "../../window/runner/run-state.ts";
 import type { StatusArgs } from "../options/status.ts";
 import { printObject } from "../print/out.ts";
 import { say } from "./shared.ts";

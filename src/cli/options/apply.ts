@@ -1,7 +1,7 @@
+import type { FormatOptions } from "../../lib/table/format.ts";
+import type { ApplyWords } from "../../migrate/apply/apply.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
-import type { FormatOptions } from "../../report/format.ts";
-import type { ApplyWords } from "../../stages/apply.ts";
-import type { WatchArgs } from "../commands/nova-options.ts";
+import type { WatchArgs } from "../commands/node/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number } from "./declared.ts";
 import { listOptions } from "./format.ts";

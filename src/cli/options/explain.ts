@@ -1,4 +1,4 @@
-import type { FormatOptions } from "../../report/format.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
 import type { Declared } from "./declared.ts";
 import { listOptions } from "./format.ts";
 

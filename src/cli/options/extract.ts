@@ -1,5 +1,5 @@
-import { releaseNames } from "../../edge/disk/load-tables.ts";
-import type { ExtractAsked } from "../../stages/extract.ts";
+import type { ExtractAsked } from "../../migrate/extract/extract.ts";
+import { releaseNames } from "../../run/files/load-tables.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, word, words } from "./declared.ts";
 import { matchOption } from "./format.ts";

@@ -1,4 +1,4 @@
-import { FORMATS, type FormatOptions, QUOTES } from "../../report/format.ts";
+import { FORMATS, type FormatOptions, QUOTES } from "../../lib/table/format.ts";
 import { flag, grouped, words } from "./declared.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { PlanWords } from "../../stages/plan.ts";
-import type { NovaArgs } from "../commands/nova-options.ts";
+import type { PlanWords } from "../../migrate/plan/plan.ts";
+import type { NovaArgs } from "../commands/node/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
 import { matchOption } from "./format.ts";

@@ -1,7 +1,7 @@
-import type { FormatOptions } from "../../report/format.ts";
-import { FAILED } from "../../report/power-groups.ts";
-import type { PowerAsked } from "../../stages/power.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
+import type { PowerAsked } from "../../migrate/power/power.ts";
 import type { Voice } from "../commands/shared.ts";
+import { FAILED } from "../views/power-groups.ts";
 import { type Declared, flag, number, word, words } from "./declared.ts";
 import { listOptions } from "./format.ts";
 import { common, meaning, nodeOption } from "./shared.ts";

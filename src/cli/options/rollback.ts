@@ -1,6 +1,6 @@
-import type { FormatOptions } from "../../report/format.ts";
-import type { RollbackWords } from "../../stages/rollback.ts";
-import type { WatchArgs } from "../commands/nova-options.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
+import type { RollbackWords } from "../../migrate/rollback/rollback.ts";
+import type { WatchArgs } from "../commands/node/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, word } from "./declared.ts";
 import { listOptionsWithoutAll } from "./format.ts";

@@ -1,7 +1,7 @@
-import type { ProxyAsked } from "../../stages/serve-proxy.ts";
+import type { ProxyAsked } from "../../proxy/serve-proxy.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
-import { SWITCHING } from "./node-actions.ts";
+import { SWITCHING } from "./node/actions.ts";
 
 export interface ServeArgs extends Voice, Omit<ProxyAsked, "listen"> {
   readonly service: "proxy" | "manageable" | "switchover";

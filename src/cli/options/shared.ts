@@ -1,5 +1,5 @@
-import { releaseNames } from "../../edge/disk/load-tables.ts";
-import { WATCH_SECONDS } from "../../model/service.ts";
+import { WATCH_SECONDS } from "../../model/ironic/service.ts";
+import { releaseNames } from "../../run/files/load-tables.ts";
 import { flag, grouped, number, type OptionTable, word, words } from "./declared.ts";
 
 const WANT_NOVA = "With --nova-db";

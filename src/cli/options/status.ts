@@ -1,5 +1,5 @@
-import type { FormatOptions } from "../../report/format.ts";
-import type { Places } from "../../stages/allocations.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
+import type { Places } from "../../migrate/hosts/allocations.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, word } from "./declared.ts";
 import { formatOptions } from "./format.ts";

@@ -1,6 +1,6 @@
-import type { FormatOptions } from "../../report/format.ts";
-import type { VerifyAsked } from "../../stages/verify.ts";
-import type { TakeoverAsked } from "../../stages/verify-takeover.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
+import type { VerifyAsked } from "../../migrate/verify/verify.ts";
+import type { TakeoverAsked } from "../../window/handover/verify-takeover.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, word, words } from "./declared.ts";
 import { listOptions } from "./format.ts";

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { dirname, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { packageRoot, program } from "../../edge/disk/package-root.ts";
-import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/exit-status.ts";
-import type { JsonObject } from "../../model/json.ts";
-import { REFUSALS } from "../../model/refusals.ts";
-import { exitName } from "../../report/explain.ts";
-import { visibleLines } from "../../report/text.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { REFUSALS } from "../../lib/refusals.ts";
+import { visibleLines } from "../../lib/table/text.ts";
+import { packageRoot, program } from "../../run/files/package-root.ts";
+import { exitName } from "../views/explain.ts";
 import type { Emit } from "./events.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import type { JsonObject } from "../../model/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { io, isForMachines } from "../io.ts";
 import { log } from "../log.ts";
 

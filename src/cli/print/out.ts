@@ -1,8 +1,8 @@
 import type { Writable } from "node:stream";
-import { MigrationError } from "../../model/error.ts";
-import type { JsonObject } from "../../model/json.ts";
-import { type FormatOptions, isColoured, type Screen, tableLimit } from "../../report/format.ts";
-import { renderObject, renderRows, type View } from "../../report/table.ts";
+import { MigrationError } from "../../lib/error.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { type FormatOptions, isColoured, type Screen, tableLimit } from "../../lib/table/format.ts";
+import { renderObject, renderRows, type View } from "../../lib/table/table.ts";
 import { io } from "../io.ts";
 
 /**

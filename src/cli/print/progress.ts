@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../model/json.ts";
-import { takeWidth, visible } from "../../report/text.ts";
-import type { Environment } from "../../stages/surroundings.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { takeWidth, visible } from "../../lib/table/text.ts";
+import type { Environment } from "../../run/process-context.ts";
 import { io, type Output } from "../io.ts";
 import { createEvents, type Now, timestamp } from "./events.ts";
 

@@ -1,5 +1,5 @@
-import { visible } from "../../report/text.ts";
-import type { Environment } from "../../stages/surroundings.ts";
+import { visible } from "../../lib/table/text.ts";
+import type { Environment } from "../../run/process-context.ts";
 import { io, type Output } from "../io.ts";
 import { type Now, timestamp } from "./events.ts";
 import { duration } from "./progress.ts";

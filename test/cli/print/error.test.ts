@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { emitExit, errorText, exitStatus, refusalOf } from "../../../src/cli/print/error.ts";
 import { createEvents } from "../../../src/cli/print/events.ts";
-import { MigrationError } from "../../../src/model/error.ts";
-import { collector } from "../../report/collect.ts";
+import { MigrationError } from "../../../src/lib/error.ts";
+import { collector } from "../../window/report/collect.ts";
 
 const SECRET = "s3cr3t-of-a-bmc";
 

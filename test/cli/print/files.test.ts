@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outOfFiles } from "../../../src/cli/print/error.ts";
-import { MigrationError } from "../../../src/model/error.ts";
+import { MigrationError } from "../../../src/lib/error.ts";
 
 const system = (code: string): Error =>
   Object.assign(new Error(`${code}: no`), { code, syscall: "open" });

@@ -7,7 +7,7 @@ import {
   type ProgressLine,
   sentence,
 } from "../../../src/cli/print/progress.ts";
-import { collector } from "../../report/collect.ts";
+import { collector } from "../../window/report/collect.ts";
 
 interface Bench {
   readonly progress: ProgressLine;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { placed } from "../../../src/cli/print/error.ts";
-import { packageRoot, program } from "../../../src/edge/disk/package-root.ts";
+import { packageRoot, program } from "../../../src/run/files/package-root.ts";
 
 const WORDS = "function errorText(";
 

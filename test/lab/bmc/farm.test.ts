@@ -3,12 +3,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { bound } from "../../../src/edge/ipmi/testing/addresses.ts";
-import {
-  type FarmProcess,
-  startFarm,
-  startFarmProcess,
-} from "../../../src/edge/ipmi/testing/index.ts";
+import { bound } from "../../support/bmc/addresses.ts";
+import { type FarmProcess, startFarm, startFarmProcess } from "../../support/bmc/index.ts";
 import { answered, CAPABILITIES, isSilent } from "./raw.ts";
 
 test("a farm in its own process is worked by lines, and says what it cannot do", async (t) => {
@@ -45,7 +41,7 @@ test("a farm with an option nobody knows, or an address in use, does not start",
 });
 
 test("the process of a farm ends with its stdin, and so with whoever started it", async () => {
-  const main = fileURLToPath(new URL("../../../src/edge/ipmi/testing/main.js", import.meta.url));
+  const main = fileURLToPath(new URL("../../support/bmc/main.js", import.meta.url));
   const child = spawn(process.execPath, [main, "-"], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "close");
   child.stdin.write(`${JSON.stringify({ local: true, bmcs: [{ address: "192.0.2.1" }] })}\n`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { type TestContext, test } from "node:test";
-import type { BmcOptions } from "../../../src/edge/ipmi/testing/index.ts";
+import type { BmcOptions } from "../../support/bmc/index.ts";
 import { needsTools } from "./tools.ts";
 import { type Lone, withBmc } from "./with-farm.ts";
 

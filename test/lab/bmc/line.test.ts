@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seeded } from "../../../src/edge/ipmi/queue.ts";
-import { newBmc } from "../../../src/edge/ipmi/testing/bmc.ts";
-import { newLine, seedFor } from "../../../src/edge/ipmi/testing/line.ts";
-import { type BmcOptions, HEALTHY, withOptions } from "../../../src/edge/ipmi/testing/options.ts";
+import { seeded } from "../../../src/lib/ipmi/queue.ts";
+import { newBmc } from "../../support/bmc/bmc.ts";
+import { newLine, seedFor } from "../../support/bmc/line.ts";
+import { type BmcOptions, HEALTHY, withOptions } from "../../support/bmc/options.ts";
 import { answered, CAPABILITIES, CIPHER_SUITES } from "./raw.ts";
 import { withBmc, withBmcs } from "./with-farm.ts";
 

@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import type { Timers } from "../../../src/edge/ipmi/index.ts";
+import type { Timers } from "../../../src/lib/ipmi/index.ts";
 
 /** What happens while a command waits, each time before the clock goes on. */
 const meanwhile = new Set<() => Promise<unknown>>();

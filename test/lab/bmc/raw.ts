@@ -1,6 +1,6 @@
 import { on } from "node:events";
-import { bound } from "../../../src/edge/ipmi/testing/addresses.ts";
-import type { BmcPlace } from "../../../src/edge/ipmi/testing/index.ts";
+import { bound } from "../../support/bmc/addresses.ts";
+import type { BmcPlace } from "../../support/bmc/index.ts";
 import { bmcAt } from "./here.ts";
 import { QUICK } from "./quick-clock.ts";
 

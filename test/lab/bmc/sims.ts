@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../../grenade/lib/wait.ts";
-import { freeAddresses } from "../../../src/edge/ipmi/testing/index.ts";
+import { freeAddresses } from "../../support/bmc/index.ts";
 import { type Daemon, startDaemon } from "../daemon.ts";
 import { privateFile, privateFolder } from "../folder.ts";
 import { answersPing } from "./raw.ts";

@@ -1,4 +1,4 @@
-import type { Bmc, OnOther, SimAnswer, SimSession } from "../../../src/edge/ipmi/testing/index.ts";
+import type { Bmc, OnOther, SimAnswer, SimSession } from "../../support/bmc/index.ts";
 
 /** A command that could change power. */
 export interface PowerCommand {

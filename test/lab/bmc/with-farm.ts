@@ -1,10 +1,5 @@
 import type { TestContext } from "node:test";
-import {
-  type BmcOptions,
-  type Farm,
-  freeAddresses,
-  startFarm,
-} from "../../../src/edge/ipmi/testing/index.ts";
+import { type BmcOptions, type Farm, freeAddresses, startFarm } from "../../support/bmc/index.ts";
 import { takeAddresses } from "./here.ts";
 import { CLOCK } from "./quick-clock.ts";
 import { type PowerCommand, switching } from "./switching.ts";

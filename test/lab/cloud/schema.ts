@@ -4,8 +4,8 @@ import { createReadStream, createWriteStream, existsSync, mkdirSync, renameSync 
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { takeLock } from "../../../src/edge/disk/lock-file.ts";
-import { MigrationError } from "../../../src/model/error.ts";
+import { MigrationError } from "../../../src/lib/error.ts";
+import { takeLock } from "../../../src/lib/files/lock-file.ts";
 import { needsProgram, SERVERS } from "../binaries.ts";
 import type { Owner } from "../folder.ts";
 import type { Server } from "../server.ts";

@@ -1,0 +1,39 @@
+import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import { queueText } from "../../../model/nova/requests.ts";
+import { openRun } from "../../../run/files/run-folder.ts";
+import { movesLegacy } from "../../../run/host-files.ts";
+import { nextCommand } from "../../../run/next.ts";
+import { type LegacyMoveWords, moveLegacy } from "../../../takeover/baremetal/legacy-move.ts";
+import { moveHosts } from "../../../takeover/host-move.ts";
+import type { HostMoved } from "../../../takeover/host-moves.ts";
+import { STOPPED } from "../../../window/runner/pipeline.ts";
+import type { HostArgs } from "../../options/host/host.ts";
+import { exitWith, note, printResult, say, sinkOf } from "../shared.ts";
+import { checkMode } from "./mode.ts";
+
+export async function hostMoveCommand(args: HostArgs & LegacyMoveWords): Promise<void> {
+  const legacy = await movesLegacy(await openRun(args.run, { create: false }));
+  checkMode("move", legacy);
+  endOfMove(args, await (legacy ? moveLegacy : moveHosts)(args, sinkOf(args)));
+}
+
+/** What was done, what is to be done at the broker, and what comes next. */
+export function endOfMove(args: HostArgs & { readonly run: string }, moved: HostMoved): void {
+  const { unit, fenced, rows, found, blocked, left: changed, stopped, hosts } = moved;
+  const fence = fenced === 0 ? "" : `${fenced} hosts fenced, `;
+  const out = blocked + changed.length;
+  const left = out === 0 ? "" : `; ${out} machines were left out`;
+  for (const { id, why } of changed) note(args, `${id} was left out: ${why}`);
+  printResult(
+    args,
+    `Host move: ${fence}${rows} ${unit === undefined ? "rows changed" : "machines moved"}, ${found} so already${left}.`,
+  );
+  if (stopped) {
+    say(args, STOPPED);
+    return;
+  }
+  for (const host of hosts) note(args, queueText(host));
+  const undo = nextCommand("rollback", args, { all: true });
+  say(args, `Next: ${nextCommand("verify", args)}\nUndo: ${undo}`);
+  if (out > 0) exitWith(EXIT_STATUS.partial.status);
+}

@@ -1,0 +1,35 @@
+import { movesOf } from "../../../run/host-files.ts";
+import { nextCommand } from "../../../run/next.ts";
+import { type LegacyWords, planLegacy } from "../../../takeover/baremetal/legacy-plan.ts";
+import { type PlannedMoves, planMoves } from "../../../takeover/host-plan.ts";
+import type { HostArgs } from "../../options/host/host.ts";
+import { printView } from "../../print/out.ts";
+import { EVERY } from "../../views/every-row.ts";
+import { hostsText, movesText, movesView } from "../../views/hosts.ts";
+import { printLines, say, sinkOf } from "../shared.ts";
+import { checkMode } from "./mode.ts";
+
+type PlanArgs = HostArgs & LegacyWords;
+
+export async function hostPlanCommand(args: PlanArgs): Promise<void> {
+  const legacy = args.novaBmDb !== undefined;
+  checkMode("plan", legacy);
+  const plan = legacy ? planLegacy : planMoves;
+  const made = await plan(args, sinkOf({ ...args, format: "table" }));
+  await printMoves(args, made);
+  say(
+    args,
+    `Saved ${made.path} (sha256 ${made.sha256.slice(0, 12)}). Nothing was written to Nova.`,
+  );
+  if (made.manifest.counts.verdicts.move > 0)
+    say(args, `Next: ${nextCommand("host", args, {}, "move")}`);
+}
+
+/** A plan's machines, then in words what concerns hosts and the whole. */
+export async function printMoves(args: PlanArgs, { manifest, path }: PlannedMoves): Promise<void> {
+  const every = EVERY.show({ file: path, nova: false });
+  await printView(movesView(movesOf(path)), { ...args, every });
+  const text = [...hostsText(manifest), movesText(manifest.counts)].join("\n");
+  if (args.format === "table") printLines(text);
+  else say(args, text);
+}

@@ -1,0 +1,25 @@
+import { openRun } from "../../../run/files/run-folder.ts";
+import { movesLegacy } from "../../../run/host-files.ts";
+import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-place.ts";
+import { readmitLegacy } from "../../../takeover/baremetal/legacy-readmit.ts";
+import { type ReadmitWords, readmit } from "../../../takeover/host-readmit.ts";
+import type { HostArgs } from "../../options/host/host.ts";
+import { notOption } from "../said.ts";
+import { printResult, sinkOf } from "../shared.ts";
+
+export async function hostReadmitCommand(
+  args: HostArgs & ReadmitWords & LegacyPlaces,
+): Promise<void> {
+  const { compute } = args;
+  const none = `${compute} is not fenced any more.`;
+  const may = `${compute} may come back: start its nova-compute`;
+  if (await movesLegacy(await openRun(args.run, { create: false }))) {
+    const lasts = await readmitLegacy(args, sinkOf(args));
+    const within = lasts === 0 ? "" : ` and its agent, within ${Math.round((lasts ?? 0) / 1000)} s`;
+    printResult(args, lasts === null ? none : `${may}${within}.`);
+    return;
+  }
+  notOption("host readmit of this run", "nova-bm-db");
+  const lifted = await readmit(args, sinkOf(args));
+  printResult(args, lifted === 0 ? none : `${may}.`);
+}

@@ -1,0 +1,22 @@
+import { orNull } from "../../../lib/error.ts";
+import { openRun } from "../../../run/files/run-folder.ts";
+import { movesLegacy } from "../../../run/host-files.ts";
+import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-place.ts";
+import { takeOverLegacy } from "../../../takeover/baremetal/legacy-takeover.ts";
+import { type TakeoverWords, takeOver } from "../../../takeover/host-takeover.ts";
+import type { HostArgs } from "../../options/host/host.ts";
+import { sinkOf } from "../shared.ts";
+import { checkMode } from "./mode.ts";
+import { endOfMove } from "./move.ts";
+import { printMoves } from "./plan.ts";
+
+export async function hostTakeoverCommand(
+  args: HostArgs & TakeoverWords & LegacyPlaces,
+): Promise<void> {
+  const run = await orNull(openRun(args.run, { create: false }));
+  const legacy = args.novaBmDb !== undefined || (run !== null && (await movesLegacy(run)));
+  checkMode("takeover", legacy);
+  const takes = legacy ? takeOverLegacy : takeOver;
+  const moved = await takes(args, sinkOf(args), (made) => printMoves(args, made));
+  if (moved !== null) endOfMove(args, moved);
+}

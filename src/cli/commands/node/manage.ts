@@ -1,0 +1,161 @@
+import { MigrationError } from "../../../lib/error.ts";
+import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import type { FormatOptions } from "../../../lib/table/format.ts";
+import { listed, NAMED } from "../../../lib/text.ts";
+import { manageMachines } from "../../../manage/manage.ts";
+import type { ManageWords } from "../../../manage/manage-asked.ts";
+import { IN_FLIGHT, rollbackManaged } from "../../../manage/manage-back.ts";
+import { readMachines } from "../../../manage/manage-file.ts";
+import type { ManageAsked, ServerWishes } from "../../../model/ironic/manage.ts";
+import { nextCommand } from "../../../run/next.ts";
+import { io } from "../../io.ts";
+import { createEvents } from "../../print/events.ts";
+import { printView } from "../../print/out.ts";
+import { managedView } from "../../views/adoptable.ts";
+import { gatherLeft } from "../../views/left.ts";
+import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
+
+interface ManageArgs
+  extends Voice,
+    Omit<FormatOptions, "allRows">,
+    Omit<ManageWords, "inFlight" | "nova"> {
+  readonly machine?: string;
+  readonly name?: string;
+  readonly from?: string;
+  readonly description?: string;
+  readonly availabilityZone?: string;
+  readonly property?: readonly string[];
+  readonly nova: boolean;
+  readonly flavor?: string;
+  readonly port?: readonly string[];
+  readonly image?: string;
+  readonly acceptNetworkCut: boolean;
+  readonly watch?: number;
+  readonly inFlight?: number;
+}
+
+export async function manageCommand(args: ManageArgs): Promise<void> {
+  const { nova: _, ...given } = args;
+  const nova = novaOf(args);
+  const all = args.from === undefined ? [askedOf(args)] : manyOf(args, args.from);
+  const emit = createEvents(io().stderr, Date.now);
+  const { rows, stopped, broke, stays, inUse } = await manageMachines(
+    all,
+    { ...given, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },
+    sinkOf(args),
+    (event) => {
+      if (args.json) emit("item", { ...event });
+    },
+  );
+  await printView(managedView(rows), args);
+  if (broke !== null) throw broke;
+  const left = rows.filter(({ became }) => became === "left");
+  if (nova !== null && stays.size > 0) {
+    const ours = [...stays.keys()].filter((id) => !inUse.has(id));
+    if (inUse.size > 0)
+      note(
+        args,
+        `Servers on these nodes may be in use: ${listed([...inUse], NAMED)}. Do what Why says of each, then run the same command; rollback would delete the servers.`,
+      );
+    if (ours.length > 0)
+      note(
+        args,
+        `Not taken back. Do what Why says of each, then run: ${nextCommand("rollback", args)} ${ours.map((id) => `--node ${id}`).join(" ")}`,
+      );
+    return exitWith(EXIT_STATUS.halfway.status);
+  }
+  if (left.length === rows.length && !stopped)
+    throw new MigrationError(
+      "N2I-E370",
+      left.length === 1
+        ? `${left[0]?.node}: ${left[0]?.why}`
+        : `none of ${left.length} machines can be managed`,
+    );
+  if (!args.dryRun) say(args, `Next: ${nextCommand("verify", args)}`);
+  const marked = rows.filter(({ became }) => became === "in service");
+  if (marked.length > 0)
+    note(
+      args,
+      `Run the same command again: it removes this run's mark from the nodes in service, and ${left.length > 0 || stopped ? "tries the others" : "does nothing else"}.`,
+    );
+  if (stopped) note(args, "Stopped: run the same command again to go on.");
+  if (left.length + marked.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);
+}
+
+export async function unmanageCommand(args: ManageArgs & { readonly yes: boolean }): Promise<void> {
+  const left = gatherLeft(args);
+  const { machine = "" } = args;
+  await rollbackManaged({ ...args, all: false, node: [machine] }, sinkOf(args), left.add);
+  await printView(left.view(), args);
+  if (left.any()) exitWith(EXIT_STATUS.differs.status);
+}
+
+/**
+ * What is wanted of Nova; null where records are allocations of Ironic.
+ *
+ * @throws MigrationError N2I-E100
+ */
+function novaOf({
+  nova,
+  flavor,
+  port,
+  image,
+  acceptNetworkCut: cut,
+  watch,
+  from,
+}: ManageArgs): ServerWishes | null {
+  const only = { flavor, port, image, watch, "accept-network-cut": cut || undefined };
+  const said = Object.entries(only).filter(([, value]) => value !== undefined);
+  if (!nova && said.length > 0)
+    throw new MigrationError(
+      "N2I-E100",
+      `${said.map(([name]) => `--${name}`).join(", ")} wants --nova: it is for a server of Nova's`,
+    );
+  if (!nova) return null;
+  if (flavor === undefined) throw new MigrationError("N2I-E100", "--nova wants --flavor");
+  if (port !== undefined && from !== undefined)
+    throw new MigrationError("N2I-E100", "--port is of one machine, and --from has many");
+  if (watch !== undefined && !(watch >= 0))
+    throw new MigrationError("N2I-E100", "--watch takes 0 or more");
+  const ports = port?.map((one) => one.toLowerCase()) ?? null;
+  return { flavor, image: image ?? null, ports, cut, watch: watch ?? WATCH };
+}
+
+/** Seconds: two looks of Ironic at the power of its machines, as it ships. */
+const WATCH = 120;
+
+/** @throws MigrationError N2I-E100 */
+function askedOf({
+  machine,
+  name,
+  description,
+  availabilityZone,
+  property = [],
+}: ManageArgs): ManageAsked {
+  if (machine === undefined || name === undefined)
+    throw new MigrationError("N2I-E100", "node manage wants a node and a name, or --from FILE");
+  const pairs = property.map((one) => {
+    const at = one.indexOf("=");
+    if (at < 1)
+      throw new MigrationError(
+        "N2I-E100",
+        `--property takes KEY=VALUE, not ${JSON.stringify(one)}`,
+      );
+    return [one.slice(0, at), one.slice(at + 1)] as const;
+  });
+  return {
+    ...{ node: machine, name, description: description ?? null },
+    ...{ availability_zone: availabilityZone ?? null, metadata: Object.fromEntries(pairs) },
+  };
+}
+
+/** @throws MigrationError N2I-E100, N2I-E103 */
+function manyOf(
+  { machine, description, availabilityZone, property }: ManageArgs,
+  file: string,
+): readonly ManageAsked[] {
+  const one = [machine, description, availabilityZone, property].some((word) => word !== undefined);
+  if (one)
+    throw new MigrationError("N2I-E100", "--from has the machines, and all that is said of each");
+  return readMachines(file);
+}

@@ -1,0 +1,43 @@
+import { MigrationError } from "../../../lib/error.ts";
+import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import type { FormatOptions } from "../../../lib/table/format.ts";
+import { nextCommand } from "../../../run/next.ts";
+import { type SwitchWords, switchOver } from "../../../switchover/switchover.ts";
+import { printView } from "../../print/out.ts";
+import { differencesView, stepsView } from "../../views/switchover.ts";
+import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
+
+interface SwitchoverArgs
+  extends Voice,
+    Omit<FormatOptions, "allRows">,
+    Omit<SwitchWords, "source"> {
+  readonly machine?: string;
+  /** The second node on the command line: the destination. */
+  readonly name?: string;
+}
+
+export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
+  const { machine: source = "", name, dryRun } = args;
+  if (name !== undefined && args.destination !== undefined && name !== args.destination)
+    throw new MigrationError(
+      "N2I-E100",
+      `node switchover is given two destinations, ${name} and ${args.destination}`,
+    );
+  const destination = args.destination ?? name;
+  const words: SwitchWords = {
+    ...{ ...args, source },
+    ...(destination !== undefined && { destination }),
+  };
+  const shows = {
+    steps: (rows: Parameters<typeof stepsView>[0]) => printView(stepsView(rows), args),
+    async differences(rows: Parameters<typeof differencesView>[0]) {
+      if (rows.length > 0) await printView(differencesView(rows), args);
+    },
+  };
+  const ended = await switchOver(words, shows, sinkOf(args));
+  if (!ended) {
+    note(args, "Stopped. To resume, run the same command again. To undo it, run rollback.");
+    exitWith(EXIT_STATUS.interrupted.status);
+  }
+  if (!dryRun && ended) say(args, `Next: ${nextCommand("verify", args)}`);
+}

@@ -1,7 +1,0 @@
-import { retire } from "../../stages/retire.ts";
-import type { RetireArgs } from "../options/retire.ts";
-import { sinkOf } from "./shared.ts";
-
-export function retireCommand(args: RetireArgs): Promise<void> {
-  return retire(args, sinkOf({ ...args, format: "table" }));
-}

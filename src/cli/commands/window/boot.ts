@@ -1,0 +1,40 @@
+import { MigrationError } from "../../../lib/error.ts";
+import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import { boot } from "../../../window/boot/boot.ts";
+import { AFTER, STOPPED } from "../../../window/runner/pipeline.ts";
+import type { BootArgs } from "../../options/window/boot.ts";
+import { EVERY } from "../../views/every-row.ts";
+import { bootSummary, bootView } from "../../views/previews.ts";
+import { exitWith, printDone, printResult, say, sinkOf } from "../shared.ts";
+
+export async function bootCommand(args: BootArgs): Promise<void> {
+  const { plan, verify, undo } = args;
+  if (Array.isArray(args.tftpRoot))
+    throw new MigrationError("N2I-E100", "--tftp-root is given more than once");
+  if (Number(plan) + Number(verify) + Number(undo) > 1)
+    throw new MigrationError("N2I-E100", "--plan, --verify and --undo exclude each other");
+  const { rows, stopped, elsewhere, dhcp } = await boot(args, sinkOf(args));
+  if (stopped) say(args, STOPPED);
+  const has = (wanted: string): boolean => rows.some(({ state }) => state === wanted);
+  if (rows.some(({ state }) => state !== "ready") || args.format !== "table")
+    await printDone(bootView(rows), {
+      ...args,
+      every: EVERY.boot(args),
+      // No command reads once more what was not taken back.
+      allRows: args.allRows === true || undo,
+    });
+  const title = plan ? "Plan" : verify ? "Verify" : undo ? "Undo" : "Boot";
+  const none = undo ? "nothing of this run is staged there" : "no machine has a tenant to boot";
+  printResult(args, bootSummary(title, rows, none));
+  if (has("stumbles") || (undo && has("left"))) exitWith(EXIT_STATUS.differs.status);
+  else if (has("left") && !plan) exitWith(EXIT_STATUS.partial.status);
+  if (plan || verify) return;
+  if (elsewhere.length > 0)
+    say(args, `This run staged boot files in other trees too: ${elsewhere.join(", ")}`);
+  if (dhcp !== null)
+    say(
+      args,
+      `DHCP leads machines to their old host until Ironic takes them over; keep its TFTP service: ${dhcp}`,
+    );
+  say(args, AFTER.boot(args));
+}

@@ -1,0 +1,39 @@
+import { MigrationError } from "../../../lib/error.ts";
+import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import { visibleLines } from "../../../lib/table/text.ts";
+import { config } from "../../../window/config/config.ts";
+import { io } from "../../io.ts";
+import type { ConfigArgs } from "../../options/window/config.ts";
+import { printView } from "../../print/out.ts";
+import { EVERY } from "../../views/every-row.ts";
+import { settingsJson, settingsText, settingsView } from "../../views/settings.ts";
+import { exitWith, print, say } from "../shared.ts";
+
+export async function configCommand(args: ConfigArgs): Promise<void> {
+  if (args.check && args.novaConf === undefined && args.ironicConf === undefined)
+    throw new MigrationError("N2I-E100", "--check needs --nova-conf or --ironic-conf");
+  if (args.part !== undefined && args.novaConf === undefined && args.ironicConf !== undefined)
+    throw new MigrationError("N2I-E100", `--part ${args.part} needs --nova-conf`);
+  const { wanted, inspected } = await config(args);
+  if (args.json) io().stdout.write(settingsJson(wanted, inspected));
+  else if (inspected === null) print(settingsText(wanted));
+  else if (args.check)
+    await printView(settingsView(inspected.rows), { ...args, every: EVERY.same() });
+  else io().stdout.write(inspected.patches.join(""));
+  for (const note of wanted.notes) say(args, `Note: ${note}`);
+  if (!args.check && (inspected?.patches.length ?? 0) > 1)
+    say(
+      args,
+      "Note: This output has a patch for each of several files. Make one output for each file that is on another host.",
+    );
+  if (inspected?.hosts) warn(args, `Wrong: ${inspected.hosts}.`);
+  const open = inspected?.rows.filter(({ state }) => state !== "right").length ?? 0;
+  if (open > 0) say(args, `${open} settings are to change.`);
+  else if (inspected?.hosts === null) say(args, "All settings are as needed.");
+  if (open > 0 || inspected?.hosts) exitWith(EXIT_STATUS.differs.status);
+}
+
+/** On stderr: stdout is the patch, for a program. It is no progress, so --quiet does not silence it. */
+function warn({ json }: ConfigArgs, text: string): void {
+  if (!json) io().stderr.write(`${visibleLines(text).join("\n")}\n`);
+}

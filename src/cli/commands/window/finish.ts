@@ -1,0 +1,20 @@
+import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import { finishRun, previewFinish, RUN_DONE } from "../../../window/finish/finish.ts";
+import { AFTER, STOPPED } from "../../../window/runner/pipeline.ts";
+import type { FinishArgs } from "../../options/window/finish.ts";
+import { EVERY } from "../../views/every-row.ts";
+import { statesView } from "../../views/previews.ts";
+import { exitWith, printDone, printResult, say, sinkOf } from "../shared.ts";
+
+export async function finishCommand(args: FinishArgs): Promise<void> {
+  const every = EVERY.finish(args);
+  const sink = sinkOf({ ...args, every });
+  if (args.plan) return previewFinish(args, sink);
+  const { left, stopped, broke, notes, partial } = await finishRun(args, sink);
+  if (left.length > 0) await printDone(statesView(left), { ...args, every });
+  if (partial) exitWith(EXIT_STATUS.partial.status);
+  if (broke !== null) throw broke;
+  if (stopped) say(args, STOPPED);
+  for (const text of notes) if (args.walked !== true || text !== RUN_DONE) printResult(args, text);
+  say(args, AFTER.finish(args));
+}

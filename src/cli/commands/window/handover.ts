@@ -1,0 +1,32 @@
+import { ONE_BY_ONE, type Pace } from "../../../engine/window-part.ts";
+import { MigrationError } from "../../../lib/error.ts";
+import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import { handover } from "../../../window/handover/handover.ts";
+import { AFTER } from "../../../window/runner/pipeline.ts";
+import type { HandoverArgs } from "../../options/window/handover.ts";
+import { EVERY } from "../../views/every-row.ts";
+import { statesView } from "../../views/previews.ts";
+import { exitWith, printDone, say, sinkOf } from "../shared.ts";
+
+export async function handoverCommand(args: HandoverArgs): Promise<void> {
+  const { trouble, noted, broke } = await handover(args, paceOf(args), sinkOf(args));
+  const listed = [...trouble, ...noted];
+  const logs = (args.conductorLog ?? []).length > 0;
+  if (listed.length > 0)
+    await printDone(statesView(listed, logs), { ...args, every: EVERY.handover(args) });
+  if (trouble.length > 0) exitWith(EXIT_STATUS.partial.status);
+  if (broke !== null) throw broke;
+  say(args, AFTER.handover(args));
+}
+
+/** @throws MigrationError N2I-E100 */
+function paceOf({ inFlight, perMinute, deadline, maxFailures }: HandoverArgs): Pace {
+  if (!((inFlight ?? 1) >= 1 && maxFailures >= 1 && deadline > 0 && (perMinute ?? 1) > 0))
+    throw new MigrationError(
+      "N2I-E100",
+      "--in-flight and --max-failures are at least 1, --deadline and --per-minute more than 0",
+    );
+  const every = perMinute === undefined ? 0 : 60_000 / perMinute;
+  const limits = { every, deadline: deadline * 1000, maxFailures };
+  return { ...ONE_BY_ONE, inFlight: inFlight ?? null, ...limits };
+}

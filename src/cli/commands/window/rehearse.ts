@@ -1,0 +1,16 @@
+import { endOf } from "../../../window/rehearse/rehearsal-file.ts";
+import { rehearse } from "../../../window/rehearse/rehearse.ts";
+import { AFTER } from "../../../window/runner/pipeline.ts";
+import type { RehearseArgs } from "../../options/window/rehearse.ts";
+import { printView } from "../../print/out.ts";
+import { rehearsalText, rehearsalView } from "../../views/rehearsal.ts";
+import { exitWith, note, say, sinkOf } from "../shared.ts";
+
+export async function rehearseCommand(args: RehearseArgs): Promise<void> {
+  const found = await rehearse(args, sinkOf(args));
+  if (found === null) return say(args, "Stopped. Restore the copies before the next rehearsal.");
+  await printView(rehearsalView(found), args);
+  for (const text of rehearsalText(found)) note(args, text);
+  say(args, AFTER.rehearse(args));
+  exitWith(endOf(found));
+}

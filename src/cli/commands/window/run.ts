@@ -1,0 +1,34 @@
+import { MigrationError } from "../../../lib/error.ts";
+import { nextCommand } from "../../../run/next.ts";
+import type { Hands } from "../../../window/runner/command-lines.ts";
+import { type RunEnd, walk } from "../../../window/runner/runner.ts";
+import type { RunArgs } from "../../options/window/run.ts";
+import { exitWith, say, sinkOf } from "../shared.ts";
+
+/** @param hands the other commands, to be called */
+export async function runCommand(args: RunArgs, hands: Hands): Promise<void> {
+  const again = nextCommand("run", args);
+  const walked = await walk(args, hands, sinkOf({ ...args, format: "table" })).catch(
+    (cause: unknown) => {
+      // A refusal of this command line says itself which one goes on.
+      if (!(cause instanceof MigrationError && cause.fix.includes("nova2ironic run ")))
+        say(args, `The run stops here. Then: ${again}`);
+      throw cause;
+    },
+  );
+  if (walked.status !== null) exitWith(walked.status);
+  say(args, textOf(walked, again));
+}
+
+function textOf({ ended, at, status }: RunEnd, again: string): string {
+  switch (ended) {
+    case "done":
+      return "The run is done.";
+    case "until":
+      return `Stopped before ${at}, as --until says.\nNext: ${again.replace(/ --until \S+/, "")}`;
+    case "stopped":
+      return `Stopped on request at ${at}.\nNext: ${again}`;
+    case "gate":
+      return `The run stops at ${at} (exit ${status}). When what is named above is settled: ${again}`;
+  }
+}

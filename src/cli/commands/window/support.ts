@@ -1,0 +1,13 @@
+import { support } from "../../../window/support.ts";
+import type { SupportArgs } from "../../options/window/support.ts";
+import { print, say, sinkOf } from "../shared.ts";
+
+export async function supportCommand(args: SupportArgs): Promise<void> {
+  const { path, bytes, files, leftOut } = await support(args, sinkOf({ ...args, format: "table" }));
+  for (const { name, why } of leftOut) say(args, `Left out: ${name}: ${why}.`);
+  print(`Wrote ${path}: ${files.length} files, ${Math.ceil(bytes / 1024)} KiB.`);
+  say(
+    args,
+    "Passwords in it are sealed, and the key is not. It names machines, hosts, addresses and instances: look before you send it.",
+  );
+}

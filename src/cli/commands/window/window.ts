@@ -1,0 +1,22 @@
+import { openRun } from "../../../run/files/run-folder.ts";
+import { closeWindow, openWindow, readWindow } from "../../../run/files/window-file.ts";
+import type { WindowArgs } from "../../options/window/window.ts";
+import { printView } from "../../print/out.ts";
+import { windowView } from "../../views/window.ts";
+import { print } from "../shared.ts";
+
+export async function windowCommand(args: WindowArgs): Promise<void> {
+  const run = await openRun(args.run, { create: false });
+  switch (args.action) {
+    case "open": {
+      const { at, by } = await openWindow(run);
+      return print(`The window is open since ${at} by ${by}.`);
+    }
+    case "close":
+      return print(
+        (await closeWindow(run)) ? "The window is closed." : "No window is open; nothing is done.",
+      );
+    case "show":
+      return printView(windowView(await readWindow(run)), args);
+  }
+}

@@ -1,0 +1,60 @@
+import { flag, number, type OptionTable, word, words } from "../declared.ts";
+import { common } from "../shared.ts";
+
+export const NOVA_BM = {
+  "nova-bm-db": word("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH"),
+};
+
+export const NOVA_CONF = {
+  "nova-conf": word("nova.conf of these hosts: service_down_time, and what [baremetal] boots by"),
+};
+
+/** When Nova calls a nova-compute down. */
+export const DOWN = {
+  ...NOVA_CONF,
+  "service-down-time": number("Seconds without a report after which a nova-compute is down (60)", {
+    requiresArg: true,
+  }),
+};
+
+/** What the agent of a host is told, and its unit with it. */
+const AGENT: OptionTable = {
+  host: word("Compute host whose lease is kept, as [DEFAULT]host of its nova.conf"),
+  ...NOVA_BM,
+  ...common("nova-db"),
+  interval: number("Seconds between two heartbeats", { default: 10, requiresArg: true }),
+  ttl: number("Seconds without one after which others may fence this host", {
+    ...{ default: 60, requiresArg: true },
+  }),
+  "my-ip": word("Address of this host that machines boot from, published with its lease"),
+  "tftp-root": word("TFTP tree of this host: what boots its machines is published from it"),
+  "on-fenced": word("Program to run, once, when this host was fenced: to stop nova-compute"),
+  take: flag("Take over the machines of hosts that are dead; wants --run"),
+  run: word("With --take: folder of the agent's own, in which each take-over is a run"),
+  "fence-command": word(
+    "With --take: program that keeps a dead host from coming back; 0 is yes, and nothing else",
+  ),
+  "tftp-from": words("HOST=DIR: a copy of the TFTP tree of another host. Repeatable"),
+  ...DOWN,
+  // For Glance's images and Neutron's ports; OS_* say the rest.
+  ...common("os-cloud", "os-cacert", "insecure", "api-timeout"),
+};
+
+export const AGENT_WORDS: readonly string[] = Object.keys(AGENT);
+
+/** Words of `host` that work on leases in nova_bm, in the order help tells them. */
+export const LEASE_ACTIONS = {
+  schema: {
+    describe: "extend, status or revert: what leases add to nova_bm",
+    needs: ["nova-bm-db"],
+    options: { ...NOVA_BM, ...common("yes") },
+  },
+  agent: {
+    describe: "keep the lease of a compute host while its nova-compute reports",
+    needs: ["host", "nova-bm-db", "nova-db"],
+    options: {
+      ...AGENT,
+      "print-unit": flag("Only print a unit of systemd that runs it"),
+    },
+  },
+} as const;

@@ -1,0 +1,38 @@
+import type { FormatOptions } from "../../../lib/table/format.ts";
+import type { HandoverWords } from "../../../window/handover/handover.ts";
+import type { Voice } from "../../commands/shared.ts";
+import { type Declared, flag, number, words } from "../declared.ts";
+import { listOptions } from "../format.ts";
+import { common, needed, nodeOption } from "../shared.ts";
+
+export interface HandoverArgs extends Voice, FormatOptions, HandoverWords {
+  readonly inFlight?: number;
+  readonly perMinute?: number;
+  readonly deadline: number;
+  readonly maxFailures: number;
+  readonly yes: boolean;
+}
+
+export const handoverOptions: Declared = {
+  command: "handover",
+  describe:
+    "Hand staged machines over to Ironic's conductors, one by one, and watch each take-over",
+  options: {
+    ...common("run"),
+    ...needed("ironic-db"),
+    ...nodeOption("Only this machine"),
+    "in-flight": number(
+      "Machines released and not taken over yet, at most. Without it, as many as the conductors take in one pass",
+    ),
+    "per-minute": number("Machines released a minute, at most"),
+    deadline: number("Seconds a conductor may take for one machine", { default: 900 }),
+    "max-failures": number("Stop after this many new failures", { default: 1 }),
+    "conductor-log": words(
+      "Log of a conductor, or a copy kept fresh: FILE, or FILE:LINE as verify has it; failures quote it. Repeatable",
+    ),
+    undo: flag("Put machines this run released back into maintenance"),
+    ...common("lock-wait", "after-finish", "no-window", "yes"),
+    ...listOptions,
+  },
+  examples: ["$0 handover --run m1 --ironic-db conf:/etc/ironic/ironic.conf"],
+};

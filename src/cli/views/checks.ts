@@ -1,0 +1,141 @@
+import { grouped } from "../../lib/grouped.ts";
+import { matching } from "../../lib/table/match.ts";
+import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
+import { displayWidth, takeWidth, visibleLines, wrap } from "../../lib/table/text.ts";
+import { CHECK_STATUS } from "../../model/check.ts";
+import type { CheckRow } from "../../window/check/rules/checks.ts";
+
+const TITLE = "Upgrade Check Results";
+/** Columns of a line of details, for a table that fits on 80, and what later lines begin with. */
+const DETAILS = { width: 74, indent: "  " };
+
+/**
+ * The table of `nova-status upgrade check`.
+ *
+ * @param whole each detail, however long; else, where it is more than a page, the first lines of warnings,
+ *   and of failures only where that is too long still
+ *
+ * @source oslo.upgradecheck, upgradecheck.py: a PrettyTable of one column, ruled at every row
+ */
+export function checksTable(rows: readonly CheckRow[], whole: boolean, title = TITLE): string {
+  if (whole) return drawn(rows.map(alone), ALL, title);
+  const boxes = together(rows);
+  const tables = CUTS.map((most) => drawn(boxes, most, title));
+  return tables.find((table) => table.split("\n").length <= PAGE) ?? drawn(boxes, MILD, title);
+}
+
+/** Checks that came to the same, in one box. */
+interface Box extends Pick<CheckRow, "result" | "details"> {
+  readonly titles: readonly string[];
+}
+
+function alone({ title, result, details }: CheckRow): Box {
+  return { titles: [title], result, details };
+}
+
+/** A database that was not read is the same row of many checks. */
+function together(rows: readonly CheckRow[]): readonly Box[] {
+  const same = grouped(rows, ({ result, details }) => JSON.stringify([result, details]));
+  return [...same.values()].flatMap((group) =>
+    group.slice(0, 1).map((row) => ({ ...alone(row), titles: group.map(({ title }) => title) })),
+  );
+}
+
+/** Lines of each thing that was found. */
+interface Most {
+  readonly failure: number;
+  readonly warning: number;
+}
+
+const EVERY = Number.POSITIVE_INFINITY;
+const ALL: Most = { failure: EVERY, warning: EVERY };
+/** The mildest first. */
+const MILD: Most = { failure: EVERY, warning: 1 };
+const CUTS: readonly Most[] = [
+  { failure: EVERY, warning: 3 },
+  MILD,
+  { failure: 3, warning: 1 },
+  { failure: 2, warning: 1 },
+  { failure: 1, warning: 1 },
+];
+
+/** Lines of a table that fits on a page of 60 with what is said around it. */
+const PAGE = 55;
+
+function drawn(rows: readonly Box[], most: Most, title: string): string {
+  const cells = [
+    [title],
+    ...rows.map(({ titles, result, details }) => [
+      ...wrap(`Check: ${titles.join(", ")}`, DETAILS.width),
+      `Result: ${result}`,
+      ...detailLines(details ?? "None", result === "Failure" ? most.failure : most.warning),
+    ]),
+  ];
+  const width = Math.max(...cells.flat().map(displayWidth));
+  const rule = `+${"-".repeat(width + 2)}+`;
+  const boxes = cells.map((lines) =>
+    [...lines.map((line) => `| ${line}${" ".repeat(width - displayWidth(line))} |`), rule].join(
+      "\n",
+    ),
+  );
+  return `${[rule, ...boxes].join("\n")}\n`;
+}
+
+function detailLines(details: string, most: number): readonly string[] {
+  return visibleLines(`Details: ${details}`)
+    .flatMap((line) => {
+      const wrapped = wrap(line, DETAILS.width);
+      // What to do is never cut.
+      if (wrapped.length <= most || line.startsWith("Fix: ")) return wrapped;
+      const rest = takeWidth(wrapped.slice(most - 1).join(" "), DETAILS.width - 4);
+      // A long name fills the line in part rather than not at all.
+      const last = rest.replace(/ \S*$/, "");
+      return [...wrapped.slice(0, most - 1), `${2 * last.length > rest.length ? last : rest} ...`];
+    })
+    .map((line, at) => (at === 0 ? line : `${DETAILS.indent}${line}`));
+}
+
+const COLUMNS = {
+  Check: ({ title }) => title,
+  Result: ({ result }) => result,
+  Details: ({ details }) => details ?? null,
+} as const satisfies Columns<CheckRow>;
+
+export function checksView(rows: readonly CheckRow[]): View {
+  return viewOf<CheckRow>(COLUMNS, rows);
+}
+
+/** Checks that `--match` wants. @throws MigrationError N2I-E100 */
+export function matchingChecks(
+  rows: readonly CheckRow[],
+  match: readonly string[],
+): readonly CheckRow[] {
+  const fits = matching(Object.keys(COLUMNS), match);
+  return rows.filter((row) => fits(Object.values(COLUMNS).map((cell) => cell(row))));
+}
+
+/** What came of all checks in a line. @param hidden those that succeeded are not in the table */
+export function checksTotal(rows: readonly CheckRow[], hidden: boolean): string {
+  const count = (wanted: CheckRow["result"]): number =>
+    rows.filter(({ result }) => result === wanted).length;
+  const good = count("Success");
+  const more = hidden && good > 0 ? " (--all-rows)" : "";
+  return `${rows.length} checks: ${count("Failure")} failed, ${count("Warning")} with a warning, ${good} succeeded${more}.`;
+}
+
+/** The same for programs; `result` is a status of CHECK_STATUS. */
+export function checksJson(rows: readonly CheckRow[], name = TITLE): string {
+  const checks = rows.map(({ title, result, details }) => ({
+    check: title,
+    result: CHECK_STATUS[result].status,
+    details,
+  }));
+  return `${JSON.stringify({ name, checks })}\n`;
+}
+
+/** The name of an exit status of `check`, as the manual has it. */
+export function checkExitName(status: number): string {
+  const [name = "unknown"] =
+    Object.entries(CHECK_STATUS).find(([, known]) => known.status === status) ?? [];
+  return name;
+}

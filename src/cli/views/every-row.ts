@@ -1,0 +1,33 @@
+import { shellWord } from "../../lib/text.ts";
+import { nextCommand } from "../../run/next.ts";
+import { io } from "../io.ts";
+
+type Given = { readonly run: string };
+type Way = { readonly undo: boolean };
+
+const ALL = { allRows: true };
+
+/**
+ * The command that lists every row of what another tells by causes. It reads and does nothing: nobody is told
+ * to load, or to clear, once more in order to read a list.
+ */
+export const EVERY = {
+  show: ({ file, nova }: { readonly file: string; readonly nova: boolean }) =>
+    `nova2ironic show ${shellWord(file)}${nova ? " --nova" : ""} --all-rows`,
+  plan: ({ run }: Given) => EVERY.show({ file: `${run}/plan`, nova: false }),
+  power: ({ run }: Given) => EVERY.show({ file: `${run}/power.jsonl`, nova: false }),
+  // Its --all-rows lists what is as planned too.
+  verify: (args: Given & { readonly takeover?: boolean }) =>
+    nextCommand("verify", args, { match: args.takeover === true ? "State=*" : "Result=*" }),
+  handover: (args: Given) => nextCommand("verify", args, { takeover: true, match: "State=*" }),
+  finish: (args: Given & Way) =>
+    nextCommand("finish", args, { undo: args.undo, plan: true, ...ALL }),
+  boot: ({ plan, ...args }: Given & { readonly plan: boolean }) =>
+    nextCommand("boot", args, plan ? { plan, ...ALL } : { verify: true, ...ALL }),
+  rollback(args: Given & { readonly all: boolean; readonly leaveNova: boolean }) {
+    const { all, leaveNova } = args;
+    return nextCommand("rollback", args, { all, leaveNova, plan: true, ...ALL });
+  },
+  /** The same command line, of a command that is none of a run. */
+  same: () => ["nova2ironic", ...io().words.map(shellWord), "--all-rows"].join(" "),
+} as const;

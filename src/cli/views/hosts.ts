@@ -1,0 +1,58 @@
+import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
+import type { Finding } from "../../model/finding.ts";
+import type { MoveCounts, OwnedRow, PlannedMove } from "../../model/nova/host-move.ts";
+
+const MOVE: Columns<PlannedMove> = {
+  Machine: ({ uuid }) => uuid,
+  From: ({ from }) => from,
+  To: ({ to }) => to,
+  Verdict: ({ verdict }) => verdict,
+  Instance: ({ instance }) => instance,
+  "Task State": ({ task_state }) => task_state,
+  Findings: ({ findings }) =>
+    findings
+      .map(({ code, accepted }) => (accepted === undefined ? code : `${code} accepted`))
+      .join(" "),
+  Why: ({ findings }) => findings.map(({ message }) => message).join("; "),
+};
+
+/** What becomes of each machine of a plan between compute hosts. */
+export function movesView(moves: AsyncIterable<PlannedMove> | Iterable<PlannedMove>): View {
+  return { ...viewOf(MOVE, moves), causes: ["From", "To", "Verdict", "Findings", "Why"] };
+}
+
+/** What concerns hosts of a plan, a line each. */
+export function hostsText({
+  findings,
+}: {
+  readonly findings: readonly Finding[];
+}): readonly string[] {
+  return findings.map(({ code, place, message }) => `${code} ${place}: ${message}`);
+}
+
+export function movesText({ machines, verdicts, computes, instances }: MoveCounts): string {
+  const { move, there, blocked } = verdicts;
+  return `Plan: ${move} of ${machines} machines to move (${computes} compute nodes, ${instances} instances); ${there} there already; ${blocked} blocked.`;
+}
+
+/** The totals of a comparison with Nova. */
+export function hostVerifiedText(counts: { readonly validated: number; readonly wrong: number }) {
+  return `Verify: ${counts.validated} rows validated, ${counts.wrong} not as they should be.`;
+}
+
+const OWNED: Columns<OwnedRow> = {
+  Machine: ({ machine }) => machine,
+  Name: ({ name }) => name,
+  Owner: ({ owner }) => owner,
+  Up: ({ up }) => (up === null ? null : up ? "up" : "down"),
+  Age: ({ age }) => age,
+  Epoch: ({ epoch }) => epoch,
+  Lock: ({ lock }) => lock,
+  State: ({ state }) => state,
+  Instance: ({ instance }) => instance,
+};
+
+/** Who owns what: a row a machine. */
+export function ownersView(rows: AsyncIterable<OwnedRow> | Iterable<OwnedRow>): View {
+  return viewOf(OWNED, rows);
+}

@@ -1,0 +1,35 @@
+import type { Json } from "../../lib/json.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
+import { matching } from "../../lib/table/match.ts";
+import { positions, type View } from "../../lib/table/table.ts";
+import type { Left } from "../../model/change.ts";
+
+const COLUMNS = ["Row", "Why it is left"];
+
+/**
+ * What a rollback leaves in place, gathered over all its parts for one list.
+ *
+ * @throws MigrationError N2I-E100 when a column of the options does not exist, before anything is done
+ */
+export function gatherLeft(options: FormatOptions) {
+  positions(COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
+  matching(COLUMNS, options.match ?? []);
+  const lists: (readonly Left[])[] = [];
+  let any = false;
+  function* rows(): Generator<readonly Json[]> {
+    for (const list of lists) for (const { id, why } of list) yield [id, why];
+  }
+  return {
+    /** @param more is gone through when the list is printed */
+    add(more: readonly Left[]): void {
+      any ||= more.length > 0;
+      lists.push(more);
+    },
+    any: () => any,
+    /** One document in the forms for programs, empty or not; null: people are shown no empty table. */
+    view: (): View | null =>
+      any || options.format !== "table" || options.printEmpty === true
+        ? { columns: COLUMNS, rows: rows(), causes: ["Why it is left"] }
+        : null,
+  };
+}

@@ -1,0 +1,53 @@
+import { rowsOf, type View } from "../../lib/table/table.ts";
+import type { BootRow, GuardPreview, UndoPreview } from "../../model/preview.ts";
+import type { Trouble } from "../../window/handover/rules/judge.ts";
+
+/** What finish would do, a row a machine. */
+export function guardsView(previews: AsyncIterable<GuardPreview>): View {
+  const columns = ["Action", "UUID", "BM ID", "Fields", "Why"];
+  const causes = ["Action", "Fields", "Why"];
+  const row = (it: GuardPreview) => [it.action, it.uuid, it.bm_node_id, it.fields, it.why];
+  return { ...rowsOf(columns, previews, row), causes };
+}
+
+/** What a rollback would do. */
+export function undoView(previews: AsyncIterable<UndoPreview>): View {
+  const columns = ["Action", "Resource", "UUID", "BM ID", "Why"];
+  const row = (it: UndoPreview) => [it.action, it.resource, it.uuid, it.bm_node_id, it.why];
+  return { ...rowsOf(columns, previews, row), causes: ["Action", "Resource", "Why"] };
+}
+
+/** Machines with something to do or to say. */
+export function bootView(rows: readonly BootRow[]): View {
+  const listed = rows.filter(({ state }) => state !== "ready");
+  const columns = ["UUID", "State", "Changes", "Why", "BM ID"];
+  const row = (it: BootRow) => [it.uuid, it.state, it.changes.join(" "), it.why, it.bm_node_id];
+  return { ...rowsOf(columns, listed, row), data: columns.slice(0, 4), causes: ["State", "Why"] };
+}
+
+/** @param none what it means that no machine is there */
+export function bootSummary(title: string, rows: readonly BootRow[], none: string): string {
+  const words = (["ready", "to stage", "staged", "undone", "stumbles", "left"] as const).flatMap(
+    (wanted) => {
+      const count = rows.filter(({ state }) => state === wanted).length;
+      return count > 0 ? [`${count} ${wanted}`] : [];
+    },
+  );
+  return `${title}: ${words.join(", ") || none}.`;
+}
+
+const COLUMNS = ["UUID", "BM ID", "State", "Why", "What to do"];
+
+/**
+ * A row a machine: where it stands on its way to a conductor, and what to do about it.
+ *
+ * @param logs adds a column of what the conductors' logs say, a line each
+ */
+export function statesView(states: Iterable<Trouble> | AsyncIterable<Trouble>, logs = false): View {
+  const columns = logs ? [...COLUMNS, "Conductor Log"] : COLUMNS;
+  const view = rowsOf(columns, states, ({ uuid, bm_node_id, state, why, fix, log = [] }) => {
+    const said = logs ? [log.join("\n")] : [];
+    return [uuid, bm_node_id, state, why, fix, ...said];
+  });
+  return { ...view, causes: ["State", "Why", "What to do"] };
+}

@@ -1,0 +1,72 @@
+import { type View, viewOf } from "../../lib/table/table.ts";
+import type { Rehearsal, RehearsedRefusal, RehearsedStage } from "../../model/rehearsal.ts";
+import { butFor, duration } from "../../window/report/rules/window.ts";
+
+/** The stages of a rehearsal. */
+export function rehearsalView({ stages }: Pick<Rehearsal, "stages">): View {
+  return viewOf<RehearsedStage>(
+    {
+      Stage: ({ stage }) => stage,
+      Seconds: ({ seconds }) => rounded(seconds),
+      Machines: ({ machines }) => machines,
+      Rows: ({ rows }) => rows,
+      "Rows/s": ({ rate }) => (rate === null ? null : rounded(rate)),
+      Result: ({ result }) => result,
+    },
+    stages,
+  );
+}
+
+/** Three figures, as a clock's are no better. */
+function rounded(figure: number): number {
+  return figure >= 100 ? Math.round(figure) : Number(figure.toPrecision(3));
+}
+
+/** What a rehearsal found, a line each; the last one says whether it held. */
+export function rehearsalText(found: Rehearsal): readonly string[] {
+  const { refusals, nova, as_before, held, copies } = found;
+  const back =
+    as_before === null
+      ? []
+      : [
+          as_before
+            ? "Rollback: every row of the copies is as it was before."
+            : "Rollback: the copies are NOT as they were before.",
+        ];
+  const drop = `Drop the copies, which hold passwords: ${copies.join(", ")}. To rehearse again, restore them first.`;
+  const end = held
+    ? `The rehearsal held${butFor(nova)}: on the copies all is as planned, and nothing was refused.`
+    : "The rehearsal did not hold: see above.";
+  return [
+    ...[...refusals.map(refusalText), ...back, ...forecast(found)],
+    ...[...novaText(nova), RIGHTS, drop, end],
+  ];
+}
+
+function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
+  const LOOKED = "No compute host was checked.";
+  if (rows === 0) return [`Nova: the plan changes no rows. ${LOOKED}`];
+  if (left > 0)
+    return [LOOKED, `${left} rows of Nova that the plan changes are not rehearsed: ${why}.`];
+  return [`Nova: ${rows} rows were changed on a copy and rolled back. ${LOOKED}`];
+}
+
+/** The login to a copy may be another. */
+const RIGHTS = "Rights on the plan's databases are not rehearsed. check tests them.";
+
+function refusalText({ stage, code, message, fix, went_on }: RehearsedRefusal): string {
+  const on = went_on === null ? "" : ` It was rehearsed ${went_on}.`;
+  return `${stage} would be refused: ${code} ${message}. ${fix}${on}`;
+}
+
+function forecast({ stages }: Rehearsal): readonly string[] {
+  const shown = ["apply", "verify", "rollback"].flatMap((name) => {
+    const found = stages.find(({ stage }) => stage === name);
+    return found === undefined || /^refused/.test(found.result)
+      ? []
+      : [`${name} ${duration(found.seconds)}`];
+  });
+  return shown.length === 0
+    ? []
+    : [`Expect in the window, waits for services not counted: ${shown.join(", ")}.`];
+}

@@ -1,0 +1,68 @@
+import type { View } from "../../lib/table/table.ts";
+import { PLACEHOLDER, type SettingRow } from "../../model/settings.ts";
+import type { WantedSettings } from "../../window/config/judge.ts";
+
+/** The settings as nova.conf has them, each with its reason. */
+export function settingsText({ settings, release }: WantedSettings): string {
+  const sections = [...new Set(settings.map(({ section }) => section))];
+  const parts = sections.map((section) =>
+    [
+      `[${section}]`,
+      ...settings
+        .filter((setting) => setting.section === section)
+        .flatMap(({ part, key, value, why }) => [
+          `# nova-${part}: ${why}`,
+          `${key} = ${value ?? PLACEHOLDER}`,
+        ]),
+      "",
+    ].join("\n"),
+  );
+  return [`# Nova of ${release}, for Ironic; what says ${PLACEHOLDER} is your own.`, ...parts].join(
+    "\n",
+  );
+}
+
+/** The same for programs, with what was found in files. */
+export function settingsJson(
+  { release, settings, notes }: WantedSettings,
+  inspected: {
+    readonly rows: readonly SettingRow[];
+    readonly patches: readonly string[];
+    readonly hosts: string | null;
+  } | null,
+): string {
+  const shown = {
+    release,
+    settings: settings.map(({ part, section, key, value, why }) => ({
+      ...{ part, section, key, value: value ?? PLACEHOLDER, why },
+    })),
+    notes,
+    ...(inspected !== null && {
+      found: inspected.rows,
+      patches: inspected.patches,
+      differing_hosts: inspected.hosts,
+    }),
+  };
+  return `${JSON.stringify(shown)}\n`;
+}
+
+/** A row for each setting, as found in files. */
+export function settingsView(found: readonly SettingRow[]): View {
+  return {
+    columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
+    rows: found.map(({ host, section, key, state, where, ...row }) => [
+      ...[host, section, key, state, wantedOf(row), foundOf(row), where],
+    ]),
+    causes: ["State", "Section", "Key", "Wanted"],
+  };
+}
+
+/** `at least 40`, `at most 10`. */
+function wantedOf({ wanted, bound }: Pick<SettingRow, "wanted" | "bound">): string {
+  const value = wanted ?? "your own";
+  return bound === undefined ? value : `${bound.replace("-", " ")} ${value}`;
+}
+
+function foundOf({ found, default: usual }: Pick<SettingRow, "found" | "default">): string | null {
+  return found === null && usual !== undefined ? `${usual} (default)` : found;
+}

@@ -1,0 +1,51 @@
+import { gatherGroups, groupLines, SCREENFUL } from "../../lib/table/groups.ts";
+import type { MachineOf } from "../../model/power.ts";
+
+/** A thing that something became of, as a line and as one of many. */
+interface Thing {
+  readonly text: string;
+  readonly cause: string;
+  readonly bm_node_id?: number;
+}
+
+/** What people know a machine by, in an example. */
+export function exampleOf(machine: MachineOf | null): readonly string[] {
+  if (machine === null) return [];
+  const { uuid, name, address, host, instance } = machine;
+  return [uuid, name, address, host, instance].map((cell) => cell ?? "");
+}
+
+interface How {
+  /** Every thing, however many there are. */
+  readonly all: boolean;
+  /** Columns of the screen. */
+  readonly width: number | undefined;
+  /** Keeps the line of each thing where not every one is shown, and the command that shows what is kept. */
+  readonly keep: (line: string) => void;
+  readonly every: string | undefined;
+}
+
+/** Lines of `what`, a thing each; more than a screenful by cause, with machines as examples. */
+export async function severalLines(
+  what: string,
+  things: AsyncIterable<Thing> | Iterable<Thing>,
+  find: (bm_node_id: number) => Promise<MachineOf | null>,
+  { all, width, keep, every }: How,
+): Promise<readonly string[]> {
+  const gathered = gatherGroups();
+  const lines: string[] = [];
+  let count = 0;
+  for await (const { text, cause, bm_node_id } of things) {
+    count += 1;
+    const line = `${what}: ${text}`;
+    if (all || count <= SCREENFUL) lines.push(line);
+    if (all) continue;
+    if (count === SCREENFUL + 1) lines.forEach(keep);
+    if (count > SCREENFUL) keep(line);
+    const machine = bm_node_id === undefined ? null : await find(bm_node_id);
+    gathered.add(cause, machine === null ? [text] : exampleOf(machine));
+  }
+  if (all || count <= SCREENFUL) return lines;
+  const hint = every === undefined ? [] : [`All: ${every}`];
+  return [`${what}: ${count}, by cause.`, ...groupLines(gathered, width), ...hint];
+}

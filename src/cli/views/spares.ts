@@ -1,0 +1,30 @@
+import { type Json, objectOf } from "../../lib/json.ts";
+import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
+import type { SpareClass } from "../../model/switchover.ts";
+import { nodeName } from "../../switchover/rules/spares.ts";
+
+const SPARES: Columns<SpareClass> = {
+  "Resource Class": ({ example }) => example.told.resource_class ?? null,
+  Driver: ({ example }) => example.told.driver ?? null,
+  CPUs: propertyOf("cpus"),
+  "Memory MB": propertyOf("memory_mb"),
+  Machines: ({ machines }) => machines,
+  Example: ({ example }) => nodeName(example),
+  Spares: ({ candidates }) => candidates.length,
+  Candidates: ({ candidates }) => candidates.map(nodeName).join(", "),
+};
+
+/** Machines that boot from volumes by what they are made of, with the spares of each; with `all` what is missing too. */
+export function sparesView(classes: readonly SpareClass[], all: boolean): View {
+  if (!all) return viewOf(SPARES, classes);
+  const whole: Columns<SpareClass> = {
+    ...SPARES,
+    "Why not": ({ nearest }) =>
+      nearest === null ? "" : `${nodeName(nearest.spare)}: ${nearest.why}`,
+  };
+  return viewOf(whole, classes);
+}
+
+function propertyOf(name: string): (row: SpareClass) => Json {
+  return ({ example: { told } }) => objectOf(told.properties)[name] ?? null;
+}

@@ -1,0 +1,120 @@
+import type { LogFault } from "../../lib/quotes.ts";
+import { rowsOf, type View } from "../../lib/table/table.ts";
+import { masked } from "../../migrate/plan/rules/value.ts";
+import type { NovaTally, Tally, Verified } from "../../migrate/verify/rules/tally.ts";
+import type { RowVerdict } from "../../model/artefact.ts";
+import type { HandoverTally } from "../../window/handover/rules/observe.ts";
+
+/** A machine that is claimed or freed is not as planned and not yet as its use leaves it. */
+const MOVING =
+  "; Nova or Ironic may be working on it just now: wait a minute, then run verify again";
+
+/** A row for each row of Ironic or Nova; values of fields masked. */
+export function verdictsView(verdicts: AsyncIterable<RowVerdict>): View {
+  const columns = ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"];
+  const view = rowsOf(
+    columns,
+    verdicts,
+    ({ resource, uuid, bm_node_id, state, differs, ...more }) => {
+      const { fields = differs.map(({ field }) => field), reason, moving } = more;
+      const shown = `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`;
+      return [resource, uuid, bm_node_id, state, fields.join(" "), shown];
+    },
+  );
+  return { ...view, causes: ["Result", "Resource", "Fields"] };
+}
+
+/** `driver_info.ipmi_address: planned "10.0.0.1", found "10.0.0.2"`. */
+function change({ field, planned, found }: RowVerdict["differs"][number]): string {
+  return `${field}: planned ${JSON.stringify(masked(planned))}, found ${JSON.stringify(masked(found))}`;
+}
+
+/** A row for each fault of the conductors' logs. */
+export function faultsView(faults: AsyncIterable<LogFault & { readonly path: string }>): View {
+  const columns = ["Log", "Says"];
+  return rowsOf(columns, faults, ({ path, line, text }) => [`${path}:${line}`, text]);
+}
+
+/** The totals of a comparison, a line each. @param all name every node that is not cleaned */
+export function verifiedText({ tally, hidden, nova }: Verified, all = false): readonly string[] {
+  const { uncleaned } = tally;
+  return [
+    ironicText(tally, hidden),
+    ...(uncleaned.length > 0 ? [uncleanedText(uncleaned, all)] : []),
+    ...(nova === null ? [] : [novaText(nova)]),
+  ];
+}
+
+export const NOVA_LEFT =
+  "Nova was not compared, though the plan was made with it: verify with --nova-db looks at its rows too.";
+
+function ironicText(tally: Tally, hidden: number): string {
+  const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
+  const used =
+    tally.used > 0
+      ? `, ${tally.used} changed by use since the hand-over (--all-rows lists them)`
+      : "";
+  const more = [
+    ...(ironics_own > 0 ? [`${ironics_own} rows in fields a conductor keeps`] : []),
+    ...(staged > 0 ? [`${staged} machines staged`] : []),
+    ...(hidden > 0 ? [`${hidden} secrets masked by the service, which nothing can compare`] : []),
+  ];
+  const counts = `${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended`;
+  return `Verify: ${[`${counts}${used}`, `${left_out} machines left out`, ...more].join("; ")}.`;
+}
+
+/** Uuids that are named unless all rows are wanted. */
+const NAMED = 10;
+
+function uncleanedText(uuids: readonly string[], all: boolean): string {
+  const named = all ? uuids : uuids.slice(0, NAMED);
+  const more = uuids.length - named.length;
+  return (
+    `Not cleaned between tenants (automated_clean is false): ${named.join(", ")}` +
+    `${more > 0 ? ` and ${more} more (--all-rows)` : ""}; finish clears it where this tool set it.`
+  );
+}
+
+function novaText(nova: NovaTally): string {
+  const { after, before, other, used, awaited } = nova;
+  const compared = [
+    ...[`${after + before + other + used} rows of the plan`, `${nova.machines} machines`],
+    ...[`${nova.instances} instances`, `${nova.hypervisors} hypervisors`],
+    ...(nova.placement ? [`${nova.providers} resource providers`] : []),
+  ];
+  const later =
+    awaited === 0
+      ? ""
+      : ` ${awaited} machines have no hypervisor of Ironic yet: no nova-compute has reported since the load. Run verify again once it runs, with --final.`;
+  return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched${used > 0 ? `, ${used} changed by use since the hand-over` : ""}.${later}`;
+}
+
+/** What logs of nova-computes said since their last start. */
+export function computesText(logs: number, faults: number): string {
+  const many = logs === 1 ? "1 log" : `${logs} logs`;
+  return faults === 0
+    ? `nova-compute: started with the ironic driver and no fault since, by ${many}.`
+    : `nova-compute: ${faults} faults in ${many} since its start; next time start after those you have seen: --compute-log FILE:LINE`;
+}
+
+/** The totals of `verify --takeover`, a line each. */
+export function takenOverText(
+  { done, waiting, staged, held, failed, missing, powerUnknown }: HandoverTally,
+  logs: number,
+  faults: number,
+): readonly string[] {
+  const many = logs === 1 ? "1 log" : `${logs} logs`;
+  const more =
+    faults > 0 ? "; next time start after those you have seen: --conductor-log FILE:LINE" : "";
+  return [
+    `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ${held} held by the plan, ${failed} failed, ${missing} missing.`,
+    ...(logs > 0 ? [`Logs: ${faults} faults in ${many}${more}.`] : []),
+    ...(powerUnknown > 0 ? [unknownPower(powerUnknown)] : []),
+  ];
+}
+
+/** A conductor asks the BMC of a machine once in each interval, and not as it takes it over. */
+function unknownPower(count: number): string {
+  const whose = count === 1 ? "1 machine is" : `${count} machines are`;
+  return `Power: ${whose} handed over whose power Ironic has not read yet. Wait for [conductor] sync_power_state_interval (60 s by default), then run verify --takeover again.`;
+}

@@ -1,0 +1,172 @@
+import { randomBytes } from "node:crypto";
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFile, readlink, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { MigrationError, systemCode } from "../error.ts";
+import { isObject, parsedJson } from "../json.ts";
+import { shellWord } from "../text.ts";
+import { atExit } from "./at-exit.ts";
+import { notWritten } from "./failure.ts";
+
+/** Who holds a lock, as the lock file tells it. */
+interface Holder {
+  readonly pid: number;
+  readonly host: string;
+  readonly command: string;
+  /** ISO 8601, UTC. */
+  readonly since: string;
+  /** Boot and process namespace: only within the same ones does a pid tell anything. */
+  readonly realm: string;
+  /** When the process began, in the kernel's ticks: a pid is given again, this is not. */
+  readonly began: string;
+  /** Names this taking of the lock. */
+  readonly token: string;
+}
+
+const TEXTS = ["host", "command", "since", "realm", "began", "token"];
+
+/**
+ * Takes the lock at `path` for this process, and gives what releases it.
+ *
+ * A holder that died on this machine is replaced. That is itself done under a lock, named for the
+ * dead holder's token, so that of two who see the same dead holder only one replaces it.
+ *
+ * @throws MigrationError N2I-E302 with the holder, N2I-E120
+ */
+export async function takeLock(path: string, command: string): Promise<() => Promise<void>> {
+  const me = await myself(command);
+  // Said before it is taken: a signal may come right behind.
+  const gone = atExit(() => {
+    if (readFileSync(path, "utf8").includes(me.token)) rmSync(path, { force: true });
+  });
+  try {
+    for (;;) {
+      if (created(path, me)) break;
+      const holder = await readHolder(path);
+      if (holder === null) continue; // released between the two
+      if (!(await dead(holder, me))) throw held(path, holder);
+      if (await replaced(path, holder, me)) break;
+    }
+  } catch (cause) {
+    gone();
+    throw notWritten(path, cause);
+  }
+  return async () => {
+    await rm(path, { force: true }).catch((cause: unknown) => {
+      throw notWritten(path, cause);
+    });
+    gone();
+  };
+}
+
+async function replaced(path: string, holder: Holder, me: Holder): Promise<boolean> {
+  const release = await takeLock(`${path}.${holder.token}`, me.command);
+  try {
+    if ((await readHolder(path))?.token !== holder.token) return false;
+    renameSync(written(path, me), path);
+    return true;
+  } finally {
+    await release();
+  }
+}
+
+/**
+ * Makes the file with its content in one step: a reader never finds it half written. In one turn of
+ * the loop, too: a signal ends the process between two, and would leave the other name behind.
+ */
+function created(path: string, me: Holder): boolean {
+  const whole = written(path, me);
+  try {
+    linkSync(whole, path);
+    return true;
+  } catch (cause) {
+    // ENOENT: the holder swept leftovers and took ours for one.
+    if (systemCode(cause) === "EEXIST" || systemCode(cause) === "ENOENT") return false;
+    throw cause;
+  } finally {
+    rmSync(whole, { force: true });
+  }
+}
+
+function written(path: string, me: Holder): string {
+  const whole = `${path}.${me.pid}-${me.token}.n2i-tmp`;
+  try {
+    writeFileSync(whole, `${JSON.stringify(me)}\n`, { flag: "wx", mode: 0o600 });
+  } catch (cause) {
+    // A full disk takes the name and not the content.
+    rmSync(whole, { force: true });
+    throw cause;
+  }
+  return whole;
+}
+
+async function readHolder(path: string): Promise<Holder | null> {
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    if (systemCode(cause) === "ENOENT") return null;
+    throw cause;
+  });
+  if (text === null) return null;
+  const found = parsedJson(text);
+  const fields = isObject(found) ? found : {};
+  if (typeof fields.pid !== "number" || TEXTS.some((name) => typeof fields[name] !== "string")) {
+    throw new MigrationError("N2I-E302", `${path} is no lock of this tool`, {
+      fix: `Find out who made it, then: rm ${shellWord(path)}`,
+    });
+  }
+  const holder = found as unknown as Holder; // each of its fields was looked at
+  return { ...holder, token: holder.token.replace(/[^0-9a-f]/g, "") };
+}
+
+async function myself(command: string): Promise<Holder> {
+  const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => "");
+  const space = await readlink("/proc/self/ns/pid").catch(() => "");
+  return {
+    pid: process.pid,
+    host: hostname(),
+    command,
+    since: new Date().toISOString(),
+    realm: `${boot.trim()} ${space}`,
+    began: await beginOf(process.pid),
+    token: randomBytes(8).toString("hex"),
+  };
+}
+
+/** True only when it is certain; a holder elsewhere may be alive. */
+async function dead(holder: Holder, me: Holder): Promise<boolean> {
+  if (holder.host !== me.host) return false;
+  const [boot, space] = holder.realm.split(" ");
+  const [myBoot, mySpace] = me.realm.split(" ");
+  if (boot !== myBoot) return true;
+  return space === mySpace && (await beginOf(holder.pid)) !== holder.began;
+}
+
+/**
+ * Field 22 of /proc/PID/stat; `alive` where there is no /proc, and nothing for a dead process, one
+ * that nobody has waited for (state Z) included.
+ *
+ * @source proc(5)
+ */
+async function beginOf(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
+  // The name in parentheses may itself hold blanks and parentheses.
+  if (stat !== null) {
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" ? "" : (fields[19] ?? "");
+  }
+  try {
+    process.kill(pid, 0);
+    return "alive";
+  } catch (cause) {
+    return systemCode(cause) === "EPERM" ? "alive" : "";
+  }
+}
+
+function held(path: string, holder: Holder): MigrationError {
+  const { pid, host, command, since } = holder;
+  const fix =
+    host === hostname()
+      ? `Wait for process ${pid} to end; its lock dies with it.`
+      : `Wait for it to end; if ${host} is down for good: rm ${shellWord(path)}`;
+  const who = `${command} (process ${pid} on ${host}) since ${since}`;
+  return new MigrationError("N2I-E302", `${path} is held by ${who}`, { fix });
+}

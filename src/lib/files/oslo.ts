@@ -1,0 +1,223 @@
+import { isUtf8 } from "node:buffer";
+import { MigrationError } from "../error.ts";
+import { grouped } from "../grouped.ts";
+import { readSmallFile } from "./text-file.ts";
+
+/** Bytes; nova's fully commented sample is a thirtieth of it. */
+export const OSLO_FILE_LIMIT = 4 * 1024 * 1024;
+
+export interface OsloFile {
+  /** Path, as messages name it. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What a service's configuration files say, as oslo.config reads them. */
+export interface OsloConfig {
+  /**
+   * The value in force (the last one given), `$name` substituted; null when no file sets it.
+   *
+   * @throws MigrationError N2I-E104 when a substitution never ends
+   */
+  readonly get: (section: string, key: string) => string | null;
+  /** Every value given, in order, as a MultiStrOpt has them. @throws as `get` */
+  readonly all: (section: string, key: string) => readonly string[];
+  /** Names of the options that are set in the section; null when no file has it, be it empty. */
+  readonly keys: (section: string) => readonly string[] | null;
+  /** `file:line` of the value in force; null when no file sets it. */
+  readonly where: (section: string, key: string) => string | null;
+}
+
+/**
+ * Reads files as `--config-file A --config-file B` does: later ones override.
+ *
+ * @param defaults values of `$name` that no file sets: `{ state_path: "/var/lib/nova" }`
+ * @throws MigrationError N2I-E104 naming file and line
+ */
+export async function readOsloFiles(
+  paths: readonly string[],
+  defaults: { readonly [name: string]: string } = {},
+): Promise<OsloConfig> {
+  const files: OsloFile[] = [];
+  for (const path of paths)
+    files.push({ name: path, bytes: await readSmallFile(path, OSLO_FILE_LIMIT, "N2I-E104") });
+  return osloConfig(files, defaults);
+}
+
+/**
+ * @throws MigrationError N2I-E104 naming file and line
+ * @source oslo_config/iniparser.py and cfg.py, 1.2 to 9: sections are compared in lower case
+ */
+export function osloConfig(
+  files: readonly OsloFile[],
+  defaults: { readonly [name: string]: string } = {},
+): OsloConfig {
+  const parsed = files.map(({ name, bytes }) => parseOslo(name, bytes));
+  const assignments = parsed.flatMap((file) => file.assignments);
+  const found = grouped(assignments, ({ section, key }) => identity(section, key));
+  const sections = new Set(parsed.flatMap((file) => file.sections.map((name) => identity(name))));
+  const given = new Map(
+    Object.entries(defaults).map(([key, raw]): [string, Assignment] => [
+      key,
+      { section: "DEFAULT", key, raw, place: "the defaults" },
+    ]),
+  );
+  const last = (section: string, key: string) => found.get(identity(section, key))?.at(-1);
+  const substitute = substitution(
+    (section, name) => last(section, name) ?? last("DEFAULT", name) ?? given.get(name),
+    (message) => new MigrationError("N2I-E104", message),
+  );
+  return {
+    get: (section, key) => {
+      const assignment = last(section, key);
+      return assignment === undefined ? null : substitute(assignment);
+    },
+    all: (section, key) => (found.get(identity(section, key)) ?? []).map(substitute),
+    keys: (section) =>
+      sections.has(identity(section))
+        ? assignments
+            .filter((one) => identity(one.section) === identity(section))
+            .map(({ key }) => key)
+        : null,
+    where: (section, key) => last(section, key)?.place ?? null,
+  };
+}
+
+function identity(section: string, key = ""): string {
+  return `${section === "DEFAULT" ? section : section.toLowerCase()}]${key}`;
+}
+
+/** Real files nest two or three deep; a chain beyond this was made to harm. */
+const DEPTH = 64;
+/** Characters a value may grow to. */
+const LENGTH = 1024 * 1024;
+
+const TEMPLATE = /\$(?:(\$)|([_a-z][_a-z0-9]*)|\{([_a-z][_a-z0-9]*)\})/gi;
+
+/**
+ * Gives the function that replaces `$name` and `${name}` in a value by the value of that name, and
+ * `$$` and `\$` by `$`. A name nobody knows stays as it stands. `%` means nothing.
+ *
+ * A value found is itself substituted, with names looked up from the section it stands in. Each is
+ * worked out once, so no file makes this take long.
+ *
+ * @param refuse makes the error for a cycle, or for a value that grows without end
+ * @source oslo_config/cfg.py, ConfigOpts._substitute and StrSubWrapper
+ */
+function substitution(
+  find: (section: string, name: string) => Assignment | undefined,
+  refuse: (message: string) => MigrationError,
+): (assignment: Assignment) => string {
+  const known = new Map<Assignment, string>();
+  const value = (assignment: Assignment, trail: readonly Assignment[]): string => {
+    const done = known.get(assignment);
+    if (done !== undefined) return done;
+    const { place, raw, section } = assignment;
+    const path = [...trail, assignment];
+    if (trail.includes(assignment))
+      throw refuse(
+        `${place}: ${path
+          .slice(trail.indexOf(assignment))
+          .map(({ key }) => `$${key}`)
+          .join(" -> ")} leads back to itself`,
+      );
+    if (path.length > DEPTH) throw refuse(`${place}: $names are nested more than ${DEPTH} deep`);
+    let length = raw.length;
+    const result = raw
+      .replaceAll("\\$", "$$$$")
+      .replace(TEMPLATE, (whole: string, dollar?: string, plain?: string, braced?: string) => {
+        if (dollar !== undefined) return "$";
+        const found = find(section, plain ?? braced ?? "");
+        const text = found === undefined ? whole : value(found, path);
+        length += text.length;
+        if (length > LENGTH) throw refuse(`${place}: $names make the value too long`);
+        return text;
+      });
+    known.set(assignment, result);
+    return result;
+  };
+  return (assignment) => value(assignment, []);
+}
+
+/** One `key = value` of a file, not substituted yet. */
+interface Assignment {
+  readonly section: string;
+  readonly key: string;
+  /** Lines of a continued value are joined by a line feed. */
+  readonly raw: string;
+  /** `file:line` it begins at. */
+  readonly place: string;
+}
+
+interface Parsed {
+  readonly assignments: readonly Assignment[];
+  readonly sections: readonly string[];
+}
+
+/**
+ * The sections and the assignments of one file, in order. Messages never quote a line: it may hold a password.
+ *
+ * Comments may be in any encoding (old files have them in Latin-1), everything else is UTF-8.
+ *
+ * @throws MigrationError N2I-E104 naming file and line
+ * @source oslo_config/iniparser.py
+ */
+function parseOslo(file: string, bytes: Uint8Array): Parsed {
+  const trusted = isUtf8(bytes);
+  const text = new TextDecoder("utf-8").decode(bytes);
+  const found: Assignment[] = [];
+  const sections: string[] = [];
+  let section: string | null = null;
+  let open: { key: string; values: string[]; place: string; section: string } | null = null;
+  const close = (): void => {
+    if (open !== null) found.push({ ...open, raw: open.values.join("\n") });
+    open = null;
+  };
+  for (const [index, full] of text.split(/\r\n|\n|\r/).entries()) {
+    const place = `${file}:${index + 1}`;
+    const line = full.trimEnd();
+    const comment = line.startsWith("#") || line.startsWith(";");
+    if (line.includes("\0")) throw refused(place, "a NUL character: this is no text file");
+    if (!trusted && !comment && line.includes("\uFFFD")) throw refused(place, "this is not UTF-8");
+    if (line.startsWith(" ") || line.startsWith("\t")) {
+      if (open === null) throw refused(place, "an indented line that continues no value");
+      open.values.push(line.trimStart());
+      continue;
+    }
+    close();
+    if (line === "" || comment) continue;
+    if (line.startsWith("[")) {
+      section = sectionName(line, place);
+      sections.push(section);
+      continue;
+    }
+    const { key, value } = split(line, place);
+    if (section === null) throw refused(place, "a value before the first [section]");
+    open = { key, values: [value], place, section };
+  }
+  close();
+  return { assignments: found, sections };
+}
+
+function sectionName(line: string, place: string): string {
+  if (!line.endsWith("]")) throw refused(place, "a section that does not end with ]");
+  if (line.length <= 2) throw refused(place, "a section without a name");
+  return line.slice(1, -1);
+}
+
+function split(line: string, place: string): { readonly key: string; readonly value: string } {
+  const at = line.search(/[=:]/);
+  if (at < 0) throw refused(place, "neither a comment, a [section] nor key = value");
+  const key = line.slice(0, at).trim();
+  if (key === "") throw refused(place, "a value without a key");
+  return { key, value: unquoted(line.slice(at + 1).trim()) };
+}
+
+function unquoted(value: string): string {
+  const quote = value.at(0);
+  return (quote === '"' || quote === "'") && value.endsWith(quote) ? value.slice(1, -1) : value;
+}
+
+function refused(place: string, what: string): MigrationError {
+  return new MigrationError("N2I-E104", `${place}: ${what}`);
+}

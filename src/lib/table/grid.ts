@@ -1,0 +1,134 @@
+import type { Json } from "../json.ts";
+import { cellText } from "./data.ts";
+import { displayWidth, visibleLines, wrap } from "./text.ts";
+
+/** Rows looked at before the first is printed. Later ones are wrapped into the widths found then. */
+const ROWS_MEASURED = 5000;
+
+interface GridShape {
+  /** Columns of the screen; undefined for no limit. */
+  readonly limit: number | undefined;
+  /** A column is not made narrower than this; the table rather overflows. */
+  readonly narrowest: number;
+  readonly printEmpty: boolean;
+  /** Numbers stand right, as the first row has them; otherwise everything stands left. */
+  readonly alignNumbers: boolean;
+  /** Colours a cell that is padded already. */
+  readonly paint?: (column: string, padded: string) => string;
+}
+
+/**
+ * A table as PrettyTable draws it for OpenStack's clients. Lines inside a cell become lines of the
+ * row. Without rows it is one empty line, unless the header was asked for.
+ *
+ * @source openstack/cliff, cliff/formatters/table.py; prettytable 3, _compute_widths, _stringify_row
+ */
+export async function* asGrid(
+  columns: readonly string[],
+  rows: AsyncIterable<readonly Json[]>,
+  shape: GridShape,
+): AsyncIterable<string> {
+  const head = columns.map((name) => visibleLines(name).join(" "));
+  const measured: (readonly Cell[])[] = [];
+  let right: readonly boolean[] = [];
+  let draw: Draw | undefined;
+  for await (const row of rows) {
+    if (measured.length === 0) right = row.map((value) => alignsRight(value, shape));
+    const cells = columns.map((_, at) => visibleLines(short(cellText(row[at] ?? null))));
+    if (draw !== undefined) yield draw.row(cells);
+    else if (measured.push(cells) === ROWS_MEASURED) {
+      draw = pen(widthsOf(head, measured, shape), right, colours(head, shape));
+      yield begin(draw, head, measured);
+    }
+  }
+  if (draw !== undefined) yield draw.rule;
+  else if (measured.length === 0 && !shape.printEmpty) yield "\n";
+  else {
+    const last = pen(widthsOf(head, measured, shape), right, colours(head, shape));
+    yield begin(last, head, measured) + last.rule;
+  }
+}
+
+type Cell = readonly string[];
+
+interface Draw {
+  readonly rule: string;
+  readonly row: (cells: readonly Cell[]) => string;
+}
+
+/** Characters of a cell; a table pads every other row to the longest of them. */
+const LONGEST = 4000;
+
+/** A value of megabytes would be a screen's, and a file's, many times over. */
+function short(text: string): string {
+  if (text.length <= LONGEST) return text;
+  return `${text.slice(0, LONGEST)}... (${text.length} characters; -f json has all)`;
+}
+
+function alignsRight(value: Json, { alignNumbers }: GridShape): boolean {
+  return alignNumbers && typeof value === "number";
+}
+
+function begin({ rule, row }: Draw, head: readonly string[], rows: readonly (readonly Cell[])[]) {
+  return rule + row(head.map((name) => [name])) + rule + rows.map(row).join("");
+}
+
+/** Colours a cell by where it stands. */
+type Colour = (at: number, padded: string) => string;
+
+function colours(head: readonly string[], { paint }: GridShape): Colour {
+  return (at, padded) => (paint === undefined ? padded : paint(head[at] ?? "", padded));
+}
+
+function pen(widths: readonly number[], right: readonly boolean[], colour: Colour): Draw {
+  return {
+    rule: `+${widths.map((width) => "-".repeat(width + 2)).join("+")}+\n`,
+    row(cells) {
+      const wrapped = widths.map((width, at) =>
+        (cells[at] ?? [""]).flatMap((line) => wrap(line, width)),
+      );
+      const height = Math.max(...wrapped.map((lines) => lines.length));
+      let text = "";
+      for (let line = 0; line < height; line++) {
+        const parts = widths.map((width, at) =>
+          colour(at, pad(wrapped[at]?.[line] ?? "", width, right[at] === true)),
+        );
+        text += `| ${parts.join(" | ")} |\n`;
+      }
+      return text;
+    },
+  };
+}
+
+function pad(text: string, width: number, right: boolean): string {
+  const blanks = " ".repeat(Math.max(0, width - displayWidth(text)));
+  return right ? blanks + text : text + blanks;
+}
+
+/** As wide as the widest cell; when that is too much, the wide columns share what the others leave. */
+function widthsOf(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { limit, narrowest }: GridShape,
+): readonly number[] {
+  const heads = head.map(displayWidth);
+  const natural = [...heads];
+  for (const row of rows)
+    for (const [at, lines] of row.entries())
+      for (const line of lines) natural[at] = Math.max(natural[at] ?? 0, displayWidth(line));
+  const total = natural.reduce((sum, width) => sum + width + 3, 1);
+  if (limit === undefined || total <= limit) return natural;
+
+  const usable = Math.max(0, limit - 1 - 3 * head.length);
+  const fair = Math.floor(usable / head.length);
+  const wide = [...natural.keys()].filter((at) => (natural[at] ?? 0) > fair);
+  let left = natural.reduce((rest, width) => (width > fair ? rest : rest - width), usable);
+  const share = Math.floor(left / wide.length);
+  const widths = [...natural];
+  for (const at of wide) {
+    const most = Math.max(narrowest, at === wide.at(-1) ? left : share);
+    left -= share;
+    widths[at] = Math.max(heads[at] ?? 0, Math.min(natural[at] ?? 0, most));
+  }
+  return widths;
+}

@@ -1,0 +1,69 @@
+import { MigrationError } from "../error.ts";
+import type { Json } from "../json.ts";
+import { cellText } from "./data.ts";
+import { nearest } from "./nearest.ts";
+
+/** A column's name and the words of `--match` that its cells are held against. */
+type Wanted = ReadonlyMap<number, readonly RegExp[]>;
+
+/**
+ * Which rows are wanted. Words of one column are alternatives; those of several columns all have to fit.
+ * A cell of several words, such as codes of findings, fits when one of them does.
+ *
+ * @param words `COLUMN=VALUE`: case does not matter, `*` is any text, and `D600` means N2I-D600
+ * @throws MigrationError N2I-E100 for a column that is not there; its fix names the nearest
+ */
+export function matching(
+  columns: readonly string[],
+  words: readonly string[],
+): (row: readonly Json[]) => boolean {
+  const wanted = wantedOf(columns, words);
+  return (row) =>
+    [...wanted].every(([at, patterns]) => {
+      const cell = row[at] ?? null;
+      const text = cellText(cell);
+      const parts = cell === null ? [text, ""] : [text, ...text.split(/[\s,;]+/)];
+      return patterns.some((pattern) => parts.some((part) => pattern.test(part)));
+    });
+}
+
+function wantedOf(columns: readonly string[], words: readonly string[]): Wanted {
+  const wanted = new Map<number, readonly RegExp[]>();
+  for (const word of words) {
+    const end = word.indexOf("=");
+    if (end < 1)
+      throw new MigrationError("N2I-E100", `--match takes COLUMN=VALUE, not ${word}`, {
+        fix: `Name one of these columns: ${columns.join(", ")}.`,
+      });
+    const at = columnOf(columns, word.slice(0, end).trim());
+    wanted.set(at, [...(wanted.get(at) ?? []), patternOf(word.slice(end + 1).trim())]);
+  }
+  return wanted;
+}
+
+/** A column by its name, or by a word of it that no other column has: `host` is `Service Host`. */
+function columnOf(columns: readonly string[], name: string): number {
+  const lower = columns.map((column) => column.toLowerCase());
+  const wanted = name.toLowerCase();
+  const whole = lower.indexOf(wanted);
+  if (whole >= 0) return whole;
+  const having = [...lower.keys()].filter((at) =>
+    lower[at]?.split(" ").some((word) => word === wanted || word === `${wanted}s`),
+  );
+  const [only] = having;
+  if (only !== undefined && having.length === 1) return only;
+  const near =
+    having.length > 1
+      ? having.map((at) => columns[at] ?? "")
+      : nearest(wanted, lower).map((one) => columns[lower.indexOf(one)] ?? "");
+  const ask = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
+  throw new MigrationError("N2I-E100", `there is no column ${JSON.stringify(name)} to match`, {
+    fix: `${ask}Choose from these columns: ${columns.join(", ")}.`,
+  });
+}
+
+function patternOf(value: string): RegExp {
+  const whole = /^[ed]\d{3}$/i.test(value) ? `N2I-${value}` : value;
+  const parts = whole.split("*").map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "is");
+}

@@ -1,0 +1,285 @@
+import { MigrationError } from "../error.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { paintCell, paintLine } from "./colour.ts";
+import {
+  asCsv,
+  asJson,
+  asValues,
+  asYaml,
+  cellText,
+  jsonObject,
+  objectOf,
+  yamlText,
+} from "./data.ts";
+import { type FormatOptions, type Screen, tableLimit } from "./format.ts";
+import { asGrid } from "./grid.ts";
+import { gatherGroups, groupLines, IDENTITY, SCREENFUL } from "./groups.ts";
+import { matching } from "./match.ts";
+
+/** A result as rows under their columns; the options of format say what is shown of it. */
+export interface View {
+  readonly columns: readonly string[];
+  readonly rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>;
+  /** Columns that a table has unless it is asked for others; all of them where this is absent. */
+  readonly brief?: readonly string[];
+  /** Columns that a table has instead where the screen is too narrow for those. */
+  readonly narrow?: readonly string[];
+  /** Columns that programs get unless they ask for others; all of them where this is absent. */
+  readonly data?: readonly string[];
+  /** Columns that together are a cause: a long table is told by causes, with examples of each. */
+  readonly causes?: readonly string[];
+}
+
+/** What a thing shows in each column. */
+export type Columns<T> = { readonly [title: string]: (thing: T) => Json };
+
+/** A row for each thing, of these columns. */
+export function rowsOf<T>(
+  columns: readonly string[],
+  things: AsyncIterable<T> | Iterable<T>,
+  row: (thing: T) => readonly Json[],
+): View {
+  async function* rows() {
+    for await (const thing of things) yield row(thing);
+  }
+  return { columns, rows: rows() };
+}
+
+/** A row for each thing, cell by cell as its column says. */
+export function viewOf<T>(columns: Columns<T>, things: AsyncIterable<T> | Iterable<T>): View {
+  const cells = Object.values(columns);
+  return rowsOf(Object.keys(columns), things, (thing) => cells.map((cell) => cell(thing)));
+}
+
+/**
+ * Rows as they come; only a table looks at the first 5,000 before it begins, and only sorting holds
+ * them all.
+ *
+ * @throws MigrationError N2I-E100 when a column of the options does not exist, before any row is read
+ */
+export function renderRows(
+  view: View,
+  options: FormatOptions,
+  screen: Screen,
+): AsyncIterable<string> {
+  const { match = [], column = [], sortColumn = [] } = options;
+  const wanted = matched(view, match);
+  const asked = column.length + sortColumn.length + match.length > 0 || options.allRows === true;
+  if (options.format === "table" && view.causes !== undefined && !asked)
+    return shortly({ ...view, rows: wanted }, view.causes, options, screen);
+  const usual = options.format === "table" ? briefOf(view, options, screen) : view.data;
+  const { columns, rows } = select(view.columns, wanted, {
+    ...options,
+    column: column.length === 0 ? (usual ?? column) : column,
+  });
+  switch (options.format) {
+    case "table":
+      return asTable(columns, rows, options, screen);
+    case "json":
+      return asJson(columns, rows, options.noindent !== true);
+    case "yaml":
+      return asYaml(columns, rows);
+    case "csv":
+      return asCsv(columns, rows, options.quote ?? "nonnumeric", screen.isTTY);
+    case "value":
+      return asValues(rows);
+  }
+}
+
+function asTable(
+  columns: readonly string[],
+  rows: AsyncIterable<readonly Json[]>,
+  options: FormatOptions,
+  screen: Screen,
+): AsyncIterable<string> {
+  return asGrid(columns, rows, {
+    limit: tableLimit(options, screen),
+    narrowest: 8,
+    printEmpty: options.printEmpty ?? false,
+    alignNumbers: true,
+    ...(screen.colour === true && { paint: paintCell }),
+  });
+}
+
+/** Columns of a screen on which a table of machines with their names, BMCs and instances is readable. */
+const WIDE = 160;
+
+/** The columns of a table that was asked for none. */
+function briefOf(
+  { brief, narrow }: View,
+  options: FormatOptions,
+  screen: Screen,
+): readonly string[] | undefined {
+  return (tableLimit(options, screen) ?? WIDE) < WIDE ? (narrow ?? brief) : brief;
+}
+
+/** The rows that `--match` wants. @throws MigrationError N2I-E100, before any row is read */
+function matched(
+  { columns, rows }: View,
+  match: readonly string[],
+): AsyncIterable<readonly Json[]> {
+  if (match.length === 0) return each(rows);
+  const fits = matching(columns, match);
+  async function* fitting() {
+    for await (const row of rows) if (fits(row)) yield row;
+  }
+  return fitting();
+}
+
+/** A table of a screenful whole, a longer one by causes with examples; the total comes last. */
+async function* shortly(
+  view: View,
+  causes: readonly string[],
+  options: FormatOptions,
+  screen: Screen,
+): AsyncIterable<string> {
+  const { columns } = view;
+  const brief = briefOf(view, options, screen) ?? columns;
+  const first: (readonly Json[])[] = [];
+  const gathered = gatherGroups();
+  const [why, who] = [positions(columns, causes), exampleOf(columns)];
+  let count = 0;
+  for await (const row of view.rows) {
+    count += 1;
+    if (count <= SCREENFUL) first.push(row);
+    const cells = (some: readonly number[]) => some.map((at) => textOf(row[at] ?? null));
+    gathered.add(
+      cells(why)
+        .filter((cell) => cell !== "")
+        .join("  "),
+      cells(who),
+    );
+  }
+  if (count <= SCREENFUL)
+    return yield* asTable(brief, pick(positions(columns, brief), each(first)), options, screen);
+  const lines = groupLines(gathered, tableLimit(options, screen));
+  yield `${(screen.colour === true ? lines.map(paintLine) : lines).join("\n")}\n`;
+  yield `${count} rows by ${causes.join(", ")}; --match COLUMN=VALUE shows some.\n`;
+  if (options.every !== undefined) yield `All: ${options.every}\n`;
+}
+
+/** Columns of an example: those by which people know a machine, or the first few. */
+function exampleOf(columns: readonly string[]): readonly number[] {
+  const known = IDENTITY.filter((title) => columns.includes(title));
+  return known.length > 0
+    ? positions(columns, known)
+    : [0, 1, 2].filter((at) => at < columns.length);
+}
+
+function textOf(cell: Json): string {
+  return cell === null ? "" : cellText(cell);
+}
+
+/**
+ * One object as OpenStack's `show` commands print it: a table of Field and Value.
+ *
+ * @throws MigrationError N2I-E100 when a field of the options does not exist
+ */
+export function renderObject(
+  object: JsonObject,
+  options: FormatOptions,
+  screen: Screen,
+): AsyncIterable<string> | Iterable<string> {
+  const all = Object.keys(object);
+  const wanted = options.column ?? [];
+  const names = wanted.length === 0 ? all : positions(all, wanted).map((at) => all[at] ?? "");
+  const values = names.map((name) => object[name] ?? null);
+  const pairs = each(names.map((name, at) => [name, values[at] ?? null]));
+  switch (options.format) {
+    case "table":
+      return asGrid(["Field", "Value"], pairs, {
+        limit: tableLimit(options, screen),
+        narrowest: 16,
+        printEmpty: false,
+        alignNumbers: false,
+      });
+    case "json":
+      return [jsonObject(objectOf(names, values), options.noindent !== true)];
+    case "yaml":
+      return [yamlText(objectOf(names, values))];
+    case "csv":
+      return asCsv(["Field", "Value"], pairs, options.quote ?? "nonnumeric", screen.isTTY);
+    case "value":
+      return asValues(each(values.map((value) => [value])));
+  }
+}
+
+function each<T>(items: AsyncIterable<T> | Iterable<T>): AsyncIterable<T> {
+  return Symbol.asyncIterator in items ? items : oneByOne(items);
+}
+
+async function* oneByOne<T>(items: Iterable<T>): AsyncIterable<T> {
+  yield* items;
+}
+
+/**
+ * The rows sorted and cut down as the options ask. A column to sort by need not be shown.
+ *
+ * @throws MigrationError N2I-E100 when a column does not exist
+ */
+function select(
+  columns: readonly string[],
+  rows: AsyncIterable<readonly Json[]>,
+  { column = [], sortColumn = [] }: FormatOptions,
+): { readonly columns: readonly string[]; readonly rows: AsyncIterable<readonly Json[]> } {
+  const keys = positions(columns, sortColumn);
+  const sorted = keys.length === 0 ? rows : sortedBy(keys, rows);
+  if (column.length === 0) return { columns, rows: sorted };
+  const chosen = positions(columns, column);
+  return { columns: chosen.map((at) => columns[at] ?? ""), rows: pick(chosen, sorted) };
+}
+
+/** Where the wanted columns stand, each once. */
+export function positions(
+  columns: readonly string[],
+  wanted: readonly string[],
+): readonly number[] {
+  const found = [...new Set(wanted)].map((name) => ({ name, at: columns.indexOf(name) }));
+  const unknown = found.filter(({ at }) => at < 0).map(({ name }) => `'${name}'`);
+  if (unknown.length > 0)
+    throw new MigrationError("N2I-E100", `there is no column ${unknown.join(", ")}`, {
+      fix: `Choose from these columns: ${columns.join(", ")}.`,
+    });
+  return found.map(({ at }) => at);
+}
+
+async function* pick(
+  chosen: readonly number[],
+  rows: AsyncIterable<readonly Json[]>,
+): AsyncIterable<readonly Json[]> {
+  for await (const row of rows) yield chosen.map((at) => row[at] ?? null);
+}
+
+/** Holds every row: the one way of printing whose memory grows with their number. */
+async function* sortedBy(
+  keys: readonly number[],
+  rows: AsyncIterable<readonly Json[]>,
+): AsyncIterable<readonly Json[]> {
+  const held: (readonly Json[])[] = [];
+  for await (const row of rows) held.push(row);
+  held.sort((left, right) => {
+    for (const key of keys) {
+      const order = compare(left[key] ?? null, right[key] ?? null);
+      if (order !== 0) return order;
+    }
+    return 0;
+  });
+  yield* held;
+}
+
+/** Numbers by size, then text by code unit; nothing at all comes last, as in cliff. */
+function compare(left: Json, right: Json): number {
+  if (rank(left) !== rank(right)) return rank(left) - rank(right);
+  if (typeof left === "number" && typeof right === "number") return left - right;
+  const [one, other] = [sortText(left), sortText(right)];
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function rank(value: Json): number {
+  if (value === null) return 3;
+  return typeof value === "number" ? 0 : typeof value === "boolean" ? 1 : 2;
+}
+
+function sortText(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,113 @@
+import { MigrationError } from "../lib/error.ts";
+import { createSeveral, listed, NAMED } from "../lib/text.ts";
+import {
+  besideIronic,
+  cloudAsked,
+  type ManagePlace,
+  openManagePlace,
+} from "../migrate/open/services.ts";
+import type { AdoptableRow, KnownNics, RunningNode } from "../model/ironic/adoptable.ts";
+import type { RestOptions } from "../run/cloud.ts";
+import { closing, type Keep, keepYoungSmall, openRole } from "../run/databases.ts";
+import type { Sink } from "../run/sink.ts";
+import { readNics, runningNodes } from "../systems/ironic-api/running.ts";
+import { openRunning } from "../systems/ironic-db/running.ts";
+import { type Beside, whyNot } from "./rules/criteria.ts";
+
+/** What a list of adoptable machines is told. */
+export interface AdoptableWords extends RestOptions {
+  /** In place of Ironic's API; a login is for Neutron alone then. */
+  readonly ironicDb?: string;
+  /** Those that are left out too, each with why. */
+  readonly all: boolean;
+}
+
+/**
+ * Machines of Ironic that run already and have no server record, page by page. Four listings whatever
+ * their number: cards, bonds, Neutron's ports where any is named, nodes.
+ *
+ * @param show is given the rows as they come
+ * @throws MigrationError N2I-E100, N2I-E106, N2I-E202, N2I-E208 to N2I-E212
+ */
+export function listAdoptable(
+  words: AdoptableWords,
+  { say, note }: Pick<Sink, "say" | "note">,
+  show: (rows: AsyncIterable<AdoptableRow>) => Promise<void>,
+): Promise<void> {
+  return closing(async (keep) => {
+    const { asked, listing } = await sourceOf(words, keep, say);
+    const beside = await asked;
+    const troubled = createSeveral();
+    let shown = 0;
+    async function* rows(): AsyncGenerator<AdoptableRow> {
+      for await (const page of listing)
+        for (const node of page) {
+          const row = { node, whyNot: whyNot(node, beside) };
+          if (row.whyNot.length > 0 && !words.all) continue;
+          if (row.whyNot.length === 0 && node.last_error !== null)
+            troubled.add(node.name ?? node.uuid);
+          shown += 1;
+          yield row;
+        }
+    }
+    await show(rows());
+    if (shown === 0)
+      note(
+        `0 machines${words.ironicDb === undefined ? ", as far as this login sees: a project's login sees that project's, or none" : ""}${words.all ? "" : "; --all lists those that are left out too, each with why"}.`,
+      );
+    if (troubled.length > 0)
+      note(
+        `Ironic keeps a last error of ${troubled.length} of them: ${listed(troubled, NAMED)}. Look at it before you manage them.`,
+      );
+  });
+}
+
+/** Where machines are read: nodes page by page, their cards before. */
+interface Source {
+  readonly asked: Promise<Beside>;
+  readonly listing: AsyncIterable<readonly RunningNode[]>;
+}
+
+/** What Neutron says of the ports that cards name; it is not asked where none does. */
+export async function besideCards(
+  cards: Promise<KnownNics>,
+  network: ManagePlace["network"],
+): Promise<Beside> {
+  const { vifs, twice } = await cards;
+  const neutron = vifs.size === 0 ? null : await network();
+  return { ports: neutron === null ? null : await neutron.ports(vifs), twice };
+}
+
+async function sourceOf(
+  words: AdoptableWords,
+  keep: Keep,
+  say: (text: string) => void,
+): Promise<Source> {
+  if (words.ironicDb !== undefined) return rowsOf(words, words.ironicDb, keep, say);
+  keepYoungSmall();
+  const { service, network } = await openManagePlace(words, keep, say);
+  const cards = readNics(service);
+  const asked = besideCards(cards, network);
+  return { asked, listing: runningNodes(service, cards, asked, words) };
+}
+
+/** @throws MigrationError N2I-E100 to N2I-E102, N2I-E200 to N2I-E204 */
+async function rowsOf(
+  words: AdoptableWords,
+  ironicDb: string,
+  keep: Keep,
+  say: (text: string) => void,
+): Promise<Source> {
+  if (words.ironicUrl !== undefined)
+    throw new MigrationError("N2I-E100", "--ironic-db and --ironic-url are two places: give one");
+  const { cloud, limit } = cloudAsked(words, say);
+  const { network } = besideIronic(cloud, limit, keep);
+  const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
+  keepYoungSmall();
+  const rows = await openRunning(database);
+  const cards = rows.nics();
+  async function* listing(): AsyncGenerator<readonly RunningNode[]> {
+    yield* rows.nodes((await cards).of, words);
+  }
+  return { asked: besideCards(cards, network), listing: listing() };
+}

@@ -1,0 +1,259 @@
+import type { Begun } from "../engine/begun.ts";
+import { windowBack } from "../engine/window.ts";
+import { ONE_BY_ONE } from "../engine/window-part.ts";
+import { MigrationError } from "../lib/error.ts";
+import { once } from "../lib/streams.ts";
+import { listed, NAMED } from "../lib/text.ts";
+import { isUuid } from "../lib/uuid.ts";
+import { type ManagePlace, openManagePlace } from "../migrate/open/services.ts";
+import type { RowVerdict } from "../model/artefact.ts";
+import type { Left } from "../model/change.ts";
+import { MANAGE, type SeenServer } from "../model/ironic/manage.ts";
+import type { Entries } from "../model/journal.ts";
+import type { UndoPreview } from "../model/preview.ts";
+import type { RestOptions } from "../run/cloud.ts";
+import { closing } from "../run/databases.ts";
+import { readJournal } from "../run/files/journal.ts";
+import { inRun } from "../run/run.ts";
+import { checkScope } from "../run/scope.ts";
+import { withSession } from "../run/session.ts";
+import type { Sink } from "../run/sink.ts";
+import { reasonOf } from "../systems/ironic-api/allocation.ts";
+import { inFlight } from "../systems/ironic-api/pool.ts";
+import { readRunning } from "../systems/ironic-api/running.ts";
+import { checkPlace } from "./manage.ts";
+import { type Adapter, openAdapter } from "./manage-adapter.ts";
+import { inFlightFaults } from "./manage-asked.ts";
+import { changeBack, managedIn, openManaged } from "./manage-run.ts";
+import { bindsOf, type ManageChange, recordOf, unseenNode } from "./steps/manage-acts.ts";
+import { heldFor } from "./steps/manage-nova-marks.ts";
+
+/** Which machines lose their record. */
+interface UnmanageWords extends RestOptions {
+  readonly run: string;
+  readonly all: boolean;
+  /** Uuids or names of nodes. */
+  readonly node?: readonly string[];
+}
+
+/** Machines under way at once where nothing else is said. */
+export const IN_FLIGHT = 4;
+
+/**
+ * Takes away records that this run made, and gives ports and nodes back what was replaced. Ports of Neutron are
+ * never deleted.
+ *
+ * @param leave hears of what stays as it is
+ * @returns whether it came to its end; null where nothing was managed
+ * @throws MigrationError N2I-E100, N2I-E305, N2I-E306
+ */
+export function rollbackManaged(
+  words: UnmanageWords,
+  sink: Sink,
+  leave: (rows: readonly Left[]) => void,
+): Promise<boolean | null> {
+  return inRun(words.run, "rollback", { create: false }, (run) =>
+    closing(async (keep) => {
+      const { entries } = await readJournal(run);
+      const { inFlight: most = IN_FLIGHT } = words;
+      checkWords(words, most);
+      if (words.all && managedIn(entries).size === 0) {
+        sink.result("Rollback: this run did not manage a machine.");
+        return null;
+      }
+      const place = await openManagePlace(words, keep, sink.say);
+      const wanted = await wantedOf(words, entries, place);
+      const { address } = place.service.identity;
+      checkPlace(entries, address);
+      const adapter = await openAdapter(place, keep, entries, null);
+      await sink.confirm(question(adapter, wanted.size, address));
+      const part = adapter.back(most);
+      const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
+      return withSession(
+        run,
+        async (session) => {
+          await session.begin(MANAGE, { ...adapter.target, address });
+          let [done, left] = [0, 0];
+          const changes = (ours: ReadonlyMap<string, Begun>) => once(changesOf(ours, wanted));
+          const leg = { part, command: "rollback", changes, pace };
+          const end = await windowBack(leg, session, ({ change, position }) => {
+            if (position.is === "after") done += 1;
+            else {
+              left += 1;
+              leave([{ id: `node:${change.id}`, why: position.why.join("; ") }]);
+            }
+          });
+          sink.result(
+            `Rollback: ${several(done)} ${done === 1 ? "has" : "have"} no server record of this run any more, ${left} left.`,
+          );
+          if (end.broke !== null) throw end.broke;
+          return !end.stopped;
+        },
+        { afterWindow: true },
+      );
+    }),
+  );
+}
+
+function question({ name }: Adapter, machines: number, address: string): string {
+  return name === "nova"
+    ? `Delete the Nova servers of ${several(machines)} at ${address}? The machines run on as they are. A port is unbound while its server is deleted: with network_interface neutron that cuts its machine off for a while.`
+    : `Delete the allocations of ${several(machines)} at ${address}? The machines stay active, on or off as they are.`;
+}
+
+function several(machines: number): string {
+  return machines === 1 ? "1 machine" : `${machines} machines`;
+}
+
+function changesOf(
+  ours: ReadonlyMap<string, Begun>,
+  wanted: ReadonlySet<string>,
+): readonly ManageChange[] {
+  return [...ours].flatMap(([id, begun]) => (wanted.has(id) ? [changeBack(id, begun).change] : []));
+}
+
+/** Shows what the same words would take back; writes nothing. */
+export function previewUnmanage(words: UnmanageWords, sink: Sink): Promise<void> {
+  return closing(async (keep) => {
+    const { entries, managed } = await openManaged(words.run);
+    checkWords(words, words.inFlight ?? IN_FLIGHT);
+    const rows = async function* (): AsyncGenerator<UndoPreview> {
+      if (words.all && managed.size === 0) return;
+      const place = await openManagePlace(words, keep, sink.say);
+      const wanted = await wantedOf(words, entries, place);
+      checkPlace(entries, place.service.identity.address);
+      const changes = [...managed].flatMap(([id, { change }]) => (wanted.has(id) ? [change] : []));
+      const part = (await openAdapter(place, keep, entries, null)).back(IN_FLIGHT);
+      for (const [at, { is, why }] of (await part.inspect(changes, false)).entries()) {
+        const { id } = changes[at] ?? { id: "" };
+        const about = { resource: "node", uuid: id, bm_node_id: null };
+        if (is === "before") yield { action: "restore", ...about, why: null };
+        if (is === "other") yield { action: "leave", ...about, why: why.join("; ") };
+      }
+    };
+    await sink.list("undos", rows());
+  });
+}
+
+/** @throws MigrationError N2I-E100, N2I-E305 */
+function checkWords({ all, node = [] }: UnmanageWords, most: number): void {
+  checkScope(all, node);
+  const [fault] = inFlightFaults(most);
+  if (fault !== undefined) throw new MigrationError("N2I-E100", fault);
+}
+
+/**
+ * Uuids of the nodes that are meant.
+ *
+ * @throws MigrationError N2I-E306 for what this run did not manage, or what means two machines
+ */
+async function wantedOf(
+  { all, node = [], inFlight: most = IN_FLIGHT }: UnmanageWords,
+  entries: Entries,
+  { service }: ManagePlace,
+): Promise<ReadonlySet<string>> {
+  const managed = managedIn(entries);
+  if (all) return new Set(managed.keys());
+  const meant = await inFlight(node, most, async (one): Promise<readonly string[]> => {
+    const uuid = one.toLowerCase();
+    if (managed.has(uuid)) return [uuid];
+    const called = [...managed].flatMap(([id, { name }]) => (name === one ? [id] : []));
+    const found = isUuid(one) ? null : await readRunning(service, one, []);
+    // A record's name counts where no node has it.
+    return found === null ? called : [...new Set([found.uuid, ...called])];
+  });
+  const of = (fits: (ids: readonly string[]) => boolean): readonly string[] =>
+    node.filter((_, at) => fits(meant[at] ?? []));
+  const twice = of((ids) => ids.length > 1);
+  if (twice.length > 0)
+    throw new MigrationError("N2I-E306", `${listed(twice, NAMED)} means more than one machine`, {
+      why: "One node has this name, and the record of another.",
+      fix: "Give the node's uuid; verify --all-rows lists them.",
+    });
+  const unknown = of(([id]) => id === undefined || !managed.has(id));
+  if (unknown.length > 0)
+    throw new MigrationError("N2I-E306", `this run did not manage ${listed(unknown, NAMED)}`, {
+      why: "Only what this run made is taken back; a machine is known by its node's uuid or name, or its record's name.",
+      fix: "Name one that it manages; verify --all-rows lists them.",
+    });
+  return new Set(meant.flat());
+}
+
+/** How many machines were as they should be, and how many not. */
+interface ManagedVerified {
+  readonly validated: number;
+  readonly wrong: number;
+}
+
+/**
+ * Compares what Ironic and Neutron have with what this run made: record, node and ports of each machine.
+ *
+ * @throws MigrationError N2I-E326 where the run did not manage one
+ */
+export function verifyManaged(
+  words: RestOptions & { readonly run: string; readonly allRows?: boolean },
+  sink: Sink,
+): Promise<ManagedVerified> {
+  return closing(async (keep) => {
+    const { entries, managed } = await openManaged(words.run);
+    if (managed.size === 0)
+      throw new MigrationError("N2I-E326", `${words.run} did not manage a machine`);
+    const place = await openManagePlace(words, keep, sink.say);
+    checkPlace(entries, place.service.identity.address);
+    const adapter = await openAdapter(place, keep, entries, null);
+    const counts = { validated: 0, wrong: 0 };
+    const verdicts = async function* (): AsyncGenerator<RowVerdict> {
+      for (const [id, { change, name, open }] of managed) {
+        const server = recordOf(change);
+        const binds = bindsOf(change).map(({ port }) => port);
+        const { node, record, ports } = await adapter.look(change);
+        const row = (resource: string, reason: string | null): RowVerdict => {
+          counts[reason === null ? "validated" : "wrong"] += 1;
+          return {
+            ...{ resource, uuid: id, bm_node_id: null, differs: [], reason },
+            state: reason === null ? "validated" : "mismatched",
+          };
+        };
+        const again = change.back === true ? "rollback" : "node manage";
+        const standing = nodeFault(id, node, server, { open, own: change.server, again });
+        const rows = [
+          row("node", standing ?? (await adapter.fault(change))),
+          row(`${adapter.record} ${name}`, recordFault(record, id)),
+          ...binds.map((port) =>
+            row(`port ${port}`, portFault(ports?.get(port)?.device_id, server)),
+          ),
+        ];
+        for (const one of rows) if (one.state !== "validated" || words.allRows === true) yield one;
+      }
+    };
+    const summary = () => `${counts.validated} rows validated`;
+    await sink.list("verdicts", verdicts(), { title: "verify", machines: managed.size, summary });
+    return counts;
+  });
+}
+
+function nodeFault(
+  id: string,
+  node: SeenServer["node"],
+  server: string,
+  { open, own, again }: { readonly open: boolean; readonly own: string; readonly again: string },
+): string | null {
+  if (node === null) return unseenNode(id);
+  if (node.instance_uuid !== server)
+    return `instance_uuid is ${node.instance_uuid ?? "null"}, expected ${server}`;
+  if (node.provision_state !== "active") return `it is ${node.provision_state ?? "in no state"}`;
+  if ([reasonOf(server), heldFor(own)].includes(node.maintenance_reason ?? ""))
+    return `this run holds it in maintenance: run ${again} again`;
+  return open ? `the run did not come to its end: run ${again} again` : null;
+}
+
+function recordFault(record: SeenServer["record"], node: string): string | null {
+  if (record === null) return "it is gone";
+  if (record.state !== "active") return `it is ${record.state}`;
+  return record.node_uuid === node ? null : `it is of node ${record.node_uuid ?? "none"}`;
+}
+
+function portFault(device: string | undefined, server: string): string | null {
+  if (device === undefined) return "it is not in Neutron";
+  return device === server ? null : `device_id is ${device || "empty"}, expected ${server}`;
+}

@@ -1,0 +1,138 @@
+import { MigrationError } from "../lib/error.ts";
+import { isObject, type Json } from "../lib/json.ts";
+import { listed } from "../lib/text.ts";
+import type { ManageAsked } from "../model/ironic/manage.ts";
+import { parseDocument, readDocument } from "../run/files/yaml-file.ts";
+
+/** Machines of one file, at most: the memory of a command is no larger. */
+const MOST = 100_000;
+const TOLD = 20;
+
+/** Members of a machine in a file; of a CSV file its columns, besides `metadata.KEY`. */
+const MEMBERS = ["node", "name", "description", "availability_zone"] as const;
+const METADATA = "metadata.";
+
+/**
+ * Machines that a file names, one a line of CSV below its header, or a list of YAML.
+ *
+ * @throws MigrationError N2I-E103 naming every fault by its line or place
+ */
+export function readMachines(file: string): readonly ManageAsked[] {
+  const text = readDocument(file);
+  const faults: string[] = [];
+  const machines = /\.(ya?ml|json)$/i.test(file)
+    ? fromYaml(parseDocument(text, file), faults)
+    : fromCsv(text, faults);
+  if (machines.length === 0 && faults.length === 0) faults.push("no machine is listed");
+  if (machines.length > MOST) faults.push(`it names more than ${MOST} machines`);
+  if (faults.length > 0)
+    throw new MigrationError("N2I-E103", `${file}: ${listed(faults, TOLD, "; ")}`, {
+      fix: `Write node,name on the first line of CSV, or a list of objects with ${MEMBERS.join(", ")} and metadata in YAML.`,
+    });
+  return machines;
+}
+
+function fromYaml(document: unknown, faults: string[]): readonly ManageAsked[] {
+  if (!Array.isArray(document)) {
+    faults.push("not a list of machines");
+    return [];
+  }
+  return (document as readonly Json[]).map((one, at) => {
+    const about = isObject(one) ? one : {};
+    const place = `machine ${at + 1}`;
+    if (!isObject(one)) faults.push(`${place} is not an object`);
+    const known: readonly string[] = [...MEMBERS, "metadata"];
+    for (const key of Object.keys(about))
+      if (!known.includes(key)) faults.push(`${place}: unknown member ${JSON.stringify(key)}`);
+    const word = (key: string): string => {
+      const value = about[key] ?? "";
+      if (typeof value === "string") return value;
+      faults.push(`${place}: ${key} is not text`);
+      return "";
+    };
+    const { metadata = {} } = about;
+    if (!isObject(metadata)) faults.push(`${place}: metadata is not an object`);
+    const pairs = Object.entries(isObject(metadata) ? metadata : {});
+    for (const [key, value] of pairs)
+      if (typeof value !== "string")
+        faults.push(`${place}: metadata ${JSON.stringify(key)} is not text`);
+    return machineOf(word, Object.fromEntries(pairs.map(([key, value]) => [key, String(value)])));
+  });
+}
+
+function fromCsv(text: string, faults: string[]): readonly ManageAsked[] {
+  const rows = csvRows(text, faults);
+  const [header, ...lines] = rows;
+  if (header === undefined) {
+    if (faults.length === 0) faults.push("it is empty");
+    return [];
+  }
+  const [only = ""] = header.cells;
+  if (header.cells.length === 1 && /[;\t]/.test(only)) {
+    faults.push(
+      `its cells are parted by ${only.includes(";") ? "semicolons" : "tabs"}, not by commas`,
+    );
+    return [];
+  }
+  const columns = header.cells.map((cell) => cell.trim());
+  const known = (column: string): boolean =>
+    (MEMBERS as readonly string[]).includes(column) || column.startsWith(METADATA);
+  for (const column of ["node", "name"])
+    if (!columns.includes(column)) faults.push(`its first line has no column ${column}`);
+  for (const column of columns)
+    if (!known(column)) faults.push(`unknown column ${JSON.stringify(column)}`);
+  if (new Set(columns).size < columns.length) faults.push("its first line has a column twice");
+  if (faults.length > 0) return [];
+  return lines.map(({ line, cells }) => {
+    if (cells.length !== columns.length)
+      faults.push(`line ${line} has ${cells.length} cells, and the first line ${columns.length}`);
+    const of = new Map(columns.map((column, at) => [column, (cells[at] ?? "").trim()]));
+    const metadata = [...of].flatMap(([column, value]) =>
+      column.startsWith(METADATA) && value !== "" ? [[column.slice(METADATA.length), value]] : [],
+    );
+    return machineOf((column) => of.get(column) ?? "", Object.fromEntries(metadata));
+  });
+}
+
+function machineOf(
+  word: (member: string) => string,
+  metadata: ManageAsked["metadata"],
+): ManageAsked {
+  return {
+    ...{ node: word("node"), name: word("name"), metadata },
+    description: word("description") || null,
+    availability_zone: word("availability_zone") || null,
+  };
+}
+
+interface CsvRow {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+/** Rows of CSV, empty lines left out. @source RFC 4180 */
+function csvRows(text: string, faults: string[]): readonly CsvRow[] {
+  const rows: CsvRow[] = [];
+  let [line, began] = [1, 1];
+  let cells: string[] = [];
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/gy;
+  const whole = text.replace(/^\ufeff/, "");
+  while (cell.lastIndex < whole.length) {
+    const found = cell.exec(whole);
+    if (found === null) {
+      faults.push(`line ${line} is not valid CSV: a quote stands amid a cell, or is not closed`);
+      return rows;
+    }
+    const [all, quoted, bare = "", end] = found;
+    line += all.split("\n").length - 1;
+    cells.push(quoted?.replaceAll('""', '"') ?? bare);
+    if (end === ",") {
+      if (cell.lastIndex === whole.length) cells.push("");
+      else continue;
+    }
+    if (cells.some((one) => one.trim() !== "")) rows.push({ line: began, cells });
+    cells = [];
+    began = line;
+  }
+  return rows;
+}

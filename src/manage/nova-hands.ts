@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MigrationError } from "../lib/error.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { listed, NAMED } from "../lib/text.ts";
+import { isUuid } from "../lib/uuid.ts";
+import { customClass } from "../migrate/flavors/rules/flavors.ts";
+import { kept, type ManagePlace } from "../migrate/open/services.ts";
+import type { SeenServer, ServerImage, ServerWishes } from "../model/ironic/manage.ts";
+import type { Service } from "../model/ironic/service.ts";
+import type { Keep } from "../run/databases.ts";
+import { failpoint } from "../run/failpoint.ts";
+import { waitingFor } from "../run/wait-message.ts";
+import { createAllocations } from "../systems/ironic-api/allocation.ts";
+import { readBehind } from "../systems/ironic-api/conductors.ts";
+import { checkSwap, createFakeHardware } from "../systems/ironic-api/fake-hardware.ts";
+import { readRunning } from "../systems/ironic-api/running.ts";
+import { type Offers, openOffers } from "../systems/nova-api/offers.ts";
+import type { NovaServer } from "../systems/nova-api/seen-servers.ts";
+import { type NovaServers, openServers } from "../systems/nova-api/servers.ts";
+import { firstAlone } from "../systems/openstack/first-alone.ts";
+import { networkOf } from "./record-keeper.ts";
+import { MARK, objections } from "./rules/criteria.ts";
+import { imageFor, novaObjections } from "./rules/nova.ts";
+import { bindsOf, holdOf, type ManageChange, recordOf } from "./steps/manage-acts.ts";
+import type { NovaHands } from "./steps/manage-nova-hands.ts";
+
+/**
+ * Opens Nova and Placement beside Ironic and Neutron.
+ *
+ * @param begun machines of this run that wait for their server
+ * @throws MigrationError N2I-E106, N2I-E209 where one of them is too old, N2I-E210 to N2I-E212
+ */
+export async function novaHands(
+  place: ManagePlace,
+  keep: Keep,
+  wishes: ServerWishes,
+  begun: readonly ManageChange[],
+): Promise<NovaHands & Pick<NovaServers, "zones">> {
+  const { service, cloud, limit } = place;
+  checkSwap(service);
+  const servers = await waitingFor("logging in and asking Nova what it is", () =>
+    openServers(cloud, limit, failpoint),
+  );
+  kept(keep, servers.close);
+  const asked = await byIds(wishes, begun, place, servers);
+  const offers = await waitingFor("logging in at Placement", () => openOffers(cloud, limit));
+  kept(keep, offers.close);
+  const hardware = createFakeHardware(service, failpoint);
+  let known: Promise<Behind> | undefined;
+  const behind = () => {
+    const asked =
+      known ??
+      readBehind(service).then(({ conductors, interfaces }) => ({ conductors, interfaces }));
+    known = asked;
+    // What failed of one machine is asked again of the next.
+    asked.catch(() => {
+      known = undefined;
+    });
+    return asked;
+  };
+  const opened: Opened = {
+    ...{ place, asked, servers, offers, hardware, behind },
+    network: networkOf(place),
+  };
+  return {
+    keeper: createAllocations(service, MARK, failpoint),
+    ...{ hardware, servers, offers, network: opened.network, zones: servers.zones },
+    portsOf: (seen) => portsOf(asked, seen),
+    look: (change) => lookAt(opened, change),
+    objections: (seen, server, twice) => against(opened, seen, server, twice),
+    askedOf: ({ name, description, availability_zone: zone, metadata }, { id, before, ports }) => ({
+      ...{ name, description, zone, metadata, ports, node: id, flavor: asked.flavor },
+      image: imageFor({ node: before, asked }),
+    }),
+    ...{ alone: firstAlone(ALONE_MS), watch: asked.watch * 1000 },
+    clock: { now: Date.now, sleep },
+  };
+}
+
+/**
+ * The same wishes by ids: people also give names, as they do to Nova's own client. A flavor that Nova has not stays, and
+ * stands against each machine.
+ *
+ * @throws MigrationError N2I-E100 where a name means no one image
+ */
+async function byIds(
+  wishes: ServerWishes,
+  begun: readonly ManageChange[],
+  { images }: Pick<ManagePlace, "images">,
+  { flavorId }: Pick<NovaServers, "flavorId">,
+): Promise<ServerWishes> {
+  const { flavor, image } = wishes;
+  const own = new Set(begun.flatMap((change) => holdOf(change)?.image ?? []));
+  return {
+    ...wishes,
+    flavor: flavor === "" ? flavor : ((await flavorId(flavor)) ?? flavor),
+    image: image === null || isUuid(image) ? image : await imageNamed(image, images, own),
+  };
+}
+
+/** @param begun images that machines of this run wait for a server of */
+async function imageNamed(
+  name: string,
+  images: ManagePlace["images"],
+  begun: ReadonlySet<string>,
+): Promise<string> {
+  const glance = await images();
+  const id = await glance?.find(name);
+  if (id != null) return id;
+  const why =
+    glance === null
+      ? `--image ${name} is no id, and nothing says where the image service is`
+      : `Glance has no active image ${name}, or more than one`;
+  const open = `; machines of this run were begun with image ${listed([...begun], NAMED)}: pass that id, or run rollback`;
+  throw new MigrationError("N2I-E100", `${why}${begun.size > 0 ? open : ": pass the image's id"}`);
+}
+
+/** A nova-compute has asked Ironic by then; as long as that Nova offers the other machines to anybody. */
+const ALONE_MS = 20_000;
+
+/** What stands behind Ironic's API, less who is busy now. */
+type Behind = Pick<Service, "conductors" | "interfaces">;
+
+interface Opened extends Pick<NovaHands, "network" | "hardware"> {
+  readonly place: ManagePlace;
+  readonly asked: ServerWishes;
+  readonly servers: NovaServers;
+  readonly offers: Offers;
+  readonly behind: () => Promise<Behind>;
+}
+
+function portsOf({ ports: given }: ServerWishes, { node, ports }: SeenServer): readonly string[] {
+  if (given !== null) return given;
+  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+  return vifs.filter((vif) => ports?.has(vif) === true);
+}
+
+async function lookAt(
+  { place: { service, network }, asked, servers }: Opened,
+  change: ManageChange,
+): Promise<SeenServer> {
+  const { id } = change;
+  const node = await readRunning(service, id);
+  const found = await serverOf(servers, change, node?.instance_uuid ?? null);
+  const record = found && {
+    ...{ uuid: found.id, name: holdOf(change)?.name ?? null, last_error: null },
+    ...{ created_at: null, updated_at: null },
+    // Nova tells an operator alone which machine it is on; Ironic tells whose the machine is.
+    node_uuid: node?.instance_uuid === found.id ? id : null,
+    state: /^(ACTIVE|SHUTOFF)$/.test(found.status) ? "active" : found.status,
+  };
+  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+  const named = bindsOf(change).map(({ port }) => port);
+  const ids = new Set([...vifs, ...named, ...(asked.ports ?? [])]);
+  if (ids.size === 0) return { node, record, ports: new Map() };
+  const known = named.length > 0 ? await networkOf({ network })() : await network();
+  return { node, record, ports: known === null ? null : await known.ports(ids) };
+}
+
+async function serverOf(
+  servers: NovaServers,
+  change: ManageChange,
+  instance: string | null,
+): Promise<NovaServer | null> {
+  const uuid = recordOf(change);
+  if (uuid !== change.server) return servers.read(uuid);
+  if (!change.acts.some(({ step }) => step === "record")) return null;
+  return servers.find(change.server, change.id, instance);
+}
+
+async function against(
+  { place, asked, servers, offers, hardware, behind, network }: Opened,
+  seen: SeenServer,
+  server: string,
+  known: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const { node, ports } = seen;
+  if (node === null) return ["Ironic has no such node"];
+  const vifs = node.nics.flatMap(({ vif }) => vif ?? []);
+  const twice = new Set(vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif)));
+  const named = asked.ports === null ? {} : { named: new Set(asked.ports) };
+  const simple = objections(node, { ports, twice, ...named }, server).map(({ why }) => why);
+  if (simple.length > 0) return simple;
+  const { node: whole, unseen } = await hardware.newest(await hardware.read(node.uuid));
+  const offer = await offers.of(node.uuid, customClass(node.resource_class ?? ""));
+  const own = new Map<string, JsonObject | null>();
+  for (const port of portsOf(asked, seen)) own.set(port, await (await network()).whole(port));
+  return novaObjections({
+    ...{ node: whole, asked, offered: offer?.totals ?? null, ports: own },
+    addresses: node.nics.flatMap(({ address }) => address ?? []),
+    hasVolumes: await hardware.hasVolumes(node.uuid),
+    ...{ unseen, children: await hardware.children(node.uuid) },
+    needs: await servers.flavor(asked.flavor),
+    image: await imageOf(place, imageFor({ node: whole, asked })),
+    ...{ ...(await behind()), project: servers.project },
+  });
+}
+
+async function imageOf(
+  { images }: ManagePlace,
+  image: string | null,
+): Promise<ServerImage | "none" | null> {
+  const glance = image === null ? null : await images();
+  return image === null || glance === null ? null : ((await glance.image(image)) ?? "none");
+}

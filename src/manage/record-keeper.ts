@@ -1,0 +1,75 @@
+import { MigrationError } from "../lib/error.ts";
+import type { ManagePlace } from "../migrate/open/services.ts";
+import type { RecordKeeper } from "../model/ironic/manage.ts";
+import { failpoint } from "../run/failpoint.ts";
+import {
+  checkBackfill,
+  createAllocations,
+  readAllocation,
+} from "../systems/ironic-api/allocation.ts";
+import { inFlight } from "../systems/ironic-api/pool.ts";
+import { readCompared, readRunning, readSeveral } from "../systems/ironic-api/running.ts";
+import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
+import { MARK } from "./rules/criteria.ts";
+
+/**
+ * Server records as allocations of Ironic: what there is where no Nova is given.
+ *
+ * @throws MigrationError N2I-E209 where Ironic makes none of a node in use
+ */
+export function allocationKeeper({ service, network }: ManagePlace): RecordKeeper {
+  checkBackfill(service);
+  const neutron = networkOf({ network });
+  const keeper: RecordKeeper = {
+    ...createAllocations(service, MARK, failpoint),
+    async look(id, server, named) {
+      const [node, record] = [
+        await readRunning(service, id),
+        server === null ? null : await readAllocation(service, server),
+      ];
+      const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+      const ids = new Set([...vifs, ...named]);
+      if (ids.size === 0) return { node, record, ports: new Map() };
+      // Whoever cannot ask says so of the node; what was bound once has to be asked for.
+      const asked = named.length > 0 ? await neutron() : await network();
+      return { node, record, ports: asked === null ? null : await asked.ports(ids) };
+    },
+    async lookAll(all, most, cards) {
+      const uuids = all.map(([id]) => id);
+      const nodes = await readSeveral(service, uuids, most, cards);
+      return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
+        const node = nodes[at] ?? null;
+        // Cards that name ports are read anew with them.
+        const isWhole = server === null && node?.nics.every(({ vif }) => vif === null) === true;
+        return isWhole ? { node, record: null, ports: new Map() } : keeper.look(id, server, []);
+      });
+    },
+    compared: (nodes, most) => readCompared(service, nodes, most),
+    async again({ node, ports }, id, server) {
+      const now = await readRunning(service, id, node?.nics ?? []);
+      return { node: now, record: await readAllocation(service, server), ports };
+    },
+    async bind(port, from, to) {
+      await failpoint("rest.before");
+      const why = await (await neutron()).bind(port, from, to);
+      await failpoint("rest.after");
+      return why;
+    },
+  };
+  return keeper;
+}
+
+/** Neutron, where it has to be there. @throws MigrationError N2I-E106 */
+export function networkOf({
+  network,
+}: Pick<ManagePlace, "network">): () => Promise<NetworkService> {
+  return async () => {
+    const found = await network();
+    if (found !== null) return found;
+    throw new MigrationError(
+      "N2I-E106",
+      "nothing says where Neutron is, and ports of it are named",
+      { fix: "Give --os-cloud, or OS_NETWORK_ENDPOINT_OVERRIDE." },
+    );
+  };
+}

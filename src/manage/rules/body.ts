@@ -1,0 +1,84 @@
+import { type JsonObject, objectOf } from "../../lib/json.ts";
+import type { NetworkPorts, RunningNode } from "../../model/ironic/adoptable.ts";
+import type { ManageAsked } from "../../model/ironic/manage.ts";
+import { masked } from "../../model/ironic/masked.ts";
+
+/**
+ * A node as the specification lists it.
+ *
+ * @param ironic URL of the service, for links
+ * @source facts/systems.md C1: adoptable_nodes
+ */
+export function adoptableNode(node: RunningNode, ironic: string): JsonObject {
+  // A request has to name the VIF of a bond, too.
+  const ports = node.nics.filter(({ is, vif }) => is === "port" || vif !== null);
+  return {
+    ...{ uuid: node.uuid, name: node.name },
+    ports: ports.map(({ is, uuid, vif }) => ({
+      ...{ uuid, vif_port_id: vif, href: `${ironic}/v1/${is}s/${uuid}`, rel: "self" },
+    })),
+    ...{ power_state: node.power_state, provision_state: node.provision_state },
+    ...{ created_at: node.created_at, properties: node.properties },
+    ...{ instance_info: masked(node.instance_info), resource_class: node.resource_class },
+  };
+}
+
+/** What is known of a server besides its node. */
+interface MadeServer {
+  readonly uuid: string;
+  readonly asked: Omit<ManageAsked, "node">;
+  /** Null: Glance has it not. */
+  readonly image: string | null;
+  readonly ports: NetworkPorts;
+  /** ISO 8601, UTC. */
+  readonly created_at: string | null;
+  readonly updated_at: string | null;
+}
+
+/**
+ * The server object that is answered.
+ *
+ * @source facts/systems.md C1: the body of 201
+ */
+export function serverBody(
+  node: RunningNode,
+  { uuid, asked, image, ports, created_at, updated_at }: MadeServer,
+): JsonObject {
+  const { owner } = asked;
+  const addresses = node.nics.flatMap(({ vif }) => {
+    const port = ports.get(vif ?? "");
+    return port === undefined ? [] : [{ port_id: port.id, mac_address: port.mac_address }];
+  });
+  return {
+    ...{ uuid, name: asked.name, description: asked.description },
+    ...{ flavor_uuid: null, image_uuid: image, availability_zone: asked.availability_zone },
+    status: node.power_state === "power off" ? "stopped" : "active",
+    ...{ power_state: node.power_state, node_uuid: node.uuid, metadata: asked.metadata, addresses },
+    ...{ project_id: owner?.project_id ?? null, user_id: owner?.user_id ?? null, key_name: null },
+    ...{ created_at, launched_at: created_at, updated_at, affinity_zone: null, partitions: null },
+    // Relative: the Host header of a caller decides no address.
+    links: [
+      { href: `/v1/servers/${uuid}`, rel: "self" },
+      { href: `/servers/${uuid}`, rel: "bookmark" },
+    ],
+  };
+}
+
+/** What a record of ours was made with, as `extra` of its allocation keeps it; null: it is none of ours. */
+export function keptAsked(name: string | null, extra: JsonObject): MadeServer["asked"] | null {
+  const kept = objectOf(extra.nova2ironic);
+  if (kept.managed !== true) return null;
+  const word = (key: string): string | null => {
+    const value = kept[key];
+    return typeof value === "string" ? value : null;
+  };
+  const metadata = Object.entries(objectOf(kept.metadata)).map(
+    ([key, value]) => [key, String(value)] as const,
+  );
+  const user_id = word("user_id");
+  return {
+    ...{ name: name ?? "", description: word("description") },
+    ...{ availability_zone: word("availability_zone"), metadata: Object.fromEntries(metadata) },
+    ...(user_id !== null && { owner: { user_id, project_id: word("project_id") } }),
+  };
+}

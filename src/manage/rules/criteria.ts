@@ -1,0 +1,176 @@
+import { isObject, type Json } from "../../lib/json.ts";
+import type {
+  ComparedNode,
+  NetworkPort,
+  NetworkPorts,
+  RunningNode,
+} from "../../model/ironic/adoptable.ts";
+
+/** What is known besides Ironic's own word of a node. */
+export interface Beside {
+  /** Neutron's ports by id; null: nobody says where Neutron is. */
+  readonly ports: NetworkPorts | null;
+  /** Neutron ports that more than one nic of any node names. */
+  readonly twice: ReadonlySet<string>;
+  /** Neutron ports that its record is asked for with; absent: whichever its cards name. */
+  readonly named?: ReadonlySet<string>;
+}
+
+/** In `extra` of a node that is being given its server record: the uuid of that record. */
+export const MARK = "nova2ironic_manage";
+
+/**
+ * Why a node fails; nothing where it does not.
+ *
+ * @param own uuid of a record that was begun for it: what was written for that stands against nothing
+ */
+type Criterion = (
+  node: RunningNode,
+  beside: Beside,
+  own: string | null,
+) => readonly (string | null)[];
+
+/** How a node fails: as it stands, as somebody has what it needs, as that is not there, or is not this login's to change. */
+export type Hindrance = "state" | "taken" | "gone" | "denied";
+
+/** One criterion that a node fails, in words. */
+export interface Objection {
+  readonly why: string;
+  readonly is: Hindrance;
+}
+
+/**
+ * What a node must be to be given a server record without scheduling. A last error is told, and stands
+ * against nothing.
+ *
+ * @source facts/systems.md C1, Criteria
+ */
+const CRITERIA: { readonly [name: string]: Criterion } = {
+  active: ({ provision_state }) => [
+    provision_state === "active" ? null : `it is ${provision_state ?? "in no state"}, not active`,
+  ],
+  free: ({ instance_uuid }) => [
+    instance_uuid === null ? null : `it has instance ${instance_uuid} already`,
+  ],
+  unallocated: ({ allocation_uuid, instance_uuid }) => [
+    allocation_uuid === null || allocation_uuid === instance_uuid
+      ? null
+      : `it has allocation ${allocation_uuid}`,
+  ],
+  classed: ({ resource_class }) => [resource_class === null ? "it has no resource class" : null],
+  "in service": (node) => [maintained(node)],
+  "not retired": ({ retired }) => [retired ? "it is retired" : null],
+  unmarked: (node, _beside, own) => [marked(node, own)],
+};
+
+const ALL = Object.entries(CRITERIA);
+
+function maintained({ maintenance, maintenance_reason }: ComparedNode): string | null {
+  if (!maintenance) return null;
+  return `it is in maintenance${maintenance_reason === null ? "" : `: ${maintenance_reason}`}`;
+}
+
+function marked({ extra: { [MARK]: mark } }: ComparedNode, own: string | null): string | null {
+  return typeof mark === "string" && mark !== own
+    ? `it is being managed: extra.${MARK} is ${mark}`
+    : null;
+}
+
+/** Every criterion that a node fails, in words; none: it can be managed. */
+export function whyNot(
+  node: RunningNode,
+  beside: Beside,
+  own: string | null = null,
+): readonly string[] {
+  return objections(node, beside, own).map(({ why }) => why);
+}
+
+/** The same, each with its kind. */
+export function objections(
+  node: RunningNode,
+  beside: Beside,
+  own: string | null = null,
+): readonly Objection[] {
+  const found = new Map<string, Objection>();
+  for (const [name, fails] of ALL)
+    for (const why of fails(node, beside, own))
+      if (why !== null) found.set(why, { why, is: name === "unmarked" ? "taken" : "state" });
+  for (const { vif } of node.nics)
+    for (const fault of vif === null ? [] : vifFaults(node, vif, beside, own))
+      found.set(fault.why, fault);
+  return [...found.values()];
+}
+
+/**
+ * Whose hand is on a node that has its record, and that nobody marked before it: somebody has it in maintenance, or
+ * manages it too.
+ */
+export function claimsOn(node: ComparedNode, own: string): readonly Objection[] {
+  const [held, mark] = [maintained(node), marked(node, own)];
+  return [
+    ...(held === null ? [] : [{ why: held, is: "state" as const }]),
+    ...(mark === null ? [] : [{ why: mark, is: "taken" as const }]),
+  ];
+}
+
+/**
+ * What somebody wrote between two looks at a node, and a record is made by. Conductors write the rest at any time, and
+ * `updated_at` with it.
+ */
+export function changedSince(before: ComparedNode, now: ComparedNode): readonly Objection[] {
+  const judged = ({ instance_uuid, resource_class, instance_info, extra }: ComparedNode) => {
+    const { [MARK]: _mark, ...others } = extra;
+    // Traits are read when the node is marked, and given back as they were then.
+    const { traits: _traits, ...told } = instance_info;
+    return { instance_uuid, resource_class, instance_info: told, extra: others };
+  };
+  const then = new Map(Object.entries(judged(before)));
+  const changed = Object.entries(judged(now)).flatMap(([field, value]) =>
+    sorted(then.get(field) ?? null) === sorted(value) ? [] : [field],
+  );
+  if (changed.length === 0) return [];
+  return [{ why: `${changed.join(", ")} changed since it was looked at`, is: "taken" }];
+}
+
+/** As text that does not depend on the order of members. */
+function sorted(value: Json): string {
+  return JSON.stringify(value, (_key, one: Json) =>
+    isObject(one) ? Object.fromEntries(Object.entries(one).toSorted()) : one,
+  );
+}
+
+/** Everything for which a tenant's port is none to go on with. */
+function vifFaults(
+  node: RunningNode,
+  vif: string,
+  { ports, twice, named }: Beside,
+  own: string | null,
+): readonly Objection[] {
+  const says = (is: Hindrance, why: string): Objection => ({ why: `VIF ${vif} ${why}`, is });
+  const faults: Objection[] = [];
+  if (named?.has(vif) === false) faults.push(says("state", "is attached to it, and is not named"));
+  if (twice.has(vif)) faults.push(says("taken", "is named by more than one port"));
+  const port = ports?.get(vif);
+  if (ports === null)
+    faults.push(says("state", "cannot be looked up: nothing says where Neutron is"));
+  else if (port === undefined) faults.push(says("gone", "is not in Neutron"));
+  else for (const why of portFaults(node, port, own)) faults.push(says("taken", why));
+  return faults;
+}
+
+/** Why a port of Neutron is another's. */
+function portFaults(
+  { uuid, nics }: RunningNode,
+  { mac_address, device_id, device_owner }: NetworkPort,
+  own: string | null,
+): readonly string[] {
+  const addresses = nics.flatMap(({ address }) => address ?? []);
+  return [
+    ...(addresses.includes(mac_address)
+      ? []
+      : [`has MAC ${mac_address}, and the node ${addresses.join(", ") || "none"}`]),
+    ...(["", uuid, own].includes(device_id)
+      ? []
+      : [`belongs to ${device_owner || "device"} ${device_id}`]),
+  ];
+}

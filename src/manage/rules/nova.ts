@@ -1,0 +1,319 @@
+import { capabilitiesOf } from "../../lib/capabilities.ts";
+import { isObject, type JsonObject, objectOf, parsedJson } from "../../lib/json.ts";
+import { isUuid } from "../../lib/uuid.ts";
+import { customClass } from "../../migrate/flavors/rules/flavors.ts";
+import { FAKE } from "../../model/ironic/fake-hardware.ts";
+import type { FlavorNeeds, ServerImage, ServerWishes } from "../../model/ironic/manage.ts";
+import { MASKED, masked } from "../../model/ironic/masked.ts";
+import { type Conductor, enabledBy, type Service } from "../../model/ironic/service.ts";
+
+/** What is known of a node that is to get a server of Nova. */
+interface NovaNode {
+  /** As Ironic tells it. */
+  readonly node: JsonObject;
+  readonly asked: ServerWishes;
+  readonly hasVolumes: boolean;
+  /** Interfaces that Ironic tells in a newer microversion alone. */
+  readonly unseen: readonly string[];
+  /** Uuids of nodes whose parent it is. */
+  readonly children: readonly string[];
+  /** What Placement has of it by resource class; null: no nova-compute has it. */
+  readonly offered: ReadonlyMap<string, number> | null;
+  /** Null: there is no such flavor. */
+  readonly needs: FlavorNeeds | null;
+  /** Its image, as Glance tells it; null: nobody could say. */
+  readonly image: ServerImage | "none" | null;
+  readonly conductors: readonly Conductor[];
+  readonly interfaces: Service["interfaces"];
+  /** Uuid of the login's project; null: nobody said. */
+  readonly project: string | null;
+  /** MACs of its cards. */
+  readonly addresses: readonly string[];
+  /** Neutron's, by id, those that are to be its server's; null: there is none. */
+  readonly ports: ReadonlyMap<string, JsonObject | null>;
+}
+
+/** Why no server can be made of it without a risk; null, or nothing, where this does not stand against it. */
+const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[] = [
+  ({ node }) =>
+    node.console_enabled === true
+      ? "its console is on, and Ironic exchanges no driver then: disable it first"
+      : null,
+  ({ node }) => (node.driver === FAKE ? `its driver is ${FAKE}: no machine is behind it` : null),
+  ({ node }) =>
+    node.power_state === "power on" || node.power_state === "power off"
+      ? null
+      : `Ironic does not know whether it is on: power_state is ${String(node.power_state ?? "null")}`,
+  ({ node }) =>
+    (node.target_power_state ?? null) === null
+      ? null
+      : `its power is being changed: target_power_state is ${String(node.target_power_state)}`,
+  ({ unseen }) =>
+    unseen.length === 0
+      ? null
+      : `this Ironic is newer than what is known here, and would reset what cannot be given back: ${unseen.join(", ")}`,
+  ({ node }) =>
+    typeof node.fault === "string" && node.fault !== "" ? `it has a fault: ${node.fault}` : null,
+  ({ node: { parent_node: parent = null, driver_info: info } }) => {
+    const own = isObject(info) ? info.has_dedicated_power_supply : null;
+    return parent === null || OWN_POWER.test(String(own))
+      ? null
+      : `it is part of node ${String(parent)}, which Ironic turns on before it, on fake hardware too`;
+  },
+  ({ children }) =>
+    children.length === 0
+      ? null
+      : `nodes are part of it, which Ironic turns off before it, on fake hardware too: ${children.join(", ")}`,
+  ({ node }) =>
+    node.disable_power_off === true && node.power_state === "power off"
+      ? "it is off, and disable_power_off keeps Nova from stopping its server"
+      : null,
+  ({ node, conductors }) => {
+    const own = conductorsOf(node, conductors);
+    return own.length > 0 && own.every(({ drivers }) => drivers.includes(FAKE))
+      ? null
+      : `hardware type ${FAKE} is not enabled on the conductors of its group`;
+  },
+  ({ node, conductors, interfaces }) => {
+    const enabled = enabledBy(interfaces, conductorsOf(node, conductors), FAKE);
+    const lacking = ["network", "storage"].filter(
+      (type) => enabled.get(type)?.has("noop") === false,
+    );
+    return lacking.length === 0
+      ? null
+      : `the conductors of its group have no ${lacking.join(" and no ")} interface noop for ${FAKE}`;
+  },
+  ({ hasVolumes }) => (hasVolumes ? "it has volumes, which Nova would take from it" : null),
+  ({ node }) => (bootsFromNet(node) ? "it boots from the network: what it boots would go" : null),
+  ({ node, asked }) =>
+    node.network_interface === "neutron" && !asked.cut
+      ? "its network_interface is neutron, and Nova unbinds its ports for a while: give --accept-network-cut"
+      : null,
+  ({ node }) => hasSecrets(node),
+  ({ node, needs, asked }) => {
+    if (needs === null) return `Nova has no flavor ${asked.flavor}`;
+    const wanted = customClass(String(node.resource_class));
+    return needs.resources.get(wanted) === 1
+      ? null
+      : `flavor ${asked.flavor} does not ask for resources:${wanted}=1`;
+  },
+  ({ offered }) =>
+    offered === null ? "no nova-compute has it: Placement has no inventory of it" : null,
+  ({ node, needs, offered, asked }) => {
+    const own = customClass(String(node.resource_class));
+    const more = [...(needs?.resources ?? [])].filter(
+      ([name, amount]) => name !== own && offered !== null && (offered.get(name) ?? 0) < amount,
+    );
+    if (more.length === 0) return null;
+    const [all, none] = [1, 0].map((times) =>
+      more.map(([name, amount]) => `resources:${name}=${amount * times}`).join(", "),
+    ) as [string, string];
+    return `flavor ${asked.flavor} also asks for ${all}, which Placement has not of this node: set ${none} on the flavor`;
+  },
+  ({ node, needs, asked }) => {
+    const traits = Array.isArray(node.traits) ? node.traits : null;
+    // Nova and operators give a machine traits of other names too, which Ironic does not know.
+    const wrong = [...(needs?.traits ?? [])].filter(
+      ([name, how]) =>
+        /^CUSTOM_/.test(name) && traits !== null && traits.includes(name) !== (how === "required"),
+    );
+    return wrong.length === 0
+      ? null
+      : `flavor ${asked.flavor} says ${wrong.map(([name, how]) => `trait:${name}=${how}`).join(", ")}, and its traits are ${traits?.join(", ") || "none"}`;
+  },
+  ({ node, needs, asked }) => {
+    const other = ACTED_ON.flatMap((name) => {
+      const [says, has] = [needs?.capabilities.get(name), capabilityNow(node, name)];
+      return says === undefined || says.toLowerCase() === has ? [] : [{ name, says, has }];
+    });
+    if (other.length === 0) return null;
+    const [says, has] = [
+      other.map((one) => `capabilities:${one.name}=${one.says}`).join(", "),
+      other.map((one) => `${one.name} ${one.has || "unknown"}`).join(", "),
+    ];
+    const isUnsaid = other.some(({ name, has }) => name === "boot_mode" && has === "");
+    const hint = isUnsaid ? ": if it is so, set it in properties.capabilities of the node" : "";
+    return `flavor ${asked.flavor} says ${says}, which Ironic would set on its machine, and the node has ${has}${hint}`;
+  },
+  (of) => imageFaults(of, imageFor(of)),
+  (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),
+];
+
+/** Bytes in a GiB. */
+const GIB = 2 ** 30;
+
+/**
+ * Everything for which Nova makes no server of its image: it says so only once it is asked for one.
+ *
+ * @source nova 26: compute/api.py, _validate_flavor_image
+ */
+function imageFaults(
+  { image, needs, asked: { flavor } }: NovaNode,
+  id: string | null,
+): readonly string[] {
+  if (id === null) return ["instance_info.image_source is no id of an image: give --image"];
+  if (image === null) return [];
+  if (image === "none") return [`Glance has no image ${id}: give --image`];
+  const { status, size, min_ram: ram, min_disk: disk } = image;
+  if (status !== "active") return [`Glance says image ${id} is ${status}: give --image`];
+  if (needs === null) return [];
+  const has = `flavor ${flavor} has`;
+  const faults: string[] = [];
+  if (ram > needs.ram) faults.push(`image ${id} wants min_ram ${ram}, ${has} ${needs.ram}`);
+  // No size is no limit, to Nova.
+  if (needs.root === 0) return faults;
+  if (disk > needs.root) faults.push(`image ${id} wants min_disk ${disk}, ${has} ${needs.root}`);
+  if (size !== null && size > needs.root * GIB)
+    faults.push(`image ${id} has ${size} bytes, ${has} a root disk of ${needs.root} GiB`);
+  return faults;
+}
+
+/** Everything for which a port cannot be its server's. */
+function portFaults(
+  { project, node, addresses }: NovaNode,
+  id: string,
+  port: JsonObject | null,
+): readonly string[] {
+  if (port === null) return [`port ${id} is not in Neutron`];
+  const { device_id: device, project_id: owner, mac_address: mac } = port;
+  const faults: string[] = [];
+  if (!addresses.includes(String(mac).toLowerCase()))
+    faults.push(
+      `port ${id} has MAC ${String(mac)}, and the node ${addresses.join(", ") || "none"}`,
+    );
+  if (![null, undefined, "", node.uuid].includes(device as string | null))
+    faults.push(`port ${id} belongs to device ${String(device)}`);
+  if (project !== null && owner !== project)
+    faults.push(`port ${id} belongs to another project, and Nova would refuse it`);
+  // Neutron leaves it out for others. @source neutron: conf/policies/port.py, get_port:binding:host_id
+  if (!("binding:host_id" in port))
+    faults.push(
+      `this login does not see binding:host_id of port ${id}, which Nova clears: use an administrator's`,
+    );
+  return faults;
+}
+
+/** Ironic takes any word for yes. @source ironic 28.0: conductor/utils.py, node_power_action */
+const OWN_POWER = /^(true|yes|on|1)$/i;
+
+/** Those that may have it. */
+function conductorsOf(
+  { conductor_group: own }: JsonObject,
+  conductors: readonly Conductor[],
+): readonly Conductor[] {
+  const group = String(own ?? "").toLowerCase();
+  return conductors.filter((one) => one.alive && (one.group ?? "") === group);
+}
+
+/** Why its image may not be kept; null: it may. Ironic masks secrets, or they would stand in the journal. */
+export function hasSecrets({ instance_info: info = null }: JsonObject): string | null {
+  const text = JSON.stringify(info);
+  return text === JSON.stringify(masked(info)) && !text.includes(`"${MASKED}"`)
+    ? null
+    : "its instance_info has secrets, which could not be given back";
+}
+
+/** Everything that stands against making a server of it. */
+export function novaObjections(of: NovaNode): readonly string[] {
+  return CRITERIA.flatMap((fails) => fails(of) ?? []);
+}
+
+/** Why a zone that names a machine too, as `ZONE:HOST:NODE`, does not name this one; null: nothing is wrong. */
+export function zoneFault(zone: string | null, node: string): string | null {
+  if (zone?.includes(":") !== true) return null;
+  const parts = zone.split(":");
+  const [, host = "", named = ""] = parts;
+  if (parts.length !== 3 || host === "")
+    return `availability_zone ${zone} is neither ZONE nor ZONE:HOST:NODE`;
+  return named.toLowerCase() === node
+    ? null
+    : `availability_zone ${zone} names another node than ${node}`;
+}
+
+/** The zone that is meant by name; null: none, or the one that Nova has for whatever is in no other. */
+export function zoneNamed(zone: string | null): string | null {
+  const [name = ""] = (zone ?? "").split(":");
+  // What another default is called, Nova tells.
+  return name === "" || name === "nova" ? null : name;
+}
+
+/**
+ * Why Nova makes no server in a zone; null: nothing is wrong with it.
+ *
+ * @param zones each with whether Nova makes servers in it
+ * @source nova 26: compute/api.py, create: "The requested availability zone is not available"
+ */
+export function noZone(zone: string, zones: ReadonlyMap<string, boolean>): string | null {
+  const available = zones.get(zone);
+  if (available === true) return null;
+  return available === false
+    ? `every nova-compute of availability_zone ${zone} is disabled`
+    : `Nova has no availability_zone ${zone}; it has ${[...zones.keys()].join(", ") || "none"}`;
+}
+
+/** Id of the image its server is said to be made of, as such or as `glance://ID`; null: nobody says. */
+export function imageFor({ node, asked }: Pick<NovaNode, "node" | "asked">): string | null {
+  if (asked.image !== null) return asked.image;
+  const { instance_info: info } = node;
+  const source = isObject(info) ? info.image_source : null;
+  const id = typeof source === "string" ? source.replace(/^glance:\/\//, "") : "";
+  return isUuid(id) ? id.toLowerCase() : null;
+}
+
+/** Capabilities by which Ironic tells a BMC something when a conductor takes a node over; Nova writes its flavor's. */
+const ACTED_ON = ["boot_mode", "boot_option", "secure_boot", "trusted_boot"] as const;
+
+/**
+ * How a machine stands by now, lower case; empty where nobody says. What `properties` say of secure boot is what it
+ * could do.
+ *
+ * @source ironic 21.4: drivers/modules/boot_mode_utils.py, get_boot_mode_for_deploy, is_secure_boot_requested
+ */
+function capabilityNow(
+  {
+    instance_info: info,
+    properties,
+    driver_internal_info: internal,
+    boot_mode: mode,
+    secure_boot: secure,
+  }: JsonObject,
+  name: (typeof ACTED_ON)[number],
+): string {
+  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), name));
+  const { deploy_boot_mode: own } = objectOf(internal);
+  switch (name) {
+    case "boot_mode":
+      return String(asked ?? could ?? mode ?? own ?? "").toLowerCase();
+    case "boot_option":
+      return asked ?? could ?? "local";
+    case "secure_boot":
+      return String(asked ?? secure ?? false).toLowerCase();
+    case "trusted_boot":
+      return asked ?? "false";
+  }
+}
+
+/** @source ironic: drivers/modules/deploy_utils.py get_boot_option; `deleted` removes root_uuid_or_disk_id */
+function bootsFromNet({
+  instance_info: info,
+  properties,
+  driver_internal_info: own,
+  deploy_interface: deploy,
+}: JsonObject): boolean {
+  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), "boot_option"));
+  const option = asked ?? could ?? null;
+  if (option !== null && option !== "local") return true;
+  if (deploy === "ramdisk" || deploy === "anaconda") return true;
+  const partitions = isObject(own) && own.is_whole_disk_image === false;
+  return partitions && "root_uuid_or_disk_id" in own && option !== "local";
+}
+
+/** One of capabilities, in lower case; null: they have it not. `instance_info` has them as an object, or as its JSON. */
+function capabilityIn({ capabilities: told = null }: JsonObject, name: string): string | null {
+  const known = typeof told === "string" ? parsedJson(told) : told;
+  return (
+    capabilitiesOf(isObject(known) ? known : told)
+      .get(name)
+      ?.toLowerCase() ?? null
+  );
+}

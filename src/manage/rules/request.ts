@@ -1,0 +1,87 @@
+import { isUuid } from "../../lib/uuid.ts";
+import type { ManageAsked } from "../../model/ironic/manage.ts";
+
+/** Characters of a name, a description, a key or a value, at most. @source facts/systems.md C1 */
+const MOST = 255;
+
+/** What Ironic takes for the name of an allocation. @source ironic: api/controllers/v1/utils.py */
+const LOGICAL = /^[A-Za-z0-9._~-]+$/;
+
+const KEY = /^[a-zA-Z0-9\-_:. ]{1,255}$/;
+
+/** What not even Nova prints. @source nova 26: api/validation/parameter_types.py */
+const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+/** Nova knows none beyond U+FFFF. @source nova 26: api/validation/parameter_types.py, range(0xFFFF) */
+const BEYOND = /[\u{10000}-\u{10FFFF}]/u;
+
+/**
+ * What is wrong with what is asked for one machine, each by the path of its member.
+ *
+ * @param keeper whose record it is to be: Nova takes any name, Ironic does not
+ */
+export function requestFaults(
+  asked: ManageAsked,
+  keeper: "allocation" | "nova" = "allocation",
+): readonly string[] {
+  const { node, name, description, availability_zone, metadata } = asked;
+  return [
+    ...(node === "" || node.length > MOST ? [`node: 1 to ${MOST} characters`] : []),
+    ...nameFaults(name, keeper),
+    ...((description ?? "").length > MOST ? [`description: at most ${MOST} characters`] : []),
+    ...(keeper === "nova" && CONTROL.test(description ?? "")
+      ? ["description: no control characters, as Nova takes it"]
+      : []),
+    ...(keeper === "nova" ? beyondFaults(asked) : []),
+    ...((availability_zone ?? "").length > MOST
+      ? [`availability_zone: at most ${MOST} characters`]
+      : []),
+    ...Object.entries(metadata).flatMap(([key, value]) => [
+      ...(KEY.test(key)
+        ? []
+        : [`metadata ${JSON.stringify(key)}: letters, digits and -_:. and blanks, 1 to ${MOST}`]),
+      ...(value.length > MOST
+        ? [`metadata ${JSON.stringify(key)}: at most ${MOST} characters`]
+        : []),
+    ]),
+  ];
+}
+
+/** Its database has no room for them in metadata either, which its schema lets pass: that is a 500. */
+function beyondFaults({ name, description, metadata }: ManageAsked): readonly string[] {
+  const values = Object.entries(metadata).map(
+    ([key, value]) => [`metadata ${JSON.stringify(key)}`, value] as const,
+  );
+  return [["name", name] as const, ["description", description ?? ""] as const, ...values].flatMap(
+    ([what, text]) =>
+      BEYOND.test(text) ? [`${what}: Nova accepts no emoji or other characters beyond U+FFFF`] : [],
+  );
+}
+
+function nameFaults(name: string, keeper: "allocation" | "nova"): readonly string[] {
+  if (name.trim() === "" || name.length > MOST) return [`name: 1 to ${MOST} characters`];
+  if (CONTROL.test(name)) return ["name: no control characters"];
+  if (keeper === "nova")
+    return name.trim() === name ? [] : ["name: no blanks at its ends, as Nova takes it"];
+  if (isUuid(name)) return ["name: must not be a UUID"];
+  return LOGICAL.test(name) ? [] : ["name: letters, digits and -._~ alone, as Ironic takes it"];
+}
+
+/** Machines and names that are asked for more than once: all are told before the first call. */
+export function repeatedFaults(all: readonly ManageAsked[]): readonly string[] {
+  const repeated = (what: string, values: readonly string[]): readonly string[] => {
+    const seen = new Set<string>();
+    const twice = new Set(values.filter((value) => seen.size === seen.add(value).size));
+    return [...twice].map((value) => `${what} ${JSON.stringify(value)} is listed more than once`);
+  };
+  return [
+    ...repeated(
+      "node",
+      all.map(({ node }) => (isUuid(node) ? node.toLowerCase() : node)),
+    ),
+    ...repeated(
+      "name",
+      all.map(({ name }) => name),
+    ),
+  ];
+}

@@ -1,0 +1,119 @@
+import { MigrationError } from "../lib/error.ts";
+import { type ManagePlace, openManagePlace } from "../migrate/open/services.ts";
+import { MANAGE } from "../model/ironic/manage.ts";
+import { bound, checkAsked, type ProxyAsked } from "../proxy/serve-proxy.ts";
+import type { RestOptions } from "../run/cloud.ts";
+import { closing } from "../run/databases.ts";
+import { readJournal } from "../run/files/journal.ts";
+import { inRun } from "../run/run.ts";
+import { type RunSession, withSession } from "../run/session.ts";
+import { openPolicy } from "../serving/policy-file.ts";
+import { allows } from "../serving/rules/policy-allows.ts";
+import type { Served } from "../serving/serving.ts";
+import { openTokens } from "../serving/tokens.ts";
+import { openHttp } from "../systems/openstack/http.ts";
+import { KEYSTONE } from "../systems/openstack/kinds.ts";
+import { serviceUrl } from "../systems/openstack/session.ts";
+import { checkPlace } from "./manage.ts";
+import { type Adapter, allocationAdapter, checkAdapter } from "./manage-adapter.ts";
+import type { Notify } from "./manage-events.ts";
+import { checkManages } from "./manage-run.ts";
+import { manageableAnswer } from "./manageable-requests.ts";
+import { allocationKeeper } from "./record-keeper.ts";
+import { MANAGEABLE, MANAGEABLE_RULES } from "./rules/served.ts";
+
+/** What `serve manageable` is told: what any service here is, and the login that writes. */
+type ManageableAsked = Omit<ProxyAsked, "novaCompat"> & Omit<RestOptions, "apiTimeout">;
+
+interface ManageableTold {
+  readonly say: (text: string) => void;
+  readonly served: (request: Served) => void;
+  readonly notify: Notify;
+  /** Resolves when it is to end; without it, whoever asks to stop ends it. */
+  readonly until?: (url: string) => Promise<void>;
+}
+
+/**
+ * Serves the list of machines that run already, and gives them their record, until somebody asks to stop. What a
+ * caller reads of Ironic is read by his own token; the process's login writes, and each step is in the run's journal.
+ *
+ * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E116 to N2I-E118, N2I-E315
+ */
+export function serveManageable(asked: ManageableAsked, told: ManageableTold): Promise<void> {
+  const { run: path } = asked;
+  if (path === undefined)
+    throw new MigrationError(
+      "N2I-E100",
+      "serve manageable wants --run: its journal is the way back",
+    );
+  return inRun(path, "node manage", { create: true }, (run) =>
+    closing(async (keep) => {
+      const { entries } = await readJournal(run);
+      await checkManages(run, entries);
+      const place = await openManagePlace(asked, keep, told.say, true);
+      const { address } = place.service.identity;
+      checkAsked({ ...asked, ironicUrl: address, novaCompat: false });
+      checkPlace(entries, address);
+      checkAdapter(entries, "allocation");
+      const policy = openPolicy(asked.policyFile, Object.values(MANAGEABLE_RULES));
+      const service = {
+        stopping:
+          "Ending: no new connection, and what is under way is answered; once more ends at once.",
+        reload: () => told.say(policy.reload()),
+      };
+      await withSession(
+        run,
+        async (session) => {
+          await session.begin(MANAGE, { adapter: "allocation", address });
+          await listening(asked, told, { place, policy }, session);
+        },
+        { afterWindow: true, service },
+      );
+    }),
+  );
+}
+
+async function listening(
+  asked: ManageableAsked,
+  told: ManageableTold,
+  {
+    place,
+    policy,
+  }: { readonly place: ManagePlace; readonly policy: ReturnType<typeof openPolicy> },
+  session: RunSession,
+): Promise<void> {
+  const http = openHttp(place.cloud.tls, place.limit);
+  const keystone =
+    asked.auth === "none" ? "" : serviceUrl(asked.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
+  const tokens = openTokens({
+    ...{ http, url: keystone, catalog: null, believed: asked.tokenCache, now: Date.now },
+  });
+  try {
+    const parts = {
+      ...{ http, keystone, place, session, adapter: adapterOf(place), notify: told.notify },
+      tokens: asked.auth === "none" ? null : tokens,
+      allows: (rule: keyof typeof MANAGEABLE_RULES, who: Parameters<typeof allows>[2]) =>
+        allows(policy.current(), MANAGEABLE_RULES[rule], who),
+    };
+    const route = { path: MANAGEABLE, answer: manageableAnswer(parts) };
+    const listener = await bound(asked, route, told.served);
+    const { url } = place.service.session;
+    told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.inWords()}`);
+    if (told.until !== undefined) await told.until(listener.url);
+    else if (!session.stopping())
+      await new Promise((resolve) => session.signal.addEventListener("abort", resolve));
+    await listener.end();
+  } finally {
+    http.close();
+  }
+}
+
+/** Null where this Ironic makes no allocation of a node in use: it can list alone. */
+function adapterOf(place: ManagePlace): Adapter | null {
+  try {
+    return allocationAdapter(allocationKeeper(place));
+  } catch (error) {
+    if (error instanceof MigrationError && error.code === "N2I-E209") return null;
+    throw error;
+  }
+}

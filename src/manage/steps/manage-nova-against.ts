@@ -1,0 +1,101 @@
+import type { JsonObject } from "../../lib/json.ts";
+import { changedSince, FAKE, notAsBefore } from "../../model/ironic/fake-hardware.ts";
+import { infoLost } from "../../systems/ironic-api/fake-hardware.ts";
+import { type NovaServer, unsure } from "../../systems/nova-api/seen-servers.ts";
+import { isFinished, type ManageChange, recordOf } from "./manage-acts.ts";
+import type { NovaHands } from "./manage-nova-hands.ts";
+import { heldFor } from "./manage-nova-marks.ts";
+
+/** Why a machine is not to be touched by its way back; null: nothing stands against it. */
+export async function objectionsBack(
+  hands: NovaHands,
+  now: JsonObject,
+  {
+    before,
+    own,
+    change,
+  }: {
+    readonly before: JsonObject;
+    readonly own: NovaServer | null;
+    readonly change: ManageChange;
+  },
+): Promise<string | null> {
+  const instance = now.instance_uuid ?? null;
+  if (instance !== null && instance !== own?.id)
+    return instance === recordOf(change)
+      ? `it has instance ${String(instance)} still, and this login finds no such server in Nova: use the login it was made with; if the server was deleted, ${deletedOn(now)}`
+      : `it has instance ${String(instance)}, which this run did not make`;
+  const why = own === null ? null : standsAgainst(change, own);
+  if (why !== null) return why;
+  if (now.driver === FAKE) return null;
+  const real = realObjections(now, before, own, change);
+  if (real !== null || own === null) return real;
+  // Nova deletes all of its node's, whoever made them. @source nova 26: virt/ironic/driver.py, _cleanup_volume_target_info
+  return (await hands.hardware.hasTargets(change.id))
+    ? "it has volume targets since, which Nova would delete with its server: delete them first (openstack baremetal volume target delete; Ironic wants the machine off for that)"
+    : null;
+}
+
+/**
+ * What comes of a node whose server was deleted while no nova-compute was there: one undeploys it once it runs, in
+ * maintenance too, unless it is not its server's any more.
+ *
+ * @source nova 26: compute/manager.py, _cleanup_running_deleted_instances, virt/ironic/driver.py, destroy; ironic 21.4:
+ *   conductor/manager.py, do_node_tear_down
+ */
+function deletedOn({ driver, uuid }: JsonObject): string {
+  return driver === FAKE
+    ? "start nova-compute so that it finishes the deletion"
+    : `nova-compute undeploys the machine once it runs, which powers it off and wipes it, in maintenance too: if the machine is to stay, first unset its instance_uuid (openstack baremetal node unset --instance-uuid ${String(uuid)}), then run rollback`;
+}
+
+export const PROTECTED = "it is protected: unprotect it first";
+
+/** Why a server is not to be deleted; null: nothing stands against it. */
+function standsAgainst(change: ManageChange, own: NovaServer): string | null {
+  if (own.node !== null && own.node !== change.id)
+    return `server ${own.id} is on node ${own.node} by now: it is left there`;
+  return own.locked ? `server ${own.id} is locked: unlock it first` : unsureOf(change, own);
+}
+
+/** The same of one whose driver can reach it: what is at work with it is not to be torn from it. */
+function realObjections(
+  now: JsonObject,
+  before: JsonObject,
+  own: NovaServer | null,
+  change: ManageChange,
+): string | null {
+  if (own !== null && own.task !== null)
+    return `Nova is still working on server ${own.id} (${own.task}): run rollback again when it is done`;
+  const { maintenance, maintenance_reason: reason = null, console_enabled: hasConsole } = now;
+  if (maintenance === true && reason !== heldFor(change.server))
+    return `it is in maintenance that this run did not set: ${String(reason ?? "no reason given")}; end it first`;
+  const state = String(now.provision_state);
+  // Once it had its hardware back, nobody but its user's word brought it to another state.
+  if (
+    !(isFinished(change) ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state)
+  )
+    return `it is ${state}, and was left active${own === null && /^(available|manageable)$/.test(state) ? freeOr(now) : ""}`;
+  if (!("protected" in before) && now.protected === true) return PROTECTED;
+  // What is active without a server has nothing else to lose, and is not exchanged again.
+  const isFree = own === null && state === "active";
+  if (hasConsole === true && !isFree)
+    return "its console is on, and Ironic exchanges no driver then: disable it first";
+  const other = [
+    ...(isFree ? notAsBefore : changedSince)(before, now),
+    ...(own === null ? [] : infoLost(before, now)),
+  ];
+  return other.length === 0
+    ? null
+    : `it has changed since: ${other.join(", ")}; change it back first`;
+}
+
+/** Said of one without its server: whether its machine was torn down, or still runs, nothing here tells. */
+function freeOr({ uuid }: JsonObject): string {
+  return `: if its machine is free by now, end its maintenance and run rollback again; if it still runs, give it fake hardware (openstack baremetal node set --driver fake-hardware --reset-interfaces ${String(uuid)}), then run rollback`;
+}
+
+/** The same of one whose uuid the journal has: that one is ours, seen or not. */
+export function unsureOf(change: ManageChange, own: NovaServer): string | null {
+  return own.id === recordOf(change) ? null : unsure(own);
+}

@@ -1,0 +1,349 @@
+import type { JsonObject } from "../../lib/json.ts";
+import { customClass } from "../../migrate/flavors/rules/flavors.ts";
+import { FAKE, notAsBefore, unsafe } from "../../model/ironic/fake-hardware.ts";
+import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
+import { type FakeHardware, infoChanged } from "../../systems/ironic-api/fake-hardware.ts";
+import { inFlight } from "../../systems/ironic-api/pool.ts";
+import { type NovaServer, unsure } from "../../systems/nova-api/seen-servers.ts";
+import { pause } from "../../systems/openstack/passing.ts";
+import type { ManagePart, ManagePosition } from "./manage.ts";
+import {
+  type Act,
+  bindsOf,
+  holdOf,
+  isHanded,
+  isMade,
+  isPorted,
+  type ManageChange,
+  recordOf,
+  traitsIn,
+  unseenNode,
+} from "./manage-acts.ts";
+import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
+import { objectionsBack, PROTECTED, unsureOf } from "./manage-nova-against.ts";
+import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
+import { anothers, heldFor, isForeign, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
+import {
+  portsAgainst,
+  portsBack,
+  portsChanged,
+  portsLeft,
+  portsOpen,
+} from "./manage-nova-ports.ts";
+import { fakeAgain, MOST_LOOKS, nobodys, novaWould } from "./manage-nova-steps.ts";
+
+/**
+ * Takes servers of Nova away again, on fake hardware: their machines run on, active as before.
+ *
+ * @param unasked nobody asked for it: what a user may have by now is left
+ */
+export function novaBackPart(hands: NovaHands, most: number, unasked = false): ManagePart {
+  return {
+    ...{ name: MANAGE, size: SIZE, keepsBack: true },
+    inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change, unasked)),
+    async perform(change, position, begin) {
+      // Minutes may have passed since it was looked at.
+      const { seen } = position;
+      if (unasked && seen.record !== null)
+        if (isServing(change, seen, await hands.hardware.read(change.id)))
+          return { ...leftAt(seen, IN_USE), inService: true };
+      await begin();
+      const why = await back(hands, change, seen, (act) => begin({ ...act }));
+      if (why === null) return { ...position, is: "after", ...NONE };
+      const left = leftAt(await seenLast(hands, change, seen), why);
+      return why === MEANWHILE ? { ...left, inService: true } : left;
+    },
+  };
+}
+
+async function backOf(
+  hands: NovaHands,
+  change: ManageChange,
+  unasked: boolean,
+): Promise<ManagePosition> {
+  const { id, server } = change;
+  const seen = await hands.look(change);
+  const { node, record } = seen;
+  if (node === null) return leftAt(seen, unseenNode(id), "gone");
+  const isOurs =
+    record !== null ||
+    // Deleted, or not this login's: its machine is not without it.
+    node.instance_uuid === recordOf(change) ||
+    marked(change, seen) ||
+    node.maintenance_reason === heldFor(server) ||
+    bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change));
+  if (isOurs && !unasked) return { is: "before", seen, ...NONE };
+  const now = await hands.hardware.read(id);
+  if (unasked && isServing(change, seen, now)) return { ...leftAt(seen, IN_USE), inService: true };
+  const open = isOurs || standsFake(change, now) || (await portsWanted(hands, change, now));
+  return { is: open ? "before" : "after", seen, ...NONE };
+}
+
+const IN_USE =
+  "its user may be using its server: put the machine back as it was and run the same command, or run rollback, which deletes the server";
+
+const MEANWHILE = `somebody ended its maintenance meanwhile, and ${IN_USE}`;
+
+/** Whether it is still as only this run made it, whoever took its mark off. */
+function standsFake({ acts }: ManageChange, { driver }: JsonObject): boolean {
+  return driver === FAKE && acts.some(({ step }) => step === "fake");
+}
+
+/** Whether nothing of its node is ours any more, but a mark at most: whatever it is by now is another's. */
+function isPortsAlone(change: ManageChange, seen: SeenServer, now: JsonObject): boolean {
+  if (seen.record !== null) return false;
+  // Where the uuid of its server is not known, its node may have it.
+  if (marked(change, seen) && !isMade(change)) return false;
+  return isForeign(change, now);
+}
+
+/** Whether its user may be using its server: it has hardware of its own again, and was in service, or is. */
+function isServing(change: ManageChange, { record }: SeenServer, now: JsonObject): boolean {
+  return record !== null && now.driver !== FAKE && (isHanded(change) || isInUse(change, now));
+}
+
+/** Whether its ports are to be as they were: what another has by now, or nobody, has no use of them. */
+function wantsPorts(change: ManageChange, now: JsonObject): boolean {
+  return !isMade(change) || !isForeign(change, now) || nobodyOn(now) === null;
+}
+
+/** Of what came to its end, an unbound port is its user's word. */
+async function portsWanted(
+  hands: NovaHands,
+  change: ManageChange,
+  now: JsonObject,
+): Promise<boolean> {
+  return change.open === true && wantsPorts(change, now) && (await portsOpen(hands, change));
+}
+
+async function back(
+  hands: NovaHands,
+  begun: ManageChange,
+  seen: SeenServer,
+  journal: (act: Act) => Promise<void>,
+): Promise<string | null> {
+  const acts = [...begun.acts];
+  const change = { ...begun, acts };
+  const { id, server } = change;
+  const begin = async (act: Act): Promise<void> => {
+    acts.push(act);
+    await journal(act);
+  };
+  const before = holdOf(change)?.node;
+  if (before === undefined) return "the journal does not say how it was";
+  const { hardware } = hands;
+  const reason = heldFor(server);
+  const now = await hardware.read(id);
+  if (isPortsAlone(change, seen, now)) {
+    const stays = wantsPorts(change, now) ? await portsBack(hands, change) : [];
+    const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed meanwhile");
+    const ended = await hardware.release(id, reason, may);
+    // Traits that are empty by now are so by whoever has it.
+    return whysOf(ended ?? (await hands.keeper.release(id, server, [])), stays);
+  }
+  const at: Back = { ...change, hands, before, begin };
+  const wasFaked = acts.some(({ step }) => step === "fake");
+  if (wasFaked) {
+    const why = await faked(at, now);
+    if (why !== null) return why;
+  }
+  const stays = await portsBack(hands, change);
+  const released = await hardware.release(id, reason, (now) =>
+    wasFaked ? notBack(before, now) : null,
+  );
+  if (released !== null && wasFaked) return staysFake(at, released);
+  const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
+  return whysOf(why, stays);
+}
+
+function whysOf(why: string | null, stays: readonly string[]): string | null {
+  const all = [...(why === null ? [] : [why]), ...stays];
+  return all.length === 0 ? null : all.join("; ");
+}
+
+/** Why a node is not as it was before it had a server; null: it is. */
+function notBack(before: JsonObject, now: JsonObject): string | null {
+  const other = [...notAsBefore(before, now), ...infoChanged(before, now)];
+  return nobodyOn(now) ?? (other.length === 0 ? null : other.join(", "));
+}
+
+/** Why a machine is not one that runs without a server; null: it is. */
+function nobodyOn({ provision_state: state, instance_uuid: instance = null }: JsonObject) {
+  if (state !== "active") return `it is ${String(state)}, not active`;
+  return instance === null ? null : `it has instance ${String(instance)}`;
+}
+
+async function staysFake(at: Back, why: string): Promise<string> {
+  return `${await fakeAgain(at, why)}, in maintenance`;
+}
+
+type Back = ManageChange & Pick<ServerMaking, "hands" | "before" | "begin">;
+
+/** From wherever it is, without its server, on fake hardware, and from there as it was. */
+async function faked(at: Back, found: JsonObject): Promise<string | null> {
+  const { hands, id, server, before, begin } = at;
+  const { hardware } = hands;
+  const reason = heldFor(server);
+  let now = found;
+  let own = await ownServer(hands, at, now);
+  // A nova-compute goes on with what it builds, whoever deletes it meanwhile; what it became tells where it is.
+  if (own?.status === "BUILD" && now.driver === FAKE) {
+    await hands.servers.still(own.id);
+    now = await hardware.read(id);
+    own = await ownServer(hands, at, now);
+  }
+  const isFake = now.driver === FAKE;
+  const against =
+    (await objectionsBack(hands, now, { before, own, change: at })) ??
+    (own === null ? null : await portsAgainst(hands, at, own)) ??
+    // Of a batch, minutes may have passed since it was looked at.
+    (own === null || isFake ? null : portsLeft(at, await hands.look(at), own));
+  if (against !== null) {
+    if (!isFake) return against;
+    // Another run may have it by now.
+    const mark = await hands.keeper.hold(id, server);
+    if ("why" in mark) return `${against}; ${mark.why}`;
+    const held = await hardware.hold(id, reason, ({ driver }) =>
+      driver === FAKE ? null : "it has hardware of its own by now",
+    );
+    return `${against}; ${held === null ? "it stays on fake hardware, in maintenance" : `it is not held, ${held}`}`;
+  }
+  // Before it was handed out, its ports are as Nova left them.
+  if (own !== null && !isFake && (isPorted(at) || at.open === false))
+    await portsChanged(hands, at, begin);
+  const mark = await hands.keeper.hold(id, server);
+  if ("why" in mark) return mark.why;
+  const wasInUse = isInUse(at, now);
+  const held = await hardware.hold(id, reason, async (is) => {
+    if (await keptIfInUse(at, is)) return wasInUse ? null : MEANWHILE;
+    return wasInUse ? anothers(at, is) : null;
+  });
+  if (held !== null) return held;
+  const isTaken = own !== null || now.provision_state !== "active";
+  const exchanged = isTaken ? await hardware.fake(id, reason, before) : null;
+  if (isTaken && exchanged === null) await begin({ step: "unhanded" });
+  const why =
+    exchanged ??
+    (await serversGone(hands, at, own)) ??
+    (await withheld(hands, at, now)) ??
+    (isTaken ? await active(hardware, id, before) : null) ??
+    (isTaken || isFake ? await powered(hardware, id, before) : null);
+  if (why !== null) {
+    const isLeft = (await hardware.read(id)).driver === FAKE;
+    const left = isLeft ? LEAVE : `${keptWith(own)}${await novaWould(hands, at)}`;
+    return isTaken || isFake ? `${why}; ${left}` : why;
+  }
+  const may = async (now: JsonObject): Promise<string | null> => {
+    const late = await byWord(hands, at);
+    return late === null ? nobodyOn(now) : (unsure(late) ?? `server ${late.id} is there still`);
+  };
+  const other = await hardware.swap(id, before, { reason, exact: true, may });
+  return other === null ? null : staysFake(at, other);
+}
+
+/** What Nova was told may be done days later, once a nova-compute runs again. */
+const LEAVE =
+  "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
+
+function keptWith(own: NovaServer | null): string {
+  return `it keeps its own hardware${own === null ? "" : " and its server"}, in maintenance`;
+}
+
+/** Ends its server, and whatever a POST that came late made by the same word. */
+async function serversGone(
+  hands: NovaHands,
+  change: ManageChange,
+  own: NovaServer | null,
+): Promise<string | null> {
+  const { hardware, servers } = hands;
+  const mayEnd = (one: NovaServer) => async (): Promise<string | null> => {
+    const now = await hardware.read(change.id);
+    const real = unsafe(now);
+    if (real.length > 0) return `it is not harmless on fake hardware: ${real.join(", ")}`;
+    // Ironic would not undeploy it, and Nova have its server in ERROR.
+    return now.protected === true ? PROTECTED : portsAgainst(hands, change, one);
+  };
+  let next = own ?? (await byWord(hands, change));
+  for (let tries = 0; next !== null && tries < MOST_SERVERS; tries += 1) {
+    const why = unsureOf(change, next) ?? (await servers.remove(next.id, mayEnd(next)));
+    if (why !== null) return why;
+    next = await byWord(hands, change);
+  }
+  return next === null ? null : `server ${next.id} is there still`;
+}
+
+/**
+ * Waits until Nova can give it to nobody any more, and nobody that it was given to is still to come: a nova-compute
+ * would deploy on it, and tear it down again, after its own driver is back.
+ */
+async function withheld(
+  { offers }: NovaHands,
+  { id, acts }: ManageChange,
+  { resource_class: name }: JsonObject,
+): Promise<string | null> {
+  if (!acts.some(({ step }) => step === "record")) return null;
+  let claims: readonly string[] = [];
+  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
+    const offer = await offers.of(id, customClass(String(name)));
+    claims = await offers.claims(id);
+    const isOffered = offer !== null && offer.reserved < offer.total;
+    if (!isOffered && claims.length === 0) return null;
+    await pause(tries);
+  }
+  return claims.length > 0
+    ? `Placement has it given to ${claims.join(", ")}`
+    : "Nova offers it still: its resource tracker does not set it apart; see that nova-compute runs";
+}
+
+/** Tries of one POST, and one that came late. */
+const MOST_SERVERS = 20;
+
+/** Its server, or one that a POST which came late made by the same word. */
+async function ownServer(
+  hands: NovaHands,
+  change: ManageChange,
+  { instance_uuid: instance = null }: JsonObject,
+): Promise<NovaServer | null> {
+  const uuid = recordOf(change);
+  const made = uuid === change.server ? null : await hands.servers.read(uuid);
+  return made ?? byWord(hands, change, instance === null ? null : String(instance));
+}
+
+/** One that was made by its word, whether or not its uuid came to be known; never one of another node. */
+async function byWord(
+  { servers }: NovaHands,
+  { id, server, acts }: ManageChange,
+  instance: string | null = null,
+): Promise<NovaServer | null> {
+  return acts.some(({ step }) => step === "record") ? servers.find(server, id, instance) : null;
+}
+
+/** As on or off as it was, in Ironic's book; said only where it is not. */
+async function powered(
+  hardware: FakeHardware,
+  id: string,
+  { power_state: was = null }: JsonObject,
+): Promise<string | null> {
+  const { power_state: is = null, target_power_state: goal = null } = await hardware.read(id);
+  return is === was && goal === null ? null : hardware.power(id, String(was));
+}
+
+/** Active again, on fake hardware: what was deleted there is adopted there. */
+async function active(
+  hardware: FakeHardware,
+  id: string,
+  before: JsonObject,
+): Promise<string | null> {
+  const { provision_state: state } = await hardware.read(id);
+  if (state === "active") return null;
+  const freed =
+    state === "manageable" || state === "adopt failed" || state === "adopting"
+      ? null
+      : await hardware.bring(id, "deleted", nobodys);
+  return (
+    freed ??
+    (await hardware.inform(id, before)) ??
+    (state === "manageable" || state === "adopting" ? null : await hardware.bring(id, "manage")) ??
+    (await hardware.bring(id, "adopt"))
+  );
+}

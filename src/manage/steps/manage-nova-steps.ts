@@ -1,0 +1,358 @@
+import { orNull } from "../../lib/error.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { customClass } from "../../migrate/flavors/rules/flavors.ts";
+import {
+  changedSince,
+  FAKE,
+  imageOf,
+  notAsBefore,
+  notFree,
+  unsafe,
+} from "../../model/ironic/fake-hardware.ts";
+import type { SeenServer } from "../../model/ironic/manage.ts";
+import { infoChanged, infoLost } from "../../systems/ironic-api/fake-hardware.ts";
+import { pause } from "../../systems/openstack/passing.ts";
+import { hasSecrets } from "../rules/nova.ts";
+import {
+  type Act,
+  bindsOf,
+  isHanded,
+  isPorted,
+  type ManageChange,
+  type PlainStep,
+  recordOf,
+} from "./manage-acts.ts";
+import { madeWith, otherPorts } from "./manage-nova-begun.ts";
+import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
+import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
+import { portRestored, portsFreed, wantsBinding } from "./manage-nova-ports.ts";
+
+export interface ServerStep {
+  /** Under which the journal has it. */
+  readonly step: Act["step"];
+  /** Makes it, or makes it again: null, or why not. */
+  readonly make: (at: ServerMaking) => Promise<string | null>;
+}
+
+/** The way there. Each step is safe to be made again. */
+export const THERE: readonly ServerStep[] = [
+  { step: "hold", make: hold },
+  { step: "bind", make: bind },
+  { step: "fake", make: fake },
+  plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted", nobodys)),
+  plain("state", ({ hands: { hardware }, id, before }) =>
+    hardware.power(id, String(before.power_state)),
+  ),
+  { step: "record", make: record },
+  plain("power", turn),
+  plain("swap", swap),
+  plain("release", release),
+];
+
+function plain(step: PlainStep, make: ServerStep["make"]): ServerStep {
+  return {
+    step,
+    make: async (at) => {
+      await at.begin({ step });
+      return make(at);
+    },
+  };
+}
+
+async function record(at: ServerMaking): Promise<string | null> {
+  const other = otherPorts(at);
+  if (other !== null) return other;
+  const isNew = !at.acts.some(({ step }) => step === "record");
+  await at.begin({ step: "record" });
+  return (await offered(at, isNew)) ?? at.hands.alone((passed) => create(at, isNew, passed));
+}
+
+/** What is deleted is nobody's record. */
+export function nobodys({
+  instance_uuid: instance = null,
+  allocation_uuid: own = null,
+}: JsonObject) {
+  const record = instance ?? own;
+  return record === null ? null : `it has instance ${String(record)}, which this run did not make`;
+}
+
+async function hold(at: ServerMaking): Promise<string | null> {
+  const { hands, id, server, asked, acts, seen, twice } = at;
+  const image = imageOf(await hands.hardware.read(id));
+  const known = marked({ acts, server }, seen);
+  if (!known) {
+    const secret = hasSecrets(image);
+    if (secret !== null) return secret;
+    at.before = image;
+    await at.begin({ step: "hold", server, name: asked.name, node: image, ...madeWith(at) });
+  }
+  const held = await hands.keeper.hold(id, server);
+  if ("why" in held) return held.why;
+  const why = await hands.hardware.hold(id, heldFor(server));
+  if (why !== null) return why;
+  // What changed since it was looked at.
+  const now = await hands.hardware.read(id);
+  const other = [...changedSince(at.before, now), ...infoChanged(at.before, now)];
+  if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
+  const fresh = await hands.look({ id, server, asked, acts });
+  const against = await hands.objections(inService(fresh), server, twice);
+  return against.length === 0 ? null : `it changed meanwhile: ${against.join("; ")}`;
+}
+
+/** As it is judged: our own maintenance stands against nothing. */
+function inService(seen: SeenServer): SeenServer {
+  const { node } = seen;
+  return { ...seen, node: node && { ...node, maintenance: false, maintenance_reason: null } };
+}
+
+async function bind(at: ServerMaking): Promise<string | null> {
+  const { hands, id, server, asked, acts, seen, twice, begin } = at;
+  const ids = hands.portsOf(seen);
+  const known = bindsOf({ acts });
+  const missing = known.filter(({ port }) => !ids.includes(port)).map(({ port }) => port);
+  if (missing.length > 0)
+    return `it was begun with port ${missing.join(", ")}: give the same ports, or take it back`;
+  if (known.length > 0) {
+    const against = await hands.objections(
+      inService(await hands.look({ id, server, asked, acts })),
+      server,
+      twice,
+    );
+    if (against.length > 0) return `it changed meanwhile: ${against.join("; ")}`;
+  }
+  return portsFreed(hands, { ids, node: id, known }, begin);
+}
+
+/** A run that died before this step is gone on with: whatever changed meanwhile is nobody's to lose. */
+async function fake({ hands, id, server, before, begin }: ServerMaking): Promise<string | null> {
+  const now = await hands.hardware.read(id);
+  if (now.driver !== FAKE) {
+    const state = String(now.provision_state);
+    const other = [
+      ...changedSince(before, now),
+      ...infoChanged(before, now),
+      ...[nobodys(now) ?? []].flat(),
+      ...(state === "active" ? [] : [`it is ${state}`]),
+    ];
+    if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
+  }
+  await begin({ step: "fake" });
+  return hands.hardware.fake(id, heldFor(server), before);
+}
+
+/** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
+export const MOST_LOOKS = 450;
+
+/**
+ * Ends its maintenance, on fake hardware, and waits until Nova gives it to tenants: its resource tracker sets it
+ * apart as long as it was in use.
+ */
+async function offered(at: ServerMaking, isNew: boolean): Promise<string | null> {
+  const { hands, id, seen, server } = at;
+  if (!isNew && (await hands.servers.find(server, id)) !== null) return null;
+  const why = await hands.hardware.release(id, heldFor(server), notFree);
+  if (why !== null) return why;
+  const inventory = customClass(seen.node?.resource_class ?? "");
+  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
+    const offer = await hands.offers.of(id, inventory);
+    if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
+    await pause(tries);
+  }
+  return "Nova does not offer it: its resource tracker keeps it reserved; see that nova-compute runs";
+}
+
+async function create(
+  at: ServerMaking,
+  isNew: boolean,
+  passed: (() => void) | null,
+): Promise<string | null> {
+  const { hands, id, server, asked, acts } = at;
+  const ports = bindsOf({ acts }).map(({ port }) => port);
+  const may = async () => notFree(await hands.hardware.read(id));
+  const made = await hands.servers.create(hands.askedOf(asked, { id, before: at.before, ports }), {
+    mark: server,
+    isNew,
+    may,
+  });
+  if (typeof made === "string") return made;
+  if ("over" in made) {
+    at.over = made.over;
+    return made.over;
+  }
+  at.again = made.again === true;
+  await at.begin({ step: "made", uuid: made.id });
+  if (passed !== null && (await taken(hands, id, made.id))) passed();
+  const now = await hands.servers.built(made);
+  if (now === null) return `server ${made.id} is gone`;
+  if (now.status === "ERROR") return `Nova cannot make it a server: ${now.fault}`;
+  if (!/^(ACTIVE|SHUTOFF)$/.test(now.status)) return `server ${made.id} is ${now.status}`;
+  const node = await hands.hardware.read(id);
+  at.stands = isAsMachine(at.before, node, now.status);
+  return node.instance_uuid === made.id
+    ? null
+    : `server ${made.id} is not on it: instance_uuid is ${String(node.instance_uuid)}`;
+}
+
+/** Looks at a node that Nova was given: ten seconds or so. */
+const FEW_LOOKS = 10;
+
+const DEPLOYED = /^(deploying|wait call-back|active|deploy failed)$/;
+
+/**
+ * Waits until a nova-compute has told Ironic to deploy a node: its client has agreed with Ironic on a version by then.
+ *
+ * @source nova 26: virt/ironic/driver.py, spawn: node.validate comes before, by the same client
+ */
+async function taken({ hardware }: NovaHands, id: string, server: string): Promise<boolean> {
+  for (let tries = 0; tries < FEW_LOOKS; tries += 1) {
+    const { provision_state: state, instance_uuid } = await hardware.read(id);
+    if (instance_uuid === server && DEPLOYED.test(String(state))) return true;
+    await pause(tries);
+  }
+  return false;
+}
+
+/** What Nova calls a server whose machine is so. */
+function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
+  return before.power_state === "power on" ? "ACTIVE" : "SHUTOFF";
+}
+
+/**
+ * Brings its server to what its machine is. One whose machine is on was made with its machine on in Ironic's book, and
+ * stands so already. If it does not, because the machine was off there, Nova stops
+ * its server and starts it again, all on fake hardware: once it has started it, what its power sync found before is
+ * behind it.
+ */
+async function turn(at: ServerMaking): Promise<string | null> {
+  const { hands, id, acts, server, before } = at;
+  const uuid = recordOf({ acts, server });
+  const may = async (): Promise<string | null> => {
+    const real = unsafe(await hands.hardware.read(id));
+    return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
+  };
+  if (at.stands === true || (await stands(at, uuid))) return null;
+  const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
+  if (stopped !== null) return stopped;
+  const started =
+    statusFor(before) === "ACTIVE" ? await hands.servers.turn(uuid, "ACTIVE", may) : null;
+  return started ?? hands.hardware.power(id, String(before.power_state));
+}
+
+/** Whether Ironic and Nova both have it on or off as its machine is. */
+async function stands({ hands, id, before }: ServerMaking, uuid: string): Promise<boolean> {
+  const now = await hands.servers.read(uuid);
+  if (now === null || now.task !== null) return false;
+  return isAsMachine(before, await hands.hardware.read(id), now.status);
+}
+
+function isAsMachine(before: JsonObject, node: JsonObject, status: string): boolean {
+  const { power_state: is, target_power_state: goal = null } = node;
+  return is === before.power_state && goal === null && status === statusFor(before);
+}
+
+async function swap(at: ServerMaking): Promise<string | null> {
+  const { hands, id, server, before } = at;
+  const { hardware } = hands;
+  const reason = heldFor(server);
+  const held = await hardware.hold(id, reason);
+  if (held !== null) return held;
+  // A list does not tell what its user asked for since, which would reach its machine from here on.
+  const may = (now: JsonObject) => notOurs(at, now);
+  const why = await hardware.swap(id, before, { reason, exact: false, may });
+  return why === null ? null : fakeAgain(at, why);
+}
+
+/** Why a node is not one whose server is ours and stands as its machine does; null: it is. */
+async function notOurs({ hands, server, acts, before, stands }: ServerMaking, now: JsonObject) {
+  const uuid = recordOf({ acts, server });
+  if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
+  if (now.provision_state !== "active") return `it is ${String(now.provision_state)}, not active`;
+  if (now.power_state !== before.power_state)
+    return `power_state is ${String(now.power_state)}, and was ${String(before.power_state)}`;
+  // Then it stands as it was built, in a quarter of what Nova and Neutron take to show it.
+  if (stands === true && (await hands.servers.isUntouched(uuid))) return null;
+  const book = await hands.servers.read(uuid);
+  if (book?.status === statusFor(before) && book.task === null) return null;
+  return `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;
+}
+
+/**
+ * What cannot be given back whole stays, held, where nothing can act on its machine; on its own hardware where its
+ * user turned it on or off.
+ */
+export async function fakeAgain(
+  at: Pick<ServerMaking, "hands" | "id" | "server" | "acts" | "before" | "begin">,
+  why: string,
+): Promise<string> {
+  const { hands, id, server, before } = at;
+  const still = await hands.hardware.fake(id, heldFor(server), before);
+  if (still !== null)
+    return `${why}; ${still}: it keeps its own hardware${await novaWould(hands, at)}`;
+  if (isHanded(at)) await at.begin({ step: "unhanded" });
+  return `${why}; it stays on fake hardware`;
+}
+
+/**
+ * Said of a machine that keeps its own hardware: whoever turned it on, Nova stops a server again that it knows as
+ * stopped, and maintenance does not keep it from that.
+ *
+ * @source nova 26: compute/manager.py, _sync_instance_power_state
+ */
+export async function novaWould(
+  { hardware, servers }: Pick<NovaHands, "hardware" | "servers">,
+  { id, server, acts }: Pick<ManageChange, "id" | "server" | "acts">,
+): Promise<string> {
+  const uuid = recordOf({ acts, server });
+  if (uuid === server) return "";
+  const look = async () => {
+    const { power_state } = await hardware.read(id);
+    return { isOn: power_state === "power on", book: await servers.read(uuid) };
+  };
+  // It is said besides: whoever does not answer hides no reason.
+  const seen = await orNull(look());
+  if (seen === null) return `; see that Nova does not stop server ${uuid}`;
+  const { isOn, book } = seen;
+  return isOn && book?.status === "SHUTOFF" && book.task !== "powering-on"
+    ? `; start server ${uuid} through Nova now, or Nova's power sync switches the machine off`
+    : "";
+}
+
+/** Gives it to its user, and looks at it for a while. */
+async function release(at: ServerMaking): Promise<string | null> {
+  const { hands, id, server, acts, before } = at;
+  const reason = heldFor(server);
+  const wasHanded = isHanded(at);
+  const ported = isPorted(at);
+  // Nova may have deleted its server, and would tear its machine down; what a user has is left as he has it.
+  const left = async (why: string): Promise<string> =>
+    wasHanded
+      ? `${why}; it keeps its own hardware${await novaWould(hands, at)}`
+      : fakeAgain(at, why);
+  for (const bind of ported ? [] : bindsOf({ acts })) {
+    const own = recordOf({ acts, server });
+    if (wasHanded && !(await wantsBinding(hands, bind, own))) continue;
+    const why = await portRestored(hands, bind, bind.more ?? {}, [own]);
+    if (why !== null) return left(why);
+  }
+  // From here on its ports are its user's.
+  if (!ported) await at.begin({ step: "handed" });
+  const may = async (now: JsonObject): Promise<string | null> => {
+    const other = [...notAsBefore(before, now), ...infoLost(before, now)];
+    return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
+  };
+  const why = await hands.hardware.release(id, reason, may);
+  if (why !== null) return left(why);
+  for (const end = hands.clock.now() + hands.watch; ; ) {
+    const now = await hands.hardware.read(id);
+    const gone = anothers(at, now);
+    if (gone !== null) return gone;
+    const other = notAsBefore(before, now);
+    if (other.length > 0) return `it has changed: ${other.join(", ")}${await novaWould(hands, at)}`;
+    const rest = end - hands.clock.now();
+    if (rest <= 0) return null;
+    await hands.clock.sleep(Math.min(LOOK_MS, rest));
+  }
+}
+
+/** What Nova or Ironic did by then stays to be seen, and others of the batch are still at work. */
+const LOOK_MS = 30_000;

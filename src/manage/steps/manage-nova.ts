@@ -1,0 +1,224 @@
+import { MigrationError, orNull } from "../../lib/error.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { FAKE } from "../../model/ironic/fake-hardware.ts";
+import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
+import { inFlight } from "../../systems/ironic-api/pool.ts";
+import type { ManagePart, ManagePosition } from "./manage.ts";
+import {
+  type Act,
+  holdOf,
+  isHanded,
+  isMade,
+  isPorted,
+  type ManageChange,
+  recordOf,
+  traitsIn,
+  withServer,
+} from "./manage-acts.ts";
+import { notAsBegun } from "./manage-nova-begun.ts";
+import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
+import { anothers, heldFor, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
+import { type ServerStep, THERE } from "./manage-nova-steps.ts";
+
+/** Machines that are looked at in one batch. */
+export const SIZE = 50;
+
+/**
+ * Gives machines a server of Nova while they stand on fake hardware: Nova deploys, and nothing is deployed. What
+ * is said to a conductor about a machine is said while nothing of it can reach the machine.
+ *
+ * @source Ironic's guide, Adoption with Nova
+ */
+export function novaPart(
+  hands: NovaHands,
+  most: number,
+  twice: ReadonlySet<string> = new Set(),
+): ManagePart {
+  // Whoever comes after it would be taken to fake hardware and back for the same answer.
+  let over: string | null = null;
+  return {
+    ...{ name: MANAGE, size: SIZE },
+    inspect: (changes) => inFlight(changes, most, (change) => whereIs(hands, change, twice)),
+    async perform(change, position, begin) {
+      const { id, server, asked } = change;
+      const { seen } = position;
+      if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+      const acts: Act[] = [...change.acts];
+      const at: ServerMaking = {
+        ...{ hands, id, server, asked, acts, seen, twice },
+        before: holdOf(change)?.node ?? {},
+        begin: async (act) => {
+          acts.push(act);
+          await begin({ ...act });
+        },
+      };
+      const isBegun = marked(change, seen) || isOurs(change, seen);
+      // Whoever gave it its driver since it was looked at may use it.
+      const inUse = isMade(at) && (await keptIfInUse(at, await hands.hardware.read(id)));
+      const onFake = position.onFake === true && !inUse;
+      if (onFake && change.back === true) {
+        const held = await heldAfter(at);
+        return leftAt(seen, [BACK, ...(held === null ? [] : [held])].join("; "));
+      }
+      if (over !== null && !isBegun) return leftAt(seen, `not begun: ${over}`);
+      const first = isBegun ? firstOf(acts, onFake) : 0;
+      for (const step of position.inService === true ? [] : THERE.slice(first)) {
+        const why = await madeOrHeld(at, step);
+        if (why === null) continue;
+        over ??= at.over ?? null;
+        return leftAt(await seenLast(hands, { ...change, acts }, seen), why);
+      }
+      const why = await unmarked(at);
+      const made = withServer(at, seen.node);
+      return why === null
+        ? { seen: made, is: "after", why: await twinsOf(at), hindrances: [] }
+        : { ...leftAt(made, `its mark stays: ${why}`), inService: true };
+    },
+  };
+}
+
+/**
+ * What ends on the way, by a refusal or an error, once the node was exchanged, ends in maintenance: on fake
+ * hardware Nova would give it to anybody, and nothing is to act on it before somebody looked.
+ */
+async function madeOrHeld(at: ServerMaking, step: ServerStep): Promise<string | null> {
+  try {
+    const why = await step.make(at);
+    const held = why === null ? null : await heldAfter(at);
+    return held === null ? why : `${why}; ${held}`;
+  } catch (cause) {
+    const held = await heldAfter(at);
+    if (held === null || !(cause instanceof MigrationError)) throw cause;
+    const { code, message, why, fix } = cause;
+    throw new MigrationError(code, `${message}; ${held}`, { cause, why, fix });
+  }
+}
+
+async function heldAfter(at: ServerMaking): Promise<string | null> {
+  const { hands, id, server, acts } = at;
+  if (!acts.some(({ step }) => step === "fake")) return null;
+  try {
+    const why = await hands.hardware.hold(id, heldFor(server), async (now) => {
+      await keptIfInUse(at, now);
+      return anothers(at, now);
+    });
+    return why === null ? "it is held in maintenance" : `it is not held, ${why}`;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return `it is not held, put it in maintenance: ${why}`;
+  }
+}
+
+/** What its way back told Nova may be done days later, on whatever hardware it has by then. */
+const BACK = "its way back was begun, and Nova may still delete its server: run rollback";
+
+/** What the journal has besides steps of the way there. */
+const BESIDE: ReadonlySet<Act["step"]> = new Set([
+  ...(["made", "changed"] as const),
+  ...(["out", "handed", "unhanded", "unmark"] as const),
+]);
+
+/**
+ * The step to go on with: the last that was begun. A machine that stands on fake hardware still, or again, is turned
+ * once more first: its user may have turned it there.
+ */
+function firstOf(acts: readonly Act[], onFake: boolean): number {
+  const last = acts.findLast(({ step }) => !BESIDE.has(step))?.step;
+  const at = (name: string | undefined) => THERE.findIndex(({ step }) => step === name);
+  const begun = Math.max(0, at(isHanded({ acts }) ? "release" : last));
+  return onFake ? Math.min(begun, at("power")) : begun;
+}
+
+async function whereIs(
+  hands: NovaHands,
+  change: ManageChange,
+  twice: ReadonlySet<string>,
+): Promise<ManagePosition> {
+  const { id, server } = change;
+  const seen = await hands.look(change);
+  if (seen.node === null) return leftAt(seen, "Ironic has no such node", "gone");
+  const now = isMade(change) ? await hands.hardware.read(id) : {};
+  const gone = anothers(change, now);
+  if (gone !== null)
+    return leftAt(
+      seen,
+      change.open === false ? `${gone}: run node unmanage ${id}, then manage it again` : gone,
+    );
+  const isMarked = marked(change, seen);
+  if (isMarked && isInService(change, now)) return { is: "before", seen, ...NONE, inService: true };
+  const isOwn = isOurs(change, seen);
+  // Whoever took its mark off did not give it its hardware back.
+  if (!isMarked && isOwn && now.driver !== FAKE) return { is: "after", seen, ...NONE };
+  if (isMarked || isOwn) {
+    const other = otherThanBegun(hands, change, seen);
+    const onFake = now.driver === FAKE && { onFake: true as const };
+    return other === null ? { is: "before", seen, ...NONE, ...onFake } : leftAt(seen, other);
+  }
+  const against = await hands.objections(seen, server, twice);
+  if (against.length === 0) return { is: "before", seen, ...NONE };
+  const hindrances = against.map(() => "state" as const);
+  return { is: "other", seen, why: against, hindrances };
+}
+
+/** As it is by now, or as it was seen: whoever does not answer hides no reason for which it is left. */
+export async function seenLast(
+  { look }: NovaHands,
+  change: ManageChange,
+  seen: SeenServer,
+): Promise<SeenServer> {
+  return (await orNull(look(change))) ?? seen;
+}
+
+export const NONE = { why: [], hindrances: [] } as const;
+
+export function leftAt(
+  seen: SeenServer,
+  why: string,
+  is: "state" | "gone" = "state",
+): ManagePosition {
+  return { is: "other", seen, why: [why], hindrances: [is] };
+}
+
+/** Why one that was begun is not gone on with as it is asked for now; null: it is. */
+function otherThanBegun(hands: NovaHands, change: ManageChange, seen: SeenServer): string | null {
+  const { id, server, acts, asked } = change;
+  const before = holdOf(change)?.node ?? {};
+  return asked === null ? null : notAsBegun({ hands, id, server, acts, asked, seen, before });
+}
+
+/** Whether it was handed out with its server and its ports, and is not held again since. */
+function isInService(change: ManageChange, now: JsonObject): boolean {
+  return isPorted(change) && isInUse(change, now);
+}
+
+/** Whether its instance is the server that was made of it. */
+function isOurs(change: ManageChange, { node }: SeenServer): boolean {
+  return isMade(change) && node?.instance_uuid === recordOf(change);
+}
+
+/** What is told of one that has its server: another that Nova made by its word, of a call whose answer was lost. */
+async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
+  const { hands, acts, server } = at;
+  if (at.again !== true) return [];
+  // It is said besides: whoever does not answer keeps nothing from its end.
+  const all = await orNull(hands.servers.twins(server, recordOf({ acts, server })));
+  return (all ?? []).map(
+    ({ id, status }) =>
+      `Nova made server ${id} of it besides, in ${status}, on no node: delete it in Nova`,
+  );
+}
+
+/**
+ * Its mark goes last: until then it is gone on with, or taken back. A mark that stays, as where its user has it locked
+ * by what he does with it, is no reason to touch his machine.
+ */
+async function unmarked(at: ServerMaking): Promise<string | null> {
+  const { hands, id, server, before } = at;
+  await at.begin({ step: "unmark" });
+  try {
+    return await hands.keeper.release(id, server, traitsIn(before));
+  } catch (cause) {
+    if (cause instanceof MigrationError) return cause.message;
+    throw cause;
+  }
+}

@@ -1,0 +1,385 @@
+import type { Position, WindowPart } from "../../engine/window-part.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { ComparedNode, KnownNics, RunningNode } from "../../model/ironic/adoptable.ts";
+import {
+  MANAGE,
+  type ManageAsked,
+  type NotWritten,
+  type RecordAsked,
+  type RecordKeeper,
+  type SeenServer,
+} from "../../model/ironic/manage.ts";
+import { isEmptied, reasonOf } from "../../systems/ironic-api/allocation.ts";
+import { inFlight } from "../../systems/ironic-api/pool.ts";
+import {
+  changedSince,
+  claimsOn,
+  type Hindrance,
+  MARK,
+  type Objection,
+  objections,
+} from "../rules/criteria.ts";
+import { type Act, bindsOf, holdOf, type ManageChange, unseen, unseenNode } from "./manage-acts.ts";
+
+export interface ManagePosition extends Position {
+  readonly seen: SeenServer;
+  /** What stands against it, or is left. */
+  readonly why: readonly string[];
+  /** Of what kind each is. */
+  readonly hindrances: readonly Hindrance[];
+  /** It has its server, and was handed out: a mark is on it still, and nothing else is to be done or taken back. */
+  readonly inService?: true;
+  /** It stands on fake hardware with its server. */
+  readonly onFake?: true;
+}
+
+export type ManagePart = WindowPart<ManageChange, ManagePosition>;
+
+/** Looked at together. */
+const SIZE = 1000;
+
+/** Of ports of tenants, as metalsmith has it for machines that no Nova knows. */
+const OWNER = "baremetal:none";
+
+/**
+ * Gives machines their server record: each step is journalled with what it replaces, then made.
+ *
+ * @param cards of all nodes; null: of a single machine, all is read by itself
+ */
+export function managePart(
+  keeper: RecordKeeper,
+  most: number,
+  cards: KnownNics | null = null,
+): ManagePart {
+  const twice = cards?.twice ?? new Set<string>();
+  return {
+    ...{ name: MANAGE, size: SIZE },
+    async inspect(changes) {
+      const seen = await lookAll(keeper, changes, most, cards);
+      return changes.map((change, at) => forwardOf(change, seen[at] ?? NOTHING, twice));
+    },
+    perform(change, position, begin) {
+      const making = { keeper, change, position, begin };
+      return isSingleCall(change, position.seen)
+        ? recordAlone(making, cards === null)
+        : recordMarked(making, twice);
+    },
+  };
+}
+
+type Begin = Parameters<ManagePart["perform"]>[2];
+
+interface Making {
+  readonly keeper: RecordKeeper;
+  readonly change: ManageChange;
+  readonly position: ManagePosition;
+  readonly begin: Begin;
+}
+
+function refusedBy(seen: SeenServer, { why, taken, denied = false }: NotWritten): ManagePosition {
+  return left(seen, [{ why, is: denied ? "denied" : taken ? "taken" : "state" }]);
+}
+
+function stays(seen: SeenServer, why: string): ManagePosition {
+  return left(seen, [{ why, is: "state" }]);
+}
+
+/** @param single it is looked at again at once; of several whoever asked for them does it, in one listing */
+async function recordAlone(
+  { keeper, change, position, begin }: Making,
+  single: boolean,
+): Promise<ManagePosition> {
+  const { id, server, asked } = change;
+  const { seen } = position;
+  const { node } = seen;
+  if (node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+  await begin(holding(change, asked, node));
+  await begin({ step: "record" });
+  const made = await keeper.record(recordAsked(change, asked, node), true);
+  if ("why" in made) return refusedBy(seen, made);
+  if (holdsTraits(node)) {
+    await begin({ step: "release" });
+    const why = await keeper.release(id, server, node.instance_info.traits);
+    if (why !== null) return stays(seen, why);
+  }
+  if (!single) return { ...position, seen: { ...seen, record: made.now }, is: "after" };
+  const now = await keeper.again(seen, id, server);
+  const against = unlike(change, node, now.node);
+  return against.length > 0 ? left(now, against) : { ...position, seen: now, is: "after" };
+}
+
+async function recordMarked(
+  { keeper, change, position, begin }: Making,
+  twice: ReadonlySet<string>,
+): Promise<ManagePosition> {
+  const { id, server, asked } = change;
+  const { seen } = position;
+  if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+  const known = holdOf(change);
+  // Once a record was asked for, the traits are what it made of them.
+  const emptied = change.acts.some(({ step }) => step === "record");
+  const as = (node: RunningNode) =>
+    known !== undefined && emptied ? known : holding(change, asked, node);
+  let held = as(seen.node);
+  if (seen.node.maintenance_reason === reasonOf(server)) {
+    await begin(held);
+    const why = await keeper.endMaintenance(id, server);
+    if (why !== null) return stays(seen, why);
+  }
+  if (seen.node.instance_uuid !== server) {
+    await begin(held);
+    const marked = await keeper.hold(id, server);
+    if ("why" in marked) return refusedBy(seen, marked);
+    held = as(marked.now);
+    await begin(held);
+    // What changed since it was looked at.
+    const now: RunningNode = { ...marked.now, nics: seen.node.nics };
+    const against = [
+      ...objections(now, besideOf({ ...seen, node: now }, twice, asked), server),
+      ...changedSince(seen.node, now),
+    ];
+    if (against.length > 0) return left(seen, against);
+    const to = { device_id: server, device_owner: OWNER };
+    for (const port of tenantPorts(seen)) {
+      const { device_id, device_owner } = port;
+      if (device_id === server) continue;
+      await begin({ step: "bind", port: port.id, device_id, device_owner });
+      const refused = await keeper.bind(port.id, [{ device_id, device_owner }], to);
+      if (refused === null) continue;
+      await begin({ step: "unbound", port: port.id });
+      return refusedBy(seen, refused);
+    }
+    await begin({ step: "record" });
+    const made = await keeper.record(recordAsked(change, asked, now), false);
+    if ("why" in made) return refusedBy(seen, made);
+  }
+  await begin({ step: "release" });
+  const why = await keeper.release(id, server, held.traits);
+  if (why !== null) return stays(seen, why);
+  const now = await keeper.again(seen, id, server);
+  const { instance_uuid = null } = now.node ?? {};
+  return instance_uuid === server
+    ? { ...position, seen: now, is: "after" }
+    : stays(seen, `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`);
+}
+
+/** Takes records away again, and gives back what each step replaced, while it is as it was left. */
+export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
+  return {
+    ...{ name: MANAGE, size: SIZE },
+    inspect: (changes) => inFlight(changes, most, (change) => backOf(keeper, change)),
+    async perform(change, position, begin) {
+      const { id, server } = change;
+      await begin();
+      const why: string[] = [];
+      const put = (one: string | null): void => {
+        if (one !== null) why.push(one);
+      };
+      put(await keeper.unrecord(id, server));
+      // Its ports are its record's as long as there is one.
+      if (why.length === 0) {
+        for (const { port, device_id, device_owner } of bindsOf(change).toReversed())
+          if (isBound(position.seen, port, server)) {
+            const from = [{ device_id: server, device_owner: OWNER }];
+            put((await keeper.bind(port, from, { device_id, device_owner }))?.why ?? null);
+          }
+        const held = holdOf(change);
+        if (held !== undefined) put(await keeper.release(id, server, held.traits));
+      }
+      const all = [...why, ...strangeOf(change, position.seen)];
+      return { ...position, is: all.length === 0 ? "after" : "other", why: all };
+    },
+  };
+}
+
+const NOTHING: SeenServer = { node: null, record: null, ports: null };
+
+/** What was not begun has a uuid that nobody knows. */
+async function lookAll(
+  keeper: RecordKeeper,
+  changes: readonly ManageChange[],
+  most: number,
+  cards: KnownNics | null,
+): Promise<readonly SeenServer[]> {
+  const begun = changes.map(
+    ({ id, server, acts }) => [id, acts.length === 0 ? null : server] as const,
+  );
+  if (cards !== null) return keeper.lookAll(begun, most, cards.of);
+  return inFlight(begun, most, ([id, server]) => keeper.look(id, server, []));
+}
+
+/**
+ * Whether nothing but the record is made of it: no tenant's port, and nobody marked it. Ironic makes one record of a
+ * node, whoever else asks, so that no mark is needed to be the only one; two PATCHes would take longer than all else.
+ */
+function isSingleCall({ acts }: ManageChange, seen: SeenServer): seen is SeenServer & Held {
+  return (
+    acts.length === 0 &&
+    seen.node !== null &&
+    seen.node.instance_uuid === null &&
+    seen.node.maintenance_reason === null &&
+    tenantPorts(seen).length === 0
+  );
+}
+
+interface Held {
+  readonly node: RunningNode;
+}
+
+/** Whether there are any that its record would write over. */
+function holdsTraits({ instance_info: { traits } }: RunningNode): boolean {
+  return Array.isArray(traits) && traits.length > 0;
+}
+
+/**
+ * What speaks against a machine that has its record since, and was not marked before: somebody else's hand on it
+ * meanwhile.
+ */
+export function unlike(
+  { server }: Pick<ManageChange, "server">,
+  before: ComparedNode,
+  now: ComparedNode | null,
+): readonly Objection[] {
+  const { instance_uuid = null } = now ?? {};
+  if (now === null || instance_uuid !== server)
+    return [
+      { why: `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`, is: "state" },
+    ];
+  return [...claimsOn(now, server), ...changedSince({ ...before, instance_uuid: server }, now)];
+}
+
+function forwardOf(
+  change: ManageChange,
+  seen: SeenServer,
+  twice: ReadonlySet<string>,
+): ManagePosition {
+  const { id, server, asked } = change;
+  const { node, record } = seen;
+  if (node === null) return left(seen, [{ why: "Ironic has no such node", is: "gone" }]);
+  if (node.instance_uuid === server) {
+    const held = holdOf(change);
+    const open =
+      node.extra[MARK] === server ||
+      node.maintenance_reason === reasonOf(server) ||
+      (held?.traits !== undefined && isEmptied(node.instance_info, held.traits));
+    return { is: open ? "before" : "after", seen, ...NONE };
+  }
+  const strange =
+    record !== null && record.state !== "error" && record.node_uuid !== id
+      ? [{ why: `its record ${server} is ${record.state}`, is: "taken" as const }]
+      : [];
+  // An interrupted way back may have left it in our own maintenance, which is ended first.
+  const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
+  const against = [...objections(fit, besideOf(seen, twice, asked), server), ...strange];
+  if (against.length > 0) return left(seen, against);
+  // What the journal has of it is as it was before that record: what was written since is not to be lost.
+  return change.open === false
+    ? stays(
+        seen,
+        `its record ${server} was deleted since: run node unmanage ${id}, then manage it again`,
+      )
+    : { is: "before", seen, ...NONE };
+}
+
+const NONE = { why: [], hindrances: [] } as const;
+
+function left(seen: SeenServer, against: readonly Objection[]): ManagePosition {
+  const [why, hindrances] = [against.map((one) => one.why), against.map(({ is }) => is)];
+  return { is: "other", seen, why, hindrances };
+}
+
+async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<ManagePosition> {
+  const { id, server } = change;
+  const binds = bindsOf(change);
+  const seen = await keeper.look(
+    id,
+    server,
+    binds.map(({ port }) => port),
+  );
+  const { node, record } = seen;
+  if (node === null) return { is: "other", seen, why: [unseenNode(id)], hindrances: ["gone"] };
+  const held = holdOf(change);
+  // Whoever deleted the record left its traits.
+  const isLeft =
+    node?.instance_uuid === null &&
+    held !== undefined &&
+    isEmptied(node.instance_info, held.traits);
+  const open =
+    isLeft ||
+    record !== null ||
+    node?.instance_uuid === server ||
+    node?.extra[MARK] === server ||
+    node?.maintenance_reason === reasonOf(server) ||
+    binds.some(({ port }) => isBound(seen, port, server));
+  if (open) return { is: "before", seen, ...NONE };
+  // A port that another device has by now was told by the way back that left it.
+  const why = unseenOf(change, seen);
+  return { is: why.length === 0 ? "after" : "other", seen, why, hindrances: [] };
+}
+
+/** Ports of the journal that Neutron does not show. */
+function unseenOf(change: ManageChange, { ports }: SeenServer): readonly string[] {
+  return bindsOf(change).flatMap(({ port }) => (ports?.has(port) === true ? [] : [unseen(port)]));
+}
+
+/** Ports that are neither ours any more nor as they were: somebody else has them. */
+function strangeOf(change: ManageChange, seen: SeenServer): readonly string[] {
+  return bindsOf(change).flatMap(({ port, device_id }) => {
+    const now = seen.ports?.get(port);
+    if (now === undefined) return [unseen(port)];
+    if ([device_id, change.server].includes(now.device_id)) return [];
+    return [`port ${port} belongs to ${now.device_owner || "device"} ${now.device_id} now`];
+  });
+}
+
+function isBound({ ports }: SeenServer, port: string, server: string): boolean {
+  return ports?.get(port)?.device_id === server;
+}
+
+function besideOf(
+  { node, ports }: SeenServer,
+  known: ReadonlySet<string>,
+  asked: ManageAsked | null,
+): Parameters<typeof objections>[1] {
+  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+  const twice = vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif));
+  const named = asked?.ports && { named: new Set(asked.ports) };
+  return { ports, twice: new Set(twice), ...named };
+}
+
+/** Ports of Neutron that its cards name. */
+function tenantPorts({ node, ports }: SeenServer) {
+  return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
+}
+
+function recordAsked(
+  { server }: ManageChange,
+  asked: ManageAsked,
+  { uuid, resource_class }: RunningNode,
+): RecordAsked {
+  return {
+    ...{ uuid: server, name: asked.name, node: uuid },
+    ...{ resource_class: resource_class ?? "", extra: extraOf(asked) },
+  };
+}
+
+function holding(
+  { server }: ManageChange,
+  { name }: ManageAsked,
+  { instance_info: { traits } }: RunningNode,
+): Extract<Act, { readonly step: "hold" }> {
+  return { step: "hold", server, name, ...(traits !== undefined && { traits }) };
+}
+
+/** What an allocation has no field for. */
+function extraOf({ description, availability_zone, metadata, owner }: ManageAsked): JsonObject {
+  return {
+    nova2ironic: {
+      managed: true,
+      ...(description !== null && { description }),
+      ...(availability_zone !== null && { availability_zone }),
+      ...(owner !== undefined && { user_id: owner.user_id, project_id: owner.project_id }),
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+    },
+  };
+}

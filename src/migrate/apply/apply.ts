@@ -1,0 +1,300 @@
+import { execute } from "../../engine/execute.ts";
+import type { Walked } from "../../engine/runner.ts";
+import type { SameSecret } from "../../model/compare.ts";
+import type { Entries } from "../../model/journal.ts";
+import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import type { Seal } from "../../model/secret.ts";
+import { closing } from "../../run/databases.ts";
+import { rememberGiven } from "../../run/files/given-file.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import { wasStaged } from "../../run/files/run-files.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { checkWindow } from "../../run/files/window-file.ts";
+import { checkNotFinished } from "../../run/finished.ts";
+import { nextCommand } from "../../run/next.ts";
+import { inRun, openPlan, PLAN, sealToLoad } from "../../run/run.ts";
+import { type RunSession, withSession } from "../../run/session.ts";
+import type { One, Sink } from "../../run/sink.ts";
+import { waitingFor } from "../../run/wait-message.ts";
+import { unprotected } from "../../window/finish/finish-part.ts";
+import { stopped } from "../../window/runner/pipeline.ts";
+import type { Reach } from "../flavors/flavor-api.ts";
+import { afterNova } from "../hosts/nova-place.ts";
+import { besideNova, type NovaSide, novaSteps } from "../hosts/nova-side.ts";
+import type { Watching } from "../hosts/nova-watch.ts";
+import { type Backend, openBackend, type TargetOptions } from "../open/backend.ts";
+import { loadMappings } from "../open/documents.ts";
+import { checkBlocked } from "../plan/empty-plan.ts";
+import { causeOf, renderCounts } from "../plan/rules/summary.ts";
+import { checkReadings } from "../power/power-age.ts";
+import { isEqual, type Verified } from "../verify/rules/tally.ts";
+import { rememberVerified, sinceNow } from "../verify/verified-file.ts";
+import { compare } from "../verify/verify.ts";
+import { checkOthers, othersBeforeMaking } from "./check-others.ts";
+import { findConductors } from "./conductors.ts";
+import { ironicLeg } from "./ironic.ts";
+import { type IronicPlace, withIronic } from "./ironic-place.ts";
+import { inspectCloser } from "./pre-write-check.ts";
+
+/** What apply is given. */
+export interface ApplyWords extends TargetOptions, Reach {
+  readonly run: string;
+  readonly skipBlocked: boolean;
+  readonly staged: boolean;
+  readonly powerMaxAge: number;
+  readonly leaveNova: boolean;
+  readonly afterFinish: boolean;
+  readonly keyFile?: string;
+}
+
+interface Applied extends Loaded {
+  /** The command that goes on with it. */
+  readonly again: string;
+  /** Machines are left out, or Nova's rows are. */
+  readonly partial: boolean;
+}
+
+/** Whoever wants heartbeats watched gives the database they are in. */
+const UNASKED =
+  "Notice: nova is not asked, and nothing tells whether a nova-compute still runs; extract, plan and apply with --nova-db watch them.";
+
+/** Loads the run's plan, and verifies it; null when it was stopped on request. */
+export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
+  return inRun(words.run, "apply", { create: false }, (run) =>
+    closing(async (keep) => {
+      await checkNotFinished(run, "apply would load again what is gone of it", words);
+      await checkWindow(run, "apply");
+      const plan = await openPlan(`${run.path}/${PLAN}`);
+      const { header, footer, lines } = plan;
+      const blocked = checkBlocked(footer.footer, words.skipBlocked);
+      const seal = await sealToLoad(run, words.keyFile, header);
+      const mappings = await loadMappings();
+      const backend = keep(await openBackend(words, mappings, { readOnly: false }, sink.say));
+      await checkReadings(run, header, words.powerMaxAge, Date.now());
+      sink.say(renderCounts(footer.footer));
+      if (footer.footer.nodes + footer.footer.ports > 0)
+        await sink.confirm(`Load them into ${backend.shown}?`);
+      const { entries } = await readJournal(run);
+      // What a load was begun with, it goes on with: half of it live would be half of it taken over.
+      const staged = words.staged || wasStaged(entries, footer.sha256);
+      if (staged !== words.staged) sink.say("This load was begun with --staged, and goes on so.");
+      const cleared = () => unprotected(entries);
+      const how = { header, seal, check: true, staged, unprotected: cleared };
+      const again = nextCommand("apply", words, { staged, yes: true });
+      const job = { run, plan, backend, seal, staged, sink, again };
+      const beside = { ...words, confirm: sink.confirm, watching, lines };
+      const leaves = blocked > 0 || (words.leaveNova && (await novaSteps(run, footer)) > 0);
+      const loaded = await withSession(run, (session) =>
+        besideNova(run, session, footer, beside, (nova) =>
+          withIronic(run, session, backend, how, async (place) => {
+            await rememberGiven(run, "apply", words);
+            if (nova === null) sink.say(UNASKED);
+            return load({ ...job, session, nova, place });
+          }),
+        ),
+      );
+      if (loaded === null) return null;
+      const partial = leaves && (loaded.equal || loaded.failed > 0);
+      if (partial && blocked > 0) await sink.several("Left out", leftOutOf(lines()));
+      return { ...loaded, again, partial: partial || loaded.failed > 0 };
+    }),
+  );
+}
+
+async function* leftOutOf(lines: AsyncIterable<readonly PlannedMachine[]>): AsyncGenerator<One> {
+  for await (const batch of lines)
+    for (const line of batch) {
+      const { verdict, uuid, bm_node_id, reason } = line;
+      if (verdict !== "blocked" && verdict !== "conflict") continue;
+      const text = `${uuid ?? "without uuid"} (bm_nodes.id=${bm_node_id}) ${verdict}: ${reason ?? ""}`;
+      yield { text, cause: `${verdict}: ${causeOf(line)}`, bm_node_id };
+    }
+}
+
+/** What a load is made of. */
+interface Job {
+  readonly run: RunFolder;
+  readonly plan: Awaited<ReturnType<typeof openPlan>>;
+  readonly backend: Backend;
+  readonly seal: Seal;
+  readonly staged: boolean;
+  readonly session: RunSession;
+  readonly nova: NovaSide | null;
+  readonly place: IronicPlace;
+  readonly sink: Sink;
+  /** The command that goes on with it. */
+  readonly again: string;
+}
+
+export interface Loaded {
+  /** Machines that failed. */
+  readonly failed: number;
+  readonly verified: Verified;
+  /** Everything is as planned. */
+  readonly equal: boolean;
+  /** Where its flavors are; null where Nova was left. */
+  readonly nova: { readonly api: NovaIdentity | undefined } | null;
+}
+
+/** Flavors, machines, hosts, then verify; null when it was stopped on request. */
+export async function load(job: Job): Promise<Loaded | null> {
+  const { run, plan, backend, seal, session, nova, place, sink, again } = job;
+  const same = backend.same(seal);
+  const entries = session.journal.entries();
+  const others = await othersOf(job, entries);
+  const guard = guardOf(job, same);
+  // A rebuild must find the new images whatever becomes of the load; nothing is changed that would be refused.
+  if (nova !== null) sink.say("Looking at Ironic, its conductors and Nova before the first write.");
+  const flavors = await changeNova("flavors", nova, sink, async (side) => {
+    // Without Nova it is part of the load, whose progress says that it takes its time.
+    await waitingFor("looking before the first write", guard);
+    await side.check();
+    sink.say("Changing flavors of Nova.");
+    return side.flavors();
+  });
+  if (flavors === null) {
+    sink.say(stopped(again, "; nothing is loaded"));
+    return null;
+  }
+  const beside = (cause: unknown): unknown =>
+    flavors.done > 0 ? afterNova(cause, `${flavors.done} rows of flavors are changed`) : cause;
+  const applied = await loadMachines(job, guard, others).catch((cause: unknown) => {
+    throw beside(cause);
+  });
+  await tellApplied(applied, sink);
+  if (applied.broke !== null) throw beside(applied.broke);
+  if (applied.stopped) {
+    const failures = applied.failed.length;
+    const also = failures > 0 ? `, and ${failures} machines failed before that` : "";
+    sink.say(stopped(again, also));
+    return null;
+  }
+  const out = new Map(
+    [...applied.excluded, ...applied.failed].map(
+      ({ line, why }) => [line.uuid ?? "", why] as const,
+    ),
+  );
+  const hosts = (side: NovaSide) => side.hosts(out);
+  const moved = await changeNova("hosts", nova, sink, hosts).catch((cause: unknown) => {
+    throw applied.done === 0 ? beside(cause) : afterNova(cause, "Ironic is loaded, nova is not");
+  });
+  if (moved === null) {
+    sink.say(stopped(again));
+    return null;
+  }
+  const changed = flavors.done + applied.done + moved.done;
+  const since = await sinceNow(run);
+  const verified = await compare(plan, place.verifier, same, sink).catch((cause: unknown) => {
+    // Without this, status 1 would say that nothing was changed.
+    throw changed === 0 ? cause : afterNova(cause, "everything is loaded, but verify did not end");
+  });
+  // Conductors are given a staged load without another look.
+  const ironic = isEqual(verified);
+  await rememberVerified(run, plan.footer.sha256, since, { ironic });
+  return {
+    ...{ failed: applied.failed.length, verified },
+    equal: ironic && moved.left + flavors.left === 0,
+    nova: nova === null ? null : { api: nova.plan.header.api },
+  };
+}
+
+/**
+ * Changes rows of Nova, and tells it.
+ *
+ * @returns rows changed now, and rows that somebody else changed meanwhile; null when it was stopped
+ */
+async function changeNova(
+  what: string,
+  nova: NovaSide | null,
+  { say, result, several }: Sink,
+  change: (nova: NovaSide) => ReturnType<NovaSide["hosts"]>,
+): Promise<{ readonly done: number; readonly left: number } | null> {
+  if (nova === null) return { done: 0, left: 0 };
+  if (what === "hosts") say("Changing hosts in Nova's rows.");
+  const { done, found, left, stopped } = await change(nova);
+  result(`Apply to nova, ${what}: ${done} rows changed, ${found} so already, ${left.length} left.`);
+  await several(
+    "Left",
+    Array.from(left, ({ id, why }) => ({ text: `${id} ${why}`, cause: why })),
+  );
+  return stopped ? null : { done, left: left.length };
+}
+
+/** The checks before the first write. */
+function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise<void> {
+  const { lines, header, footer } = plan;
+  const { target } = place;
+  const entries = session.journal.entries();
+  const inspect = inspectCloser(lines, footer.sha256, header.target_before, same, {
+    target,
+    entries,
+  });
+  const conductors = findConductors(lines, target);
+  return async () => {
+    await place.precondition();
+    await inspect();
+    await conductors();
+  };
+}
+
+/**
+ * Looks for others' nodes, at once or before a row is made.
+ *
+ * @throws MigrationError N2I-E312, from what it gives too
+ */
+async function othersOf(job: Job, entries: Entries): Promise<(() => Promise<void>) | undefined> {
+  const { run, plan, backend, place, nova } = job;
+  if (plan.header.beside_others === true) return undefined;
+  // Flavors are changed before machines.
+  if (nova === null) return othersBeforeMaking(run, backend, place.target, entries, plan.footer);
+  const { lines } = nova ?? plan;
+  const { sha256 } = plan.footer;
+  await checkOthers(run, backend, place.target, entries, { sha256, lines });
+  return undefined;
+}
+
+async function loadMachines(
+  job: Job,
+  guard: () => Promise<void>,
+  making: (() => Promise<void>) | undefined,
+): Promise<Walked<PlannedMachine>> {
+  const { plan, place, nova, session, staged } = job;
+  const { sha256, footer } = plan.footer;
+  const leg = {
+    ...ironicLeg(place.part, { sha256, lines: plan.lines }),
+    ...{ staged, precondition: guard, ...(making && { making }) },
+    nova: nova === null ? ("left" as const) : ("follows" as const),
+    async check() {
+      await place.check();
+      // A nova-compute that somebody starts amid a long load is met before the next batch.
+      await nova?.inspect();
+    },
+  };
+  return job.sink.during(
+    "apply",
+    footer.machines,
+    (progress) => execute([leg], session, { direction: "forward" }, progress),
+    ({ done, found, broke }) =>
+      `${done} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
+  );
+}
+
+async function tellApplied(
+  { done, found, left, excluded, failed }: Walked<PlannedMachine>,
+  { result, several }: Sink,
+): Promise<void> {
+  const drifted =
+    left.length > 0 ? `, ${left.length} changed since they were loaded and left alone` : "";
+  result(`Apply: ${done} rows created, ${found} unchanged${drifted}.`);
+  for (const [what, some] of [
+    ["Left out", excluded],
+    ["Failed", failed],
+  ] as const)
+    await several(
+      what,
+      some.map(({ line: { uuid, bm_node_id }, why }) => ({
+        ...{ text: `${uuid} (bm_nodes.id=${bm_node_id}) ${why}`, cause: why, bm_node_id },
+      })),
+    );
+}

@@ -1,0 +1,123 @@
+import { ownedLines } from "../../engine/back.ts";
+import { ownershipOf } from "../../engine/ownership.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { NAMED } from "../../lib/text.ts";
+import type { Footer, PlanCounts } from "../../model/artefact.ts";
+import type { Target } from "../../model/ironic/target.ts";
+import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
+import { findPlan } from "../../run/files/plan-folder.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { openPlan } from "../../run/run.ts";
+import type { Backend } from "../open/backend.ts";
+import { ironicJournalled, type MachinePlan } from "./ironic.ts";
+
+/** Nodes that are looked at for names. */
+const LOOKED = 1000;
+
+/**
+ * What nodes of others a database holds, for people; null when there are none, and over REST, where
+ * a service has nodes of others by its nature.
+ *
+ * @param present a plan that is open already
+ */
+export async function othersAt(
+  run: RunFolder,
+  { oldest }: Pick<Backend, "oldest">,
+  target: Target,
+  entries: Entries,
+  present?: MachinePlan,
+): Promise<string | null> {
+  if (oldest === null) return null;
+  const plans: MachinePlan[] = [];
+  for (const sha256 of plansOf(entries, IRONIC)) {
+    if (sha256 === present?.sha256) {
+      plans.push(present);
+      continue;
+    }
+    // The rows of a plan that is lost are nobody's we know.
+    const path = await findPlan(run, sha256).catch(() => null);
+    if (path === null) continue;
+    const plan = await openPlan(path);
+    plans.push({ sha256, lines: () => plan.lines() });
+  }
+  const strange = new Set(await oldest(LOOKED));
+  const count = await countOthers(target, entries, plans, (uuids) => {
+    for (const uuid of uuids) strange.delete(uuid);
+  });
+  if (count === 0) return null;
+  const names = [...strange].slice(0, NAMED).join(", ");
+  const more = count > NAMED && names !== "" ? ", .." : "";
+  return `Ironic holds ${count} nodes that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
+}
+
+/** @throws MigrationError N2I-E312 */
+export async function checkOthers(
+  run: RunFolder,
+  backend: Pick<Backend, "oldest">,
+  target: Target,
+  entries: Entries,
+  present?: MachinePlan,
+): Promise<void> {
+  const others = await othersAt(run, backend, target, entries, present);
+  if (others !== null) throw new MigrationError("N2I-E312", others);
+}
+
+/**
+ * The same, put off until a row is to be made: where Ironic holds no more nodes than this run loaded, and each of them
+ * is found, there are no others. So a plan that is there already is not read for it.
+ *
+ * @returns what then looks; it looked already where the journal does not say how many the run loaded
+ * @throws MigrationError N2I-E312
+ */
+export async function othersBeforeMaking(
+  run: RunFolder,
+  backend: Pick<Backend, "oldest">,
+  target: Target,
+  entries: Entries,
+  { sha256, footer }: Footer<PlanCounts>,
+): Promise<() => Promise<void>> {
+  const look = (): Promise<void> => checkOthers(run, backend, target, entries);
+  const { preExisting, refused, undone, left } = ownershipOf(entries, IRONIC, sha256);
+  const plans = plansOf(entries, IRONIC);
+  const isOnly = plans.length === 1 && plans[0] === sha256;
+  const others = preExisting.size + refused.size + undone.size + left.size();
+  const isKnown = isOnly && others === 0 && (await target.counts()).nodes <= footer.nodes;
+  if (!isKnown) await look();
+  return isKnown ? look : () => Promise.resolve();
+}
+
+const ALL = { wants: () => true };
+
+/**
+ * How many nodes the target holds that this run did not load, by its journal.
+ *
+ * @param ours hears the uuids of those that it did and that are there, lower case
+ * @source facts/systems.md D R25, D-19
+ */
+export async function countOthers(
+  target: Pick<Target, "identity" | "counts" | "current">,
+  entries: Entries,
+  plans: readonly MachinePlan[],
+  ours: (uuids: readonly string[]) => void,
+): Promise<number> {
+  const { nodes } = await target.counts();
+  if (nodes === 0) return 0;
+  // A node that was lost and loaded again stands in several plans, and is one.
+  const own = new Set<string>();
+  for (const plan of plans)
+    for await (const batch of ownedLines(ironicJournalled(target.identity, plan), entries, ALL)) {
+      const uuids = batch.flatMap(({ changes }) =>
+        changes
+          .filter(({ resource }) => resource === "node")
+          .map(({ after }) => String(after?.uuid)),
+      );
+      if (uuids.length === 0) continue;
+      const found = await target.current({ ...NOTHING, uuids });
+      const there = found.nodes.map(({ uuid }) => String(uuid).toLowerCase());
+      for (const uuid of there) own.add(uuid);
+      ours(there);
+    }
+  return Math.max(0, nodes - own.size);
+}
+
+const NOTHING = { uuids: [], instance_uuids: [], names: [], port_uuids: [], addresses: [] };

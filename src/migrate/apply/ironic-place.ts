@@ -1,0 +1,109 @@
+import type { Part } from "../../engine/part.ts";
+import { MigrationError } from "../../lib/error.ts";
+import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
+import { differences } from "../../model/database.ts";
+import type { Release, Target, Verifier } from "../../model/ironic/target.ts";
+import { IRONIC } from "../../model/journal.ts";
+import type { Step } from "../../model/plan.ts";
+import type { Seal } from "../../model/secret.ts";
+import { digestOnly } from "../../run/files/artefact-reader.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { SNAPSHOT } from "../../run/run.ts";
+import type { RunSession } from "../../run/session.ts";
+import type { Backend } from "../open/backend.ts";
+import { ironicPart } from "./ironic.ts";
+
+/** @throws MigrationError N2I-E300 telling what changed */
+export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): void {
+  const changed = differences(planned, found, ["alembic_head", "release"]);
+  if (changed.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `the plan was made for another target: ${changed.join("; ")}`,
+      {
+        fix: `Give the ${planned.engine === "rest" ? "service" : "--ironic-db"} it was made for, by the same address (/etc/hosts may lead its name to another of its hosts), or plan anew for this one.`,
+      },
+    );
+}
+
+/**
+ * A plan for a database says more than REST can carry, and a plan for REST less than rows need.
+ *
+ * @throws MigrationError N2I-E300
+ */
+export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, "kind">): void {
+  if ((engine === "rest") !== (kind === "rest"))
+    throw new MigrationError(
+      "N2I-E300",
+      engine === "rest"
+        ? "the plan was made for REST, and a database is given"
+        : "the plan was made for a database, and REST is asked for",
+      { fix: "Give the options of the plan, or plan again for this backend." },
+    );
+}
+
+/** @throws MigrationError N2I-E308 when the release cannot tell a staged machine from others */
+export function checkReasons({ doc, node }: Release): void {
+  if (!node.some(({ name }) => name === "maintenance_reason"))
+    throw new MigrationError("N2I-E308", `Ironic ${doc.release} keeps no reason of a maintenance`);
+}
+
+/** Ironic, locked, with what is asked of it around every batch. */
+export interface IronicPlace {
+  readonly target: Target;
+  readonly part: Part<Step>;
+  readonly verifier: Verifier;
+  /** @throws MigrationError N2I-E302 when the lock is lost */
+  readonly check: () => Promise<void>;
+  /** The checks inside the first transaction. */
+  readonly precondition: () => Promise<void>;
+}
+
+/** What of a command says how Ironic is acted on. */
+interface How {
+  /** Whether the snapshot must be the one the plan was made from. */
+  readonly check: boolean;
+  readonly staged?: boolean;
+  /** Nodes whose protection finish cleared. */
+  readonly unprotected?: () => ReadonlySet<string>;
+}
+
+/** A plan's target, opened, found to be the one it was made for, and locked for the time of `work`. */
+export async function withIronic<T>(
+  run: RunFolder,
+  session: RunSession,
+  backend: Backend,
+  { header, seal, ...source }: How & { readonly header: PlanHeader; readonly seal: Seal },
+  work: (place: IronicPlace) => Promise<T>,
+): Promise<T> {
+  checkEngine(header.target, backend);
+  const staged = source.staged === true;
+  const found = await backend.open(header.target.release, seal, {
+    staged,
+    ...(source.unprotected !== undefined && { unprotected: source.unprotected }),
+  });
+  checkIdentity(header.target, found.identity);
+  if (staged) checkReasons(found.release);
+  const { target } = found;
+  const lock = await target.lock();
+  try {
+    await session.begin(IRONIC, found.identity, { staged });
+    const { verifier } = target;
+    return await work({
+      ...{ target, verifier, part: ironicPart(target), check: lock.check },
+      async precondition() {
+        checkIdentity(header.target, await backend.identify(header.target.release));
+        const snapshot = source.check
+          ? await digestOnly(`${run.path}/${SNAPSHOT}`, "snapshot")
+          : null;
+        if (snapshot !== null && snapshot !== header.made_from.snapshot)
+          throw new MigrationError(
+            "N2I-E300",
+            "the snapshot is not the one the plan was made from",
+          );
+      },
+    });
+  } finally {
+    await lock.release();
+  }
+}

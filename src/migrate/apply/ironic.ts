@@ -1,0 +1,89 @@
+import type { Journalled } from "../../engine/back.ts";
+import { inTransaction } from "../../engine/batches.ts";
+import type { Leg, Part } from "../../engine/part.ts";
+import type { TargetIdentity } from "../../model/artefact.ts";
+import type { State } from "../../model/change.ts";
+import type { Target } from "../../model/ironic/target.ts";
+import { IRONIC } from "../../model/journal.ts";
+import { type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
+
+/**
+ * Machines of a plan in one batch: a transaction on a database; over REST, where each machine takes
+ * seconds, what is finished after Ctrl-C.
+ */
+export function batchOf({ engine }: Pick<TargetIdentity, "engine">): number {
+  return engine === "rest" ? 64 : inTransaction();
+}
+
+/** Nodes and ports of Ironic: rows of its database, or machines adopted over REST. */
+export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform">): Part<Step> {
+  return {
+    name: IRONIC,
+    size: batchOf(target.identity),
+    far: ({ lines }) => `${lines} machines`,
+    async inspect(steps) {
+      const { found, left, waiting } = await target.judge(steps);
+      const states = new Map<string, State>(
+        steps.map(({ id }) => [id, { id, is: "before", why: "" }]),
+      );
+      for (const id of found) states.set(id, { id, is: "after", why: "" });
+      for (const { id, why } of waiting) states.set(id, { id, is: "waiting", why });
+      for (const { id, why } of left) states.set(id, { id, is: "other", why });
+      return [...states.values()];
+    },
+    async perform(steps, hooks) {
+      let machines: ReadonlyMap<string, string> | undefined; // a database asks of none
+      const machineOf = (node: string): string => {
+        machines ??= machinesOf(steps);
+        return machines.get(node) ?? node;
+      };
+      const ended = (node: string): boolean => hooks.ended(machineOf(node));
+      const outcome = await target.perform(steps, { ...hooks, ended });
+      const failed = outcome.failed?.map(({ machine, why }) => ({
+        ...{ machine: machineOf(machine), why },
+      }));
+      return failed === undefined ? outcome : { ...outcome, failed };
+    },
+  };
+}
+
+/** Machine by the uuid of its node, as Ironic writes it: in lower case. */
+function machinesOf(steps: readonly Step[]): ReadonlyMap<string, string> {
+  return new Map(
+    steps.flatMap(({ machine }) =>
+      machine === null ? [] : [[machine.toLowerCase(), machine] as const],
+    ),
+  );
+}
+
+/** A plan of machines: its digest and its lines. */
+export interface MachinePlan {
+  readonly sha256: string;
+  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
+}
+
+/** What the journal tells of a plan from, without Ironic. */
+export function ironicJournalled(
+  target: Pick<TargetIdentity, "engine">,
+  { sha256, lines }: MachinePlan,
+): Journalled<Step, PlannedMachine> {
+  return {
+    part: { name: IRONIC, size: batchOf(target) },
+    ...{ plan: sha256, lines, changesOf: stepsOf },
+  };
+}
+
+/** Where a plan's machines are; what is asked around them is the walk's. */
+export function ironicLeg(
+  part: Part<Step>,
+  { sha256, lines }: MachinePlan,
+): Pick<
+  Leg<Step, PlannedMachine>,
+  "part" | "plan" | "lines" | "changesOf" | "machineOf" | "brief"
+> {
+  return {
+    ...{ part, plan: sha256, lines, changesOf: stepsOf },
+    machineOf: ({ uuid }) => uuid,
+    brief: (line) => ({ ...line, records: [] }),
+  };
+}

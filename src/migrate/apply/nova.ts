@@ -1,0 +1,150 @@
+import type { Journalled } from "../../engine/back.ts";
+import { inTransaction } from "../../engine/batches.ts";
+import type { Leg, Part } from "../../engine/part.ts";
+import type { NovaPlanCounts, NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
+
+/** A plan's steps on Nova's rows, how many they are, and the plan's digest. */
+export interface NovaPlan {
+  /** Those of a leg, in the order of their file. */
+  readonly steps: (leg: NovaLegName) => AsyncIterable<readonly NovaStep[]>;
+  readonly sha256: string;
+  readonly counts: NovaPlanCounts;
+}
+
+/**
+ * Rows of Nova by what becomes of them together. `shared` are rows of hosts that machines share: what
+ * becomes of them depends on what became of the others, so they go last.
+ */
+export const NOVA_LEGS = ["hosts", "shared", "api", "flavors"] as const;
+export type NovaLegName = (typeof NOVA_LEGS)[number];
+
+/** Names a leg's part in the journal. */
+export function novaName(leg: NovaLegName): string {
+  return `nova-${leg}`;
+}
+
+/** All of them. */
+export const NOVA_NAMES = NOVA_LEGS.map(novaName);
+
+/** The leg that a step goes with. */
+export function legOf({ part, machine }: NovaStep): NovaLegName {
+  return part === "hosts" && machine === null ? "shared" : part;
+}
+
+type Reached = Pick<NovaTarget, "inspect" | "perform" | "use">;
+
+/**
+ * Nova's rows, a part for each leg.
+ *
+ * @param flavors where those of its API are; null where flavors are nova's own rows
+ */
+export function novaParts(
+  nova: Reached,
+  flavors: Pick<NovaTarget, "inspect" | "perform"> | null,
+): { readonly [leg in NovaLegName]: Part<NovaStep> } {
+  /** By host: instances that a walk which only inspects would have taken away. */
+  const going = new Map<string, number>();
+  const use: NovaTarget["use"] = async (hosts) =>
+    new Map(
+      [...(await nova.use(hosts))].map(([host, { instances, computes }]) => [
+        host,
+        { instances: instances - (going.get(host) ?? 0), computes },
+      ]),
+    );
+  const assume = (steps: readonly NovaStep[]): void => {
+    for (const { table, before } of steps) {
+      const host = String(before?.host);
+      if (table === "instances") going.set(host, (going.get(host) ?? 0) + 1);
+    }
+  };
+  const make = (
+    leg: NovaLegName,
+    target: Pick<NovaTarget, "inspect" | "perform">,
+  ): Part<NovaStep> => ({
+    name: novaName(leg),
+    size: inTransaction(),
+    far: ({ done }) => `${done} rows of nova`,
+    inspect: target.inspect,
+    waiting: (steps, direction) => waiting(steps, direction, use),
+    assume,
+    perform: target.perform,
+  });
+  return {
+    hosts: make("hosts", nova),
+    shared: make("shared", nova),
+    flavors: make("flavors", nova),
+    api: make("api", flavors ?? nova),
+  };
+}
+
+/** What the journal tells of a leg from, without Nova. */
+export function novaJournalled(
+  leg: NovaLegName,
+  { steps, sha256 }: Pick<NovaPlan, "steps" | "sha256">,
+): Journalled<NovaStep, NovaStep> {
+  return {
+    part: { name: novaName(leg), size: inTransaction() },
+    ...{ plan: sha256, lines: () => steps(leg), changesOf: (step) => [step] },
+  };
+}
+
+/** Where a leg's rows are; what is asked around them is the walk's. */
+export function novaLeg(
+  part: Part<NovaStep>,
+  leg: NovaLegName,
+  { steps, sha256 }: Pick<NovaPlan, "steps" | "sha256">,
+): Pick<Leg<NovaStep>, "part" | "plan" | "lines" | "changesOf" | "machineOf"> {
+  return {
+    ...{ part, plan: sha256, lines: () => steps(leg) },
+    changesOf: (step) => [step],
+    machineOf: ({ machine }) => machine,
+  };
+}
+
+type Use =
+  Awaited<ReturnType<NovaTarget["use"]>> extends ReadonlyMap<string, infer Of> ? Of : never;
+
+interface Waits {
+  readonly table: NovaStep["table"];
+  readonly for: readonly (keyof Use)[];
+}
+
+/**
+ * Rows of a host that machines share, and what on the host they wait for: its service is disabled
+ * when nothing is left on it, and it leaves an aggregate when no instance needs that any more.
+ */
+const WAITS = {
+  forward: { table: "services", for: ["instances", "computes"] },
+  back: { table: "aggregate_hosts", for: ["instances"] },
+} as const satisfies { readonly [way: string]: Waits };
+
+const NAMES: { readonly [kind in keyof Use]: string } = {
+  instances: "live instances",
+  computes: "compute nodes",
+};
+
+/** Steps that must wait for what nova has on their hosts now, with why. */
+export async function waiting(
+  steps: readonly NovaStep[],
+  way: keyof typeof WAITS,
+  use: NovaTarget["use"],
+): Promise<ReadonlyMap<string, string>> {
+  const { table, for: kinds }: Waits = WAITS[way];
+  const asked = steps.filter((step) => step.table === table);
+  if (asked.length === 0) return new Map();
+  const found = await use(asked.map(hostOf));
+  return new Map(
+    asked.flatMap((step) => {
+      const host = hostOf(step);
+      const there = kinds.flatMap((kind) => {
+        const count = found.get(host)?.[kind] ?? 0;
+        return count > 0 ? [`${count} ${NAMES[kind]}`] : [];
+      });
+      return there.length === 0 ? [] : [[step.id, `${there.join(" and ")} name ${host} still`]];
+    }),
+  );
+}
+
+function hostOf({ before, after }: NovaStep): string {
+  return String((before ?? after)?.host ?? "");
+}

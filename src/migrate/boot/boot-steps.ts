@@ -1,0 +1,79 @@
+import { type Begun, begunIn } from "../../engine/begun.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import type { BootStep, Thing } from "../../model/boot.ts";
+import type { Entries } from "../../model/journal.ts";
+import { isSealed } from "../../model/secret.ts";
+import { fields, malformed } from "../../run/files/journal.ts";
+
+/** What a step may speak of: undoing must never reach beyond. */
+const PATH =
+  /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/(?:config|(?:deploy_)?(?:kernel|ramdisk)))?|pxelinux\.cfg(?:\/01(?:-[0-9a-f]{2}){6})?)$/;
+
+const PREFIX = "boot-files:";
+
+/** Names the part of one tree in the journal. */
+export function bootPart(root: string): string {
+  return `${PREFIX}${root}`;
+}
+
+/** Trees in which something of this run was staged once, and of how many machines it is there now. */
+export function stagedTrees(entries: Entries): ReadonlyMap<string, number> {
+  const parts = new Set(
+    entries.flatMap((entry) =>
+      "id" in entry && entry.part.startsWith(PREFIX) ? [entry.part] : [],
+    ),
+  );
+  return new Map(
+    [...parts].map((part) => [part.slice(PREFIX.length), begunIn(entries, part).size] as const),
+  );
+}
+
+/** Steps as the journal keeps them. */
+export function observedOf(steps: readonly BootStep[]): JsonObject {
+  // Texts, numbers and null alone: JSON holds them as they are.
+  return { steps: steps as readonly object[] as readonly Json[] };
+}
+
+/**
+ * The steps a machine was staged with and that were not taken back, in the order they were begun; a
+ * journal is read like any file, and undoing must never reach out of the tree.
+ *
+ * @throws MigrationError N2I-E112
+ */
+export function stepsOf(node: string, { observed }: Begun): readonly BootStep[] {
+  const place = `journal, boot files of ${node}`;
+  return observed.flatMap(({ steps }) => {
+    if (!Array.isArray(steps)) throw malformed(place, "steps");
+    return steps.map((step: unknown) => parseStep(step, `${place} steps`));
+  });
+}
+
+function parseStep(value: unknown, place: string): BootStep {
+  if (!isObject(value)) throw malformed(place, "step");
+  const path = fields(value, place).text("path");
+  if (!PATH.test(path)) throw malformed(place, "path");
+  const before = value.before === null ? null : parseThing(value.before, `${place} before`);
+  return { path, before, after: parseThing(value.after, `${place} after`) };
+}
+
+function parseThing(value: unknown, place: string): Thing {
+  if (!isObject(value)) throw malformed(place, "kind");
+  const { text } = fields(value, place);
+  switch (value.kind) {
+    case "folder":
+      return { kind: value.kind };
+    case "link":
+      return { kind: value.kind, target: text("target") };
+    case "file": {
+      const file = { kind: value.kind, sha256: text("sha256") } as const;
+      if (value.was === undefined) return file;
+      const { was } = value;
+      if (!isObject(was) || !isSealed(was.text)) throw malformed(place, "was");
+      const { number } = fields(was, `${place} was`);
+      const owner = { mode: number("mode"), uid: number("uid"), gid: number("gid") };
+      return { ...file, was: { text: was.text, ...owner } };
+    }
+    default:
+      throw malformed(place, "kind");
+  }
+}

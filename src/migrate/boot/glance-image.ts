@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { open, rm } from "node:fs/promises";
+import { MigrationError } from "../../lib/error.ts";
+import { notWritten } from "../../lib/files/failure.ts";
+import type { GlanceImage, ImageService } from "../../systems/openstack/glance-images.ts";
+import { portions } from "../../systems/tftp/safe-fs.ts";
+
+/**
+ * Writes an image into a file of its own, and compares size and digest with what Glance says of it.
+ *
+ * @returns its SHA-256
+ * @throws MigrationError N2I-E120, N2I-E210, N2I-E211, N2I-E212 also where what came is not the image
+ */
+export async function download(
+  service: Pick<ImageService, "bytes">,
+  { id, size, digest }: GlanceImage,
+  path: string,
+): Promise<string> {
+  const writing = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((cause: unknown) => {
+      throw notWritten(path, cause);
+    });
+  const file = await writing(open(path, "w", 0o600));
+  let [own, its, at] = [createHash("sha256"), hashOf(digest), 0];
+  try {
+    await service.bytes(
+      id,
+      async () => {
+        [own, its, at] = [createHash("sha256"), hashOf(digest), 0];
+        await writing(file.truncate(0));
+      },
+      async (portion) => {
+        own.update(portion);
+        its?.update(portion);
+        for (let done = 0; done < portion.length; ) {
+          const { bytesWritten } = await writing(file.write(portion, done, undefined, at + done));
+          done += bytesWritten;
+        }
+        at += portion.length;
+      },
+    );
+  } catch (cause) {
+    await rm(path, { force: true });
+    throw cause;
+  } finally {
+    await file.close();
+  }
+  const value = its?.digest("hex");
+  if (at === size && (digest === null || value === digest.value)) return own.digest("hex");
+  await rm(path, { force: true });
+  const came = at === size ? `its ${digest?.algorithm} is ${value}` : `${at} bytes came`;
+  throw new MigrationError(
+    "N2I-E212",
+    `image ${id} is not what Glance says of it: ${came}, wanted is ${at === size ? digest?.value : `${size} bytes`}`,
+  );
+}
+
+function hashOf(digest: GlanceImage["digest"]) {
+  return digest === null ? null : createHash(digest.algorithm);
+}
+
+/**
+ * Compares a file with an image.
+ *
+ * @returns what differs; null where nothing does
+ */
+export async function differsFrom(
+  path: string,
+  { id, digest }: GlanceImage,
+): Promise<string | null> {
+  const hash = hashOf(digest);
+  if (hash === null) return null;
+  await portions(path, (portion) => void hash.update(portion));
+  const value = hash.digest("hex");
+  return value === digest?.value
+    ? null
+    : `its ${digest?.algorithm} is ${value}, and that of Glance's image ${id} ${digest?.value}`;
+}

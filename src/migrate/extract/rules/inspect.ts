@@ -1,0 +1,136 @@
+import { showColumn } from "../../../lib/text.ts";
+import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
+import type { BmInterface, Instance, Machine } from "../../../model/machine.ts";
+import { inspectBoot } from "../../../systems/tftp/rules/harvest.ts";
+import { inspectLeft, inspectRows } from "./rows.ts";
+
+/** Every problem of one machine that needs no mapping to see. */
+export function inspect(machine: Machine): readonly Finding[] {
+  return together([
+    machine.findings,
+    inspectRows(machine),
+    inspectNova(machine),
+    inspectBoot(machine),
+  ]);
+}
+
+/** An interface whose bm_node_id names no row of bm_nodes: no foreign key forbids it. */
+export function inspectOrphan(row: BmInterface): Finding {
+  const { bm_node_id } = row;
+  return inspectLeft(
+    row,
+    bm_node_id === null ? "bm_node_id is NULL" : `bm_nodes.id=${bm_node_id} is not there`,
+  );
+}
+
+/** What a snapshot taken without the nova database cannot know. */
+export function inspectSources(
+  novaRead: boolean,
+  ignored: { readonly [table: string]: number },
+): readonly Finding[] {
+  return [
+    ...findingIf(!novaRead, "N2I-D200", "nova", "--nova-db was not given, so no instance is known"),
+    ...Object.entries(ignored)
+      .filter(([, rows]) => rows > 0)
+      .map(([table, rows]) => finding("N2I-D015", table, `${rows} rows are not carried over`)),
+  ];
+}
+
+const NONE: readonly string[] = [];
+
+/** Columns nobody knows in which a machine has a value, each once: `bm_nodes.rack`. */
+export function unknownOf({ node, interfaces }: Machine): readonly string[] {
+  if (node.extra === undefined && !interfaces.some(({ extra }) => extra !== undefined)) return NONE;
+  const named = new Set(Object.keys(node.extra ?? {}).map((column) => `bm_nodes.${column}`));
+  for (const { extra = {} } of interfaces)
+    for (const column of Object.keys(extra)) named.add(`bm_interfaces.${column}`);
+  return [...named];
+}
+
+/**
+ * Where nova_bm and nova disagree. That an instance is missing, deleted or busy is reported by the
+ * state table, which decides what becomes of it.
+ *
+ * @source facts/nova-bm.md 1.11, 2.4, 5.1-5.3
+ */
+function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
+  if (node.deleted === true || nova === null) return [];
+  const where = `bm_nodes.id=${node.id}`;
+  const place = `${where} instance_uuid`;
+  const { instance } = nova;
+  return [
+    ...(nova.service ? NO_FINDINGS : [unserved(node, where)]),
+    ...nova.others.map((uuid) =>
+      finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} names this node`),
+    ),
+    ...findingIf(
+      nova.undecided !== undefined,
+      "N2I-D123",
+      place,
+      `instances.deleted is ${nova.undecided}`,
+    ),
+    ...(nova.garbled ?? []).map((column) =>
+      finding("N2I-D210", place, `${column} of the instance`),
+    ),
+    ...(instance === null || instance.deleted
+      ? []
+      : inspectInstance(instance, node, where, duplicates.instance_uuid.length > 0)),
+  ];
+}
+
+const NO_FINDINGS: readonly Finding[] = [];
+
+function unserved({ service_host }: Machine["node"], where: string): Finding {
+  const what = `no live nova-compute is called ${showColumn(service_host)}`;
+  return finding("N2I-D205", `${where} service_host`, what);
+}
+
+function inspectInstance(
+  instance: Instance,
+  node: Machine["node"],
+  where: string,
+  disputed: boolean,
+): readonly Finding[] {
+  const place = `${where} instance_uuid`;
+  const { flavor, host } = instance;
+  // A disputed instance names the winner; the loser has a finding of its own.
+  const misplaced = !disputed && instance.node?.toLowerCase() !== node.uuid?.toLowerCase();
+  const hosts = (): string =>
+    `instances.host is ${showColumn(host)}, service_host ${showColumn(node.service_host)}`;
+  const gone = (): string =>
+    flavor === null ? "nova has no such flavor" : `flavor ${showColumn(flavor.name)} is deleted`;
+  return [
+    ...(misplaced
+      ? [finding("N2I-D203", place, `instances.node is ${showColumn(instance.node)}`)]
+      : NO_FINDINGS),
+    ...(host === node.service_host ? NO_FINDINGS : [finding("N2I-D204", place, hosts())]),
+    ...(flavor === null || flavor.deleted ? [finding("N2I-D208", place, gone())] : NO_FINDINGS),
+    ...findingIf(
+      instance.vifs === null,
+      "N2I-D209",
+      place,
+      "instance_info_caches has no list of VIFs",
+    ),
+    ...inspectSizes(instance, node, where),
+  ];
+}
+
+/** bm_nodes caches the flavor's sizes in MiB; the helper grew root silently. @source facts/nova-bm.md 1.7, 3.5 */
+function inspectSizes(
+  { root_gb, ephemeral_gb }: Instance,
+  node: Machine["node"],
+  where: string,
+): readonly Finding[] {
+  return (
+    [
+      ["root_mb", root_gb],
+      ["ephemeral_mb", ephemeral_gb],
+    ] as const
+  ).flatMap(([column, gb]) => {
+    const mb = node[column];
+    if (typeof mb !== "number" || mb <= 0 || gb === null || mb === gb * 1024) return [];
+    return [
+      finding("N2I-D120", `${where} ${column}`, `${mb} MiB here, ${gb} GiB in nova.instances`),
+    ];
+  });
+}

@@ -1,0 +1,201 @@
+import { noNic, normaliseMac } from "../../../lib/mac.ts";
+import { show } from "../../../lib/text.ts";
+import { isUuid } from "../../../lib/uuid.ts";
+import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
+import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../../model/machine.ts";
+
+/** Problems of the rows as they stand. @source facts/nova-bm.md 1.3-1.7, 1.11 */
+export function inspectRows(machine: Machine): readonly Finding[] {
+  const { node, interfaces } = machine;
+  const where = `bm_nodes.id=${node.id}`;
+  if (node.deleted === true) return inspectDeleted(machine, where);
+  const live = interfaces.filter(({ deleted }) => deleted !== true);
+  const others = machine.duplicates.uuid;
+  const addressed =
+    typeof node.prov_mac_address === "string" || live.some(({ address }) => address !== null);
+  return together([
+    inspectUuid(node.uuid, where),
+    others.length > 0 ? [finding("N2I-D016", `${where} uuid`, sameAs(others))] : NONE,
+    node.deleted === null ? [finding("N2I-D003", `${where} deleted`, UNDECIDED)] : NONE,
+    inspectSizes(machine, where),
+    addressed ? NONE : [finding("N2I-D007", where, live.length === 0 ? UNNAMED : BARE)],
+    nulCharacters("bm_nodes", node),
+    inspectMac(node.prov_mac_address, "bm_nodes", node.id, "prov_mac_address"),
+    provisioningDuplicates(machine),
+    ...interfaces.map((row) => inspectInterface(row, machine)),
+  ]);
+}
+
+function sameAs(others: readonly number[]): string {
+  return `the same as on ${listedNodes(others)}`;
+}
+
+function listedNodes(ids: readonly number[]): string {
+  return `bm_nodes.id ${ids.join(", ")}, ignoring case`;
+}
+
+const UNNAMED = "no row of bm_interfaces names it";
+const BARE = "none of its interfaces has an address";
+
+const NONE: readonly Finding[] = [];
+
+const UNDECIDED = "deleted is NULL, so nova never saw it";
+
+/** Nova makes whole numbers of them, and fails at any other text. @source facts/ironic.md 3.3 */
+function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[] {
+  let found = NONE;
+  // Nova's figures come first where it was read.
+  for (const column of node.instance_uuid && nova === null ? DEPLOYED : OWN) {
+    const value = node[column] ?? null;
+    if (value === null || Number.isSafeInteger(value)) continue;
+    const what = `${column} is ${show(String(value))}`;
+    found = [...found, finding("N2I-D021", `${where} ${column}`, what)];
+  }
+  for (const column of OWN) {
+    const value = node[column];
+    if (value !== null && (typeof value !== "number" || value > 0)) continue;
+    found = [...found, finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)];
+  }
+  return found;
+}
+
+const OWN = ["cpus", "memory_mb", "local_gb"] as const;
+const DEPLOYED = [...OWN, "root_mb", "swap_mb", "ephemeral_mb"] as const;
+
+function inspectUuid(uuid: string | null, where: string): readonly Finding[] {
+  if (uuid === null || uuid === "")
+    return [finding("N2I-D001", `${where} uuid`, uuid === null ? "is NULL" : "is empty")];
+  return isUuid(uuid) ? NONE : [finding("N2I-D002", `${where} uuid`, show(uuid))];
+}
+
+function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[] {
+  // Two or more a machine, and each a string to make: only of what is found.
+  const at = (column: string): string => `bm_interfaces.id=${row.id} ${column}`;
+  if (row.deleted === true)
+    return [finding("N2I-D014", `bm_interfaces.id=${row.id}`, "deleted is true")];
+  const mac = normaliseMac(row.address ?? "");
+  const others = mac === null ? undefined : othersOf(machine, mac);
+  const stale = !!row.vif_uuid && !machine.node.instance_uuid;
+  return together([
+    row.deleted === null ? [finding("N2I-D003", at("deleted"), UNDECIDED)] : NONE,
+    row.address === null ? [finding("N2I-D012", at("address"), "is NULL")] : NONE,
+    inspectMac(row.address, "bm_interfaces", row.id, "address"),
+    others === undefined
+      ? NONE
+      : [finding("N2I-D011", at("address"), `${mac} is also on ${listedNodes(others)}`)],
+    spelling(row, mac, machine),
+    stale ? [finding("N2I-D110", at("vif_uuid"), "set, and the node has no instance")] : NONE,
+    row.vif_uuid && !isUuid(row.vif_uuid)
+      ? [finding("N2I-D023", at("vif_uuid"), show(row.vif_uuid))]
+      : NONE,
+    nulCharacters("bm_interfaces", row),
+  ]);
+}
+
+/** Other nodes with a MAC. Nearly always there are none of any: to look a new text up takes longer than to see that. */
+function othersOf({ duplicates }: Machine, mac: string): readonly number[] | undefined {
+  for (const _ in duplicates.address) return duplicates.address[mac];
+  return undefined;
+}
+
+/**
+ * A MAC that an earlier row of the machine spells otherwise makes one port with it. Two VIFs of one
+ * MAC are another thing, where Nova's cache does not say which is right.
+ *
+ * @source facts/nova-bm.md 1.6
+ */
+function spelling(
+  row: BmInterface,
+  mac: string | null,
+  { interfaces, nova, node }: Machine,
+): readonly Finding[] {
+  // A machine's first row is the first of its MAC.
+  if (mac === null || interfaces[0] === row) return NONE;
+  const isSame = (other: BmInterface): boolean =>
+    other.deleted !== true && (other === row || normaliseMac(other.address ?? "") === mac);
+  const first = interfaces.find(isSame);
+  if (first === undefined || first.id === row.id) return NONE;
+  const same = interfaces.filter(isSame);
+  const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
+  const place = `bm_interfaces.id=${row.id} address`;
+  const other = `bm_interfaces.id ${first.id}`;
+  return node.instance_uuid && vifs.size > 1 && !nova?.instance?.vifs
+    ? [
+        finding(
+          "N2I-D011",
+          place,
+          `${mac} is also on ${other} of this machine, with another vif_uuid`,
+        ),
+      ]
+    : [finding("N2I-D018", place, `${show(row.address ?? "")} is ${mac} of ${other}`)];
+}
+
+/** Up to schema 6 a machine's own interface row may repeat its provisioning MAC; another's may not. */
+function provisioningDuplicates({ node, duplicates }: Machine): readonly Finding[] {
+  if (typeof node.prov_mac_address !== "string") return NONE;
+  const mac = normaliseMac(node.prov_mac_address);
+  const others = (duplicates.address[mac ?? ""] ?? []).filter((id) => id !== node.id);
+  const place = `bm_nodes.id=${node.id} prov_mac_address`;
+  const shared = `${mac} is also on bm_nodes.id ${others.join(", ")}`;
+  return findingIf(others.length > 0, "N2I-D011", place, shared);
+}
+
+function inspectMac(value: unknown, table: string, id: number, column: string): readonly Finding[] {
+  if (typeof value !== "string") return NONE;
+  const mac = normaliseMac(value);
+  const why = mac === null ? null : noNic(mac);
+  if (mac !== null && why === null) return NONE;
+  const place = `${table}.id=${id} ${column}`;
+  return mac === null
+    ? [finding("N2I-D010", place, show(value))]
+    : [finding("N2I-D022", place, `${mac} is ${why}`)];
+}
+
+function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
+  const values = columnsOf(row);
+  let found = NONE;
+  // Rows made here: nothing is inherited.
+  for (const column in values) {
+    const value = values[column];
+    if (typeof value !== "string" || !value.includes("\0")) continue;
+    const place = `${table}.id=${row.id} ${column}`;
+    found = [...found, finding("N2I-D009", place, "holds a NUL character")];
+  }
+  return found;
+}
+
+/** Its interfaces should have gone with it; migration 006 and hand-written rows leave some. @source facts/nova-bm.md 1.4, 1.6 */
+function inspectDeleted(machine: Machine, where: string): readonly Finding[] {
+  const { node, interfaces, nova } = machine;
+  const names =
+    nova === null && node.instance_uuid
+      ? `; it names instance ${show(node.instance_uuid)}, and nova was not read`
+      : "";
+  return [
+    finding("N2I-D004", `${where} deleted`, `deleted is true${names}`),
+    ...deletedButLive(machine),
+    ...interfaces
+      .filter(({ deleted }) => deleted !== true)
+      .map((row) => inspectLeft(row, `bm_nodes.id=${node.id} is soft-deleted`)),
+  ];
+}
+
+/** A live interface row that gives no port. */
+export function inspectLeft({ id, address }: BmInterface, why: string): Finding {
+  return finding(
+    "N2I-D013",
+    `bm_interfaces.id=${id} bm_node_id`,
+    `${why}; its address is ${address === null ? "null" : show(address)}`,
+  );
+}
+
+/** Live instances that would have no machine: not one that Nova has on a live row, which names it too. */
+function deletedButLive({ node, nova, duplicates }: Machine): readonly Finding[] {
+  const instance = nova?.instance;
+  const isOwn =
+    instance?.deleted === false && !duplicates.holders.includes(instance.node?.toLowerCase() ?? "");
+  const uuids = [...(isOwn ? [instance.uuid] : []), ...(nova?.others ?? [])];
+  return uuids.map((uuid) =>
+    finding("N2I-D005", `bm_nodes.id=${node.id} instance_uuid`, `instance ${uuid} is live in nova`),
+  );
+}

@@ -1,0 +1,96 @@
+import { MigrationError } from "../../lib/error.ts";
+import { differences } from "../../model/database.ts";
+import type { NovaIdentity, NovaTarget } from "../../model/nova/nova-plan.ts";
+import type { FlavorRows } from "../../model/nova/nova-rows.ts";
+import { openRole } from "../../run/databases.ts";
+import { failpoint } from "../../run/failpoint.ts";
+import { readTransaction } from "../../systems/database/open.ts";
+import { committed } from "../../systems/database/write.ts";
+import { readApiFlavors } from "../../systems/nova-db/plan-flavors.ts";
+import { identifyNovaApi } from "../../systems/nova-db/plan-open.ts";
+import { createNovaTarget } from "../../systems/nova-db/target.ts";
+
+/** Where Nova's rows are, according to the command line. */
+export interface Reach {
+  readonly novaDb?: string;
+  readonly novaApiDb?: string;
+}
+
+/** An open nova_api database. */
+export interface FlavorApi {
+  readonly identity: NovaIdentity;
+  /** For people. */
+  readonly shown: string;
+  readonly target: Pick<NovaTarget, "inspect" | "perform">;
+  /** @param hosts hosts of live instances by flavor, as nova has them */
+  readonly rows: (hosts: FlavorRows["hosts"]) => Promise<FlavorRows>;
+  /** Waits for a transaction that an earlier run left behind. @throws MigrationError N2I-E318 */
+  readonly committed: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens the nova_api database a plan was made with; null if its flavors are in nova.
+ *
+ * @throws MigrationError N2I-E311 if the database is not given, N2I-E300 if it is another one
+ */
+export async function reopenFlavorApi(
+  planned: NovaIdentity | undefined,
+  { novaApiDb }: Reach,
+  readOnly: boolean,
+): Promise<Omit<FlavorApi, "rows"> | null> {
+  if (planned === undefined) return null;
+  if (novaApiDb === undefined)
+    throw new MigrationError("N2I-E311", "the plan changes flavors in nova_api", {
+      fix: "Give --nova-api-db too.",
+    });
+  const opened = await openFlavorApi(novaApiDb, readOnly);
+  try {
+    checkApi(planned, opened.identity);
+    return opened;
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+function checkApi(planned: NovaIdentity, found: NovaIdentity): void {
+  const changed = differences(planned, found, ["schema_version", "head"]);
+  if (changed.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `the plan was made for other flavors: ${changed.join("; ")}`,
+    );
+}
+
+/** @throws MigrationError N2I-E1.., N2I-E2.. if it cannot be opened */
+export async function openFlavorApi(spec: string, readOnly: boolean): Promise<FlavorApi> {
+  const database = await openRole("nova-api-db", spec, { readOnly });
+  try {
+    const identity = await identifyNovaApi(database);
+    return {
+      identity,
+      shown: database.shown,
+      target: createNovaTarget(database, identity, failpoint, "nova_api"),
+      async rows(hosts) {
+        const on = await readTransaction(database);
+        try {
+          return await readApiFlavors(database, on, hosts);
+        } finally {
+          await on.rollback();
+        }
+      },
+      committed: () => committed(database),
+      close: database.close,
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Flavors of nova that nova_api does not have: Nova looks there first. */
+export function withoutThose(nova: FlavorRows, api: FlavorRows): FlavorRows {
+  const there = new Set(api.flavors.map(({ id }) => id));
+  return { ...nova, flavors: nova.flavors.filter(({ id }) => !there.has(id)) };
+}

@@ -1,0 +1,230 @@
+import { listed, show } from "../../../lib/text.ts";
+import { type Finding, finding, findingIf } from "../../../model/finding.ts";
+import type { NovaStep } from "../../../model/nova/nova-plan.ts";
+import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../../model/nova/nova-rows.ts";
+import { OPERATOR } from "../../transform/convert.ts";
+import type { FlavorFacts } from "./facts.ts";
+import { MAKERS } from "./steps.ts";
+
+const KERNEL = "baremetal:deploy_kernel_id";
+const RAMDISK = "baremetal:deploy_ramdisk_id";
+
+/** What becomes of the deploy images that flavors name. @source facts/nova-bm.md 4.2 */
+export type Images =
+  | { readonly do: "keep" }
+  | { readonly do: "delete" }
+  | { readonly do: "point"; readonly kernel: string; readonly ramdisk: string };
+
+export interface FlavorsAsked {
+  readonly images: Images;
+  /** Flavors by name or flavorid that are changed though they name one image of two. */
+  readonly named: ReadonlySet<string>;
+  /** Nova schedules by resource class on this target. @source facts/nova-bm.md 4.2: Pike */
+  readonly classes: boolean;
+  /** A rebuild reads the flavor an instance carries with it. @source facts/nova-bm.md 4.2: Kilo */
+  readonly copies: boolean;
+}
+
+interface PlannedFlavors {
+  readonly steps: readonly NovaStep[];
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * What becomes of the extra specs of flavors once Ironic has the machines. Flavors that nobody uses
+ * and that were deleted stay as they are.
+ *
+ * @param at naive UTC, for rows that come or go
+ * @source facts/nova-bm.md 4; facts/systems.md D3
+ */
+export function planFlavors(
+  { place, flavors, specs, hosts }: FlavorRows,
+  facts: FlavorFacts,
+  asked: FlavorsAsked,
+  at: string,
+): PlannedFlavors {
+  const byFlavor = new Map<number, SpecRow[]>();
+  for (const spec of specs)
+    byFlavor.set(spec.instance_type_id, [...(byFlavor.get(spec.instance_type_id) ?? []), spec]);
+  const planned = flavors.map((flavor): PlannedFlavors => {
+    const own = byFlavor.get(flavor.id) ?? [];
+    const used = hosts.get(flavor.id) ?? [];
+    const images = own.filter(namesImages);
+    const named = [flavor.name, flavor.flavorid].some((one) => asked.named.has(one ?? ""));
+    const gone = isGone(flavor);
+    if (gone && used.length === 0) return NOTHING;
+    if (images.length === 0 && !facts.flavors.has(flavor.id) && !named) return NOTHING;
+    // A server that was never scheduled has no host, and keeps no flavor from its resource class.
+    const elsewhere = used.filter((host) => host !== "" && !facts.hosts.has(host));
+    const plan = { place, flavor, specs: own, at };
+    const parts = [
+      imagesOf({ ...plan, specs: images }, asked.images, named),
+      neverMatching(plan, facts),
+      elsewhere.length === 0 ? NOTHING : shared(plan, elsewhere),
+      asked.classes && elsewhere.length === 0 && !gone ? classOf(plan, facts) : NOTHING,
+    ];
+    const all = together(parts);
+    return gone && all.steps.length > 0
+      ? { ...all, findings: [...all.findings, findingOf("N2I-D235", plan, "instances use it")] }
+      : all;
+  });
+  return together(planned);
+}
+
+export function isGone({ deleted }: FlavorRow): boolean {
+  return deleted !== 0 && deleted !== null;
+}
+
+/** Whether it names one of the two deploy images. */
+function namesImages({ key }: SpecRow): boolean {
+  return key === KERNEL || key === RAMDISK;
+}
+
+const NOTHING: PlannedFlavors = { steps: [], findings: [] };
+
+function together(parts: readonly PlannedFlavors[]): PlannedFlavors {
+  return {
+    steps: parts.flatMap(({ steps }) => steps),
+    findings: parts.flatMap(({ findings }) => findings),
+  };
+}
+
+/** A flavor and what it has. */
+interface Own {
+  readonly place: FlavorPlace;
+  readonly flavor: FlavorRow;
+  readonly specs: readonly SpecRow[];
+  /** Naive UTC. */
+  readonly at: string;
+}
+
+function findingOf(
+  code: Finding["code"],
+  { place, flavor }: Pick<Own, "place" | "flavor">,
+  message: string,
+): Finding {
+  return finding(code, MAKERS[place].place(flavor), message);
+}
+
+/** Nothing when the value is there. */
+function setSpec({ place, flavor }: Own, spec: SpecRow, to: string): readonly NovaStep[] {
+  return spec.value === to ? [] : [MAKERS[place].set(spec, flavor, to)];
+}
+
+function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
+  const { place, flavor, specs, at } = own;
+  const make = MAKERS[place];
+  const keys = new Set(specs.map(({ key }) => key));
+  if (keys.size === 1 && !named) {
+    const [key] = keys;
+    return { steps: [], findings: [findingOf("N2I-D230", own, `it has ${key} alone`)] };
+  }
+  switch (images.do) {
+    case "keep":
+      return specs.length === 0
+        ? NOTHING
+        : { steps: [], findings: [findingOf("N2I-D231", own, [...keys].join(", "))] };
+    case "delete":
+      return { steps: specs.map((spec) => make.remove(spec, flavor, at)), findings: [] };
+    case "point": {
+      const wanted = new Map([
+        [KERNEL, images.kernel],
+        [RAMDISK, images.ramdisk],
+      ]);
+      // A deleted flavor gets nothing it did not have: what deletes it took its extra specs along.
+      const missing = [...wanted].filter(([key]) => !keys.has(key) && named && !isGone(flavor));
+      return {
+        findings: [],
+        steps: [
+          ...specs.flatMap((spec) => setSpec(own, spec, wanted.get(spec.key) ?? "")),
+          ...missing.map(([key, value]) => make.add(flavor, key, value, at)),
+        ],
+      };
+    }
+  }
+}
+
+/** Keys ComputeCapabilitiesFilter looks at: unscoped, or scoped `capabilities:`. */
+function wantedKey(key: string): string | null {
+  const [scope = "", ...rest] = key.split(":");
+  if (rest.length === 0) return key;
+  return scope === "capabilities" ? rest.join(":") : null;
+}
+
+function neverMatching(own: Own, { advertised }: FlavorFacts): PlannedFlavors {
+  const never = own.specs.flatMap(({ key, value }) => {
+    const wanted = wantedKey(key);
+    if (wanted === null) return [];
+    const values = advertised.get(wanted);
+    if (values === undefined) return [key];
+    const text = value ?? "";
+    if (values.has(text) || OPERATOR.test(text)) return [];
+    return [`${key} is ${show(text)}, and machines have ${listed([...values].map(show), 3)}`];
+  });
+  return never.length === 0
+    ? NOTHING
+    : { steps: [], findings: [findingOf("N2I-D232", own, never.join(", "))] };
+}
+
+function shared(own: Own, hosts: readonly string[]): PlannedFlavors {
+  const where = `instances of it are on ${listed(hosts, 5)}`;
+  return { steps: [], findings: [findingOf("N2I-D233", own, where)] };
+}
+
+/**
+ * `CUSTOM_` and the class in capitals, as Nova normalises names: whatever is between letters and
+ * digits, underscores too, becomes one underscore.
+ *
+ * @source facts/nova-bm.md 4.2; nova 18.0.0:nova/objects/fields.py ResourceClass.normalize_name
+ */
+export function customClass(name: string): string {
+  return `CUSTOM_${name.replaceAll(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
+}
+
+function classOf(own: Own, { flavors, classes }: FlavorFacts): PlannedFlavors {
+  const { place, flavor, specs, at } = own;
+  const of = [...(flavors.get(flavor.id) ?? classes)];
+  const [only] = of;
+  if (only === undefined || only === null || of.length > 1) {
+    const names = of.map((name) => name ?? "none").join(", ");
+    return { steps: [], findings: [findingOf("N2I-D234", own, names || "no machine has one")] };
+  }
+  const wanted = {
+    [`resources:${customClass(only)}`]: "1",
+    ...{ "resources:VCPU": "0", "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" },
+  };
+  return {
+    findings: [],
+    steps: Object.entries(wanted).flatMap(([key, value]) => {
+      const there = specs.filter((spec) => spec.key === key);
+      return there.length === 0
+        ? [MAKERS[place].add(flavor, key, value, at)]
+        : there.flatMap((spec) => setSpec(own, spec, value));
+    }),
+  };
+}
+
+/** What of all machines together does not go with what is asked for flavors. */
+export function judgeImages(
+  facts: FlavorFacts,
+  { images, copies }: FlavorsAsked,
+): readonly Finding[] {
+  return [...differingImages(facts, images), ...copiesOf(facts, copies)];
+}
+
+function differingImages({ images: found }: FlavorFacts, images: Images): readonly Finding[] {
+  if (images.do !== "point") return [];
+  const others = [...found].filter((id) => id !== images.kernel && id !== images.ramdisk);
+  return findingIf(others.length > 0, "N2I-D236", "driver_info", others.slice(0, 5).join(", "));
+}
+
+function copiesOf({ copies }: FlavorFacts, read: boolean): readonly Finding[] {
+  return [...copies].map(([flavor, { instances, some, images }]) => {
+    const more = instances > some.length ? ` and ${instances - some.length} more` : "";
+    return finding(
+      read ? "N2I-D237" : "N2I-D238",
+      `instance_extra.flavor ${flavor}`,
+      `${[...images].join(", ")} in instances ${some.join(", ")}${more}`,
+    );
+  });
+}

@@ -1,0 +1,77 @@
+import type { NovaStep } from "../../../model/nova/nova-plan.ts";
+import type { FlavorPlace, FlavorRow, SpecRow } from "../../../model/nova/nova-rows.ts";
+
+/** How an extra spec comes, changes and goes where it is. */
+interface Maker {
+  /** What is found of a flavor is reported of this. */
+  readonly place: (flavor: FlavorRow) => string;
+  readonly set: (spec: SpecRow, flavor: FlavorRow, to: string) => NovaStep;
+  readonly remove: (spec: SpecRow, flavor: FlavorRow, at: string) => NovaStep;
+  /** @param at naive UTC */
+  readonly add: (flavor: FlavorRow, key: string, value: string, at: string) => NovaStep;
+}
+
+function ofFlavor({ name, flavorid }: FlavorRow, key: string): string {
+  return `flavor ${name ?? flavorid ?? "without name"} ${key}`;
+}
+
+/** A step on one extra spec. @param of the flavor, the spec's name, and its row's id where it has one */
+function step(
+  where: Pick<NovaStep, "part" | "table" | "machine">,
+  of: { readonly flavor: FlavorRow; readonly name: string; readonly id?: number },
+  key: NovaStep["key"],
+  before: NovaStep["before"],
+  after: NovaStep["after"],
+): NovaStep {
+  const { flavor, name, id = `${flavor.id}/${name}` } = of;
+  const row = { ...where, id: `${where.table}:${id}`, key };
+  return { ...row, before, after, of: ofFlavor(flavor, name) };
+}
+
+const NOVA = { part: "flavors", table: "instance_type_extra_specs", machine: null } as const;
+
+/** Rows that are deleted softly: `deleted` is the row's own id, `updated_at` stays. @source facts/nova-bm.md 4.3 */
+const inNova: Maker = {
+  place: ({ id, name }) => `instance_types.id=${id} ${name}`,
+  set({ id, instance_type_id, key: name, value, deleted }, flavor, to) {
+    const same = { instance_type_id, key: name, deleted };
+    return step(NOVA, { flavor, name, id }, { id }, { ...same, value }, { ...same, value: to });
+  },
+  remove({ id, instance_type_id, key: name, value, deleted, deleted_at }, flavor, at) {
+    const same = { instance_type_id, key: name, value };
+    const after = { ...same, deleted: id, deleted_at: at };
+    return step(NOVA, { flavor, name, id }, { id }, { ...same, deleted, deleted_at }, after);
+  },
+  add(flavor, name, value, at) {
+    const unique = { instance_type_id: flavor.id, key: name, deleted: 0 };
+    const after = { ...unique, value, created_at: at, updated_at: null, deleted_at: null };
+    return step(NOVA, { flavor, name }, unique, null, after);
+  },
+};
+
+const API = { part: "api", table: "flavor_extra_specs", machine: null } as const;
+
+/** Rows that are deleted for good, and come back with the id and the times they had. */
+const inNovaApi: Maker = {
+  place: ({ id, name }) => `flavors.id=${id} ${name}`,
+  set({ id, instance_type_id: flavor_id, key: name, value }, flavor, to) {
+    const same = { flavor_id, key: name };
+    return step(API, { flavor, name, id }, { id }, { ...same, value }, { ...same, value: to });
+  },
+  remove(spec, flavor) {
+    const { id, instance_type_id: flavor_id, key, value } = spec;
+    const { created_at = null, updated_at = null } = spec;
+    const before = { id, flavor_id, key, value, created_at, updated_at };
+    return step(API, { flavor, name: key, id }, { flavor_id, key }, before, null);
+  },
+  add(flavor, name, value, at) {
+    const unique = { flavor_id: flavor.id, key: name };
+    const after = { ...unique, value, created_at: at, updated_at: null };
+    return step(API, { flavor, name }, unique, null, after);
+  },
+};
+
+export const MAKERS: { readonly [place in FlavorPlace]: Maker } = {
+  nova: inNova,
+  nova_api: inNovaApi,
+};

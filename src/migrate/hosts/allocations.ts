@@ -1,0 +1,63 @@
+import { MigrationError } from "../../lib/error.ts";
+import { groupedBy } from "../../lib/grouped.ts";
+import { regroup, TOGETHER } from "../../lib/streams.ts";
+import { listed, NAMED } from "../../lib/text.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { closing, openRole } from "../../run/databases.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { openInstances } from "../../systems/nova-db/instances.ts";
+import { readComputeUuids, readPlacement } from "../../systems/nova-db/later.ts";
+import { type AllocationsNow, auditAllocations, heal } from "./rules/allocations.ts";
+import type { MachineProvider, ProvidersOf } from "./rules/computes.ts";
+
+/** Where Nova's instances and their allocations are, as the command line says it. */
+export interface Places {
+  readonly novaDb?: string;
+  readonly placementDb?: string;
+}
+
+/**
+ * Which live instances of a plan have no allocation, for people; null where nobody asks.
+ *
+ * @throws MigrationError N2I-E100, and those of opening either database
+ */
+export async function allocationsText(
+  { novaDb, placementDb }: Places,
+  lines: () => AsyncIterable<readonly PlannedMachine[]>,
+): Promise<string | null> {
+  if (placementDb === undefined) return null;
+  if (novaDb === undefined) throw new MigrationError("N2I-E100", "--placement-db needs --nova-db");
+  return closing(async (keep) => {
+    const nova = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+    const placement = keep(await openRole("placement-db", placementDb, { readOnly: true }));
+    const now = { instancesOf: openInstances(nova), allocatedOf: openAllocated(placement) };
+    const bare: string[] = [];
+    for await (const { instance } of auditAllocations(regroup(lines(), TOGETHER), now))
+      bare.push(instance);
+    if (bare.length === 0) return "every live instance of the plan has one";
+    return `${bare.length} live instances have none: ${listed(bare, NAMED)}; ${heal()}`;
+  });
+}
+
+/** Reads which instances have an allocation. */
+export function openAllocated(placement: Database): AllocationsNow["allocatedOf"] {
+  return async (instances) =>
+    new Set((await readPlacement(placement, instances, [])).allocated.keys());
+}
+
+/** Reads what Placement calls as machines, beside the compute nodes that Nova has of them. */
+export function openProviders(nova: Database, placement: Database): ProvidersOf {
+  return async (machines) => {
+    const { providers } = await readPlacement(placement, [], machines);
+    const computes = (await readComputeUuids(nova, machines)) ?? new Map<string, string>();
+    const named = groupedBy(
+      providers,
+      ({ name }) => name,
+      ({ uuid }) => uuid,
+    );
+    const found = new Map<string, MachineProvider>();
+    for (const uuid of machines.map((machine) => machine.toLowerCase()))
+      found.set(uuid, { uuids: named.get(uuid) ?? [], compute: computes.get(uuid) ?? null });
+    return found;
+  };
+}

@@ -1,0 +1,169 @@
+import { ownedLines, type Scope } from "../../engine/back.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { TOGETHER } from "../../lib/streams.ts";
+import type { SourceIdentity } from "../../model/artefact.ts";
+import type { Entries } from "../../model/journal.ts";
+import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
+import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
+import { closing, openRole } from "../../run/databases.ts";
+import { findPlan } from "../../run/files/plan-folder.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { surroundings } from "../../run/process-context.ts";
+import { openPlan } from "../../run/run.ts";
+import { inPortions } from "../../systems/database/rows.ts";
+import { openPlaces } from "../../systems/nova-db/by-node.ts";
+import { openInstances } from "../../systems/nova-db/instances.ts";
+import { identifyNova } from "../../systems/nova-db/plan-open.ts";
+import { createNovaTarget } from "../../systems/nova-db/target.ts";
+import { ironicJournalled } from "../apply/ironic.ts";
+import type { NovaFiles } from "./nova-files.ts";
+import { checkNova } from "./nova-place.ts";
+import { type Watching, watchComputes } from "./nova-watch.ts";
+import { asked, checkQueued } from "./queued.ts";
+import type { PlacedMachine } from "./rules/computes.ts";
+import { instanceOn } from "./rules/current-placement.ts";
+
+/** Machines that leave Ironic, and what is known of the nova that has their instances. */
+export interface Leaving {
+  readonly machines: readonly Going[];
+  /** Of each plan that loaded some of them; null where `extract` read none. */
+  readonly sources: readonly SourceIdentity["nova"][];
+  /** Machines of the scope as each plan has them, by its digest; none where Nova is not given. */
+  readonly placed: ReadonlyMap<string, readonly PlacedMachine[]>;
+}
+
+/** What a command line says of Nova. */
+interface NovaWords {
+  readonly novaDb?: string;
+  readonly leaveNova: boolean;
+}
+
+/**
+ * What a rollback is to take away from Ironic, of all its plans: each is there, and as its digest says, before
+ * anything is taken back. Who leaves Nova asks after no machine, and no line is looked at.
+ */
+export async function leavingOf(
+  run: RunFolder,
+  plans: readonly string[],
+  entries: Entries,
+  scope: Pick<Scope<PlannedMachine>, "wants">,
+  { novaDb, leaveNova }: NovaWords,
+): Promise<Leaving> {
+  const machines: Going[] = [];
+  const placed = new Map<string, readonly PlacedMachine[]>();
+  const sources: Leaving["sources"][number][] = [];
+  for (const sha256 of plans) {
+    const { header, lines: all } = await openPlan(await findPlan(run, sha256));
+    if (leaveNova && novaDb === undefined) continue;
+    const places: PlacedMachine[] = [];
+    if (novaDb !== undefined) placed.set(sha256, places);
+    const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
+      for await (const batch of all()) {
+        if (novaDb !== undefined)
+          for (const { bm_node_id, uuid, service_host } of batch.filter(scope.wants))
+            places.push({ bm_node_id, uuid, service_host });
+        yield batch;
+      }
+    };
+    const before = machines.length;
+    const leg = ironicJournalled(header.target, { sha256, lines });
+    for await (const batch of ownedLines(leg, entries, scope))
+      for (const { line } of batch) {
+        const { uuid, service_host: host } = line;
+        if (uuid === null) continue;
+        machines.push({ uuid, host, instance: instanceOn(line), used: isUsed(line) });
+      }
+    if (machines.length > before) sources.push(header.source.nova);
+  }
+  return { machines, sources, placed };
+}
+
+/** @throws MigrationError N2I-E311 when instances use what is to be removed, and nobody looks at nova */
+export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWords): void {
+  if (novaDb !== undefined && leaveNova)
+    throw new MigrationError("N2I-E100", "--nova-db and --leave-nova exclude each other");
+  let used = 0;
+  for (const machine of machines) if (machine.used) used += 1;
+  if (novaDb !== undefined || leaveNova || used === 0) return;
+  throw new MigrationError(
+    "N2I-E311",
+    `instances use ${used} of the nodes to be removed, and nothing tells whether a nova-compute still runs`,
+    {
+      fix: "Give --nova-db, or --leave-nova once you have stopped every nova-compute yourself.",
+    },
+  );
+}
+
+/**
+ * Works while the nova-computes of machines that leave Ironic stand still: one that runs deletes
+ * compute nodes and providers of nodes it no longer finds, and forgets what is on them.
+ *
+ * @param changed plans that changed Nova's rows
+ * @param work is given a look that throws as soon as one of them reports
+ * @returns null when it was stopped on request while it watched
+ * @throws MigrationError N2I-E310, N2I-E300 for another nova than the plan's
+ * @source facts/rehearsal.md "first real nights"
+ */
+export async function withStill<T>(
+  novaDb: string | undefined,
+  { machines, sources }: Leaving,
+  changed: readonly Pick<NovaFiles, "header" | "counts">[],
+  watching: Watching,
+  work: (inspect: () => Promise<void>) => Promise<T>,
+): Promise<T | null> {
+  if (novaDb === undefined || machines.length + changed.length === 0)
+    return work(() => Promise.resolve());
+  return closing(async (keep) => {
+    const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+    const identity = await identifyNova(database);
+    const hosts = new Set<string>();
+    for (const { host } of machines) if (host !== null) hosts.add(host);
+    for (const source of sources) if (source !== null) checkSame(source, identity);
+    for (const { header, counts } of changed) {
+      checkNova(header.target, identity);
+      for (const host of counts.stopped) hosts.add(host);
+    }
+    const [placesOf, instancesOf] = [await openPlaces(database), openInstances(database)];
+    for (const some of inPortions(machines, TOGETHER)) {
+      const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
+      await checkQueued(database, [...instances.values()].map(asked), watching);
+      const uuids = some.map(({ uuid }) => uuid);
+      for (const places of (await placesOf(uuids)).values())
+        for (const { host } of places) if (host !== null) hosts.add(host);
+    }
+    const { beats } = createNovaTarget(database, identity);
+    const interrupt = surroundings().onInterrupt();
+    try {
+      const watch = await watchComputes(beats, [...hosts].toSorted(), watching, interrupt.stopping);
+      await watch.settle();
+      if (interrupt.stopping()) return null;
+      return await work(watch.inspect);
+    } finally {
+      interrupt.end();
+    }
+  });
+}
+
+/** The schema may be a later one: heartbeats are read from every version alike. */
+function checkSame(source: NonNullable<SourceIdentity["nova"]>, found: NovaIdentity): void {
+  const { schema_version, head } = found;
+  const { head: _, ...planned } = source;
+  checkNova({ ...planned, schema_version, ...(head !== undefined && { head }) }, found);
+}
+
+/** A machine whose node a rollback is to remove. */
+interface Going {
+  readonly uuid: string;
+  /** As nova_bm had it. */
+  readonly host: string | null;
+  /** The instance its node names. */
+  readonly instance: string | null;
+  /** Whether an instance uses it: Nova loses what it has of the node when that is gone. */
+  readonly used: boolean;
+}
+
+/** Whether its node is loaded as one with a tenant; one deleted in Nova may still run. */
+function isUsed({ records }: PlannedMachine): boolean {
+  const node = nodeOf(records);
+  return typeof node?.instance_uuid === "string" || node?.provision_state === "active";
+}

@@ -1,0 +1,324 @@
+import { changedSince, countBack, inspectBack, type Scope } from "../../engine/back.ts";
+import { execute } from "../../engine/execute.ts";
+import type { Excluded } from "../../engine/part.ts";
+import type { Left } from "../../model/change.ts";
+import type { Entries } from "../../model/journal.ts";
+import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import type { UndoPreview } from "../../model/preview.ts";
+import { closing, openRole } from "../../run/databases.ts";
+import { findPlan } from "../../run/files/plan-folder.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { openPlan } from "../../run/run.ts";
+import type { RunSession } from "../../run/session.ts";
+import type { Sink } from "../../run/sink.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { inPortions } from "../../systems/database/rows.ts";
+import { openPlaces } from "../../systems/nova-db/by-node.ts";
+import { identifyNova } from "../../systems/nova-db/plan-open.ts";
+import { createNovaTarget } from "../../systems/nova-db/target.ts";
+import { BACK_AFTER_IRONIC } from "../../window/runner/pipeline.ts";
+import { NOVA_LEGS, type NovaLegName, novaJournalled, novaLeg, novaParts } from "../apply/nova.ts";
+import { type Reach, reopenFlavorApi } from "../flavors/flavor-api.ts";
+import type { Backend } from "../open/backend.ts";
+import type { Leaving } from "./exclusions.ts";
+import type { NovaFiles } from "./nova-files.ts";
+import { checkNova, novaWalk, withNova } from "./nova-place.ts";
+import type { Watching } from "./nova-watch.ts";
+import {
+  type KnownComputes,
+  type NewCompute,
+  newComputes,
+  type PlacedMachine,
+} from "./rules/computes.ts";
+
+/** What to take back of Nova's rows. */
+interface NovaScope {
+  /** Plans that changed some, newest first. */
+  readonly plans: readonly NovaFiles[];
+  readonly all: boolean;
+  readonly wants: (step: NovaStep) => boolean;
+  readonly machines: (machine: PlannedMachine) => boolean;
+}
+
+/** What of a run is to be taken back, and from where. */
+export interface Wanted {
+  readonly run: RunFolder;
+  /** Its journal. */
+  readonly entries: Entries;
+  /** Plans of the run that loaded something, newest first. */
+  readonly plans: readonly string[];
+  readonly scope: Scope<PlannedMachine>;
+  /** Of Nova's rows; null where the run changed none. */
+  readonly nova: NovaScope | null;
+  /** Null where Ironic is not asked: nothing is left there, or nobody said where it is. */
+  readonly backend: Backend | null;
+  readonly reach: Reach & { readonly keyFile?: string };
+  readonly leaving: Pick<Leaving, "placed">;
+}
+
+/** What a rollback acts with. */
+export interface Backing {
+  readonly session: RunSession;
+  /** Runs before each batch; what it throws keeps that from being begun. */
+  readonly inspect: () => Promise<void>;
+  /** Hears of rows that stay as they are. */
+  readonly leave: (rows: readonly Left[]) => void;
+  readonly sink: Sink;
+}
+
+/** Legs that are taken back and reported together. */
+type NovaStage = (typeof BACK_AFTER_IRONIC)[number];
+
+/** Nova's side of a rollback. */
+interface NovaBack {
+  /** Waits for nova-compute to stand still; machines of which somebody changed a row of Nova since. */
+  readonly inspect: () => Promise<Excluded>;
+  /** @throws MigrationError N2I-E302 when its lock is lost */
+  readonly check: () => Promise<void>;
+  /** Restores rows; those that stay as they are are added to the list of those left. */
+  readonly part: (
+    stage: NovaStage,
+    excluded: Excluded,
+  ) => Promise<{ readonly done: number; readonly stopped: boolean }>;
+}
+
+/** Opens nova for the time of a rollback; null without its database, or where none of its rows was changed. */
+export function withNovaBack<T>(
+  { run, nova: scope, reach, leaving }: Wanted,
+  { session, leave, sink }: Backing,
+  watching: Watching,
+  work: (nova: NovaBack | null) => Promise<T>,
+): Promise<T> {
+  const { novaDb } = reach;
+  if (scope === null || novaDb === undefined) return work(null);
+  return closing(async (keep) => {
+    const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
+    return withNova(session, database, scope.plans, watching, (place) =>
+      work({
+        async inspect() {
+          await place.watch.settle();
+          return changedHosts(place.target, scope, session.journal.entries());
+        },
+        check: place.check,
+        async part({ part, legs }, excluded) {
+          await place.watch.inspect();
+          let done = 0;
+          for (const plan of scope.plans) {
+            // What is not in nova itself is not asked for rows that are.
+            const api =
+              part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
+            const parts = novaParts(place.target, api?.target ?? null);
+            const walked = legs.map((name) => novaWalk(place, parts, name, plan));
+            const way = { direction: "back", only: scope, excluded } as const;
+            const undone = await execute(walked, session, way).finally(() => api?.close());
+            const shared =
+              undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
+            sink.result(
+              `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length + undone.kept} left${shared}.`,
+            );
+            leave(undone.left);
+            done += undone.done;
+            if (undone.stopped) return { done, stopped: true };
+          }
+          if (part === "hosts")
+            tellNewComputes(await newComputesOf(run, scope, database, leaving), leave, sink);
+          return { done, stopped: false };
+        },
+      }),
+    );
+  });
+}
+
+/**
+ * Machines of which somebody changed a row of Nova's hosts since: nothing of them is taken back, Ironic's
+ * rows neither.
+ */
+async function changedHosts(
+  nova: NovaTarget,
+  scope: NovaScope,
+  entries: Entries,
+): Promise<Excluded> {
+  const found = new Map<string, string>();
+  const { hosts } = novaParts(nova, null);
+  for (const plan of scope.plans)
+    for (const [machine, why] of await changedSince(novaLeg(hosts, "hosts", plan), entries, scope))
+      found.set(machine, `in nova ${why}`);
+  return found;
+}
+
+/** Compute nodes a statement names; the others are counted. */
+const NAMED = 20;
+
+/** Lists compute nodes that Nova made since; they are not this run's to take away. */
+function tellNewComputes(
+  added: readonly NewCompute[],
+  leave: Backing["leave"],
+  { result }: Sink,
+): void {
+  if (added.length === 0) return;
+  leave(added.map((compute) => ({ id: `compute_nodes:${compute.id}`, why: whyNew(compute) })));
+  const more = added.length > NAMED ? ", ..." : "";
+  const ids = added.slice(0, NAMED).map(({ id }) => id);
+  result(
+    `${added.length} compute nodes were made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
+  );
+}
+
+/** What of a compute node must be known to take it away. */
+function whyNew({ host, hypervisor_hostname }: NewCompute): string {
+  return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
+}
+
+/** Compute nodes that Nova made since of machines that are taken back. */
+async function newComputesOf(
+  run: RunFolder,
+  { plans, machines: wants }: NovaScope,
+  database: Database,
+  { placed }: Wanted["leaving"],
+): Promise<readonly NewCompute[]> {
+  const found = new Map<number, NewCompute>();
+  const placesOf = await openPlaces(database);
+  const known = await knownTo(plans);
+  for (const nova of plans) {
+    const machines = async function* (): AsyncGenerator<readonly PlacedMachine[]> {
+      const read = placed.get(nova.sha256);
+      if (read !== undefined) return yield* inPortions(read);
+      // It loaded nothing, and was not read before.
+      const plan = await openPlan(await findPlan(run, nova.sha256));
+      for await (const batch of plan.lines()) yield batch.filter(wants);
+    };
+    for await (const compute of newComputes(machines(), placesOf, known))
+      if (!found.has(compute.id)) found.set(compute.id, compute);
+  }
+  return [...found.values()];
+}
+
+/** What one plan moved, a later one of the run finds where it was moved to. */
+async function knownTo(plans: readonly NovaFiles[]): Promise<KnownComputes> {
+  const ids = new Set<number>();
+  const machines = new Set<string>();
+  for (const nova of plans)
+    for (const leg of ["hosts", "shared"] as const)
+      for await (const batch of nova.steps(leg)) {
+        const computes = batch.filter(({ table }) => table === "compute_nodes");
+        for (const id of computes.map(({ key }) => key.id)) if (typeof id === "number") ids.add(id);
+        for (const machine of computes.flatMap((step) => step.machine ?? [])) machines.add(machine);
+      }
+  return { ids, machines };
+}
+
+/**
+ * How many rows of Nova a rollback is to take back, by the journal, before any is. Where flavors are
+ * elsewhere that place is opened: Ironic's rows must not be gone when it is found out of reach.
+ *
+ * @throws MigrationError N2I-E311, N2I-E300 and those of opening it
+ */
+export async function novaStepsBack(
+  scope: NovaScope,
+  entries: Entries,
+  reach: Reach,
+): Promise<number> {
+  let count = 0;
+  for (const plan of scope.plans)
+    for (const leg of NOVA_LEGS) {
+      const own = await countBack(novaJournalled(leg, plan), entries, scope);
+      count += own;
+      if (own === 0 || leg !== "api" || reach.novaDb === undefined) continue;
+      const api = await reopenFlavorApi(plan.header.api, reach, true);
+      await api?.close();
+    }
+  return count;
+}
+
+/**
+ * Shows what the same command line would do with Nova's rows, which are only read. Those that are so
+ * already are not listed, as those of Ironic that are gone.
+ *
+ * @param ironic shows Ironic's rows, which go first, but those of machines of which a row of Nova was
+ *   changed; gives the machines that stay, with why
+ * @throws MigrationError N2I-E300 when the plans were made for another nova
+ */
+export async function* previewNova(
+  { run, entries, nova: scope, reach, leaving }: Wanted,
+  ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
+): AsyncGenerator<UndoPreview> {
+  const { novaDb } = reach;
+  const database =
+    scope === null || novaDb === undefined
+      ? null
+      : await openRole("nova-db", novaDb, { readOnly: true });
+  try {
+    const nova = database && (await openFor(database, scope?.plans ?? []));
+    const excluded = scope && nova ? await changedHosts(nova, scope, entries) : new Map();
+    const stays = yield* ironic(excluded);
+    if (scope === null) return;
+    const all = new Map([...excluded, ...stays]);
+    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, reach));
+    for (const compute of database === null
+      ? []
+      : await newComputesOf(run, scope, database, leaving)) {
+      const { id, bm_node_id } = compute;
+      const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
+      yield { ...row, bm_node_id, why: whyNew(compute) };
+    }
+  } finally {
+    await database?.close();
+  }
+}
+
+async function openFor(database: Database, plans: readonly NovaFiles[]): Promise<NovaTarget> {
+  const identity = await identifyNova(database);
+  for (const { header } of plans) checkNova(header.target, identity);
+  return createNovaTarget(database, identity);
+}
+
+/** A leg of a plan to inspect, and what of it is to be closed again. */
+type Opened = Parameters<typeof inspectBack<NovaStep, NovaStep>>[0] & {
+  readonly close?: () => Promise<void>;
+};
+
+async function* rowsOf(
+  scope: NovaScope,
+  entries: Entries,
+  excluded: Excluded,
+  open: (name: NovaLegName, plan: NovaFiles) => Promise<Opened>,
+): AsyncGenerator<UndoPreview> {
+  for (const plan of scope.plans)
+    for (const name of BACK_AFTER_IRONIC.flatMap(({ legs }) => legs)) {
+      const leg = await open(name, plan);
+      try {
+        for await (const batch of inspectBack(leg, entries, scope, excluded))
+          yield* batch.flatMap(({ change, state: { is, why } }) =>
+            is === "after" ? [] : [shown(change, is === "other" ? why : null)],
+          );
+      } finally {
+        await leg.close?.();
+      }
+    }
+}
+
+/** Nobody said where nova is: all of it stays. */
+async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
+  const stays = { is: "other", why: "--nova-db is not given" } as const;
+  const inspect = (steps: readonly NovaStep[]) =>
+    Promise.resolve(steps.map(({ id }) => ({ id, ...stays })));
+  const leg = novaJournalled(name, plan);
+  return { ...leg, part: { ...leg.part, inspect } };
+}
+
+function legsOf(nova: NovaTarget, reach: Reach): typeof unasked {
+  const parts = novaParts(nova, null);
+  return async (name, plan) => {
+    const api = name === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
+    if (api === null) return novaLeg(parts[name], name, plan);
+    return { ...novaLeg(novaParts(nova, api.target).api, "api", plan), close: api.close };
+  };
+}
+
+/** @param why it is left; null: it is taken back */
+function shown({ table, id }: NovaStep, why: string | null): UndoPreview {
+  const action = why === null ? "restore" : "leave";
+  const uuid = id.slice(id.indexOf(":") + 1);
+  return { action, resource: table, uuid, bm_node_id: null, why };
+}

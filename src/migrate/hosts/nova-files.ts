@@ -1,0 +1,117 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Footer, PlanCounts } from "../../model/artefact.ts";
+import type { Finding } from "../../model/finding.ts";
+import { plansOf } from "../../model/journal.ts";
+import type { NovaPlanHeader, NovaStep } from "../../model/nova/nova-plan.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import {
+  findPlan,
+  type OpenedPlan,
+  openFileOf,
+  openManifest,
+  PLAN,
+  type PlanWriter,
+} from "../../run/files/plan-folder.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { legOf, NOVA_NAMES, type NovaLegName, type NovaPlan, novaName } from "../apply/nova.ts";
+
+/** A plan's files of Nova. */
+export interface NovaFiles extends NovaPlan {
+  readonly header: NovaPlanHeader;
+  /** All steps, in the order of the files. */
+  readonly all: () => AsyncIterable<readonly NovaStep[]>;
+  /** What was found on the way. */
+  readonly findings: () => AsyncIterable<readonly Finding[]>;
+}
+
+const NOVA_FINDINGS = "nova-findings";
+
+/** A file a leg, as people expect them: what machines share after the machines' own. */
+const LEGS = ["hosts", "shared", "flavors", "api"] as const satisfies readonly NovaLegName[];
+
+/**
+ * Opens a plan's steps on Nova, each file compared with its digest; null when it was made without Nova.
+ *
+ * @throws MigrationError N2I-E110 to N2I-E114
+ */
+export async function openNovaFiles(plan: OpenedPlan): Promise<NovaFiles | null> {
+  const { nova, files } = plan.manifest;
+  if (nova === null) return null;
+  const open = <T>(name: string) => openFileOf<JsonObject, T>(plan, name);
+  const opened = new Map<NovaLegName, () => AsyncIterable<readonly NovaStep[]>>();
+  for (const leg of LEGS) {
+    // One without a step says nothing: it is not read.
+    const { lines = 0 } = files[novaName(leg)] ?? {};
+    if (lines > 0) opened.set(leg, (await open<NovaStep>(novaName(leg))).lines);
+  }
+  const steps = (leg: NovaLegName) => opened.get(leg)?.() ?? NONE();
+  return {
+    ...{ ...nova, sha256: plan.sha256, steps },
+    async *all() {
+      for (const leg of LEGS) yield* steps(leg);
+    },
+    async *findings() {
+      if (nova.counts.findings > 0) yield* (await open<Finding>(NOVA_FINDINGS)).lines();
+    },
+  };
+}
+
+async function* NONE(): AsyncGenerator<readonly NovaStep[]> {}
+
+/**
+ * The plan's files of Nova; null when it was made without.
+ *
+ * @throws MigrationError N2I-E110 to N2I-E114, the last also when the run has another plan by now
+ */
+export async function novaPlanOf(
+  run: RunFolder,
+  { sha256 }: Pick<Footer<PlanCounts>, "sha256">,
+): Promise<NovaFiles | null> {
+  const plan = await openManifest(`${run.path}/${PLAN}`);
+  if (plan.sha256 !== sha256)
+    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made again meanwhile`, {
+      fix: "Run the same command again.",
+    });
+  return openNovaFiles(plan);
+}
+
+/** The files of Nova of the run's plans that changed its rows, by the journal, newest first. */
+export async function novaPlans(run: RunFolder): Promise<readonly NovaFiles[]> {
+  const { entries } = await readJournal(run);
+  const plans: NovaFiles[] = [];
+  for (const sha256 of plansOf(entries, ...NOVA_NAMES)) {
+    const files = await openNovaFiles(await openManifest(await findPlan(run, sha256)));
+    if (files !== null) plans.push(files);
+  }
+  return plans;
+}
+
+/** Writes a plan's files of Nova. */
+export type NovaWriter = Awaited<ReturnType<typeof createNovaFiles>>;
+
+export async function createNovaFiles(plan: PlanWriter) {
+  const format = "nova2ironic/nova@2";
+  const begin = (leg: NovaLegName) => plan.begin(novaName(leg), { format });
+  const writers = {
+    hosts: await begin("hosts"),
+    shared: await begin("shared"),
+    flavors: await begin("flavors"),
+    api: await begin("api"),
+  };
+  const found = await plan.begin(NOVA_FINDINGS, { format: "nova2ironic/nova-findings@1" });
+  const counts = { hosts: 0, flavors: 0, api: 0, findings: 0 };
+  return {
+    async write(steps: readonly NovaStep[]): Promise<void> {
+      for (const step of steps) {
+        counts[step.part] += 1;
+        await writers[legOf(step)].write(step);
+      }
+    },
+    async find(findings: readonly Finding[]): Promise<void> {
+      counts.findings += findings.length;
+      for (const finding of findings) await found.write(finding);
+    },
+    counts: () => counts,
+  };
+}

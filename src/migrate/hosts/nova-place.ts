@@ -1,0 +1,112 @@
+import { batches } from "../../engine/batches.ts";
+import { ownershipOf, wasBegun } from "../../engine/ownership.ts";
+import type { Leg } from "../../engine/part.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { NAMED } from "../../lib/text.ts";
+import { differences } from "../../model/database.ts";
+import type { Entries } from "../../model/journal.ts";
+import type { NovaIdentity, NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
+import { failpoint } from "../../run/failpoint.ts";
+import type { RunSession } from "../../run/session.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { identifyNova } from "../../systems/nova-db/plan-open.ts";
+import { createNovaTarget } from "../../systems/nova-db/target.ts";
+import {
+  NOVA_LEGS,
+  type NovaLegName,
+  type NovaPlan,
+  novaLeg,
+  novaName,
+  type novaParts,
+} from "../apply/nova.ts";
+import type { NovaFiles } from "./nova-files.ts";
+import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
+
+/** @throws MigrationError N2I-E300 telling what changed */
+export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
+  const changed = differences(planned, found, ["schema_version", "head"]);
+  if (changed.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `the plan was made for another nova: ${changed.join("; ")}`,
+    );
+}
+
+/** Nova, locked and watched. */
+export interface NovaPlace {
+  readonly target: NovaTarget;
+  readonly watch: ComputeWatch;
+  /** @throws MigrationError N2I-E302 when the lock is lost */
+  readonly check: () => Promise<void>;
+}
+
+/**
+ * The nova of these plans, found to be the one they were made for, locked and watched for the time of
+ * `work`.
+ *
+ * @throws MigrationError N2I-E310 when a nova-compute of the plans' hosts reported within a minute
+ */
+export async function withNova<T>(
+  session: RunSession,
+  database: Database,
+  plans: readonly NovaFiles[],
+  watching: Watching,
+  work: (place: NovaPlace) => Promise<T>,
+): Promise<T> {
+  const identity = await identifyNova(database);
+  for (const { header } of plans) checkNova(header.target, identity);
+  const target = createNovaTarget(database, identity, failpoint);
+  const lock = await target.lock();
+  try {
+    const hosts = [...new Set(plans.flatMap(({ counts }) => counts.stopped))];
+    await session.begin("nova", identity);
+    const watch = await watchComputes(target.beats, hosts, watching, session.stopping);
+    return await work({ target, watch, check: lock.check });
+  } finally {
+    await lock.release();
+  }
+}
+
+/** The leg of a plan in Nova, as it is walked. */
+export function novaWalk(
+  { watch, check }: Pick<NovaPlace, "watch" | "check">,
+  parts: ReturnType<typeof novaParts>,
+  name: NovaLegName,
+  plan: NovaPlan,
+): Leg<NovaStep> {
+  return { ...novaLeg(parts[name], name, plan), check, precondition: watch.inspect };
+}
+
+/**
+ * Looks at every row of a plan before the first is written: a row that somebody changed in the last
+ * batch must not be met when the others are changed. Batches begun before are compared one by one.
+ *
+ * @throws MigrationError N2I-E300 naming the rows
+ */
+export async function inspectNova(
+  plan: NovaPlan,
+  parts: ReturnType<typeof novaParts>,
+  entries: Entries,
+): Promise<void> {
+  const stale: string[] = [];
+  for (const name of NOVA_LEGS) {
+    const ownership = ownershipOf(entries, novaName(name), plan.sha256);
+    const { part, lines } = novaLeg(parts[name], name, plan);
+    for await (const { span, lines: steps } of batches(lines(), part.size)) {
+      if (wasBegun(ownership, span)) continue;
+      for (const { id, is, why } of await part.inspect(steps))
+        if (is === "other") stale.push(`${id} ${why}`);
+    }
+  }
+  if (stale.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `${stale.length} rows of nova are not as planned: ${stale.slice(0, NAMED).join("; ")}`,
+    );
+}
+
+/** A failure in one database after the other was changed says so. */
+export function afterNova(cause: unknown, what: string): unknown {
+  if (!(cause instanceof MigrationError) || cause.code === "N2I-E301") return cause;
+  return new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, { cause });
+}

@@ -1,0 +1,221 @@
+import type { Knex } from "knex";
+import { MigrationError } from "../../lib/error.ts";
+import type { ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
+import { otherServer } from "../../model/database.ts";
+import type { Finding } from "../../model/finding.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { Site } from "../../model/mapping.ts";
+import type { NovaPlanCounts, NovaPlanHeader, NovaStep } from "../../model/nova/nova-plan.ts";
+import type { MachineRows } from "../../model/nova/nova-rows.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { releaseNames } from "../../run/files/load-tables.ts";
+import type { PlanWriter } from "../../run/files/plan-folder.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { readFlavorRows } from "../../systems/nova-db/plan-flavors.ts";
+import { identifyNova } from "../../systems/nova-db/plan-open.ts";
+import { openHosts } from "../../systems/nova-db/plan-read.ts";
+import { type FlavorApi, withoutThose } from "../flavors/flavor-api.ts";
+import { gather } from "../flavors/rules/facts.ts";
+import { type FlavorsAsked, judgeImages, planFlavors } from "../flavors/rules/flavors.ts";
+import { judgeSchema, refuseUnknown } from "../flavors/rules/places.ts";
+import { compileSite } from "../transform/site.ts";
+import type { Transformed } from "../transform/transform.ts";
+import { createNovaFiles, type NovaWriter } from "./nova-files.ts";
+import { type Choice, choiceOf, createSelection } from "./rules/choice.ts";
+import { createGate, keptHosts } from "./rules/gate.ts";
+import { createHosts } from "./rules/hosts.ts";
+
+/** What the operator wants of Nova's own rows. */
+export interface NovaAsked {
+  /** As `--compute-host` has them. */
+  readonly computeHosts: readonly string[];
+  readonly flavors: Omit<FlavorsAsked, keyof NovaTraits>;
+}
+
+/** What Nova does with flavors on the target's release, and whether all its machines have one host. */
+type NovaTraits = Pick<FlavorsAsked, "classes" | "copies"> & {
+  readonly clustered: boolean;
+};
+
+/** Plans Nova's rows beside the machines, as these go by. */
+export type NovaPlanner = Awaited<ReturnType<typeof planNova>>;
+
+/** Where Nova's rows are. */
+export interface NovaPlaces {
+  readonly database: Database;
+  /** Where flavors are that are not nova's. */
+  readonly api: FlavorApi | null;
+}
+
+/**
+ * @param moment the release that is planned for, and now: ISO 8601, UTC
+ * @throws MigrationError N2I-E202 when it is not the nova database of the snapshot
+ */
+export async function planNova(
+  { database, api }: NovaPlaces,
+  source: { readonly snapshot: SnapshotHeader; readonly site: Site },
+  asked: NovaAsked,
+  moment: { readonly release: string; readonly now: string },
+) {
+  const choice: Choice = choiceOf(asked.computeHosts);
+  const target = await identifyNova(database);
+  checkSource(source.snapshot, target, database.shown);
+  const how = { ...asked.flavors, ...traitsOf(moment.release) };
+  const at = moment.now.slice(0, 19).replace("T", " ");
+  const reader = await openHosts(database, target);
+  const gate = createGate(how.clustered, target);
+  const hosts = createHosts(reader.world, choice, acceptedBy(source.site), gate, at);
+  const facts = gather();
+  const selection = createSelection(choice);
+  let files: NovaWriter | null = null;
+  const writer = (): NovaWriter => {
+    if (files === null) throw new Error("Nova's files were not begun");
+    return files;
+  };
+  let rows: ReadonlyMap<number, MachineRows> = new Map();
+  return {
+    /** Begins the plan's files of Nova; comes first. */
+    async begin(plan: PlanWriter): Promise<void> {
+      files = await createNovaFiles(plan);
+    },
+    /** Adds what Nova's rows say against machines. */
+    async judge(
+      machines: readonly Machine[],
+      made: readonly Transformed[],
+    ): Promise<readonly Transformed[]> {
+      const asking = machines.map(({ node: { uuid, instance_uuid } }) => ({ uuid, instance_uuid }));
+      const found = await reader.rows(asking);
+      const of = (index: number): MachineRows => found[index] ?? NO_ROWS;
+      rows = new Map(machines.map(({ node }, index) => [node.id, of(index)]));
+      return made.map((one, index) => {
+        const machine = machines[index];
+        if (machine === undefined) return one;
+        selection.see(machine, one);
+        return hosts.judge(machine, one, of(index));
+      });
+    },
+    /** The lines of a machine that was judged in the last batch. */
+    async add(machine: Machine, line: PlannedMachine): Promise<void> {
+      facts.add(machine, line);
+      selection.add(line);
+      await writer().write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
+    },
+    /** What is known once all machines went by. */
+    async end(): Promise<readonly Finding[]> {
+      const { write, find } = writer();
+      const selected = selection.end();
+      const moved = hosts.end(await reader.use(hosts.left()));
+      const flavors = await flavorSteps({ database, api }, reader.on, facts, how, at);
+      await write([...moved.steps, ...flavors.steps]);
+      const schema = judgeSchema(
+        target.schema_version,
+        api !== null,
+        asked.computeHosts.length > 0,
+      );
+      const findings = [...moved.findings, ...selected, ...flavors.findings, ...schema];
+      await find(findings);
+      return findings;
+    },
+    /** What the plan says of Nova, when all is written. */
+    about(): { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } {
+      const { api: apart, ...inNova } = writer().counts();
+      const counts = { ...inNova, ...(api !== null && { api: apart }), stopped: hosts.stopped() };
+      return { header: headerOf(target, asked, api, moment.now), counts };
+    },
+    close: reader.close,
+  };
+}
+
+function headerOf(
+  target: NovaPlanHeader["target"],
+  { computeHosts, flavors }: NovaAsked,
+  api: FlavorApi | null,
+  now: string,
+): NovaPlanHeader {
+  return {
+    made_at: now,
+    target,
+    ...(api !== null && { api: api.identity }),
+    compute_hosts: computeHosts,
+    asked: [
+      ...computeHosts.map((word) => `compute host ${word}`),
+      `images of flavors: ${flavors.images.do}`,
+      ...(api === null ? [] : [`flavors of ${api.shown}`]),
+    ],
+  };
+}
+
+/**
+ * Steps on flavors, nova's and then those elsewhere.
+ *
+ * @param on a transaction on nova
+ */
+async function flavorSteps(
+  { database, api }: NovaPlaces,
+  on: Knex,
+  facts: ReturnType<typeof gather>,
+  how: FlavorsAsked,
+  at: string,
+): Promise<{ readonly steps: readonly NovaStep[]; readonly findings: readonly Finding[] }> {
+  const flavors = await readFlavorRows(database, on);
+  const others = (await api?.rows(flavors.hosts)) ?? null;
+  refuseUnknown(how.named, others === null ? [flavors] : [flavors, others]);
+  const own = others === null ? flavors : withoutThose(flavors, others);
+  const planned = planFlavors(own, facts, how, at);
+  const more = others === null ? null : planFlavors(others, facts, how, at);
+  return {
+    steps: [...planned.steps, ...(more?.steps ?? [])],
+    findings: [...planned.findings, ...(more?.findings ?? []), ...judgeImages(facts, how)],
+  };
+}
+
+/**
+ * Copies are read until Kilo, all machines have one host until Mitaka, resource classes came with Pike.
+ *
+ * @source facts/nova-bm.md 4.2, 5.3
+ */
+function traitsOf(release: string): NovaTraits {
+  const names = releaseNames();
+  const at = names.indexOf(release);
+  const until = (name: string): boolean => at <= names.indexOf(name);
+  return { classes: !until("ocata"), copies: until("kilo"), clustered: until("mitaka") };
+}
+
+/** Judges machines by Nova's rows as the snapshot has them, when none of these is planned to change. */
+export function judgeKept(
+  release: string,
+  site: Site,
+  nova: ServerIdentity | null,
+): (machine: Machine, made: Transformed) => Transformed {
+  if (nova === null) return (_, made) => made;
+  const gate = createGate(traitsOf(release).clustered, nova);
+  return keptHosts(gate, acceptedBy(site));
+}
+
+function acceptedBy(site: Site) {
+  let decisions: ReturnType<typeof compileSite> | undefined;
+  return (machine: Machine) => {
+    decisions ??= compileSite(site);
+    return decisions.of(machine).accept;
+  };
+}
+
+const NO_ROWS: MachineRows = { instance: null, elsewhere: false, volumes: [], computes: [] };
+
+function checkSource(
+  { source }: SnapshotHeader,
+  found: NovaPlanHeader["target"],
+  shown: string,
+): void {
+  const { nova } = source;
+  if (nova === null)
+    throw new MigrationError("N2I-E202", "the snapshot was extracted without --nova-db", {
+      fix: "Extract again with --nova-db, then plan.",
+    });
+  const [other] = otherServer(nova, found);
+  if (other !== undefined)
+    throw new MigrationError(
+      "N2I-E202",
+      `--nova-db ${shown} is not the nova database of the snapshot: ${other} was ${nova[other]}, is ${found[other]}`,
+    );
+}

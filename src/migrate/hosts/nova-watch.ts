@@ -1,0 +1,82 @@
+import { MigrationError } from "../../lib/error.ts";
+import { listed, NAMED } from "../../lib/text.ts";
+import type { HostBeat, NovaTarget } from "../../model/nova/nova-plan.ts";
+import { now as moment, rest } from "../../run/process-context.ts";
+import { restOfMinute, runningComputes } from "./rules/running.ts";
+
+/** What the command line says of watching. */
+export interface Watching {
+  readonly seconds: number;
+  /** The operator's word: a nova-compute that runs stops nothing. */
+  readonly allowed: boolean;
+  /** The operator's word: requests that wait in a message queue stop nothing. */
+  readonly queued?: boolean;
+  /** A line for people. */
+  readonly tell: (text: string) => void;
+}
+
+/** A watch over the nova-computes of hosts, from its opening on. */
+export type ComputeWatch = Awaited<ReturnType<typeof watchComputes>>;
+
+/** Milliseconds between two looks. */
+const PACE = 500;
+
+/**
+ * Opens a watch. Whatever reports while rows change, minutes later too, is met by the next look.
+ *
+ * @throws MigrationError N2I-E310 at once, when one of them reported within a minute
+ */
+export async function watchComputes(
+  beats: NovaTarget["beats"],
+  hosts: readonly string[],
+  { seconds, allowed, tell }: Watching,
+  stopping: () => boolean,
+) {
+  const first = await beats(hosts);
+  if (hosts.length > 0 && first.length === 0)
+    tell(
+      `Warning: nova knows no nova-compute of ${listed(hosts, NAMED)}; no heartbeat is watched.`,
+    );
+  const end = moment() + seconds * 1000;
+  const check = async (now: typeof first): Promise<void> => {
+    const running = runningComputes(first, now);
+    if (running.length === 0) return;
+    const text = `nova-compute reported from ${listed(running, NAMED)}`;
+    if (!allowed) throw new MigrationError("N2I-E310", text);
+    if (now === first) tell(`Warning: ${text}`);
+  };
+  await check(await patient(first, () => beats(hosts), allowed ? null : tell, stopping));
+  const inspect = async (): Promise<void> => check(await beats(hosts));
+  return {
+    /** @throws MigrationError N2I-E310 naming hosts and when they were last heard of */
+    inspect,
+    /** Looks again and again until the time to watch is over, counted from the opening. */
+    async settle(): Promise<void> {
+      if (!allowed && first.length > 0 && moment() < end) {
+        tell(`Watching heartbeats of nova-compute for ${seconds} s.`);
+        for (; moment() < end && !stopping(); await inspect())
+          await rest(Math.max(0, Math.min(PACE, end - moment())));
+      }
+      await inspect();
+    },
+  };
+}
+
+/**
+ * Waits out the rest of a minute that is nearly over: its report may be the last one.
+ *
+ * @param tell null: nobody waits
+ */
+async function patient<T extends readonly HostBeat[]>(
+  first: T,
+  again: () => Promise<T>,
+  tell: Watching["tell"] | null,
+  stopping: () => boolean,
+): Promise<T> {
+  const left = restOfMinute(first);
+  if (tell === null || left === 0) return first;
+  tell(`A nova-compute reported nearly a minute ago: waiting ${left} s for another report.`);
+  for (const end = moment() + left * 1000; moment() < end && !stopping(); )
+    await rest(Math.max(0, Math.min(PACE, end - moment())));
+  return again();
+}

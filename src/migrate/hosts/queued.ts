@@ -1,0 +1,71 @@
+import { MigrationError } from "../../lib/error.ts";
+import { NAMED } from "../../lib/text.ts";
+import type { NovaFacts } from "../../model/check.ts";
+import type { InstanceRow } from "../../model/nova/nova-rows.ts";
+import { requestText } from "../../model/nova/requests.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { lacking } from "../../systems/database/rights.ts";
+import { inPortions } from "../../systems/database/rows.ts";
+import {
+  mustReadRequests,
+  REQUEST_TABLES,
+  waitingRequests,
+} from "../../systems/nova-db/requests.ts";
+import type { Watching } from "./nova-watch.ts";
+
+/** An instance whose requests are looked for. */
+interface Asked {
+  readonly uuid: string;
+  readonly host: string | null;
+  readonly deleted: boolean;
+}
+
+/** Requests to live instances that wait for their hosts' nova-compute, in words. */
+export async function readQueued(
+  database: Database,
+  instances: Iterable<Asked>,
+): Promise<NovaFacts["queued"]> {
+  const queued: NovaFacts["queued"][number][] = [];
+  for (const some of inPortions(instances)) {
+    const live = some.filter(({ deleted }) => !deleted);
+    const waiting = await waitingRequests(database, database.knex, live);
+    for (const { uuid, host } of live)
+      for (const request of waiting.get(uuid.toLowerCase()) ?? [])
+        queued.push({ instance: uuid, text: requestText(request, host ?? "") });
+  }
+  return queued;
+}
+
+/** MySQL and MariaDB hide a table that may not be read: asked for by name, it says why. */
+export async function unreadQueues(database: Database): Promise<NovaFacts["unqueued"]> {
+  const wanted = new Map(REQUEST_TABLES.map((table) => [table, new Set(["SELECT"] as const)]));
+  const { statements, grants } = await lacking(database, wanted);
+  if (statements.length === 0) return null;
+  return { tables: statements.map((statement) => statement.replace("SELECT ", "")), grants };
+}
+
+/** A row of instances as it is asked about. */
+export function asked({ uuid, host, deleted }: InstanceRow): Asked {
+  return { uuid, host, deleted: (deleted ?? 0) !== 0 };
+}
+
+/**
+ * Looks at the queues before rows change: what waits is executed when that nova-compute starts again.
+ *
+ * @throws MigrationError N2I-E314 naming instances and the command that empties the queue; N2I-E206
+ *   when this user may not read what waits
+ */
+export async function checkQueued(
+  database: Database,
+  instances: readonly Asked[],
+  { queued = false, tell }: Pick<Watching, "queued" | "tell">,
+): Promise<void> {
+  await mustReadRequests(database, database.knex);
+  const found = await readQueued(database, instances);
+  if (found.length === 0) return;
+  const named = found.slice(0, NAMED).map(({ instance, text }) => `instance ${instance}: ${text}`);
+  const more = found.length > NAMED ? `; and ${found.length - NAMED} more` : "";
+  const text = `${named.join("; ")}${more}`;
+  if (!queued) throw new MigrationError("N2I-E314", text);
+  tell(`Warning: ${text}`);
+}

@@ -1,0 +1,58 @@
+import type { InstanceRow } from "../../../model/nova/nova-rows.ts";
+import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
+import { customClass } from "../../flavors/rules/flavors.ts";
+import { instanceOn } from "./current-placement.ts";
+
+/** A machine whose instance lacks an allocation. */
+export interface Bare {
+  readonly machine: string | null;
+  readonly instance: string;
+  /** `CUSTOM_..`; null where the machine has none. */
+  readonly resource_class: string | null;
+}
+
+/**
+ * Makes an allocation that is missing. nova-compute reports reserved 1 for a node in use, and nothing
+ * can be allocated on that. Once it counts as down nobody else schedules to it.
+ *
+ * @source facts/rehearsal.md 4, variant H2; each command run on Nova 26.2, Placement 8.0 and osc-placement 4.0
+ */
+export function heal(machine: string | null = null, resource_class: string | null = null): string {
+  const [node, custom] = [machine ?? "MACHINE", resource_class ?? "CUSTOM_CLASS"];
+  return `stop nova-compute and wait for service_down_time (60 s); openstack resource provider inventory set ${node} --amend --resource ${custom}:reserved=0; nova-manage placement heal_allocations; start nova-compute`;
+}
+
+/** What Nova and Placement say of instances, by their uuid in lower case. */
+export interface AllocationsNow {
+  readonly instancesOf: (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
+  /** Those of them that have an allocation. */
+  readonly allocatedOf: (uuids: readonly string[]) => Promise<ReadonlySet<string>>;
+}
+
+/**
+ * Live instances of machines that have no allocation: nothing complains, and their machine is free to
+ * Placement as soon as it is no longer reserved.
+ */
+export async function* auditAllocations(
+  machines: AsyncIterable<readonly PlannedMachine[]>,
+  { instancesOf, allocatedOf }: AllocationsNow,
+): AsyncGenerator<Bare> {
+  for await (const batch of machines) {
+    const lines = batch.filter(isLoaded);
+    const uuids = lines.flatMap((line) => instanceOn(line) ?? []);
+    const rows = await instancesOf(uuids);
+    const allocated = await allocatedOf(uuids);
+    for (const line of lines) {
+      const uuid = instanceOn(line)?.toLowerCase();
+      const row = uuid === undefined ? undefined : rows.get(uuid);
+      if (uuid === undefined || row === undefined || (row.deleted ?? 0) !== 0) continue;
+      if (allocated.has(uuid)) continue;
+      yield { machine: line.uuid, instance: uuid, resource_class: classOf(line) };
+    }
+  }
+}
+
+function classOf({ records }: PlannedMachine): string | null {
+  const name = nodeOf(records)?.resource_class;
+  return typeof name === "string" ? customClass(name) : null;
+}

@@ -1,0 +1,182 @@
+import { MigrationError } from "../../../lib/error.ts";
+import { listed, show } from "../../../lib/text.ts";
+import { type Finding, finding, findingIf } from "../../../model/finding.ts";
+import type { Machine } from "../../../model/machine.ts";
+import { type Desired, isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
+import type { Transformed } from "../../transform/transform.ts";
+
+/** What a machine is chosen by: its old host, and its node as Ironic will have it. */
+type Choosable = Pick<PlannedMachine, "service_host"> & {
+  readonly records: readonly Pick<Desired, "resource" | "row">[];
+};
+
+type Selector = (machine: Choosable) => string | null;
+
+/** What may stand before the colon in `--compute-host group:rack7=NAME`; without a colon, the host. */
+const SELECTORS: { readonly [kind: string]: Selector } = {
+  host: ({ service_host }) => service_host,
+  group: (machine) => columnOf(machine, "conductor_group"),
+  shard: (machine) => columnOf(machine, "shard"),
+};
+
+function columnOf({ records }: Choosable, column: string): string | null {
+  const value = nodeOf(records)?.[column];
+  return typeof value === "string" ? value : null;
+}
+
+interface Rule {
+  /** Null: every machine. */
+  readonly by: { readonly select: Selector; readonly kind: string; readonly value: string } | null;
+  readonly to: string;
+}
+
+/** What stands before the `=` of a word, and what it fits. */
+interface HostSelector {
+  readonly kind: string;
+  readonly value: string;
+  readonly fits: (machine: Choosable) => boolean;
+}
+
+/** Which compute host a machine's rows shall name. */
+export interface Choice {
+  /** Null: the one they name already. */
+  readonly of: (machine: Choosable) => string | null;
+  /** New hosts, each with the old ones whose rows may move there; null: every old one. */
+  readonly targets: ReadonlyMap<string, readonly string[] | null>;
+  /** Without the words for all machines. */
+  readonly named: readonly HostSelector[];
+}
+
+/**
+ * Reads `NAME`, `HOST=NAME`, `group:GROUP=NAME` and `shard:SHARD=NAME`; the first that fits a machine
+ * counts, and a bare NAME fits all. A host whose own name looks like a selector is `host:HOST=NAME`.
+ *
+ * @throws MigrationError N2I-E100, also when two words name different hosts for the same machines
+ */
+export function choiceOf(words: readonly string[]): Choice {
+  const rules = words.map(ruleOf).toSorted((one, other) => rank(one) - rank(other));
+  refuseTwoHosts(rules);
+  const targets = new Map<string, readonly string[] | null>();
+  for (const { by, to } of rules) {
+    const known = targets.get(to);
+    if (by?.kind !== "host" || known === null) targets.set(to, null);
+    else targets.set(to, [...(known ?? []), by.value]);
+  }
+  return {
+    targets,
+    named: rules.flatMap(({ by }) => {
+      if (by === null) return [];
+      const { kind, value, select } = by;
+      return [{ kind, value, fits: (machine) => select(machine) === value }];
+    }),
+    of: (machine) =>
+      rules.find(({ by }) => by === null || by.select(machine) === by.value)?.to ?? null,
+  };
+}
+
+function refuseTwoHosts(rules: readonly Rule[]): void {
+  for (const { by, to } of rules) {
+    const other = rules.find(
+      (rule) => rule.by?.kind === by?.kind && rule.by?.value === by?.value && rule.to !== to,
+    );
+    if (other === undefined) continue;
+    const of = by === null ? "all machines" : `${by.kind}:${by.value}`;
+    throw new MigrationError(
+      "N2I-E100",
+      `--compute-host names both ${to} and ${other.to} for ${of}`,
+    );
+  }
+}
+
+/** Those that name something come before the one for all. */
+function rank({ by }: Rule): number {
+  return by === null ? 1 : 0;
+}
+
+function ruleOf(word: string): Rule {
+  const [, kind = "host", value, to] = /^(?:(?:([a-z]+):)?([^=]+)=)?([^=]+)$/s.exec(word) ?? [];
+  const select = Object.hasOwn(SELECTORS, kind) ? SELECTORS[kind] : undefined;
+  // `group:rack7` without a name is a word half written, and no host of all machines.
+  const half =
+    value === undefined &&
+    Object.hasOwn(SELECTORS, to?.split(":", 1)[0] ?? "") &&
+    to?.includes(":");
+  // No name begins or ends with a blank, and one that does would match nothing.
+  const blank = [value, to].some((name) => name !== undefined && name !== name.trim());
+  if (to === undefined || select === undefined || to.length > 255 || half === true || blank)
+    throw new MigrationError(
+      "N2I-E100",
+      `--compute-host ${JSON.stringify(word)} is not understood`,
+      {
+        fix: "Give NAME, HOST=NAME, group:GROUP=NAME or shard:SHARD=NAME, without blanks around names.",
+      },
+    );
+  return { by: value === undefined ? null : { select, kind, value }, to };
+}
+
+/** Hosts a refusal names. */
+const MOST = 10;
+
+/** Which machines the words of `--compute-host` fit. */
+export function createSelection(choice: Choice) {
+  const open = new Set<HostSelector>(choice.named);
+  const hosts = new Set<string>();
+  const kept = new Map<string, number>();
+  let [moved, unknown] = [0, 0];
+  return {
+    /** Looks at a machine before rows of Nova are held against it. */
+    see({ node: { service_host } }: Machine, { desired, blocked }: Transformed): void {
+      // A blocked machine has no node, so its group and shard are not known.
+      if (blocked) unknown += 1;
+      if (service_host !== null) hosts.add(service_host);
+      const machine = { service_host, records: desired };
+      for (const word of open) if (word.fits(machine)) open.delete(word);
+    },
+    /** Learns what becomes of it. */
+    add(line: PlannedMachine): void {
+      if (!isLoaded(line)) return;
+      const { service_host } = line;
+      if (choice.of(line) !== null) moved += 1;
+      else if (service_host !== null) kept.set(service_host, (kept.get(service_host) ?? 0) + 1);
+    },
+    /**
+     * What is odd, once every machine was added.
+     *
+     * @throws MigrationError N2I-E107 for a word that fits no machine: all looks afterwards would find
+     *   the plan obeyed, and instances under their old host
+     */
+    end(): readonly Finding[] {
+      const doubtful = [...open].filter(({ kind }) => kind !== "host" && unknown > 0);
+      const wrong = [...open].filter((word) => !doubtful.includes(word));
+      if (wrong.length > 0)
+        throw new MigrationError(
+          "N2I-E107",
+          `--compute-host ${wrong.map(selectorText).join(", ")} fits no machine; they are on ${namesOf(hosts)}`,
+        );
+      return [
+        ...doubtful.map((word) =>
+          finding(
+            "N2I-D228",
+            `--compute-host ${selectorText(word)}`,
+            `${unknown} machines are blocked`,
+          ),
+        ),
+        ...[...kept].toSorted().flatMap(([host, count]) => {
+          const place = `bm_nodes.service_host ${host}`;
+          return findingIf(moved > 0, "N2I-D229", place, `it keeps ${count}, ${moved} are moved`);
+        }),
+        ...[...choice.targets.keys()].flatMap((name) =>
+          findingIf(/[^ -~]/.test(name), "N2I-D245", "--compute-host", show(name)),
+        ),
+      ];
+    },
+  };
+}
+
+function selectorText({ kind, value }: HostSelector): string {
+  return show(kind === "host" ? value : `${kind}:${value}`);
+}
+
+function namesOf(hosts: ReadonlySet<string>): string {
+  return listed([...hosts].toSorted().map(show), MOST) || "no host";
+}

@@ -1,0 +1,128 @@
+import { showColumn } from "../../../lib/text.ts";
+import type { ServerIdentity } from "../../../model/artefact.ts";
+import {
+  type Acceptance,
+  accept,
+  blocks,
+  type Finding,
+  finding,
+  findingIf,
+} from "../../../model/finding.ts";
+import type { Machine } from "../../../model/machine.ts";
+import type { MachineRows } from "../../../model/nova/nova-rows.ts";
+import { requestText, taskStateText } from "../../../model/nova/requests.ts";
+import { nodeOf } from "../../../model/plan.ts";
+import { type Transformed, withFindings } from "../../transform/transform.ts";
+import { keepsInstance, namesNode, same } from "./keeps-instance.ts";
+
+/** Where Nova has a live instance when everything the plan wants was done. */
+export interface InstancePlace {
+  readonly uuid: string;
+  readonly host: string | null;
+  readonly node: string | null;
+}
+
+/** The nova-compute that runs for a machine after the window. */
+export interface Runs {
+  readonly host: string | null;
+  /** Whether Nova has its service, or the operator named it. */
+  readonly known: boolean;
+  /** Whether nothing else keeps the machine from being loaded. */
+  readonly loads: boolean;
+}
+
+/** What stands against a machine because of the compute host its instance will name. */
+export type HostGate = (machine: Machine, place: InstancePlace, runs: Runs) => readonly Finding[];
+
+/**
+ * Holds each instance against the nova-compute that runs for its machine: through Kilo one destroys at its
+ * start what its driver reports under another host's name, later ones do not manage it. To Mitaka all
+ * machines have one host, since each nova-compute manages every node: that of the first that loads.
+ *
+ * @param clustered whether Nova of the target's release is such a one
+ * @param nova its server, which compares instances.node
+ * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
+ */
+export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engine">): HostGate {
+  let only: string | null = null;
+  return ({ node }, place, runs) => {
+    const where = `bm_nodes.id=${node.id} instance ${place.uuid}`;
+    const faults = [
+      ...(place.host === runs.host
+        ? []
+        : [
+            `instances.host will be ${showColumn(place.host)}, its nova-compute ${showColumn(runs.host)}`,
+          ]),
+      ...(runs.known ? [] : [`no live nova-compute is called ${showColumn(runs.host)}`]),
+      ...(namesNode(place.node, node.uuid, nova) ? [] : [misnamed(place.node, node.uuid)]),
+    ];
+    if (faults.length > 0) return [finding("N2I-D225", where, faults.join("; "))];
+    if (runs.loads) only ??= runs.host;
+    const apart = clustered && only !== null && runs.host !== only;
+    const differ = `instances.host will be ${showColumn(place.host)}, that of others ${showColumn(only)}`;
+    return findingIf(apart, "N2I-D227", where, differ);
+  };
+}
+
+/** Judges machines whose rows in Nova stay as `extract` found them. */
+export function keptHosts(
+  gate: HostGate,
+  acceptances: (machine: Machine) => readonly Acceptance[],
+): (machine: Machine, made: Transformed) => Transformed {
+  return (machine, made) => {
+    const { nova, node } = machine;
+    const instance = nova?.instance ?? null;
+    if (nova === null || instance === null || instance.deleted) return made;
+    if (!keepsInstance(nodeOf(made.desired), instance)) return made;
+    const runs = { host: node.service_host, known: nova.service, loads: true };
+    const found = gate(machine, instance, runs);
+    return found.length === 0 ? made : held(made, found, acceptances(machine));
+  };
+}
+
+/** A machine with more found against it. */
+export function held(
+  made: Transformed,
+  found: readonly Finding[],
+  acceptances: readonly Acceptance[],
+): Transformed {
+  return withFindings(made, accept(found, acceptances));
+}
+
+/** What is wrong with `instances.node`. */
+function misnamed(name: string | null, machine: string | null): string {
+  const spelt = same(name, machine) ? `, and Ironic's uuid is in lower case` : "";
+  return `instances.node will be ${showColumn(name)}${spelt}`;
+}
+
+/** Requests that a nova-compute has not begun, and would begin when it starts again. */
+export function queuedIn(
+  { node }: Machine,
+  { instance, queued = [] }: MachineRows,
+): readonly Finding[] {
+  if (instance === null || (instance.deleted ?? 0) !== 0 || instance.host === null) return [];
+  const { host, uuid } = instance;
+  return queued.map((request) =>
+    finding("N2I-D243", `bm_nodes.id=${node.id} instance ${uuid}`, requestText(request, host)),
+  );
+}
+
+/**
+ * The same for a machine that is blocked already, so that all is reported at once. A task_state that stays
+ * while nova-compute is dead says it too: what it was to do waits in the queue, whether or not
+ * instance_actions tells. The finding that blocks for it may be accepted alone.
+ */
+export function queuedOf(
+  machine: Machine,
+  rows: MachineRows,
+  findings: readonly Finding[],
+): readonly Finding[] {
+  const known = queuedIn(machine, rows);
+  const busy = findings.some((found) => found.code === "N2I-D206" && blocks(found));
+  const { instance } = rows;
+  if (known.length > 0 || !busy || instance === null || (instance.deleted ?? 0) !== 0) return known;
+  const { host, uuid, task_state } = instance;
+  if (host === null || task_state === null) return [];
+  const where = `bm_nodes.id=${machine.node.id} instance ${uuid}`;
+  return [finding("N2I-D243", where, taskStateText(task_state, host))];
+}

@@ -1,0 +1,276 @@
+import { isObject } from "../../../lib/json.ts";
+import { show } from "../../../lib/text.ts";
+import {
+  type Acceptance,
+  accept,
+  blocks,
+  type Finding,
+  finding,
+  findingIf,
+} from "../../../model/finding.ts";
+import type { Machine, Row } from "../../../model/machine.ts";
+import type { NovaStep } from "../../../model/nova/nova-plan.ts";
+import { refusesNewHosts } from "../../../model/nova/nova-release.ts";
+import type { HostUse, MachineRows, NovaWorld } from "../../../model/nova/nova-rows.ts";
+import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
+import type { Transformed } from "../../transform/transform.ts";
+import type { Choice } from "./choice.ts";
+import { type HostGate, held, type InstancePlace, queuedIn, queuedOf } from "./gate.ts";
+import { keepsInstance, same } from "./keeps-instance.ts";
+import {
+  aggregatesOf,
+  computeHost,
+  instanceStep,
+  joining,
+  type Memberships,
+  moveComputes,
+  serviceStep,
+} from "./steps.ts";
+
+/**
+ * Which rows of nova name another compute host once Ironic has the machines: instances, compute
+ * nodes, services and aggregates. Without a choice one host is kept, and no row changes.
+ *
+ * @param acceptances what the site document accepts of a machine
+ * @param gate holds what rows will say against who runs
+ * @param at naive UTC, for rows that come or go
+ * @source facts/nova-bm.md 5.3; facts/systems.md A3, D4
+ */
+export function createHosts(
+  world: NovaWorld,
+  choice: Choice,
+  acceptances: (machine: Machine) => readonly Acceptance[],
+  gate: HostGate,
+  at: string,
+) {
+  const memberships = aggregatesOf(world, choice);
+  const used = new Map<string, Gone>();
+  const reached = new Set<string>();
+  const seen = new Set<string>();
+  const leaving = (host: string, to: string) => {
+    const known = used.get(host) ?? { instances: 0, computes: 0, to: new Set<string>() };
+    used.set(host, known);
+    known.to.add(to);
+    return known;
+  };
+  return {
+    /** Adds what Nova's rows say against carrying a machine over. */
+    judge: judging({ world, choice, memberships, gate, acceptances }),
+    /** The steps of one machine, once it is known what becomes of it. */
+    steps(line: PlannedMachine, rows: MachineRows): readonly NovaStep[] {
+      if (!isLoaded(line)) return [];
+      if (line.service_host !== null) seen.add(line.service_host);
+      // Whatever nova-compute offers the machine acts on it, under whichever name it runs.
+      for (const row of rows.computes) seen.add(computeHost(row, world.services) ?? "");
+      const node = nodeOf(line.records);
+      const to = choice.of(line);
+      if (to === null) return [];
+      reached.add(to);
+      const instance = instanceStep(line.uuid, node, rows.instance, to);
+      const from = instance === null ? null : (rows.instance?.host ?? null);
+      if (from !== null && from !== to) leaving(from, to).instances += 1;
+      const computes = moveComputes(line, rows.computes, world.services, to, at);
+      for (const host of computes.left) leaving(host, to).computes += 1;
+      return [...(instance === null ? [] : [instance]), ...computes.steps];
+    },
+    /** Hosts that machines were moved away from. */
+    left: (): readonly string[] => [...used.keys()].toSorted(),
+    /** Hosts whose nova-compute must not run while rows change. */
+    stopped: (): readonly string[] =>
+      [...new Set([...seen, ...used.keys(), ...reached])].filter((host) => host !== "").toSorted(),
+    /** Services and aggregates, once every machine is known. */
+    end(use: ReadonlyMap<string, HostUse>): Moved {
+      const emptied = [...used].filter(([host]) => !reached.has(host));
+      const services = emptied.map(([host, gone]) =>
+        retire(host, gone, use.get(host) ?? UNUSED, world),
+      );
+      const targets = [...reached].toSorted();
+      return {
+        steps: [
+          ...services.flatMap(({ steps }) => steps),
+          ...targets.flatMap((to) => joining(memberships.missing(to), to, at)),
+        ],
+        findings: [
+          ...services.flatMap(({ findings }) => findings),
+          ...targets.flatMap((to) => unserved(to, world)),
+        ],
+      };
+    },
+  };
+}
+
+/** Rows that change, and what is odd of them. */
+interface Moved {
+  readonly steps: readonly NovaStep[];
+  readonly findings: readonly Finding[];
+}
+
+/** Asked of every machine, nearly always with nothing to say. */
+const NONE: readonly Finding[] = [];
+
+const UNUSED: HostUse = { instances: 0, computes: 0 };
+
+/** What a host loses, and to which others. */
+interface Gone {
+  instances: number;
+  computes: number;
+  readonly to: Set<string>;
+}
+
+/** What a machine is judged by. */
+interface Judging {
+  readonly world: NovaWorld;
+  readonly choice: Choice;
+  readonly memberships: Memberships;
+  readonly gate: HostGate;
+  readonly acceptances: (machine: Machine) => readonly Acceptance[];
+}
+
+function judging(
+  by: Judging,
+): (machine: Machine, made: Transformed, rows: MachineRows) => Transformed {
+  const { world, choice, memberships, acceptances } = by;
+  const served = new Set(world.services.map(({ host }) => host));
+  return (machine, made, rows) => {
+    const node = nodeOf(made.desired);
+    const [{ instance }, accepted] = [rows, acceptances(machine)];
+    if (node === undefined)
+      return made.blocked ? held(made, queuedOf(machine, rows, made.findings), accepted) : made;
+    const { service_host } = machine.node;
+    const to = choice.of({ service_host, records: made.desired });
+    const found = accept(
+      [
+        ...volumesIn(machine, rows),
+        ...queuedIn(machine, rows),
+        ...changesIn(machine, rows, to),
+        ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
+        ...(to === null ? guestsBeside(machine, world) : foreignTo(machine, to, world)),
+        ...(to === null || served.has(to) ? [] : unstartable(machine, node, to, world)),
+      ],
+      accepted,
+    );
+    const host = to ?? service_host;
+    const known = to !== null || served.has(service_host ?? "");
+    const runs = { host, known, loads: !found.some(blocks) };
+    const places = placesIn(machine, node, rows, (place) => by.gate(machine, place, runs), to);
+    return rehosted(held(made, [...found, ...places], accepted), to);
+  };
+}
+
+/** Where the instance will be, held against the nova-compute that will run. */
+function placesIn(
+  machine: Machine,
+  node: Row,
+  { instance, elsewhere }: MachineRows,
+  against: (place: InstancePlace) => readonly Finding[],
+  to: string | null,
+): readonly Finding[] {
+  if (instance === null || (instance.deleted ?? 0) !== 0) return [];
+  if (!keepsInstance(node, instance)) return [];
+  const step = to === null ? null : instanceStep(machine.node.uuid, node, instance, to);
+  const place = step === null ? instance : { ...instance, host: to, node: String(node.uuid) };
+  const found = against(place);
+  if (found.length > 0 || to === null || !elsewhere) return found;
+  const where = `bm_nodes.id=${machine.node.id} instance ${instance.uuid}`;
+  return [finding("N2I-D226", where, `instances.node is ${show(instance.node ?? "")}`)];
+}
+
+/** Disables the service of a host that machines left, unless others stay on it. */
+function retire(host: string, gone: Gone, use: HostUse, { services }: NovaWorld): Moved {
+  const service = services.findLast((one) => one.host === host);
+  if (service === undefined) return { steps: [], findings: [] };
+  const [instances, computes] = [use.instances - gone.instances, use.computes - gone.computes];
+  if (instances <= 0 && computes <= 0)
+    return { steps: serviceStep(service, [...gone.to].toSorted()), findings: [] };
+  const where = `services.id=${service.id} host ${host}`;
+  const why = `${Math.max(0, instances)} instances and ${Math.max(0, computes)} compute nodes stay on it`;
+  return { steps: [], findings: [finding("N2I-D223", where, why)] };
+}
+
+/** A host that machines moved to, and that no nova-compute has; later Novas would not start one. */
+function unserved(to: string, { services, identity }: NovaWorld): readonly Finding[] {
+  if (services.some(({ host }) => host === to) || refusesNewHosts(identity.head)) return [];
+  const why = "no live nova-compute service has this host";
+  return [finding("N2I-D224", `services host ${to}`, why)];
+}
+
+/** Later Novas tell Ironic the host of its instance; a row that is moved must not name the old one. */
+function rehosted(made: Transformed, to: string | null): Transformed {
+  if (to === null) return made;
+  const desired = made.desired.map((record) => {
+    const { instance_info: info } = record.row;
+    if (!isObject(info) || typeof info.nova_host_id !== "string") return record;
+    return { ...record, row: { ...record.row, instance_info: { ...info, nova_host_id: to } } };
+  });
+  return { ...made, desired };
+}
+
+/** The new host has hypervisors that take no machines. */
+function foreignTo({ node }: Machine, to: string, { foreign }: NovaWorld): readonly Finding[] {
+  const types = foreign.get(to);
+  if (types === undefined || types.length === 0) return NONE;
+  const has = `${show(to)} has compute nodes of ${types.map(show).join(", ")}`;
+  return [finding("N2I-D242", `bm_nodes.id=${node.id}`, has)];
+}
+
+/** Nova would not start the nova-compute that is to take a tenant over. */
+function unstartable(
+  { node: { id } }: Machine,
+  { instance_uuid }: Row,
+  to: string,
+  { identity }: NovaWorld,
+): readonly Finding[] {
+  if (typeof instance_uuid !== "string" || !refusesNewHosts(identity.head)) return NONE;
+  const none = `no nova-compute service is called ${show(to)}`;
+  return [finding("N2I-D244", `bm_nodes.id=${id}`, none)];
+}
+
+/**
+ * A host that is kept gives its nova-compute to Ironic, which then knows nothing of guests there; its
+ * compute nodes of another hypervisor without any go when it starts.
+ *
+ * @source facts/nova-bm.md 5.2
+ */
+function guestsBeside({ node }: Machine, { foreign, guests }: NovaWorld): readonly Finding[] {
+  const host = node.service_host ?? "";
+  const count = guests.get(host) ?? 0;
+  if (count === 0) return NONE;
+  const of = (foreign.get(host) ?? []).map(show).join(", ");
+  const kept = `${show(host)} is kept, and has ${count} live instances on compute nodes of ${of}`;
+  return [finding("N2I-D242", `bm_nodes.id=${node.id}`, kept)];
+}
+
+function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {
+  if (instance === null || volumes.length === 0) return NONE;
+  const where = `bm_nodes.id=${node.id} instance ${instance.uuid}`;
+  const some = `${volumes.length} attached: ${volumes.slice(0, 5).join(", ")}`;
+  return [finding("N2I-D220", where, some)];
+}
+
+/** Columns of the instance that decide what becomes of it. */
+const WATCHED = ["host", "node", "task_state"] as const;
+
+/** @param to the host it shall name: when it does already, we made it so, and its node likewise */
+function changesIn(
+  { node, nova }: Machine,
+  { instance }: MachineRows,
+  to: string | null,
+): readonly Finding[] {
+  const before = nova?.instance ?? null;
+  if (nova === null || node.instance_uuid === null) return [];
+  const place = `bm_nodes.id=${node.id} instance ${node.instance_uuid}`;
+  if (before === null || instance === null) {
+    const now = instance === null ? "the row is gone" : "there is a row by now";
+    return findingIf((before === null) !== (instance === null), "N2I-D222", place, now);
+  }
+  const ours = { host: instance.host === to, node: same(instance.node, node.uuid) };
+  const changed: string[] = WATCHED.filter(
+    (column) =>
+      before[column] !== instance[column] &&
+      (column === "task_state" || to === null || !ours[column]),
+  );
+  if (before.deleted !== (instance.deleted !== 0 && instance.deleted !== null))
+    changed.push("deleted");
+  const what = `changed since extract: ${changed.join(", ")}`;
+  return findingIf(changed.length > 0, "N2I-D222", place, what);
+}

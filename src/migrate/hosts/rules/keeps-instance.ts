@@ -1,0 +1,28 @@
+import type { ServerIdentity } from "../../../model/artefact.ts";
+import type { Row } from "../../../model/machine.ts";
+
+/** Whether Ironic's node has this instance: bm_nodes named it, and nobody disputes it. */
+export function keepsInstance(node: Row | undefined, { uuid }: { readonly uuid: string }): boolean {
+  const kept = node?.instance_uuid;
+  return typeof kept === "string" && same(kept, uuid);
+}
+
+/**
+ * Whether Nova finds a machine by what an instance names as its node. Ironic's uuids are in lower case;
+ * MySQL's collation takes other spellings for the same, the other servers compare exactly.
+ *
+ * @source facts/nova-bm.md 5.2
+ */
+export function namesNode(
+  node: string | null,
+  machine: string | null,
+  { engine }: Pick<ServerIdentity, "engine">,
+): boolean {
+  if (engine === "mysql") return same(node, machine);
+  return node === (machine?.toLowerCase() ?? null);
+}
+
+/** Whether two uuids are one: each system spells them its own way. */
+export function same(one: string | null | undefined, other: string | null | undefined): boolean {
+  return (one ?? null)?.toLowerCase() === (other ?? null)?.toLowerCase();
+}

@@ -1,0 +1,201 @@
+import { type Finding, findingIf } from "../../../model/finding.ts";
+import type { Row } from "../../../model/machine.ts";
+import type { NovaStep } from "../../../model/nova/nova-plan.ts";
+import type {
+  ComputeRow,
+  InstanceRow,
+  NovaService,
+  NovaWorld,
+} from "../../../model/nova/nova-rows.ts";
+import type { PlannedMachine } from "../../../model/plan.ts";
+import type { Choice } from "./choice.ts";
+import { keepsInstance } from "./keeps-instance.ts";
+
+/** `disabled_reason` of services whose machines were moved, and of nothing else. */
+const REASON = "nova2ironic: moved to";
+/** Characters disabled_reason holds. */
+const LONGEST = 255;
+
+/**
+ * The step that makes an instance name its new host, and the node of its machine where it names none
+ * or another, or the same in another spelling, as PostgreSQL compares exactly: which machine it is on is bm_nodes' word, which Ironic's node carries. A deleted row and
+ * that of a claim bm_nodes lost are not touched.
+ *
+ * @param made the node as Ironic will have it
+ * @source facts/nova-bm.md 2.4, 5.2
+ */
+export function instanceStep(
+  machine: string | null,
+  made: Row | undefined,
+  instance: InstanceRow | null,
+  to: string,
+): NovaStep | null {
+  if (instance === null || instance.deleted !== 0 || !keepsInstance(made, instance)) return null;
+  const uuidOf = typeof made?.uuid === "string" ? made.uuid : null;
+  const { id, uuid, deleted, task_state, host } = instance;
+  const node = uuidOf ?? instance.node;
+  if (host === to && node === instance.node) return null;
+  const common = { uuid, deleted, task_state };
+  return {
+    id: `instances:${id}`,
+    part: "hosts",
+    table: "instances",
+    key: { id },
+    before: { ...common, host, node: instance.node },
+    after: { ...common, host: to, node },
+    machine,
+    of: `instance ${uuid}`,
+  };
+}
+
+/**
+ * One live compute node a machine, under the new host: the old row is moved there, so that it keeps
+ * its id (and its uuid, which a resource provider may have too); with no service to move it to, it
+ * is soft-deleted and nova-compute makes a new one. A row of Kilo or later names the host itself, and
+ * needs no service.
+ *
+ * @source facts/nova-bm.md 5.1, 5.2, 5.3; facts/systems.md A3
+ */
+export function moveComputes(
+  { uuid: machine, service_host }: Pick<PlannedMachine, "uuid" | "service_host">,
+  computes: readonly ComputeRow[],
+  services: readonly NovaService[],
+  to: string,
+  at: string,
+): { readonly steps: readonly NovaStep[]; readonly left: readonly string[] } {
+  const hostOf = (row: ComputeRow): string | null => computeHost(row, services);
+  const target = services.find(({ host }) => host === to);
+  const there = computes.find((row) => hostOf(row) === to);
+  const movable = target === undefined ? computes.filter(({ host }) => host) : computes;
+  const kept = there ?? movable.find((row) => hostOf(row) === service_host) ?? movable[0];
+  const left: string[] = [];
+  const steps: NovaStep[] = [];
+  for (const row of computes) {
+    if (row === there) continue;
+    const host = hostOf(row);
+    if (host !== null && host !== to) left.push(host);
+    const { id, service_id, hypervisor_hostname } = row;
+    const common = {
+      ...({
+        id: `compute_nodes:${id}`,
+        part: "hosts",
+        table: "compute_nodes",
+        key: { id },
+      } as const),
+      ...{ machine, of: `compute node ${hypervisor_hostname}` },
+    };
+    const named = row.host === undefined ? {} : { host: row.host };
+    if (row === kept) {
+      const same = { hypervisor_hostname, deleted: row.deleted };
+      steps.push({
+        ...common,
+        before: { ...same, service_id, ...named },
+        after: {
+          ...{ ...same, ...named, service_id: movedService(row, target) },
+          ...(row.host && { host: to }),
+        },
+      });
+    } else {
+      const same = { hypervisor_hostname, service_id, ...named };
+      steps.push({
+        ...common,
+        before: { ...same, deleted: row.deleted, deleted_at: row.deleted_at },
+        after: { ...same, deleted: id, deleted_at: at },
+      });
+    }
+  }
+  return { steps, left };
+}
+
+/** The compute host that offers a machine, as the row or its service names it. */
+export function computeHost(
+  { service_id, host }: ComputeRow,
+  services: readonly NovaService[],
+): string | null {
+  return host ?? services.find(({ id }) => id === service_id)?.host ?? null;
+}
+
+/** A row that names its host has a service only where Nova gave it one; the old one is never right. */
+function movedService(
+  { service_id, host }: ComputeRow,
+  target: NovaService | undefined,
+): number | null {
+  return host && service_id === null ? null : (target?.id ?? null);
+}
+
+/** A service nothing is left on is disabled with a reason, and never deleted. */
+export function serviceStep(
+  { id, host, disabled, disabled_reason }: NovaService,
+  to: readonly string[],
+): readonly NovaStep[] {
+  if (disabled === true) return [];
+  return [
+    {
+      ...({ id: `services:${id}`, part: "hosts", table: "services", key: { id } } as const),
+      before: { host, deleted: 0, disabled, disabled_reason },
+      after: {
+        ...{ host, deleted: 0, disabled: true },
+        disabled_reason: `${REASON} ${to.join(", ")}`.slice(0, LONGEST),
+      },
+      machine: null,
+      of: `service ${host}`,
+    },
+  ];
+}
+
+export type Memberships = ReturnType<typeof aggregatesOf>;
+
+const NONE: readonly number[] = [];
+
+/**
+ * The aggregates of the hosts machines are moved to. A host Nova knows keeps those it has; a new one
+ * gets those that all hosts it takes machines from have in common.
+ */
+export function aggregatesOf({ services, aggregates, baremetal }: NovaWorld, choice: Choice) {
+  const isOf = (host: string): readonly number[] => aggregates.get(host) ?? NONE;
+  const wanted = new Map(
+    [...choice.targets].map(([to, from]) => {
+      const known = services.some(({ host }) => host === to) || aggregates.has(to);
+      const sources = (from ?? baremetal).filter((host) => host !== to);
+      return [to, known ? isOf(to) : common(sources.map(isOf))] as const;
+    }),
+  );
+  return {
+    /** Aggregates a host must be put into. */
+    missing: (host: string): readonly number[] =>
+      (wanted.get(host) ?? NONE).filter((id) => !isOf(host).includes(id)),
+    /** Whether an instance would change its aggregates, and with them its availability zone. */
+    judge({ uuid, host }: InstanceRow, to: string): readonly Finding[] {
+      const [now, then] = [isOf(host ?? ""), wanted.get(to) ?? NONE];
+      const same = now.length === then.length && now.every((id) => then.includes(id));
+      const differ = `${host} is in aggregates ${listOf(now)}, ${to} in ${listOf(then)}`;
+      return findingIf(!same && host !== to, "N2I-D221", `instance ${uuid}`, differ);
+    },
+  };
+}
+
+/** Steps that put a host into aggregates. */
+export function joining(missing: readonly number[], host: string, at: string): readonly NovaStep[] {
+  return missing.map((aggregate_id) => {
+    const key = { host, aggregate_id, deleted: 0 };
+    return {
+      id: `aggregate_hosts:${aggregate_id}/${host}`,
+      part: "hosts",
+      table: "aggregate_hosts",
+      key,
+      before: null,
+      after: { ...key, created_at: at, updated_at: null, deleted_at: null },
+      machine: null,
+      of: `host ${host} in aggregate ${aggregate_id}`,
+    };
+  });
+}
+
+function common(sets: readonly (readonly number[])[]): readonly number[] {
+  const [first = NONE, ...others] = sets;
+  return first.filter((id) => others.every((other) => other.includes(id)));
+}
+
+function listOf(ids: readonly number[]): string {
+  return ids.length === 0 ? "none" : ids.join(", ");
+}

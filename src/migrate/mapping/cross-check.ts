@@ -1,0 +1,149 @@
+import { FINDINGS } from "../../model/findings.ts";
+import { type Driver, type Hardware, hardwareOf, releasesIn } from "../../model/ironic/hardware.ts";
+import {
+  besideColumns,
+  type Drivers,
+  type Heads,
+  type Rule,
+  type States,
+  type TargetDoc,
+} from "../../model/mapping.ts";
+import type { Column } from "../../model/tables.ts";
+
+/** Faults that need more than the form of one document; each is a path and what is wrong. */
+type Faults = readonly string[];
+
+function unknownFinding(code: string | undefined): boolean {
+  return code !== undefined && !Object.hasOwn(FINDINGS, code);
+}
+
+/** Rules that name a finding there is not. */
+export function findingFaults(rules: readonly Rule[], path: string): Faults {
+  return rules.flatMap(({ missing }, at) =>
+    unknownFinding(missing) ? [`${path}/${at}/missing ${missing} does not exist`] : [],
+  );
+}
+
+/** Driver rows whose rules name a finding there is not. */
+export function driverFaults({ drivers }: Drivers): Faults {
+  return drivers.flatMap(({ rules }, at) => findingFaults(rules, `/drivers/${at}/rules`));
+}
+
+/** The table must have a row for every machine, and a way to load what the operator accepts. */
+export function stateFaults({ rows }: States): Faults {
+  const last = rows.at(-1);
+  return [
+    ...(last === undefined || Object.keys(last.when).length > 0
+      ? ["/rows the last row must hold for every machine"]
+      : []),
+    ...rows.flatMap(({ finding }, at) =>
+      unknownFinding(finding) ? [`/rows/${at}/finding ${finding} does not exist`] : [],
+    ),
+  ];
+}
+
+/** Every outcome that loads a machine must say what the release's record has in it, and every driver have a row. */
+export function targetFaults(
+  { states, drivers: named }: TargetDoc,
+  { outcomes }: States,
+  { drivers }: Drivers,
+): Faults {
+  const rows = new Set(drivers.map(({ name }) => name));
+  return [
+    ...Object.keys(outcomes)
+      .filter((outcome) => outcome !== "block" && states[outcome] === undefined)
+      .map((outcome) => `/states ${outcome} is missing`),
+    ...Object.keys(named)
+      .filter((name) => !rows.has(name))
+      .map((name) => `/drivers ${name} is no row of mappings/drivers.json`),
+  ];
+}
+
+/** Each supported head ends its release's steps, and no revision stands in two places. */
+export function headFaults({ older, steps, newer }: Heads, targets: readonly TargetDoc[]): Faults {
+  const all = [...older.heads, ...Object.values(steps).flat(), ...newer];
+  const ends = new Set(Object.values(steps).map((heads) => heads.at(-1)));
+  const releases = new Set(targets.map(({ release }) => release));
+  return [
+    ...all
+      .filter((head, at) => all.indexOf(head) !== at)
+      .map((head) => `/ ${head} stands there twice`),
+    ...Object.keys(steps)
+      .filter((release) => !releases.has(release))
+      .map((release) => `/steps/${release} is no release of mappings/targets`),
+    ...targets
+      .filter(({ alembic_head }) => !ends.has(alembic_head))
+      .map(({ release, alembic_head }) => `/steps none ends with ${release}'s ${alembic_head}`),
+  ];
+}
+
+/** Every release it names must be there, and have each driver that is planned, with its interfaces. */
+export function hardwareFaults(hardware: Hardware, targets: readonly TargetDoc[]): Faults {
+  const releases = targets.map(({ release }) => release);
+  const named = [...Object.values(hardware.classic).map(({ needs }) => needs)];
+  return [
+    ...releasesIn(hardware)
+      .filter((release) => !releases.includes(release))
+      .map((release) => `/ ${release} is no release of mappings/targets`),
+    ...named
+      .filter((needs) => needs !== undefined && hardware.needs[needs] === undefined)
+      .map((needs) => `/needs ${needs} is missing`),
+    ...targets.flatMap(({ release, drivers }) => {
+      const has = hardwareOf(hardware, release, releases).drivers;
+      return Object.values(drivers).flatMap((planned) =>
+        planned === null ? [] : unfit(release, planned, has.get(planned.driver ?? "")),
+      );
+    }),
+  ];
+}
+
+function unfit(
+  release: string,
+  planned: { readonly [field: string]: string },
+  driver: Driver | undefined,
+): Faults {
+  if (driver === undefined) return [`/ ${release} has no ${planned.driver}, which is planned`];
+  return Object.entries(planned)
+    .filter(([field, value]) => {
+      const kind = /^(.+)_interface$/.exec(field)?.[1];
+      return kind !== undefined && driver.interfaces?.get(kind)?.includes(value) !== true;
+    })
+    .map(([field, value]) => `/ ${release} ${planned.driver} has no ${field} ${value}`);
+}
+
+function column({ to }: Rule, { keys }: TargetDoc): string {
+  const [first = ""] = to.split(".");
+  const name = first.startsWith("$") ? (keys[first.slice(1)] ?? "") : first;
+  return name.split(".")[0] ?? "";
+}
+
+/** Rules for columns or keys the release does not have, but for those that may be left out. */
+export function columnFaults(
+  rules: readonly Rule[],
+  columns: readonly Column[],
+  target: TargetDoc,
+  path: string,
+): Faults {
+  const known = new Set([...columns.map(({ name }) => name), ...besideColumns(target)]);
+  return rules.flatMap((rule, at) => {
+    const key = [...rule.to.matchAll(/\$(\w+)/g)].find(([, name]) => !(`${name}` in target.keys));
+    if (key !== undefined) return [`${path}/${at}/to ${key[0]} is no key of ${target.release}`];
+    const name = column(rule, target);
+    return rule.optional === true || name === "" || known.has(name)
+      ? []
+      : [`${path}/${at}/to ${name} is no column of ${target.release}`];
+  });
+}
+
+/** Columns the database insists on and no rule gives. */
+export function neededFaults(
+  rules: readonly Rule[],
+  columns: readonly Column[],
+  target: TargetDoc,
+  table: string,
+): Faults {
+  const given = new Set(rules.map((rule) => column(rule, target)));
+  return columns
+    .filter(({ name, null: nullable, auto }) => !nullable && auto !== true && !given.has(name))
+    .map(({ name }) => `/${table} nothing gives ${name}, which ${target.release} needs`);
+}

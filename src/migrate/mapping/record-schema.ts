@@ -1,0 +1,148 @@
+import type { Ajv2020, ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Release } from "../../model/ironic/target.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
+import type { Column } from "../../model/tables.ts";
+
+/** JSON columns hold objects; everything else is as the table says. */
+const OBJECTS = /^(properties|driver_info|extra|instance_info|driver_internal_info|internal_info)$/;
+
+/** MySQL's TEXT holds 65,535 bytes; the JSON in it is ASCII. @source facts/ironic.md 1.2 */
+const TEXT_BYTES = 65_535;
+
+const PORT = {
+  type: ["integer", "string"],
+  minimum: 1,
+  maximum: 65_535,
+  pattern: "^0*([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5])$",
+};
+const WHOLE = { type: ["integer", "string"], pattern: "^-?\\d+$" };
+
+/**
+ * Values that Ironic or Nova would refuse later. A site document, its rules and nova.conf give any.
+ *
+ * @source ironic 21.4:ironic/drivers/modules/ipmitool.py _parse_driver_info; facts/ironic.md 3.3
+ */
+const VALUES: { readonly [column: string]: { readonly [keyword: string]: Json } } = {
+  driver_info: {
+    properties: {
+      ipmi_priv_level: { enum: ["ADMINISTRATOR", "CALLBACK", "OPERATOR", "USER"] },
+      ipmi_bridging: { enum: ["dual", "no", "single"] },
+      ipmi_protocol_version: { enum: ["1.5", "2.0", 1.5] },
+      ipmi_cipher_suite: WHOLE,
+      iboot_relay_id: WHOLE,
+    },
+    patternProperties: {
+      "^(ipmi|ipmi_terminal|ssh|iboot|irmc|drac|xclarity|snmp|client|console)_port$": PORT,
+    },
+  },
+  properties: { properties: { cpus: WHOLE, memory_mb: WHOLE, local_gb: WHOLE } },
+};
+
+function typeOf(column: Column): { readonly [keyword: string]: Json } {
+  if (OBJECTS.test(column.name)) return { type: "object", ...VALUES[column.name] };
+  switch (column.type) {
+    case "integer":
+    case "bigint":
+      return { type: "integer" };
+    case "float":
+      return { type: "number" };
+    case "boolean":
+      return { type: "boolean" };
+    case "datetime":
+      return { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$" };
+    case "string":
+      return { type: "string", maxLength: column.length ?? 255 };
+    case "text":
+      return { type: "string", maxLength: TEXT_BYTES };
+    case "mediumtext":
+    case "longtext":
+      return { type: "string" };
+  }
+}
+
+/**
+ * What Ironic takes as a trait's name: each custom one, or one os-traits lists, of which the form and
+ * the namespaces are looked at. The site document's form has the same.
+ *
+ * @source ironic 21.4, api/controllers/v1/utils.py, TRAITS_SCHEMA; os-traits 2.9
+ */
+export const TRAIT = "^(CUSTOM_[A-Z0-9_]+|(COMPUTE|HW|MISC|OWNER|STORAGE)(_[A-Z0-9]+)+)$";
+/** Of a node, in a table of their own. */
+const TRAITS = {
+  type: ["array", "null"],
+  uniqueItems: true,
+  items: { type: "string", maxLength: 255, pattern: TRAIT },
+};
+
+function schemaOf(columns: readonly Column[], required: readonly string[]) {
+  const properties = columns.map((column) => {
+    const { type, ...rest } = typeOf(column);
+    return [column.name, { type: column.null ? [type, "null"] : type, ...rest }];
+  });
+  return {
+    type: "object",
+    required,
+    additionalProperties: false,
+    properties: { ...Object.fromEntries(properties), node_uuid: { type: "string" } },
+  };
+}
+
+function wordsOf({ keyword, message, params }: ErrorObject): string {
+  if (keyword === "enum")
+    return `is none of ${[...new Set(params.allowedValues.map(String))].join(", ")}`;
+  if (params.pattern === PORT.pattern) return "is no port from 1 to 65535";
+  if (params.pattern === WHOLE.pattern) return "is no whole number";
+  return message ?? "is wrong";
+}
+
+/** @param texts names of the columns that hold TEXT */
+function faults(validate: ValidateFunction, texts: readonly string[], row: Row): readonly string[] {
+  const faults = validate(row)
+    ? []
+    : (validate.errors ?? []).map(
+        (error) => `${error.instancePath.slice(1) || "record"} ${wordsOf(error)}`,
+      );
+  const long = texts.filter((name) => {
+    const value = row[name];
+    // Nearly always what it can come to at most is little enough.
+    if (typeof value !== "object" || value === null) return false;
+    return bound(value) > TEXT_BYTES && size(value) > TEXT_BYTES;
+  });
+  return [...faults, ...long.map((name) => `${name} is longer than ${TEXT_BYTES} bytes`)];
+}
+
+/** Bytes its JSON does not exceed: six for each character of a text, and 24 for a number. */
+function bound(value: Json): number {
+  if (typeof value === "string") return 6 * value.length + 3;
+  if (typeof value !== "object" || value === null) return 25;
+  // Of a list the names are its places.
+  const fields = value as JsonObject;
+  let most = 3;
+  for (const name in fields) most += 6 * name.length + 4 + bound(fields[name] ?? null);
+  return most;
+}
+
+/** Longest text the JSON can become: every character escaped only where it must be. */
+function size(value: Json): number {
+  const json = JSON.stringify(value);
+  return json.length > TEXT_BYTES / 6
+    ? json.replaceAll(/[\u007f-\uffff]/g, "\\u0000").length
+    : json.length;
+}
+
+/** Tells how a record breaks the release's tables; columns and lengths come from their document. */
+export function recordValidator(
+  ajv: Ajv2020,
+  { node, port }: Release,
+): (resource: Resource, row: Row) => readonly string[] {
+  const { properties, ...rest } = schemaOf(node, ["uuid", "driver", "maintenance", "extra"]);
+  const nodes = ajv.compile({ ...rest, properties: { ...properties, traits: TRAITS } });
+  const ports = ajv.compile(schemaOf(port, ["uuid", "address", "node_uuid", "extra"]));
+  const textsOf = (columns: readonly Column[]) =>
+    columns.filter(({ type }) => type === "text").map(({ name }) => name);
+  const [ofNode, ofPort] = [textsOf(node), textsOf(port)];
+  return (resource, row) =>
+    resource === "node" ? faults(nodes, ofNode, row) : faults(ports, ofPort, row);
+}

@@ -1,0 +1,213 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { TargetIdentity } from "../../model/artefact.ts";
+import { type SameSecret, sameSecret } from "../../model/compare.ts";
+import type { Guard } from "../../model/handover.ts";
+import type { Lock, Release, ScannedKey, Target, Verifier } from "../../model/ironic/target.ts";
+import type { Seal } from "../../model/secret.ts";
+import { BY_NAME, cloudFor, type RestOptions } from "../../run/cloud.ts";
+import { openRole } from "../../run/databases.ts";
+import { failpoint } from "../../run/failpoint.ts";
+import { rest } from "../../run/process-context.ts";
+import { waitingFor } from "../../run/wait-message.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { committed, lockTarget } from "../../systems/database/write.ts";
+import { createRestGuard } from "../../systems/ironic-api/guard.ts";
+import { sameOver } from "../../systems/ironic-api/row.ts";
+import { expectSpoken, openService, type RestService } from "../../systems/ironic-api/service.ts";
+import { createRestTarget } from "../../systems/ironic-api/target.ts";
+import { oldestNodes } from "../../systems/ironic-db/current.ts";
+import { createGuard } from "../../systems/ironic-db/guard.ts";
+import { scannedKeys } from "../../systems/ironic-db/indexes.ts";
+import { expectRelease, identifyTarget } from "../../systems/ironic-db/open.ts";
+import { createTarget } from "../../systems/ironic-db/target.ts";
+import type { Cloud } from "../../systems/openstack/cloud.ts";
+import type { Mappings } from "./documents.ts";
+
+/** The options by which a command says where Ironic is. */
+export interface TargetOptions extends RestOptions {
+  readonly ironicDb?: string;
+  readonly deployKernel?: string;
+  readonly deployRamdisk?: string;
+  /** Seconds to wait for conductors' locks. */
+  readonly lockWait?: number;
+}
+
+export interface Opened {
+  readonly identity: TargetIdentity;
+  readonly release: Release;
+  readonly target: Target & { readonly verifier: Verifier };
+}
+
+export interface Guarding {
+  readonly identity: TargetIdentity;
+  readonly release: Release;
+  readonly guard: Guard;
+  /** Machines under way at once. */
+  readonly inFlight: number;
+  readonly lock: () => Promise<Lock>;
+}
+
+interface How {
+  /** The release is the operator's word, which must be right; otherwise the plan's. */
+  readonly planning?: boolean;
+  readonly staged?: boolean;
+  /** Nodes whose protection finish cleared: nothing protects them again. Asked for where machines are adopted. */
+  readonly unprotected?: () => ReadonlySet<string>;
+}
+
+/** A way to Ironic: its database, or its API. */
+export interface Backend {
+  readonly kind: "db" | "rest";
+  /** For people. */
+  readonly shown: string;
+  readonly same: (seal: Seal) => SameSecret;
+  /**
+   * @param said release, where several cannot be distinguished
+   * @throws MigrationError N2I-E2...
+   */
+  readonly open: (said: string | undefined, seal: Seal, how?: How) => Promise<Opened>;
+  /** How its nodes lose what guards them, and the lock under which they do. */
+  readonly guard: (said: string | undefined) => Promise<Guarding>;
+  /** What the target is now, asked anew. */
+  readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
+  /** Waits for a transaction that an earlier run left behind; over REST there is none. @throws MigrationError N2I-E318 */
+  readonly committed: () => Promise<void>;
+  /** Uuids of nodes that are there, the oldest first, so many at most; null over REST. */
+  readonly oldest: ((most: number) => Promise<readonly string[]>) | null;
+  /** Foreign keys that make deleting slow; null over REST. */
+  readonly scannedKeys: (() => Promise<readonly ScannedKey[]>) | null;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * The backend the options name: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or
+ * OS_*.
+ *
+ * @param warn tells people what is not safe
+ * @throws MigrationError N2I-E100 when they name none or both
+ */
+export async function openBackend(
+  options: TargetOptions,
+  mappings: Mappings,
+  access: { readonly readOnly: boolean },
+  warn: (text: string) => void,
+): Promise<Backend> {
+  const cloud = options.osCloud !== undefined && !(options.ironicDb && asksGlance(options));
+  const rest = options.via === "rest" || options.ironicUrl !== undefined || cloud;
+  if (options.ironicDb !== undefined && rest)
+    throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other");
+  if (rest) {
+    const cloud = cloudFor(options);
+    if (cloud.tls.insecure)
+      warn(`Warning: ${cloud.from} says insecure: certificates are not checked`);
+    return restBackend(cloud, options, mappings);
+  }
+  if (options.ironicDb === undefined)
+    throw new MigrationError(
+      "N2I-E100",
+      "nothing says where Ironic is: --ironic-db, --ironic-url, --os-cloud, or --via rest with OS_*",
+    );
+  return databaseBackend(await openRole("ironic-db", options.ironicDb, access), mappings, options);
+}
+
+/** Whether Glance is asked for images by their names. */
+function asksGlance({ deployKernel, deployRamdisk }: TargetOptions): boolean {
+  return [deployKernel, deployRamdisk].some((image) => image?.startsWith(BY_NAME));
+}
+
+/** The database backend on an open database. */
+export function databaseBackend(
+  database: Database,
+  mappings: Mappings,
+  { lockWait = 0 }: Pick<TargetOptions, "lockWait"> = {},
+): Backend {
+  return {
+    kind: "db",
+    shown: database.shown,
+    same: sameSecret,
+    async open(said, seal, { planning = false, staged = false } = {}) {
+      const found = await identifyTarget(database, mappings, said);
+      if (planning) expectRelease(found.release, said);
+      const { identity, release } = found;
+      const load = { staged, lockWait: lockWait * 1000, rest };
+      return {
+        ...found,
+        target: createTarget({ database, release, seal }, identity, failpoint, load),
+      };
+    },
+    async guard(said) {
+      const { identity, release } = await identifyTarget(database, mappings, said);
+      const guard = createGuard(database, release);
+      return { identity, release, guard, inFlight: 1, lock: () => lockTarget(database) };
+    },
+    identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
+    committed: () => committed(database),
+    oldest: (most) => oldestNodes(database, most),
+    scannedKeys: () => scannedKeys(database),
+    close: database.close,
+  };
+}
+
+/** Over REST there is none. */
+const NO_LOCK: Lock = { check: () => Promise.resolve(), release: () => Promise.resolve() };
+
+/** Seconds a call may take. */
+const LIMIT = 60;
+/** Machines under way at once: a conductor starts no more by itself. */
+const IN_FLIGHT = 8;
+
+/** What an API cannot be told, its database can; commands over this have both. */
+function orByRows(cause: unknown): never {
+  if (!(cause instanceof MigrationError) || cause.code !== "N2I-E209") throw cause;
+  const fix = `${cause.fix.replace(/\.$/, "")}, or load into the database with --ironic-db.`;
+  throw new MigrationError(cause.code, cause.message, { cause, fix });
+}
+
+function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Backend {
+  const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
+  if (inFlight < 1 || apiTimeout <= 0)
+    throw new MigrationError("N2I-E100", "--in-flight is at least 1, --api-timeout more than 0");
+  const services: RestService[] = [];
+  const open = async (said: string | undefined): Promise<RestService> => {
+    const service = await waitingFor("logging in and asking Ironic what it is", () =>
+      openService(cloud, releases, rest, said, apiTimeout * 1000).catch(orByRows),
+    );
+    services.push(service);
+    return service;
+  };
+  return {
+    kind: "rest",
+    shown: cloud.endpoint ?? cloud.from,
+    same: sameOver,
+    async open(said, seal, { planning = false, staged = false, unprotected } = {}) {
+      if (staged)
+        throw new MigrationError("N2I-E100", "--staged is for --ironic-db", {
+          fix: "Adoption hands each machine to its conductor by itself; leave --staged out.",
+        });
+      const service = await open(said);
+      if (planning) expectSpoken(service, said);
+      const { identity, release } = service;
+      const driving = {
+        ...{ inFlight: Math.floor(inFlight), lockWait: lockWait * 1000 },
+        ...(unprotected && { unprotected: unprotected() }),
+      };
+      const target = createRestTarget(service, rest, seal, driving, failpoint);
+      return { identity, release, target };
+    },
+    async guard(said) {
+      const service = await open(said);
+      const { identity, release } = service;
+      const most = Math.floor(inFlight);
+      const guard = createRestGuard(service, rest, most);
+      return { identity, release, guard, inFlight: most, lock: () => Promise.resolve(NO_LOCK) };
+    },
+    identify: async (said) => (await open(said)).identity,
+    committed: () => Promise.resolve(),
+    oldest: null,
+    scannedKeys: null,
+    close: () => {
+      for (const { session } of services) session.close();
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,217 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Ajv2020, AnySchemaObject, ValidateFunction } from "ajv/dist/2020.js";
+import type { RestDoc } from "../../model/ironic/rest.ts";
+import type { Release } from "../../model/ironic/target.ts";
+import { checkDocument } from "../../model/json-schema/faults.ts";
+import type { Mapping, Site, TargetDoc } from "../../model/mapping.ts";
+import type { SettingsDoc } from "../../model/settings.ts";
+import type { IdenticalDoc } from "../../model/switchover.ts";
+import { loadTables } from "../../run/files/load-tables.ts";
+import { packageRoot, program } from "../../run/files/package-root.ts";
+import { parseDocument, placesIn, readDocument } from "../../run/files/yaml-file.ts";
+import type { KnownReleases } from "../../systems/ironic-db/open.ts";
+import {
+  type Checked,
+  checkDocuments,
+  type Documents,
+  mappingFor,
+  SINGLE,
+  trustDocuments,
+} from "../mapping/mapping.ts";
+import { recordValidator } from "../mapping/record-schema.ts";
+import { parseSite } from "../mapping/site.ts";
+import type { Validate } from "../transform/transform.ts";
+
+/** The mapping documents of this package, ready, and the digest a plan records of them. */
+export interface Mappings extends KnownReleases {
+  readonly sha256: string;
+  readonly rest: RestDoc;
+  /** @throws MigrationError N2I-E103 */
+  readonly site: (file: string) => Promise<{ readonly site: Site; readonly sha256: string }>;
+  readonly forRelease: (release: Release, site: Site) => Mapping;
+  /** Tells what of a record the release's tables do not take. */
+  readonly validator: (release: Release) => Promise<Validate>;
+}
+
+/** Digests of the documents that the build has checked, beside the program. */
+const CHECKED = "checked.json";
+
+let mappings: Promise<Mappings> | undefined;
+
+/**
+ * The documents of mappings/, read once. Those that the build checked are taken as they are; whoever
+ * has edited one since reads here what is wrong with it.
+ *
+ * @throws MigrationError N2I-E103
+ */
+export function loadMappings(): Promise<Mappings> {
+  mappings ??= readMappings();
+  return mappings;
+}
+
+async function readMappings(): Promise<Mappings> {
+  const { documents, sha256 } = mappingDocuments();
+  const checked = wasChecked(sha256)
+    ? trustDocuments(documents)
+    : checkDocuments(await ajvFor(), documents);
+  const releases = checked.targets.map(toRelease);
+  const validators = new Map<Release, Promise<Validate>>();
+  let validateSite: Promise<ValidateFunction> | undefined;
+  return {
+    releases,
+    heads: checked.heads,
+    rest: checked.rest,
+    sha256,
+    async site(file) {
+      const text = readDocument(file);
+      validateSite ??= ajvFor().then((ajv) => ajv.compile(documents.schemas.site ?? {}));
+      const site = parseSite(await validateSite, parseDocument(text, file), file, placesIn(text));
+      return { site, sha256: createHash("sha256").update(text).digest("hex") };
+    },
+    forRelease: (release, site) => mappingOf(checked, release, site),
+    validator(release) {
+      const known = validators.get(release) ?? validatorFor(release);
+      validators.set(release, known);
+      return known;
+    },
+  };
+}
+
+async function validatorFor(release: Release): Promise<Validate> {
+  return recordValidator(await ajvFor({ often: true }), release);
+}
+
+function mappingOf(checked: Checked, { doc, node, port }: Release, site: Site): Mapping {
+  return mappingFor(checked, doc, { node, port }, site);
+}
+
+/** Documents that shape no plan, so its digest of the mappings leaves them out. */
+const ALONE = ["settings", "identical"] as const;
+
+/** Settings of Nova by release. */
+export async function loadSettings(): Promise<SettingsDoc> {
+  // Checked against the schema its type describes, here or by the build.
+  return (await loadAlone("settings")) as SettingsDoc;
+}
+
+/**
+ * What must be equal of two nodes.
+ *
+ * @param file an operator's own; absent: this package's
+ * @throws MigrationError N2I-E103
+ */
+export async function loadIdentical(file: string | undefined): Promise<IdenticalDoc> {
+  if (file === undefined) return (await loadAlone("identical")) as IdenticalDoc; // as above
+  const text = readDocument(file);
+  const document = parseDocument(text, file);
+  const { schema } = aloneDocument("identical");
+  checkDocument((await ajvFor()).compile(schema), document, file, placesIn(text));
+  return document as IdenticalDoc; // as above
+}
+
+async function loadAlone(name: (typeof ALONE)[number]): Promise<unknown> {
+  const { document, sha256, schema } = aloneDocument(name);
+  if (!wasChecked(sha256))
+    checkDocument((await ajvFor()).compile(schema), document, `mappings/${name}.json`);
+  return document;
+}
+
+/**
+ * Checks every document, whatever was checked before: the build does it.
+ *
+ * @returns digests of what is right
+ * @throws MigrationError N2I-E103
+ */
+export async function checkMappings(): Promise<readonly string[]> {
+  const mapping = mappingDocuments();
+  const ajv = await ajvFor();
+  checkDocuments(ajv, mapping.documents);
+  const alone = ALONE.map((name) => {
+    const { schema, document, sha256 } = aloneDocument(name);
+    checkDocument(ajv.compile(schema), document, `mappings/${name}.json`);
+    return sha256;
+  });
+  return [mapping.sha256, ...alone];
+}
+
+function mappingDocuments(): { readonly documents: Documents; readonly sha256: string } {
+  const { read, digest } = reader();
+  const schemas = Object.fromEntries(
+    // The schemas are part of this package; its tests check that they are schemas.
+    [...SINGLE, "target", "site"].map((name) => [
+      name,
+      read(`schema/${name}.schema.json`) as AnySchemaObject,
+    ]),
+  );
+  const single = SINGLE.map((name) => [name, read(`${name}.json`)] as const);
+  const documents = {
+    // A member for each of the names.
+    ...(Object.fromEntries(single) as { readonly [name in (typeof SINGLE)[number]]: unknown }),
+    targets: readdirSync(join(packageRoot(), "mappings", "targets"))
+      .filter((name) => name.endsWith(".json"))
+      .sort()
+      .map((name) => ({ name: `mappings/targets/${name}`, document: read(`targets/${name}`) })),
+    schemas,
+  };
+  return { documents, sha256: digest() };
+}
+
+function aloneDocument(name: (typeof ALONE)[number]) {
+  const { read, digest } = reader();
+  // A schema of this package; ajv itself checks that it is one.
+  const schema = read(`schema/${name}.schema.json`) as AnySchemaObject;
+  const document = read(`${name}.json`);
+  return { schema, document, sha256: digest() };
+}
+
+/** Reads documents, and tells the digest of all it has read. */
+function reader(): { readonly read: (name: string) => unknown; readonly digest: () => string } {
+  const hash = createHash("sha256");
+  return {
+    read(name) {
+      const text = readFileSync(join(packageRoot(), "mappings", name), "utf8");
+      hash.update(`${name}\n${text}`);
+      return JSON.parse(text);
+    },
+    digest: () => hash.digest("hex"),
+  };
+}
+
+function wasChecked(sha256: string): boolean {
+  try {
+    const path = join(dirname(program()), CHECKED);
+    const digests: unknown = JSON.parse(readFileSync(path, "utf8"));
+    return Array.isArray(digests) && digests.includes(sha256);
+  } catch {
+    // Nothing was bundled: then nothing was checked either.
+    return false;
+  }
+}
+
+/** Loaded for what an operator wrote or edited, and for records: most commands need it for nothing. */
+async function ajvFor(how: { readonly often?: boolean } = {}): Promise<Ajv2020> {
+  const { createAjv } = await import("../../model/json-schema/schemas.ts");
+  return createAjv(how);
+}
+
+/** Its columns are read when somebody wants to know them: one release is in use, of many. */
+function toRelease(doc: TargetDoc): Release {
+  const known = new Map<string, Release["node"]>();
+  const columnsOf = (table: string): Release["node"] => {
+    const columns =
+      known.get(table) ?? loadTables("ironic", doc.release).tables[table]?.columns ?? [];
+    known.set(table, columns);
+    return columns;
+  };
+  return {
+    doc,
+    get node() {
+      return columnsOf("nodes");
+    },
+    get port() {
+      return columnsOf("ports");
+    },
+  };
+}

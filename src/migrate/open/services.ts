@@ -1,0 +1,117 @@
+import { MigrationError, orNull } from "../../lib/error.ts";
+import { cloudFor, type RestOptions } from "../../run/cloud.ts";
+import type { Keep } from "../../run/databases.ts";
+import { waitingFor } from "../../run/wait-message.ts";
+import { openService, type RestService } from "../../systems/ironic-api/service.ts";
+import type { Cloud } from "../../systems/openstack/cloud.ts";
+import { type ImageService, openImages } from "../../systems/openstack/glance-images.ts";
+import { type NetworkService, openNetwork } from "../../systems/openstack/neutron-ports.ts";
+import { loadMappings } from "./documents.ts";
+
+/** Ironic and what stands beside it, as machines that run already are looked at. */
+export interface ManagePlace {
+  readonly service: RestService;
+  /** Asked for where a node names a port; null: nothing says where Neutron is. */
+  readonly network: () => Promise<NetworkService | null>;
+  /** Asked for where a node names an image; null: nothing says where Glance is. */
+  readonly images: () => Promise<ImageService | null>;
+  readonly cloud: Cloud;
+  /** Milliseconds a call may take. */
+  readonly limit: number;
+}
+
+/** Seconds a call may take. */
+const LIMIT = 60;
+
+/**
+ * Opens Ironic's API, and Neutron's and Glance's once somebody asks for them.
+ *
+ * @param lasts it is asked for days: what the catalog lacks may be there later
+ * @throws MigrationError N2I-E100, N2I-E106, N2I-E202, N2I-E208 to N2I-E212
+ */
+export async function openManagePlace(
+  options: RestOptions,
+  keep: Keep,
+  warn: (text: string) => void,
+  lasts = false,
+): Promise<ManagePlace> {
+  const { cloud, limit } = cloudAsked(options, warn);
+  const { releases, rest } = await loadMappings();
+  const service = await waitingFor("logging in and asking Ironic what it is", () =>
+    openService(cloud, releases, rest, undefined, limit),
+  );
+  kept(keep, service.session.close);
+  return { ...{ service, cloud, limit }, ...besideIronic(cloud, limit, keep, lasts) };
+}
+
+/** The cloud that the options name, and milliseconds a call to it may take. @throws MigrationError N2I-E100, N2I-E106 */
+export function cloudAsked(
+  options: RestOptions,
+  warn: (text: string) => void,
+): Pick<ManagePlace, "cloud" | "limit"> {
+  const { apiTimeout = LIMIT } = options;
+  if (apiTimeout <= 0) throw new MigrationError("N2I-E100", "--api-timeout takes more than 0");
+  const cloud = cloudFor(options);
+  if (cloud.tls.insecure)
+    warn(`Warning: ${cloud.from} says insecure: certificates are not checked`);
+  return { cloud, limit: apiTimeout * 1000 };
+}
+
+/** Neutron and Glance, once somebody asks for them. @param limit milliseconds a call may take */
+export function besideIronic(
+  cloud: Cloud,
+  limit: number,
+  keep: Keep,
+  lasts = false,
+): Pick<ManagePlace, "network" | "images"> {
+  const lazily = <T extends Closable>(what: string, open: () => Promise<T>) =>
+    openedOnce(
+      () => waitingFor(what, open),
+      lasts,
+      (one) => kept(keep, one.close),
+    );
+  return {
+    network: lazily("logging in at Neutron", () => openNetwork(cloud, limit)),
+    images: lazily("logging in at Glance", () => openImages(cloud, limit)),
+  };
+}
+
+interface Closable {
+  readonly close: () => void;
+}
+
+/**
+ * Opens a service at the first question, and keeps it; what failed is opened again at the next.
+ *
+ * @returns null where neither a catalog nor a setting says where it is
+ */
+function openedOnce<T extends Closable>(
+  open: () => Promise<T>,
+  lasts: boolean,
+  keep: (one: T) => void,
+): () => Promise<T | null> {
+  let known: Promise<T | null> | undefined;
+  return () => {
+    if (known !== undefined) return known;
+    const asked = orNull(open(), "N2I-E106").then((opened) => {
+      if (opened !== null) keep(opened);
+      if (opened === null && lasts) known = undefined;
+      return opened;
+    });
+    known = asked;
+    asked.catch(() => {
+      known = undefined;
+    });
+    return asked;
+  };
+}
+
+/** Closes it at the end. */
+export function kept(keep: Keep, close: () => void): void {
+  keep({
+    close() {
+      close();
+      return Promise.resolve();
+    },
+  });
+}

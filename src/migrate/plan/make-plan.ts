@@ -1,0 +1,248 @@
+import { regroup } from "../../lib/streams.ts";
+import type { MachinesHeader, PlanCounts, PlanHeader } from "../../model/artefact.ts";
+import type { SameSecret } from "../../model/compare.ts";
+import { blocks, type Finding } from "../../model/finding.ts";
+import type { Release, Target } from "../../model/ironic/target.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { Site } from "../../model/mapping.ts";
+import { MACHINES, type NovaPlanCounts } from "../../model/nova/nova-plan.ts";
+import type { PlannedMachine, Verdict } from "../../model/plan.ts";
+import type { ConductorIpmitool } from "../../model/power.ts";
+import { failpoint } from "../../run/failpoint.ts";
+import { createPlan, type PlanWriter } from "../../run/files/plan-folder.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import type { openSnapshot } from "../../run/run.ts";
+import { VERSION } from "../../run/version.ts";
+import { judgeKept, type NovaPlanner } from "../hosts/nova-plan.ts";
+import type { Mappings } from "../open/documents.ts";
+import type { PowerView } from "../power/rules/gate.ts";
+import { createTransform, type Transformed } from "../transform/transform.ts";
+import { carry } from "./rules/carry.ts";
+import { pair } from "./rules/pairing.ts";
+import { type Index, indexCurrent, planMachine, wantedOf } from "./rules/plan-machine.ts";
+import { inspectCharset, preflight } from "./rules/preflight.ts";
+
+export interface Planned {
+  readonly header: PlanHeader;
+  readonly counts: PlanCounts;
+  readonly sha256: string;
+  /** What is known only after the last machine: counted in the plan, said beside it. */
+  readonly late: readonly Finding[];
+  /** Who would take the machines over, for people. */
+  readonly conductors: string;
+  /** Steps on Nova's own rows; null when those are not planned. */
+  readonly nova: NovaPlanCounts | null;
+}
+
+/** The readings a plan is made with, and how they are named in its header. */
+export interface PlannedPower {
+  readonly view: PowerView;
+  readonly made_from: PlanHeader["made_from"]["power"];
+}
+
+/** What the operator takes upon himself; the plan records it. */
+interface Allowed {
+  /** Source and target are of different releases. */
+  readonly pairing: boolean;
+  /** The target holds nodes of others. */
+  readonly others?: boolean;
+  /** What the conductors run, where it is not what their release came with. */
+  readonly ipmitool?: ConductorIpmitool | undefined;
+}
+
+/** Machines Ironic and Nova are asked about at once. */
+const ASKED = 512;
+const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
+
+/** What a plan is made from. */
+export interface Sources {
+  readonly snapshot: Awaited<ReturnType<typeof openSnapshot>>;
+  readonly mappings: Mappings;
+  readonly site: { readonly site: Site; readonly sha256: string | null };
+  readonly power: PlannedPower | null;
+  readonly allow: Allowed;
+}
+
+/** The Ironic it is made for. */
+export interface Destination {
+  readonly target: Target;
+  readonly release: Release;
+  readonly same: SameSecret;
+}
+
+/** What goes along while it is made. */
+interface Beside {
+  /** Plans Nova's own rows. */
+  readonly nova: NovaPlanner | null;
+  /** Sees every line as it is written. */
+  readonly each: (line: PlannedMachine, machine: Machine) => void;
+  readonly progress: (machines: number) => void;
+}
+
+/**
+ * Makes the run's plan: every machine of the snapshot transformed and compared with Ironic, batch
+ * by batch; nothing but the plan is written.
+ */
+export async function makePlan(
+  run: RunFolder,
+  from: Sources,
+  ironic: Destination,
+  beside: Beside,
+): Promise<Planned> {
+  const { nova } = beside;
+  try {
+    const thinking = await prepare(from, ironic);
+    const { header, conductors, transform } = thinking;
+    const tally = createTally(header.findings);
+    const plan = await createPlan(run);
+    try {
+      await writeMachines(plan, { ...from, ...ironic, ...beside, ...thinking, tally });
+      const late = [...transform.unmatched(), ...((await nova?.end()) ?? [])];
+      tally.note(late);
+      const counts = tally.counts();
+      const about = { ...header, counts, nova: nova?.about() ?? null };
+      const sha256 = await plan.finish(about, () => failpoint("plan.between"));
+      const { words } = conductors;
+      return { header, counts, sha256, late, conductors: words, nova: about.nova?.counts ?? null };
+    } catch (error) {
+      await plan.abandon();
+      throw error;
+    }
+  } finally {
+    // Its reader holds a transaction of nova from the moment it was made, long before the first line.
+    await nova?.close();
+  }
+}
+
+/** Rules compiled, the target looked at, and what the plan says of itself. */
+async function prepare(
+  { snapshot, mappings, site, power, allow }: Sources,
+  { target, release }: Destination,
+) {
+  const { header: source, footer } = snapshot;
+  const { source: from } = source;
+  const transform = createTransform(
+    mappings.forRelease(release, site.site),
+    source,
+    await mappings.validator(release),
+    power?.view ?? null,
+    allow.ipmitool,
+  );
+  const carried =
+    target.identity.engine === "rest"
+      ? carry(mappings.rest, release.doc, site.site, transform.origins().length)
+      : null;
+  const before = await target.counts();
+  const conductors = preflight(await target.service(), carried !== null);
+  const { schema_version: bm } = from.nova_bm;
+  const header: PlanHeader = {
+    format: "nova2ironic/plan@2",
+    tool: VERSION,
+    made_from: {
+      snapshot: footer.sha256,
+      mapping: mappings.sha256,
+      site: site.sha256,
+      power: power?.made_from ?? null,
+    },
+    source: from,
+    target: target.identity,
+    pairing: pair(from.nova?.schema_version ?? null, bm, release.doc, allow.pairing),
+    key: source.key,
+    findings: [...source.findings, ...conductors.findings],
+    target_before: before,
+    ...(allow.others === true && { beside_others: true as const }),
+    ...(allow.ipmitool !== undefined && { conductor_ipmitool: allow.ipmitool }),
+  };
+  return { transform, carried, conductors, header };
+}
+
+type Thinking = Awaited<ReturnType<typeof prepare>>;
+
+/** Every machine, thought through and compared, in the order of the snapshot. */
+async function writeMachines(
+  plan: PlanWriter,
+  job: Sources & Destination & Beside & Thinking & { readonly tally: Tally },
+): Promise<void> {
+  const { snapshot, target, same, nova, each, tally, transform, carried, header } = job;
+  const origins = [...transform.origins(), ...(carried?.origins ?? [])];
+  const about: MachinesHeader = { format: "nova2ironic/machines@1", origins };
+  const writer = await plan.begin(MACHINES, about);
+  await nova?.begin(plan);
+  const judge = judgeOf(job);
+  // An empty Ironic holds nothing to compare with; it is not asked.
+  const empty = header.target_before.nodes + header.target_before.ports === 0;
+  const asks = !empty || nova !== null;
+  for await (const lines of asks ? regroup(snapshot.lines(), ASKED) : snapshot.lines()) {
+    const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
+    for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
+    const transformed = await judge(machines);
+    const index = empty ? EMPTY : indexCurrent(await target.current(wantedOf(transformed)));
+    for (const [at, machine] of machines.entries()) {
+      const one = transformed[at];
+      if (one === undefined) continue;
+      const line = planMachine(machine, one, index, same);
+      tally.add(line);
+      each(line, machine);
+      const wait = writer.write(line);
+      if (wait !== undefined) await wait;
+      if (nova !== null) await nova.add(machine, line);
+    }
+    job.progress(tally.counts().machines);
+  }
+}
+
+/** What machines become, with what target, conductors and Nova say against it. */
+function judgeOf(
+  job: Sources & Destination & Beside & Thinking,
+): (machines: readonly Machine[]) => Promise<readonly Transformed[]> | readonly Transformed[] {
+  const { snapshot, release, site, target, nova, transform, carried, conductors } = job;
+  const charset = inspectCharset(target.identity.charset);
+  const kept = judgeKept(release.doc.release, site.site, snapshot.header.source.nova);
+  const make = (machine: Machine): Transformed => {
+    const one = transform.machine(machine);
+    return conductors.machine(carried === null ? charset(one) : carried.machine(machine, one));
+  };
+  return (machines) =>
+    nova === null
+      ? machines.map((machine) => kept(machine, make(machine)))
+      : nova.judge(machines, machines.map(make));
+}
+
+type Tally = ReturnType<typeof createTally>;
+
+/** Counts as lines go by: what the footer and the summary say. */
+function createTally(initial: readonly Finding[]) {
+  const verdicts: Record<Verdict, number> = {
+    create: 0,
+    unchanged: 0,
+    drift: 0,
+    conflict: 0,
+    blocked: 0,
+    skipped: 0,
+  };
+  const findings: Record<string, number> = {};
+  let [machines, nodes, ports, outdated] = [0, 0, 0, 0];
+  const note = (found: readonly Finding[]): void => {
+    for (const { code } of found) findings[code] = (findings[code] ?? 0) + 1;
+  };
+  note(initial);
+  return {
+    note,
+    add(line: PlannedMachine): void {
+      machines += 1;
+      verdicts[line.verdict] += 1;
+      note(line.findings);
+      if (line.findings.some((one) => one.code === "N2I-D612" && blocks(one))) outdated += 1;
+      if (line.verdict !== "create") return;
+      for (const { change, resource } of line.records) {
+        if (change !== "create") continue;
+        if (resource === "node") nodes += 1;
+        else ports += 1;
+      }
+    },
+    counts: (): PlanCounts => ({
+      ...{ machines, verdicts, nodes, ports, findings },
+      ...(outdated > 0 && { power_outdated: outdated }),
+    }),
+  };
+}

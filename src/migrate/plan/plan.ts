@@ -1,0 +1,177 @@
+import { MigrationError } from "../../lib/error.ts";
+import { plansNamed } from "../../model/journal.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import type { ConductorIpmitool, MachineOf } from "../../model/power.ts";
+import { identified } from "../../run/cloud.ts";
+import { closing, type Keep, openRole } from "../../run/databases.ts";
+import { givenSoFar, rememberGiven } from "../../run/files/given-file.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import { removePlans } from "../../run/files/plan-folder.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
+import type { Sink } from "../../run/sink.ts";
+import { othersAt } from "../apply/check-others.ts";
+import { type FlavorApi, openFlavorApi, type Reach } from "../flavors/flavor-api.ts";
+import { type NovaAsked, type NovaPlaces, planNova } from "../hosts/nova-plan.ts";
+import { NO_SITE } from "../mapping/site.ts";
+import { openBackend, type TargetOptions } from "../open/backend.ts";
+import { loadMappings } from "../open/documents.ts";
+import { POWER, readingsOf, viewOf } from "../power/power-file.ts";
+import {
+  type Destination,
+  makePlan,
+  type Planned,
+  type PlannedPower,
+  type Sources,
+} from "./make-plan.ts";
+import { openProposal } from "./propose.ts";
+import { onceLoaded, slowDelete } from "./rules/delete-cost.ts";
+import { machineOf } from "./selection.ts";
+
+/** What a plan is given. */
+export interface PlanWords extends TargetOptions, Reach {
+  readonly run: string;
+  readonly ironicRelease?: string;
+  readonly site?: string;
+  readonly allowPairing: boolean;
+  readonly besideOthers: boolean;
+  readonly maxUnreachable: number;
+  readonly recordPower: boolean;
+  readonly proposeSite?: string;
+  readonly placementDb?: string;
+  readonly keyFile?: string;
+}
+
+interface Made extends Planned {
+  /** Of the plan's folder. */
+  readonly path: string;
+  /** Where the flavors are that are not nova's. */
+  readonly api: FlavorApi["identity"] | undefined;
+  /** Others' nodes in Ironic, which apply will refuse; null where there are none, or they are allowed. */
+  readonly others: string | null;
+  /** A first site document, where one is asked for. */
+  readonly proposal: string | null;
+}
+
+/** What of the words is more than a word. */
+interface Asked {
+  /** Of Nova's rows; null where Nova is not given. */
+  readonly nova: NovaAsked | null;
+  /** What the conductors run, where it is not what their release came with. */
+  readonly ipmitool: ConductorIpmitool | undefined;
+}
+
+/**
+ * Makes the run's plan.
+ *
+ * @param each sees every line as it is written
+ */
+export function plan(
+  words: PlanWords,
+  asked: Asked,
+  sink: Sink,
+  each: (line: PlannedMachine, machine: MachineOf) => void,
+): Promise<Made> {
+  return inRun(words.run, "plan", { create: false }, (run) =>
+    closing(async (keep) => {
+      const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+      const seal = await sealOf(run, words.keyFile, snapshot.header.key);
+      const mappings = await loadMappings();
+      const noSite = { site: NO_SITE, sha256: null };
+      const site = words.site === undefined ? noSite : await mappings.site(words.site);
+      const backend = keep(await openBackend(words, mappings, { readOnly: true }, sink.say));
+      const places = await openNova(words, asked.nova, keep);
+      const opening = backend.open(words.ironicRelease, seal, { planning: true });
+      const ironic = { ...(await opening), same: backend.same(seal) };
+      const { entries } = await readJournal(run);
+      // Asked before anything is saved: what fails after that would leave a plan nobody knows of.
+      const { target } = ironic;
+      const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
+      const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
+      const keys = (await backend.scannedKeys?.()) ?? [];
+      const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
+      const { nodes, ports } = made.counts;
+      // Who plans has the time to have an index made; who rolls back has not.
+      const slow = slowDelete(nodes, onceLoaded(keys, ports));
+      if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
+      // A plan that was applied stays readable under its digest: rollback needs its lines.
+      await removePlans(run, plansNamed(entries));
+      await rememberGiven(run, "plan", words);
+      const path = `${run.path}/${PLAN}`;
+      return { ...made, path, others, api: places?.api?.identity };
+    }),
+  );
+}
+
+interface Given {
+  readonly words: PlanWords;
+  readonly sink: Sink;
+  readonly each: (line: PlannedMachine, machine: MachineOf) => void;
+}
+
+async function make(
+  run: RunFolder,
+  { ipmitool, ...from }: Omit<Sources, "allow"> & Asked,
+  ironic: Destination,
+  places: Planning | null,
+  { words, sink, each }: Given,
+): Promise<Planned & Pick<Made, "proposal">> {
+  const { doc } = ironic.release;
+  const proposal = await openProposal(words, doc, from.power?.view.readings ?? new Map());
+  const source = { snapshot: from.snapshot.header, site: from.site.site };
+  const moment = { release: doc.release, now: new Date().toISOString() };
+  const nova = places && (await planNova(places, source, places.asked, moment));
+  const forget = await givenSoFar(run);
+  await rememberGiven(run, "plan", words, true);
+  const { allowPairing: pairing, besideOthers: others } = words;
+  const all = { ...from, allow: { pairing, others, ipmitool } };
+  const watch = (line: PlannedMachine, machine: Machine): void => {
+    each(line, machineOf(machine));
+    proposal?.add(line, machine);
+  };
+  const planned = await sink
+    .during(
+      "plan",
+      from.snapshot.footer.footer.machines,
+      (progress) => makePlan(run, all, ironic, { nova, progress, each: watch }),
+      ({ counts }) => `${counts.machines} machines`,
+    )
+    .catch(async (cause: unknown) => {
+      if (cause instanceof MigrationError && cause.code === "N2I-E107") await forget();
+      throw cause;
+    });
+  return { ...planned, proposal: proposal?.text() ?? null };
+}
+
+/** Where Nova's rows are, and what is wanted of them. */
+interface Planning extends NovaPlaces {
+  readonly asked: NovaAsked;
+}
+
+/** Opens nova, and where its flavors are; null without. */
+async function openNova(
+  words: PlanWords,
+  wanted: NovaAsked | null,
+  keep: Keep,
+): Promise<Planning | null> {
+  const { novaDb } = words;
+  if (novaDb === undefined || wanted === null) return null;
+  const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+  const images = await identified(wanted.flavors.images, words);
+  const asked = { ...wanted, flavors: { ...wanted.flavors, images } };
+  const api =
+    words.novaApiDb === undefined ? null : keep(await openFlavorApi(words.novaApiDb, true));
+  return { database, api, asked };
+}
+
+async function powerOf(
+  path: string,
+  { maxUnreachable, recordPower }: PlanWords,
+): Promise<PlannedPower> {
+  const asked = await readingsOf(`${path}/${POWER}`);
+  return {
+    view: viewOf(asked?.readings ?? null, maxUnreachable, recordPower),
+    made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
+  };
+}

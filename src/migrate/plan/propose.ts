@@ -1,0 +1,107 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import type { TargetDoc } from "../../model/mapping.ts";
+import type { KnownReadings } from "../../model/power.ts";
+import type { MachineFlavor } from "../../model/settings.ts";
+import { closing, openRole } from "../../run/databases.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { readFlavorSizes } from "../../systems/nova-db/flavors.ts";
+import { readClasses } from "../../systems/nova-db/later.ts";
+import { novaVersion } from "../../systems/nova-db/open.ts";
+import { readApiFlavors, readFlavorRows } from "../../systems/nova-db/plan-flavors.ts";
+import { identifyNovaApi } from "../../systems/nova-db/plan-open.ts";
+import type { Reach } from "../flavors/flavor-api.ts";
+import { createProposal } from "./rules/propose.ts";
+
+interface Args extends Reach {
+  readonly proposeSite?: string;
+  readonly placementDb?: string;
+}
+
+/** What gathers a first site document; null when none is asked for. */
+export async function openProposal(
+  { proposeSite, placementDb, ...places }: Args,
+  { power_keys: keys }: TargetDoc,
+  readings: KnownReadings,
+) {
+  if (proposeSite === undefined) return null;
+  if (existsSync(proposeSite)) throw refuse(proposeSite, "it is there already");
+  const placement = placementDb === undefined ? new Map<string, string>() : await read(placementDb);
+  const flavors = await flavorsIn(places);
+  return createProposal({ placement, flavors, readings, keys });
+}
+
+/**
+ * Flavors for machines in each database that is given. Those of nova_api replace nova's of the same id, as Nova reads
+ * them there first.
+ *
+ * @throws MigrationError N2I-E202, N2I-E203 for a nova or nova_api that is none
+ */
+async function flavorsIn({ novaDb, novaApiDb }: Reach): Promise<readonly MachineFlavor[]> {
+  const found = new Map<number, MachineFlavor>();
+  for (const [role, spec, place] of [
+    ["nova-db", novaDb, "nova"],
+    ["nova-api-db", novaApiDb, "nova_api"],
+  ] as const) {
+    if (spec === undefined) continue;
+    await closing(async (keep) => {
+      const database = keep(await openRole(role, spec, { readOnly: true }));
+      await (place === "nova_api" ? identifyNovaApi : novaVersion)(database);
+      for (const [id, flavor] of await machineFlavors(database, place)) found.set(id, flavor);
+    });
+  }
+  return [...found.values()];
+}
+
+/** Live flavors that are for machines: they ask for a class of theirs, or name deploy images. */
+async function machineFlavors(
+  database: Database,
+  place: "nova" | "nova_api",
+): Promise<ReadonlyMap<number, MachineFlavor>> {
+  const { knex } = database;
+  const { flavors, specs } = await (place === "nova"
+    ? readFlavorRows(database, knex)
+    : readApiFlavors(database, knex, new Map()));
+  const asking = specs.filter(({ key }) => key.startsWith("resources:CUSTOM_"));
+  const ids = new Set(asking.map(({ instance_type_id }) => instance_type_id));
+  const sizes = await readFlavorSizes(database, [...ids], place);
+  const own = new Map<number, [key: string, value: string | null][]>(
+    flavors.map(({ id }) => [id, []]),
+  );
+  for (const { instance_type_id, key, value } of specs)
+    own.get(instance_type_id)?.push([key, value]);
+  return new Map(
+    flavors.flatMap(({ id, name }) => {
+      const size = sizes.get(id);
+      if (size === undefined) return [];
+      return [[id, { name, size, extra_specs: Object.fromEntries(own.get(id) ?? []) }] as const];
+    }),
+  );
+}
+
+function read(spec: string): Promise<ReadonlyMap<string, string>> {
+  return closing(async (keep) =>
+    readClasses(keep(await openRole("placement-db", spec, { readOnly: true }))),
+  );
+}
+
+/**
+ * @returns what to tell of it
+ * @throws MigrationError N2I-E100 when the file is there: somebody's decisions may stand in it
+ */
+export function writeProposal({ proposeSite: file = "" }: Args, text: string): string {
+  try {
+    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+  } catch (cause) {
+    throw refuse(file, systemCode(cause) ?? "no name", cause);
+  }
+  // Readings count for what a BMC was asked with.
+  const again = text.includes("driver_info:") ? "give it to power and plan" : "plan";
+  return `Proposed a site document: ${file}. Fill in what is empty, then ${again} with --site ${file}.`;
+}
+
+function refuse(file: string, why: string, cause?: unknown): MigrationError {
+  const fix = "Name a new file: decisions of somebody may stand in this one.";
+  const words = `--propose-site ${file} cannot be written: ${why}`;
+  return new MigrationError("N2I-E100", words, { cause, fix });
+}

@@ -1,0 +1,157 @@
+import { isObject, type Json, objectOf } from "../../../lib/json.ts";
+import { accept, finding } from "../../../model/finding.ts";
+import type { FindingCode } from "../../../model/findings.ts";
+import { isNothing } from "../../../model/ironic/own-fields.ts";
+import { carriedFields, minorOf, type RestDoc } from "../../../model/ironic/rest.ts";
+import type { Machine, Row } from "../../../model/machine.ts";
+import type { Site, TargetDoc } from "../../../model/mapping.ts";
+import { type Desired, nodeOf } from "../../../model/plan.ts";
+import { compileSite } from "../../transform/site.ts";
+import { type Transformed, withFindings } from "../../transform/transform.ts";
+
+type Noted = readonly [code: FindingCode, message: string];
+
+/** Where the VIF of a port stands in the records of a release. */
+const VIFS = ["internal_info", "tenant_vif_port_id"] as const;
+
+/** What a machine's records are over REST. */
+export interface Carry {
+  readonly machine: (source: Machine, machine: Transformed) => Transformed;
+  /** Origins this adds to the plan's table. */
+  readonly origins: readonly (readonly [string, string])[];
+}
+
+/** Where VIFs stand instead, with their origin. */
+const MOVED = [
+  ["extra.vif_port_id", "port.vif"],
+  ["extra.nova_bm.vif_port_id", "port.vif"],
+] as const;
+
+/**
+ * What of a machine's records adoption over REST can bring about, and, per machine, what it cannot.
+ * The records that come out are rows as the API tells them: plan, diff and verify speak of nothing
+ * else.
+ *
+ * @param site what the operator accepts
+ * @param known how many origins the plan's table has without these
+ * @source facts/ironic.md 4
+ */
+export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number): Carry {
+  const decisions = compileSite(site);
+  const minor = minorOf(target.api ?? "1.0");
+  const fields = {
+    node: carriedFields(doc, "node", minor),
+    port: carriedFields(doc, "port", minor),
+  };
+  const carried: Carry["machine"] = (source, machine) => {
+    if (machine.desired.length === 0) return machine;
+    const notes: Noted[] = [];
+    const lost: string[] = [];
+    const desired = machine.desired.map((record): Desired => {
+      const { resource } = record;
+      const row: Record<string, Json> = {};
+      for (const [field, value] of Object.entries(record.row))
+        if (fields[resource].has(field)) row[field] = value;
+        else if (!isNothing(value) && doc.silent[field] === undefined)
+          lost.push(resource === "node" ? field : `port ${field}`);
+      if (resource === "node") carryNode(row, doc, target, notes, lost);
+      else if (carryPort(row, doc, minor, notes))
+        return { ...record, row, origins: [...record.origins, known, known + 1] };
+      return { ...record, row };
+    });
+    notes.push(...asksFor(desired, target));
+    if (lost.length > 0) notes.push(["N2I-D750", [...new Set(lost)].join(", ")]);
+    const place = desired[0]?.id ?? "";
+    const found = accept(
+      notes.map(([code, message]) => finding(code, place, message)),
+      decisions.of(source).accept,
+    );
+    return withFindings({ ...machine, desired }, found);
+  };
+  return { machine: carried, origins: MOVED };
+}
+
+function carryNode(
+  row: Record<string, Json>,
+  doc: RestDoc,
+  target: TargetDoc,
+  notes: Noted[],
+  lost: string[],
+): void {
+  const planned = String(row.provision_state);
+  const minor = minorOf(target.api ?? "1.0");
+  const goal = doc.goals[planned] ?? "manageable";
+  const reached = goal === "available" && minor < doc.provide ? "manageable" : goal;
+  if (reached !== planned)
+    notes.push(["N2I-D753", `${JSON.stringify(planned)} is planned; it will be ${reached}`]);
+  row.provision_state = reached;
+  // The service measures it itself, and would keep a word of ours for good.
+  row.power_state = null;
+  // Only the service writes it.
+  if (row.last_error !== null) lost.push("last_error");
+  row.last_error = null;
+  const info = row.driver_internal_info ?? null;
+  const inside = isObject(info) ? Object.keys(info) : [];
+  for (const key of inside)
+    if (doc.silent[`driver_internal_info.${key}`] === undefined)
+      lost.push(`driver_internal_info.${key}`);
+  row.driver_internal_info = {};
+  if (row.maintenance !== true)
+    notes.push(["N2I-D751", "the state read at `manage` is kept from then on"]);
+  if (reached !== "active") return;
+  if (row.protected === true)
+    notes.push(["N2I-D752", "the machine is not protected until it is active"]);
+  if (target.boot === "netboot" || target.boot === "edit")
+    notes.push(["N2I-D755", `${target.release} boots it from the network`]);
+  else if (target.boot === "local" && row.deploy_interface === "ramdisk")
+    notes.push(["N2I-D755", "the ramdisk interface boots it from the network: nova2ironic boot"]);
+}
+
+/** What a machine lacks without which its adoption would fail, one after the other. */
+function asksFor(desired: readonly Desired[], { adoption, keys }: TargetDoc): readonly Noted[] {
+  const node = nodeOf(desired);
+  if (adoption === "none" || node?.provision_state !== "active" || !bootsOver(node)) return [];
+  const info = objectOf(node.driver_info);
+  const missing = ["deploy_kernel", "deploy_ramdisk"]
+    .map((key) => keys[key] ?? key)
+    .filter((key) => (info[key] ?? "") === "");
+  const hasPort = desired.some(({ resource }) => resource === "port");
+  return [
+    ...(missing.length === 0
+      ? []
+      : [[MISSING[adoption], `without driver_info ${missing.join(", ")}`] as const]),
+    ...(hasPort ? [] : [["N2I-D759", "it has no port"] as const]),
+  ];
+}
+
+const MISSING = { "deploy-images": "N2I-D757", "conductor-images": "N2I-D758" } as const;
+
+/** Whether a boot interface of the network judges it; classic drivers have it in them. */
+function bootsOver({ boot_interface, driver }: Row): boolean {
+  return typeof boot_interface === "string"
+    ? /pxe/.test(boot_interface)
+    : driver === "fake_pxe" || !/^fake/.test(String(driver));
+}
+
+/** @returns whether it has a VIF, which stands elsewhere now */
+function carryPort(
+  row: Record<string, Json>,
+  doc: RestDoc,
+  minor: number,
+  notes: Noted[],
+): boolean {
+  const [column, key] = VIFS;
+  const internal: Json = row[column] ?? null;
+  const vif = isObject(internal) ? internal[key] : undefined;
+  if (!isObject(internal) || vif === undefined || vif === null) return false;
+  const { [key]: _, ...rest } = internal;
+  row[column] = rest;
+  if (minor <= doc.vif_in_extra_until) {
+    row.extra = { ...objectOf(row.extra), vif_port_id: vif };
+    return true;
+  }
+  const extra = objectOf(row.extra);
+  row.extra = { ...extra, nova_bm: { ...objectOf(extra.nova_bm), vif_port_id: vif } };
+  notes.push(["N2I-D754", `port ${String(row.uuid)}: VIF ${String(vif)}`]);
+  return true;
+}

@@ -1,0 +1,132 @@
+import { structuredPatch } from "diff";
+import type { Json } from "../../../lib/json.ts";
+import type { FieldChange, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
+import { leaves, showValue } from "./value.ts";
+
+type Origins = readonly (readonly [string, string])[];
+
+const HEADLINE: { readonly [change in PlannedRecord["change"]]: string } = {
+  create: "will be created",
+  none: "is there as planned",
+  drift: "was changed since it was loaded; it is left alone",
+  conflict: "is in conflict; nothing is written",
+};
+
+/** A machine is written whole or not at all: what stands beside a conflict or drift is not created. */
+function headline(change: PlannedRecord["change"], verdict: Verdict): string {
+  return change === "create" && verdict !== "create"
+    ? "is not there; nothing of this machine is written"
+    : HEADLINE[change];
+}
+
+/** `field = value` lines of a row as planned, and as it is in Ironic. */
+function textOf(fields: readonly (readonly [string, Json])[]): string {
+  return fields.map(([field, value]) => `${field} = ${showValue(value)}\n`).join("");
+}
+
+function asFound(
+  fields: readonly (readonly [string, Json])[],
+  differs: readonly FieldChange[],
+): readonly (readonly [string, Json])[] {
+  const found = new Map(differs.map((change) => [change.field, change.found]));
+  const known = new Set(fields.map(([field]) => field));
+  const kept = fields.map(
+    ([field, value]) => [field, found.get(field) ?? (found.has(field) ? null : value)] as const,
+  );
+  const added = differs.filter(({ field }) => !known.has(field));
+  return [...kept, ...added.map(({ field, found: value }) => [field, value] as const)];
+}
+
+/** A line of a diff, and where a planned value comes from. */
+interface DiffLine {
+  readonly sign: string;
+  /** `field = value`. */
+  readonly text: string;
+  /** Null where the line is not of a planned value. */
+  readonly origin: string | null;
+}
+
+/** What becomes of one record, field by field. */
+interface RecordDiff {
+  readonly title: string;
+  readonly lines: readonly DiffLine[];
+  /** Fields left NULL that are counted and not shown. */
+  readonly hidden: number;
+}
+
+/** Reads where a field of a record comes from. */
+type OriginOf = (field: string) => string | undefined;
+
+/**
+ * One record from what Ironic holds to what the plan wants, each planned value with its origin. Fields
+ * left NULL are counted, not shown, unless asked for.
+ */
+export function diffOf(
+  record: PlannedRecord,
+  origins: Origins,
+  { verdict, state }: PlannedMachine,
+  all: boolean,
+): RecordDiff {
+  const from = new Map(record.origins.map((at) => origins[at] ?? ["", ""]));
+  const originOf: OriginOf = (field) => {
+    const origin = from.get(field) ?? from.get(field.split(".")[0] ?? "");
+    return origin === "rule state" ? `rule state/${state.row}` : origin;
+  };
+  const fields = leaves(record.row);
+  const shown = all ? fields : fields.filter(([field, value]) => value !== null || from.has(field));
+  const changed =
+    record.change === "create" ? added(shown) : changedLines(shown, record.differs ?? []);
+  return {
+    title: `${record.resource} ${String(record.row.uuid)} ${headline(record.change, verdict)}`,
+    lines: changed.map((line) => annotate(line, originOf)),
+    hidden: fields.length - shown.length,
+  };
+}
+
+/** A record that is not there yet needs no comparison: it is all new. */
+function added(fields: readonly (readonly [string, Json])[]): readonly string[] {
+  return fields.map(([field, value]) => `+${field} = ${showValue(value)}`);
+}
+
+function changedLines(
+  fields: readonly (readonly [string, Json])[],
+  differs: readonly FieldChange[],
+): readonly string[] {
+  const [current, planned] = [textOf(asFound(fields, differs)), textOf(fields)];
+  const patch = structuredPatch("", "", current, planned, "", "", { context: 0 });
+  return patch.hunks.flatMap(({ lines }) => lines.filter((line) => !line.startsWith("\\")));
+}
+
+function annotate(line: string, originOf: OriginOf): DiffLine {
+  const [sign, text] = [line.slice(0, 1), line.slice(1)];
+  if (sign !== "+") return { sign, text, origin: null };
+  const field = text.slice(0, text.indexOf(" = "));
+  // A column no rule could fill is NULL, and verify holds Ironic to that.
+  return { sign, text, origin: originOf(field) ?? "nothing gives it" };
+}
+
+/** The origin stands in a column of its own where the line is short. */
+function renderRecord({ title, lines, hidden }: RecordDiff): readonly string[] {
+  return [
+    `# ${title}`,
+    ...lines.map(({ sign, text, origin }) =>
+      origin === null ? `${sign} ${text}` : `${sign} ${text.padEnd(58)}  <- ${origin}`,
+    ),
+    ...(hidden > 0 ? [`  (${hidden} fields left NULL not shown; --all)`] : []),
+    "",
+  ];
+}
+
+/** One machine in full: why it is as it is, then each of its records. */
+export function renderMachine(machine: PlannedMachine, origins: Origins, all: boolean): string {
+  const { bm_node_id, uuid, state, verdict, reason, records, findings } = machine;
+  return [
+    `# machine ${uuid ?? "without uuid"} (bm_nodes.id=${bm_node_id}): ${verdict}, state ${state.row} -> ${state.outcome}${reason === null ? "" : `; ${reason}`}`,
+    ...findings.map(
+      ({ code, severity, place, message, accepted }) =>
+        `# ${code} ${severity} ${place}: ${message}${accepted === undefined ? "" : ` (accepted: ${accepted})`}`,
+    ),
+    ...records.flatMap((record) => renderRecord(diffOf(record, origins, machine, all))),
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,154 @@
+import { isObject } from "../../../lib/json.ts";
+import { compareRow, type SameSecret } from "../../../model/compare.ts";
+import { blocks, type Finding, finding, together } from "../../../model/finding.ts";
+import type { Claims, Current } from "../../../model/ironic/target.ts";
+import type { Machine, Row } from "../../../model/machine.ts";
+import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
+import type { Transformed } from "../../transform/transform.ts";
+
+/** Ironic's rows by everything that is unique there. */
+export interface Index {
+  readonly node: ReadonlyMap<string, Row>;
+  readonly instance: ReadonlyMap<string, Row>;
+  readonly name: ReadonlyMap<string, Row>;
+  readonly port: ReadonlyMap<string, Row>;
+  readonly address: ReadonlyMap<string, Row>;
+}
+
+function by(rows: readonly Row[], column: string): ReadonlyMap<string, Row> {
+  const entries = rows.map((row) => [row[column], row] as const);
+  return new Map(
+    entries.filter((entry): entry is readonly [string, Row] => typeof entry[0] === "string"),
+  );
+}
+
+export function indexCurrent({ nodes, ports }: Current): Index {
+  return {
+    node: by(nodes, "uuid"),
+    instance: by(nodes, "instance_uuid"),
+    name: by(nodes, "name"),
+    port: by(ports, "uuid"),
+    address: by(ports, "address"),
+  };
+}
+
+/** Everything a batch of machines would claim in Ironic. */
+export function wantedOf(batch: readonly Pick<Transformed, "desired">[]): Claims {
+  const desired = batch.flatMap((machine) => machine.desired);
+  const texts = (resource: string, column: string): readonly string[] =>
+    desired
+      .filter((record) => record.resource === resource)
+      .map(({ row }) => row[column])
+      .filter((value): value is string => typeof value === "string");
+  return {
+    uuids: texts("node", "uuid"),
+    instance_uuids: texts("node", "instance_uuid"),
+    names: texts("node", "name"),
+    port_uuids: texts("port", "uuid"),
+    addresses: texts("port", "address"),
+  };
+}
+
+/** Whether this tool loaded the row: it carries the bm_nodes id it came from. */
+function isOurs(found: Row, planned: Row): boolean {
+  const mark = (row: Row): unknown =>
+    isObject(row.extra) && isObject(row.extra.nova_bm) ? row.extra.nova_bm.id : undefined;
+  return mark(planned) !== undefined && mark(found) === mark(planned);
+}
+
+const NONE: readonly Finding[] = [];
+
+/** An Ironic without a row is the usual one. */
+function isEmpty({ node, instance, name, port, address }: Index): boolean {
+  return node.size + instance.size + name.size + port.size + address.size === 0;
+}
+
+type Judged = { readonly record: PlannedRecord; readonly findings: readonly Finding[] };
+
+/** What becomes of one row, given what stands in Ironic. */
+export function judge(desired: Desired, index: Index, same: SameSecret): Judged {
+  const { row, resource, id, origins } = desired;
+  if (isEmpty(index))
+    return { record: { resource, id, row, origins, change: "create" }, findings: NONE };
+  const there = (resource === "node" ? index.node : index.port).get(String(row.uuid));
+  const conflict = (code: "N2I-D500" | "N2I-D501" | "N2I-D502" | "N2I-D503", what: string) => ({
+    record: { ...desired, change: "conflict" as const },
+    findings: [finding(code, id, what)],
+  });
+  if (there !== undefined) {
+    if (resource === "node" && !isOurs(there, row))
+      return conflict("N2I-D500", "a node with this uuid is there that this tool did not load");
+    if (resource === "port" && there.node_uuid !== row.node_uuid)
+      return conflict("N2I-D500", `the port belongs to node ${String(there.node_uuid)}`);
+    const { differs } = compareRow(row, there, same);
+    if (differs.length === 0) return { record: { ...desired, change: "none" }, findings: [] };
+    const fields = differs.map(({ field }) => field).join(", ");
+    return {
+      record: { ...desired, change: "drift", differs },
+      findings: [finding("N2I-D504", id, `differs in ${fields}`)],
+    };
+  }
+  const taken = (map: ReadonlyMap<string, Row>, column: string) =>
+    typeof row[column] === "string" ? map.get(String(row[column])) : undefined;
+  if (resource === "port") {
+    const holder = taken(index.address, "address");
+    return holder === undefined
+      ? { record: { ...desired, change: "create" }, findings: [] }
+      : conflict(
+          "N2I-D501",
+          `${String(row.address)} is on port ${String(holder.uuid)} of node ${String(holder.node_uuid)}`,
+        );
+  }
+  const instance = taken(index.instance, "instance_uuid");
+  if (instance !== undefined)
+    return conflict(
+      "N2I-D502",
+      `instance ${String(row.instance_uuid)} is on node ${String(instance.uuid)}`,
+    );
+  const name = taken(index.name, "name");
+  if (name !== undefined)
+    return conflict("N2I-D503", `${JSON.stringify(row.name)} is node ${String(name.uuid)}`);
+  return { record: { ...desired, change: "create" }, findings: [] };
+}
+
+function verdictOf(records: readonly PlannedRecord[]): Verdict {
+  let verdict: Verdict = "unchanged";
+  for (const { change } of records) {
+    if (change === "conflict") return "conflict";
+    if (change === "drift") verdict = "drift";
+    else if (change === "create" && verdict === "unchanged") verdict = "create";
+  }
+  return verdict;
+}
+
+/** One machine's line of the plan: what it becomes, against what Ironic holds. */
+export function planMachine(
+  { node }: Machine,
+  transformed: Transformed,
+  index: Index,
+  same: SameSecret,
+): PlannedMachine {
+  const { blocked, skipped, state, boot } = transformed;
+  const judged = transformed.desired.map((desired) => judge(desired, index, same));
+  const met = together(judged.map((each) => each.findings));
+  const findings = together([transformed.findings, met]);
+  const left = blocked || skipped !== null;
+  const records = left ? [] : judged.map(({ record }) => record);
+  const verdict = left ? (blocked ? "blocked" : "skipped") : verdictOf(records);
+  const why = blocked ? reasonOf(findings.filter(blocks)) : skipped;
+  const line = {
+    bm_node_id: node.id,
+    uuid: node.uuid,
+    service_host: node.service_host,
+    state,
+    findings,
+    verdict,
+    reason: left ? why : met.length > 0 ? reasonOf(met) : null,
+    records,
+  };
+  return left || boot === undefined ? line : { ...line, boot };
+}
+
+function reasonOf(findings: readonly Finding[]): string {
+  return findings.map(({ code, message }) => `${code} ${message}`).join("; ");
+}

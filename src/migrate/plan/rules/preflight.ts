@@ -1,0 +1,148 @@
+import { listed } from "../../../lib/text.ts";
+import { BEYOND } from "../../../model/charset.ts";
+import { type Finding, finding, findingIf } from "../../../model/finding.ts";
+import {
+  type Conductor,
+  enabledBy,
+  isOfGroup,
+  type Service,
+} from "../../../model/ironic/service.ts";
+import type { Row } from "../../../model/machine.ts";
+import { type Transformed, withFindings } from "../../transform/transform.ts";
+
+/** Reserved nodes a finding names; the others are counted. */
+const MOST = 5;
+const INTERFACE = "_interface";
+
+/**
+ * Holds the plan against the conductors that ever registered: a node whose driver none of its group
+ * has is taken in, belongs to nobody, and nothing ever happens to it.
+ *
+ * @param adopts the backend needs a living conductor; on the other they are stopped until the hand-over
+ * @source facts/ironic.md 1.5
+ */
+export function preflight(service: Service, adopts: boolean) {
+  const { conductors, reserved } = service;
+  const faults = faultsOf(service, adopts);
+  return {
+    /** Of the target as a whole. */
+    findings: findingIf(reserved.length > 0, "N2I-D422", "nodes", uuidsOf(reserved)),
+    /** For people: who would take the machines over. */
+    words: wordsOf(service),
+    /** Adds what the conductors there would make of a machine. */
+    machine(made: Transformed): Transformed {
+      if (conductors.length === 0) return made;
+      const found = made.desired.flatMap(({ id, resource, row }) =>
+        resource === "node" ? faults(id, row) : [],
+      );
+      return withFindings(made, found);
+    },
+  };
+}
+
+function faultsOf(
+  { conductors, interfaces }: Service,
+  adopts: boolean,
+): (id: string, row: Row) => readonly Finding[] {
+  const known = new Map<string, ReturnType<typeof enabledBy>>();
+  return (id, row) => {
+    const { driver, group } = placeOf(row);
+    const members = conductors.filter((conductor) => isOfGroup(conductor, group));
+    const able = members.filter(({ drivers }) => drivers.includes(driver));
+    const where = groupWords(group);
+    if (able.length === 0) {
+      const have = [...new Set(members.flatMap(({ drivers }) => drivers))].toSorted().join(", ");
+      const message =
+        members.length === 0
+          ? `there is no conductor${where}`
+          : `no conductor${where} has ${driver}; they have ${have || "none"}`;
+      return [finding("N2I-D420", `${id} driver`, message)];
+    }
+    const stopped = findingIf(
+      !able.some(({ alive }) => alive),
+      adopts ? "N2I-D756" : "N2I-D423",
+      `${id} driver`,
+      `no conductor${where} that has ${driver} is alive: ${able.map(({ hostname }) => hostname).join(", ")}`,
+    );
+    const place = JSON.stringify([driver, group]);
+    const enabled = known.get(place) ?? enabledBy(interfaces, able, driver);
+    known.set(place, enabled);
+    const strange = Object.entries(row).flatMap(([column, value]) => {
+      if (!column.endsWith(INTERFACE) || typeof value !== "string") return [];
+      const names = enabled.get(column.slice(0, -INTERFACE.length));
+      if (names === undefined || names.has(value)) return [];
+      const have = [...names].toSorted().join(", ");
+      return [finding("N2I-D421", `${id} ${column}`, `${value} is not enabled; ${have} is`)];
+    });
+    return [...stopped, ...strange, ...leftOpen(id, row, able, interfaces)];
+  };
+}
+
+/**
+ * Interfaces without a name: the first save of the row makes them those of the conductor that saves
+ * it, and until then they follow its configuration. Only the database backend leaves any.
+ */
+function leftOpen(
+  id: string,
+  row: Row,
+  able: readonly Conductor[],
+  interfaces: Service["interfaces"],
+): readonly Finding[] {
+  const hosts = new Set(able.map(({ hostname }) => hostname));
+  const become = Object.keys(row)
+    .filter((column) => column.endsWith(INTERFACE) && row[column] === null)
+    .flatMap((column) => {
+      const names = (interfaces ?? [])
+        .filter(({ hostname, driver }) => driver === row.driver && hosts.has(hostname ?? ""))
+        .filter(({ type, isDefault }) => isDefault && `${type}${INTERFACE}` === column)
+        .map(({ name }) => name);
+      return names.length === 0 ? [] : [`${column} ${[...new Set(names)].toSorted().join(" or ")}`];
+    });
+  const emptied = `left empty, and becomes: ${become.join(", ")}`;
+  return findingIf(become.length > 0, "N2I-D415", `${id} driver`, emptied);
+}
+
+/** Where a node finds its conductor. */
+export function placeOf(row: Row): { readonly driver: string; readonly group: string } {
+  return {
+    driver: String(row.driver),
+    group: String(row.conductor_group ?? "").toLowerCase(),
+  };
+}
+
+export function groupWords(group: string): string {
+  return group === "" ? "" : ` of conductor group ${JSON.stringify(group)}`;
+}
+
+function uuidsOf(reserved: Service["reserved"]): string {
+  const nodes = reserved.map(({ uuid, by }) => `${uuid} by ${by}`);
+  return `${reserved.length} reserved: ${listed(nodes, MOST)}`;
+}
+
+function wordsOf({ conductors, interfaces }: Service): string {
+  if (conductors.length === 0)
+    return "none has ever started here: drivers and interfaces were not compared";
+  const alive = conductors.filter((conductor) => conductor.alive).length;
+  const drivers = [...new Set(conductors.flatMap(({ drivers: some }) => some))].toSorted();
+  const compared =
+    interfaces !== null && interfaces.length === 0 ? "; interfaces were not compared" : "";
+  return `${alive} of ${conductors.length} alive, with ${drivers.join(", ") || "no driver"}${compared}`;
+}
+
+/**
+ * Finds what a utf8mb3 or Latin-1 database would refuse in the middle of the load.
+ *
+ * @source facts/ironic.md 1.2
+ */
+export function inspectCharset(charset: string): (machine: Transformed) => Transformed {
+  const beyond = BEYOND[charset];
+  if (beyond === undefined) return (machine) => machine;
+  return (machine) => {
+    const found = machine.desired.flatMap(({ id, row }) =>
+      Object.entries(row)
+        .filter(([, value]) => typeof value === "string" && beyond.test(value))
+        .map(([column]) => finding("N2I-D405", `${id} ${column}`, `this database is ${charset}`)),
+    );
+    return withFindings(machine, found);
+  };
+}

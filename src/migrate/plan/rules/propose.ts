@@ -1,0 +1,298 @@
+import type { Json } from "../../../lib/json.ts";
+import { blocks } from "../../../model/finding.ts";
+import { FINDINGS } from "../../../model/findings.ts";
+import type { Machine } from "../../../model/machine.ts";
+import type { PlannedMachine } from "../../../model/plan.ts";
+import type { KnownReadings, PowerReading } from "../../../model/power.ts";
+import { diskOf, type MachineFlavor, type NodeSize } from "../../../model/settings.ts";
+
+/** What a first site document is made of, besides the plan's lines. */
+interface ProposalFacts extends Classes {
+  readonly readings: KnownReadings;
+  /** driver_info keys the release reads, of those that not every release does. */
+  readonly keys: readonly string[];
+}
+
+/** What is set, of all the machines that have the same of each. */
+interface Setting extends Sized {
+  readonly driver_info: { readonly [key: string]: string };
+}
+
+/** One line of the document, and the machines that it is about. */
+interface Group {
+  readonly body: readonly string[];
+  readonly uuids: string[];
+}
+
+/** What lines said so far; of a machine its uuid alone is kept, beside what it shares with others. */
+interface Gathered {
+  readonly accepts: Map<string, Group>;
+  readonly settings: Map<string, Setting>;
+  /** Machines of which something is set, in their order. */
+  readonly set: { readonly uuid: string; readonly to: Setting }[];
+}
+
+/** Asking answers these; an acceptance would only hide that nobody did. */
+const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
+
+/**
+ * A first site document: what is known is filled in, and what only the operator knows is empty, which
+ * no command takes for an answer. A reason is never proposed: somebody has to have one.
+ */
+export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
+  const gathered: Gathered = { accepts: new Map(), settings: new Map(), set: [] };
+  const hard: string[] = [];
+  const seen = { unasked: 0, images: false };
+  return {
+    add(line: PlannedMachine, machine: Machine): void {
+      const { uuid, findings, bm_node_id } = line;
+      const open = findings.filter(blocks);
+      const codes = new Set(findings.map(({ code }) => code));
+      if (line.verdict === "skipped" || uuid === null) return;
+      if (open.some(({ code }) => ASK_FIRST.includes(code))) seen.unasked += 1;
+      seen.images ||= findings.some(({ message }) => /deploy_(kernel|ramdisk)$/.test(message));
+      const driver_info = settingsOf(findings, readings.get(bm_node_id), keys);
+      const left = open.filter(
+        ({ code, message }) =>
+          !ASK_FIRST.includes(code) &&
+          !(code === "N2I-D602" && Object.keys(driver_info).some((key) => names(message, key))) &&
+          !/deploy_(kernel|ramdisk)$/.test(message),
+      );
+      for (const { code, message } of left)
+        if (FINDINGS[code].acceptable !== true) hard.push(`${uuid} ${code} ${plain(message)}`);
+        else
+          addTo(gathered.accepts, uuid, [
+            `    accept: [{finding: ${code}, reason: ""}]   # ${plain(message)}`,
+          ]);
+      const wantsClass = codes.has("N2I-D407");
+      if (!wantsClass && Object.keys(driver_info).length === 0) return;
+      const { cpus, memory_mb, local_gb } = machine.node;
+      const found = wantsClass ? classOf(machine, classes.placement) : null;
+      const setting = { node: { cpus, memory_mb, local_gb }, wantsClass, found, driver_info };
+      const key = JSON.stringify(setting);
+      const to = gathered.settings.get(key) ?? { ...setting, size: sizeOf(setting.node) };
+      gathered.settings.set(key, to);
+      gathered.set.push({ uuid, to });
+    },
+    /** The document, as YAML. */
+    text: (): string => render(decisionLines(gathered, classes.flavors), hard, seen),
+  };
+}
+
+function addTo(groups: Map<string, Group>, uuid: string, body: readonly string[]): void {
+  const key = body.join("\n");
+  const group = groups.get(key) ?? { body, uuids: [] };
+  groups.set(key, group);
+  group.uuids.push(uuid);
+}
+
+/** What the readings found that a conductor needs, where its release reads it. */
+function settingsOf(
+  findings: PlannedMachine["findings"],
+  reading: PowerReading | undefined,
+  keys: readonly string[],
+): { readonly [key: string]: string } {
+  if (reading?.verdict !== "ok") return {};
+  const wanted = findings.filter(({ code }) => code === "N2I-D602");
+  const slow = findings.some(({ code }) => code === "N2I-D628");
+  const all = [
+    ...(slow && reading.suite !== null
+      ? [["ipmi_cipher_suite", String(reading.suite)] as const]
+      : []),
+    ...reading.advice.flatMap(({ key, value }) =>
+      key !== null && value !== null && wanted.some(({ message }) => names(message, key))
+        ? [[key, value] as const]
+        : [],
+    ),
+  ];
+  return Object.fromEntries(all.filter(([key]) => keys.includes(key)));
+}
+
+/** Whether a finding is about this key: `set driver_info.ipmi_priv_level to OPERATOR`. */
+function names(message: string, key: string): boolean {
+  return message.includes(`driver_info.${key} `);
+}
+
+function render(
+  decisions: readonly string[],
+  hard: readonly string[],
+  { unasked, images }: { readonly unasked: number; readonly images: boolean },
+): string {
+  const lines = [
+    "# Proposed by nova2ironic plan --propose-site. Read it line by line. What is empty is refused",
+    "# until you fill it in, or delete the line: a reason is yours alone.",
+    ...(unasked > 0 ? [`# ${unasked} machines have no reading of this: run power first.`] : []),
+    ...(hard.length > 0 ? ["# To be corrected where it stands; nobody can accept these:"] : []),
+    ...hard.map((text) => `#   ${text}`),
+    "format: nova2ironic/site@1",
+  ];
+  const body = [...(images ? IMAGES : []), ...decisions];
+  return [...lines, ...(body.length === 0 ? ["machines: []"] : ["machines:", ...body]), ""].join(
+    "\n",
+  );
+}
+
+const IMAGES = [
+  "  - match: {}   # Ironic's own deploy images in Glance, not nova-baremetal's",
+  '    set: {deploy_kernel: "", deploy_ramdisk: ""}',
+];
+
+/**
+ * Each decision once, with every machine that it is about: what wants a reason, then what is set.
+ * A later entry adds to an earlier one.
+ */
+function decisionLines(
+  { accepts, settings, set }: Gathered,
+  flavors: Classes["flavors"],
+): readonly string[] {
+  const lines = new Map<Setting, readonly string[]>();
+  for (const [setting, found] of withSizes([...settings.values()], flavors))
+    lines.set(setting, settingLines(setting, found));
+  const sets = new Map<string, Group>();
+  for (const { uuid, to } of set) addTo(sets, uuid, lines.get(to) ?? []);
+  return [...accepts.values(), ...sets.values()].flatMap(({ body, uuids }) => [
+    ...matchLines(uuids),
+    ...body,
+  ]);
+}
+
+function settingLines(
+  { wantsClass, driver_info, size }: Setting,
+  found: Class | null,
+): readonly string[] {
+  const settings = Object.entries(driver_info).map(([key, value]) => `${key}: ${quoted(value)}`);
+  const set = [
+    ...(wantsClass
+      ? [`resource_class: ${quoted(found?.name ?? "")}   # ${plain(found?.why ?? size)}`]
+      : []),
+    ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # power found it`] : []),
+  ];
+  return ["    set:", ...set.map((line) => `      ${line}`)];
+}
+
+function matchLines(uuids: readonly string[]): readonly string[] {
+  const [only = ""] = uuids;
+  if (uuids.length === 1) return [`  - match: {uuid: ${quoted(only)}}`];
+  return [
+    `  - match:   # ${uuids.length} machines`,
+    "      uuid:",
+    ...uuids.map((uuid) => `        - ${quoted(uuid)}`),
+  ];
+}
+
+function quoted(value: Json): string {
+  return JSON.stringify(value);
+}
+
+/** One line, without what could end a comment or steer a terminal. */
+function plain(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ").slice(0, 200);
+}
+
+/** What tells resource classes. */
+interface Classes {
+  /** Machine's uuid, in lower case -> class of its provider, `CUSTOM_GOLD`. */
+  readonly placement: ReadonlyMap<string, string>;
+  /** Live flavors for machines, those that no tenant has among them. */
+  readonly flavors: readonly MachineFlavor[];
+}
+
+/** A class to propose, and why; no name where several may be meant. */
+export interface Class {
+  readonly name: string;
+  readonly why: string;
+  /** Named after something, where nothing of Nova or Placement names a class. */
+  readonly guess: boolean;
+}
+
+interface Sized {
+  readonly node: NodeSize;
+  /** In words; equal sizes have equal words. */
+  readonly size: string;
+  readonly wantsClass: boolean;
+  readonly found: Class | null;
+}
+
+/** Of a machine by itself: what its provider has, or its tenant's flavor asks for. */
+export function classOf({ node, nova }: Machine, placement: Classes["placement"]): Class | null {
+  const provider = placement.get(node.uuid?.toLowerCase() ?? "");
+  if (provider !== undefined)
+    return { name: bare(provider), why: `Placement has ${provider}`, guess: false };
+  const flavor = nova?.instance?.flavor ?? null;
+  return flavor === null ? null : flavorClass(flavor);
+}
+
+function flavorClass({
+  name: given,
+  extra_specs,
+}: Pick<MachineFlavor, "name" | "extra_specs">): Class | null {
+  const [only, ...more] = Object.entries(extra_specs).flatMap(([key, value]) =>
+    /^resources:CUSTOM_/.test(key) && value === "1" ? key.slice("resources:".length) : [],
+  );
+  const flavor = `flavor ${given ?? ""}`;
+  if (only !== undefined && more.length === 0)
+    return { name: bare(only), why: `${flavor} asks for ${only}`, guess: false };
+  const name = (given ?? "").replaceAll(/[^A-Za-z0-9_.-]+/g, "-").slice(0, 80);
+  return name === "" ? null : { name, why: `named after ${flavor}${GUESS}`, guess: true };
+}
+
+/** `CUSTOM_GOLD` as Nova makes it of a node's class `gold`. */
+function bare(custom: string): string {
+  return custom.replace(/^CUSTOM_/, "").toLowerCase();
+}
+
+export function sizeOf({ cpus, memory_mb, local_gb }: NodeSize): string {
+  return `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
+}
+
+/** Each with its class: where nothing is known of a machine, that of its size. */
+function withSizes<T extends Sized>(
+  entries: readonly T[],
+  flavors: Classes["flavors"],
+): readonly (readonly [T, Class | null])[] {
+  const bySize = new Map<string, Class[]>();
+  const note = (size: string, one: Class) => bySize.set(size, [...(bySize.get(size) ?? []), one]);
+  const nodes = new Map(entries.map(({ size, node }) => [size, node]));
+  for (const [size, node] of nodes)
+    for (const flavor of flavors.filter((one) => fits(one, node))) {
+      const found = flavorClass(flavor);
+      if (found !== null) note(size, found);
+    }
+  const seen = new Set<string>();
+  for (const { size, found } of entries) {
+    const key = JSON.stringify([size, found?.name]);
+    if (found === null || seen.has(key)) continue;
+    seen.add(key);
+    note(size, { ...found, why: `as machines of ${size}${GUESS}` });
+  }
+  const chosen = new Map([...bySize].map(([size, fitting]) => [size, choose(fitting)]));
+  return entries.map((entry) => [
+    entry,
+    entry.found === null && entry.wantsClass ? (chosen.get(entry.size) ?? null) : entry.found,
+  ]);
+}
+
+/** A smaller flavor may run there too, and says nothing about the machine; disks are often larger. */
+function fits({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize): boolean {
+  return (
+    size.vcpus === cpus && size.memory_mb === memory_mb && diskOf(size) <= 1024 * (local_gb ?? 0)
+  );
+}
+
+const GUESS = ": a guess";
+
+/** What names a class counts before what one could be named after; between equals nobody chooses. */
+function choose(fitting: readonly Class[]): Class {
+  const sure = fitting.filter(({ guess }) => !guess);
+  const byName = new Map<string, Class>();
+  for (const one of sure.length > 0 ? sure : fitting) {
+    const name = one.name.toLowerCase().replaceAll(/[^0-9a-z]+/g, "_"); // as Nova compares them
+    if (!byName.has(name)) byName.set(name, one);
+  }
+  const [only, ...more] = byName.values();
+  // That a machine has the size is no word about it.
+  if (only !== undefined && more.length === 0)
+    return only.why.endsWith(GUESS) ? only : { ...only, why: `${only.why}${GUESS} by the size` };
+  const each = [...byName.values()].map(({ name, why }) => `${name} (${why})`);
+  return { name: "", why: `several fit: ${each.join(", ")}`, guess: true };
+}

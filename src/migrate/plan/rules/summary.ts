@@ -1,0 +1,122 @@
+import type {
+  PlanCounts,
+  PlanHeader,
+  SnapshotHeader,
+  TargetIdentity,
+} from "../../../model/artefact.ts";
+import type { Finding } from "../../../model/finding.ts";
+import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
+import type { NovaPlanCounts } from "../../../model/nova/nova-plan.ts";
+import type { PlannedMachine, Verdict } from "../../../model/plan.ts";
+
+/** One sign a verdict, as plans elsewhere use them; the legend names only those in use. */
+export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] } = {
+  create: ["+", "to be loaded"],
+  unchanged: ["=", "loaded already"],
+  drift: ["~", "loaded before, and Ironic or the source changed since; left alone"],
+  conflict: ["!", "in conflict with another row in Ironic"],
+  blocked: ["!", "a finding says it cannot be carried over as it stands"],
+  skipped: ["-", "left out"],
+};
+
+/** Which database or service it is, for people. */
+export function serverName({
+  engine,
+  address,
+  database,
+}: Pick<TargetIdentity, "engine" | "address" | "database">): string {
+  return engine === "sqlite" || engine === "rest" ? address : `${database} @ ${address}`;
+}
+
+/** @param conductors who would take the machines over, where that was asked */
+export function renderHeader(header: PlanHeader, conductors?: string): string {
+  const { source, target, pairing } = header;
+  return [
+    `Source  ${serverName(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.head ?? source.nova.schema_version}`})`,
+    `Target  ${serverName(target)} (${target.engine}, ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head})  ${header.target_before.nodes} nodes, ${header.target_before.ports} ports`,
+    `Pairing ${pairing.why}`,
+    ...(conductors === undefined ? [] : [`Conductors ${conductors}`]),
+    "",
+  ].join("\n");
+}
+
+/** Codes of the blocking findings the operator accepted, each once. */
+function acceptedCodes(machine: PlannedMachine): string {
+  const codes = acceptedOf(machine)
+    .filter(({ severity }) => severity === "blocks")
+    .map(({ code }) => code);
+  return codes.length === 0 ? "" : `  accepted ${[...new Set(codes)].join(", ")}`;
+}
+
+/** A machine on one line: why it is not loaded, or as what and on whose word. */
+export function renderLine(machine: PlannedMachine): string {
+  const { verdict, uuid, bm_node_id, state, records, reason } = machine;
+  const ports = records.filter(({ resource }) => resource === "port").length;
+  const name = uuid ?? `bm_nodes.id=${bm_node_id}`;
+  const what =
+    reason ??
+    `${state.outcome.padEnd(13)} ${ports} port${ports === 1 ? "" : "s"}${acceptedCodes(machine)}`;
+  return `  ${SIGNS[verdict][0]} ${name.padEnd(36)}  ${verdict.padEnd(9)}  ${what}`;
+}
+
+export function renderFinding({ code, severity, place, message, accepted }: Finding): string {
+  return `  ${code} ${severity.padEnd(7)} ${place}: ${message}${accepted === undefined ? "" : ` (accepted: ${accepted})`}`;
+}
+
+/** Findings by code, worst first, with what each means. */
+export function renderFindingCounts(findings: PlanCounts["findings"]): readonly string[] {
+  const rank = { blocks: 0, warning: 1, note: 2 };
+  return Object.entries(findings)
+    .map(([code, count]) => ({ code, count, kind: FINDINGS[code as FindingCode] }))
+    .toSorted(
+      (left, right) =>
+        rank[left.kind.severity] - rank[right.kind.severity] || (left.code < right.code ? -1 : 1),
+    )
+    .map(
+      ({ code, count, kind }) =>
+        `  ${code} ${kind.severity.padEnd(7)} ${String(count).padStart(6)}  ${kind.title}`,
+    );
+}
+
+/** Columns nobody knows, a line a table, and how many machines have a value there. */
+export function renderUnknown(
+  columns: SnapshotHeader["unknown_columns"],
+  machines: ReadonlyMap<string, number>,
+): readonly string[] {
+  return Object.entries(columns)
+    .filter(([, names]) => names.length > 0)
+    .map(([table, names]) => {
+      const each = names.map((name) => `${name} ${machines.get(`${table}.${name}`) ?? 0}`);
+      return `Columns of ${table} that no version of nova_bm has, with the number of machines that have a value there: ${each.join(", ")}.`;
+    });
+}
+
+/** What the plan changes in nova; a line scripts may look for. */
+export function renderNovaCounts({ hosts, flavors, api }: NovaPlanCounts): string {
+  const apart = api === undefined ? "" : `; ${api} of flavors outside of it`;
+  return `Nova: ${hosts} rows that name a compute host to change; ${flavors} extra specs of flavors to change${apart}.`;
+}
+
+/** The line scripts look for; frozen. */
+export function renderCounts({ nodes, ports, verdicts, machines }: PlanCounts): string {
+  const { unchanged, drift, conflict, blocked, skipped } = verdicts;
+  return (
+    `Plan: ${nodes} nodes, ${ports} ports to add; ${unchanged} unchanged; ${drift} drifted; ` +
+    `${conflict} in conflict; ${blocked} blocked; ${skipped} left out; ${machines} machines in all.`
+  );
+}
+
+/** What somebody answers for by name. */
+export function acceptedOf({ findings }: Pick<PlannedMachine, "findings">): readonly Finding[] {
+  return findings.filter(({ accepted }) => accepted !== undefined);
+}
+
+/** Why a machine becomes what it becomes, in words that machines in the same case share. */
+export function causeOf({ verdict, state, reason, findings }: PlannedMachine): string {
+  const open = findings.filter(
+    ({ severity, accepted }) => severity === "blocks" && accepted === undefined,
+  );
+  const codes = [...new Set(open.map(({ code }) => code))];
+  if (codes.length > 0) return codes.map((code) => `${code} ${FINDINGS[code].title}`).join("; ");
+  return verdict === "skipped" ? (reason ?? "") : state.outcome;
+}

@@ -1,0 +1,187 @@
+import { existsSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { MigrationError, orNull } from "../../lib/error.ts";
+import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
+import type { MachinesHeader } from "../../model/artefact.ts";
+import type { Finding } from "../../model/finding.ts";
+import type { Entries } from "../../model/journal.ts";
+import type { SnapshotLine } from "../../model/machine.ts";
+import type { PlannedMove } from "../../model/nova/host-move.ts";
+import type { NovaStep } from "../../model/nova/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import type { MachineOf, MachinesOf, PowerReading } from "../../model/power.ts";
+import { openArtefact } from "../../run/files/artefact-reader.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import { MANIFEST, openManifest } from "../../run/files/plan-folder.ts";
+import { readWindow } from "../../run/files/window-file.ts";
+import { isOfHosts, openMovePlan } from "../../run/host-files.ts";
+import { checkHome, openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
+import { linesOf } from "../../systems/logs/scan.ts";
+import { openNovaFiles } from "../hosts/nova-files.ts";
+import { openPower } from "../power/power-file.ts";
+import { allMachines } from "./selection.ts";
+
+/** Something that can be printed row by row, of the run in this folder. */
+export type Shown = Artefact & { readonly run: string };
+
+type Artefact =
+  | {
+      readonly kind: "power";
+      /** In order of the first machine each is of. */
+      readonly readings: () => AsyncIterable<readonly PowerReading[]>;
+      readonly machines: MachinesOf;
+    }
+  | { readonly kind: "moves"; readonly lines: () => AsyncIterable<readonly PlannedMove[]> }
+  | { readonly kind: "snapshot"; readonly lines: () => AsyncIterable<readonly SnapshotLine[]> }
+  | {
+      readonly kind: "machines";
+      readonly origins: MachinesHeader["origins"];
+      readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
+    }
+  | {
+      readonly kind: "nova";
+      readonly steps: () => AsyncIterable<readonly NovaStep[]>;
+      readonly findings: () => AsyncIterable<readonly Finding[]>;
+    }
+  | Record;
+
+/** What a run writes down as it goes. */
+type Record =
+  | { readonly kind: "journal"; readonly entries: Entries }
+  | { readonly kind: "log"; readonly facts: () => AsyncIterable<JsonObject> }
+  | { readonly kind: "window"; readonly entries: Awaited<ReturnType<typeof readWindow>> };
+
+/**
+ * Opens a snapshot, readings of BMCs, a plan by its folder or manifest, one of a plan's files, or what a run
+ * wrote down as it went.
+ *
+ * @param nova of a plan: its rows of Nova instead of its machines
+ * @throws MigrationError N2I-E110 to N2I-E114
+ */
+export async function openShown(named: string, nova: boolean): Promise<Shown> {
+  const file = wholeName(named);
+  const folder = folderOf(file);
+  if (folder !== null && !existsSync(join(folder, MANIFEST)))
+    throw new MigrationError("N2I-E110", `${file} is no plan's folder`, {
+      fix: "Name one of a run's files: RUN/plan, RUN/snapshot.jsonl, RUN/power.jsonl, RUN/journal.jsonl, RUN/log.jsonl.",
+    });
+  if (folder !== null)
+    return { ...(await (nova ? novaOf(folder) : machinesOf(folder))), run: dirname(folder) };
+  if (nova)
+    throw new MigrationError("N2I-E100", `--nova needs a plan's folder, and ${file} is none`);
+  const record = await recordOf(file);
+  if (record !== null) return { ...record, run: dirname(file) };
+  const inPlan = basename(dirname(file)) === PLAN;
+  return { ...(await fileOf(file)), run: dirname(inPlan ? dirname(file) : file) };
+}
+
+/** `m1/log` is m1/log.jsonl. */
+function wholeName(file: string): string {
+  const whole = `${file}.jsonl`;
+  return !existsSync(file) && existsSync(whole) ? whole : file;
+}
+
+/** Known by their names, as they have no footer; null for any other file, and for one that is not there. */
+async function recordOf(file: string): Promise<Record | null> {
+  const run = { path: dirname(file) };
+  if (!existsSync(file)) return null;
+  switch (basename(file)) {
+    case "journal.jsonl":
+      return { kind: "journal", entries: (await readJournal(run)).entries };
+    case "window.jsonl":
+      return { kind: "window", entries: await readWindow(run) };
+    case "log.jsonl":
+      return { kind: "log", facts: () => factsOf(file) };
+    default:
+      return null;
+  }
+}
+
+/** What a kill cut off is left out. */
+async function* factsOf(path: string): AsyncGenerator<JsonObject> {
+  for await (const { text } of linesOf(path)) {
+    const fact = parsedJson(text);
+    if (isObject(fact)) yield fact;
+  }
+}
+
+async function fileOf(file: string): Promise<Artefact> {
+  return (
+    (await orNull(machinesFile(file), OTHER)) ??
+    (await orNull(movesFile(file), OTHER)) ??
+    (await orNull(powerFile(file), OTHER)) ??
+    (await orNull(stepsFile(file), OTHER)) ??
+    (await orNull(findingsFile(file), OTHER)) ?? {
+      kind: "snapshot",
+      lines: (await openSnapshot(file)).lines,
+    }
+  );
+}
+
+function folderOf(file: string): string | null {
+  if (basename(file) === MANIFEST) return dirname(file);
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? file : null;
+}
+
+async function powerFile(file: string): Promise<Artefact> {
+  const power = await openPower(file);
+  const snapshot = await orNull(openSnapshot(join(dirname(file), SNAPSHOT)), "N2I-E110");
+  const machines = snapshot === null ? new Map<number, MachineOf>() : await allMachines(snapshot);
+  return { kind: "power", readings: power.lines, machines };
+}
+
+async function machinesOf(folder: string): Promise<Artefact> {
+  if (isOfHosts((await openManifest(folder)).manifest))
+    return { kind: "moves", lines: (await openMovePlan(folder)).lines };
+  const { header, lines } = await openPlan(folder);
+  return { kind: "machines", origins: header.origins, lines };
+}
+
+async function novaOf(folder: string): Promise<Artefact> {
+  if (isOfHosts((await openManifest(folder)).manifest)) return stepsOfMoves(folder);
+  const files = await openNovaFiles(await openManifest(folder));
+  if (files === null) throw new MigrationError("N2I-E114", `${folder} was made without Nova`);
+  return { kind: "nova", steps: files.all, findings: files.findings };
+}
+
+async function stepsOfMoves(folder: string): Promise<Artefact> {
+  const { manifest, lines } = await openMovePlan(folder);
+  async function* steps(): AsyncGenerator<readonly NovaStep[]> {
+    for await (const batch of lines()) yield batch.flatMap((line) => line.steps);
+    yield manifest.fence;
+  }
+  async function* findings(): AsyncGenerator<readonly Finding[]> {
+    for await (const batch of lines()) yield batch.flatMap((line) => line.findings);
+    yield manifest.findings;
+  }
+  return { kind: "nova", steps, findings };
+}
+
+async function movesFile(file: string): Promise<Artefact> {
+  const { lines } = await openArtefact<JsonObject, PlannedMove>(file, "moves");
+  return { kind: "moves", lines };
+}
+
+async function machinesFile(file: string): Promise<Artefact> {
+  const { header, lines } = await openArtefact<MachinesHeader, PlannedMachine>(
+    file,
+    "machines",
+    checkHome,
+  );
+  return { kind: "machines", origins: header.origins, lines };
+}
+
+async function stepsFile(file: string): Promise<Artefact> {
+  const { lines } = await openArtefact<JsonObject, NovaStep>(file, "nova");
+  return { kind: "nova", steps: lines, findings: NONE };
+}
+
+async function findingsFile(file: string): Promise<Artefact> {
+  const { lines } = await openArtefact<JsonObject, Finding>(file, "nova-findings");
+  return { kind: "nova", steps: NONE, findings: lines };
+}
+
+async function* NONE(): AsyncGenerator<never> {}
+
+/** An artefact of another kind. */
+const OTHER = "N2I-E113";

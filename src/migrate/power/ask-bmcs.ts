@@ -1,0 +1,177 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { Schedule } from "../../lib/ipmi/index.ts";
+import type { PowerCounts, PowerHeader } from "../../model/artefact.ts";
+import { type PowerProbe, type PowerReading, unasked } from "../../model/power.ts";
+import type { Seal } from "../../model/secret.ts";
+import { createArtefact } from "../../run/files/artefact-writer.ts";
+import { openPartial } from "../../run/files/partial.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { surroundings } from "../../run/process-context.ts";
+import type { openSnapshot } from "../../run/run.ts";
+import type { Expect, Progress } from "../../run/sink.ts";
+import { VERSION } from "../../run/version.ts";
+import { askQuestions } from "../../systems/bmc/power-ask.ts";
+import { idsOf, isAgain, isPart, type Selection } from "../plan/selection.ts";
+import {
+  asked,
+  askGuests,
+  complete,
+  newAside,
+  questionsOf,
+  stillTrue,
+  survey,
+} from "./bmc-targets.ts";
+import { inOrder, POWER, put, type Readings, readingsOf } from "./power-file.ts";
+import type { PowerFor } from "./power-for.ts";
+import { live } from "./rules/next-step.ts";
+
+interface Asking {
+  readonly probe: PowerProbe;
+  readonly schedule: Partial<Schedule>;
+  readonly signal: AbortSignal;
+  readonly seal: Seal;
+  readonly whom: PowerFor;
+  readonly progress: Progress;
+  readonly expect: Expect;
+}
+
+/** Tells of every reading, and of machines that failed and will be asked once more before it counts. */
+function watch({ progress, expect }: Pick<Asking, "progress" | "expect">) {
+  const verdicts = new Map<string, number>();
+  const again = new Set<number>();
+  let machines = 0;
+  const count = ({ verdict, bm_node_ids }: PowerReading): void => {
+    machines += bm_node_ids.length;
+    verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + bm_node_ids.length);
+  };
+  return {
+    read(reading: PowerReading): void {
+      count(reading);
+      for (const id of reading.bm_node_ids) again.delete(id);
+      progress(machines, live(verdicts, again.size));
+    },
+    failed({ bm_node_ids }: PowerReading): void {
+      for (const id of bm_node_ids) again.add(id);
+      progress(machines, live(verdicts, again.size));
+    },
+    /** Machines this selection is about, and those of them that an earlier run had readings of. */
+    expect(total: number, before: Iterable<PowerReading>): void {
+      for (const reading of before) count(reading);
+      expect(total, machines);
+    },
+  };
+}
+
+/**
+ * Asks the machines of a snapshot and writes the readings. Each is kept as it is made, so that a
+ * stopped run goes on where it was; power.jsonl appears when every machine has a reading.
+ *
+ * @returns null when it was stopped before the end
+ */
+export async function askFleet(
+  run: RunFolder,
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  selection: Selection,
+  asking: Asking,
+): Promise<{
+  readonly readings: Readings;
+  readonly counts: PowerCounts;
+  readonly sha256: string;
+} | null> {
+  const { sha256 } = snapshot.footer;
+  const again = isPart(selection);
+  // Who asks all anew needs no old readings, and is the way out when they were spoilt.
+  const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
+  if (selection.only !== null && before === null)
+    throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
+      fix: "Run power without --only; if it was stopped, it goes on where it was.",
+    });
+  const { ways, ipmitool, askedFor } = asking.whom;
+  const known = await survey(snapshot.lines(), ways);
+  const readings: Readings = stillTrue(before?.readings.values() ?? [], known);
+  const named = await idsOf(snapshot, selection);
+  const settled = new Set(
+    [...known.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
+  );
+  // A selection asks other questions, and the answers of a run of all that was stopped stay.
+  const name = again ? `${POWER}.again` : POWER;
+  const partial = await openPartial<PowerReading>(
+    run,
+    name,
+    `${sha256} ${JSON.stringify(selection)}`,
+  );
+  try {
+    const kept = stillTrue(partial.kept, known);
+    for (const [id, reading] of kept) readings.set(id, reading);
+    const wanted = (id: number): boolean =>
+      !kept.has(id) && !settled.has(id) && (named === null || named.has(id));
+    const aside = newAside();
+    const watched = watch(asking);
+    const keep = async (answer: PowerReading): Promise<void> => {
+      const reading = complete(answer, aside, ipmitool);
+      put(readings, reading);
+      for (const id of reading.bm_node_ids) aside.ways.delete(id);
+      watched.read(reading);
+      await partial.add(reading);
+    };
+    const count = [...known.digests.keys()].filter((id) => kept.has(id) || wanted(id)).length;
+    watched.expect(count, new Set(kept.values()));
+    const machines = asked(snapshot.lines(), ways, wanted);
+    const questions = questionsOf(machines, known.isShared, asking.seal, aside);
+    const { schedule, signal } = asking;
+    const options = { signal, schedule, failed: watched.failed, clock: surroundings().clock };
+    for await (const reading of askQuestions(questions, asking.probe, options)) await keep(reading);
+    if (!signal.aborted)
+      for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);
+    await partial.sync();
+    if (signal.aborted) return null;
+    for (const { id, address, verdict, detail } of aside.unasked)
+      await keep(
+        unasked(
+          { bm_node_ids: [id], address },
+          { date: new Date(), client: null },
+          { verdict, detail },
+        ),
+      );
+    const written = await writeReadings(run, sha256, askedFor, readings);
+    await partial.remove();
+    return { readings, ...written };
+  } finally {
+    await partial.close();
+  }
+}
+
+/** One line a reading. */
+async function writeReadings(
+  run: RunFolder,
+  snapshot: string,
+  askedFor: PowerHeader["asked_for"],
+  readings: Readings,
+): Promise<{ readonly counts: PowerCounts; readonly sha256: string }> {
+  const header: PowerHeader = {
+    format: "nova2ironic/power@1",
+    tool: VERSION,
+    made_from: { snapshot },
+    ...(askedFor !== undefined && { asked_for: askedFor }),
+  };
+  const lines = inOrder(readings.values());
+  const verdicts: Record<string, number> = {};
+  for (const { verdict, bm_node_ids } of lines)
+    verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;
+  const asked = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
+  const counts = {
+    machines: readings.size,
+    bmcs: lines.length,
+    verdicts,
+    oldest: asked.sort()[0] ?? null,
+  };
+  const writer = await createArtefact(run, POWER, header);
+  try {
+    for (const line of lines) await writer.write(line);
+    const { sha256 } = await writer.finish(counts);
+    return { counts, sha256 };
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  }
+}

@@ -1,0 +1,225 @@
+import { setMaxListeners } from "node:events";
+import type { SnapshotLine } from "../../model/machine.ts";
+import type {
+  ConductorIpmitool,
+  PowerQuestion,
+  PowerReading,
+  PowerVerdict,
+} from "../../model/power.ts";
+import { isSealed, type Seal } from "../../model/secret.ts";
+import { askVirtual } from "../../systems/bmc/virsh-ask.ts";
+import type { Ways } from "../transform/power-way.ts";
+import { adviceOf, warningsOf } from "./rules/next-step.ts";
+import type { HostLogin, Secret, Way } from "./rules/way.ts";
+
+/** A machine to ask, and how. */
+export interface Asked {
+  readonly id: number;
+  readonly way: Way;
+}
+
+/** A machine behind a virtualisation host. */
+interface Guest {
+  readonly bm_node_id: number;
+  readonly macs: readonly string[];
+}
+
+/** Guests of one host that are asked about by one login. */
+interface Guests {
+  readonly host: HostLogin;
+  readonly machines: Guest[];
+}
+
+/** What is not asked over IPMI, gathered while the questions are given out; and what was asked of whom. */
+interface LeftOut {
+  readonly ways: Map<number, Way>;
+  readonly guests: Map<string, Guests>;
+  readonly unasked: {
+    readonly id: number;
+    readonly address: string;
+    readonly verdict: PowerVerdict;
+    readonly detail: string;
+  }[];
+}
+
+export function newAside(): LeftOut {
+  return { ways: new Map(), guests: new Map(), unasked: [] };
+}
+
+/**
+ * The questions to BMCs, one for each BMC and credential, streaming. Machines that share a BMC are
+ * held back until the end and asked about once.
+ *
+ * @param isShared whether other machines are asked in these words, too
+ */
+export async function* questionsOf(
+  asked: AsyncIterable<Asked> | Iterable<Asked>,
+  isShared: (words: string) => boolean,
+  seal: Seal,
+  aside: LeftOut,
+): AsyncGenerator<PowerQuestion> {
+  const shared = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
+  for await (const { id, way } of asked) {
+    aside.ways.set(id, way);
+    if (way.way === "none") aside.unasked.push({ id, ...way });
+    else if (way.way === "virtual") addGuest(aside, id, way);
+    else {
+      const question = questionOf(id, way, seal);
+      if (!isShared(way.words)) {
+        yield question;
+        continue;
+      }
+      const key = JSON.stringify([way.words, question.password(), opened(way.login.kg, seal)]);
+      const known = shared.get(key);
+      if (known === undefined) shared.set(key, { question, ids: [id] });
+      else known.ids.push(id);
+    }
+  }
+  for (const { question, ids } of shared.values()) yield { ...question, bm_node_ids: ids };
+}
+
+function questionOf(
+  id: number,
+  { login }: Way & { readonly way: "ipmi" },
+  seal: Seal,
+): PowerQuestion {
+  const { address, port, user, password, kg, suite, level } = login;
+  return {
+    ...{ bm_node_ids: [id], address, port, user, level },
+    password: () => opened(password, seal),
+    ...(suite !== null && { suite }),
+    ...(kg !== null && { kg: () => Buffer.from(opened(kg, seal), "hex") }),
+  };
+}
+
+function addGuest(
+  { guests }: LeftOut,
+  id: number,
+  { host, macs }: Way & { readonly way: "virtual" },
+): void {
+  const key = JSON.stringify(host);
+  const known = guests.get(key);
+  const guest = { bm_node_id: id, macs };
+  if (known !== undefined) known.machines.push(guest);
+  else guests.set(key, { host, machines: [guest] });
+}
+
+function opened(secret: Secret | null, seal: Seal): string {
+  return isSealed(secret) ? seal.open(secret) : (secret ?? "");
+}
+
+/** A reading with what was asked, and what a conductor with this ipmitool needs to get on as well. */
+export function complete(
+  reading: PowerReading,
+  { ways }: LeftOut,
+  ipmitool: ConductorIpmitool,
+): PowerReading {
+  const own = reading.bm_node_ids.flatMap((id) => ways.get(id) ?? []);
+  const [way] = own;
+  if (way === undefined) return reading;
+  const machines = own.map(({ digest }) => digest);
+  const asked = { ...reading, asked: { words: way.words, ipmitool, machines } };
+  return {
+    ...asked,
+    warnings: warningsOf(asked, way, ipmitool),
+    advice: adviceOf(asked, way, ipmitool),
+  };
+}
+
+/** What would be asked of a snapshot's machines, known before the first is asked. */
+export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, ways: Ways) {
+  /** bm_nodes.id -> what is asked of it, secrets included, as a digest. */
+  const digests = new Map<number, string>();
+  const once = new Set<string>();
+  const shared = new Set<string>();
+  for await (const { id, way } of asked(lines, ways, () => true)) {
+    digests.set(id, way.digest);
+    if (way.way !== "ipmi") continue;
+    if (once.has(way.words)) shared.add(way.words);
+    once.add(way.words);
+  }
+  /** Whether several machines are asked in these words. */
+  const isShared = (words: string): boolean => shared.has(words);
+  return { digests, isShared };
+}
+
+/** Machines that are there and that the site document does not leave out, with how they are asked. */
+export async function* asked(
+  lines: AsyncIterable<readonly SnapshotLine[]>,
+  ways: Ways,
+  wanted: (id: number) => boolean,
+): AsyncGenerator<Asked> {
+  for await (const batch of lines)
+    for (const line of batch) {
+      if ("orphan" in line || !wanted(line.node.id)) continue;
+      const way = ways.of(line);
+      if (way !== null) yield { id: line.node.id, way };
+    }
+}
+
+/**
+ * Readings that still answer what would be asked now, each of the machines it is true of: after a new
+ * extract, or with another site document, only what changed is to be asked again.
+ */
+export function stillTrue(
+  readings: Iterable<PowerReading>,
+  { digests }: Pick<Awaited<ReturnType<typeof survey>>, "digests">,
+): Map<number, PowerReading> {
+  const kept = new Map<number, PowerReading>();
+  for (const reading of new Set(readings)) {
+    const { bm_node_ids, asked } = reading;
+    const at = bm_node_ids.flatMap((id, place) => {
+      const digest = digests.get(id);
+      return digest !== undefined && asked?.machines[place] === digest ? [place] : [];
+    });
+    if (asked === undefined || at.length === 0) continue;
+    const pick = <T>(all: readonly T[]): readonly T[] =>
+      at.flatMap((place) => all.slice(place, place + 1));
+    const whole = at.length === bm_node_ids.length;
+    const own = whole
+      ? reading
+      : {
+          ...reading,
+          bm_node_ids: pick(bm_node_ids),
+          asked: { ...asked, machines: pick(asked.machines) },
+        };
+    for (const id of own.bm_node_ids) kept.set(id, own);
+  }
+  return kept;
+}
+
+/** Hosts asked at the same time: a process each. */
+const AT_ONCE = 16;
+
+/** Asks the virtualisation hosts about their guests, one connection a host, the hosts beside each other. */
+export async function* askGuests(
+  { guests }: LeftOut,
+  { deadline = 60_000, signal }: { readonly deadline?: number; readonly signal: AbortSignal },
+): AsyncGenerator<PowerReading> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  setMaxListeners(0, either);
+  const options = { deadline, signal: either, now: () => new Date() };
+  const waiting = [...guests.values()];
+  const running = new Map<Guests, Promise<readonly [Guests, readonly PowerReading[]]>>();
+  const begin = (one: Guests): void => {
+    const asking = askVirtual(one.host, one.machines, options);
+    const named = asking.then((readings) => [one, readings] as const);
+    running.set(one, named);
+  };
+  try {
+    for (;;) {
+      for (const one of waiting.splice(0, signal.aborted ? 0 : AT_ONCE - running.size)) begin(one);
+      if (running.size === 0) return;
+      const [one, readings] = await Promise.race(running.values());
+      running.delete(one);
+      yield* readings;
+    }
+  } catch (error) {
+    // Stopped on request: what is not asked yet is asked by the next run.
+    if (!signal.aborted) throw error;
+  } finally {
+    stop.abort();
+    await Promise.allSettled(running.values());
+  }
+}

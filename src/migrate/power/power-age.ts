@@ -1,0 +1,44 @@
+import { MigrationError, orNull } from "../../lib/error.ts";
+import type { PlanHeader } from "../../model/artefact.ts";
+import { POWER_AHEAD } from "../../model/power.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { openPower, POWER } from "./power-file.ts";
+
+/**
+ * Refuses a plan whose power readings may no longer be relied on. A plan made without readings needs
+ * none: each of its machines was accepted without one.
+ *
+ * @param most minutes since the oldest was asked
+ * @throws MigrationError N2I-E307 when they are older, or no longer the plan's
+ */
+export async function checkReadings(
+  run: RunFolder,
+  { made_from }: PlanHeader,
+  most: number,
+  now: number,
+): Promise<void> {
+  const { power } = made_from;
+  if (power === null) return;
+  const found = await orNull(openPower(`${run.path}/${POWER}`), "N2I-E110");
+  if (found?.footer.sha256 !== power.sha256)
+    throw new MigrationError(
+      "N2I-E307",
+      `${run.path}/${POWER} is not what the plan was made with`,
+      {
+        fix: "Plan again, look at the difference, then apply.",
+      },
+    );
+  const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
+  // A clock that was set back makes readings young again.
+  if (age < -POWER_AHEAD)
+    throw new MigrationError(
+      "N2I-E307",
+      `the oldest power reading is dated ${(-age).toFixed(1)} minutes ahead of this host's clock`,
+      { fix: "Set the clock right, then run power again, then plan, then apply." },
+    );
+  if (age > most)
+    throw new MigrationError(
+      "N2I-E307",
+      `the oldest power reading is ${age.toFixed(1)} minutes old, and --power-max-age is ${most}`,
+    );
+}

@@ -1,0 +1,63 @@
+import { resolve } from "node:path";
+import { MigrationError, orNull } from "../../lib/error.ts";
+import type { PowerHeader } from "../../model/artefact.ts";
+import type { ConductorIpmitool } from "../../model/power.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { openPlan, type openSnapshot, PLAN } from "../../run/run.ts";
+import { NO_SITE } from "../mapping/site.ts";
+import type { Mappings } from "../open/documents.ts";
+import { createWays, type Ways } from "../transform/power-way.ts";
+import { openPower, POWER } from "./power-file.ts";
+
+/** The upgrade is defined from Juno to Juno. */
+const RELEASE = "juno";
+
+export interface PowerFor {
+  readonly ways: Ways;
+  readonly ipmitool: ConductorIpmitool;
+  readonly askedFor: NonNullable<PowerHeader["asked_for"]>;
+}
+
+/**
+ * Whom the questions are asked for: the words of this command, else those of the run's last power,
+ * of its plan, or the release the upgrade is for. What a site document says of driver_info changes
+ * whom a conductor asks, and the release which of it the conductor reads.
+ */
+export async function powerFor(
+  run: RunFolder,
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  mappings: Mappings,
+  words: {
+    readonly site: string | undefined;
+    readonly release: string | undefined;
+    readonly ipmitool: ConductorIpmitool | undefined;
+  },
+): Promise<PowerFor> {
+  // What is not there, or spoilt, says nothing of before.
+  const readings = await orNull(openPower(`${run.path}/${POWER}`));
+  const last = readings?.header.asked_for;
+  const plan = (await orNull(openPlan(`${run.path}/${PLAN}`)))?.header;
+  // A plan of these readings without a site document compared them with no other settings.
+  const from = plan?.made_from;
+  const isWithout = from?.site === null && from.power?.sha256 === readings?.footer.sha256;
+  const named = words.release ?? plan?.target.release ?? last?.release ?? RELEASE;
+  const release = mappings.releases.find(({ doc }) => doc.release === named);
+  if (release === undefined)
+    throw new MigrationError("N2I-E100", `--ironic-release ${named} is none that is known`);
+  const said = words.ipmitool ?? plan?.conductor_ipmitool ?? known(last?.ipmitool);
+  const file =
+    words.site === undefined ? (isWithout ? null : (last?.site ?? null)) : resolve(words.site);
+  const site = file === null ? NO_SITE : (await mappings.site(file)).site;
+  const mapping = mappings.forRelease(release, site);
+  const docs = mappings.releases.map(({ doc }) => doc);
+  const { hosts, columns } = snapshot.header;
+  return {
+    ways: createWays(mapping, docs, hosts, columns),
+    ipmitool: said ?? release.doc.ipmitool,
+    askedFor: { release: release.doc.release, ipmitool: said ?? null, site: file },
+  };
+}
+
+function known(text: string | null | undefined): ConductorIpmitool | undefined {
+  return text === "1.8.18" || text === "1.8.19" ? text : undefined;
+}

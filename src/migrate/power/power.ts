@@ -1,0 +1,134 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { PowerCounts } from "../../model/artefact.ts";
+import { ipmitoolOf, type MachineOf, type PowerReading } from "../../model/power.ts";
+import { rememberGiven, withEarlier } from "../../run/files/given-file.ts";
+import { surroundings } from "../../run/process-context.ts";
+import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../../run/run.ts";
+import type { Sink } from "../../run/sink.ts";
+import { openNative } from "../../systems/bmc/power-ask.ts";
+import { loadMappings } from "../open/documents.ts";
+import { machinesOf } from "../plan/selection.ts";
+import { askFleet } from "./ask-bmcs.ts";
+import { inOrder } from "./power-file.ts";
+import { type PowerFor, powerFor } from "./power-for.ts";
+import { live } from "./rules/next-step.ts";
+
+/** Which machines of a run are asked, as whom, and how fast: by the names of the options. */
+export interface PowerAsked {
+  readonly run: string;
+  readonly only?: readonly string[];
+  readonly node?: readonly string[];
+  readonly host?: readonly string[];
+  readonly site?: string;
+  readonly ironicRelease?: string;
+  readonly conductorIpmitool?: string;
+  readonly inFlight: number;
+  readonly rate: number;
+  /** Seconds. */
+  readonly deadline: number;
+  /** Every machine is wanted, not only those in trouble. */
+  readonly list: boolean;
+  readonly keyFile?: string;
+}
+
+interface Power {
+  readonly counts: PowerCounts;
+  readonly sha256: string;
+  /** Those in trouble, or all, by their first machine. */
+  readonly shown: readonly PowerReading[];
+  readonly troubled: readonly PowerReading[];
+  /** Machines that answer as they should, but only with a setting. */
+  readonly want: number;
+  /** Of what is shown. */
+  readonly machines: ReadonlyMap<number, MachineOf>;
+  /** What plan is given next: the words of earlier commands, and what this one followed. */
+  readonly known: object;
+  readonly site: string | null;
+  readonly novaRead: boolean;
+  /** What extract was given, if it was given no nova.conf. */
+  readonly noConf: object | null;
+}
+
+/**
+ * Asks every machine's BMC for its power state, as a conductor will.
+ *
+ * @returns null when it was stopped on request
+ * @throws MigrationError N2I-E100 and those of the run's files
+ */
+export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null> {
+  const { run: path, inFlight, rate, deadline, site, ironicRelease: release } = asked;
+  if (!(inFlight >= 1 && inFlight <= 512 && rate > 0 && deadline > 0))
+    throw new MigrationError(
+      "N2I-E100",
+      "--in-flight is from 1 to 512, --rate and --deadline more than 0",
+    );
+  const ipmitool = ipmitoolOf(asked.conductorIpmitool);
+  return inRun(path, "power", { create: false }, async (run) => {
+    const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+    const seal = await sealOf(run, asked.keyFile, snapshot.header.key);
+    const whom = await powerFor(run, snapshot, await loadMappings(), { site, release, ipmitool });
+    sink.say(forWords(whom));
+    await rememberGiven(run, "power", asked);
+    const { bmcAt, clock } = surroundings();
+    const probe = openNative(whom.ipmitool, bmcAt, clock);
+    const interrupt = surroundings().onInterrupt();
+    try {
+      const { only = null, node: nodes = [], host: hosts = [] } = asked;
+      const schedule = { inFlight, startsPerSecond: rate, deadline: deadline * 1000 };
+      const { signal } = interrupt;
+      const done = await sink.during(
+        "power",
+        // It is known when the run folder was looked at.
+        undefined,
+        (progress, expect) =>
+          askFleet(
+            run,
+            snapshot,
+            { only, nodes, hosts },
+            {
+              ...{ probe: probe.ask, schedule, signal, seal, whom, progress, expect },
+            },
+          ),
+        (made) => (made === null ? "stopped" : live(Object.entries(made.counts.verdicts))),
+      );
+      if (done === null) return null;
+      const read = inTrouble(done.readings.values(), asked.list);
+      const ids = new Set(read.shown.flatMap(({ bm_node_ids }) => bm_node_ids));
+      return {
+        ...{ counts: done.counts, sha256: done.sha256, ...read },
+        machines: await machinesOf(snapshot, ids),
+        known: await withEarlier(run, "plan", asked),
+        ...{ site: whom.askedFor.site, novaRead: snapshot.header.source.nova !== null },
+        noConf:
+          snapshot.header.hosts.length > 0
+            ? null
+            : await withEarlier(run, "extract", { run: path }),
+      };
+    } finally {
+      interrupt.end();
+      await probe.close();
+    }
+  });
+}
+
+/** Whose questions are asked, before the first is. */
+function forWords({ askedFor: { release, site }, ipmitool }: PowerFor): string {
+  const newer = ipmitool === "1.8.19" ? "1.8.19 or later" : "1.8.18 or earlier";
+  const decided = site === null ? "no site document" : site;
+  return `Asking as ${release}'s conductors with ipmitool ${newer} will; ${decided}.`;
+}
+
+/** Readings that somebody has to look at. */
+function inTrouble(
+  all: Iterable<PowerReading>,
+  list: boolean,
+): Pick<Power, "shown" | "troubled" | "want"> {
+  const readings = inOrder(all);
+  const troubled = readings.filter(
+    ({ verdict, advice, warnings }) => verdict !== "ok" || advice.length + warnings.length > 0,
+  );
+  const want = readings
+    .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
+    .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);
+  return { shown: list ? readings : troubled, troubled, want };
+}

@@ -1,0 +1,92 @@
+import type { JsonObject } from "../../../lib/json.ts";
+import { show } from "../../../lib/text.ts";
+
+/**
+ * Why nothing can be asked at this address; null when it can be one machine's. A conductor passes it to
+ * ipmitool or ssh as it stands, so what is a slip of a form or a sheet ("10.0.0.9 ", "10.0.0.9:623",
+ * "10.0.0.300") reaches nobody there, and is no BMC that happens to be silent.
+ */
+export function addressFault(text: string): string | null {
+  const fault = formFault(text);
+  return fault === null ? null : `${show(text)} ${fault}`;
+}
+
+/** Four numbers of one machine's, as nearly every address is: nothing else need be asked. */
+const USUAL = /^(?:[1-9]\d?|1\d\d|2[01]\d|22[0-3])(?:\.(?:0|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])){3}$/;
+
+function formFault(text: string): string | null {
+  if (USUAL.test(text)) return null;
+  const four = ipv4(text);
+  if (four !== null) return isNobodys4(four) ? NOBODYS : null;
+  if (text.trim() !== text) return "has a blank at its beginning or end";
+  if (/[,;\s]/.test(text)) return "is a list, or has a blank in it";
+  if (/[^\x21-\x7e]/.test(text)) return "has a character that no address has";
+  if (text.startsWith("-")) return "begins with a dash, so a program takes it for an option";
+  if (/[[\]]/.test(text)) return "is in brackets";
+  if (text.includes("/")) return "is a URL or a network";
+  const [bare = "", zone, ...more] = text.split("%");
+  if (isIpv6(bare) && zone !== "" && more.length === 0) return isNobodys6(bare) ? NOBODYS : null;
+  if (/^(null|none|nil|undefined)$/i.test(text)) return "is how a script writes that there is none";
+  if (/^[^:]+:\d*$/.test(text)) return "has a port in it";
+  if (text.includes(":")) return "is no IPv6 address";
+  return nameFault(text);
+}
+
+const ADDRESS = /^(ipmi|iboot|snmp|redfish|ilo|drac|irmc|amt)_(address|host)$/;
+/** Numbers at that address, such as an outlet or a bridged channel, that tell one machine from another. */
+const PART =
+  /^(ipmi|iboot|snmp|redfish|ilo|drac|irmc)_(port|relay_id|outlet|system_id|.*_(channel|address))$/;
+/** Defaults of the drivers. @source ironic/drivers/modules/{ipmitool,iboot,snmp}.py */
+const USUALLY = ["ipmi_port 623", "iboot_port 9100", "iboot_relay_id 1", "snmp_port 161"];
+
+/** The same text for every spelling of one BMC or outlet; null if driver_info has none. */
+export function powerPlace(info: JsonObject): string | null {
+  const keys = Object.keys(info).filter((key) => key !== "ipmi_local_address");
+  if (!keys.some((key) => ADDRESS.test(key))) return null;
+  return keys
+    .filter((key) => ADDRESS.test(key) || PART.test(key))
+    .map((key) => `${key} ${ADDRESS.test(key) ? plain(String(info[key])) : String(info[key])}`)
+    .filter((words) => !USUALLY.includes(words))
+    .toSorted()
+    .join();
+}
+
+/** The address in one spelling. For a URL: host and port. */
+function plain(text: string): string {
+  if (USUAL.test(text)) return text;
+  const [bare = "", ...zone] = text.trim().toLowerCase().split("%");
+  const url = bare.includes("://") ? bare : `https://${isIpv6(bare) ? `[${bare}]` : bare}`;
+  const host = URL.canParse(url) ? new URL(url).host : bare;
+  return [host.replace(/\.$/, ""), ...zone].join("%");
+}
+
+const NOBODYS = "is no single machine's: unspecified, broadcast or multicast";
+
+/** Its four numbers; null for anything else. A leading zero makes some programs read it as octal. */
+function ipv4(text: string): readonly number[] | null {
+  if (!/^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})$/.test(text)) return null;
+  const four = text.split(".").map(Number);
+  return four.every((part) => part <= 255) ? four : null;
+}
+
+function isNobodys4(four: readonly number[]): boolean {
+  const [first = 0] = four;
+  return first === 0 || (first >= 224 && first <= 239) || four.every((part) => part === 255);
+}
+
+function isIpv6(text: string): boolean {
+  return text.includes(":") && URL.canParse(`http://[${text}]`);
+}
+
+function isNobodys6(text: string): boolean {
+  return /^[0:]+$/.test(text) || /^ff/i.test(text);
+}
+
+/** RFC 1123, and the underscore that some sites have. @source ironic 3abaa3a2d, 2025-10 */
+function nameFault(text: string): string | null {
+  const labels = text.replace(/\.$/, "").split(".");
+  // Programs read these as addresses in octal, in hex, or with parts left out.
+  if (/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "")) return "is no IPv4 address";
+  const fits = (label: string): boolean => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label);
+  return text.length <= 253 && labels.every(fits) ? null : "is no address and no host name";
+}

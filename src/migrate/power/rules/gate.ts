@@ -1,0 +1,124 @@
+import { type Finding, finding, findingIf } from "../../../model/finding.ts";
+import type { FindingCode } from "../../../model/findings.ts";
+import type { Machine } from "../../../model/machine.ts";
+import {
+  type ConductorIpmitool,
+  type KnownReadings,
+  type PowerAdvice,
+  type PowerReading,
+  type PowerVerdict,
+  VERDICTS,
+} from "../../../model/power.ts";
+import { adviceOf, suiteUntried, warningsOf } from "./next-step.ts";
+import type { Way } from "./way.ts";
+
+/** The readings a plan takes into account, and what the operator said of them. */
+export interface PowerView {
+  readonly readings: KnownReadings;
+  /** Why machines whose BMC does not answer are loaded all the same; null: they are not. */
+  readonly unreachable: string | null;
+  /** Write the measured power into power_state. */
+  readonly record: boolean;
+}
+
+/** The same of a virtual machine, where the host that runs it is asked; D600 to D606 are of BMCs. */
+const MEANS_OF_HOST: { readonly [verdict in PowerVerdict]?: FindingCode } = {
+  unreachable: "N2I-D608",
+  "wrong-password": "N2I-D609",
+  "protocol-error": "N2I-D610",
+};
+
+/** nova.instances.power_state: 1 running, 4 shut down; anything else says nothing. */
+const RECORDED: { readonly [power_state: number]: "on" | "off" } = { 1: "on", 4: "off" };
+
+/**
+ * What Nova has against the power that was measured; null: nothing. An instance that is stopped and
+ * runs is switched off by Nova itself, whatever its power_state says.
+ *
+ * @source facts/nova-bm.md 2.5
+ */
+function contradiction({ nova }: Machine, power: "on" | "off"): string | null {
+  const instance = nova?.instance ?? null;
+  if (instance === null || instance.deleted) return null;
+  const expected = RECORDED[instance.power_state ?? 0] ?? power;
+  const will =
+    power === "on" && instance.vm_state === "stopped"
+      ? "instances.vm_state is stopped: Nova would switch it off"
+      : null;
+  const differs = expected === power ? null : `nova recorded ${expected}`;
+  return [differs, will].filter((text) => text !== null).join("; ") || null;
+}
+
+/** What a conductor of the target reads of driver_info, and how its ipmitool behaves. */
+export interface ConductorTraits {
+  /** Keys of driver_info it reads, of those that not every release does. */
+  readonly keys: readonly string[];
+  readonly ipmitool: ConductorIpmitool;
+}
+
+/** For a release that does not read the key: saying to set it would be no help. */
+function unread(words: string): string {
+  return `cannot ${words}: this release does not read it; change the BMC, or accept it`;
+}
+
+/**
+ * What a machine's reading says against loading it: nothing only for a BMC that answered the
+ * conductor's own question as nova knows the machine.
+ *
+ * @param way how a conductor would ask, by what would be loaded; null when nothing would be
+ * @source facts/ipmi.md 4.4, 5.1, 5.5; facts/ironic.md 0.1
+ */
+export function gate(
+  machine: Machine,
+  reading: PowerReading | undefined,
+  way: Way | null,
+  conductor: ConductorTraits,
+  { unreachable }: PowerView,
+): readonly Finding[] {
+  if (machine.node.deleted === true) return [];
+  const where = `bm_nodes.id=${machine.node.id} pm_address`;
+  if (reading === undefined) return [finding("N2I-D604", where, "no reading of it in power.jsonl")];
+  const stale = way === null ? null : askedOtherwise(machine.node.id, reading, way);
+  if (stale !== null) return [finding("N2I-D612", where, stale)];
+  const { verdict, detail, power, client } = reading;
+  const observed = warningsOf(reading, way, conductor.ipmitool).map((code) =>
+    finding(code, where, `BMC ${reading.address}`),
+  );
+  const code =
+    (client === "virsh" ? MEANS_OF_HOST[verdict] : undefined) ?? VERDICTS[verdict].finding;
+  if (code !== null) {
+    const found = finding(code, where, `${verdict}: ${detail}`);
+    const allowed = verdict === "unreachable" && unreachable !== null;
+    return [allowed ? { ...found, accepted: unreachable } : found, ...observed];
+  }
+  const untried = suiteUntried(reading, way, conductor.ipmitool);
+  const other = [
+    ...findingIf(untried !== null, "N2I-D612", where, untried ?? ""),
+    ...adviceOf(reading, way, conductor.ipmitool).map(({ key, words }) =>
+      finding("N2I-D602", where, isRead(key, conductor) ? words : unread(words)),
+    ),
+  ];
+  const recorded = power === null ? null : contradiction(machine, power);
+  const from = client === "virsh" ? reading.address : "BMC";
+  const says = `${from} says ${power}, ${recorded}`;
+  return [...other, ...findingIf(recorded !== null, "N2I-D603", where, says), ...observed];
+}
+
+function isRead(key: PowerAdvice["key"], { keys }: ConductorTraits): boolean {
+  return key === null || keys.includes(key);
+}
+
+/** Whether a reading answers the question of this way. */
+export function isAbout(reading: PowerReading | undefined, id: number, way: Way): boolean {
+  return reading?.asked?.machines[reading.bm_node_ids.indexOf(id)] === way.digest;
+}
+
+/** Why a reading says nothing of what would be loaded: somebody else was asked, or as somebody else. */
+function askedOtherwise(id: number, reading: PowerReading, way: Way): string | null {
+  const { asked } = reading;
+  if (isAbout(reading, id, way)) return null;
+  if (asked === undefined) return "the reading does not say what was asked";
+  return asked.words === way.words
+    ? "asked with another password, Kg or MAC than would be loaded"
+    : `asked ${asked.words}; loaded would be ${way.words}`;
+}

@@ -1,0 +1,188 @@
+import type { Json, JsonObject } from "../../../lib/json.ts";
+import type { HostConfig } from "../../../model/machine.ts";
+import { askedDigest, type PowerLevel, type PowerVerdict } from "../../../model/power.ts";
+import { isSealed, type Sealed } from "../../../model/secret.ts";
+import { addressFault } from "./address.ts";
+
+/** What a node would be loaded with, as far as a conductor reads it to reach its power. */
+interface PowerSettings {
+  readonly driver: Json;
+  readonly power_interface: Json;
+  readonly driver_info: JsonObject;
+  /** MACs of its ports: by these virtual machines are found. */
+  readonly macs: readonly string[];
+}
+
+export type Secret = Sealed | string;
+
+/** A BMC as a conductor would log in to it. */
+interface IpmiLogin {
+  readonly address: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: Secret | null;
+  /** Hex. */
+  readonly kg: Secret | null;
+  /** Null lets the conductor's ipmitool choose. */
+  readonly suite: number | null;
+  readonly level: PowerLevel;
+}
+
+/** A virtualisation host as Ironic's ssh driver would log in to it. */
+export type HostLogin = Pick<
+  HostConfig,
+  | "virtual_power_ssh_host"
+  | "virtual_power_ssh_port"
+  | "virtual_power_type"
+  | "virtual_power_host_user"
+  | "virtual_power_host_key"
+>;
+
+/** How a machine's power is asked: always of what its driver_info names. */
+export type Way = (
+  | { readonly way: "ipmi"; readonly login: IpmiLogin }
+  | {
+      readonly way: "virtual";
+      readonly host: HostLogin;
+      readonly macs: readonly string[];
+    }
+  /** Nobody can be asked; the verdict says why. */
+  | {
+      readonly way: "none";
+      readonly verdict: PowerVerdict;
+      readonly detail: string;
+      readonly address: string;
+    }
+) & {
+  /** What is asked, without secrets. */
+  readonly words: string;
+  /** Differs when anything of it differs, secrets too. */
+  readonly digest: string;
+};
+
+/** Nobody else's key than ipmitool's, which some releases do not know: they leave it unread. */
+const BY_RELEASE: readonly string[] = [
+  ...["ipmi_priv_level", "ipmi_protocol_version", "ipmi_port"],
+  ...["ipmi_hex_kg_key", "ipmi_cipher_suite"],
+];
+
+/** What ipmitool and our client speak of the suites that are safe to use. */
+const SUITES = [1, 2, 3, 15, 16, 17];
+const IPMI_PORT = 623;
+
+/**
+ * How a machine is asked: by the driver and the driver_info it is to be loaded with, and by nothing
+ * else, so that an answer is one about what a conductor will do.
+ *
+ * @param keys driver_info keys the release reads, of those that not every release does
+ */
+export function wayOf(planned: PowerSettings, keys: readonly string[]): Way {
+  const info = Object.fromEntries(
+    Object.entries(planned.driver_info).filter(
+      ([key]) => !BY_RELEASE.includes(key) || keys.includes(key),
+    ),
+  );
+  switch (kindOf(planned)) {
+    case "ipmi":
+      return ipmiWay(info);
+    case "virtual":
+      return virtualWay(info, planned.macs);
+    case "iboot":
+      return noWay(
+        "iboot",
+        `${String(planned.driver)} has no BMC to ask`,
+        text(info.iboot_address),
+      );
+    case "fake":
+      return noWay("fake", `${String(planned.driver)} has no BMC to ask`);
+    case "other":
+      return noWay("other-power", `this tool cannot ask as driver ${String(planned.driver)} does`);
+  }
+}
+
+/** Nobody to ask, and why. */
+export function noWay(verdict: PowerVerdict, detail: string, address = ""): Way {
+  const words = `nobody: ${verdict}: ${detail}`;
+  return { way: "none", verdict, detail, address, words, digest: askedDigest(words, []) };
+}
+
+/** Whom Ironic's drivers ask. @source ironic setup.cfg, 2014.2 to 2026.1 */
+function kindOf({ driver, power_interface }: PowerSettings) {
+  const name = String(power_interface ?? driver);
+  if (/ipmi|pyghmi/.test(name)) return "ipmi";
+  if (/(^|_)ssh$/.test(name)) return "virtual";
+  if (name.includes("iboot")) return "iboot";
+  return name.startsWith("fake") ? "fake" : "other";
+}
+
+function ipmiWay(info: JsonObject): Way {
+  const address = text(info.ipmi_address);
+  const cannot = (detail: string): Way => noWay("incomplete", detail, address);
+  if (address === "") return cannot("driver_info.ipmi_address is missing");
+  const fault = addressFault(address);
+  if (fault !== null) return cannot(`driver_info.ipmi_address ${fault}`);
+  const port = numberOf(info.ipmi_port, IPMI_PORT);
+  if (port === null || port < 1 || port > 65_535) return cannot("driver_info.ipmi_port is no port");
+  const suite = numberOf(info.ipmi_cipher_suite, -1);
+  if (suite === null || (suite !== -1 && !SUITES.includes(suite)))
+    return cannot("driver_info.ipmi_cipher_suite is none that is asked for here: 3 or 17");
+  const level = text(info.ipmi_priv_level).toUpperCase() || "ADMINISTRATOR";
+  if (level !== "ADMINISTRATOR" && level !== "OPERATOR")
+    return cannot("driver_info.ipmi_priv_level cannot switch a machine: OPERATOR is the least");
+  if (!["", "2.0"].includes(text(info.ipmi_protocol_version)))
+    return cannot("driver_info.ipmi_protocol_version is not 2.0, which is all that is asked here");
+  if (!["", "no"].includes(text(info.ipmi_bridging)))
+    return cannot("driver_info.ipmi_bridging leads to another controller, which is not asked here");
+  const kg = secretOf(info.ipmi_hex_kg_key);
+  const login: IpmiLogin = {
+    ...{ address, port, user: text(info.ipmi_username), level, kg },
+    password: secretOf(info.ipmi_password),
+    suite: suite === -1 ? null : suite,
+  };
+  const words = [
+    `${address} port ${port} as ${JSON.stringify(login.user)} at ${level}`,
+    ...(login.suite === null ? [] : [`suite ${login.suite}`]),
+    ...(kg === null ? [] : ["with a Kg"]),
+  ].join(", ");
+  return { way: "ipmi", login, words, digest: askedDigest(words, [login.password, kg]) };
+}
+
+const BY_PASSWORD =
+  "the host of the virtual machine is logged in to by password, and power uses ssh with a key only: set virtual_power_host_key in place of virtual_power_host_pass in nova.conf and extract again, or look at the machine and accept it";
+
+function virtualWay(info: JsonObject, macs: readonly string[]): Way {
+  const address = text(info.ssh_address);
+  if (address === "") return noWay("virtual", "nobody to ask: driver_info.ssh_address is missing");
+  const fault = addressFault(address);
+  if (fault !== null) return noWay("incomplete", `driver_info.ssh_address ${fault}`, address);
+  if (info.ssh_key_contents !== undefined)
+    return noWay("incomplete", "driver_info.ssh_key_contents is not used here", address);
+  const host: HostLogin = {
+    virtual_power_ssh_host: address,
+    virtual_power_ssh_port: numberOf(info.ssh_port, 22) ?? Number.NaN,
+    virtual_power_type: text(info.ssh_virt_type),
+    virtual_power_host_user: text(info.ssh_username) || null,
+    virtual_power_host_key: text(info.ssh_key_filename) || null,
+  };
+  if (host.virtual_power_host_key === null && secretOf(info.ssh_password) !== null)
+    return noWay("virtual", BY_PASSWORD, address);
+  const words = `the virtual machine on ${host.virtual_power_type} host ${address} port ${host.virtual_power_ssh_port} as ${JSON.stringify(host.virtual_power_host_user)}${host.virtual_power_host_key === null ? "" : ` with ${host.virtual_power_host_key}`}`;
+  const digest = askedDigest(words, macs);
+  return { way: "virtual", host, macs, words, digest };
+}
+
+function text(value: Json | undefined): string {
+  return value === undefined || value === null || typeof value === "object" ? "" : String(value);
+}
+
+/** The whole number a value says; null when it says none. */
+function numberOf(value: Json | undefined, otherwise: number): number | null {
+  const given = text(value);
+  if (given === "") return otherwise;
+  return /^\d{1,6}$/.test(given) ? Number(given) : null;
+}
+
+function secretOf(value: Json | undefined): Secret | null {
+  if (isSealed(value)) return value;
+  return text(value) || null;
+}

@@ -1,0 +1,173 @@
+import { inspectBack } from "../../engine/back.ts";
+import { execute } from "../../engine/execute.ts";
+import type { Excluded } from "../../engine/part.ts";
+import type { Walked } from "../../engine/runner.ts";
+import { orNull } from "../../lib/error.ts";
+import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
+import { IRONIC } from "../../model/journal.ts";
+import { type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
+import type { UndoPreview } from "../../model/preview.ts";
+import { findPlan } from "../../run/files/plan-folder.ts";
+import { openPlan, sealOf } from "../../run/run.ts";
+import type { Sink } from "../../run/sink.ts";
+import { BACK_AFTER_IRONIC } from "../../window/runner/pipeline.ts";
+import { batchOf, ironicLeg, ironicPart } from "../apply/ironic.ts";
+import { checkEngine, checkIdentity, withIronic } from "../apply/ironic-place.ts";
+import { type Backing, previewNova, type Wanted, withNovaBack } from "../hosts/nova-back.ts";
+import { afterNova } from "../hosts/nova-place.ts";
+import type { Watching } from "../hosts/nova-watch.ts";
+import type { Backend } from "../open/backend.ts";
+import { slowDelete } from "../plan/rules/delete-cost.ts";
+
+/**
+ * Takes Ironic's rows back, then Nova's. What stays of either is added to the list of those left.
+ *
+ * @returns whether it came to its end; not when it was stopped on request
+ */
+export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): Promise<boolean> {
+  const { leave, sink } = backing;
+  const { backend, plans } = wanted;
+  return withNovaBack(wanted, backing, watching, async (nova) => {
+    const excluded = new Map(await nova?.inspect());
+    leave(
+      [...excluded].map(([id, why]) => ({ id: `machine:${id}`, why: `${why}: all of it stays` })),
+    );
+    const inspect = async (): Promise<void> => {
+      // Its lock waits for the whole of Ironic's part: lost, it is met before the next batch.
+      await nova?.check();
+      await backing.inspect();
+    };
+    let removed = 0;
+    const stays = new Map<string, string>();
+    for (const sha256 of plans) {
+      if (backend === null) break;
+      const undone = await undoPlan(wanted, { ...backing, inspect }, backend, sha256, excluded);
+      removed += undone.done;
+      for (const [uuid, why] of undone.stays) stays.set(uuid, why);
+      if (undone.stopped) return false;
+    }
+    if (nova === null) return true;
+    if (stays.size > 0)
+      sink.result(`${stays.size} machines stay in Ironic, and their rows of nova with them.`);
+    for (const [uuid, why] of stays) excluded.set(uuid, why);
+    let restored = 0;
+    for (const stage of BACK_AFTER_IRONIC) {
+      const undone = await nova.part(stage, excluded).catch((cause: unknown) => {
+        if (removed + restored === 0) throw cause;
+        const ironic = removed === 0 ? "" : `${removed} rows are removed from Ironic, `;
+        const some = restored === 0 ? "" : `${restored} restored in nova, `;
+        throw afterNova(cause, `${ironic}${some}nova's are not all back`);
+      });
+      if (undone.stopped) return false;
+      restored += undone.done;
+    }
+    return true;
+  });
+}
+
+/**
+ * Takes back what one plan of the run loaded, and tells it.
+ *
+ * @param excluded machines that stay as they are
+ */
+async function undoPlan(
+  { run, scope, reach }: Wanted,
+  { session, inspect, leave, sink }: Backing,
+  backend: Backend,
+  sha256: string,
+  excluded: Excluded,
+): Promise<Walked<PlannedMachine>> {
+  const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
+  const seal = await sealOf(run, reach.keyFile, header.key);
+  const how = { header, seal, check: false };
+  const undone = await withIronic(run, session, backend, how, async (place) => {
+    const { part, check, precondition } = place;
+    const before = async (): Promise<void> => {
+      await check();
+      await inspect();
+    };
+    const leg = { ...ironicLeg(part, { sha256, lines }), check: before, precondition };
+    // Nobody names machines by the thousand.
+    const there = scope.all ? await place.target.counts() : { nodes: 0 };
+    const nodes = Math.min(footer.footer.machines, there.nodes);
+    await noteSlow(backend, nodes, sink);
+    return sink.during(
+      "rollback",
+      footer.footer.machines,
+      (progress) => execute([leg], session, { direction: "back", only: scope, excluded }, progress),
+      ({ done }) => `${done} rows removed`,
+    );
+  });
+  sink.result(
+    `Rollback: ${undone.done} rows removed, ${undone.found} gone already, ${undone.left.length + undone.kept} left.`,
+  );
+  leave(undone.left);
+  if (undone.broke !== null) throw undone.broke;
+  return undone;
+}
+
+/**
+ * What the same command line would take back, in its order: Ironic's rows, then Nova's, those of a machine
+ * that stays in Ironic not. What is gone already is not listed.
+ */
+export function previewBack(wanted: Wanted): AsyncGenerator<UndoPreview> {
+  return previewNova(wanted, (excluded) => previewIronic(wanted, excluded));
+}
+
+/** @returns machines of which something stays, and why */
+async function* previewIronic(
+  wanted: Wanted,
+  excluded: Excluded,
+): AsyncGenerator<UndoPreview, Excluded> {
+  const stays = new Map<string, string>();
+  for (const sha256 of wanted.plans) {
+    const { header, lines } = await openPlan(await findPlan(wanted.run, sha256));
+    const part = await inspected(wanted, header);
+    const leg = { part, plan: sha256, lines, changesOf: stepsOf };
+    for await (const batch of inspectBack(leg, wanted.entries, wanted.scope, excluded))
+      for (const { line, change, state } of batch) {
+        const { id, resource, machine } = change;
+        const { is } = state;
+        if (is === "after") continue;
+        if (is === "other" && machine !== null && !excluded.has(machine))
+          stays.set(machine, `in Ironic ${id} ${state.why}`);
+        const waits = `${state.why}: it is waited for`;
+        yield {
+          action: is === "other" ? "leave" : "remove",
+          ...{ resource, uuid: id.slice(id.indexOf(":") + 1), bm_node_id: line.bm_node_id },
+          why: is === "before" ? null : is === "waiting" ? waits : state.why,
+        };
+      }
+  }
+  return stays;
+}
+
+type Inspected = Parameters<typeof inspectBack<Step, PlannedMachine>>[0]["part"];
+
+/** @throws MigrationError N2I-E300 and those of opening it, as the command itself would */
+async function inspected(
+  { run, backend, reach }: Wanted,
+  { target: planned, key }: PlanHeader,
+): Promise<Inspected> {
+  if (backend === null) return unasked(planned);
+  checkEngine(planned, backend);
+  const seal = await sealOf(run, reach.keyFile, key);
+  const { identity, target } = await backend.open(planned.release, seal);
+  checkIdentity(planned, identity);
+  return ironicPart(target);
+}
+
+/** Nobody said where Ironic is: nothing is known but what the journal says. */
+function unasked(target: TargetIdentity): Inspected {
+  return {
+    ...{ name: IRONIC, size: batchOf(target) },
+    inspect: (steps) => Promise.resolve(steps.map(({ id }) => ({ id, is: "before", why: "" }))),
+  };
+}
+
+/** The advice saves time only: if the keys cannot be read, nothing is said. */
+async function noteSlow({ scannedKeys }: Backend, nodes: number, sink: Sink): Promise<void> {
+  const keys = (scannedKeys && (await orNull(scannedKeys()))) ?? [];
+  const slow = slowDelete(nodes, keys);
+  if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
+}

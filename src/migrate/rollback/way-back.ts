@@ -1,0 +1,105 @@
+import { ownedLines } from "../../engine/back.ts";
+import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
+import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
+import { findPlan } from "../../run/files/plan-folder.ts";
+import {
+  awayOf,
+  cutBack,
+  type Held,
+  type RunFiles,
+  type TakenBack,
+  takenBack,
+} from "../../run/files/run-files.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import type { NextStep } from "../../run/given.ts";
+import { openPlan } from "../../run/run.ts";
+import { ironicJournalled } from "../apply/ironic.ts";
+import { isThere } from "../plan/loaded-plans.ts";
+
+/** What this run loaded that is in Ironic still, by the journal: reads its plans. */
+export async function heldOf(run: RunFolder, entries: Entries): Promise<Held> {
+  const machines = new Set<string>();
+  const left = new Set<string>();
+  const asked = takenBack(entries);
+  const cut = cutBack(entries);
+  let rows = 0;
+  for (const sha256 of plansOf(entries, IRONIC)) {
+    if (!isThere(entries, sha256)) continue;
+    const { header, lines } = await openPlan(await findPlan(run, sha256));
+    const leg = ironicJournalled(header.target, { sha256, lines });
+    for await (const batch of ownedLines(leg, entries, { wants: () => true }))
+      for (const { line, changes } of batch) {
+        rows += changes.length;
+        const { uuid, bm_node_id } = line;
+        machines.add(uuid ?? String(bm_node_id));
+        if (uuid !== null && asked !== null && asked !== "all" && asked.has(uuid) && !cut.has(uuid))
+          left.add(uuid);
+      }
+  }
+  return { rows, machines: machines.size, left };
+}
+
+/** What is in Ironic still, in words; null where nothing is. */
+export function heldText(held: RunFiles["held"]): string | null {
+  if (held === undefined || "missing" in held || held.rows === 0) return null;
+  const { rows, machines } = held;
+  const of = machines === 1 ? "1 machine" : `${machines} machines`;
+  return rows === 1
+    ? `1 row of ${of} is in Ironic still`
+    : `${rows} rows of ${of} are in Ironic still`;
+}
+
+/**
+ * A rollback that was begun and is not through: it was stopped, or rows had to stay. One of Ironic alone leaves
+ * instances on hosts that no longer have their machines.
+ */
+export function goOnBack(files: RunFiles): NextStep | null {
+  const { nova, held } = files;
+  const away = awayOf(files);
+  const still = nova === undefined || "missing" in nova ? undefined : nova.still;
+  const known = still === undefined || "missing" in still || still.rows === 0 ? null : still;
+  const rows = away === "all" ? heldText(held) : null;
+  if (rows === null && known === null) return null;
+  const whys = [
+    ...(rows === null ? [] : [rows]),
+    ...(known === null ? [] : [`${known.rows} rows of nova are changed still`]),
+  ];
+  const api = still === undefined || "missing" in still ? undefined : still.api;
+  const places = nova === undefined ? {} : novaOptions(api);
+  return {
+    command: "rollback",
+    nova: { ...places, ...scopeOptions(away === "all" ? away : (known?.machines ?? "all")) },
+    note: whys.join(", and "),
+  };
+}
+
+/** Machines that were taken back one by one, in words; null where all were, or none. */
+export function givenUpText(files: Pick<RunFiles, "journal" | "held">): string | null {
+  const { held } = files;
+  const away = awayOf(files);
+  if (away === null || away === "all" || heldText(held) === null) return null;
+  const machines = held === undefined || "missing" in held ? 0 : held.machines;
+  const of = `${away.size} of ${machines + away.size} machines`;
+  const were = away.size === 1 ? "was" : "were";
+  return `${of} ${were} taken back: plan and apply load ${away.size === 1 ? "it" : "them"} again, rollback --all takes the others back, finish ends the run without`;
+}
+
+/** Options for Nova that the next command wants besides, where they were not given. */
+export function novaOptions(api: NovaIdentity | undefined): {
+  readonly novaDb: "DB";
+  readonly novaApiDb?: "DB";
+} {
+  return { novaDb: "DB", ...(api !== undefined && { novaApiDb: "DB" }) };
+}
+
+/** Machines a command names; more of them are meant by a word. */
+const NAMED = 8;
+
+/** The options of `rollback` that take these back, for people to copy. */
+export function scopeOptions(machines: TakenBack): {
+  readonly all?: true;
+  readonly node?: readonly string[];
+} {
+  if (machines === "all") return { all: true };
+  return { node: machines.size > NAMED ? ["UUID"] : [...machines] };
+}

@@ -1,0 +1,71 @@
+import type { JsonObject } from "../../lib/json.ts";
+import type { BootPlan } from "../../model/boot.ts";
+import { type Finding, findingIf } from "../../model/finding.ts";
+import type { HostConfig, Machine } from "../../model/machine.ts";
+import type { TargetDoc } from "../../model/mapping.ts";
+import { rootUuid } from "../../systems/tftp/rules/harvest.ts";
+import { inFolder } from "../../systems/tftp/rules/paths.ts";
+
+/** nova-baremetal's own kernel arguments, where no boot file tells them. */
+const ARGS = "ro";
+
+/** What is known of a tenant's root filesystem: the site document's word, or else the boot file's. */
+interface BootSource {
+  readonly root_uuid: string | null;
+  /** Only where the ramdisk interface boots the tenant: every other passes it to the deploy ramdisk. */
+  readonly kernel_append_params: string | null;
+}
+
+function said(set: JsonObject): string | null {
+  return typeof set.root_uuid === "string" ? set.root_uuid : null;
+}
+
+/** Kernel arguments of the tenant but for `root=`, as its boot file has them. */
+function argsOf({ boot }: Machine): string {
+  return (boot?.kind === "read" && boot.config.boot?.args) || ARGS;
+}
+
+/** Whether a release that boots from disk only must boot the tenant as a ramdisk. @source facts/ironic.md 2.5 */
+export function bootsAsRamdisk(set: JsonObject, target: TargetDoc): boolean {
+  return target.boot === "local" && set.deploy_interface === "ramdisk";
+}
+
+/** What the rules of the node table may read of the boot file. */
+export function bootSource(machine: Machine, set: JsonObject, target: TargetDoc): BootSource {
+  const harvested = rootUuid(machine);
+  const root = said(set) ?? harvested;
+  return {
+    root_uuid: harvested,
+    kernel_append_params:
+      root !== null && bootsAsRamdisk(set, target) ? `root=UUID=${root} ${argsOf(machine)}` : null,
+  };
+}
+
+/** What `boot` will need; nothing where the root filesystem is unknown. */
+export function bootPlan(
+  machine: Machine,
+  conf: HostConfig | null,
+  set: JsonObject,
+  target: TargetDoc,
+): BootPlan | undefined {
+  const root = said(set) ?? rootUuid(machine);
+  if (root === null) return undefined;
+  const label = machine.boot?.kind === "read" ? machine.boot.config.boot : null;
+  const file = (path: string | null | undefined): string | null =>
+    path ? inFolder(path, conf?.tftp_root ?? "/tftpboot", machine.node.instance_uuid ?? "") : null;
+  return {
+    root_uuid: root.toLowerCase(),
+    args: argsOf(machine),
+    label: bootsAsRamdisk(set, target) ? "boot_ramdisk" : target.boot_label,
+    kernel: file(label?.kernel),
+    ramdisk: file(label?.ramdisk),
+    dhcp: conf === null ? null : { server: conf.my_ip ?? null, file: conf.pxe_bootfile_name },
+  };
+}
+
+/** Two sources for one filesystem that do not agree. */
+export function inspectRoots(machine: Machine, set: JsonObject, where: string): readonly Finding[] {
+  const [site, file] = [said(set)?.toLowerCase(), rootUuid(machine)];
+  const differ = site !== undefined && file !== null && site !== file;
+  return findingIf(differ, "N2I-D708", where, `site document ${site}, boot file ${file}`);
+}

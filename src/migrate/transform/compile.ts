@@ -1,0 +1,260 @@
+import type { Json } from "../../lib/json.ts";
+import type { FindingCode } from "../../model/findings.ts";
+import { besideColumns, type Rule, type TargetDoc } from "../../model/mapping.ts";
+import type { Column } from "../../model/tables.ts";
+import { CONVERTERS, type Converted, type Warning } from "./convert.ts";
+import { createShapes, type Shapes } from "./shapes.ts";
+
+/** The places rules read from; an absent place reads as nothing. */
+export type RuleSources = {
+  readonly [place: string]: { readonly [field: string]: unknown } | null;
+};
+
+interface Alternative {
+  readonly place: string;
+  readonly field: string;
+  readonly convert: readonly ((value: Json) => Converted)[];
+  readonly origin: number;
+}
+
+/** A rule made ready: its path split, its sources parsed, its origins numbered. */
+export interface CompiledRule {
+  readonly path: readonly [string, ...string[]];
+  readonly to: string;
+  readonly alternatives: readonly Alternative[];
+  /** What it gives where none of these gives anything. */
+  readonly otherwise: Applied;
+  readonly instanceOnly: boolean;
+  readonly sparse: boolean;
+  readonly missing: FindingCode | null;
+}
+
+/** Numbers the origins of fields, the same origin of the same field once. */
+export type OriginTable = ReturnType<typeof createOrigins>;
+
+export function createOrigins() {
+  const known = new Map<string, number>();
+  const table: (readonly [string, string])[] = [];
+  return {
+    number(field: string, origin: string): number {
+      const key = `${field} ${origin}`;
+      const found = known.get(key);
+      if (found !== undefined) return found;
+      known.set(key, table.length);
+      table.push([field, origin]);
+      return table.length - 1;
+    },
+    table: (): readonly (readonly [string, string])[] => table,
+  };
+}
+
+function resolve(to: string, keys: TargetDoc["keys"]): string | null {
+  let gone = false;
+  const text = to.replaceAll(/\$(\w+)/g, (_, key: string) => {
+    const name = keys[key];
+    gone ||= name === null || name === undefined;
+    return name ?? "";
+  });
+  return gone ? null : text;
+}
+
+function alternative(text: string, rule: Rule, origin: number): Alternative {
+  const [source = "", own] = text.split("|");
+  const dot = source.indexOf(".");
+  return {
+    place: source.slice(0, dot),
+    field: source.slice(dot + 1),
+    // Checked when the document was parsed: every converter named exists.
+    convert: convertersOf(own, rule.as),
+    origin,
+  };
+}
+
+function convertersOf(...names: readonly (string | undefined)[]): Alternative["convert"] {
+  return names.flatMap((name) => CONVERTERS[name ?? ""] ?? []);
+}
+
+/**
+ * The rules that apply to one table of one release. A rule for a column the release lacks is left
+ * out when it is optional; otherwise the mapping document is wrong, which its own check tells.
+ *
+ * @param driver name shown as the origin of what the driver table gives
+ */
+export function compileRules(
+  rules: readonly Rule[],
+  columns: readonly Column[],
+  target: TargetDoc,
+  driver: string,
+  origins: OriginTable,
+): readonly CompiledRule[] {
+  const known = new Set([...columns.map(({ name }) => name), ...besideColumns(target)]);
+  const needs: { readonly [when in NonNullable<Rule["missing_when"]>]: boolean } = {
+    takeover: target.takeover !== "none",
+    "deploy-images": target.takeover === "deploy-images",
+    netboot: target.boot === "netboot" || target.boot === "edit",
+  };
+  const needed = ({ missing_when }: Rule): boolean =>
+    missing_when === undefined || needs[missing_when];
+  return rules.flatMap((rule) => {
+    const to = resolve(rule.to, target.keys);
+    if (to === null) return [];
+    const [column = "", ...rest] = to.split(".");
+    if (!known.has(column)) return [];
+    const from = rule.from === undefined ? [] : [rule.from].flat();
+    return {
+      path: [column, ...rest] as const,
+      to,
+      alternatives: from.map((text) =>
+        alternative(text, rule, origins.number(to, originName(text, driver))),
+      ),
+      otherwise:
+        rule.value === undefined
+          ? null
+          : converted(
+              rule.value,
+              convertersOf(rule.as),
+              origins.number(to, `constant: ${rule.why ?? "fixed"}`),
+              "value",
+            ),
+      instanceOnly: rule.when === "instance",
+      sparse: rule.sparse === true,
+      missing: rule.missing !== undefined && needed(rule) ? rule.missing : null,
+    };
+  });
+}
+
+/** How a source is named to a person: `bm_nodes.memory_mb`, `rule driver/ipmi`. */
+function originName(text: string, driver: string): string {
+  const [source = ""] = text.split("|");
+  const [place, field] = [
+    source.slice(0, source.indexOf(".")),
+    source.slice(source.indexOf(".") + 1),
+  ];
+  switch (place) {
+    case "driver":
+      return `rule driver/${driver}`;
+    case "state":
+      return "rule state";
+    case "target":
+      return "rule release";
+    case "conf":
+      return `nova.conf [baremetal]${field}`;
+    case "nova":
+      return `nova.instances.${field}`;
+    case "image":
+      return `nova.instance_system_metadata.image_${field}`;
+    case "boot":
+      return `TFTP tree ${field}`;
+    case "power":
+      return "measured over IPMI";
+    case "site":
+      return `site document ${field}`;
+    default:
+      return source;
+  }
+}
+
+/** What one rule made of its sources; null: nothing. */
+type Applied =
+  | { readonly value: Json; readonly origin: number; readonly warnings?: readonly Warning[] }
+  | { readonly fault: string; readonly source: string }
+  | null;
+
+export function applyRule(
+  { alternatives, otherwise }: CompiledRule,
+  sources: RuleSources,
+): Applied {
+  for (const alternative of alternatives) {
+    const applied = applyOne(alternative, sources);
+    if (applied !== null) return applied;
+  }
+  return otherwise;
+}
+
+/** A rule whose column has a number among those of its table. */
+export interface SettledRule extends CompiledRule {
+  readonly column: number;
+  /** Path below the column; empty where the rule gives the whole of it. */
+  readonly inner: readonly string[];
+  /** Whether another rule adds to the object that this one gives. */
+  readonly grows: boolean;
+}
+
+/** Rules for machines of which some places say the same, with all worked out that they read there. */
+export interface SettledRules {
+  readonly rules: readonly SettledRule[];
+  readonly columns: readonly string[];
+  /** Columns that are NULL where no rule gives them anything. */
+  readonly plain: readonly number[];
+  readonly shapes: Shapes;
+}
+
+/**
+ * What is left of rules where these places are known: most read them alone, and give every such machine
+ * the same.
+ *
+ * @param keeps whether the machines keep their instances
+ */
+export function settleRules(
+  rules: readonly CompiledRule[],
+  fixed: RuleSources,
+  keeps: boolean,
+): SettledRules {
+  const going = rules
+    .filter(({ instanceOnly }) => keeps || !instanceOnly)
+    .map((rule) => settled(rule, fixed))
+    .filter(givesSomething);
+  const plain = rules.filter(({ path, sparse }) => path.length === 1 && !sparse);
+  const columns = [...new Set([...going, ...plain].map(({ path }) => path[0]))];
+  const numbered = going.map((rule) => ({
+    ...rule,
+    column: columns.indexOf(rule.path[0]),
+    inner: rule.path.slice(1),
+    grows: going.some(({ to }) => to.startsWith(`${rule.to}.`)),
+  }));
+  return {
+    columns,
+    rules: numbered,
+    plain: plain.map(({ path }) => columns.indexOf(path[0])),
+    shapes: createShapes(columns),
+  };
+}
+
+function settled(rule: CompiledRule, fixed: RuleSources): CompiledRule {
+  const alternatives: Alternative[] = [];
+  for (const alternative of rule.alternatives) {
+    const known = alternative.place in fixed;
+    const applied = known ? applyOne(alternative, fixed) : null;
+    if (applied !== null) return { ...rule, alternatives, otherwise: applied };
+    if (!known) alternatives.push(alternative);
+  }
+  return { ...rule, alternatives };
+}
+
+function givesSomething({ alternatives, otherwise, missing }: CompiledRule): boolean {
+  return alternatives.length > 0 || otherwise !== null || missing !== null;
+}
+
+function applyOne({ place, field, convert, origin }: Alternative, sources: RuleSources): Applied {
+  // Sources hold parsed JSON values only.
+  const value = (sources[place]?.[field] ?? null) as Json;
+  return value === null ? null : converted(value, convert, origin, `${place}.${field}`);
+}
+
+function converted(
+  given: Json,
+  convert: Alternative["convert"],
+  origin: number,
+  source: string,
+): Applied {
+  let value = given;
+  let warnings: readonly Warning[] | undefined;
+  for (const made of convert) {
+    const result = made(value);
+    if (result === null) return null;
+    if ("fault" in result) return { fault: result.fault, source };
+    value = result.value;
+    warnings ??= result.warnings;
+  }
+  return warnings === undefined ? { value, origin } : { value, origin, warnings };
+}

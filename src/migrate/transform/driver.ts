@@ -1,0 +1,169 @@
+import { objectOf } from "../../lib/json.ts";
+import { show } from "../../lib/text.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
+import type { FindingCode } from "../../model/findings.ts";
+import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
+import type { DriverRow, Mapping } from "../../model/mapping.ts";
+import { powerPlace } from "../power/rules/address.ts";
+import { isPort } from "./convert.ts";
+import { givesNeeds } from "./hardware.ts";
+
+/** The settings of a machine's compute host: its own file, or the one for all. */
+export function hostOf(machine: Machine, hosts: readonly HostConfig[]): HostConfig | null {
+  const { service_host } = machine.node;
+  return (
+    hosts.find(({ host }) => host === service_host) ??
+    hosts.find(({ host }) => host === "*") ??
+    null
+  );
+}
+
+/**
+ * Which row of the driver table a machine gets. The site document may name another power manager
+ * or another driver; a driver with no row of its own brings its own driver_info.
+ *
+ * @source facts/nova-bm.md 3.1; facts/ironic.md 3.1
+ */
+export function driverOf(
+  machine: Machine,
+  conf: HostConfig | null,
+  site: { readonly [key: string]: unknown },
+  { drivers, hardware, target }: Mapping,
+): { readonly row: DriverRow | null; readonly findings: readonly Finding[] } {
+  const { id, service_host, instance_uuid } = machine.node;
+  const place = `bm_nodes.id=${id} service_host`;
+  const refused = (code: FindingCode, why: string) => ({
+    row: null,
+    findings: [finding(code, place, why)],
+  });
+  const forHost = `for host ${service_host ?? "NULL"}`;
+  const own = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
+  const named = site.power_manager ?? conf?.power_manager ?? null;
+  const fault = conf?.power_manager_fault ?? null;
+  // Ironic has nowhere to boot a tenant of Tilera from, whatever driver it gets.
+  const isLost = conf?.driver === TILERA && !!instance_uuid;
+  if (
+    conf !== null &&
+    conf.driver !== drivers.deploy_driver &&
+    (site.driver === undefined || isLost)
+  ) {
+    const known = drivers.deploy_drivers_refused;
+    const why = Object.hasOwn(known, conf.driver) ? known[conf.driver] : undefined;
+    return refused("N2I-D308", why ?? `driver is ${conf.driver || "empty"}, ${forHost}`);
+  }
+  const row = drivers.drivers.find(
+    ({ name, power_manager }) =>
+      power_manager !== null && (power_manager === named || name === named),
+  );
+  const usual = row === undefined ? null : target.drivers[row.name];
+  if (row !== undefined && usual) {
+    // Another driver with the same driver_info (agent_ipmitool, intel-ipmi), or one with its own.
+    const fits =
+      typeof site.driver !== "string" ||
+      site.driver === usual.driver ||
+      givesNeeds(row, site.driver, hardware);
+    const isGuessed = fault !== null && (site.power_manager ?? site.driver) === undefined;
+    const findings = findingIf(isGuessed, "N2I-D314", place, `${fault}, ${forHost}`);
+    return { row: fits ? row : own, findings };
+  }
+  if (site.driver !== undefined) return { row: own, findings: NONE };
+  if (row !== undefined)
+    return refused(
+      "N2I-D302",
+      row.refused ?? `${String(named)} has no driver in ${target.release}`,
+    );
+  if (named !== null)
+    return refused("N2I-D301", `power_manager is ${show(String(named))}, ${forHost}`);
+  return fault === null
+    ? refused("N2I-D300", `no nova.conf ${forHost}`)
+    : refused("N2I-D301", `${fault}, ${forHost}`);
+}
+
+/** @source facts/nova-bm.md 3.5 */
+const TILERA = "nova.virt.baremetal.tilera.Tilera";
+const NONE: readonly Finding[] = [];
+
+/** Values that nova-baremetal would have refused. */
+export function inspectPower({ node }: Machine, row: DriverRow): readonly Finding[] {
+  const place = `bm_nodes.id=${node.id}`;
+  const values = columnsOf(node);
+  const absent = row.credentials.filter((column) => values[column] === null);
+  const { terminal_port: port } = node;
+  const strange =
+    port !== null &&
+    Number(port) !== 0 &&
+    !isPort(port) &&
+    row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
+  const none = `NULL, and ${row.name} needs them`;
+  const is = `terminal_port is ${show(String(port))}`;
+  return [
+    ...findingIf(strange, "N2I-D124", `${place} terminal_port`, is),
+    ...findingIf(absent.length > 0, "N2I-D304", `${place} ${absent.join(", ")}`, none),
+  ];
+}
+
+/**
+ * Whether the nova.conf given for a machine's host says that it is another host's.
+ *
+ * @source facts/nova-bm.md 3.4: bm_nodes.service_host is the host's [DEFAULT] host
+ */
+export function inspectHost({ node }: Machine, conf: HostConfig | null): readonly Finding[] {
+  if (conf === null || conf.own_host === null || node.service_host === null) return NONE;
+  const given = conf.host === "*" ? node.service_host : conf.host;
+  const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf given for ${given ?? "NULL"}`;
+  return findingIf(
+    conf.own_host !== given,
+    "N2I-D311",
+    `bm_nodes.id=${node.id} service_host`,
+    says,
+  );
+}
+
+/**
+ * Whether an earlier machine has the same BMC or outlet, or the same port for its console. A port was unique on
+ * one compute host, and now one conductor has all of them.
+ *
+ * @param claims BMC, outlet or port of earlier machines -> bm_nodes.id of the first
+ */
+export function inspectShared(
+  { driver_info }: Row,
+  id: number,
+  claims: Map<string, number>,
+): readonly Finding[] {
+  const info = objectOf(driver_info);
+  const firstWith = (claim: string | null): number => {
+    if (claim === null) return id;
+    const first = claims.get(claim) ?? id;
+    claims.set(claim, first);
+    return first;
+  };
+  const port = Number(info.ipmi_terminal_port ?? 0);
+  const power = firstWith(powerPlace(info));
+  const console = firstWith(port === 0 ? null : `${port}`);
+  const where = `bm_nodes.id=${id}`;
+  const same = `the same BMC or outlet as bm_nodes.id=${power}`;
+  const also = `${port} is also the port of bm_nodes.id=${console}`;
+  return [
+    ...findingIf(power !== id, "N2I-D305", `${where} driver_info`, same),
+    ...findingIf(console !== id, "N2I-D128", `${where} terminal_port`, also),
+  ];
+}
+
+/** Of some values a driver needs one, whichever it is; rules and site document have had their say. */
+export function inspectLogin(
+  { one_of = [] }: DriverRow,
+  record: Row,
+  id: number,
+): readonly Finding[] {
+  const { driver_info } = record;
+  if (one_of.length === 0) return NONE;
+  const info = objectOf(driver_info);
+  const given = one_of.filter((key) => info[key]);
+  const nothing = `nothing gives driver_info.${one_of.join(" or ")}`;
+  const several = `driver_info has ${given.join(" and ")}, and the driver takes one of them`;
+  const where = `bm_nodes.id=${id}`;
+  return [
+    ...findingIf(given.length === 0, "N2I-D400", where, nothing),
+    ...findingIf(given.length > 1, "N2I-D303", where, several),
+  ];
+}

@@ -1,0 +1,254 @@
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { type Finding, finding, findingIf, together } from "../../model/finding.ts";
+import type { Driver, ReleaseHardware, ReleaseNeeds } from "../../model/ironic/hardware.ts";
+import type { Row } from "../../model/machine.ts";
+import type { DriverRow, Mapping } from "../../model/mapping.ts";
+
+const INTERFACE = "_interface";
+/** What a node of a classic driver may have all the same. @source facts/ironic.md 1.2 */
+const BESIDE_CLASSIC: ReadonlySet<string> = new Set(["network", "storage"]);
+/** Kinds of interfaces that speak to a BMC; without it they take no machine over. */
+const SPEAKING = ["power", "management"] as const;
+
+/**
+ * What of a node's driver, its interfaces and its driver_info does not go together in this release.
+ * One such node ends the conductor's turn of take-overs for every other machine.
+ *
+ * @source mappings/hardware.json; facts/ironic.md 3.1, 3.2
+ */
+export function inspectHardware(
+  row: Row,
+  {
+    hardware,
+    target,
+  }: Pick<Mapping, "hardware"> & { readonly target: Pick<Mapping["target"], "release"> },
+  { rules }: DriverRow,
+  where: string,
+): readonly Finding[] {
+  const { driver: name } = row;
+  if (typeof name !== "string") return [];
+  const driver = hardware.drivers.get(name);
+  if (driver !== undefined)
+    return together([
+      strangeInterfaces(row, name, driver, target.release, where),
+      lacking(row, driver, hardware, rules, where),
+    ]);
+  const releases = hardware.elsewhere.get(name);
+  const info = objectOf(row.driver_info);
+  const able = [...hardware.drivers].filter(
+    ([other, has]) => !/^fake/.test(other) && works(has, info, hardware),
+  );
+  const have = able
+    .map(([other]) => other)
+    .toSorted()
+    .join(", ");
+  if (releases === undefined) {
+    const strange = "is none of Ironic's own: its interfaces and driver_info were not compared";
+    return [finding("N2I-D411", `${where} driver`, `${name} ${strange}`)];
+  }
+  const of = releases.includes("..") ? releases.replace("..", " to ") : `${releases} and later`;
+  const others = `of ${target.release}'s ${have} would work with its driver_info`;
+  return [finding("N2I-D410", `${where} driver`, `${name} is a driver of ${of}; ${others}`)];
+}
+
+/**
+ * Whether a deployment on the node succeeds without writing a disk, so that the next tenant gets the last one's data.
+ *
+ * @source ironic/drivers/fake.py of 2014.2 to 10.1: of the classic fake drivers only fake_pxe and fake_agent deploy;
+ *   fake_hardware.py: the default deploy_interface is fake; agent.py CustomAgentDeploy has no step that writes an image
+ */
+export function inspectDeploy(row: Row, where: string): readonly Finding[] {
+  const { driver, deploy_interface: by } = row;
+  const named = typeof by === "string";
+  const deploysNothing = named
+    ? /^(fake|custom-agent)$/.test(by)
+    : /^fake(?!_(pxe|agent)$)/.test(String(driver));
+  const which = named ? `deploy_interface ${by}` : `driver ${String(driver)}`;
+  return findingIf(deploysNothing, "N2I-D416", where, `${which} writes no disk`);
+}
+
+const NONE: readonly Finding[] = [];
+
+function strangeInterfaces(
+  row: Row,
+  name: string,
+  { interfaces }: Driver,
+  release: string,
+  where: string,
+): readonly Finding[] {
+  let findings = NONE;
+  for (const column in row) {
+    const value = row[column];
+    if (typeof value !== "string" || !column.endsWith(INTERFACE)) continue;
+    const kind = column.slice(0, -INTERFACE.length);
+    const tell = (why: string): void => {
+      findings = [...findings, finding("N2I-D412", `${where} ${column}`, why)];
+    };
+    const have = interfaces?.get(kind) ?? [];
+    if (interfaces === null) {
+      if (!BESIDE_CLASSIC.has(kind))
+        tell(`${value} is set; ${name} is a classic driver and has its own`);
+    } else if (!have.includes(value))
+      tell(`${name} of ${release} has no ${value}; it has ${have.join(", ") || "none"}`);
+  }
+  return findings;
+}
+
+/** What is needed of driver_info, and by which interface or driver. */
+interface Asked {
+  readonly by: string;
+  /** Any of them will do. */
+  readonly choices: readonly ReleaseNeeds[];
+}
+
+/** What was found out for rows that name the same driver and interfaces. */
+interface Known {
+  readonly named: readonly (Json | undefined)[];
+  readonly asked: readonly Asked[];
+}
+
+/** What was found out of a driver, by its rules: the same for most machines. */
+const known = new WeakMap<Driver, WeakMap<DriverRow["rules"], Known[]>>();
+
+/** What of a row says what is asked. */
+const NAMING = ["driver", ...SPEAKING.map((kind) => `${kind}${INTERFACE}`)];
+
+function askedOf(
+  row: Row,
+  driver: Driver,
+  hardware: ReleaseHardware,
+  rules: DriverRow["rules"],
+): readonly Asked[] {
+  const all = known.get(driver)?.get(rules);
+  const before = all?.find(({ named }) => NAMING.every((column, at) => row[column] === named[at]));
+  if (before !== undefined) return before.asked;
+  const asked = askedAnew(row, driver, hardware, rules);
+  const one = { named: NAMING.map((column) => row[column]), asked };
+  const byRules = known.get(driver) ?? new WeakMap<DriverRow["rules"], Known[]>();
+  known.set(driver, byRules.set(rules, [...(all ?? []), one]));
+  return asked;
+}
+
+function askedAnew(
+  row: Row,
+  driver: Driver,
+  hardware: ReleaseHardware,
+  rules: DriverRow["rules"],
+): readonly Asked[] {
+  // Of what the driver's own rules insist on N2I-D400 tells.
+  const insisted = new Set(rules.flatMap(({ missing, to }) => (missing === undefined ? [] : [to])));
+  return SPEAKING.map((kind) => {
+    const chosen = row[`${kind}${INTERFACE}`];
+    const named = driver.interfaces !== null && typeof chosen === "string";
+    const { by, choices } = named
+      ? { by: `${kind} interface ${chosen}`, choices: [hardware.needs.get(chosen) ?? NOTHING] }
+      : // Without a name it will be the first that is enabled: one that has what it needs will do.
+        { by: String(row.driver), choices: choicesOf(driver, kind, hardware) };
+    const left = choices.map(({ required, login }) => ({
+      required: required.filter((key) => !insisted.has(`driver_info.${key}`)),
+      login,
+    }));
+    return { by, choices: left };
+  });
+}
+
+function lacking(
+  row: Row,
+  driver: Driver,
+  hardware: ReleaseHardware,
+  rules: DriverRow["rules"],
+  where: string,
+): readonly Finding[] {
+  const info = objectOf(row.driver_info);
+  let found: Map<string, Finding> | null = null;
+  for (const { by, choices } of askedOf(row, driver, hardware, rules)) {
+    const fault = choices.some((one) => has(info, one)) ? null : lacks(info, choices, by, where);
+    if (fault === null) continue;
+    found ??= new Map();
+    found.set(fault.code + fault.message.replace(by, ""), fault);
+  }
+  return found === null ? NONE : [...found.values()];
+}
+
+function has(info: JsonObject, { required, login }: ReleaseNeeds): boolean {
+  return required.every((key) => !isEmpty(info[key])) && login.every((key) => !isEmpty(info[key]));
+}
+
+/** Whether driver_info has what a driver needs. */
+function works(driver: Driver, info: JsonObject, hardware: ReleaseHardware): boolean {
+  return choicesOf(driver, "power", hardware).some(({ required }) =>
+    required.every((key) => !isEmpty(info[key])),
+  );
+}
+
+/** What driver_info lacks, where it has nothing whole of what it could have. */
+function lacks(
+  info: JsonObject,
+  choices: readonly ReleaseNeeds[],
+  by: string,
+  where: string,
+): Finding | null {
+  const missing = choices.map(({ required, login }) => ({
+    required: required.filter((key) => isEmpty(info[key])),
+    login: login.filter((key) => isEmpty(info[key])),
+  }));
+  const [first] = missing;
+  if (first === undefined) return null;
+  const able = missing.find(({ required }) => required.length === 0);
+  const place = `${where} driver_info`;
+  const none = "and nothing gives it";
+  if (able !== undefined)
+    return finding("N2I-D414", place, `${by} logs in with ${able.login.join(", ")}, ${none}`);
+  const login = first.login.length > 0 ? `, nor ${first.login.join(", ")} to log in` : "";
+  return finding("N2I-D413", place, `${by} needs ${first.required.join(", ")}, ${none}${login}`);
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === "";
+}
+
+/** Whether a driver the site document names works with what the rules of a power manager's row give. */
+export function givesNeeds(
+  { rules }: DriverRow,
+  named: string,
+  hardware: ReleaseHardware,
+): boolean {
+  const driver = hardware.drivers.get(named);
+  // Of one that is not here, or not known, there is a finding elsewhere.
+  if (driver === undefined) return true;
+  const given = new Set(rules.map(({ to }) => to));
+  return choicesOf(driver, "power", hardware).some(({ required }) =>
+    required.every((key) => given.has(`driver_info.${key}`)),
+  );
+}
+
+const NOTHING: ReleaseNeeds = { required: [], login: [] };
+
+/** What each interface of a kind needs that a driver could have. */
+function choicesOf(
+  { interfaces, needs }: Driver,
+  kind: (typeof SPEAKING)[number],
+  hardware: ReleaseHardware,
+): readonly ReleaseNeeds[] {
+  return interfaces === null
+    ? [needs ?? NOTHING]
+    : (interfaces.get(kind) ?? []).map((name) => hardware.needs.get(name) ?? NOTHING);
+}
+
+/** The release's interfaces for a machine, without those that the driver named instead does not have. */
+export function fitting(
+  defaults: { readonly [field: string]: string },
+  named: Json | undefined,
+  { drivers }: ReleaseHardware,
+): { readonly [field: string]: string } {
+  const driver = typeof named === "string" ? drivers.get(named) : undefined;
+  if (driver === undefined || named === defaults.driver) return defaults;
+  return Object.fromEntries(
+    Object.entries(defaults).filter(([field, value]) => {
+      if (!field.endsWith(INTERFACE)) return true;
+      const kind = field.slice(0, -INTERFACE.length);
+      if (driver.interfaces === null) return BESIDE_CLASSIC.has(kind);
+      return driver.interfaces.get(kind)?.includes(value) === true;
+    }),
+  );
+}

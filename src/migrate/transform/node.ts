@@ -1,0 +1,270 @@
+import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Finding } from "../../model/finding.ts";
+import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
+import type { DriverRow, Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
+import type { PowerReading } from "../../model/power.ts";
+import { bootSource } from "./boot.ts";
+import { type OriginTable, type RuleSources, type SettledRules, settleRules } from "./compile.ts";
+import { flavorArch } from "./convert.ts";
+import { driverOf, hostOf } from "./driver.ts";
+import { fitting } from "./hardware.ts";
+import { compileProgram, type Program } from "./program.ts";
+import { type Made, makeRecord } from "./record.ts";
+import { asRead, compileSite, type Decided } from "./site.ts";
+import { type Decision, decide, factsOf, type StateFacts } from "./state.ts";
+
+/** What is decided of a machine before its records are made. */
+export interface Chosen {
+  readonly decided: Decided;
+  /** What the site document sets, driver_info.key and properties.key as fields of their own. */
+  readonly set: JsonObject;
+  readonly conf: HostConfig | null;
+  readonly facts: StateFacts;
+  readonly decision: Decision;
+  /** Null where no driver takes the machine; the findings say why. */
+  readonly driver: { readonly row: DriverRow; readonly program: Program } | null;
+  readonly findings: readonly Finding[];
+}
+
+/** A node's record, and what its ports are made of, too. */
+export interface MadeNode extends Made {
+  readonly sources: NodeSources;
+  readonly keeps: boolean;
+  readonly port: SettledRules;
+}
+
+export type Nodes = ReturnType<typeof createNodes>;
+
+/** driver_info.key and properties.key as fields of their own, since rules read flat places. */
+function flat(set: JsonObject): JsonObject {
+  const nested = ["driver_info", "properties"].flatMap((column) =>
+    Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value]),
+  );
+  return { ...set, ...Object.fromEntries(nested) };
+}
+
+/**
+ * Makes nodes of machines, for whoever needs to know what would be loaded: the plan, and the power
+ * check, which asks what is loaded and nothing else.
+ *
+ * @param columns what the snapshot found, by table
+ */
+export function createNodes(
+  mapping: Mapping,
+  hosts: readonly HostConfig[],
+  columns: { readonly [table: string]: readonly string[] },
+  origins: OriginTable,
+) {
+  const programs = new Map<string, Program>(
+    mapping.drivers.drivers.map((row) => [
+      row.name,
+      compileProgram(mapping, row, columns, origins),
+    ]),
+  );
+  const site = compileSite(mapping.site);
+  const flatOf = byObject(flat);
+  const rulesOf = rulesFor(mapping);
+  return {
+    choose(machine: Machine): Chosen {
+      const decided = site.of(machine);
+      const set = flatOf(decided.set);
+      const conf = hostOf(machine, hosts);
+      const facts = factsOf(machine);
+      const { row, findings } = driverOf(machine, conf, set, mapping);
+      const program = row === null ? undefined : programs.get(row.name);
+      const driver = row === null || program === undefined ? null : { row, program };
+      const decision = decide(facts, mapping.states, decided.accept);
+      return { decided, set, conf, facts, decision, driver, findings };
+    },
+    /** The node as it would be loaded. @param reading of its power, where that is to be written */
+    make(
+      machine: Machine,
+      chosen: Chosen & { readonly driver: NonNullable<Chosen["driver"]> },
+      reading?: PowerReading,
+    ): MadeNode {
+      const { set, conf, driver, decision } = chosen;
+      const { program, row } = driver;
+      const rules = rulesOf(set, row, { program, conf, outcome: decision.outcome });
+      const sources = ownSources(asRead(machine, set), set, rules, mapping.target, reading);
+      const where = `bm_nodes.id=${machine.node.id}`;
+      const { record, findings } = makeRecord("node", rules.node, sources, where);
+      return { record, findings, sources, keeps: rules.keeps, port: rules.port };
+    },
+    /** What the site document says of machines that never came. */
+    unmatched: site.unmatched,
+  };
+}
+
+/** What was made of an object before, where it is the same. */
+function byObject<In extends object, Out extends object>(
+  make: (value: In) => Out,
+): (value: In) => Out {
+  const known = new WeakMap<In, Out>();
+  return (value) => {
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const made = make(value);
+    known.set(value, made);
+    return made;
+  };
+}
+
+/** A record's fields by name: rules read places, whatever their type. */
+function fieldsOf(record: object | null | undefined): { readonly [field: string]: unknown } | null {
+  return (record ?? null) as { readonly [field: string]: unknown } | null;
+}
+
+const NO_FIELDS = {};
+
+/** capabilities as Ironic writes them: `k1:v1,k2:v2`. @source facts/ironic.md 3.3 */
+function capabilities(conf: HostConfig | null, mapping: Mapping): string {
+  return Object.entries({ ...conf?.extra_specs, ...mapping.target.capabilities })
+    .map(([key, value]) => `${key}:${value}`)
+    .join(",");
+}
+
+/** bm_nodes.ephemeral_mb is stale on released nodes and NULL before version 9; GiB, or nothing. */
+function ephemeralGb({ node, nova }: Machine): number | null {
+  const mb = node.ephemeral_mb;
+  return nova?.instance || typeof mb !== "number" || mb <= 0 ? null : Math.ceil(mb / 1024);
+}
+
+/**
+ * Whether Nova would tear the machine down by its instance, which maintenance does not keep it from:
+ * such a node is not to name it.
+ *
+ * @source facts/ironic.md 5.2; facts/rehearsal.md 5
+ */
+function isReaped({ nova }: Machine): boolean {
+  return nova?.instance?.deleted === true;
+}
+
+/** A machine that the site document leaves unprotected has no reason for it: Ironic refuses one alone. */
+function stateOf(fields: JsonObject, site: JsonObject): JsonObject {
+  return site.protected === false ? { ...fields, protected_reason: null } : fields;
+}
+
+/** What is settled of a machine before the rules run. */
+interface Settled {
+  readonly program: Program;
+  readonly conf: HostConfig | null;
+  readonly outcome: StateOutcome;
+}
+
+/** The rules for all machines of which the same is settled. */
+interface RulesFor extends Settled {
+  readonly keeps: boolean;
+  readonly capabilities: string;
+  readonly node: SettledRules;
+  readonly port: SettledRules;
+}
+
+/** Works rules out once for all machines of which the same is settled and the site document sets the same. */
+function rulesFor(mapping: Mapping): (set: JsonObject, row: DriverRow, is: Settled) => RulesFor {
+  const bySet = byObject((_: JsonObject) => new Map<HostConfig | null, RulesFor[]>());
+  const make = (set: JsonObject, row: DriverRow, is: Settled): RulesFor => {
+    const keeps = mapping.states.outcomes[is.outcome].instance;
+    const fixed = fixedSources(set, row, is, mapping);
+    const { node, port } = is.program;
+    return {
+      ...{ ...is, keeps, capabilities: capabilities(is.conf, mapping) },
+      node: settleRules(node, fixed, keeps),
+      port: settleRules(port, fixed, keeps),
+    };
+  };
+  return (set, row, is) => {
+    const { program, conf, outcome } = is;
+    const byConf = bySet(set);
+    const known = byConf.get(conf) ?? [];
+    const found = known.find((one) => one.program === program && one.outcome === outcome);
+    if (found !== undefined) return found;
+    const made = make(set, row, is);
+    byConf.set(conf, [...known, made]);
+    return made;
+  };
+}
+
+/**
+ * What rules read that all machines share of which the same is settled, by place.
+ *
+ * @source facts/nova-bm.md 3.1-3.2, 4.1
+ */
+function fixedSources(
+  site: JsonObject,
+  { name }: DriverRow,
+  { conf, outcome }: Settled,
+  { target, hardware }: Mapping,
+): RuleSources {
+  const usual = target.drivers[name];
+  return {
+    conf: fieldsOf(conf),
+    site,
+    driver: usual ? fitting(usual, site.driver, hardware) : null,
+    state: stateOf(target.states[outcome] ?? NO_FIELDS, site),
+    target: {
+      node_version: target.versions.node,
+      port_version: target.versions.port,
+      boot_option: target.boot_option,
+      network_interface: target.network_interface,
+    },
+  };
+}
+
+/** Keys of the ssh driver that a site document may set, in place of nova.conf's password. */
+const SSH_KEYS = ["driver_info.ssh_key_filename", "driver_info.ssh_key_contents"];
+
+/** Places of a machine itself that rules may read. */
+type NodeSources = {
+  readonly [place in
+    | "bm_nodes"
+    | "nova"
+    | "flavor"
+    | "image"
+    | "boot"
+    | "machine"
+    | "power"]: RuleSources[string];
+};
+
+/**
+ * What the rules of the node table may read of a machine itself, by place.
+ *
+ * @source facts/nova-bm.md 5.4
+ */
+function ownSources(
+  machine: Machine,
+  site: JsonObject,
+  { keeps, conf, capabilities: able }: RulesFor,
+  target: TargetDoc,
+  reading: PowerReading | undefined,
+): NodeSources {
+  const { node, nova } = machine;
+  const flavor = nova?.instance?.flavor ?? null;
+  const reaped = isReaped(machine);
+  const fields: { readonly [field: string]: Json } = {
+    capabilities: able,
+    ephemeral_gb: ephemeralGb(machine),
+    released_instance: keeps && !reaped ? null : node.instance_uuid,
+    // Ironic's ssh driver takes exactly one login; nova-baremetal preferred the key.
+    ssh_password:
+      conf === null || conf.virtual_power_host_key || SSH_KEYS.some((key) => site[key])
+        ? null
+        : conf.virtual_power_host_pass,
+  };
+  return {
+    bm_nodes: reaped ? { ...columnsOf(node), instance_uuid: null } : columnsOf(node),
+    nova: fieldsOf(nova?.instance),
+    flavor:
+      flavor === null
+        ? null
+        : { swap: flavor.swap, cpu_arch: flavorArch(flavor.extra_specs.cpu_arch) },
+    image: nova?.instance
+      ? {
+          kernel_id: nova.instance.system_metadata.image_kernel_id,
+          ramdisk_id: nova.instance.system_metadata.image_ramdisk_id,
+        }
+      : null,
+    boot: fieldsOf(bootSource(machine, site, target)),
+    machine: fields,
+    power: reading?.power ? { state: `power ${reading.power}` } : null,
+  };
+}

@@ -1,0 +1,111 @@
+import { isObject, objectOf } from "../../lib/json.ts";
+import { type Finding, finding } from "../../model/finding.ts";
+import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
+import type { DriverRow, Mapping, TargetDoc } from "../../model/mapping.ts";
+import type { PowerVerdict } from "../../model/power.ts";
+import { addressFault } from "../power/rules/address.ts";
+import { noWay, type Way, wayOf } from "../power/rules/way.ts";
+import { createOrigins } from "./compile.ts";
+import { createNodes } from "./node.ts";
+import { portsOf } from "./vif.ts";
+
+/**
+ * How a machine is asked that has this node's row. nova-baremetal took an empty user or password, but
+ * none that is NULL: nobody decided then whom to log in as.
+ */
+export function wayOfMachine(
+  machine: Machine,
+  { credentials }: DriverRow,
+  row: Row,
+  keys: readonly string[],
+): Way {
+  const { driver = null, power_interface = null, driver_info } = row;
+  const macs = portsOf(machine).map(({ address }) => String(address));
+  const way = wayOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
+  if (way.way !== "ipmi") return way;
+  const { user, password, address } = way.login;
+  const given: { readonly [column: string]: boolean } = {
+    pm_user: user !== "",
+    pm_password: password !== null,
+    pm_address: true,
+  };
+  const absent = credentials.filter(
+    (column) => columnsOf(machine.node)[column] === null && given[column] === false,
+  );
+  return absent.length === 0
+    ? way
+    : noWay("incomplete", `${absent.join(", ")} is missing`, address);
+}
+
+/** Addresses that a conductor would pass on as they stand, and reach nobody by. */
+export function inspectAddress({ driver_info }: Row, where: string): readonly Finding[] {
+  if (!isObject(driver_info)) return NONE;
+  let found = NONE;
+  for (const key of ADDRESSES) {
+    const value = driver_info[key];
+    const fault = typeof value === "string" && value !== "" ? addressFault(value) : null;
+    if (fault !== null)
+      found = [...found, finding("N2I-D611", `${where} driver_info.${key}`, fault)];
+  }
+  return found;
+}
+
+const NONE: readonly Finding[] = [];
+const ADDRESSES = ["ipmi_address", "ssh_address", "iboot_address"] as const;
+
+/** How each machine is asked before there is a plan; null for one that is not asked. */
+export interface Ways {
+  readonly of: (machine: Machine) => Way | null;
+}
+
+/**
+ * Ways to ask machines, of what a plan would load of them: the same rules, the same site document.
+ *
+ * @param releases all there are: where this one has no driver for a machine, another's tells how it
+ *   is reached until then
+ */
+export function createWays(
+  mapping: Mapping,
+  releases: readonly TargetDoc[],
+  hosts: readonly HostConfig[],
+  columns: { readonly [table: string]: readonly string[] },
+): Ways {
+  const { target } = mapping;
+  const drivers = Object.fromEntries(
+    mapping.drivers.drivers.map(({ name }) => [
+      name,
+      [target, ...releases].map((doc) => doc.drivers[name] ?? null).find((row) => row !== null) ??
+        null,
+    ]),
+  );
+  const nodes = createNodes(mapping, hosts, columns, createOrigins());
+  const reachable = { ...mapping, target: { ...target, drivers } };
+  const others = createNodes(reachable, hosts, columns, createOrigins());
+  return {
+    of(machine) {
+      const own = nodes.choose(machine);
+      const chosen = own.driver === null ? others.choose(machine) : own;
+      const { driver, decided, conf } = chosen;
+      if (machine.node.deleted === true || decided.skip !== null) return null;
+      if (driver === null) return withoutDriver(machine, conf, decided.set.power_manager);
+      const { record } = nodes.make(machine, { ...chosen, driver });
+      return wayOfMachine(machine, driver.row, record.row, target.power_keys);
+    },
+  };
+}
+
+/** Power managers Ironic has no driver for. @source facts/nova-bm.md 3.1 */
+const NO_DRIVER: { readonly [classPath: string]: PowerVerdict } = {
+  tilera: "tilera",
+  "nova.virt.baremetal.tilera_pdu.Pdu": "tilera",
+};
+
+function withoutDriver({ node }: Machine, conf: HostConfig | null, said: unknown): Way {
+  const named = said ?? conf?.power_manager;
+  if (typeof named !== "string") {
+    const host = node.service_host ?? "NULL";
+    const why = conf?.power_manager_fault ?? `no nova.conf for ${host}`;
+    return noWay("other-power", `${why}: its power manager is unknown`);
+  }
+  return noWay(NO_DRIVER[named] ?? "other-power", `${named} has no BMC to ask`);
+}

@@ -1,0 +1,111 @@
+import { isObject, type Json } from "../../lib/json.ts";
+import { type Finding, finding } from "../../model/finding.ts";
+import type { Desired, Resource } from "../../model/plan.ts";
+import { applyRule, type RuleSources, type SettledRule, type SettledRules } from "./compile.ts";
+import type { Warning } from "./convert.ts";
+
+export interface Made {
+  readonly record: Desired;
+  readonly findings: readonly Finding[];
+}
+
+/** A record under construction: values by the number of their column, and the columns in the order they came. */
+interface Making {
+  readonly values: (Json | undefined)[];
+  readonly order: number[];
+}
+
+/**
+ * Runs the rules over one machine or interface. The first rule that gives a field wins; a plain
+ * column no rule could fill is NULL, so that verify sees when somebody fills it.
+ *
+ * @param place shown with findings: `bm_nodes.id=9`
+ */
+export function makeRecord(
+  resource: Resource,
+  { rules, plain, columns, shapes }: SettledRules,
+  sources: RuleSources,
+  where: string,
+): Made {
+  const values = new Array<Json | undefined>(columns.length).fill(undefined);
+  const making: Making = { values, order: [] };
+  const origins: number[] = [];
+  let findings = NONE;
+  for (const rule of rules) {
+    const applied = applyRule(rule, sources);
+    if (applied === null) {
+      if (rule.missing !== null && !isSet(values[rule.column], rule.inner))
+        findings = [...findings, finding(rule.missing, where, `nothing gives ${rule.to}`)];
+    } else if ("fault" in applied) {
+      if (!isSet(values[rule.column], rule.inner))
+        findings = [...findings, finding("N2I-D303", `${where} ${applied.source}`, applied.fault)];
+    } else {
+      // An empty text with warnings is all that is left of a value, so the field is left out.
+      const isLeft = applied.value !== "" || applied.warnings === undefined;
+      if (isLeft ? !put(making, rule, applied.value) : isSet(values[rule.column], rule.inner))
+        continue;
+      if (isLeft) origins.push(applied.origin);
+      for (const [code, text] of applied.warnings ?? NO_WARNINGS)
+        findings = [...findings, finding(code, `${where} ${rule.to}`, text)];
+    }
+  }
+  for (const column of plain) if (values[column] === undefined) begin(making, column, null);
+  const row = shapes(values, making.order);
+  // A set, in the order it is read back in.
+  const { traits } = row;
+  if (Array.isArray(traits)) row.traits = [...(traits as readonly Json[])].toSorted();
+  return {
+    record: { resource, id: `${resource}:${String(row.uuid)}`, row, origins },
+    findings,
+  };
+}
+
+const NONE: readonly Finding[] = [];
+const NO_WARNINGS: readonly Warning[] = [];
+
+function begin({ values, order }: Making, column: number, value: Json): void {
+  if (values[column] === undefined) order.push(column);
+  values[column] = value;
+}
+
+/** Puts a value at a rule's path of a record under construction; never over a value already there. */
+function put(making: Making, { column, inner, grows }: SettledRule, value: Json): boolean {
+  const own = grows && isObject(value) ? { ...value } : value;
+  const last = inner.at(-1);
+  const there = making.values[column];
+  if (last === undefined) {
+    if (there !== undefined) return false;
+    begin(making, column, own);
+    return true;
+  }
+  let at: Record<string, Json>;
+  if (there !== undefined && isObject(there)) at = there as Record<string, Json>;
+  else {
+    at = {};
+    begin(making, column, at);
+  }
+  for (let depth = 0; depth < inner.length - 1; depth++) {
+    const key = inner[depth] ?? "";
+    const next = at[key];
+    if (next !== undefined && isObject(next)) {
+      // Only records made by this function stand here, and those are mutable.
+      at = next as Record<string, Json>;
+    } else {
+      const made: Record<string, Json> = {};
+      at[key] = made;
+      at = made;
+    }
+  }
+  if (at[last] !== undefined) return false;
+  at[last] = own;
+  return true;
+}
+
+function isSet(value: Json | undefined, path: readonly string[]): boolean {
+  let at: unknown = value;
+  for (const key of path) {
+    if (typeof at !== "object" || at === null) return false;
+    at = (at as Readonly<Record<string, unknown>>)[key];
+  }
+  return at !== undefined && at !== null;
+}

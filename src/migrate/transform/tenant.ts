@@ -1,0 +1,141 @@
+import { objectOf } from "../../lib/json.ts";
+import { show } from "../../lib/text.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
+import type { FindingCode } from "../../model/findings.ts";
+import type { Machine, Row } from "../../model/machine.ts";
+import type { Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
+import { cachedVifs, type PortSource, portsOf } from "./vif.ts";
+
+interface Unbooted {
+  readonly code: FindingCode;
+  readonly says: (ironic: string) => string;
+  /** Though no conductor takes the machine over. */
+  readonly always?: true;
+}
+
+/** What take-over does to the boot file of a machine, where it then does not boot. */
+const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
+  deploy: { code: "N2I-D406", says: (ironic) => `take-over by ${ironic} rewrites its boot file` },
+  edit: { code: "N2I-D408", says: (ironic) => `take-over by ${ironic} edits a file not there` },
+  local: {
+    code: "N2I-D403",
+    says: (ironic) => `${ironic} boots instances from disk only`,
+    always: true,
+  },
+};
+
+const AS_RAMDISK: Unbooted = {
+  code: "N2I-D409",
+  says: (ironic) => `${ironic} boots its kernel and ramdisk without looking at its disk`,
+};
+
+/**
+ * What would hurt a machine's tenant after the load, though each row is right.
+ *
+ * @param asRamdisk the ramdisk deploy interface boots it
+ * @source facts/nova-bm.md 1.8, 5.3, 5.5; facts/ironic.md 0.3, 2.3, 2.5, 3.4
+ */
+export function inspectTenant(
+  machine: Machine,
+  outcome: StateOutcome,
+  { target, states }: Mapping,
+  asRamdisk: boolean,
+): readonly Finding[] {
+  if (!states.outcomes[outcome].instance || outcome === "deploy-failed") return [];
+  const where = `bm_nodes.id=${machine.node.id}`;
+  const ports = portsOf(machine);
+  const vifs = machine.nova?.instance?.vifs ?? null;
+  const unbooted = asRamdisk ? AS_RAMDISK : UNBOOTED[target.boot];
+  // A conductor takes over what is active, at the latest when maintenance ends.
+  const taken = target.states[outcome]?.provision_state === "active";
+  const few = vifs !== null && vifs.length > ports.length;
+  const counts = `${vifs?.length} VIFs in Nova's cache, ${ports.length} interfaces`;
+  const bare = ports.length > 0 && ports.every(({ vif }) => vif === null);
+  const none = vifs === null ? "a vif_uuid" : "the MAC of a VIF";
+  const swap = keepsUnknownSwap(machine);
+  const rootless = (machine.nova?.instance?.root_gb ?? machine.node.root_mb) === 0;
+  return [
+    ...(unbooted !== undefined && (taken || unbooted.always === true)
+      ? [finding(unbooted.code, where, unbooted.says(`Ironic ${target.release}`))]
+      : []),
+    ...findingIf(few, "N2I-D112", where, counts),
+    ...findingIf(bare, "N2I-D113", where, `no interface has ${none}`),
+    ...findingIf(swap, "N2I-D121", where, "an ephemeral disk, and a flavor without swap"),
+    ...findingIf(rootless, "N2I-D122", where, "a flavor without root_gb"),
+    ...inspectVifs(machine, ports, where),
+  ];
+}
+
+const EMPTY = "Nova's cache of VIFs is empty";
+
+/** Where nova_bm and Nova's cache name different VIFs: what is not carried over must be no VIF of the tenant's. */
+function inspectVifs(
+  machine: Machine,
+  ports: readonly PortSource[],
+  where: string,
+): readonly Finding[] {
+  const cached = machine.nova?.instance?.vifs ?? null;
+  if (cached === null) return [];
+  if (cachedVifs(machine) === null) {
+    const strange = `no interface has a MAC of the ${cached.length} VIFs in Nova's cache`;
+    return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : strange)];
+  }
+  const carried = new Set(ports.flatMap(({ vif }) => vif?.toLowerCase() ?? []));
+  const named = new Set<string>();
+  const findings = ports.flatMap(({ rows, vif }) =>
+    rows.flatMap(({ id, vif_uuid }) => {
+      const said = vif_uuid?.toLowerCase() ?? "";
+      named.add(said);
+      if (said === "" || said === vif?.toLowerCase()) return [];
+      const place = `bm_interfaces.id=${id} vif_uuid`;
+      return carried.has(said)
+        ? [finding("N2I-D111", place, "its MAC is another VIF's")]
+        : [finding("N2I-D114", place, `Nova's cache has no VIF ${show(said)} for any interface`)];
+    }),
+  );
+  // More VIFs than interfaces have a finding of their own, and so has a machine without any.
+  if (carried.size === 0 || cached.length > ports.length) return findings;
+  const lost = cached.filter(
+    ({ id }) => ![carried, named].some((set) => set.has(id.toLowerCase())),
+  );
+  return [
+    ...findings,
+    ...lost.map(({ id, address }) =>
+      finding("N2I-D114", where, `no interface has the MAC ${address} of VIF ${show(id)}`),
+    ),
+  ];
+}
+
+/** nova-baremetal's order is ephemeral, swap, root, with a swap of at least 1 MiB; 1 means none was asked for. */
+function keepsUnknownSwap({ node, nova }: Machine): boolean {
+  const ephemeral = nova?.instance?.ephemeral_gb ?? node.ephemeral_mb;
+  const swap = nova?.instance?.flavor?.swap ?? node.swap_mb;
+  return typeof ephemeral === "number" && ephemeral > 0 && typeof swap === "number" && swap <= 1;
+}
+
+/** What Glance calls parts of an Amazon image; none of them is a format that Ironic detects. */
+const AMAZON: ReadonlySet<string> = new Set(["ami", "ari", "aki"]);
+
+/**
+ * Instances that run on as they are, and whose rebuild, or take-over under ramdisk, Ironic will refuse.
+ *
+ * @param row the node as it is planned, with its instance
+ * @source Ironic: ironic/common/images.py, check_if_image_format_is_permitted (CVE-2024-44082);
+ *   conductor/deployments.py, validate_node: a rebuild forgets kernel and ramdisk of a Glance image
+ */
+export function inspectRebuild({ nova }: Machine, row: Row, where: string): readonly Finding[] {
+  const format = nova?.instance?.system_metadata.image_disk_format ?? "";
+  const { deploy_interface: by, instance_info: info } = row;
+  const amazon = by === "direct" && AMAZON.has(format.toLowerCase());
+  const lacks = by === "ramdisk" ? ["kernel", "ramdisk"].filter((key) => !objectOf(info)[key]) : [];
+  const none = `instance_info has no ${lacks.join(" and no ")}, which deploy_interface ramdisk needs`;
+  return [
+    ...findingIf(
+      amazon,
+      "N2I-D126",
+      where,
+      `its image has the disk_format ${show(format)}, under direct`,
+    ),
+    ...findingIf(lacks.length > 0, "N2I-D127", where, none),
+  ];
+}

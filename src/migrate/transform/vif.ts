@@ -1,0 +1,66 @@
+import { normaliseMac } from "../../lib/mac.ts";
+import { isUuid } from "../../lib/uuid.ts";
+import type { BmInterface, Machine, Vif } from "../../model/machine.ts";
+
+/** A port to be: its MAC, the interface row it comes from (none for Grizzly's prov_mac_address), its VIF. */
+export interface PortSource {
+  readonly address: string;
+  readonly interface: BmInterface | null;
+  readonly vif: string | null;
+  /** All rows of this MAC; two where it is spelt in two ways. */
+  readonly rows: readonly BmInterface[];
+}
+
+/** Whether a bm_interfaces row is live: NULL counts as live. @source facts/nova-bm.md 1.5 */
+export function isLive(row: { readonly deleted: boolean | null }): boolean {
+  return row.deleted !== true;
+}
+
+/**
+ * Nova's cache of VIFs where it is to be believed; null where bm_interfaces.vif_uuid is all there is:
+ * Nova was not read, its cache is unreadable, or it was emptied or is of other MACs and nova_bm knows better.
+ *
+ * @source facts/nova-bm.md 1.8
+ */
+export function cachedVifs({ node, interfaces, nova }: Machine): readonly Vif[] | null {
+  const vifs = nova?.instance?.vifs ?? null;
+  if (vifs === null) return null;
+  const live = interfaces.filter(isLive);
+  const macs = new Set(
+    [...live.map(({ address }) => address), node.prov_mac_address].map((address) =>
+      typeof address === "string" ? normaliseMac(address) : null,
+    ),
+  );
+  const fits = vifs.some(({ address }) => macs.has(address));
+  return fits || !live.some(({ vif_uuid }) => vif_uuid) ? vifs : null;
+}
+
+/**
+ * The ports of a machine: its live interfaces with a MAC, and on schemas up to 6 the provisioning
+ * MAC, each MAC once. Malformed MACs give none; `inspect` tells of them. Nova's cache pairs VIFs by MAC
+ * and is right; vif_uuid ignores MACs.
+ *
+ * @source facts/nova-bm.md 1.6, 1.8
+ */
+export function portsOf(machine: Machine): readonly PortSource[] {
+  const { node, interfaces } = machine;
+  const vifs = cachedVifs(machine);
+  // A list: a machine has a few, and a map takes longer.
+  const ports: PortSource[] = [];
+  const add = (text: string, row: BmInterface | null): void => {
+    const address = normaliseMac(text);
+    if (address === null) return;
+    const at = ports.findIndex((port) => port.address === address);
+    const before = at < 0 ? NONE : (ports[at]?.rows ?? NONE);
+    const rows = row === null ? before : [...before, row];
+    const said = rows.find(({ vif_uuid }) => vif_uuid && isUuid(vif_uuid))?.vif_uuid ?? null;
+    const cached = vifs?.find((vif) => vif.address === address)?.id ?? null;
+    const vif = vifs === null ? said : cached;
+    ports[at < 0 ? ports.length : at] = { address, interface: rows[0] ?? null, rows, vif };
+  };
+  for (const row of interfaces) if (isLive(row)) add(row.address ?? "", row);
+  if (typeof node.prov_mac_address === "string") add(node.prov_mac_address, null);
+  return ports;
+}
+
+const NONE: readonly BmInterface[] = [];

@@ -1,0 +1,137 @@
+import { once, TOGETHER } from "../../../lib/streams.ts";
+import type { RowVerdict } from "../../../model/artefact.ts";
+import type { NovaStep, RowState } from "../../../model/nova/nova-plan.ts";
+import type { ComputePlace } from "../../../model/nova/nova-rows.ts";
+import type { PlannedMachine } from "../../../model/plan.ts";
+import { type AllocationsNow, auditAllocations, heal } from "../../hosts/rules/allocations.ts";
+import type { Choice } from "../../hosts/rules/choice.ts";
+import {
+  auditPlaces,
+  type ByMachine,
+  type ComputeFault,
+  createComputesAudit,
+  type HypervisorsNow,
+} from "../../hosts/rules/computes.ts";
+import { auditInstances, type TenantsNow } from "../../hosts/rules/current-placement.ts";
+import type { NovaTally } from "./tally.ts";
+import { asUsed, isMoving, isStepUsed, mayBeUsed, type Used } from "./used.ts";
+
+/** A row that the plan changes, and how it stands. */
+export interface Inspected {
+  readonly step: NovaStep;
+  readonly state: RowState;
+}
+
+/** Nova as it is now. */
+export interface NovaNow {
+  /** Every row of the plan. */
+  readonly rows: AsyncIterable<readonly Inspected[]>;
+  readonly tenants: TenantsNow;
+  readonly placesOf: ByMachine<ComputePlace>;
+  readonly hypervisors: HypervisorsNow;
+  /** Null: Placement is not given. */
+  readonly allocatedOf: AllocationsNow["allocatedOf"] | null;
+}
+
+/** Compares Nova along with Ironic, so that the plan is read once for both. */
+export interface NovaComparison {
+  /** Every row that the plan changes, but those of instances that come with their machines. */
+  readonly rows: () => AsyncGenerator<RowVerdict>;
+  /** Takes machines whose rows in Ironic were compared. */
+  readonly machines: (batch: readonly PlannedMachine[]) => AsyncGenerator<RowVerdict>;
+  readonly end: () => AsyncGenerator<RowVerdict>;
+}
+
+/**
+ * Compares every row of Nova that the plan changes; and of each machine it loads, whether the plan
+ * changes a row of it or not, its instance, its hypervisor and its resource provider.
+ *
+ * @param how whether rows as planned are given too, and which machines were used since, of those that came
+ */
+export function compareNova(
+  { rows, tenants, placesOf, hypervisors, allocatedOf }: NovaNow,
+  choice: Choice,
+  tally: NovaTally,
+  { all, used }: { readonly all: boolean; readonly used: Used },
+): NovaComparison {
+  /** Machines with a row that was given already. */
+  const known = new Set<string | null>();
+  /** Rows that wait for what Ironic says of their machines. */
+  const waiting = new Map<string | null, Inspected[]>();
+  /** Compute nodes the plan itself deletes. */
+  const ours = new Set<number>();
+  let held: PlannedMachine[] = [];
+  const others = { ...hypervisors, deletedOf: without(ours, hypervisors.deletedOf) };
+  const computes = createComputesAudit(others, choice, tally);
+  const wrong = (resource: string, { machine, fault, moving }: ComputeFault): RowVerdict => {
+    tally.other += 1;
+    const named = { resource, uuid: machine, bm_node_id: null };
+    return { ...named, state: "mismatched", differs: [], reason: fault, ...(moving && { moving }) };
+  };
+  const judged = function* (one: Inspected): Generator<RowVerdict> {
+    const verdict = rowVerdict(one, used, tally);
+    if (verdict.state === "mismatched") known.add(verdict.uuid);
+    if (verdict.state === "mismatched" || all) yield verdict;
+  };
+  const look = async function* (): AsyncGenerator<RowVerdict> {
+    const batch = held;
+    held = [];
+    for (const { uuid } of batch) {
+      for (const one of waiting.get(uuid) ?? []) yield* judged(one);
+      waiting.delete(uuid);
+    }
+    for await (const found of auditInstances(asUsed(once(batch), used), tenants, choice, tally))
+      if (!known.has(found.machine)) yield wrong("instances", found);
+    for await (const found of auditPlaces(once(batch), placesOf, choice))
+      if (!known.has(found.machine)) yield wrong("compute nodes", found);
+    for await (const found of computes.look(batch)) yield wrong("compute nodes", found);
+    if (allocatedOf === null) return;
+    const { instancesOf } = tenants;
+    for await (const bare of auditAllocations(once(batch), { instancesOf, allocatedOf })) {
+      const { machine, instance, resource_class } = bare;
+      const fault = `instance ${instance} has no allocation; ${heal(machine, resource_class)}`;
+      yield wrong("allocations", { machine, fault });
+    }
+  };
+  return {
+    async *rows() {
+      for await (const inspected of rows)
+        for (const one of inspected) {
+          const { table, key, after, machine } = one.step;
+          if (table === "compute_nodes" && after?.deleted !== 0) ours.add(Number(key.id));
+          if (!mayBeUsed(one.step, one.state)) yield* judged(one);
+          else waiting.set(machine, [...(waiting.get(machine) ?? []), one]);
+        }
+    },
+    async *machines(batch) {
+      held.push(...batch);
+      if (held.length >= TOGETHER) yield* look();
+    },
+    async *end() {
+      if (held.length > 0) yield* look();
+      for (const rows of waiting.values()) for (const one of rows) yield* judged(one);
+      for (const found of computes.end()) yield wrong("compute nodes", found);
+    },
+  };
+}
+
+/** Judges and counts a row that the plan changes. */
+function rowVerdict({ step, state }: Inspected, used: Used, tally: NovaTally): RowVerdict {
+  const { is, why, fields = [] } = state;
+  const since = isStepUsed(step, state, used);
+  tally[since ? "used" : is] += 1;
+  const details = is === "before" ? "as before the change" : why;
+  return {
+    ...{ resource: step.id, uuid: step.machine, bm_node_id: null },
+    state: since ? "used" : is === "after" ? "validated" : "mismatched",
+    ...{ differs: [], fields, reason: details === "" ? step.of : `${step.of}: ${details}` },
+    ...(!since && isMoving(state) && { moving: true }),
+  };
+}
+
+function without(ids: ReadonlySet<number>, found: ByMachine<number>): ByMachine<number> {
+  return async (uuids) => {
+    const all = await found(uuids);
+    return new Map([...all].map(([uuid, some]) => [uuid, some.filter((id) => !ids.has(id))]));
+  };
+}

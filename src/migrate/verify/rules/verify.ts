@@ -1,0 +1,223 @@
+import { isObject } from "../../../lib/json.ts";
+import { ahead, regroup } from "../../../lib/streams.ts";
+import type { RowVerdict } from "../../../model/artefact.ts";
+import { compareRow, type SameSecret } from "../../../model/compare.ts";
+import { isStaged } from "../../../model/handover.ts";
+import type { Verifier } from "../../../model/ironic/target.ts";
+import type { Row } from "../../../model/machine.ts";
+import {
+  type FieldChange,
+  isLoaded,
+  type PlannedMachine,
+  type PlannedRecord,
+} from "../../../model/plan.ts";
+import { isOldPowerError } from "../../../model/power.ts";
+import type { Tally } from "./tally.ts";
+import { isByUse, isPortUsed, type Used, useOf } from "./used.ts";
+
+/** How rows are compared. */
+interface Strictness {
+  /** Give validated rows too. */
+  readonly all: boolean;
+  /** Nova has the machines, or should: what hides one from it is a difference, though Ironic wrote it. */
+  readonly settled?: boolean;
+  /** Filled with the machines that were used since. */
+  readonly used?: Used;
+  /** Looks at the machines of a batch elsewhere, once their rows are compared here. */
+  readonly beside?: (batch: readonly PlannedMachine[]) => AsyncIterable<RowVerdict>;
+}
+
+/** Machines asked about at once; at most two such questions are open, while a third batch is compared or parsed. */
+const BATCH = 128;
+/** Fewer machines where they have hundreds of ports each. */
+const ROWS = { of: ({ records }: PlannedMachine) => records.length, most: 2000 };
+
+type Named = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
+
+function verdict(
+  { resource, uuid, bm_node_id }: Named,
+  state: RowVerdict["state"],
+  differs: readonly FieldChange[] = [],
+  reason: string | null = null,
+): RowVerdict {
+  return { resource, uuid, bm_node_id, state, differs, reason };
+}
+
+/** What every row is compared with and counted in. */
+interface Comparing {
+  readonly same: SameSecret;
+  readonly tally: Tally;
+  readonly how: Strictness;
+}
+
+/**
+ * Compares every row a plan wants with the row that is there, by the verifier's own queries, and
+ * looks for rows that carry our mark and are in no plan. Streams: a verdict a row that is not as
+ * planned, and, on request, one for every row.
+ *
+ * @param plan gives the plan's machines from the start, each time it is called
+ */
+export async function* verify(
+  plan: () => AsyncIterable<readonly PlannedMachine[]>,
+  target: Verifier,
+  same: SameSecret,
+  tally: Tally,
+  how: Strictness,
+): AsyncGenerator<RowVerdict> {
+  let present = 0;
+  for await (const { batch, loaded, asked } of ahead(questions(plan(), target))) {
+    const there = await asked;
+    tally.left_out += batch.length - loaded.length;
+    for (const node of there.nodes.values())
+      if (isObject(node.extra) && node.extra.nova_bm !== undefined) present += 1;
+    for (const machine of loaded) yield* verifyMachine(machine, there, { same, tally, how });
+    if (how.beside !== undefined) yield* how.beside(batch);
+  }
+  if ((await target.marked()) > present) yield* strangers(plan, target, tally);
+}
+
+type There = Awaited<ReturnType<Verifier["rows"]>>;
+
+/** The plan batch by batch, each with the question what is there: several are asked at a time. */
+async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target: Verifier) {
+  const open = new Set<Promise<There>>();
+  try {
+    for await (const batch of regroup(plan, BATCH, ROWS)) {
+      const loaded = batch.filter(isLoaded);
+      const rows = plannedRows(loaded);
+      const uuids = loaded.map(({ uuid }) => uuid?.toLowerCase() ?? "");
+      const asked = target.rows(uuids, (uuid) => rows.get(uuid));
+      open.add(asked);
+      const over = (): boolean => open.delete(asked);
+      asked.then(over, over); // thrown when it is awaited
+      yield { batch, loaded, asked };
+    }
+  } finally {
+    await Promise.allSettled(open);
+  }
+}
+
+/** By their uuids, which no two rows share. */
+function plannedRows(machines: readonly PlannedMachine[]): ReadonlyMap<string, Row> {
+  const rows = new Map<string, Row>();
+  for (const { records } of machines)
+    for (const { row } of records) rows.set(String(row.uuid), row);
+  return rows;
+}
+
+/** Counts every row of a machine, its node first. @returns the verdicts to report */
+function verifyMachine(
+  { bm_node_id, records, uuid }: PlannedMachine,
+  there: There,
+  comparing: Comparing,
+): readonly RowVerdict[] {
+  const { tally, how } = comparing;
+  const verdicts: RowVerdict[] = [];
+  const ports = there.ports.get(uuid?.toLowerCase() ?? "") ?? [];
+  let known = 0;
+  const tell = (one: RowVerdict): void => {
+    tally[one.state] += 1;
+    const fine = one.state === "validated" || one.state === "used";
+    if (how.all || !fine) verdicts.push(one);
+  };
+  let used = false;
+  for (const record of records) {
+    const id = String(record.row.uuid);
+    const named = { resource: record.resource, uuid: id, bm_node_id };
+    const found =
+      record.resource === "node"
+        ? there.nodes.get(id)
+        : ports.find((port) => String(port.uuid) === id);
+    if (record.resource === "port" && found !== undefined) known += 1;
+    const unreadable = there.unreadable.get(id);
+    if (found === undefined) tell(verdict(named, "missing", [], "no such row in Ironic"));
+    else if (unreadable !== undefined) tell(verdict(named, "suspended", [], unreadable));
+    else {
+      const judged = judge(record, found, bm_node_id, comparing, used);
+      if (record.resource === "node" && (judged.state === "used" || judged.used === true)) {
+        used = true;
+        const { instance_uuid } = found;
+        how.used?.set(id.toLowerCase(), typeof instance_uuid === "string" ? instance_uuid : null);
+      }
+      tell(judged);
+    }
+  }
+  if (known === ports.length) return verdicts;
+  const planned = new Set(records.map(({ row: { uuid: id } }) => String(id)));
+  for (const { uuid: id } of ports)
+    if (!planned.has(String(id))) {
+      const named = { resource: "port", uuid: String(id), bm_node_id } as const;
+      tell(verdict(named, "extra", [], "a port that no plan made"));
+    }
+  return verdicts;
+}
+
+/** @param ofUsed whether the record is of a machine that was used since */
+function judge(
+  { resource, row: planned }: PlannedRecord,
+  found: Row,
+  machine: number,
+  { same, tally, how: { settled = false } }: Comparing,
+  ofUsed: boolean,
+): RowVerdict {
+  const uuid = String(planned.uuid);
+  const { differs: changed, own } = compareRow(planned, found, same);
+  if (resource === "node" && found.automated_clean === false) tally.uncleaned.push(uuid);
+  const stages = resource === "node" && isStaged(planned, found);
+  if (stages) tally.staged += 1;
+  else if (own.length > 0) tally.ironics_own += 1;
+  const open = settled && resource === "node" ? unsettled(planned, found) : [];
+  const named = { resource, uuid, bm_node_id: machine };
+  if (changed.length + open.length === 0) return verdict(named, "validated", own);
+  const fields = new Set(changed.map(({ field }) => field));
+  const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
+  const use =
+    resource === "node" ? useOf(planned, found, differs) : ofUsed && isPortUsed(differs) && "used";
+  // An operator's change of a machine in use is a difference of its own.
+  const others = differs.filter(({ field }) => resource === "node" && !isByUse(planned, field));
+  if (use === "used" && others.length === 0) return verdict(named, use, differs);
+  if (use === "used") return { ...verdict(named, "mismatched", others), used: true };
+  if (others.length > 0) return verdict(named, "mismatched", differs);
+  return { ...verdict(named, "mismatched", differs), ...(use === "moving" && { moving: true }) };
+}
+
+/** Nodes with our mark that this plan does not want: another run's, or left from one. */
+async function* strangers(
+  plan: () => AsyncIterable<readonly PlannedMachine[]>,
+  target: Verifier,
+  tally: Tally,
+): AsyncGenerator<RowVerdict> {
+  const ours = new Set<string>();
+  for await (const lines of plan())
+    for (const machine of lines) if (isLoaded(machine)) ours.add(machine.uuid?.toLowerCase() ?? "");
+  for await (const page of target.markedUuids())
+    for (const uuid of page)
+      if (!ours.has(uuid)) {
+        tally.extra += 1;
+        const named = { resource: "node", uuid, bm_node_id: null } as const;
+        yield verdict(named, "extra", [], "carries the mark of this tool, but is not in this plan");
+      }
+}
+
+/**
+ * What of a loaded node must not be so any more when Nova has its machines: the maintenance of a
+ * staged load or of a conductor that gave up, no power state, an error. Ironic may write all of them,
+ * so they are no differences from the plan, and to Nova such a node is not there.
+ *
+ * @source facts/rehearsal.md 3
+ */
+export function unsettled(planned: Row, found: Row): readonly FieldChange[] {
+  const differs: FieldChange[] = [];
+  const not = (field: string, wanted: FieldChange["planned"]): void => {
+    differs.push({ field, planned: wanted, found: found[field] ?? null });
+  };
+  const held = planned.maintenance === true;
+  if (!held && found.maintenance === true) not("maintenance", false);
+  // No conductor asks for the power of a node in maintenance.
+  if (!held && found.power_state === null) not("power_state", "a power state");
+  const { last_error } = found;
+  if (typeof last_error === "string" && last_error !== planned.last_error)
+    if (!isOldPowerError(last_error, found.power_state))
+      not("last_error", planned.last_error ?? null);
+  return differs;
+}

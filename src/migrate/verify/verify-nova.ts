@@ -1,0 +1,134 @@
+import { regroup, TOGETHER } from "../../lib/streams.ts";
+import { show } from "../../lib/text.ts";
+import { batchesOf, IRONIC } from "../../model/journal.ts";
+import type { NovaTarget } from "../../model/nova/nova-plan.ts";
+import { type Keep, openRole } from "../../run/databases.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { committed } from "../../systems/database/write.ts";
+import {
+  openComputes,
+  openDeleted,
+  openOnNodes,
+  openPlaces,
+} from "../../systems/nova-db/by-node.ts";
+import { openInstances } from "../../systems/nova-db/instances.ts";
+import { identifyNova } from "../../systems/nova-db/plan-open.ts";
+import { createNovaTarget } from "../../systems/nova-db/target.ts";
+import { NOVA_LEGS, type NovaLegName } from "../apply/nova.ts";
+import { type Reach, reopenFlavorApi } from "../flavors/flavor-api.ts";
+import { openAllocated, openProviders } from "../hosts/allocations.ts";
+import type { NovaFiles } from "../hosts/nova-files.ts";
+import { checkNova } from "../hosts/nova-place.ts";
+import { choiceOf } from "../hosts/rules/choice.ts";
+import type { HypervisorsNow } from "../hosts/rules/computes.ts";
+import { ranSince } from "../hosts/rules/running.ts";
+import { compareNova, type Inspected, type NovaComparison, type NovaNow } from "./rules/nova.ts";
+import { emptyNovaTally, type NovaTally } from "./rules/tally.ts";
+import type { Used } from "./rules/used.ts";
+
+/** Compares Nova with a plan for it. */
+export interface NovaVerifier {
+  /** Whether a nova-compute of the plan ran since the load. */
+  readonly ran: boolean;
+  readonly tally: NovaTally;
+  /** Gives what is not as planned, and the rest too where all is wanted. */
+  readonly open: (how: { readonly all: boolean; readonly used: Used }) => Promise<NovaComparison>;
+}
+
+/** Where Nova is, and what is expected of it. */
+interface NovaAsked extends Reach {
+  readonly novaDb: string;
+  readonly placementDb?: string;
+  /** The operator's word: every nova-compute has started. */
+  readonly final: boolean;
+}
+
+/**
+ * Opens the Nova that a plan was made for.
+ *
+ * @throws MigrationError N2I-E202 and N2I-E300 when it is another, before anything is compared
+ */
+export async function openNovaVerifier(
+  run: RunFolder,
+  plan: NovaFiles,
+  asked: NovaAsked,
+  keep: Keep,
+): Promise<NovaVerifier> {
+  const readOnly = { readOnly: true };
+  const database = keep(await openRole("nova-db", asked.novaDb, readOnly));
+  const identity = await identifyNova(database);
+  checkNova(plan.header.target, identity);
+  const flavors = await reopenFlavorApi(plan.header.api, asked, true);
+  if (flavors !== null) keep(flavors);
+  await Promise.all([committed(database), flavors?.committed()]);
+  const placement =
+    asked.placementDb === undefined
+      ? null
+      : keep(await openRole("placement-db", asked.placementDb, readOnly));
+  const target = createNovaTarget(database, identity);
+  const api = flavors?.target ?? target;
+  const beats = await target.beats(plan.counts.stopped);
+  const ran = ranSince(beats, await secondsSinceLoad(run, plan.sha256));
+  const expects: HypervisorsNow["expects"] = (host) => {
+    if (host !== null && ran.has(host))
+      return `nova-compute of ${show(host)} has reported since the load`;
+    return asked.final ? "--final says that nova-compute runs" : null;
+  };
+  const tally = emptyNovaTally(placement !== null);
+  return {
+    ...{ ran: ran.size > 0, tally },
+    async open(how) {
+      const rows = inspected(plan, (leg) => (leg === "api" ? api : target));
+      const now = { rows, ...(await novaNow(database, placement, plan, expects)) };
+      return compareNova(now, choiceOf(plan.header.compute_hosts), tally, how);
+    },
+  };
+}
+
+/** Seconds since this plan's last batch was begun, by this machine's clock; null when none was. */
+async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | null> {
+  const { entries } = await readJournal(run);
+  const begun = batchesOf(entries, IRONIC).findLast(
+    (entry) => entry.do === "begin" && entry.plan === plan,
+  );
+  return begun !== undefined ? (Date.now() - Date.parse(begun.at)) / 1000 : null;
+}
+
+/** Every row that the plan changes. */
+async function* inspected(
+  plan: NovaFiles,
+  target: (leg: NovaLegName) => Pick<NovaTarget, "inspect">,
+): AsyncGenerator<readonly Inspected[]> {
+  for (const leg of NOVA_LEGS)
+    for await (const steps of regroup(plan.steps(leg), TOGETHER)) {
+      const by = new Map(steps.map((step) => [step.id, step]));
+      const states = await target(leg).inspect(steps);
+      yield states.flatMap((state) => {
+        const step = by.get(state.id);
+        return step === undefined ? [] : [{ step, state }];
+      });
+    }
+}
+
+/** Readers of what Nova and Placement have of machines. */
+async function novaNow(
+  nova: Database,
+  placement: Database | null,
+  { header }: NovaFiles,
+  expects: HypervisorsNow["expects"],
+): Promise<Omit<NovaNow, "rows">> {
+  const since = header.made_at.slice(0, 19).replace("T", " ");
+  return {
+    tenants: { instancesOf: openInstances(nova), onNodes: await openOnNodes(nova), nova },
+    placesOf: await openPlaces(nova),
+    hypervisors: {
+      computesOf: await openComputes(nova),
+      deletedOf: await openDeleted(nova, since),
+      providersOf: placement && openProviders(nova, placement),
+      expects,
+    },
+    allocatedOf: placement && openAllocated(placement),
+  };
+}

@@ -1,0 +1,195 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { Footer, PlanCounts, RowVerdict } from "../../model/artefact.ts";
+import type { SameSecret } from "../../model/compare.ts";
+import type { Verifier } from "../../model/ironic/target.ts";
+import { closing, type Keep } from "../../run/databases.ts";
+import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import { recordWindow } from "../../run/files/window-file.ts";
+import { isRehearsed, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
+import { listFaults, logsAt } from "../../run/service-logs.ts";
+import type { Sink } from "../../run/sink.ts";
+import { computeFaults, lastStart } from "../../systems/logs/compute-log.ts";
+import type { linesOf } from "../../systems/logs/scan.ts";
+import { checkEngine, checkIdentity } from "../apply/ironic-place.ts";
+import { novaPlanOf } from "../hosts/nova-files.ts";
+import { openBackend, type TargetOptions } from "../open/backend.ts";
+import { loadMappings } from "../open/documents.ts";
+import { nothingLoads } from "../plan/empty-plan.ts";
+import { comparedOf, emptyTally, isEqual, type Verified } from "./rules/tally.ts";
+import type { Used } from "./rules/used.ts";
+import { verify } from "./rules/verify.ts";
+import { rememberVerified, type Since, sinceNow } from "./verified-file.ts";
+import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
+
+/** Which run is verified, against what. */
+export interface VerifyAsked extends TargetOptions {
+  readonly run: string;
+  readonly keyFile?: string;
+  readonly novaDb?: string;
+  readonly novaApiDb?: string;
+  readonly placementDb?: string;
+  /** List rows that are as planned too. */
+  readonly allRows: boolean;
+  /** The operator's word: every nova-compute has started. */
+  readonly final: boolean;
+  /** Of nova-computes: `FILE`, or `FILE:LINE` to begin there. */
+  readonly computeLog?: readonly string[];
+}
+
+type Plan = Awaited<ReturnType<typeof openPlan>>;
+
+/**
+ * Opens a run's plan, made from the very snapshot that is there.
+ *
+ * @throws MigrationError N2I-E110 to N2I-E114
+ */
+export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) {
+  const run = await openRun(asked.run, { create: false, inner: isRehearsed() });
+  const since = await sinceNow(run);
+  const plan = await openPlan(`${run.path}/${PLAN}`);
+  const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+  if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
+    throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`);
+  const seal = await sealOf(run, asked.keyFile, plan.header.key);
+  const mappings = await loadMappings();
+  const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
+  if (lost !== 0)
+    throw new MigrationError("N2I-E114", `the plan lacks ${lost} machines of the snapshot`);
+  return { run, since, plan, seal, mappings };
+}
+
+/** Keeps what was found, and says where it cannot be. */
+export async function keepVerified(
+  { run, since, plan }: { readonly run: RunFolder; readonly since: Since; readonly plan: Plan },
+  found: Parameters<typeof rememberVerified>[3],
+  { note }: Sink,
+): Promise<void> {
+  if (!(await rememberVerified(run, plan.footer.sha256, since, found)))
+    note(
+      "This run's journal was written to meanwhile: verify again, once nothing else works on it.",
+    );
+}
+
+/**
+ * Records that the operator accepted the errors in the logs, so that the look counts as passed.
+ *
+ * @param logged what the operator accepted
+ */
+export async function acceptLogs(
+  opened: Parameters<typeof keepVerified>[0],
+  look: "takeover" | "final",
+  logged: string,
+  sink: Sink,
+): Promise<void> {
+  recordWindow(opened.run, { do: "accept", stage: look, result: logged });
+  await keepVerified(opened, { [look]: true }, sink);
+}
+
+/**
+ * Compares Ironic with a run's plan, and Nova where it is given, row by row.
+ *
+ * @returns besides, whether the plan has Nova, and it was not given; `accept` records that the operator accepted
+ * the errors in the logs
+ * @throws MigrationError N2I-E326 when no row was there to be compared
+ */
+export async function verifyRun(
+  asked: VerifyAsked,
+  sink: Sink,
+): Promise<
+  Verified & {
+    readonly computes: ComputeLogs | null;
+    readonly novaLeft: boolean;
+    readonly accept: (logged: string) => Promise<void>;
+  }
+> {
+  const opened = await openToVerify(asked);
+  const { run, plan, seal, mappings } = opened;
+  const logs = await logsAt(asked.computeLog ?? []);
+  const verified = await closing(async (keep) => {
+    const nova = await besideOf(run, plan.footer, asked, keep);
+    const access = { readOnly: true };
+    const backend = keep(await openBackend(asked, mappings, access, sink.say));
+    checkEngine(plan.header.target, backend);
+    const { identity, target } = await backend.open(plan.header.target.release, seal);
+    checkIdentity(plan.header.target, identity);
+    await backend.committed();
+    const settled = asked.final || nova?.ran === true;
+    const how = { all: asked.allRows, settled, nova };
+    return compare(plan, target.verifier, backend.same(seal), sink, how);
+  });
+  const faults = logs.length === 0 ? 0 : await listFaults(logs, startedIn, sink);
+  const beside = asked.novaDb === undefined ? await novaPlanOf(run, plan.footer) : null;
+  const equal = isEqual(verified) && beside === null && faults === 0;
+  const ironic = isEqual({ ...verified, nova: null });
+  const found = asked.final ? { final: equal } : { rows: equal };
+  await keepVerified(opened, { ...found, ironic }, sink);
+  return {
+    ...{ ...verified, novaLeft: beside !== null },
+    computes: logs.length === 0 ? null : { logs: logs.length, faults },
+    accept: (logged) => acceptLogs(opened, "final", logged, sink),
+  };
+}
+
+/** What is wrong with the nova-compute that started last, by its log. */
+async function* startedIn(lines: (from: number) => ReturnType<typeof linesOf>, from: number) {
+  const start = await lastStart(lines(1));
+  yield* computeFaults(start, lines(Math.max(start?.line ?? 1, from)));
+}
+
+/** Nova, opened before anything is compared; null when it is not asked for. */
+async function besideOf(
+  run: RunFolder,
+  plan: Footer<PlanCounts>,
+  asked: VerifyAsked,
+  keep: Keep,
+): Promise<NovaVerifier | null> {
+  const { novaDb } = asked;
+  if (novaDb === undefined) return null;
+  const files = await novaPlanOf(run, plan);
+  if (files === null)
+    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made without Nova`);
+  return openNovaVerifier(run, files, { ...asked, novaDb }, keep);
+}
+
+/** What nova-computes' logs said. */
+interface ComputeLogs {
+  readonly logs: number;
+  readonly faults: number;
+}
+
+interface How {
+  readonly all?: boolean;
+  /** Nova has the machines by now, or should. */
+  readonly settled?: boolean;
+  readonly nova?: NovaVerifier | null;
+}
+
+/**
+ * Compares what is there with a plan, and lists each row that is not as planned.
+ *
+ * @throws MigrationError N2I-E326 when no row was there to be compared
+ */
+export async function compare(
+  { lines, footer }: Pick<Plan, "lines" | "footer">,
+  verifier: Verifier,
+  same: SameSecret,
+  sink: Pick<Sink, "list">,
+  { all = false, settled = false, nova = null }: How = {},
+): Promise<Verified> {
+  const tally = emptyTally();
+  const used: Used = new Map();
+  const verdicts = async function* (): AsyncGenerator<RowVerdict> {
+    const beside = (await nova?.open({ all, used })) ?? null;
+    if (beside !== null) yield* beside.rows();
+    const how = { all, settled, used, ...(beside !== null && { beside: beside.machines }) };
+    yield* verify(lines, verifier, same, tally, how);
+    if (beside !== null) yield* beside.end();
+  };
+  await sink.list("verdicts", verdicts(), {
+    title: "verify",
+    machines: footer.footer.machines,
+    summary: () => `${tally.validated} rows validated`,
+  });
+  if (comparedOf(tally) === 0) throw nothingLoads(footer.footer);
+  return { tally, hidden: verifier.uncompared?.() ?? 0, nova: nova?.tally ?? null };
+}

@@ -1,0 +1,218 @@
+import { isObject, type Json } from "../../lib/json.ts";
+import type { Row } from "../machine.ts";
+
+/** What stood in a field by the plan, and what stands there now. */
+interface Changed {
+  readonly planned: Json;
+  readonly found: Json;
+  /** The last part of the field's name. */
+  readonly key: string;
+}
+
+/** The two rows a changed field is of: what else they say tells who changed it. */
+interface Rows {
+  readonly planned: Row;
+  readonly found: Row;
+}
+
+/** A field that Ironic, or Nova's driver for it, writes on a machine nobody touched. */
+interface OwnField {
+  /** `power_state`, `instance_info.image_type`; `*_interface` and `driver_internal_info.*` stand for many. */
+  readonly field: string;
+  /** Whatever the plan says of it, or only where the plan leaves it empty. */
+  readonly when: "always" | "empty";
+  readonly by: "adoption" | "every save" | "nova-compute" | "power sync" | "take-over";
+  /** First and last release of Ironic; of Nova for `nova-compute`. */
+  readonly since: string;
+  readonly until?: string;
+  readonly source: string;
+  /** What it writes there, and when; anything else is somebody's doing. Without it: whatever it is. */
+  readonly only?: (change: Changed, rows: Rows) => boolean;
+}
+
+/** What it says of a machine whose power it could not read: in words since Juno, by `fault` since Rocky. */
+const GAVE_UP = "During sync_power_state, max retries exceeded for node ";
+const POWER_FAILURE = "power failure";
+
+/**
+ * Whether a conductor itself put the machine into maintenance. Juno's rows have no reason of it;
+ * where there is one, an older error proves nothing.
+ */
+function gaveUp(_: Changed, { found }: Rows): boolean {
+  if (found.fault === POWER_FAILURE) return true;
+  const { maintenance_reason: reason, last_error } = found;
+  return String(reason === undefined ? last_error : reason).startsWith(GAVE_UP);
+}
+
+/**
+ * What only a deployment, cleaning, service or a ramdisk that boots leaves in
+ * `driver_internal_info`: somebody used the machine, or it booted what it should not.
+ */
+export const USED: ReadonlySet<string> = new Set([
+  ...["agent_last_heartbeat", "agent_secret_token", "agent_url", "agent_version"],
+  ...["agent_cached_clean_steps", "agent_cached_deploy_steps", "clean_steps", "deploy_steps"],
+  ...["hardware_manager_version", "service_steps"],
+]);
+
+function isIdle({ key, found }: Changed): boolean {
+  return found === null || !USED.has(key);
+}
+
+/** Rows are saved in the version a rolling upgrade is pinned to: an older one. */
+function isOlder({ planned, found }: Changed): boolean {
+  const [major, minor = 0] = String(planned).split(".").map(Number);
+  const [of, at = Number.NaN] = String(found).split(".").map(Number);
+  return of === major && at <= minor;
+}
+
+function inside(row: Row, column: string, key: string): Json | undefined {
+  const object = row[column] ?? null;
+  return isObject(object) ? object[key] : undefined;
+}
+
+/** From an image that is in Glance. */
+function hasImage(_: Changed, { planned }: Rows): boolean {
+  return inside(planned, "instance_info", "image_source") !== undefined;
+}
+
+function isTypeOfImage({ found }: Changed): boolean {
+  return found === "partition" || found === "whole-disk";
+}
+
+/** The ramdisk interface puts the image it was given under another name. */
+function isRenamed(_: Changed, { planned, found }: Rows): boolean {
+  const named = inside(planned, "instance_info", "image_source");
+  const kept = inside(found, "instance_info", "original_image_source");
+  return named !== undefined && kept === named;
+}
+
+/** Nova plugs what is plugged already: the VIF of which the port tells in another place. */
+function isSameVif({ found }: Changed, { planned }: Rows): boolean {
+  const marked = inside(planned, "extra", "nova_bm") ?? null;
+  const aside = isObject(marked) ? marked.vif_port_id : undefined;
+  return found === (inside(planned, "extra", "vif_port_id") ?? aside);
+}
+
+const MANAGER = "ironic/conductor/manager.py";
+const SYNC = `${MANAGER}: do_sync_power_state`;
+const RETRIES = `${MANAGER}: handle_sync_power_state_max_retries_exceeded`;
+const UTILS = "ironic/conductor/utils.py";
+const CACHED = `${UTILS}: node_cache_boot_mode`;
+const OBJECTS = "ironic/objects/base.py: do_version_changes_for_db";
+const INTERFACES = "ironic/common/driver_factory.py: check_and_update_node_interfaces";
+const ISCSI = "ironic/drivers/modules/iscsi_deploy.py: build_deploy_ramdisk_options";
+const PXE = "ironic/drivers/modules/pxe.py: _get_image_info; ironic/common/pxe_utils.py";
+const RAMDISK = "ironic/drivers/modules/ramdisk.py: _resolve_image_info_from_glance";
+
+type More = Partial<Pick<OwnField, "only" | "until">>;
+
+function always(
+  field: string,
+  by: OwnField["by"],
+  since: string,
+  source: string,
+  more: More = {},
+): OwnField {
+  return { field, when: "always", by, since, source, ...more };
+}
+
+function empty(...row: Parameters<typeof always>): OwnField {
+  return { ...always(...row), when: "empty" };
+}
+
+/**
+ * What conductors and Nova's driver write on a machine nobody touches, as read in the tags of every
+ * release from Juno to 2026.1; that of 2023.1 was seen on a real one.
+ *
+ * @source facts/ironic.md 1.6, 2.2, 2.3
+ */
+export const OWN_FIELDS: readonly OwnField[] = [
+  always("power_state", "power sync", "juno", SYNC),
+  always("target_power_state", "power sync", "juno", `${UTILS}: node_power_action`),
+  always("conductor_affinity", "take-over", "juno", `${MANAGER}: _do_takeover`),
+  always("reservation", "every save", "juno", "ironic/conductor/task_manager.py"),
+  // A take-over that failed: verify --takeover tells of it.
+  always("last_error", "take-over", "juno", "ironic/conductor/task_manager.py"),
+  always("updated_at", "every save", "juno", "ironic/db/sqlalchemy/models.py"),
+  always("version", "every save", "pike", OBJECTS, { only: isOlder }),
+  always("maintenance", "power sync", "juno", RETRIES, { only: gaveUp }),
+  always("maintenance_reason", "power sync", "kilo", RETRIES, { only: gaveUp }),
+  always("fault", "power sync", "rocky", RETRIES, { only: gaveUp }),
+  always("boot_mode", "power sync", "xena", CACHED),
+  always("secure_boot", "power sync", "xena", CACHED),
+  always("health", "power sync", "2026.1", `${UTILS}: node_cache_health`),
+  // One without a name becomes the default one.
+  empty("*_interface", "every save", "newton", INTERFACES),
+  empty("properties.vendor", "power sync", "train", `${UTILS}: node_cache_vendor`),
+  // Nobody can write there over the API.
+  empty("driver_internal_info.*", "take-over", "kilo", `${UTILS} and drivers`, { only: isIdle }),
+  empty("instance_info.deploy_key", "take-over", "juno", ISCSI, { until: "kilo" }),
+  // As Glance says of the image, for a machine that boots from the network.
+  empty("instance_info.kernel", "take-over", "juno", PXE, { only: hasImage }),
+  empty("instance_info.ramdisk", "take-over", "juno", PXE, { only: hasImage }),
+  // When Glance answers, or kernel and ramdisk are given.
+  empty("instance_info.image_type", "adoption", "yoga", `${UTILS}: update_image_type`, {
+    only: isTypeOfImage,
+  }),
+  always("instance_info.image_source", "take-over", "2026.1", RAMDISK, { only: isRenamed }),
+  empty("instance_info.original_image_source", "take-over", "2026.1", RAMDISK, {
+    only: isRenamed,
+  }),
+  empty("instance_info.boot_iso", "take-over", "2026.1", RAMDISK, { only: isRenamed }),
+  always("driver_internal_info.is_whole_disk_image", "take-over", "2026.1", RAMDISK, {
+    only: isRenamed,
+  }),
+  empty(
+    "internal_info.tenant_vif_port_id",
+    "nova-compute",
+    "ocata",
+    "nova/virt/ironic/driver.py: plug_vifs",
+    { only: isSameVif, until: "stein" },
+  ),
+];
+
+const BY_NAME = new Map<string, OwnField[]>();
+for (const own of OWN_FIELDS) {
+  const those = BY_NAME.get(own.field);
+  if (those === undefined) BY_NAME.set(own.field, [own]);
+  else those.push(own);
+}
+
+/** JSON columns of which it writes single keys. */
+const KEYED: ReadonlySet<string> = new Set(
+  OWN_FIELDS.flatMap(({ field }) =>
+    field.includes(".") ? [field.slice(0, field.indexOf("."))] : [],
+  ),
+);
+
+export function hasOwnKeys(column: string): boolean {
+  return KEYED.has(column);
+}
+
+/**
+ * Whether a field differs from the plan by the service's own doing: then it makes the row no other
+ * row, in its database and over its API.
+ *
+ * @param field `power_state`, `instance_info.image_type`
+ */
+export function isOwn(field: string, change: Omit<Changed, "key">, rows: Rows): boolean {
+  const dot = field.indexOf(".");
+  const key = field.slice(dot + 1);
+  const names = [
+    field,
+    ...(dot >= 0 ? [`${field.slice(0, dot)}.*`] : []),
+    ...(dot < 0 && field.endsWith("_interface") ? ["*_interface"] : []),
+  ];
+  return names
+    .flatMap((name) => BY_NAME.get(name) ?? [])
+    .some(
+      ({ when, only }) =>
+        (when === "always" || isNothing(change.planned)) &&
+        (only === undefined || only({ ...change, key }, rows)),
+    );
+}
+
+/** NULL and an empty object are the same to Ironic. @source facts/ironic.md 1.5 */
+export function isNothing(value: Json): boolean {
+  return value === null || (typeof value === "object" && Object.keys(value).length === 0);
+}

@@ -1,0 +1,39 @@
+import { isObject, type JsonObject, objectOf } from "../../lib/json.ts";
+import type { Flavor } from "../machine.ts";
+
+/**
+ * The flavor an instance carries with it since Kilo; null for what is none.
+ *
+ * @param text instance_extra.flavor: a serialised object each under `cur`, `old` and `new`
+ * @source facts/nova-bm.md 4.3
+ */
+export function embeddedFlavor(text: string | null): Flavor | null {
+  const outer = parsed(text);
+  const current = isObject(outer) && isObject(outer.cur) ? outer.cur : null;
+  const data = current === null ? null : current["nova_object.data"];
+  if (!isObject(data) || typeof data.id !== "number") return null;
+  const specs = objectOf(data.extra_specs);
+  return {
+    id: data.id,
+    name: textOf(data, "name"),
+    flavorid: textOf(data, "flavorid"),
+    swap: typeof data.swap === "number" ? data.swap : null,
+    deleted: false,
+    extra_specs: Object.fromEntries(
+      Object.entries(specs).map(([key, value]) => [key, value === null ? null : String(value)]),
+    ),
+  };
+}
+
+function textOf(data: JsonObject, key: string): string | null {
+  const value = data[key];
+  return typeof value === "string" ? value : null;
+}
+
+function parsed(text: string | null): unknown {
+  try {
+    return text === null ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

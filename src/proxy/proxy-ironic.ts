@@ -1,0 +1,193 @@
+import { MigrationError } from "../lib/error.ts";
+import { objectOf } from "../lib/json.ts";
+import { faultReply, jsonReply, type Reply } from "../model/served.ts";
+import { type CallersIronic, versionsAt } from "../serving/for-caller.ts";
+import type { Ident } from "../serving/rules/ident.ts";
+import {
+  listQuestion,
+  type Page,
+  pageOf,
+  portsQuestion,
+  type Question,
+  type Range,
+  rangeOf,
+  showQuestion,
+} from "../serving/rules/upstream.ts";
+import { makeRoom } from "../serving/tokens.ts";
+import { MAXIMUM, MINIMUM } from "../systems/ironic-api/service.ts";
+import type { Http } from "../systems/openstack/http.ts";
+import type { Answer } from "../systems/openstack/session.ts";
+import { listedNode, shownNode } from "./rules/body.ts";
+import { unauthorized, unknownNode } from "./rules/decide.ts";
+
+/** Ironic, asked for one request. */
+export interface AskedIronic {
+  readonly ironic: CallersIronic;
+  readonly range: Range;
+  /** Ironic refused the token, or the microversion, or has other versions than it had. */
+  readonly refused: (what: "token" | "version") => void;
+  /** Keystone's, for whoever is to log in there. */
+  readonly keystone: string;
+  /** Of every answer. */
+  readonly fields: Reply["fields"];
+}
+
+/** Nodes tried for a place in the list, where the last one read was deleted meanwhile. */
+const TRIED = 20;
+
+/** A catalog may have a URL for each project. */
+const MOST_URLS = 100;
+
+/**
+ * The versions a service speaks, asked once and kept until it says others.
+ *
+ * @throws MigrationError N2I-E210 when it does not answer, N2I-E202 when it is none
+ */
+export function ranges(http: Http): {
+  readonly of: (url: string) => Promise<Range>;
+  readonly forget: (url: string) => void;
+} {
+  const known = new Map<string, Promise<Range>>();
+  return {
+    of(url) {
+      const kept = known.get(url);
+      if (kept !== undefined) return kept;
+      const asked = askRange(http, url);
+      makeRoom(known, MOST_URLS);
+      known.set(url, asked);
+      asked.catch(() => known.get(url) === asked && known.delete(url));
+      return asked;
+    },
+    forget: (url) => void known.delete(url),
+  };
+}
+
+async function askRange(http: Http, url: string): Promise<Range> {
+  const said = await versionsAt(http, url);
+  if ("why" in said) throw new MigrationError("N2I-E210", unanswered("Ironic", said.why));
+  const range = rangeOf(said.minimum, said.maximum, said.body);
+  if (range !== undefined) return range;
+  throw new MigrationError("N2I-E202", "no bare metal service answers where Ironic is looked for");
+}
+
+/** Every node, page by page: what is fetched is sent before more is asked for. */
+export async function listReply(at: AskedIronic): Promise<Reply> {
+  const first = await put(at, listQuestion(at.range, null));
+  const page = first.status === 200 ? pageOf(first.body, "nodes") : null;
+  if (page === null) return refusedBy(first, at);
+  const fields = { "Content-Type": "application/json", ...at.fields };
+  return { status: 200, fields, body: nodes(at, page) };
+}
+
+async function* nodes(at: AskedIronic, first: Page): AsyncGenerator<string> {
+  let before = '{"nodes": [';
+  const seen = new Set<unknown>();
+  for (let page: Page | null = first; page !== null; page = await pageBehind(at, page)) {
+    const { uuid } = objectOf(page.items[0]);
+    if (page.items.length > 0 && seen.has(uuid)) throw brokeOff("Ironic lists the same page again");
+    seen.add(uuid);
+    const told = page.items.map((item) => JSON.stringify(nodeOf(item)));
+    if (told.length > 0) {
+      yield before + told.join(", ");
+      before = ", ";
+    }
+  }
+  yield before === ", " ? "]}" : `${before}]}`;
+}
+
+function nodeOf(item: unknown): object {
+  const node = listedNode(item);
+  if (node === null) throw new MigrationError("N2I-E212", "Ironic lists something that is no node");
+  return node;
+}
+
+/**
+ * The page behind this one; null: this was the last. Where the node it would go on behind is deleted,
+ * the one before that has the same nodes behind it.
+ *
+ * @throws MigrationError N2I-E210: the list cannot be whole
+ */
+async function pageBehind(at: AskedIronic, { items, more }: Page): Promise<Page | null> {
+  if (!more || items.length === 0) return null;
+  let why = "no node of a page is there any more";
+  for (const item of items.slice(-TRIED).toReversed()) {
+    const marker = String(objectOf(item).uuid);
+    const answer = await put(at, listQuestion(at.range, marker));
+    const page = answer.status === 200 ? pageOf(answer.body, "nodes") : null;
+    if (page !== null) return page;
+    why = answer.fault || `it answers ${answer.status}`;
+    if (answer.status !== 404) break;
+  }
+  throw brokeOff(why);
+}
+
+function brokeOff(why: string): MigrationError {
+  return new MigrationError("N2I-E210", `the list of nodes broke off: ${why}`);
+}
+
+/** One node, with its ports. @param id as the caller wrote it */
+export async function showReply(at: AskedIronic, ident: Ident, id: string): Promise<Reply> {
+  const question = showQuestion(at.range, ident);
+  if (question === null) return unknownNode(id, at.fields);
+  const answer = await put(at, question);
+  // 400: no name that this Ironic takes.
+  const unnameable =
+    answer.status === 400 && ident.is === "name" && "error_message" in objectOf(answer.body);
+  if (answer.status === 404 || unnameable) return unknownNode(id, at.fields);
+  const { uuid } = objectOf(answer.body);
+  if (answer.status !== 200 || typeof uuid !== "string") return refusedBy(answer, at);
+  const ports: unknown[] = [];
+  const markers = new Set<string>();
+  for (let marker: string | null = null; ; ) {
+    const asked = await put(at, portsQuestion(at.range, uuid, marker));
+    if (asked.status === 404 && marker === null) return unknownNode(id, at.fields);
+    const page = asked.status === 200 ? pageOf(asked.body, "ports") : null;
+    if (page === null) return refusedBy(asked, at);
+    for (const port of page.items) ports.push(port);
+    if (!page.more || page.items.length === 0) break;
+    marker = page.marker;
+    if (marker === null || markers.has(marker))
+      return unavailable("it lists the same ports again", at);
+    markers.add(marker);
+  }
+  return jsonReply(200, { node: shownNode(answer.body, ports) }, at.fields);
+}
+
+async function put(at: AskedIronic, { path, minor }: Question): Promise<Answer> {
+  const answer = await at.ironic.ask(path, minor);
+  if (answer.status === 401) at.refused("token");
+  const range = rangeIn(answer, at.range);
+  const other = range?.least !== at.range?.least || range?.most !== at.range?.most;
+  // 406: it speaks other versions than it did; status 0 with one: likewise.
+  if (other || answer.status === 406 || /microversion/.test(answer.fault)) at.refused("version");
+  // It was Juno's, and was asked as one that has no versions.
+  return other && at.range === null
+    ? { ...answer, status: 0, body: null, fault: "it answers with microversions now" }
+    : answer;
+}
+
+/** The versions of the very Ironic that gave an answer, as several may stand behind one URL. */
+function rangeIn({ headers }: Answer, asked: Range): Range {
+  return rangeOf(headers[MINIMUM], headers[MAXIMUM], null) ?? asked;
+}
+
+/** Ironic's own refusal as Nova would word it; anything else is no answer. */
+function refusedBy(answer: Answer, at: AskedIronic): Reply {
+  const { status, fault } = answer;
+  const said = fault.replace(/^\d{3} ?/, "");
+  if (status === 401) return unauthorized(at.keystone, said || undefined, at.fields);
+  if (status === 403) return faultReply(403, said || "Ironic refuses it.", at.fields);
+  return unavailable(status >= 300 ? `it answered ${fault}` : fault, at);
+}
+
+function unavailable(why: string, { fields }: AskedIronic): Reply {
+  const said = why === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", why);
+  return faultReply(503, said, fields);
+}
+
+/** @param why `it answered 500`, or what became of the connection */
+export function unanswered(service: string, why: string): string {
+  return why.startsWith("it ")
+    ? `${service} ${why.slice("it ".length)}`
+    : `${service} does not answer: ${why}`;
+}

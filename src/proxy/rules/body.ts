@@ -1,0 +1,60 @@
+import { isObject, type Json } from "../../lib/json.ts";
+
+/** A node in a list, as Nova's proxy told it since Juno. */
+interface ListedNode {
+  readonly id: string;
+  readonly interfaces: readonly { readonly address: string }[];
+  readonly host: "IRONIC MANAGED";
+  readonly task_state: string | null;
+  readonly cpus: number | string;
+  readonly memory_mb: number | string;
+  readonly disk_gb: number | string;
+}
+
+/** A node shown alone. */
+interface ShownNode extends ListedNode {
+  readonly instance_uuid: string | null;
+}
+
+/**
+ * A node of Ironic's as Nova tells it; null where it is no node.
+ *
+ * @source nova@2014.2 api/openstack/compute/contrib/baremetal_nodes.py; tempest's response schema
+ */
+export function listedNode(node: unknown): ListedNode | null {
+  if (!isObject(node) || typeof node.uuid !== "string") return null;
+  const properties = isObject(node.properties) ? node.properties : {};
+  return {
+    id: node.uuid,
+    interfaces: [],
+    host: "IRONIC MANAGED",
+    task_state: stateOf(node.provision_state),
+    cpus: size(properties.cpus),
+    memory_mb: size(properties.memory_mb),
+    disk_gb: size(properties.local_gb),
+  };
+}
+
+/** @param ports Ironic's, in its order */
+export function shownNode(node: unknown, ports: readonly unknown[]): ShownNode | null {
+  const listed = listedNode(node);
+  if (listed === null || !isObject(node)) return null;
+  const interfaces = ports.flatMap((port) =>
+    isObject(port) && typeof port.address === "string" ? [{ address: port.address }] : [],
+  );
+  return { ...listed, interfaces, instance_uuid: textOrNull(node.instance_uuid) };
+}
+
+/** One name of a state, whichever microversion told it: 1.39 set this one apart. */
+function stateOf(value: Json | undefined): string | null {
+  return value === "inspect wait" ? "inspecting" : textOrNull(value);
+}
+
+function textOrNull(value: Json | undefined): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+/** What no reader of sizes can make use of is 0, as what is missing. */
+function size(value: Json | undefined): number | string {
+  return typeof value === "number" || typeof value === "string" ? value : 0;
+}

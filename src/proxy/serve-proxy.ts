@@ -1,0 +1,233 @@
+import { MigrationError } from "../lib/error.ts";
+import { faultReply } from "../model/served.ts";
+import { surroundings } from "../run/process-context.ts";
+import { openPlan, PLAN } from "../run/run.ts";
+import { type Listener, listen } from "../serving/listener.ts";
+import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
+import { allows } from "../serving/rules/policy-allows.ts";
+import type { Served, ServedRoute } from "../serving/serving.ts";
+import { openTokens } from "../serving/tokens.ts";
+import { type Http, openHttp } from "../systems/openstack/http.ts";
+import { BAREMETAL, KEYSTONE } from "../systems/openstack/kinds.ts";
+import { serviceUrl } from "../systems/openstack/session.ts";
+import { ranges } from "./proxy-ironic.ts";
+import { type ProxyParts, proxyAnswer } from "./proxy-requests.ts";
+import { ASKED } from "./rules/policy.ts";
+import { MOUNT } from "./rules/route.ts";
+
+/** What `serve proxy` is told. */
+export interface ProxyAsked {
+  readonly listen: string;
+  readonly keystoneUrl?: string;
+  readonly ironicUrl?: string;
+  readonly fromCatalog: boolean;
+  readonly interface: "public" | "internal" | "admin";
+  readonly region?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly osCacert?: string;
+  readonly policyFile?: string;
+  readonly novaCompat: boolean;
+  readonly run?: string;
+  /** Seconds. */
+  readonly tokenCache: number;
+  readonly apiTimeout: number;
+  readonly maxConnections: number;
+  readonly auth: "keystone" | "none";
+}
+
+/** What is said while it serves. */
+interface ProxyTold {
+  readonly say: (text: string) => void;
+  readonly served: (request: Served) => void;
+}
+
+/** A proxy that is served, until it is ended. */
+export interface ServedProxy {
+  readonly url: string;
+  /** The policy file is read again; a broken one leaves the old rules in force. */
+  readonly reload: () => void;
+  readonly end: () => Promise<void>;
+}
+
+/**
+ * Serves os-baremetal-nodes over Ironic, until somebody asks to stop; what is under way is answered then.
+ *
+ * @throws MigrationError N2I-E100, N2I-E109, N2I-E110, N2I-E116 to N2I-E118
+ */
+export async function serveProxy(asked: ProxyAsked, told: ProxyTold): Promise<void> {
+  let reload: () => void = () => undefined;
+  const interrupt = surroundings().onInterrupt({
+    stopping:
+      "Ending: no new connection, and what is under way is answered; once more ends at once.",
+    reload: () => reload(),
+  });
+  try {
+    const served = await openProxy(asked, told, interrupt.signal);
+    reload = served.reload;
+    if (!interrupt.stopping())
+      await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
+    await served.end();
+  } finally {
+    interrupt.end();
+  }
+}
+
+/**
+ * @param stop what Ironic says of its versions is not waited for any more
+ * @throws MigrationError as `serveProxy`
+ */
+export async function openProxy(
+  asked: ProxyAsked,
+  told: ProxyTold,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<ServedProxy> {
+  const opened = await openParts(asked);
+  const { proxy, http, policy } = opened;
+  try {
+    const route = { path: MOUNT, answer: proxyAnswer(proxy) };
+    const listener = await bound(asked, route, told.served);
+    for (const name of ignored())
+      told.say(
+        `${name} is ignored: each caller's own token goes to Ironic, and there is no login.`,
+      );
+    const ironic = await Promise.race([ironicInWords(proxy), stopped(stop)]);
+    told.say(`listening on ${listener.url}, ${ironic}, ${policy.inWords()}`);
+    return {
+      url: listener.url,
+      reload: () => told.say(policy.reload()),
+      async end() {
+        await listener.end();
+        http.close();
+      },
+    };
+  } catch (error) {
+    http.close();
+    throw error;
+  }
+}
+
+/** Everything but the listener. */
+async function openParts(asked: ProxyAsked): Promise<{
+  readonly proxy: ProxyParts;
+  readonly http: Http;
+  readonly policy: PolicyInForce;
+}> {
+  checkAsked(asked);
+  const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = asked;
+  const policy = openPolicy(asked.policyFile, Object.values(ASKED));
+  const numbers = asked.run === undefined ? new Map<number, string>() : await numbersOf(asked.run);
+  const ironic = ironicUrl === undefined ? null : serviceUrl(ironicUrl, "--ironic-url", BAREMETAL);
+  const keystone = auth === "none" ? "" : serviceUrl(keystoneUrl, "--keystone-url", KEYSTONE);
+  const tls = { cacert: asked.osCacert ?? null, cert: null, key: null, insecure: false };
+  const http = openHttp(tls, asked.apiTimeout * 1000);
+  const catalog = fromCatalog
+    ? { interface: face, region: region ?? null, types: BAREMETAL.types }
+    : null;
+  const kept = { believed: asked.tokenCache, now: Date.now };
+  const tokens = openTokens({ http, url: keystone, catalog, ...kept });
+  const proxy: ProxyParts = {
+    ...{ http, keystone, ironic, ranges: ranges(http) },
+    tokens: auth === "none" ? null : tokens,
+    rules: () => ({
+      allows: (rule, who) => allows(policy.current(), ASKED[rule], who),
+      novaCompat: asked.novaCompat,
+      scoped: auth !== "none",
+      numbers,
+    }),
+  };
+  return { proxy, http, policy };
+}
+
+/** HOST:PORT; an IPv6 address in brackets. */
+const LISTEN = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/;
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
+
+function placeOf({ listen: place }: Pick<ProxyAsked, "listen">): {
+  readonly host: string;
+  readonly port: number;
+} {
+  const [, six, host, port] = LISTEN.exec(place) ?? [];
+  if (port === undefined || Number(port) > 65_535)
+    throw new MigrationError("N2I-E100", "--listen takes HOST:PORT, 127.0.0.1:8785 or [::1]:8785");
+  return { host: six ?? host ?? "", port: Number(port) };
+}
+
+/** What excludes what, and what needs what. @throws MigrationError N2I-E100 */
+export function checkAsked(asked: ProxyAsked): void {
+  const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
+  const { auth, keystoneUrl, ironicUrl, fromCatalog, interface: face, region } = asked;
+  const { tlsCert, tlsKey, maxConnections, apiTimeout } = asked;
+  const { host } = placeOf(asked);
+  if (auth === "none" && !LOOPBACK.test(host))
+    throw refuse("--auth none asks nobody for a token: it wants a loopback --listen");
+  if (auth === "none" && fromCatalog)
+    throw refuse("--from-catalog and --auth none exclude each other: the catalog is in a token");
+  if (auth === "keystone" && keystoneUrl === undefined)
+    throw refuse("nothing says where Keystone is: --keystone-url");
+  if (fromCatalog && ironicUrl !== undefined)
+    throw refuse("--from-catalog and --ironic-url exclude each other");
+  if (!fromCatalog && ironicUrl === undefined)
+    throw refuse("nothing says where Ironic is: --ironic-url, or --from-catalog");
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    throw refuse("--tls-cert and --tls-key go together");
+  if (!fromCatalog && (region !== undefined || face !== "public"))
+    throw refuse("--interface and --region choose an endpoint of a catalog: --from-catalog");
+  if (!Number.isInteger(maxConnections) || maxConnections < 1)
+    throw refuse("--max-connections takes a whole number, 1 or more");
+  if (apiTimeout <= 0) throw refuse("--api-timeout takes seconds, more than 0");
+}
+
+/** Listens where it was told, with this behind it. @param fault words errors of the listener's own */
+export function bound(
+  asked: Omit<ProxyAsked, "novaCompat">,
+  route: ServedRoute,
+  served: (request: Served) => void,
+  fault = faultReply,
+): Promise<Listener> {
+  const { tlsCert: cert, tlsKey: key, maxConnections } = asked;
+  return listen({
+    ...placeOf(asked),
+    tls: cert === undefined || key === undefined ? null : { cert, key },
+    maxConnections,
+    routes: [route],
+    ...{ fault, served },
+  });
+}
+
+/** bm_nodes.id -> uuid, as the run's plan has them. */
+async function numbersOf(run: string): Promise<ReadonlyMap<number, string>> {
+  const numbers = new Map<number, string>();
+  for await (const batch of (await openPlan(`${run}/${PLAN}`)).lines())
+    for (const { bm_node_id, uuid } of batch) if (uuid !== null) numbers.set(bm_node_id, uuid);
+  return numbers;
+}
+
+/** Variables with a secret that somebody may believe is used. */
+function ignored(): readonly string[] {
+  // By name: what it holds is not even read.
+  return Object.keys(surroundings().env).filter((name) =>
+    /^OS_(?:\w*PASSWORD|\w*SECRET|\w*TOKEN)$/.test(name),
+  );
+}
+
+/** One that answers nothing may take as long as a call may. */
+function stopped(stop: AbortSignal): Promise<string> {
+  const said = "Ironic not asked to the end";
+  return new Promise((resolve) => {
+    if (stop.aborted) resolve(said);
+    stop.addEventListener("abort", () => resolve(said), { once: true });
+  });
+}
+
+/** Ironic may be started later: it is asked again when a request wants it. */
+async function ironicInWords({ ironic, ranges: known }: ProxyParts): Promise<string> {
+  if (ironic === null) return "Ironic by the catalog of each token";
+  try {
+    const range = await known.of(ironic);
+    return `Ironic ${ironic} ${range === null ? "of Juno" : `1.${range.least}-1.${range.most}`}`;
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return `Ironic ${ironic} (not now: ${error.message})`;
+  }
+}

@@ -1,0 +1,104 @@
+import type { Images } from "../migrate/flavors/rules/flavors.ts";
+import { type Cloud, ENVIRONMENT, SERVICES, type Settings } from "../systems/openstack/cloud.ts";
+import { cloudSettings, environmentSettings } from "../systems/openstack/clouds.ts";
+import { type AskedImage, findImages, type ImageUse } from "../systems/openstack/glance-images.ts";
+import { cloudOf } from "../systems/openstack/settings.ts";
+import { surroundings } from "./process-context.ts";
+import { waitingFor } from "./wait-message.ts";
+
+/** The options by which a command says how to reach a service. */
+export interface RestOptions {
+  readonly via?: "db" | "rest";
+  readonly ironicUrl?: string;
+  readonly osCloud?: string;
+  readonly osCacert?: string;
+  readonly insecure?: boolean;
+  /** Machines. */
+  readonly inFlight?: number;
+  /** Seconds. */
+  readonly apiTimeout?: number;
+}
+
+/**
+ * The cloud the options name: a cloud of clouds.yaml (`--os-cloud`, OS_CLOUD), else what OS_* say;
+ * options say it louder. Beside a named cloud OS_REGION_NAME alone is read, as by openstacksdk.
+ *
+ * @throws MigrationError N2I-E106
+ */
+export function cloudFor(options: RestOptions): Cloud {
+  const { env, cwd, tell } = surroundings();
+  const name = options.osCloud ?? (env.OS_CLOUD || undefined);
+  const { settings, from } =
+    name === undefined
+      ? { settings: environmentSettings(env), from: ENVIRONMENT }
+      : cloudSettings(name, env, cwd());
+  const passed =
+    name === undefined ? [] : Object.keys(env).filter((own) => env[own] && WHO.test(own));
+  if (passed.length > 0)
+    tell(`Warning: ${from} is read without ${passed.join(", ")}: write them into the cloud.`);
+  return cloudOf(new Map([...settings, ...louder(options)]), from);
+}
+
+/** Variables that say which endpoint is asked. */
+const WHO = new RegExp(
+  `^OS_((${SERVICES.join("|")})_)?(interface|endpoint_type|endpoint_override)$`,
+  "i",
+);
+
+/** Whether anybody said how to log in. */
+export function saysCloud({ osCloud }: RestOptions): boolean {
+  const { OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN } = surroundings().env;
+  const said = [OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN].some(Boolean);
+  return osCloud !== undefined || said;
+}
+
+function louder({ ironicUrl, osCacert, insecure }: RestOptions): Settings {
+  return new Map([
+    ...(ironicUrl === undefined ? [] : [["baremetal_endpoint_override", ironicUrl] as const]),
+    ...(osCacert === undefined ? [] : [["cacert", osCacert] as const]),
+    ...(insecure === true ? [["insecure", "true"] as const] : []),
+  ]);
+}
+
+/** What stands before the name of an image that Glance is to be asked for. */
+export const BY_NAME = "name:";
+
+/** Seconds a call may take. */
+const LIMIT = 60;
+
+/**
+ * The images with their ids, looked up in Glance: by name always, by id where the options or OS_* say
+ * how to reach it; else ids are taken as they are given.
+ *
+ * @throws MigrationError N2I-E215 when there is not exactly one that fits, N2I-E106 and N2I-E21. of
+ *   the service
+ */
+export async function identified(images: Images, options: RestOptions): Promise<Images> {
+  if (images.do !== "point") return images;
+  const asked = [
+    askedOf("deploy kernel", images.kernel),
+    askedOf("deploy ramdisk", images.ramdisk),
+  ] as const;
+  const named = asked.some(({ by }) => by === "name");
+  const cloud = named || isSaid(options) ? cloudFor(options) : null;
+  if (cloud === null || (!named && cloud.auth.kind !== "keystone" && cloud.image === null))
+    return images;
+  const limit = (options.apiTimeout ?? LIMIT) * 1000;
+  const [kernel = images.kernel, ramdisk = images.ramdisk] = await waitingFor(
+    "asking Glance for images",
+    () => findImages(cloud, limit, asked),
+  );
+  return { do: "point", kernel, ramdisk };
+}
+
+function askedOf(use: ImageUse, given: string): AskedImage {
+  return given.startsWith(BY_NAME)
+    ? { use, by: "name", text: given.slice(BY_NAME.length) }
+    : { use, by: "id", text: given };
+}
+
+/** Whether anything says where a cloud is; half of a login is refused as that, and not passed over. */
+function isSaid({ osCloud }: RestOptions): boolean {
+  const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = surroundings().env;
+  return [osCloud, OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE].some(Boolean);
+}

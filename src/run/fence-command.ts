@@ -1,0 +1,75 @@
+import { MigrationError } from "../lib/error.ts";
+import { runProgram } from "../lib/files/run-program.ts";
+import { quote } from "../lib/quotes.ts";
+import { surroundings } from "./process-context.ts";
+import type { RunSession } from "./session.ts";
+import type { Sink } from "./sink.ts";
+
+/** The site's own fence, and the host it is for. */
+interface FenceWords {
+  readonly run: string;
+  readonly from: string;
+  readonly fenceCommand?: string;
+  /** Its environment, besides HOME, NOVA2IRONIC_RUN and NOVA2IRONIC_HOST. */
+  readonly env?: { readonly [name: string]: string };
+}
+
+/** Journal's name of it. */
+const COMMAND = "host-fence-command";
+/** Seconds it may take. */
+const LONGEST = 600;
+
+/**
+ * Runs the site's own fence, once for each plan: the journal says when it began, and that it ended with 0.
+ *
+ * @param plan its digest
+ * @throws MigrationError N2I-E316 unless it ends with 0
+ */
+export async function runFence(
+  { fenceCommand, from, run }: FenceWords,
+  plan: string,
+  { journal, now, by, signal }: Pick<RunSession, "journal" | "now" | "by" | "signal">,
+  { say }: Pick<Sink, "say">,
+): Promise<void> {
+  if (fenceCommand === undefined) return;
+  const about = { part: COMMAND, id: plan };
+  const ended = journal
+    .entries()
+    .some((entry) => entry.do === "end" && entry.part === COMMAND && entry.id === plan);
+  if (ended) return say(`Fence command for ${from}: it ended with 0 before, and is not run again.`);
+  await journal.append({ do: "start", ...about, at: now(), by });
+  await askFence({ fenceCommand, from, run }, signal, { say });
+  await journal.append({ do: "end", ...about, at: now() });
+}
+
+/** Runs it. @throws MigrationError N2I-E316 unless it ends with 0 */
+export async function askFence(
+  { fenceCommand, from, run, env }: FenceWords,
+  signal: AbortSignal,
+  { say }: Pick<Sink, "say">,
+): Promise<void> {
+  if (fenceCommand === undefined) return;
+  say(`Fence command for ${from}: started.`);
+  const { HOME = "/" } = surroundings().env;
+  const environment = { HOME, NOVA2IRONIC_RUN: run, NOVA2IRONIC_HOST: from, ...env };
+  const fix = `chmod u+x ${fenceCommand}, and begin it with #! and its interpreter.`;
+  const ran = await runProgram(
+    { name: "--fence-command", program: fenceCommand, args: [from], environment, fix },
+    { deadline: LONGEST * 1000, signal },
+  ).catch((cause: unknown) => {
+    if (!signal.aborted) throw cause;
+    throw new MigrationError(
+      "N2I-E316",
+      `--fence-command was stopped: ${from} is not known to be down`,
+    );
+  });
+  for (const line of `${ran.stdout}\n${ran.stderr}`.split("\n").filter(Boolean))
+    say(`Fence command: ${quote(line)}`);
+  if (ran.status !== 0 || ran.stopped !== null) {
+    const how =
+      ran.stopped === "late"
+        ? `took longer than ${LONGEST} s`
+        : `ended with ${ran.status ?? "a signal"}`;
+    throw new MigrationError("N2I-E316", `--fence-command ${how}: ${from} is not known to be down`);
+  }
+}

@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
+
+/** Bytes of one line, its newline not counted: what a reader is ready to hold at once. */
+export const LONGEST_LINE = 16 * 1024 * 1024;
+/** Bytes of a footer line. */
+export const LONGEST_FOOTER = 1024 * 1024;
+
+const CHECK = 16;
+const FORM = /^(\{"footer":\{.*\},"sha256":"([0-9a-f]{64})"),"check":"([0-9a-f]{16})"\}$/s;
+
+/**
+ * The last line of an artefact, without its newline.
+ *
+ * The digest speaks of the lines before; `check`, the start of a digest of the footer's own text
+ * before it, speaks of the footer, so that counts cannot be changed either.
+ */
+export function footerLine(counts: object, sha256: string): string {
+  const text = `{"footer":${JSON.stringify(counts)},"sha256":"${sha256}"`;
+  return `${text},"check":"${checkOf(text)}"}`;
+}
+
+type ParsedFooter =
+  | { readonly kind: "footer"; readonly counts: JsonObject; readonly sha256: string }
+  | { readonly kind: "edited" }
+  | { readonly kind: "absent" };
+
+export function parseFooter(line: string): ParsedFooter {
+  const [, text, sha256, check] = FORM.exec(line) ?? [];
+  if (text === undefined || sha256 === undefined) {
+    return { kind: line.startsWith('{"footer":') ? "edited" : "absent" };
+  }
+  const footer = checkOf(text) === check ? parseObject(`${text}}`) : null;
+  const counts = footer?.footer;
+  return isObject(counts) ? { kind: "footer", counts, sha256 } : { kind: "edited" };
+}
+
+/** Null when it is no JSON, or JSON that is no object. */
+export function parseObject(text: string): JsonObject | null {
+  const value = parsedJson(text);
+  return isObject(value) ? value : null;
+}
+
+function checkOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, CHECK);
+}

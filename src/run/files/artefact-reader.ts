@@ -1,0 +1,323 @@
+import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import { constants, type FileHandle, open } from "node:fs/promises";
+import { setImmediate as turn } from "node:timers/promises";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { notRead } from "../../lib/files/failure.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { RefusalCode } from "../../lib/refusals.ts";
+import type { ArtefactKind, Footer } from "../../model/artefact.ts";
+import { LONGEST_FOOTER, LONGEST_LINE, parseFooter, parseObject } from "./artefact-form.ts";
+
+/** Looks at a line, and at its text, before it is given out; it throws what it refuses. */
+type Check<Line> = (line: Line, value: JsonObject, text: string) => void;
+
+export interface ArtefactReader<Header, Line, Counts> {
+  readonly header: Header;
+  readonly footer: Footer<Counts>;
+  /** The lines in batches, from the first, each time it is called; memory is that of one batch. */
+  readonly lines: () => AsyncIterable<Line[]>;
+}
+
+/** Bytes read at once: each read asks too whether the file is still the same. */
+const READ = 1024 * 1024;
+/**
+ * Of what was read, bytes that are one text: small, so that what was parsed is garbage before the collector has to copy it. V8
+ * gives a text of 128 KiB pages of its own, which takes five times as long.
+ */
+const BLOCK = 64 * 1024;
+const BATCH = 32;
+
+/**
+ * Opens an artefact after it was read once and compared with its digest: no line of a file that
+ * is truncated, edited or another's is ever given out. Its types take the digest's word: under this
+ * format, this tool wrote them; whoever forges a digest deceives only the operator who owns the file.
+ *
+ * @throws MigrationError N2I-E110 missing, N2I-E111 truncated, N2I-E112 edited, N2I-E113 other
+ */
+export async function openArtefact<Header = JsonObject, Line = JsonObject, Counts = JsonObject>(
+  path: string,
+  kind: ArtefactKind,
+  check: Check<Line> = () => undefined,
+): Promise<ArtefactReader<Header, Line, Counts>> {
+  const file = await openFile(path, kind);
+  try {
+    const ending = await readEnding(file, path, kind);
+    await checkBody(file, path, ending);
+    const { sha256, counts } = ending;
+    return {
+      // Format and digest were checked; they stand for a check of each field, of lines too.
+      header: (await headerOf(file, path, ending)) as Header,
+      footer: { footer: counts as Counts, sha256 },
+      lines: () => linesOf(path, kind, ending, check),
+    };
+  } catch (cause) {
+    throw notRead(path, cause);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The digest of an artefact, after the file was compared with it. */
+export async function digestOnly(path: string, kind: ArtefactKind): Promise<string> {
+  return (await openArtefact(path, kind)).footer.sha256;
+}
+
+async function headerOf(file: FileHandle, path: string, ending: ArtefactEnd): Promise<JsonObject> {
+  for await (const text of blocks(file, path, ending)) {
+    const [line = ""] = text.split("\n", 1);
+    const header = parseObject(line);
+    if (header !== null) return header;
+  }
+  throw refusal("N2I-E113", path, "has a header that is not a JSON object");
+}
+
+async function* linesOf<Line>(
+  path: string,
+  kind: ArtefactKind,
+  ending: ArtefactEnd,
+  check: Check<Line>,
+): AsyncGenerator<Line[]> {
+  const file = await openFile(path, kind);
+  try {
+    let number = -1;
+    for await (const text of blocks(file, path, ending)) {
+      await turn(); // who waits for an answer gets it before more is parsed
+      const lines = text.split("\n");
+      if (number < 0) lines.shift(); // the header
+      number = Math.max(number, 0);
+      for (let from = 0; from < lines.length; from += BATCH) {
+        yield lines.slice(from, from + BATCH).map((line) => {
+          number += 1;
+          const value = parseObject(line);
+          if (value === null)
+            throw refusal("N2I-E112", path, `has a line that is not a JSON object: ${number}`);
+          const read = value as Line;
+          check(read, value, line);
+          return read;
+        });
+      }
+    }
+  } catch (cause) {
+    throw notRead(path, cause);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The text before the footer in pieces of whole lines, the last newline of each left out. */
+async function* blocks(
+  file: FileHandle,
+  path: string,
+  ending: ArtefactEnd,
+): AsyncGenerator<string> {
+  let block = Buffer.allocUnsafe(Math.min(READ, ending.body));
+  let kept = 0;
+  for (let at = 0; at < ending.body; ) {
+    if (kept === block.length) block = Buffer.concat([block, Buffer.allocUnsafe(kept)]);
+    const wanted = Math.min(block.length - kept, ending.body - at);
+    const { bytesRead } = await file.read(block, kept, wanted, at);
+    const now = await identify(file);
+    if (bytesRead === 0 || !same(now, ending.identity)) {
+      throw refusal("N2I-E112", path, "changed while it was read");
+    }
+    if (now.ctimeNs !== ending.identity.ctimeNs) {
+      // Of a file that a backup linked, or whose rights were changed, nothing else tells it from one whose time was put back.
+      await checkBody(file, path, ending);
+      ending.identity = now;
+      continue;
+    }
+    at += bytesRead;
+    const filled = kept + bytesRead;
+    let start = 0;
+    for (const whole of wholeLines(block.subarray(0, filled))) {
+      if (!isUtf8(whole)) throw refusal("N2I-E112", path, "is not UTF-8 throughout");
+      yield whole.toString("utf8");
+      start += whole.length + 1;
+    }
+    block.copyWithin(0, start, filled);
+    kept = filled - start;
+  }
+}
+
+/** Parts of whole lines, the last newline of each left out; what stands behind the last one is left. */
+function* wholeLines(read: Buffer): Generator<Buffer> {
+  for (let start = 0; start < read.length; ) {
+    // A line may be longer than a part.
+    const within = read.lastIndexOf(0x0a, start + BLOCK);
+    const end = within >= start ? within : read.indexOf(0x0a, start);
+    if (end < 0) return;
+    yield read.subarray(start, end);
+    start = end + 1;
+  }
+}
+
+/** The same file as far as its times can be put back. */
+function same(one: Identity, other: Identity): boolean {
+  return (
+    one.dev === other.dev &&
+    one.ino === other.ino &&
+    one.size === other.size &&
+    one.mtimeNs === other.mtimeNs
+  );
+}
+
+/** What tells that a path still leads to the very file, unchanged, that was looked at. */
+interface Identity {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  /** Changes with the file's inode too, and nobody puts it back. */
+  readonly ctimeNs: bigint;
+}
+
+/** What the end of an artefact says. */
+interface ArtefactEnd {
+  readonly counts: JsonObject;
+  readonly sha256: string;
+  /** Bytes before the footer's line. */
+  readonly body: number;
+  /** When its digest was compared with its bytes last. */
+  identity: Identity;
+}
+
+const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
+  plan: "plan",
+  snapshot: "extract",
+  power: "power",
+  machines: "plan",
+  nova: "plan --nova-db",
+  "nova-findings": "plan --nova-db",
+  moves: "host plan",
+};
+
+const CHECKED = 1024 * 1024;
+const FOOTER_WITHIN = Buffer.from('\n{"footer":');
+
+/** @throws MigrationError N2I-E110 */
+export async function openFile(path: string, kind: keyof typeof STAGES): Promise<FileHandle> {
+  try {
+    // O_NONBLOCK: to open a pipe would wait for its writer.
+    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (cause) {
+    if (!["ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) throw notRead(path, cause);
+    const fix = `Run the stage that makes it: nova2ironic ${STAGES[kind]}`;
+    throw new MigrationError("N2I-E110", `${path} does not exist`, { cause, fix });
+  }
+}
+
+async function identify(file: FileHandle): Promise<Identity> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+  return { dev, ino, size, mtimeNs, ctimeNs };
+}
+
+/**
+ * What header and footer say, the bytes between them unseen.
+ *
+ * @throws MigrationError N2I-E111, N2I-E112, N2I-E113
+ */
+async function readEnding(
+  file: FileHandle,
+  path: string,
+  kind: ArtefactKind,
+): Promise<ArtefactEnd> {
+  if (!(await file.stat()).isFile()) throw refusal("N2I-E113", path, "is not a regular file");
+  const identity = await identify(file);
+  const size = Number(identity.size);
+  checkFormat((await bytesAt(file, 0, Math.min(size, 256))).toString("latin1"), path, kind);
+  const from = Math.max(0, size - LONGEST_FOOTER);
+  const tail = await bytesAt(file, from, size - from);
+  if (tail.at(-1) !== 0x0a) throw refusal("N2I-E111", path, "ends within a line");
+  const start = tail.lastIndexOf(0x0a, tail.length - 2) + 1;
+  const footer = parseFooter(tail.toString("utf8", start, tail.length - 1));
+  if (footer.kind === "absent") throw refusal("N2I-E111", path, "has no footer");
+  if (footer.kind === "edited") throw refusal("N2I-E112", path, "has a footer that was changed");
+  return { counts: footer.counts, sha256: footer.sha256, body: from + start, identity };
+}
+
+/**
+ * Reads the whole file once and compares it with its footer.
+ *
+ * @throws MigrationError N2I-E112 when it differs, or has a footer or a line over 16 MiB within
+ */
+async function checkBody(file: FileHandle, path: string, ending: ArtefactEnd): Promise<void> {
+  const hash = createHash("sha256");
+  const block = Buffer.allocUnsafe(Math.min(CHECKED, ending.body));
+  let sinceNewline = 0;
+  let longest = 0;
+  let seam = Buffer.alloc(0);
+  let footer = false;
+  for (let at = 0; at < ending.body; ) {
+    const wanted = Math.min(block.length, ending.body - at);
+    const { bytesRead } = await file.read(block, 0, wanted, at);
+    if (bytesRead === 0) throw refusal("N2I-E111", path, "became shorter while it was read");
+    const read = block.subarray(0, bytesRead);
+    hash.update(read);
+    at += bytesRead;
+    seam = Buffer.concat([seam, read.subarray(0, FOOTER_WITHIN.length)]);
+    footer ||= seam.includes(FOOTER_WITHIN);
+    seam = Buffer.from(read.subarray(-FOOTER_WITHIN.length));
+    let start = 0;
+    for (let end = read.indexOf(0x0a); end >= 0; end = read.indexOf(0x0a, start)) {
+      longest = Math.max(longest, sinceNewline + end - start);
+      sinceNewline = 0;
+      start = end + 1;
+      // At each newline, of which one letter says nearly always that it is none: to search all bytes takes ten times as long.
+      footer ||= read[end + 3] === FOOTER_WITHIN[3] && isFooterAt(read, end);
+    }
+    sinceNewline += bytesRead - start;
+  }
+  if (hash.digest("hex") !== ending.sha256) {
+    throw refusal("N2I-E112", path, "does not match the digest in its footer");
+  }
+  if (footer) throw refusal("N2I-E112", path, "has a footer before its end");
+  if (longest > LONGEST_LINE) throw refusal("N2I-E112", path, `has a line of ${longest} bytes`);
+}
+
+function isFooterAt(read: Buffer, newline: number): boolean {
+  return read.subarray(newline, newline + FOOTER_WITHIN.length).equals(FOOTER_WITHIN);
+}
+
+export function refusal(code: RefusalCode, path: string, fact: string): MigrationError {
+  return new MigrationError(code, `${path} ${fact}`, code === "N2I-E112" ? CHANGED : {});
+}
+
+const CHANGED = {
+  why: "Its content does not match the digest in its footer.",
+  fix: "Run the stage that writes it again; put decisions into the site document, not into artefacts.",
+};
+
+function checkFormat(head: string, path: string, kind: ArtefactKind): void {
+  const wanted = formatOf(kind);
+  if (isOf(wanted, head, path)) return;
+  if (`{"format":"${wanted}"`.startsWith(head))
+    throw refusal("N2I-E111", path, "ends within its header");
+  throw refusal("N2I-E113", path, "is not an artefact of this tool");
+}
+
+/** Whether a file begins as one of this format. @throws MigrationError N2I-E113 for one of another */
+export function isOf(wanted: string, head: string, path: string): boolean {
+  const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
+  if (format === undefined || format === wanted) return format === wanted;
+  throw refusal("N2I-E113", path, `is ${format}, not ${wanted} as wanted here`);
+}
+
+/** Formats with version 2; all others have version 1. */
+const SECOND: readonly ArtefactKind[] = ["nova", "snapshot"];
+
+function formatOf(kind: ArtefactKind): string {
+  return `nova2ironic/${kind}@${SECOND.includes(kind) ? 2 : 1}`;
+}
+
+/** @param length bytes; fewer come when the file became shorter meanwhile */
+async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(length);
+  let got = 0;
+  while (got < length) {
+    const { bytesRead } = await file.read(buffer, got, length - got, position + got);
+    if (bytesRead === 0) break;
+    got += bytesRead;
+  }
+  return buffer.subarray(0, got);
+}

@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
+import { MigrationError } from "../../lib/error.ts";
+import { notWritten } from "../../lib/files/failure.ts";
+import { createTemp } from "../../lib/files/temp-file.ts";
+import { footerLine, LONGEST_LINE } from "./artefact-form.ts";
+import type { RunFolder } from "./run-folder.ts";
+
+interface Written {
+  /** As the footer has it: of all bytes before the footer's line. */
+  readonly sha256: string;
+  /** Of the whole file. */
+  readonly bytes: number;
+  /** Without header and footer. */
+  readonly lines: number;
+}
+
+export interface ArtefactWriter {
+  /**
+   * Adds one line: an object, or the JSON text of one. A promise is given when the disk is behind;
+   * await it and memory stays flat.
+   */
+  readonly write: (line: object | string) => Promise<void> | undefined;
+  /** Adds the footer and puts the file in place of the old one, for good. */
+  readonly finish: (counts: object) => Promise<Written>;
+  /** Removes what was written; the old file stands. After a refusal this has happened already. */
+  readonly abandon: () => Promise<void>;
+}
+
+/** Bytes handed to the disk at once. */
+const BLOCK = 512 * 1024;
+/** Bytes after which the disk is asked to catch up, so that the last wait is short. */
+const SYNC_EVERY = 32 * 1024 * 1024;
+
+/**
+ * Begins `name` in the run: JSON Lines with this header and, at the end, a footer. The file takes
+ * its name only when it is whole.
+ *
+ * @throws MigrationError N2I-E120, from every function here, with the file's name
+ */
+export async function createArtefact(
+  run: RunFolder,
+  name: string,
+  header: { readonly format: string },
+): Promise<ArtefactWriter> {
+  const temp = await createTemp(run.path, name);
+  const path = `${run.path}/${name}`;
+  const writeAll = writerTo(temp.handle);
+  const hash = createHash("sha256");
+  const free: Buffer[] = [];
+  let block: Buffer = Buffer.allocUnsafe(BLOCK);
+  let used = 0;
+  let lines = -1; // the header is none
+  let bytes = 0;
+  let disk: Promise<void> = Promise.resolve();
+
+  /** Queues the block; gives the wait for the one before it, so that two are in memory. */
+  const flush = (): Promise<void> => {
+    const full = block;
+    const filled = full.subarray(0, used);
+    const before = disk;
+    hash.update(filled);
+    bytes += used;
+    disk = before.then(async () => {
+      await writeAll(filled);
+      if (full.length === BLOCK) free.push(full);
+    });
+    disk.catch(() => undefined); // whoever writes next, or finishes, gets the error
+    block = free.pop() ?? Buffer.allocUnsafe(BLOCK);
+    used = 0;
+    const wait = before.catch(fail);
+    wait.catch(() => undefined); // nobody has to wait; finish fails then
+    return wait;
+  };
+
+  const fail = async (cause: unknown): Promise<never> => {
+    await temp.drop();
+    throw notWritten(path, cause);
+  };
+
+  const write = (line: object | string): Promise<void> | undefined => {
+    const text = typeof line === "string" ? line : JSON.stringify(line);
+    if (text.includes("\n")) throw new Error("a line of an artefact holds a newline");
+    lines += 1;
+    const room = text.length * 3 + 1; // UTF-8 takes at most three bytes a UTF-16 unit
+    let wait: Promise<void> | undefined;
+    if (used + room > block.length) {
+      if (used > 0) wait = flush();
+      if (room > block.length) block = Buffer.allocUnsafe(room);
+    }
+    const size = block.write(text, used, "utf8");
+    if (size > LONGEST_LINE) return disk.catch(fail).then(() => fail(tooLong(path, lines, size)));
+    block[used + size] = 0x0a;
+    used += size + 1;
+    return wait;
+  };
+
+  const { format, ...rest } = header;
+  await write({ format, ...rest });
+  return {
+    write,
+    async finish(counts) {
+      await flush();
+      await disk.catch(fail);
+      const sha256 = hash.digest("hex");
+      const footer = Buffer.from(`${footerLine(counts, sha256)}\n`);
+      await writeAll(footer).catch(fail);
+      await temp.commit();
+      return { sha256, bytes: bytes + footer.length, lines };
+    },
+    async abandon() {
+      await disk.catch(() => undefined);
+      await temp.drop();
+    },
+  };
+}
+
+/** Writes all of it, and asks the disk to catch up now and then. */
+function writerTo(handle: FileHandle): (data: Buffer) => Promise<void> {
+  let unsynced = 0;
+  return async (data) => {
+    for (let at = 0; at < data.length; ) at += (await handle.write(data, at)).bytesWritten;
+    unsynced += data.length;
+    if (unsynced < SYNC_EVERY) return;
+    unsynced = 0;
+    await handle.datasync();
+  };
+}
+
+function tooLong(path: string, line: number, size: number): MigrationError {
+  const message = `cannot write ${path}: line ${line} has ${size} bytes, more than ${LONGEST_LINE}`;
+  return new MigrationError("N2I-E120", message, {
+    fix: "Look at the row behind it; skip the machine in the site document if its data is broken.",
+  });
+}

@@ -1,0 +1,55 @@
+import { lstat, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { notWritten } from "../../lib/files/failure.ts";
+import { openManifest, PLAN } from "./plan-folder.ts";
+import { INNER, type RunFolder } from "./run-folder.ts";
+
+/** Files that a run inside a run shares with it, in addition to its plan. */
+const SHARED = ["snapshot.jsonl", "power.jsonl", "secret.key"];
+
+const ABOUT = "The journal here describes copies of databases: give --run the folder above.\n";
+
+/**
+ * Makes an empty run inside a run. Its plan, snapshot, readings and key are links to those of the run. Its journal and
+ * all other files are its own. Replaces an earlier one of the same name.
+ *
+ * @throws MigrationError N2I-E110 if that name is taken, N2I-E120
+ */
+export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFolder> {
+  const inner = { path: join(run.path, name) };
+  const { folder } = await openManifest(join(run.path, PLAN));
+  try {
+    await removeInnerRun(inner.path);
+    await mkdir(inner.path, { mode: 0o700 });
+    await writeFile(join(inner.path, INNER), ABOUT, { mode: 0o600 });
+    const plan = basename(folder);
+    await symlink(join("..", plan), join(inner.path, plan));
+    // In a copied run, PLAN is the folder itself and not a link to it.
+    if (plan !== PLAN) await symlink(plan, join(inner.path, PLAN));
+    for (const file of SHARED)
+      if (await exists(join(run.path, file)))
+        await symlink(join("..", file), join(inner.path, file));
+  } catch (cause) {
+    throw notWritten(inner.path, cause);
+  }
+  return inner;
+}
+
+/** Only a folder with the mark is removed. Links in it are removed, and not followed. */
+async function removeInnerRun(path: string): Promise<void> {
+  if (!(await exists(path))) return;
+  if (!(await exists(join(path, INNER))))
+    throw new MigrationError("N2I-E110", `${path} was not made by a rehearsal`);
+  await rm(path, { recursive: true });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (cause: unknown) => {
+      if (["ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) return false;
+      throw cause;
+    },
+  );
+}

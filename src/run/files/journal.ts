@@ -1,0 +1,374 @@
+import { isUtf8 } from "node:buffer";
+import { hash } from "node:crypto";
+import type { BigIntStats } from "node:fs";
+import { constants, type FileHandle, open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { checkFile, chunksOf, notRead, notWritten } from "../../lib/files/failure.ts";
+import { syncFolder } from "../../lib/files/temp-file.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { type Entries, type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
+import { parseObject } from "./artefact-form.ts";
+import type { RunFolder } from "./run-folder.ts";
+import { checkLost, checkPlace, JOURNAL, rememberBegun } from "./run-place.ts";
+
+/** What was begun and what was done, in order. Each line names the digest of the one before. */
+export interface Journal {
+  readonly path: string;
+  /** Whether a last line that a crash left unfinished was cut off at opening. */
+  readonly torn: boolean;
+  /** Those found at opening and those appended since. */
+  readonly entries: () => Entries;
+  /**
+   * Adds an entry; once this resolves, a power cut keeps it. Calls may overlap, the order is that
+   * of the calls. After one failure all fail: nobody knows what the disk holds.
+   *
+   * @throws MigrationError N2I-E120
+   */
+  readonly append: (entry: Entry) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+const BEGINNING = '{"do":"open"';
+/** Bytes; 100,000 machines that were handed over and finished come to a seventh of it. */
+const LARGEST = 500 * 1024 * 1024;
+/** Milliseconds after which a file system's clock has surely gone on. */
+const TICK = 1000;
+const NOTHING = Buffer.alloc(0);
+const NONE_BEFORE = "0".repeat(16);
+
+/**
+ * The run's journal, made when it is missing. Only the holder of the run's lock opens it.
+ *
+ * @throws MigrationError N2I-E112 when its chain is broken, N2I-E113 when it is another file, N2I-E222 when the run is a copy, N2I-E120
+ */
+export async function openJournal(run: RunFolder): Promise<Journal> {
+  const path = join(run.path, JOURNAL);
+  let handle: FileHandle | undefined;
+  try {
+    const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
+    handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
+    await syncFolder(run.path);
+    const found = await readOnce(handle, path);
+    lastRead = null; // from here on it is this journal's alone
+    await checkPlace(run);
+    if (found.torn) {
+      await handle.truncate(found.bytes);
+      await handle.sync();
+    }
+    if (found.entries.length > 0) await rememberBegun(run);
+    else await checkLost(run);
+    return journalOn(handle, path, found, () => rememberBegun(run));
+  } catch (cause) {
+    await handle?.close();
+    throw notWritten(path, cause);
+  }
+}
+
+interface Read {
+  readonly entries: Entries;
+  readonly torn: boolean;
+}
+
+/** What was read last: the stages of a command ask for the same journal again and again. */
+let lastRead: { readonly path: string; readonly mark: string; readonly found: Parsed } | null =
+  null;
+
+/**
+ * What the run's journal says; nothing is written. No file: no entries.
+ *
+ * @throws MigrationError N2I-E110, N2I-E112, N2I-E113
+ */
+export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
+  const path = join(run.path, JOURNAL);
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { entries, torn } = await readOnce(handle, path);
+    if (entries.length === 0) await checkLost(run);
+    return { entries: [...entries], torn };
+  } catch (cause) {
+    if (systemCode(cause) !== "ENOENT") throw notRead(path, cause);
+    await checkLost(run);
+    return { entries: [], torn: false };
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** As long as a file stays as it is, it is read once. */
+async function readOnce(handle: FileHandle, path: string): Promise<Parsed> {
+  const before = await handle.stat({ bigint: true });
+  const mark = markOf(before);
+  if (lastRead?.path === path && lastRead.mark === mark) return lastRead.found;
+  lastRead = null;
+  // What is written within a tick of the clock leaves the mark as it is.
+  const changed = Math.max(Number(before.mtimeMs), Number(before.ctimeMs));
+  const isStill = Date.now() - changed > TICK;
+  const found = await parseJournal(handle, path);
+  const after = await handle.stat({ bigint: true });
+  if (isStill && markOf(after) === mark) lastRead = { path, mark, found };
+  return found;
+}
+
+/** @param begun called once it has its first entry */
+function journalOn(
+  handle: FileHandle,
+  path: string,
+  found: Parsed,
+  begun: () => Promise<void>,
+): Journal {
+  const { entries } = found;
+  let prev = found.prev;
+  let last: Promise<void> = Promise.resolve();
+
+  const put = async (entry: Entry): Promise<void> => {
+    if (entries.length === 0 && entry.do !== "open") {
+      throw new Error("a journal begins with its open entry");
+    }
+    const { do: doing, ...rest } = entry;
+    const line = JSON.stringify({ do: doing, ...rest, prev });
+    try {
+      await handle.appendFile(`${line}\n`);
+      await handle.datasync();
+    } catch (cause) {
+      throw notWritten(path, cause);
+    }
+    prev = digest(line);
+    entries.push(entry);
+    if (entries.length === 1) await begun();
+  };
+  return {
+    path,
+    torn: found.torn,
+    entries: () => entries,
+    append(entry) {
+      last = last.then(() => put(entry)); // once rejected, it stays so: see append
+      last.catch(() => undefined); // the caller gets the error
+      return last;
+    },
+    async close() {
+      await last.catch(() => undefined);
+      await handle.close();
+    },
+  };
+}
+
+interface Parsed extends Read {
+  readonly entries: Entry[];
+  /** Of the whole lines. */
+  readonly bytes: number;
+  /** What the next line names as the one before. */
+  readonly prev: string;
+}
+
+/** Reads line by line: neither the file nor all its lines are ever in memory. */
+async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
+  await checkFile(handle, path, "a journal", LARGEST);
+  const lines = createLines(path);
+  let fault: unknown = null;
+  let bytes = 0;
+  /** Of a line whose end was not read yet. */
+  let rest: Buffer[] = [];
+  for await (const chunk of chunksOf(handle)) {
+    const end = chunk.lastIndexOf(0x0a) + 1;
+    const whole = end === 0 ? NOTHING : Buffer.concat([...rest, chunk.subarray(0, end)]);
+    // A byte that is no text says more than a line that it spoils.
+    if (!isUtf8(whole)) throw journalFault(path, "is not UTF-8 throughout");
+    fault ??= lines.put(whole);
+    bytes += whole.length;
+    if (end > 0) rest = [];
+    if (end < chunk.length) rest.push(Buffer.from(chunk.subarray(end)));
+  }
+  if (fault !== null) throw fault;
+  const { entries, prev } = lines.end();
+  const tail = Buffer.concat(rest).toString("latin1", 0, BEGINNING.length);
+  // To cut off a tail must not empty somebody else's file; a power cut can leave NULs.
+  if (entries.length === 0 && !BEGINNING.startsWith(tail) && !tail.startsWith("\0")) {
+    throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
+  }
+  return { entries, torn: rest.length > 0, bytes, prev };
+}
+
+/** Entries of a journal, line after line. */
+function createLines(path: string) {
+  const entries: Entry[] = [];
+  const share = createShared();
+  let prev = NONE_BEFORE;
+  const putLine = (line: Buffer): void => {
+    const number = entries.length + 1;
+    const value = parseObject(line.toString("utf8"));
+    if (number === 1 && value?.do !== "open") {
+      throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
+    }
+    const place = `${path}:${number}`;
+    if (value?.prev !== prev) throw journalFault(place, `does not follow from line ${number - 1}`);
+    entries.push(share(parseEntry(value, place)));
+    prev = digest(line);
+  };
+  /** @returns what is wrong with the first line that is not as it should be, or null */
+  const put = (lines: Buffer): unknown => {
+    try {
+      for (let from = 0, end = 0; from < lines.length; from = end + 1) {
+        end = lines.indexOf(0x0a, from);
+        putLine(lines.subarray(from, end));
+      }
+      return null;
+    } catch (cause) {
+      return cause;
+    }
+  };
+  return { put, end: () => ({ entries, prev }) };
+}
+
+/** A night writes hundreds of thousands of entries, in which few users and observations differ: each is kept once. */
+function createShared(): (entry: Entry) => Entry {
+  const known = new Map<string, unknown>();
+  const once = <T>(value: T): T => {
+    const key = JSON.stringify(value);
+    const same = known.get(key);
+    if (same === undefined) known.set(key, value);
+    return same === undefined ? value : (same as T); // of the same text
+  };
+  return (entry) => {
+    if (!("id" in entry)) return entry;
+    const shared = { ...entry, part: once(entry.part) };
+    if ("by" in shared) Object.assign(shared, { by: once(shared.by) });
+    if ("observed" in shared) Object.assign(shared, { observed: once(shared.observed) });
+    if ("left" in shared) Object.assign(shared, { left: once(shared.left) });
+    return shared;
+  };
+}
+
+function digest(line: string | Uint8Array): string {
+  return hash("sha256", line).slice(0, 16);
+}
+
+/**
+ * What changes whenever a run's journal is written, and not where a backup links it or its rights change; null
+ * where it has none that can be looked at.
+ */
+export async function journalMark(path: string): Promise<string | null> {
+  const found = await stat(join(path, JOURNAL), { bigint: true }).catch(() => null);
+  return found === null ? null : writtenOf(found);
+}
+
+function writtenOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs].join(" ");
+}
+
+function markOf(found: BigIntStats): string {
+  return `${writtenOf(found)} ${found.ctimeNs}`;
+}
+
+const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "text" } as const;
+const MACHINE = { part: "text", id: "text", at: "text" } as const;
+
+/** What an entry's fields hold; those with a `?` may be absent. */
+const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form | `${Form}?` } } =
+  {
+    open: { format: "text", tool: "text" },
+    target: { system: "text", target: "object", staged: "yes?", at: "text" },
+    begin: { ...BATCH, by: "text", staged: "yes?", nova: "text?" },
+    observed: { ...BATCH, found: "texts", taken: "texts" },
+    done: { ...BATCH, created: "number", found: "texts", failed: "texts?" },
+    aborted: { ...BATCH, why: "text", rows: "texts?", machines: "texts?" },
+    undo: { ...BATCH, by: "text", nodes: "nodes", all: "yes?" },
+    undone: { ...BATCH, removed: "number", gone: "number", settled: "texts", conflicts: "texts" },
+    start: { ...MACHINE, by: "text", observed: "object?" },
+    end: MACHINE,
+    return: { ...MACHINE, by: "text", observed: "object?" },
+    returned: { ...MACHINE, left: "object?" },
+    close: { plan: "text", at: "text", by: "text" },
+    reopen: { at: "text", by: "text" },
+  };
+
+type Form = keyof typeof IS;
+
+const IS = {
+  text: isText,
+  texts: isTexts,
+  /** A whole number, not negative. */
+  number: (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
+  object: isObject,
+  nodes: (value: unknown): value is readonly string[] | "all" => value === "all" || isTexts(value),
+  yes: (value: unknown): value is true => value === true,
+};
+
+/** The same, as it is asked of hundreds of thousands of lines. */
+const CHECKS = new Map(
+  Object.entries(FORMS).map(([doing, form]): [Json, readonly Check[]] => [
+    doing,
+    Object.entries(form).map(([name, said]): Check => {
+      // Without its mark it is a form's name.
+      return [name, IS[said.replace("?", "") as Form], said.endsWith("?")];
+    }),
+  ]),
+);
+type Check = readonly [name: string, is: (value: unknown) => boolean, mayMiss: boolean];
+
+/**
+ * A journal line as an entry, every field looked at; a run of the form before this one is ended with
+ * the version that began it.
+ *
+ * @param place of the line, for the message
+ * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
+ */
+function parseEntry(line: JsonObject, place: string): Entry {
+  if (line.do === "open" && line.format !== JOURNAL_FORMAT)
+    throw new MigrationError("N2I-E113", `${place} is not of ${JOURNAL_FORMAT}`, {
+      fix: "End the run with the version that began it: it was made by another one.",
+    });
+  const form = CHECKS.get(line.do ?? null);
+  if (form === undefined) throw malformed(place, "do");
+  const entry: Record<string, Json> = { do: line.do ?? null };
+  for (const [name, is, mayMiss] of form) {
+    const value = line[name];
+    if (value === undefined && mayMiss) continue;
+    if (value === undefined || !is(value)) throw malformed(place, name);
+    entry[name] = value;
+  }
+  if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(place, "to");
+  // It has what the form of its kind says, which is what the type says.
+  return entry as unknown as Entry;
+}
+
+/** Fields of a line, each looked at as it is taken. */
+type Fields = { readonly [F in "text" | "texts" | "number" | "object"]: (name: string) => Is<F> };
+type Is<F extends Form> = (typeof IS)[F] extends (value: unknown) => value is infer T ? T : never;
+
+export function fields(line: JsonObject, place: string): Fields {
+  const field =
+    <T>(is: (value: unknown) => value is T) =>
+    (name: string): T => {
+      const value: unknown = line[name];
+      if (is(value)) return value;
+      throw malformed(place, name);
+    };
+  const { text, texts, number, object } = IS;
+  return { text: field(text), texts: field(texts), number: field(number), object: field(object) };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
+}
+
+export function malformed(place: string, field: string): MigrationError {
+  return journalFault(place, `has no ${field} as the journal writes it`);
+}
+
+/**
+ * N2I-E112 of a journal, whose lines hang together and which no stage writes anew.
+ *
+ * @param place its path, and the line where one is to be named
+ */
+function journalFault(place: string, fact: string): MigrationError {
+  return new MigrationError("N2I-E112", `${place} ${fact}`, {
+    why: "Each line of a journal holds a digest of the one before it: here a line was changed, taken out or put in.",
+    fix: "Put the journal back from a copy; without one, run verify before anything is undone.",
+  });
+}

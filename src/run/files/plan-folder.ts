@@ -1,0 +1,300 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
+import { readdir, readlink, rename, rm, symlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { atExit } from "../../lib/files/at-exit.ts";
+import { contentOf, notRead, notWritten } from "../../lib/files/failure.ts";
+import { syncFolder, TEMPORARY, tempOf, writeWhole } from "../../lib/files/temp-file.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { ArtefactKind } from "../../model/artefact.ts";
+import { MOVES, type MoveManifest } from "../../model/nova/host-move.ts";
+import { MACHINES, type PlanFile, type PlanManifest } from "../../model/nova/nova-plan.ts";
+import { LONGEST_LINE, parseObject } from "./artefact-form.ts";
+import { type ArtefactReader, isOf, openArtefact, openFile, refusal } from "./artefact-reader.ts";
+import { type ArtefactWriter, createArtefact } from "./artefact-writer.ts";
+import type { RunFolder } from "./run-folder.ts";
+
+/** In the run: a link to the folder of the present plan, `plan-<12 of sha256>`. */
+export const PLAN = "plan";
+/** In a plan's folder: names its files with their digests, and has the plan's own. */
+export const MANIFEST = "plan.json";
+
+/** Name of the folder of a plan. */
+export const OF_A_PLAN = /^plan-[0-9a-f]{12}$/;
+
+/** The folder of the plan with this digest. */
+function folderOf({ path }: RunFolder, sha256: string): string {
+  return join(path, `${PLAN}-${sha256.slice(0, 12)}`);
+}
+
+/** A plan that is being written; nobody reads of it until it is whole. */
+export interface PlanWriter {
+  /** Begins a file of it, without `.jsonl`. */
+  readonly begin: (name: string, header: { readonly format: string }) => Promise<ArtefactWriter>;
+  /**
+   * Ends its files and makes it the run's plan, for good. One that is the same to the byte stays.
+   *
+   * @param placed runs once it is whole, and before it is the run's
+   * @returns its digest
+   */
+  readonly finish: (
+    about: Omit<PlanManifest, "files" | "format"> | Omit<MoveManifest, "files" | "format">,
+    placed: () => Promise<void>,
+  ) => Promise<string>;
+  /** Removes what was written; the run's plan stands untouched. */
+  readonly abandon: () => Promise<void>;
+}
+
+/** @throws MigrationError N2I-E120, from every function here */
+export async function createPlan(run: RunFolder): Promise<PlanWriter> {
+  const temp = tempOf(join(run.path, PLAN));
+  // Made and meant to go in one turn of the loop: a signal ends the process between two.
+  try {
+    mkdirSync(temp, { mode: 0o700 });
+  } catch (cause) {
+    throw notWritten(join(run.path, PLAN), cause);
+  }
+  const gone = atExit(() => rmSync(temp, { recursive: true, force: true }));
+  const begun = new Map<string, ArtefactWriter>();
+  return {
+    async begin(name, header) {
+      const writer = await createArtefact({ path: temp }, `${name}.jsonl`, header);
+      begun.set(name, writer);
+      return writer;
+    },
+    async finish(about, placed) {
+      const files: Record<string, PlanFile> = {};
+      for (const [name, writer] of begun) {
+        const { sha256, lines } = await writer.finish({});
+        files[name] = { sha256, lines };
+      }
+      const { text, sha256 } = manifestText({ ...about, files });
+      const bytes = Buffer.byteLength(text);
+      const place = join(temp, MANIFEST);
+      if (bytes > LARGEST_MANIFEST)
+        throw new MigrationError("N2I-E120", `cannot write ${place}: it would have ${bytes} bytes`);
+      await writeWhole(temp, MANIFEST, text);
+      const folder = folderOf(run, sha256);
+      const made = await moveTo(folder, temp);
+      gone();
+      await placed();
+      await pointTo(run, folder).catch(async (cause: unknown) => {
+        if (made) await setAside(folder);
+        throw cause;
+      });
+      return sha256;
+    },
+    async abandon() {
+      for (const writer of begun.values()) await writer.abandon();
+      await rm(temp, { recursive: true, force: true }).catch(() => undefined);
+      gone();
+    },
+  };
+}
+
+/**
+ * Gives a whole plan its name. The same one made before stays, unless somebody damaged it.
+ *
+ * @returns whether this one has the name now
+ */
+async function moveTo(folder: string, temp: string): Promise<boolean> {
+  try {
+    if (await isWhole(folder)) {
+      await rm(temp, { recursive: true });
+      return false;
+    }
+    await setAside(folder);
+    await rename(temp, folder);
+  } catch (cause) {
+    throw notWritten(folder, cause);
+  }
+  await syncFolder(dirname(folder));
+  return true;
+}
+
+async function isWhole(folder: string): Promise<boolean> {
+  try {
+    const { manifest } = await openManifest(folder);
+    for (const name of Object.keys(manifest.files)) await openFileOf({ folder, manifest }, name);
+    return true;
+  } catch (cause) {
+    if (cause instanceof MigrationError) return false;
+    throw cause;
+  }
+}
+
+/** Away at once: a folder of this name is whole, or was damaged by others. */
+async function setAside(folder: string): Promise<void> {
+  const aside = `${folder}.${randomBytes(4).toString("hex")}${TEMPORARY}`;
+  try {
+    await rename(folder, aside);
+  } catch (cause) {
+    if (systemCode(cause) === "ENOENT") return;
+    throw cause;
+  }
+  await rm(aside, { recursive: true, force: true });
+}
+
+/** One rename of a link: whatever ends the process, the run has the old plan or the new one. */
+async function pointTo(run: RunFolder, folder: string): Promise<void> {
+  const path = join(run.path, PLAN);
+  const temp = tempOf(path);
+  try {
+    await symlink(basename(folder), temp);
+    await rename(temp, path);
+  } catch (cause) {
+    await rm(temp, { force: true }).catch(() => undefined);
+    if (systemCode(cause) === "EISDIR")
+      throw new MigrationError("N2I-E113", `${path} is a folder, not a link to one`, {
+        fix: `A copy made it so. Remove it and run plan again: each plan is kept in a folder of its own, ${path}-*.`,
+      });
+    throw notWritten(path, cause);
+  }
+  await syncFolder(run.path);
+}
+
+/** Removes the plans of a run that are neither the present one nor of `keep`, which the journal names. */
+export async function removePlans(run: RunFolder, keep: ReadonlySet<string>): Promise<void> {
+  try {
+    const kept = new Set([...keep].map((sha256) => folderOf(run, sha256)));
+    kept.add(await resolved(join(run.path, PLAN)));
+    for (const name of await readdir(run.path)) {
+      const folder = join(run.path, name);
+      if (OF_A_PLAN.test(name) && !kept.has(folder)) await setAside(folder);
+    }
+  } catch (cause) {
+    throw notWritten(run.path, cause);
+  }
+}
+
+/**
+ * The folder that a plan's path means. A link is followed within its own folder alone: that of a copied
+ * run does not lead to the run it was copied from.
+ */
+async function resolved(path: string): Promise<string> {
+  try {
+    return join(dirname(path), basename(await readlink(path)));
+  } catch (cause) {
+    if (["EINVAL", "ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) return path;
+    throw notRead(path, cause);
+  }
+}
+
+/** A plan that was opened: where it is and what it says of itself. */
+export interface OpenedPlan {
+  readonly folder: string;
+  readonly manifest: PlanManifest;
+  readonly sha256: string;
+}
+
+/**
+ * @param path of a plan's folder, or a link to one
+ * @throws MigrationError N2I-E110 to N2I-E113
+ */
+export async function openManifest(path: string): Promise<OpenedPlan> {
+  const folder = await resolved(path);
+  const { manifest, sha256 } = await readManifest(join(folder, MANIFEST));
+  // The format and the digest were checked; they stand for a check of each field.
+  return { folder, manifest: manifest as unknown as PlanManifest, sha256 };
+}
+
+const KINDS: ReadonlyMap<string, ArtefactKind> = new Map([
+  [MACHINES, "machines"],
+  ["nova-findings", "nova-findings"],
+  [MOVES, "moves"],
+]);
+
+/**
+ * Opens a file of a plan, read once and compared with its digest in the manifest.
+ *
+ * @throws MigrationError N2I-E110 to N2I-E113, N2I-E114 when it is another plan's
+ */
+export async function openFileOf<Header = JsonObject, Line = JsonObject>(
+  { folder, manifest }: Pick<OpenedPlan, "folder" | "manifest">,
+  name: string,
+  check?: (line: Line, value: JsonObject, text: string) => void,
+): Promise<ArtefactReader<Header, Line, JsonObject>> {
+  const path = join(folder, `${name}.jsonl`);
+  const file = await openArtefact<Header, Line>(path, KINDS.get(name) ?? "nova", check);
+  if (file.footer.sha256 !== manifest.files[name]?.sha256)
+    throw refusal("N2I-E114", path, `is not the file that ${MANIFEST} beside it names`);
+  return file;
+}
+
+/**
+ * The folder of the plan with this digest, the present one or one kept. Only its manifest was read;
+ * opening its files checks the rest.
+ *
+ * @throws MigrationError N2I-E110 when the run has none
+ */
+export async function findPlan(run: RunFolder, sha256: string): Promise<string> {
+  const kept = folderOf(run, sha256);
+  for (const path of [kept, join(run.path, PLAN)])
+    if ((await digestIn(path)) === sha256) return path;
+  throw new MigrationError(
+    "N2I-E110",
+    `${run.path} has no plan with the digest ${sha256.slice(0, 12)}`,
+    { fix: `Put that plan back as ${kept}: the journal speaks of its lines.` },
+  );
+}
+
+/** What the manifest says; null when it is missing or not whole. */
+async function digestIn(path: string): Promise<string | null> {
+  return openManifest(path).then(
+    ({ sha256 }) => sha256,
+    (cause: unknown) => {
+      if (!(cause instanceof MigrationError) || systemCode(cause.cause) === "EACCES") throw cause;
+      return null;
+    },
+  );
+}
+
+const FORMAT = "nova2ironic/plan@2";
+const ENDING = /,\n {2}"sha256": "([0-9a-f]{64})"\n\}\n$/;
+
+/** A manifest as text, which ends with the digest of all that stands before it. */
+function manifestText(about: object): { readonly text: string; readonly sha256: string } {
+  const body = JSON.stringify({ format: FORMAT, ...about }, null, 2).slice(0, -"\n}".length);
+  const sha256 = digestOf(body);
+  return { text: `${body},\n  "sha256": "${sha256}"\n}\n`, sha256 };
+}
+
+/** Bytes of the largest manifest; more says that something is wrong with the data. */
+const LARGEST_MANIFEST = LONGEST_LINE;
+
+/**
+ * What a manifest says, once it was compared with its digest.
+ *
+ * @throws MigrationError N2I-E110 missing, N2I-E111 truncated, N2I-E112 edited, N2I-E113 other
+ */
+async function readManifest(
+  path: string,
+): Promise<{ readonly manifest: JsonObject; readonly sha256: string }> {
+  const text = await textOf(path);
+  if (!isOf(FORMAT, text, path) && !`{\n  "format": "${FORMAT}"`.startsWith(text))
+    throw refusal("N2I-E113", path, "is not the manifest of a plan");
+  const manifest = parseObject(text);
+  if (manifest === null) throw refusal("N2I-E111", path, "ends before its digest");
+  const ending = ENDING.exec(text);
+  const sha256 = ending?.[1] ?? "";
+  if (ending === null || digestOf(text.slice(0, ending.index)) !== sha256)
+    throw refusal("N2I-E112", path, "does not match the digest at its end");
+  return { manifest, sha256 };
+}
+
+async function textOf(path: string): Promise<string> {
+  const file = await openFile(path, "plan");
+  try {
+    const content = await contentOf(file, path, "the manifest of a plan", LARGEST_MANIFEST);
+    return content.toString("utf8");
+  } catch (cause) {
+    throw notRead(path, cause);
+  } finally {
+    await file.close();
+  }
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

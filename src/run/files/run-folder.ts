@@ -1,0 +1,145 @@
+import { mkdir, readdir, readFile, stat, statfs } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { notRead, notWritten } from "../../lib/files/failure.ts";
+import { takeLock } from "../../lib/files/lock-file.ts";
+import { removeLeftovers, writeWhole } from "../../lib/files/temp-file.ts";
+import { type Json, parsedJson } from "../../lib/json.ts";
+import { shellWord } from "../../lib/text.ts";
+
+/** A private folder that holds the artefacts of one migration. */
+export interface RunFolder {
+  /** Absolute. */
+  readonly path: string;
+}
+
+interface RunLock {
+  /** Files that stages which were killed had begun; they are removed. */
+  readonly leftovers: readonly string[];
+  readonly release: () => Promise<void>;
+}
+
+/**
+ * The run at `path`, after a look that it is this user's alone. `create` makes it, and its
+ * parents, when it is missing.
+ *
+ * @param inner whether a run inside of a run may be opened: its journal is of copies, and says nothing of a target
+ * @throws MigrationError N2I-E110 with the command that fixes it, N2I-E120
+ */
+export async function openRun(
+  path: string,
+  { create, inner = false }: { readonly create: boolean; readonly inner?: boolean },
+): Promise<RunFolder> {
+  const run = { path: resolve(path) };
+  if (create) {
+    await made(run.path).catch((cause: unknown) => {
+      const taken = systemCode(cause) === "EEXIST" || systemCode(cause) === "ENOTDIR";
+      throw taken ? refusal(`${run.path} is not a folder`) : notWritten(run.path, cause);
+    });
+  }
+  const found = await stat(run.path).catch((cause: unknown) => {
+    const code = systemCode(cause) ?? "unknown";
+    const fix = "Name the folder of a run, or begin one with: nova2ironic extract";
+    throw code === "ENOENT"
+      ? refusal(`${run.path} does not exist`, fix)
+      : refusal(`${run.path} cannot be looked at (${code})`);
+  });
+  if (!found.isDirectory()) throw refusal(`${run.path} is not a folder`);
+  const user = process.getuid?.() ?? found.uid;
+  if (found.uid !== user) {
+    const fix = `Run: chown -R ${user} ${shellWord(run.path)}; or work as user ${found.uid}.`;
+    throw refusal(`${run.path} belongs to another user (uid ${found.uid})`, fix);
+  }
+  if ((found.mode & 0o077) !== 0) {
+    const mode = (found.mode & 0o777).toString(8);
+    const fix = (await mayBeRun(run.path))
+      ? `Run: chmod 700 ${shellWord(run.path)}`
+      : "It holds no run. Name another folder; extract makes it.";
+    throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
+  }
+  const names = await readdir(run.path).catch((cause: unknown) => {
+    throw notRead(run.path, cause);
+  });
+  if (!inner && names.includes(INNER)) throw ofCopies(run.path);
+  return run;
+}
+
+/** What a run has; a folder of other things, such as /tmp, is not to be closed to others. */
+const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock", "journal.jsonl", "secret.key"];
+
+async function mayBeRun(path: string): Promise<boolean> {
+  const names = await readdir(path).catch(() => []);
+  return names.length === 0 || names.some((name) => OF_RUN.includes(name));
+}
+
+/** Marks a run inside of a run. */
+export const INNER = "inner-run";
+
+function ofCopies(path: string): MigrationError {
+  return refusal(
+    `${path} is a rehearsal's own run: its journal is of copies, and not of Ironic or Nova`,
+    `Give --run ${shellWord(dirname(path))}`,
+  );
+}
+
+/** Node's recursive mkdir says ENOENT of a read-only disk; the plain one says what is the matter. */
+async function made(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    if (systemCode(cause) !== "ENOENT") throw cause;
+    await mkdir(path, { mode: 0o700 });
+  }
+}
+
+/**
+ * Keeps other stages that write out of the run until released or until this process ends, however
+ * it ends. Reading needs no lock.
+ *
+ * @param command what to tell those who are kept out, as `apply`; nothing secret
+ * @throws MigrationError N2I-E302 with the holder, N2I-E120
+ */
+export async function lockRun(run: RunFolder, command: string): Promise<RunLock> {
+  const release = await takeLock(join(run.path, "run.lock"), command);
+  try {
+    return { leftovers: await removeLeftovers(run.path), release };
+  } catch (cause) {
+    await release();
+    throw cause;
+  }
+}
+
+/** A note of the run that nothing depends on: what is missing or spoilt is null. */
+export async function readNote({ path }: RunFolder, name: string): Promise<Json> {
+  const text = await readFile(join(path, name), "utf8").catch(() => "");
+  return parsedJson(text);
+}
+
+/** Writes it whole, or leaves what was there. @throws MigrationError N2I-E120 */
+export async function writeNote({ path }: RunFolder, name: string, note: Json): Promise<void> {
+  await writeWhole(
+    path,
+    name,
+    `${JSON.stringify(note, null, 2)}
+`,
+  );
+}
+
+/**
+ * Bytes a user without privileges may still write there.
+ *
+ * @throws MigrationError N2I-E120
+ */
+export async function freeSpace(path: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(path);
+    return bavail * bsize;
+  } catch (cause) {
+    const why = systemCode(cause) ?? "unknown";
+    throw new MigrationError("N2I-E120", `the room in ${path} cannot be read (${why})`, { cause });
+  }
+}
+
+function refusal(message: string, fix?: string): MigrationError {
+  return new MigrationError("N2I-E110", message, fix === undefined ? {} : { fix });
+}

@@ -1,0 +1,87 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { notWritten } from "../../lib/files/failure.ts";
+import { syncFolder } from "../../lib/files/temp-file.ts";
+import { shellWord } from "../../lib/text.ts";
+import type { RunFolder } from "./run-folder.ts";
+
+/** In the run's folder; all parts share it. */
+export const JOURNAL = "journal.jsonl";
+/** Beside the journal: where it was made, and whether it was begun. */
+const PLACE = "run.place";
+/** What it says of a journal that has an entry. */
+const BEGUN = "begun\n";
+
+/**
+ * Refuses to act on a copy of a run. What a journal begun and did not end counts as this run's own
+ * when it is found; in a copy taken earlier it may be what the first run, or another, has loaded since.
+ * A folder that is renamed stays itself: it is known by its inode, which a copy and a restored backup
+ * do not keep.
+ *
+ * @returns where it is: the line of this folder, the file that keeps it, and what that says
+ * @throws MigrationError N2I-E222, N2I-E120
+ */
+export async function refuseCopy(
+  run: RunFolder,
+): Promise<{ readonly here: string; readonly path: string; readonly known: string | null }> {
+  const path = join(run.path, PLACE);
+  const here = String((await stat(run.path, { bigint: true })).ino);
+  const known = await readFile(path, "utf8").catch(orMissing(path));
+  if (known !== null && !isPlace(known, here) && (await hasBegun(run)))
+    throw new MigrationError("N2I-E222", `${run.path} is a copy of the run it was made in`, {
+      fix: `Work in that one. If it is lost for good, or this is all that a backup gave back: rm ${shellWord(path)}, then run the same command again.`,
+    });
+  return { here, path, known };
+}
+
+function isPlace(known: string | null, here: string): boolean {
+  return known?.split("\n")[0]?.trim() === here;
+}
+
+/** Refuses a copy, and keeps where a run is that is none. @throws MigrationError N2I-E222, N2I-E120 */
+export async function checkPlace(run: RunFolder): Promise<void> {
+  const { here, path, known } = await refuseCopy(run);
+  if (isPlace(known, here)) return;
+  const begun = known?.includes(BEGUN) === true ? BEGUN : "";
+  await writeFile(path, `${here}\n${begun}`, { mode: 0o600 }).catch((cause: unknown) => {
+    throw notWritten(path, cause);
+  });
+  await syncFolder(run.path);
+}
+
+/** Keeps beside the journal that there is one: what was loaded is not forgotten with it. @throws MigrationError N2I-E120 */
+export async function rememberBegun({ path }: RunFolder): Promise<void> {
+  const place = join(path, PLACE);
+  const known = await readFile(place, "utf8").catch(orMissing(place));
+  if (known?.includes(BEGUN) === true) return;
+  await writeFile(place, BEGUN, { flag: "a", mode: 0o600 }).catch((cause: unknown) => {
+    throw notWritten(place, cause);
+  });
+}
+
+/** An empty journal, or none, is that of a run that has done nothing yet. @throws MigrationError N2I-E112 where it is not */
+export async function checkLost({ path }: Pick<RunFolder, "path">): Promise<void> {
+  const known = await readFile(join(path, PLACE), "utf8").catch(() => null);
+  if (known?.includes(BEGUN) !== true) return;
+  const what = `${join(path, JOURNAL)} is missing or empty, and ${PLACE} says that it was begun`;
+  throw new MigrationError("N2I-E112", what, {
+    why: "It alone knows what this run wrote to Ironic and Nova.",
+    fix:
+      "Put it back from a copy of the run. Where this run is known to have written nothing, or all of it is known to be gone: " +
+      `rm ${shellWord(join(path, PLACE))}`,
+  });
+}
+
+/** Null for what is not there. @throws MigrationError N2I-E120 for any other failure */
+function orMissing(path: string): (cause: unknown) => null {
+  return (cause) => {
+    if (systemCode(cause) === "ENOENT") return null;
+    throw notWritten(path, cause);
+  };
+}
+
+async function hasBegun({ path }: RunFolder): Promise<boolean> {
+  const journal = await stat(join(path, JOURNAL)).catch(orMissing(path));
+  return journal !== null && journal.size > 0;
+}

@@ -1,0 +1,227 @@
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto";
+import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { notWritten } from "../../lib/files/failure.ts";
+import { syncFolder } from "../../lib/files/temp-file.ts";
+import { shellWord } from "../../lib/text.ts";
+import type { Seal, Sealed } from "../../model/secret.ts";
+
+/** A multiple of three: in base64 it is the beginning of what a secret is. */
+const NONCE = 12;
+/** Characters of it. */
+const NONCE_IN = { binary: NONCE, base64: (NONCE / 3) * 4 };
+const TAG = 16;
+/** Plans name a machine's secrets more than once, close together; more would only hold memory. */
+const REMEMBERED = 64;
+
+/**
+ * Seals with AES-256-GCM. The nonce is the start of an HMAC over place and text: the same secret
+ * at the same place gives the same bytes, and one nonce never serves two texts.
+ *
+ * @param key 32 bytes, see readOrMakeKey
+ */
+export function createSeal(key: Buffer): Seal & { readonly id: string } {
+  const encryption = subkey(key, "encryption");
+  const mac = hmacWith(subkey(key, "nonce"));
+  const named = hmacWith(key)("nova2ironic key", "binary");
+  const id = Buffer.from(named, "latin1").toString("hex", 0, 2);
+
+  // A NUL in the place would let two texts share a nonce; without one the text starts at the first.
+  const nonceOf = (clear: string, place: string, form: keyof typeof NONCE_IN): string => {
+    const home = place.includes("\0") ? place.replaceAll("\0", "\\0") : place;
+    return mac(`${home}\0${clear}`, form).slice(0, NONCE_IN[form]);
+  };
+
+  const nonce = Buffer.alloc(NONCE);
+  let room = Buffer.alloc(1024);
+  const seal = (clear: string, place: string): Sealed => {
+    const most = NONCE + filledLength(clear.length * 3) + TAG;
+    if (most > room.length) room = Buffer.alloc(most);
+    nonce.write(nonceOf(clear, place, "binary"), "latin1");
+    const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
+    const text = cipher.update(filled(clear, room));
+    cipher.final();
+    // What is sealed takes the place of what was to be sealed.
+    const end = NONCE + text.length + TAG;
+    room.set(nonce);
+    room.set(text, NONCE);
+    room.set(cipher.getAuthTag(), end - TAG);
+    const secret = room.toString("base64", 0, end);
+    return clear === "" ? { secret, of: place, empty: true } : { secret, of: place };
+  };
+
+  const open = (secret: string, place: string): string => {
+    const bytes = Buffer.from(secret, "base64");
+    if (bytes.length < NONCE + TAG) throw foreign(id);
+    const end = bytes.length - TAG;
+    const options = { authTagLength: TAG };
+    const decipher = createDecipheriv("aes-256-gcm", encryption, bytes.subarray(0, NONCE), options);
+    decipher.setAuthTag(bytes.subarray(end));
+    const text = decipher.update(bytes.subarray(NONCE, end));
+    try {
+      decipher.final();
+    } catch {
+      throw foreign(id);
+    }
+    const clear = emptied(text);
+    if (!secret.startsWith(nonceOf(clear, place, "base64")))
+      throw new MigrationError("N2I-E115", `a secret says it is of ${place} and is not`, {
+        fix: "Somebody edited the file. Run extract and plan again.",
+      });
+    return clear;
+  };
+
+  const opened = remember(open);
+  return {
+    ...{ id, seal },
+    open: ({ secret, of }) => opened(secret, of),
+    // What is no UTF-16 was sealed as another text, and reads as that one.
+    isOf: ({ secret, of }, clear) =>
+      secret.length === sealedLength(clear) &&
+      secret.startsWith(nonceOf(clear, of, "base64")) &&
+      !LONE.test(clear),
+  };
+}
+
+/** Bytes a text is filled up to a multiple of, so that its length does not show. */
+const FILL = 32;
+
+/** Half of a character, which UTF-8 cannot say. */
+const LONE = /\p{Surrogate}/u;
+
+function filledLength(bytes: number): number {
+  return (Math.floor(bytes / FILL) + 1) * FILL;
+}
+
+/** Characters of base64. */
+function sealedLength(clear: string): number {
+  return 4 * Math.ceil((NONCE + filledLength(Buffer.byteLength(clear)) + TAG) / 3);
+}
+
+/** The text as UTF-8, one byte 0x80, then zeros. @param room where it is put */
+function filled(clear: string, room: Buffer): Buffer {
+  const length = room.write(clear, "utf8");
+  const whole = filledLength(length);
+  room[length] = 0x80;
+  return room.fill(0, length + 1, whole).subarray(0, whole);
+}
+
+function emptied(whole: Buffer): string {
+  return whole.toString("utf8", 0, whole.lastIndexOf(0x80));
+}
+
+function subkey(key: Buffer, use: string): Buffer {
+  return Buffer.from(hkdfSync("sha256", key, "", `nova2ironic ${use}`, 32));
+}
+
+/** Bytes of a block of SHA-256, and of what it gives. */
+const BLOCK = 64;
+const DIGEST = 32;
+
+/**
+ * HMAC-SHA256 with a key of at most a block: two digests in one call each, which take a third of what an Hmac object for
+ * texts in many pieces does.
+ *
+ * @source RFC 2104 2
+ */
+function hmacWith(key: Buffer): (text: string, form: "binary" | "base64") => string {
+  const padded = (pad: number, room: number): Buffer => {
+    const block = Buffer.alloc(BLOCK + room);
+    for (let at = 0; at < BLOCK; at++) block[at] = (key[at] ?? 0) ^ pad;
+    return block;
+  };
+  const outer = padded(0x5c, DIGEST);
+  let inner = padded(0x36, 1024);
+  return (text, form) => {
+    const most = BLOCK + text.length * 3; // UTF-8 takes at most three bytes a UTF-16 unit
+    if (most > inner.length) inner = padded(0x36, most);
+    const end = BLOCK + inner.write(text, BLOCK, "utf8");
+    outer.write(hash("sha256", inner.subarray(0, end), "binary"), BLOCK, "latin1");
+    return hash("sha256", outer, form);
+  };
+}
+
+function foreign(id: string): MigrationError {
+  return new MigrationError("N2I-E115", `a secret was not sealed with this key (${id})`);
+}
+
+/** `open`, but for the last results, which are given again for the same place. */
+function remember(open: (secret: string, place: string) => string): typeof open {
+  const last = new Map<string, { readonly place: string; readonly clear: string }>();
+  return (secret, place) => {
+    const known = last.get(secret);
+    if (known?.place === place) return known.clear;
+    const clear = open(secret, place);
+    if (last.size === REMEMBERED) last.clear();
+    last.set(secret, { place, clear });
+    return clear;
+  };
+}
+
+const HEADER = "nova2ironic/key@1";
+const FORM = /^nova2ironic\/key@1\n([0-9a-f]{64})\n$/;
+/** A run's own. */
+export const KEY = "secret.key";
+
+/**
+ * The 32 bytes that seal this run's secrets; makes the file when there is none.
+ *
+ * @throws MigrationError N2I-E115 when the file is no key or others may read it, N2I-E120
+ */
+export async function readOrMakeKey(runFolder: string, keyFile?: string): Promise<Buffer> {
+  const path = keyFile ?? join(runFolder, KEY);
+  const key = randomBytes(32);
+  let handle: FileHandle;
+  try {
+    handle = await open(path, "wx", 0o600);
+  } catch (cause) {
+    // A key on a read-only medium is there to be read; opening it for writing fails first.
+    const there = await stat(path).catch(() => null);
+    if (there !== null || systemCode(cause) === "EEXIST") return readKey(runFolder, keyFile);
+    throw notWritten(path, cause);
+  }
+  try {
+    await handle.writeFile(`${HEADER}\n${key.toString("hex")}\n`);
+    await handle.sync();
+  } catch (cause) {
+    await rm(path, { force: true }).catch(() => undefined);
+    throw notWritten(path, cause);
+  } finally {
+    await handle.close().catch(() => undefined);
+  }
+  await syncFolder(dirname(path));
+  return key;
+}
+
+/**
+ * The key of a run that has one: what opens secrets never makes a key.
+ *
+ * @throws MigrationError N2I-E115 when it is missing, no key, or others may read it
+ */
+export async function readKey(runFolder: string, keyFile?: string): Promise<Buffer> {
+  const path = keyFile ?? join(runFolder, KEY);
+  const unread = (cause: unknown): never => {
+    if (systemCode(cause) === "ENOENT") throw refusal(`${path} is missing`);
+    const why = systemCode(cause) ?? "it cannot be read";
+    throw new MigrationError("N2I-E115", `cannot read ${path}: ${why}`, { cause });
+  };
+  const found = await stat(path).catch(unread);
+  if (!found.isFile()) throw refusal(`${path} is not a regular file`);
+  if ((found.mode & 0o077) !== 0) {
+    const fix = `Run: chmod 600 ${shellWord(path)}; if others may have read it, change the BMC passwords.`;
+    throw refusal(`${path} is open to other users (mode ${(found.mode & 0o777).toString(8)})`, fix);
+  }
+  if (found.size === 0) {
+    const fix = `A run that was killed may have left it: rm ${shellWord(path)}, then run extract again.`;
+    throw refusal(`${path} is empty`, fix);
+  }
+  const text = found.size > 4096 ? "" : await readFile(path, "latin1").catch(unread);
+  const [, hex] = FORM.exec(text) ?? [];
+  if (hex === undefined) throw refusal(`${path} is not a key of this tool (${HEADER})`);
+  return Buffer.from(hex, "hex");
+}
+
+function refusal(message: string, fix?: string): MigrationError {
+  return new MigrationError("N2I-E115", message, fix === undefined ? {} : { fix });
+}

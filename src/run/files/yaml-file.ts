@@ -1,0 +1,114 @@
+import { isUtf8 } from "node:buffer";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { MigrationError, systemWords } from "../../lib/error.ts";
+
+const require = createRequire(import.meta.url);
+
+/** Bytes: far more than decisions for every machine of a large site take. */
+const LIMIT = 16 * 1024 * 1024;
+
+/**
+ * The text of a document that a person wrote.
+ *
+ * @param trusted it says where to write: nobody but this user and root may have written it
+ * @throws MigrationError N2I-E103
+ */
+export function readDocument(file: string, { trusted = false } = {}): string {
+  const refuse = (why: string, cause?: unknown): MigrationError =>
+    new MigrationError("N2I-E103", `${file} cannot be read: ${why}`, {
+      cause,
+      fix: "Give a file that you can read.",
+    });
+  try {
+    // O_NONBLOCK: to open a pipe would wait for its writer.
+    const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const found = fstatSync(handle);
+      if (!found.isFile()) throw refuse("it is not a regular file");
+      if (found.size > LIMIT) throw refuse(`it is larger than ${LIMIT} bytes`);
+      if (trusted && found.uid !== 0 && found.uid !== (process.getuid?.() ?? found.uid))
+        throw refuse(`it belongs to another user (uid ${found.uid})`);
+      // As ssh holds it with its configuration.
+      if (trusted && (found.mode & 0o022) !== 0)
+        throw refuse(
+          `${(found.mode & 0o002) === 0 ? "its group" : "every user"} may write to it (chmod go-w)`,
+        );
+      const bytes = readFileSync(handle);
+      if (!isUtf8(bytes)) throw refuse("it is not UTF-8 throughout");
+      return bytes.toString("utf8");
+    } finally {
+      closeSync(handle);
+    }
+  } catch (cause) {
+    throw cause instanceof MigrationError ? cause : refuse(systemWords(cause), cause);
+  }
+}
+
+/** Faults reported at once; the others are counted. */
+const AT_ONCE = 20;
+
+/**
+ * YAML, of which JSON is a part. What is wrong is reported by line and kind: a line may be a secret.
+ *
+ * @throws MigrationError N2I-E103
+ */
+export function parseDocument(text: string, file: string): unknown {
+  const refuse = (faults: readonly string[]): MigrationError => {
+    const more = faults.length > AT_ONCE ? [`and ${faults.length - AT_ONCE} more`] : [];
+    const listed = [...faults.slice(0, AT_ONCE), ...more].join("; ");
+    return new MigrationError("N2I-E103", `${file} is not YAML or JSON: ${listed}`);
+  };
+  try {
+    // Loaded when there is something to read.
+    const yaml = require("yaml") as typeof import("yaml");
+    const document = yaml.parseDocument(text, { logLevel: "silent" });
+    const faults = [...document.errors, ...document.warnings].map(({ code, linePos }) => {
+      const [at] = linePos ?? [];
+      return `line ${at?.line ?? 1}, column ${at?.col ?? 1}: ${code.toLowerCase().replaceAll("_", " ")}`;
+    });
+    if (faults.length > 0) throw refuse(faults);
+    return document.toJS({ maxAliasCount: 0 });
+  } catch (cause) {
+    if (cause instanceof MigrationError) throw cause;
+    // Only the parser's recursion ends in a RangeError; everything else is an alias it did not take.
+    throw refuse([cause instanceof RangeError ? "it is nested too deeply" : "it has aliases"]);
+  }
+}
+
+/**
+ * Where the paths of a document stand in its text. Nothing is looked for before somebody asks.
+ *
+ * @param text what `parseDocument` has taken
+ * @returns `line 4, column 9: ` of what a JSON pointer names, or of the nearest thing around it
+ */
+export function placesIn(text: string): (path: string) => string {
+  let parsed: ReturnType<typeof withLines> | null = null;
+  return (path) => {
+    parsed ??= withLines(text);
+    const { document, lines } = parsed;
+    const keys = path
+      .split("/")
+      .slice(1)
+      .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+    for (let length = keys.length; length > 0; length -= 1) {
+      const node = document.getIn(keys.slice(0, length), true);
+      if (isNode(node)) return placeOf(lines.linePos(node.range[0]));
+    }
+    return placeOf({ line: 1, col: 1 });
+  };
+}
+
+function withLines(text: string) {
+  const { LineCounter, parseDocument: parse } = require("yaml") as typeof import("yaml");
+  const lines = new LineCounter();
+  return { lines, document: parse(text, { logLevel: "silent", lineCounter: lines }) };
+}
+
+function isNode(node: unknown): node is { readonly range: readonly [number, number, number] } {
+  return typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range);
+}
+
+function placeOf({ line, col }: { readonly line: number; readonly col: number }): string {
+  return `line ${line}, column ${col}: `;
+}

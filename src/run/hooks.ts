@@ -1,0 +1,67 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { MigrationError } from "../lib/error.ts";
+import { runProgram } from "../lib/files/run-program.ts";
+import { quote } from "../lib/quotes.ts";
+import type { RunFolder } from "./files/run-folder.ts";
+import { surroundings } from "./process-context.ts";
+import type { Sink } from "./sink.ts";
+import type { RunStage } from "./stages.ts";
+
+/** Lines of a hook's output that are shown and logged, secrets masked; its end tells what went wrong. */
+const SHOWN = 200;
+
+/**
+ * Runs `hooks/<when>-<stage>` of the run, where there is one, as the operator; without a shell and
+ * without our environment, which may hold passwords.
+ *
+ * @param seconds it may take
+ * @returns false when it was stopped on request
+ * @throws MigrationError N2I-E329 when it fails, takes too long, or others may write to it
+ */
+export async function runHook(
+  { path }: RunFolder,
+  when: "before" | "after",
+  stage: RunStage,
+  seconds: number,
+  { say }: Pick<Sink, "say">,
+): Promise<boolean> {
+  const hook = `hooks/${when}-${stage}`;
+  const program = join(path, hook);
+  if (!existsSync(program)) return true;
+  checkOwn(join(path, "hooks"), "hooks");
+  checkOwn(program, hook);
+  const { HOME = "/" } = surroundings().env;
+  const environment = { HOME, NOVA2IRONIC_RUN: path, NOVA2IRONIC_STAGE: stage };
+  const { signal, stopping, end } = surroundings().onInterrupt();
+  try {
+    say(`Hook ${hook}: started.`);
+    const fix = `chmod u+x ${program}, and begin it with #! and its interpreter.`;
+    const ran = await runProgram(
+      { name: hook, program, args: [], environment, fix },
+      { deadline: seconds * 1000, signal },
+    );
+    for (const line of `${ran.stdout}\n${ran.stderr}`.split("\n").filter(Boolean).slice(-SHOWN))
+      say(`Hook ${hook}: ${quote(line)}`);
+    if (ran.stopped === "late") throw failed(hook, `took longer than ${seconds} s`);
+    if (ran.status !== 0) throw failed(hook, `ended with ${ran.status ?? "a signal"}`);
+    return true;
+  } catch (cause) {
+    if (stopping()) return false;
+    throw cause;
+  } finally {
+    end();
+  }
+}
+
+/** What runs as the operator is written by nobody else. */
+function checkOwn(path: string, name: string): void {
+  const { uid, mode } = statSync(path);
+  if (uid !== 0 && uid !== (process.getuid?.() ?? uid))
+    throw failed(name, `belongs to another user (uid ${uid})`);
+  if ((mode & 0o022) !== 0) throw failed(name, "can be written to by others (chmod go-w)");
+}
+
+function failed(hook: string, what: string): MigrationError {
+  return new MigrationError("N2I-E329", `${hook} ${what}`);
+}

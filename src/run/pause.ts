@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { duration } from "../window/report/rules/window.ts";
+import { now, rest } from "./process-context.ts";
+import type { Sink } from "./sink.ts";
+
+/** Milliseconds between two looks, and after which the pause is reported again. */
+const LOOK = 500;
+const REPORT = 5 * 60_000;
+
+/** Waits while the file exists. Nothing acts in the meantime, so a signal ends the process at once. */
+export async function paused(file: string | undefined, { say }: Pick<Sink, "say">): Promise<void> {
+  if (file === undefined || !existsSync(file)) return;
+  const [since, began] = [`${new Date().toISOString().slice(0, 19)}Z`, now()];
+  say(`Paused: ${file} exists. Remove it to continue.`);
+  let reported = began;
+  while (existsSync(file)) {
+    await rest(LOOK);
+    if (now() - reported < REPORT) continue;
+    reported = now();
+    say(
+      `Paused since ${since} (${duration((reported - began) / 1000)}): ${file} exists. Remove it to continue.`,
+    );
+  }
+}

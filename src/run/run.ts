@@ -1,0 +1,193 @@
+import { join } from "node:path";
+import { MigrationError, orNull } from "../lib/error.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import { shellWord } from "../lib/text.ts";
+import type {
+  Footer,
+  MachinesHeader,
+  PlanCounts,
+  PlanHeader,
+  SnapshotCounts,
+  SnapshotHeader,
+} from "../model/artefact.ts";
+import type { Machine, SnapshotLine } from "../model/machine.ts";
+import { MACHINES } from "../model/nova/nova-plan.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import { isPlainlyHome, type Seal, strayed } from "../model/secret.ts";
+import { digestOnly, openArtefact } from "./files/artefact-reader.ts";
+import { openFileOf, openManifest, PLAN } from "./files/plan-folder.ts";
+import { lockRun, openRun, type RunFolder } from "./files/run-folder.ts";
+import { createSeal, KEY, readKey } from "./files/seal.ts";
+import { checkCarries } from "./host-files.ts";
+import { surroundings } from "./process-context.ts";
+import { waitingFor } from "./wait-message.ts";
+
+export { PLAN } from "./files/plan-folder.ts";
+export const SNAPSHOT = "snapshot.jsonl";
+
+export function openSnapshot(path: string) {
+  const check = (line: SnapshotLine, value: { [key: string]: Json }, text: string): void => {
+    if (!("orphan" in line)) checkSecrets(value, text, line.node);
+  };
+  return waitingFor("reading the snapshot", () =>
+    openArtefact<SnapshotHeader, SnapshotLine, SnapshotCounts>(path, "snapshot", check),
+  );
+}
+
+/** A plan of machines, after every line of theirs was compared with the digests. */
+interface OpenPlan {
+  readonly header: PlanHeader & Pick<MachinesHeader, "origins">;
+  /** What is said of the whole plan: its digest is the manifest's. */
+  readonly footer: Footer<PlanCounts>;
+  readonly lines: () => AsyncIterable<PlannedMachine[]>;
+}
+
+/** @param path of a plan's folder */
+export function openPlan(path: string): Promise<OpenPlan> {
+  return waitingFor("reading the plan", () => planAt(path));
+}
+
+async function planAt(path: string): Promise<OpenPlan> {
+  const opened = await openManifest(path);
+  if ("kind" in opened.manifest)
+    throw new MigrationError("N2I-E315", `${path} moves machines between compute hosts`, {
+      fix: "With this run work host move, show, status, verify and rollback.",
+    });
+  const { header, lines } = await openFileOf<MachinesHeader, PlannedMachine>(
+    opened,
+    MACHINES,
+    checkHome,
+  );
+  const { counts, nova: _nova, files: _files, ...about } = opened.manifest;
+  return {
+    header: { ...about, origins: header.origins },
+    footer: { footer: counts, sha256: opened.sha256 },
+    lines,
+  };
+}
+
+/** Refuses a line of `machines.jsonl` with another machine's secret. @throws MigrationError N2I-E115 */
+export function checkHome(line: PlannedMachine, value: JsonObject, text: string): void {
+  const { bm_node_id: id, uuid, service_host } = line;
+  checkSecrets(value, text, { id, uuid, service_host });
+}
+
+/**
+ * Every secret of a line is of its machine, or of the compute host whose nova.conf gives machines
+ * one: a password that was moved to another machine would be sent to that one's BMC.
+ *
+ * @throws MigrationError N2I-E115
+ */
+function checkSecrets(
+  line: Json,
+  text: string,
+  { id, uuid, service_host }: Pick<Machine["node"], "id" | "uuid" | "service_host">,
+): void {
+  const own = uuid?.toLowerCase() ?? "";
+  const isHome = (place: string): boolean =>
+    place === own ||
+    place === `bm_nodes:${id}` ||
+    place === `host:${service_host ?? ""}`.toLowerCase() ||
+    place === "host:*";
+  if (isPlainlyHome(text, isHome)) return;
+  const other = strayed(line, isHome);
+  if (other === null) return;
+  throw new MigrationError(
+    "N2I-E115",
+    `a secret of ${other} stands where one of ${uuid ?? `bm_nodes.id=${id}`} belongs`,
+    { fix: "Somebody edited the file. Run extract and plan again." },
+  );
+}
+
+/**
+ * The key of a run; a key the artefact was not sealed with is refused before it is used.
+ *
+ * @throws MigrationError N2I-E115 naming the key of this run that fits, where there is one
+ */
+export async function sealOf(
+  run: RunFolder,
+  keyFile: string | undefined,
+  sealedWith: string,
+): Promise<ReturnType<typeof createSeal>> {
+  const seal = createSeal(await readKey(run.path, keyFile));
+  if (seal.id === sealedWith) return seal;
+  const fits = await fittingKey(run, sealedWith);
+  throw new MigrationError(
+    "N2I-E115",
+    `${keyFile ?? join(run.path, KEY)} is another key (${seal.id}) than the one this was sealed with (${sealedWith})`,
+    fits === null ? {} : { fix: `Give the one that fits: --key-file ${shellWord(fits)}` },
+  );
+}
+
+/** The run's own key, or the one that it was given last, if it is this one. */
+async function fittingKey({ path }: RunFolder, sealedWith: string): Promise<string | null> {
+  const given = surroundings().kept.get(path)?.get("key-file");
+  for (const file of [join(path, KEY), ...(typeof given === "string" ? [given] : [])]) {
+    const key = await orNull(readKey(path, file));
+    if (key !== null && createSeal(key).id === sealedWith) return file;
+  }
+  return null;
+}
+
+/**
+ * The same of a plan that is to be loaded from its snapshot.
+ *
+ * @throws MigrationError N2I-E115, N2I-E114 where the plan is of another snapshot, which has another key
+ */
+export async function sealToLoad(
+  run: RunFolder,
+  keyFile: string | undefined,
+  { key, made_from }: PlanHeader,
+): Promise<Seal> {
+  try {
+    return await sealOf(run, keyFile, key);
+  } catch (cause) {
+    const snapshot = await orNull(digestOnly(`${run.path}/${SNAPSHOT}`, "snapshot"));
+    if (snapshot === null || snapshot === made_from.snapshot) throw cause;
+    throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`, {
+      cause,
+    });
+  }
+}
+
+/** Whether a rehearsal goes on, whose run is inside of another. */
+export function isRehearsed(): boolean {
+  return surroundings().copies !== undefined;
+}
+
+/**
+ * Runs a stage that writes into the run folder, alone.
+ *
+ * @throws MigrationError N2I-E315 in a run of another kind
+ */
+export async function inRun<T>(
+  path: string,
+  command: string,
+  options: { readonly create: boolean },
+  work: (run: RunFolder) => Promise<T>,
+): Promise<T> {
+  const run = await openRun(path, { ...options, inner: isRehearsed() });
+  commands.set(run, command);
+  const lock = await lockRun(run, command);
+  try {
+    if (!OF_OTHERS.test(command)) await checkCarries(run);
+    return await work(run);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** What works on a run that moves machines between compute hosts, or gives them their record. */
+const OF_OTHERS = /^(host |node |rollback$)/;
+
+const commands = new WeakMap<RunFolder, string>();
+
+/** The command that holds a run, by `inRun`. */
+export function commandIn(run: RunFolder): string {
+  return commands.get(run) ?? "a command";
+}
+
+/** The run's plan; null when it has none. */
+export function planOrNull(run: string) {
+  return orNull(openPlan(`${run}/${PLAN}`), "N2I-E110");
+}

@@ -1,0 +1,54 @@
+import type { LogFault } from "../lib/quotes.ts";
+import { checkLog, linesOf } from "../systems/logs/scan.ts";
+import type { Sink } from "./sink.ts";
+
+/** A service's log. */
+interface Place {
+  readonly path: string;
+  /** The first line that is looked at. */
+  readonly from: number;
+}
+
+type Lines = ReturnType<typeof linesOf>;
+/** Finds what is wrong in a log. @param from the first line whose faults count */
+type Judge = (lines: (from: number) => Lines, from: number) => AsyncIterable<LogFault>;
+
+/** Faults of a log that are listed; the others are counted. */
+const LISTED = 20;
+
+/**
+ * Logs as a command line names them: `FILE`, or `FILE:LINE` to begin there.
+ *
+ * @throws MigrationError N2I-E105 when one is no regular file, or may not be read
+ */
+export async function logsAt(named: readonly string[]): Promise<readonly Place[]> {
+  const logs = named.map(placeOf);
+  for (const { path } of logs) await checkLog(path);
+  return logs;
+}
+
+/** Lists the faults of logs; gives how many there are. */
+export async function listFaults(
+  logs: readonly Place[],
+  judge: Judge,
+  sink: Sink,
+): Promise<number> {
+  let count = 0;
+  const faults = async function* (): AsyncGenerator<LogFault & Pick<Place, "path">> {
+    for (const { path, from } of logs) {
+      let own = 0;
+      for await (const fault of judge((at) => linesOf(path, at), from)) {
+        own += 1;
+        if (own <= LISTED) yield { ...fault, path };
+      }
+      count += own;
+    }
+  };
+  await sink.list("faults", faults());
+  return count;
+}
+
+function placeOf(log: string): Place {
+  const [, path = log, line = "1"] = /^(.+):([1-9]\d{0,9})$/s.exec(log) ?? [];
+  return { path, from: Number(line) };
+}

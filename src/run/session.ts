@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../engine/part.ts";
+import type { WindowSession } from "../engine/window.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { TargetIdentity } from "../model/artefact.ts";
+import type { Lock } from "../model/ironic/target.ts";
+import type { Entries, Entry } from "../model/journal.ts";
+import { JOURNAL_FORMAT, targetOf } from "../model/journal.ts";
+import { withFailpoints } from "./failpoint.ts";
+import { type Journal, openJournal } from "./files/journal.ts";
+import type { RunFolder } from "./files/run-folder.ts";
+import { enterWindow, resultOf } from "./files/window-file.ts";
+import { type Interrupt, type ServiceSignals, surroundings } from "./process-context.ts";
+import { commandIn } from "./run.ts";
+import { VERSION, whoami } from "./version.ts";
+
+/** What every command that acts has: the run's journal, a clock, and a stop on Ctrl-C. */
+export interface RunSession extends WindowSession {
+  readonly journal: {
+    readonly entries: () => Entries;
+    readonly append: (entry: Entry) => Promise<void>;
+  };
+  /** Aborted once the operator asked to stop. */
+  readonly signal: AbortSignal;
+  /**
+   * From here on something acts. The first one opens the journal, and Ctrl-C no longer ends the process:
+   * what is refused before leaves nothing behind.
+   *
+   * @param system what it acts on, and its identity
+   */
+  readonly begin: (
+    system: string,
+    target: object,
+    how?: { readonly staged: boolean },
+  ) => Promise<void>;
+}
+
+const REAL: Clock = { now: Date.now, sleep };
+let clock = REAL;
+
+/** For tests of what takes minutes: sessions of this process have this clock; null: the real one. */
+export function runBy(given: Clock | null): void {
+  clock = given ?? REAL;
+}
+
+interface SessionHow {
+  readonly afterWindow?: boolean;
+  readonly service?: ServiceSignals;
+}
+
+/**
+ * Runs a command that acts: one journal, whatever parts take part.
+ *
+ * @param how.afterWindow what it does comes days after the window, and disturbs no tenant
+ * @param how.service what signals mean to one that lasts
+ */
+export async function withSession<T>(
+  run: RunFolder,
+  work: (session: RunSession) => Promise<T>,
+  { afterWindow = false, service }: SessionHow = {},
+): Promise<T> {
+  let interrupt: Interrupt | undefined;
+  let journal: Journal | undefined;
+  let leave: ((result: string) => void) | undefined;
+  const opened = (): Journal => {
+    if (journal === undefined) throw new Error("the journal is opened by begin");
+    return journal;
+  };
+  const now = (): string => new Date().toISOString();
+  try {
+    const done = await work({
+      clock,
+      ...{ now, by: whoami(), stopping: () => interrupt?.stopping() === true },
+      get signal() {
+        interrupt ??= surroundings().onInterrupt(service);
+        return interrupt.signal;
+      },
+      journal: {
+        entries: () => opened().entries(),
+        append: (entry) => opened().append(entry),
+      },
+      async begin(system, target, how) {
+        if (!afterWindow) leave ??= await enterWindow(run, commandIn(run));
+        interrupt ??= surroundings().onInterrupt(service);
+        journal ??= withFailpoints(await openJournal(run));
+        const entries = journal.entries();
+        if (entries.length === 0)
+          await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: VERSION });
+        if (targetOf(entries, system) !== undefined) return;
+        const staged = how?.staged === true && { staged: true as const };
+        const identity = target as JsonObject; // an identity is texts and numbers
+        await journal.append({ do: "target", system, target: identity, ...staged, at: now() });
+      },
+    });
+    leave?.(interrupt?.stopping() === true ? "stopped" : "done");
+    return done;
+  } catch (cause) {
+    leave?.(resultOf(cause));
+    throw cause;
+  } finally {
+    interrupt?.end();
+    await journal?.close();
+  }
+}
+
+/** Runs one part of a command that acts, under its target's lock. */
+export async function withLocked<T>(
+  run: RunFolder,
+  lock: Lock,
+  part: string,
+  target: TargetIdentity,
+  work: (session: RunSession) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withSession(run, async (session) => {
+      await session.begin(part, target);
+      return work(session);
+    });
+  } finally {
+    await lock.release();
+  }
+}

@@ -1,0 +1,40 @@
+import { MigrationError } from "../lib/error.ts";
+import type { AskedFor } from "../model/served.ts";
+import type { RestService } from "../systems/ironic-api/service.ts";
+import type { Http } from "../systems/openstack/http.ts";
+import { ironicFor } from "./for-caller.ts";
+
+/**
+ * Ironic asked in a caller's name, as a service that is read.
+ *
+ * @param service whose microversion is spoken
+ * @param token null: the service asks for none
+ * @param refused hears the status with which it refuses the token
+ */
+export function callersService(
+  http: Http,
+  service: RestService,
+  { globalId, upstream }: AskedFor,
+  token: string | null,
+  refused: (status: 401 | 403) => void = () => undefined,
+): RestService {
+  const { url } = service.session;
+  const calling = (): void => {
+    upstream.calls += 1;
+  };
+  const ironic = ironicFor(http, url, { token, id: globalId, calling });
+  return {
+    ...service,
+    async ask(path) {
+      const { status, body, fault: why } = await ironic.ask(path, service.minor);
+      if (status === 200 && body !== null) return body;
+      if (status === 404) return null;
+      const denied = status === 401 || status === 403;
+      if (denied) refused(status);
+      throw new MigrationError(
+        denied ? "N2I-E211" : "N2I-E210",
+        denied ? `Ironic refuses this token: ${why}` : `Ironic does not answer: ${why}`,
+      );
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { MigrationError, systemWords } from "../lib/error.ts";
+import { type AskedRule, defaultPolicy, type Policy, readPolicy } from "./rules/policy-read.ts";
+
+/** The policy of what is served, which may be read again. */
+export interface PolicyInForce {
+  readonly current: () => Policy;
+  readonly inWords: () => string;
+  /** @returns what came of it */
+  readonly reload: () => string;
+}
+
+/**
+ * @param file of policies; without one the service's own rules count
+ * @param asked what the service asks for
+ * @param own whose rules count without a file
+ * @throws MigrationError N2I-E109
+ */
+export function openPolicy(
+  file: string | undefined,
+  asked: readonly AskedRule[],
+  own = "Nova's",
+): PolicyInForce {
+  const read = (): Policy =>
+    file === undefined ? defaultPolicy(asked) : readPolicy(textOf(file), file, asked);
+  let current = read();
+  return {
+    current: () => current,
+    inWords: () => (file === undefined ? `policy ${own} own (role:admin)` : `policy ${file}`),
+    reload() {
+      if (file === undefined) return "There is no policy file to read again.";
+      try {
+        current = read();
+        return `${file} was read again, and its rules are in force.`;
+      } catch (error) {
+        // Whatever it is, it must not end what is served.
+        const why = error instanceof Error ? error.message : String(error);
+        return `${file} was not taken, and the rules from before stay in force: ${why}`;
+      }
+    },
+  };
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new MigrationError("N2I-E109", `${file} cannot be read: ${systemWords(cause)}`, {
+      cause,
+    });
+  }
+}

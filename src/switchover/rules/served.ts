@@ -1,0 +1,166 @@
+import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
+import type { RefusalCode } from "../../lib/refusals.ts";
+import { type AskedFor, type HeaderFields, mediaFault } from "../../model/served.ts";
+import { type Ident, identOf } from "../../serving/rules/ident.ts";
+import type { AskedRule } from "../../serving/rules/policy-read.ts";
+import type { Range } from "../../serving/rules/upstream.ts";
+
+/** What a balancer sends here. */
+export const SWITCHED = /^\/v1\/nodes\/([^/]+)\/switchover\/?$/;
+
+/** What is wanted of it; `nothing`: it has no such method. */
+export function wantedOf(method: string): "switch" | "show" | "nothing" {
+  if (method === "PUT") return "switch";
+  return method === "GET" || method === "HEAD" ? "show" : "nothing";
+}
+
+/** The node of the path, as it was written and as Ironic may be asked for it; null: no node is called so. */
+export function sourceIn(path: string): { readonly said: string; readonly ident: Ident | null } {
+  const [, part = ""] = SWITCHED.exec(path) ?? [];
+  const said = decoded(part);
+  return { said: said ?? part, ident: said === null ? null : identOf(said, NONE) };
+}
+
+const NONE: ReadonlyMap<number, string> = new Map();
+
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}
+
+const RULE = "baremetal:node:switchover";
+
+/**
+ * What is asked of Ironic's policy, in which the rule is new; those of Ironic's code that a file may name.
+ *
+ * @source ironic 21.4.4, common/policy.py default_policies
+ */
+export const SWITCH_RULE: AskedRule = {
+  names: [RULE],
+  inCode: {
+    [RULE]: "role:admin",
+    admin_api: "role:admin or role:administrator",
+    is_member:
+      "(project_domain_id:default or project_domain_id:None) and (project_name:demo or project_name:baremetal)",
+    is_observer: "rule:is_member and (role:observer or role:baremetal_observer)",
+    is_admin: "rule:admin_api or (rule:is_member and role:baremetal_admin)",
+  },
+};
+
+/** As Ironic words it. @source ironic, api/controllers; oslo.policy's PolicyNotAuthorized as HTTPForbidden */
+export const DENIED = `Access was denied to the following resource: ${RULE}`;
+
+const VERSION = "X-OpenStack-Ironic-API-Version";
+const [MINIMUM, MAXIMUM] = [
+  "X-OpenStack-Ironic-API-Minimum-Version",
+  "X-OpenStack-Ironic-API-Maximum-Version",
+];
+
+/** Volume connectors came with 1.32, storage_interface with 1.33. */
+const LEAST = 33;
+
+/** What a request says of its microversion, with the header fields of every answer to it. */
+type Spoken = { readonly fields: { readonly [name: string]: string } } & (
+  | { readonly is: "served" }
+  | { readonly is: "refused"; readonly why: string }
+);
+
+/**
+ * The microversion of a request, as Ironic reads it: 1.1 without a header.
+ *
+ * @param range of the Ironic behind it
+ * @source ironic 21.4.4, api/controllers/base.py Version.parse_headers; api/controllers/v1/__init__.py _check_version
+ */
+export function spokenOf(fields: HeaderFields, { least, most }: NonNullable<Range>): Spoken {
+  const [low, high] = [`1.${least}`, `1.${most}`];
+  const range = `[${low}, ${high}]`;
+  const both = { [MINIMUM]: low, [MAXIMUM]: high };
+  const found = fields[VERSION.toLowerCase()];
+  const said = typeof found === "string" ? found : low;
+  const [, major, digits] =
+    /^(\d{1,9})\.(\d{1,9})$/.exec(said.toLowerCase() === "latest" ? high : said.trim()) ?? [];
+  const refused = (why: string): Spoken => ({ is: "refused", why, fields: both });
+  // Ironic reads the header before it tells its versions; callers need them all the same.
+  if (major === undefined) return refused(`Invalid value for ${VERSION} header`);
+  const minor = Number(digits);
+  const version = `${Number(major)}.${minor}`;
+  if (Number(major) !== 1)
+    return refused(
+      `Mutually exclusive versions requested. Version ${version} requested but not supported by this service. The supported version range is: ${range}.`,
+    );
+  if (minor < least || minor > most)
+    return refused(
+      `Version ${version} was requested but the minor version is not supported by this service. The supported version range is: ${range}.`,
+    );
+  if (minor < LEAST)
+    return refused(
+      `Version ${version} was requested, and a switchover needs 1.${LEAST} or later. The supported version range is: ${range}.`,
+    );
+  return { is: "served", fields: { ...both, [VERSION]: version } };
+}
+
+/** What the body of a PUT asks for, or why it is refused. */
+type SwitchWanted =
+  | { readonly is: "wanted"; readonly target: string | null }
+  | { readonly is: "refused"; readonly status: 400 | 415; readonly why: string };
+
+/** `{"target_node": "<uuid or name>"}`, `{}`, or nothing at all. */
+export function bodyOf({ body, fields }: Pick<AskedFor, "body" | "fields">): SwitchWanted {
+  const refused = (status: 400 | 415, why: string): SwitchWanted => ({
+    ...{ is: "refused", status, why },
+  });
+  const text = body.toString("utf8");
+  if (text.trim() === "") return { is: "wanted", target: null };
+  const media = mediaFault(fields);
+  if (media !== null) return refused(415, media);
+  const sent: unknown = parsedJson(text);
+  if (!isObject(sent)) return refused(400, "The body has to be a JSON object");
+  const { target_node: target, ...others } = sent as JsonObject;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined)
+    return refused(400, `Unexpected attribute ${JSON.stringify(unknown.slice(0, LONGEST))}`);
+  if (target === undefined) return { is: "wanted", target: null };
+  // A script whose variable is empty does not mean any spare.
+  if (typeof target !== "string" || identOf(target, NONE) === null)
+    return refused(400, "target_node has to be the uuid or the name of a node");
+  return { is: "wanted", target };
+}
+
+const LONGEST = 255;
+
+/** How a refusal is answered over HTTP. @source facts/systems.md B3 */
+const STATUSES: { readonly [code in RefusalCode]?: number } = {
+  "N2I-E306": 404,
+  "N2I-E380": 409,
+  "N2I-E381": 409,
+  "N2I-E382": 400,
+  "N2I-E383": 400,
+  "N2I-E384": 400,
+  "N2I-E385": 400,
+  "N2I-E386": 400,
+  "N2I-E387": 400,
+  "N2I-E392": 400,
+};
+
+/** Whatever else is the matter, nothing was done, and it may pass. */
+export function statusOf(code: RefusalCode): number {
+  return STATUSES[code] ?? 503;
+}
+
+/** A switchover as it is shown. Times are ISO 8601, UTC. */
+export interface ShownSwitchover {
+  readonly id: string;
+  /** Uuids of nodes. */
+  readonly source: string;
+  readonly target: string;
+  /** The last that was reached, or WAIT_FENCE, ROLLED_BACK, FAILED. */
+  readonly state: string;
+  /** What it is at; null: nothing. */
+  readonly step: string | null;
+  readonly error: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}

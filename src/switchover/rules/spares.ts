@@ -1,0 +1,135 @@
+import { createSeveral, type Several } from "../../lib/text.ts";
+import type { IdenticalDoc, SpareClass, WholeNode } from "../../model/switchover.ts";
+import { bootsFromVolume, sourceFaults, spareFaults, stayingConnectors } from "./capable.ts";
+import { differences, differenceText, hardwareKey } from "./identical.ts";
+
+/** A lock passes by itself: a node that a conductor looks at right now is a spare all the same. */
+const PASSING = "N2I-E380";
+/** What no lock, state or protection is about: the machine's instance cannot boot elsewhere as it is. */
+const INCAPABLE = "N2I-E382";
+
+/** Gathers machines whose instance could go on elsewhere, and where. */
+interface Gathering {
+  /** One that is active. */
+  readonly machine: (node: WholeNode) => void;
+  /** One that is manageable or in enroll. */
+  readonly spare: (node: WholeNode) => void;
+  readonly classes: () => readonly SpareClass[];
+  /** Machines that boot from a volume and could not elsewhere, each with why. */
+  readonly incapable: Several;
+  /** Nodes that are no spare, whoever needs one, each with why. */
+  readonly unusable: Several;
+}
+
+export function gatherSpares(doc: IdenticalDoc): Gathering {
+  const machines = new Map<string, { readonly example: WholeNode; count: number }>();
+  const spares: WholeNode[] = [];
+  const [incapable, unusable] = [createSeveral(), createSeveral()];
+  return {
+    machine(node) {
+      if (!bootsFromVolume(node)) return;
+      const whys = sourceFaults(node).filter(({ code }) => code === INCAPABLE);
+      if (whys.length > 0) return incapable.add(nodeText(node, whys));
+      const key = keyOf(node, doc, "all");
+      const known = machines.get(key);
+      if (known === undefined) machines.set(key, { example: node, count: 1 });
+      else known.count += 1;
+    },
+    spare(node) {
+      const whys = spareFaults(node).filter(({ code }) => code !== PASSING);
+      if (whys.length > 0) unusable.add(nodeText(node, whys));
+      else spares.push(node);
+    },
+    classes() {
+      const ordered = spares.toSorted(inOrder);
+      const alike = new Map<string, WholeNode[]>();
+      for (const spare of ordered) {
+        const key = keyOf(spare, doc, "always");
+        const others = alike.get(key);
+        if (others === undefined) alike.set(key, [spare]);
+        else others.push(spare);
+      }
+      return [...machines.values()].map(({ example, count }) => {
+        const candidates = (alike.get(keyOf(example, doc, "always")) ?? []).filter(
+          (spare) => unlike(example, spare, doc).length === 0,
+        );
+        const nearest =
+          candidates.length > 0 ? null : nearestOf(ordered, (spare) => unlike(example, spare, doc));
+        return { example, machines: count, candidates, nearest };
+      });
+    },
+    ...{ incapable, unusable },
+  };
+}
+
+export function nodeName({ name, uuid }: WholeNode): string {
+  return name ?? uuid;
+}
+
+function nodeText(node: WholeNode, faults: readonly { readonly why: string }[]): string {
+  return `${nodeName(node)} (${faults.map(({ why }) => why).join("; ")})`;
+}
+
+function keyOf(node: WholeNode, doc: IdenticalDoc, fields: "always" | "all"): string {
+  return `${hardwareKey(node, doc, fields)} ${stayingConnectors(node).join(" ")}`;
+}
+
+/** Each thing in which a spare is not what a machine is. */
+export function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc): readonly string[] {
+  const [wanted, has] = [machine, spare].map((node) => stayingConnectors(node).join(" "));
+  const connectors =
+    wanted === has ? [] : [`volume connectors that stay: ${wanted || "none"} != ${has || "none"}`];
+  return [...differences(machine, spare, doc).map(differenceText), ...connectors];
+}
+
+/**
+ * The spares that could take a machine's place, as far as nodes alone show, in the order in which they are chosen: a
+ * locked one comes last. With them, of all spares, the one that differs least.
+ *
+ * @param nodes without what hangs on them
+ */
+export function likelySpares(
+  machine: WholeNode,
+  nodes: readonly WholeNode[],
+  doc: IdenticalDoc,
+): { readonly likely: readonly WholeNode[]; readonly nearest: SpareClass["nearest"] } {
+  // Ports and portgroups are lists of their own.
+  const own = { fields: doc.fields.filter(({ as }) => as !== "list") };
+  const usable = nodes
+    .filter((node) => spareFaults(node).every(({ code }) => code === PASSING))
+    .toSorted(inOrder);
+  const whysOf = (node: WholeNode): readonly string[] =>
+    differences(machine, node, own).map(differenceText);
+  return {
+    likely: usable
+      .filter((node) => whysOf(node).length === 0)
+      .toSorted((one, other) => spareFaults(one).length - spareFaults(other).length),
+    nearest: nearestOf(usable, whysOf),
+  };
+}
+
+/** Which of two spares is taken first: the manageable one, then by name, then by uuid. */
+function inOrder(one: WholeNode, other: WholeNode): number {
+  const rank = ({ told }: WholeNode): number => (told.provision_state === "manageable" ? 0 : 1);
+  // Beyond every name that Ironic takes: what has none comes last.
+  const nameOf = ({ name }: WholeNode): string => name ?? "\u{10ffff}";
+  return (
+    rank(one) - rank(other) || byText(nameOf(one), nameOf(other)) || byText(one.uuid, other.uuid)
+  );
+}
+
+function byText(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+function nearestOf(
+  ordered: readonly WholeNode[],
+  whysOf: (spare: WholeNode) => readonly string[],
+): SpareClass["nearest"] {
+  let nearest: { readonly spare: WholeNode; readonly whys: readonly string[] } | null = null;
+  for (const spare of ordered) {
+    const whys = whysOf(spare);
+    if (nearest === null || whys.length < nearest.whys.length) nearest = { spare, whys };
+  }
+  return nearest === null ? null : { spare: nearest.spare, why: nearest.whys.join("; ") };
+}

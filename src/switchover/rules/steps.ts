@@ -1,0 +1,116 @@
+import type { Json } from "../../lib/json.ts";
+import type { WholeNode } from "../../model/switchover.ts";
+import type { Switchover, SwitchStepRow } from "./switching.ts";
+
+/** The calls of a switchover in their order, with what they change. */
+export function stepRows(
+  plan: Switchover,
+  source: WholeNode,
+  destination: WholeNode,
+): readonly SwitchStepRow[] {
+  const [from, to] = [source.name ?? source.uuid, destination.name ?? destination.uuid];
+  const nova = serverRows(plan, from, to);
+  const volumes = `${plan.connectors.length} connectors, ${plan.targets.length} targets`;
+  return [
+    row("CHECKED", "PATCH both nodes: extra.nova2ironic_switchover", "not marked", plan.id),
+    row(
+      "DST_MANAGEABLE",
+      readyCalls(destination) || "none",
+      stateOf(destination),
+      "manageable, power off",
+    ),
+    ...nova.hold,
+    row(
+      "SRC_OFF",
+      `PUT soft power off of ${from}; power off where that fails`,
+      word(source.told.power_state),
+      "power off, read twice",
+    ),
+    row(
+      "SRC_MAINT",
+      `PUT maintenance of ${from}`,
+      source.told.maintenance === true ? "in maintenance" : "in service",
+      "in maintenance",
+    ),
+    row("UNLINKED", `PATCH ${from}: instance_uuid`, plan.instance_uuid, "none"),
+    row("VOLUMES", `PATCH node_uuid of ${volumes}`, from, to),
+    row("VIFS", "DELETE and POST vifs, one by one", from, to),
+    row(
+      "DST_INFO",
+      `PATCH ${to}: description, owner, lessee, network_data, extra, instance_info${plan.failed_name === null ? "" : "; names"}`,
+      `${from}, ${to}`,
+      plan.failed_name === null ? "names stay" : `${plan.failed_name}, ${from}`,
+    ),
+    ...nova.rows,
+    row(
+      "DST_CLAIMED",
+      `PATCH ${to}: automated_clean, instance_uuid`,
+      "no instance",
+      plan.instance_uuid,
+    ),
+    row(
+      "DST_ACTIVE",
+      `PUT provision provide, active of ${to}: no image; no way back from here`,
+      "manageable",
+      "active, power on",
+    ),
+    ...(typeof source.told.allocation_uuid === "string"
+      ? [row("ALLOCATION", `POST allocation of ${to}`, from, to)]
+      : []),
+    ...nova.free,
+    row(
+      "SRC_CLEARED",
+      `PATCH ${from}: automated_clean; PUT provision deleted`,
+      "active",
+      "available, in maintenance",
+    ),
+    row("DONE", "PATCH both nodes: automated_clean as it was", plan.id, "not marked"),
+  ];
+}
+
+function row(step: string, call: string, before: string, after: string): SwitchStepRow {
+  return { step, call, before, after };
+}
+
+/** What is done in Nova and Placement; nothing where its rows are left alone. */
+function serverRows({ server }: Switchover, from: string, to: string) {
+  if (server === null) return { hold: [], rows: [], free: [] };
+  const update = (columns: string): string => `UPDATE instances id ${server.id}: ${columns}`;
+  const [is, will] = [server.from, server.to].map((place) => Object.values(place).join(", "));
+  const placed = row("PLACEMENT", `PUT allocations of ${server.uuid}`, from, to);
+  return {
+    hold: [row("NOVA_HELD", update("task_state"), "NULL", "migrating")],
+    rows: [row("NOVA_MOVED", update(Object.keys(server.to).join(", ")), is ?? "", will ?? "")],
+    free: [
+      ...(server.placement ? [placed] : []),
+      row("NOVA_FREED", update("task_state"), "migrating", "NULL"),
+    ],
+  };
+}
+
+function stateOf({ told: { provision_state, power_state } }: WholeNode): string {
+  return `${word(provision_state)}, ${word(power_state)}`;
+}
+
+function readyCalls({ told: { provision_state, power_state } }: WholeNode): string {
+  return [
+    ...(provision_state === "enroll" ? ["PUT provision manage"] : []),
+    ...(power_state === "power off" ? [] : ["PUT power off"]),
+  ].join("; ");
+}
+
+function word(value: Json | undefined): string {
+  return typeof value === "string" ? value : "none";
+}
+
+/** What an operator does in Nova's databases, where the instance is a server of Nova. */
+export function novaCommands(plan: Switchover): readonly string[] {
+  const { instance_uuid: instance, destination, source } = plan;
+  return [
+    `Nova still has server ${instance} on node ${source}. While no nova-compute acts on it:`,
+    `  UPDATE instances SET node = '${destination}' WHERE uuid = '${instance}' AND node = '${source}' AND task_state IS NULL AND deleted = 0;`,
+    `  In the same statement set host where the nova-compute of ${destination} is another, and compute_id where that column is.`,
+    `  openstack resource provider allocation show ${instance}`,
+    `  openstack resource provider allocation set ${instance} --allocation rp=${destination},CUSTOM_CLASS=1`,
+  ];
+}

@@ -1,0 +1,154 @@
+import { loadIdentical } from "../migrate/open/documents.ts";
+import { openManagePlace } from "../migrate/open/services.ts";
+import { ironicFault } from "../model/served.ts";
+import { ranges } from "../proxy/proxy-ironic.ts";
+import { bound, checkAsked, type ProxyAsked } from "../proxy/serve-proxy.ts";
+import { closing, type Keep } from "../run/databases.ts";
+import { lockRun, openRun } from "../run/files/run-folder.ts";
+import { surroundings } from "../run/process-context.ts";
+import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
+import { allows } from "../serving/rules/policy-allows.ts";
+import type { Served } from "../serving/serving.ts";
+import { openTokens } from "../serving/tokens.ts";
+import { checkSwitches } from "../systems/ironic-api/whole.ts";
+import { openHttp } from "../systems/openstack/http.ts";
+import { KEYSTONE } from "../systems/openstack/kinds.ts";
+import { serviceUrl } from "../systems/openstack/session.ts";
+import { SWITCH_RULE, SWITCHED } from "./rules/served.ts";
+import { checkWords, type SwitchWords } from "./switchover.ts";
+import { openSwitchNova } from "./switchover-nova.ts";
+import type { SwitchPlace } from "./switchover-perform.ts";
+import { decide, sameInstance } from "./switchover-plan.ts";
+import { openSwitchings, type SwitchingsAt } from "./switchover-queue.ts";
+import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
+
+/** What of a switchover is the same for all that are asked for here. */
+type Common = Omit<SwitchWords, "run" | "source" | "destination" | "dryRun" | "sourceConfirmedOff">;
+
+/** What `serve switchover` is told. */
+export interface ServeSwitchAsked extends Omit<ProxyAsked, "novaCompat" | "run">, Common {
+  /** Folder with a run for each that was accepted. */
+  readonly state: string;
+  readonly apiTimeout: number;
+}
+
+interface ServeSwitchTold {
+  readonly say: (text: string) => void;
+  readonly served: (request: Served) => void;
+  /** Resolves when it is to end; without it, whoever asks to stop ends it. */
+  readonly until?: (url: string) => Promise<void>;
+  /** Milliseconds until a service that did not answer is asked again, and how often at most. */
+  readonly pause?: number;
+  readonly tries?: number;
+}
+
+const PAUSE_MS = 30_000;
+/** An hour of silence, or a few: each try waits for answers too. */
+const TRIES = 120;
+
+const STOPPING =
+  "Ending: nothing more is accepted, and each switchover ends its step. Start it again with the same --state: it goes on.";
+
+/**
+ * Serves `PUT /v1/nodes/{ident}/switchover` until somebody asks to stop. What is accepted is a run of its own under
+ * --state; what an earlier process left open there is gone on with first.
+ *
+ * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E112, N2I-E113, N2I-E116 to N2I-E118, N2I-E302
+ */
+export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold): Promise<void> {
+  checkWords(asked);
+  return closing(async (keep) => {
+    const state = await openRun(asked.state, { create: true });
+    const lock = await lockRun(state, "serve switchover");
+    const policy = openPolicy(asked.policyFile, [SWITCH_RULE], "Ironic's");
+    const interrupt = surroundings().onInterrupt({
+      stopping: STOPPING,
+      reload: () => told.say(policy.reload()),
+    });
+    try {
+      const place = await placeOf(asked, keep, told.say);
+      await listening({ ...asked, state: state.path }, told, { place, policy, interrupt });
+    } finally {
+      interrupt.end();
+      await lock.release();
+    }
+  });
+}
+
+async function placeOf(
+  asked: ServeSwitchAsked,
+  keep: Keep,
+  say: (text: string) => void,
+): Promise<SwitchPlace> {
+  const place = await openManagePlace(asked, keep, say, true);
+  checkSwitches(place.service);
+  checkAsked({ ...asked, ironicUrl: place.service.identity.address, novaCompat: false });
+  return { ...place, nova: await openSwitchNova(asked, place, keep, { readOnly: false }) };
+}
+
+interface Opened {
+  readonly place: SwitchPlace;
+  readonly policy: PolicyInForce;
+  readonly interrupt: ReturnType<ReturnType<typeof surroundings>["onInterrupt"]>;
+}
+
+async function listening(
+  asked: ServeSwitchAsked,
+  told: ServeSwitchTold,
+  { place, policy, interrupt }: Opened,
+): Promise<void> {
+  const { state } = asked;
+  const { url } = place.service.session;
+  const http = openHttp(place.cloud.tls, place.limit);
+  const keystone =
+    asked.auth === "none" ? "" : serviceUrl(asked.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
+  const tokens = openTokens({
+    ...{ http, url: keystone, catalog: null, believed: asked.tokenCache, now: Date.now },
+  });
+  let isEnding = false;
+  const stopping = (): boolean => isEnding || interrupt.stopping();
+  try {
+    const doc = await loadIdentical(asked.identical);
+    const known = { http, keystone, place, doc, state, stopping, ranges: ranges(http) };
+    const switchings = await openSwitchings(workOf(asked, told, known));
+    const parts: SwitchParts = {
+      ...{ ...known, switchings, say: told.say },
+      common: asked,
+      tokens: asked.auth === "none" ? null : tokens,
+      allows: (who) => allows(policy.current(), SWITCH_RULE, who),
+    };
+    try {
+      const route = { path: SWITCHED, answer: switchAnswer(parts) };
+      const listener = await bound(asked, route, told.served, ironicFault);
+      told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.inWords()}`);
+      if (told.until !== undefined) await told.until(listener.url);
+      else if (!stopping())
+        await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
+      isEnding = true;
+      await listener.end();
+    } finally {
+      isEnding = true;
+      await switchings.ended();
+    }
+  } finally {
+    http.close();
+  }
+}
+
+const shown = (): Promise<void> => Promise.resolve();
+
+function workOf(
+  asked: ServeSwitchAsked,
+  { say, pause = PAUSE_MS, tries = TRIES }: ServeSwitchTold,
+  { place, doc, state, stopping }: Pick<SwitchParts, "place" | "doc" | "state" | "stopping">,
+): SwitchingsAt {
+  return {
+    ...{ state, place, words: asked, say, stopping, pause, tries },
+    /** With the service's own login: the caller's token may have expired. */
+    async again({ plan: { source, instance_uuid, leave_nova, picked }, id, target }) {
+      const again = { source, destination: target, leaveNova: leave_nova, nova: place.nova };
+      const { plan } = await decide(place.service, doc, again, shown, Date.now());
+      return { ...sameInstance(plan, instance_uuid), id, picked };
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { MigrationError } from "../lib/error.ts";
+import { listed, NAMED } from "../lib/text.ts";
+import { loadIdentical } from "../migrate/open/documents.ts";
+import { openManagePlace } from "../migrate/open/services.ts";
+import type { SpareClass } from "../model/switchover.ts";
+import type { RestOptions } from "../run/cloud.ts";
+import { closing } from "../run/databases.ts";
+import type { Sink } from "../run/sink.ts";
+import { readHanging, wholeNodes } from "../systems/ironic-api/whole.ts";
+import { gatherSpares, nodeName } from "./rules/spares.ts";
+
+/** What a list of spares is told. */
+export interface SparesWords extends RestOptions {
+  /** A document of the operator's in place of mappings/identical.json. */
+  readonly identical?: string;
+  /** Spares that each class should have. */
+  readonly need?: number;
+}
+
+/**
+ * Machines that are active and boot from a volume, by what they are made of, and the spares of each. Seven
+ * listings whatever their number: cards, bonds, connectors, volumes, nodes in three states.
+ *
+ * @param show is given the classes, those with the fewest spares first
+ * @returns whether a class has fewer spares than are needed
+ * @throws MigrationError N2I-E100, N2I-E103, N2I-E106, N2I-E202, N2I-E208 to N2I-E212; N2I-E326 where
+ *   spares are needed and nothing boots from a volume
+ */
+export function listSpares(
+  words: SparesWords,
+  { say, note }: Pick<Sink, "say" | "note">,
+  show: (classes: readonly SpareClass[]) => Promise<void>,
+): Promise<boolean> {
+  return closing(async (keep) => {
+    const { need } = words;
+    if (need !== undefined && !(Number.isInteger(need) && need >= 0))
+      throw new MigrationError("N2I-E100", "--need takes a whole number from 0 on");
+    const doc = await loadIdentical(words.identical);
+    const { service } = await openManagePlace(words, keep, say);
+    const hanging = await readHanging(service);
+    const gathered = gatherSpares(doc);
+    for await (const page of wholeNodes(service, hanging, "active")) page.forEach(gathered.machine);
+    for (const state of ["manageable", "enroll"])
+      for await (const page of wholeNodes(service, hanging, state)) page.forEach(gathered.spare);
+    const { incapable, unusable } = gathered;
+    const classes = gathered
+      .classes()
+      .toSorted((one, other) => one.candidates.length - other.candidates.length);
+    if (need !== undefined && classes.length === 0)
+      throw new MigrationError(
+        "N2I-E326",
+        "no active machine boots from a volume, as far as this login sees",
+        {
+          fix: "Look whether the login may list all nodes; a member of a project sees that project's.",
+        },
+      );
+    await show(classes);
+    if (incapable.length > 0)
+      note(
+        `${incapable.length} that boot from a volume could not elsewhere: ${listed(incapable, NAMED)}`,
+      );
+    if (unusable.length > 0)
+      note(`${unusable.length} in manageable or enroll are no spares: ${listed(unusable, NAMED)}`);
+    return need !== undefined && isShort(classes, need, note);
+  });
+}
+
+function isShort(
+  classes: readonly SpareClass[],
+  need: number,
+  note: (text: string) => void,
+): boolean {
+  const short = classes.filter(({ candidates }) => candidates.length < need);
+  for (const { example, machines, candidates, nearest } of short)
+    note(
+      `${nodeName(example)}${machines > 1 ? ` and ${machines - 1} like it` : ""}: ${candidates.length} of ${need} spares${nearest === null ? "" : `; the nearest is ${nodeName(nearest.spare)}: ${nearest.why}`}`,
+    );
+  return short.length > 0;
+}

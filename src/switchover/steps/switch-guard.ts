@@ -1,0 +1,173 @@
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { inOrder } from "../../lib/streams.ts";
+import type { SwitchWrite } from "../../systems/ironic-api/switch-calls.ts";
+import type { Stand } from "../../systems/openstack/settled.ts";
+import { SWITCH_MARK, type SwitchSide } from "../rules/switching.ts";
+import { next, type SwitchAt, type SwitchPosition, stays, WAITS } from "./switch-part.ts";
+
+/** States in which a conductor is on its way to another. */
+const PASSING: ReadonlySet<unknown> = new Set([
+  ...["verifying", "cleaning", "clean wait", "deploying", "wait call-back", "deleting"],
+]);
+
+/** A conductor works on it. What failed keeps its target_provision_state: that says nothing. */
+export function isBusy({ reservation, target_power_state, provision_state }: JsonObject): boolean {
+  const has = (one: unknown): boolean => typeof one === "string" && one !== "";
+  return has(reservation) || has(target_power_state) || PASSING.has(provision_state);
+}
+
+/** Milliseconds in which the lock of a spare may end: Ironic waits up to a minute for a BMC, several times. */
+const PASSES = 300_000;
+
+/** Waits for a spare that a conductor works on, and not for ever: the process that locked it may be dead. */
+export function sparePatience({ now }: Pick<SwitchAt, "now">) {
+  let since: number | null = null;
+  /** @returns null where nobody works on it */
+  return (spare: JsonObject): SwitchPosition | null => {
+    if (!isBusy(spare)) {
+      since = null;
+      return null;
+    }
+    since ??= now();
+    if (now() - since < PASSES) return WAITS;
+    const why = `${busyWith(spare)}, for ${PASSES / 1000} seconds`;
+    return { ...stays(why), taken: "destination", code: "N2I-E380" };
+  };
+}
+
+function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
+  return typeof reservation === "string"
+    ? `node ${String(uuid)} is locked by host ${reservation}`
+    : `node ${String(uuid)} is on its way to another state: ${String(provision_state)}`;
+}
+
+/** Its BMC says that it is on; a BMC that is dead leaves an error, or null. */
+export function isLive({ power_state, last_error }: JsonObject): boolean {
+  return power_state === "power on" && (last_error ?? null) === null;
+}
+
+/** Its BMC says that it is off. */
+export function isOff({ power_state, last_error }: JsonObject): boolean {
+  return power_state === "power off" && (last_error ?? null) === null;
+}
+
+/** @param body of the PUT; `target` says to which state: a BMC may be asked for it until it obeys */
+export function powerWrite(
+  { calls }: SwitchAt,
+  node: string,
+  body: { readonly target: string; readonly timeout?: number },
+): SwitchWrite & { readonly repeats: true } {
+  let told = false;
+  return {
+    ...{ what: `${body.target} of node ${node}`, on: [node], repeats: true },
+    async look(): Promise<Stand> {
+      const { target_power_state } = await calls.node(node);
+      // Of a call whose answer was lost.
+      const isTaken = told && typeof target_power_state === "string";
+      told = true;
+      return isTaken ? "made" : "open";
+    },
+    ...{ method: "PUT", path: `/v1/nodes/${node}/states/power`, body },
+  };
+}
+
+const REASON = "nova2ironic switchover";
+
+/** The reason of the maintenance in which a source is left. */
+export function reasonFor({ id, destination }: SwitchAt["plan"]): string {
+  return `${REASON} ${id} to ${destination}`;
+}
+
+/** Whether somebody but its BMC said that the source is off, when that was proved last. */
+export function isFenced({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
+  return keptOf("switchover-power").at(-1)?.proof !== undefined;
+}
+
+/** The switchover that a node is in, by its mark; undefined: none. */
+export function markOf({ extra }: JsonObject): Json | undefined {
+  return objectOf(extra)[SWITCH_MARK];
+}
+
+/** Why the nodes, as they were read, are not this switchover's any more; null where each has its mark. */
+export function unmarked(
+  { plan }: Pick<SwitchAt, "plan">,
+  ...nodes: readonly JsonObject[]
+): string | null {
+  const other = nodes.find((node) => markOf(node) !== plan.id);
+  if (other === undefined) return null;
+  if (markOf(other) !== undefined) return otherMark(other);
+  const uuid = String(other.uuid);
+  const mark = `openstack baremetal node set ${uuid} --extra ${SWITCH_MARK}=${plan.id}`;
+  return `node ${uuid} is not marked by this switchover any more: extra.${SWITCH_MARK}; if nothing else uses it, mark it again with ${mark}`;
+}
+
+/** Said of a node that another switchover has. */
+export function otherMark(node: JsonObject): string {
+  return `node ${String(node.uuid)} is in switchover ${String(markOf(node))}: extra.${SWITCH_MARK}`;
+}
+
+type Nodes = readonly [source: JsonObject, destination: JsonObject];
+
+/** Both nodes, asked for at once. */
+export async function bothNodes({ calls, plan }: Pick<SwitchAt, "calls" | "plan">): Promise<Nodes> {
+  return inOrder([calls.node(plan.source), calls.node(plan.destination)]);
+}
+
+/** Why the source is another instance's machine by now; null where it is ours, or nobody's once it was unlinked. */
+export function otherInstance({ plan, keptOf }: SwitchAt, source: JsonObject): string | null {
+  const found = source.instance_uuid ?? null;
+  if (found === plan.instance_uuid) return null;
+  if (found === null && keptOf("switchover-unlink").length > 0) return null;
+  return `node ${plan.source} has instance ${String(found ?? "none")}, expected ${plan.instance_uuid}`;
+}
+
+/** Why the source is not left alone any more; null where it is. */
+export function unkept({ plan }: SwitchAt, source: JsonObject): string | null {
+  return source.maintenance === true && source.maintenance_reason === reasonFor(plan)
+    ? null
+    : `node ${plan.source} is not in the maintenance of this switchover any more`;
+}
+
+/** The node of each volume that moves; null of one that is gone. */
+export function ownersOf({ calls, plan }: SwitchAt): Promise<readonly (string | null)[]> {
+  const owners = (["targets", "connectors"] as const).flatMap((kind) =>
+    plan[kind].map((uuid) => calls.ownerOf(kind, uuid)),
+  );
+  return inOrder(owners);
+}
+
+/** Whether each volume that moves is of one of the two nodes. */
+export async function areVolumesOf(at: SwitchAt, side: SwitchSide): Promise<boolean> {
+  return (await ownersOf(at)).every((owner) => owner === at.plan[side]);
+}
+
+/**
+ * Asks the source's BMC once more, right before what must not happen while the machine is on: in maintenance Ironic
+ * does not look by itself, and `power off` of a machine that is off only asks.
+ *
+ * @returns of `look`, by the source as it is: null where it is off now. `again` forgets that
+ */
+export function offGuard(at: SwitchAt) {
+  const { plan, fence } = at;
+  const id = plan.source;
+  let isAsked = false;
+  const unproven = (why: string): SwitchPosition => ({ ...stays(why), unproven: true });
+  return {
+    look(image: JsonObject, node: JsonObject): SwitchPosition | null {
+      if (isBusy(node)) return WAITS;
+      const why = unkept(at, node) ?? otherInstance(at, node);
+      if (why !== null) return stays(why);
+      if (isLive(node)) return unproven(`node ${id} is on again`);
+      if (!isAsked)
+        return next([powerWrite(at, id, { target: "power off" })], image, () => {
+          isAsked = true;
+        });
+      if (isOff(node) || fence.counts) return null;
+      const says = `power_state is ${String(node.power_state ?? null)}, last_error ${String(node.last_error ?? null)}`;
+      return unproven(`node ${id} is not known to be off: ${says}`);
+    },
+    again(): void {
+      isAsked = false;
+    },
+  };
+}

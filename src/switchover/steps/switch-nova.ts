@@ -1,0 +1,127 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
+import { rowsPart } from "../../takeover/steps/host-move.ts";
+import { inverse, serverBack, serverSteps } from "../rules/server.ts";
+import type { SwitchedServer, SwitchStepName } from "../rules/switching.ts";
+import {
+  next,
+  REACHED,
+  type SwitchAt,
+  type SwitchNova,
+  type SwitchPosition,
+  type SwitchStep,
+  stays,
+} from "./switch-part.ts";
+
+type Target = Parameters<typeof rowsPart>[0];
+
+/** Rows of servers, changed by the part that moves machines between compute hosts: one row is one transaction. */
+export function novaRows(target: Target): Pick<SwitchNova, "inspect" | "change"> {
+  const part = rowsPart(target);
+  return {
+    async inspect(change) {
+      const [state] = await part.inspect([change]);
+      // Nobody waits for a row.
+      return state as RowState;
+    },
+    async change(change) {
+      try {
+        await part.perform([change], {
+          ...{ owned: () => false, ended: () => false },
+          ...{ precondition: () => Promise.resolve(), observed: () => Promise.resolve() },
+        });
+        return null;
+      } catch (cause) {
+        if (!(cause instanceof MigrationError) || cause.code !== "N2I-E300") throw cause;
+        return cause.message;
+      }
+    },
+  };
+}
+
+/** Keeps Nova and its tenants from acting on a server whose machine goes off. */
+export function novaHoldStep(at: SwitchAt): SwitchStep {
+  return rowStep(at, "switchover-nova-hold", (server) => {
+    const { hold } = serverSteps(server);
+    return { forth: hold, back: [inverse(hold)] };
+  });
+}
+
+/** Writes which node a server is on, and which nova-compute has it. */
+export function novaRowsStep(at: SwitchAt): SwitchStep {
+  return rowStep(at, "switchover-nova-rows", (server) => {
+    return { forth: serverSteps(server).rows, back: serverBack(server) };
+  });
+}
+
+/** Gives a server back to its tenant. */
+export function novaFreeStep(at: SwitchAt): SwitchStep {
+  return rowStep(at, "switchover-nova-free", (server) => {
+    return { forth: serverSteps(server).free, back: null };
+  });
+}
+
+interface Ways {
+  readonly forth: NovaStep;
+  readonly back: readonly NovaStep[] | null;
+}
+
+function rowStep(
+  at: SwitchAt,
+  name: SwitchStepName,
+  waysOf: (server: SwitchedServer) => Ways,
+): SwitchStep {
+  const { server } = at.plan;
+  if (server === null)
+    return { name, look: () => Promise.resolve(REACHED), lookBack: () => Promise.resolve(REACHED) };
+  const { forth, back } = waysOf(server);
+  return {
+    name,
+    look: () => stands(at, [forth]),
+    lookBack: back === null ? null : () => stands(at, back),
+  };
+}
+
+/** @param ways of which the first is made that fits */
+async function stands(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPosition> {
+  const nova = novaOf(at);
+  const whys: string[] = [];
+  for (const change of ways) {
+    const { is, why } = await nova.inspect(change);
+    if (is === "after") return REACHED;
+    if (is === "before") {
+      const what = `the change of ${change.of} in Nova's database`;
+      const write = { what, on: [at.plan.source], make: () => nova.change(change) };
+      return next([write], { ...change.before });
+    }
+    whys.push(`${change.of} ${why}`);
+  }
+  return stays(...whys.slice(0, 1));
+}
+
+/** Moves a server's allocation in Placement; nobody else is given the destination, which is in use by then. */
+export function placementStep(at: SwitchAt): SwitchStep {
+  const { server, source, destination } = at.plan;
+  return {
+    name: "switchover-placement",
+    async look() {
+      if (server?.placement !== true) return REACHED;
+      const { placement } = novaOf(at);
+      if (placement === null) throw new Error("Placement is not open");
+      const stand = await placement.stand(server.uuid, source, destination);
+      if (stand === "made") return REACHED;
+      if (stand !== "open") return stays(stand.why);
+      const make = () => placement.move(server.uuid, source, destination);
+      const what = `the move of the allocations of ${server.uuid}`;
+      return next([{ what, on: [source, destination], make }], {
+        ...{ consumer: server.uuid, from: source, to: destination },
+      });
+    },
+    lookBack: null,
+  };
+}
+
+function novaOf({ nova }: SwitchAt): SwitchNova {
+  if (nova === null) throw new Error("Nova's database is not open");
+  return nova;
+}

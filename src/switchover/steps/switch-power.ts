@@ -1,0 +1,251 @@
+import type { JsonObject } from "../../lib/json.ts";
+import { objectOf } from "../../lib/json.ts";
+import type { SwitchWrite } from "../../systems/ironic-api/switch-calls.ts";
+import type { Stand } from "../../systems/openstack/settled.ts";
+import {
+  areVolumesOf,
+  isBusy,
+  isLive,
+  isOff,
+  otherInstance,
+  ownersOf,
+  powerWrite,
+  reasonFor,
+  sparePatience,
+  unmarked,
+} from "./switch-guard.ts";
+import {
+  next,
+  REACHED,
+  type SwitchAt,
+  type SwitchPosition,
+  type SwitchStep,
+  stays,
+  WAITS,
+} from "./switch-part.ts";
+
+/** @param from the state in which it is made */
+export function provisionWrite(
+  { calls }: SwitchAt,
+  node: string,
+  target: string,
+  from: readonly string[],
+): SwitchWrite {
+  return {
+    ...{ what: `${target} of node ${node}`, on: [node] },
+    async look(): Promise<Stand> {
+      const { provision_state } = await calls.node(node);
+      return from.includes(String(provision_state)) ? "open" : "made";
+    },
+    ...{ method: "PUT", path: `/v1/nodes/${node}/states/provision`, body: { target } },
+  };
+}
+
+/** Brings the destination to `manageable`, and off: Ironic takes no volume for a machine that is on. */
+export function destinationStep(at: SwitchAt): SwitchStep {
+  const { calls, plan } = at;
+  const id = plan.destination;
+  const tries = new Set<string>();
+  const patience = sparePatience(at);
+  const once = (name: string, write: SwitchWrite, image: JsonObject, fault: unknown) => {
+    if (tries.has(name))
+      return stays(`${write.what} failed: ${String(fault ?? "no reason is given")}`);
+    return next([write], image, () => tries.add(name));
+  };
+  return {
+    name: "switchover-destination",
+    async look(image) {
+      const node = await calls.node(id);
+      const { provision_state, power_state, last_error } = node;
+      const kept = image ?? {
+        provision_state: provision_state ?? null,
+        power_state: power_state ?? null,
+      };
+      const busy = patience(node);
+      if (busy !== null) return busy;
+      const foreign = unmarked(at, node);
+      if (foreign !== null) return { ...stays(foreign), taken: "destination" };
+      if (provision_state === "enroll")
+        return once("manage", provisionWrite(at, id, "manage", ["enroll"]), kept, last_error);
+      if (provision_state !== "manageable")
+        return {
+          ...stays(`node ${id} is ${String(provision_state)}, expected manageable`),
+          taken: "destination",
+        };
+      if (power_state === "power off") return REACHED;
+      // It may be a machine in use that was enrolled only now.
+      if (plan.picked)
+        return {
+          ...stays(
+            `node ${id} is ${power_state === "power on" ? "on" : "not known to be off"}, and nobody named it`,
+          ),
+          ...{ taken: "destination", code: "N2I-E384" },
+        };
+      return once("off", powerWrite(at, id, { target: "power off" }), kept, last_error);
+    },
+    // An enrolled one stays manageable: there is no way from there to enroll.
+    lookBack: poweredAgain(at, id),
+  };
+}
+
+/** On again where it was on, by one try: never while a volume is another's, nor where its BMC was not believed. */
+function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<SwitchPosition> {
+  let isTried = false;
+  return async ({ power_state }) => {
+    if (power_state !== "power on") return REACHED;
+    const isGone = await at.calls.isGone(id);
+    if (isGone && id === at.plan.destination) return REACHED;
+    const owners = await ownersOf(at);
+    const { source, destination } = at.plan;
+    // A spare that has none of them is safe, wherever they are.
+    if (id === source ? owners.some((owner) => owner !== source) : owners.includes(destination))
+      return stays(`node ${id} is not powered on: not all volumes of the source are back`);
+    if (isGone) return stays(`node ${id} is gone`);
+    const node = await at.calls.node(id);
+    if (node.power_state === "power on") return REACHED;
+    if (isBusy(node)) return WAITS;
+    // Without our mark it may have been given to somebody else since.
+    const foreign = id === source ? otherInstance(at, node) : unmarked(at, node);
+    if (foreign !== null) return stays(`node ${id} is not powered on: ${foreign}`);
+    const wasFenced =
+      id === source && at.keptOf("switchover-power").some(({ proof }) => proof !== undefined);
+    if (wasFenced || isTried) {
+      const why = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
+      return stays(`node ${id} was on before; power it on by hand: ${why}`);
+    }
+    return next([powerWrite(at, id, { target: "power on" })], undefined, () => {
+      isTried = true;
+    });
+  };
+}
+
+/** What the source was asked for: the last is the second look of the proof. */
+type Asked = "soft power off" | "power off" | "power off again";
+
+/** Milliseconds after which a BMC that did not obey is asked again. */
+const AGAIN = 5000;
+
+/**
+ * Shuts the source down, softly first, and proves that it is off: after a call of ours power_state says so without an
+ * error, and again, some time later, after a call that made Ironic ask its BMC. A BMC that is dead answers such calls
+ * with 202 too. What somebody else says of it counts for the process that heard it, and once the BMC did not answer.
+ *
+ * @source facts/systems-measured.md B2+
+ */
+export function sourceOffStep(at: SwitchAt): SwitchStep {
+  const { calls, plan, times, now, fence } = at;
+  const id = plan.source;
+  /** What this process asked for last, since when it is hard, and since when it is seen off. */
+  let asked: Asked | null = null;
+  let hardSince: number | null = null;
+  let askedAt = 0;
+  let offSince: number | null = null;
+  const ask = (wanted: Asked, image: JsonObject): SwitchPosition => {
+    const timeout = Math.max(1, Math.round(times.soft / 1000));
+    const isSoft = wanted === "soft power off";
+    const body = isSoft ? { target: wanted, timeout } : { target: "power off" };
+    // A driver that cannot do it says 400: a hard power off follows.
+    const write = { ...powerWrite(at, id, body), ...(isSoft && { mayRefuse: true as const }) };
+    return next([write], { ...image, asked: wanted }, () => {
+      [asked, askedAt] = [wanted, now()];
+      if (wanted !== "power off again") offSince = null;
+      if (wanted === "power off") hardSince ??= now();
+    });
+  };
+  /** Once a volume may be another's no system is waited for. */
+  const mustBeHard = (node: JsonObject, kept: readonly JsonObject[]): boolean =>
+    isOff(node) ||
+    kept.some((one) => one.asked === "power off") ||
+    at.keptOf("switchover-volumes").length > 0;
+  return {
+    name: "switchover-power",
+    async look(image, kept) {
+      if (fence.counts) return REACHED;
+      const node = await calls.node(id);
+      const { power_state, last_error, driver_internal_info } = node;
+      const { last_power_state_change = null } = objectOf(driver_internal_info);
+      const found = image ?? { power_state: power_state ?? null, last_power_state_change };
+      if (isBusy(node)) return WAITS;
+      if (asked === null) {
+        const foreign = otherInstance(at, node);
+        if (foreign !== null) return stays(foreign);
+        // A BMC that is asked for what is so already is asked all the same, and told nothing.
+        return ask(mustBeHard(node, kept) ? "power off" : "soft power off", found);
+      }
+      const isOurs =
+        found.power_state !== "power on" ||
+        last_power_state_change === null ||
+        last_power_state_change !== found.last_power_state_change;
+      if (isOff(node) && isOurs) {
+        if (asked === "power off again" && offSince !== null) return REACHED;
+        offSince ??= now();
+        return now() - offSince >= times.interval ? ask("power off again", found) : WAITS;
+      }
+      offSince = null;
+      if (asked === "soft power off") return ask("power off", found);
+      const by = at.fenced();
+      // A BMC that answers outranks whoever says that it is off.
+      if (by !== null && !isLive(node))
+        return next([], { ...found, ...by }, () => {
+          fence.counts = true;
+        });
+      hardSince ??= now();
+      if (now() - hardSince < times.proof)
+        return now() - askedAt < AGAIN ? WAITS : ask("power off", found);
+      const says = `power_state is ${String(power_state ?? null)}, last_error ${String(last_error ?? null)}`;
+      return { ...stays(`node ${id} is not known to be off: ${says}`), unproven: true };
+    },
+    lookBack: poweredAgain(at, id),
+  };
+}
+
+/** Puts the source into maintenance, so that no conductor makes it boot again. */
+export function maintenanceStep(at: SwitchAt): SwitchStep {
+  const { calls, plan } = at;
+  const id = plan.source;
+  const path = `/v1/nodes/${id}/maintenance`;
+  const reason = reasonFor(plan);
+  const what = `the maintenance of node ${id}`;
+  const isOurs = async (): Promise<Stand> =>
+    (await calls.node(id)).maintenance_reason === reason ? "made" : "open";
+  const isNone = async (): Promise<Stand> =>
+    (await calls.node(id)).maintenance === true ? "open" : "made";
+  const put = (look: () => Promise<Stand>, body: object): SwitchWrite => {
+    return { what, on: [id], look, method: "PUT", path, body };
+  };
+  const end: SwitchWrite = {
+    ...{ what: `the end of ${what}`, on: [id], look: isNone },
+    ...{ method: "DELETE", path },
+  };
+  return {
+    name: "switchover-maintenance",
+    async look(image) {
+      const { maintenance, maintenance_reason = null, fault = null } = await calls.node(id);
+      if (maintenance === true && maintenance_reason === reason) return REACHED;
+      const kept = image ?? { maintenance: maintenance === true, maintenance_reason, fault };
+      // A fault would let Ironic end this maintenance by itself, once the BMC answers again.
+      return next([...(fault === null ? [] : [end]), put(isOurs, { reason })], kept);
+    },
+    async lookBack(image) {
+      if (!(await areVolumesOf(at, "source")))
+        return stays(`node ${id} stays in maintenance: not all of its volumes are back`);
+      const { maintenance, maintenance_reason = null } = await calls.node(id);
+      const was = image.maintenance === true;
+      if (
+        (maintenance === true) === was &&
+        (!was || maintenance_reason === image.maintenance_reason)
+      )
+        return REACHED;
+      if (maintenance === true && maintenance_reason !== reason)
+        return stays(`node ${id} is in maintenance: ${String(maintenance_reason)}`);
+      if (!was) return next([end]);
+      const before = image.maintenance_reason ?? null;
+      const isBefore = async (): Promise<Stand> => {
+        const node = await calls.node(id);
+        const same = node.maintenance === true && (node.maintenance_reason ?? null) === before;
+        return same ? "made" : "open";
+      };
+      return next([put(isBefore, before === null ? {} : { reason: before })]);
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import type { JsonObject } from "../../lib/json.ts";
+import { inOrder } from "../../lib/streams.ts";
+import type { SwitchWrite, VolumeKind } from "../../systems/ironic-api/switch-calls.ts";
+import type { Stand } from "../../systems/openstack/settled.ts";
+import type { SwitchSide } from "../rules/switching.ts";
+import {
+  bothNodes,
+  isLive,
+  isOff,
+  offGuard,
+  powerWrite,
+  sparePatience,
+  unkept,
+} from "./switch-guard.ts";
+import {
+  next,
+  REACHED,
+  type SwitchAt,
+  type SwitchPosition,
+  type SwitchStep,
+  stays,
+} from "./switch-part.ts";
+
+/** The destination must not have a volume without the initiator it is exported to. */
+const FORTH: readonly VolumeKind[] = ["connectors", "targets"];
+
+/** Moves connectors, then targets, by `node_uuid` alone: Ironic masks their secrets, and keeps them so. */
+export function volumesStep(at: SwitchAt): SwitchStep {
+  const { calls, plan } = at;
+  const guard = offGuard(at);
+  const spareOff = spareGuard(at);
+  const ready = async (): Promise<string | null> => {
+    const source = await calls.node(plan.source);
+    return isLive(source) ? `node ${plan.source} is on again` : unkept(at, source);
+  };
+  return {
+    name: "switchover-volumes",
+    async look(image) {
+      const known: readonly string[] = plan.targets;
+      const [targets, seen, source] = await inOrder([
+        calls.volumesOf("targets", plan.source),
+        moves(at, FORTH, "source", "destination", ready),
+        calls.node(plan.source),
+      ]);
+      const more = targets.filter((uuid) => !known.includes(uuid));
+      if (more.length > 0)
+        return stays(`node ${plan.source} has another volume target since: ${more.join(", ")}`);
+      if (seen.is !== "before") return seen;
+      const kept = image ?? { connectors: plan.connectors, targets: known };
+      return guard.look(kept, source) ?? { ...seen, image: kept };
+    },
+    async lookBack() {
+      const isReady = async () => notOff(at, await calls.node(plan.destination));
+      const seen = await moves(at, FORTH.toReversed(), "destination", "source", isReady);
+      if (seen.is !== "before") return seen;
+      const [{ power_state }, spare] = await bothNodes(at);
+      // Ironic takes no volume for a machine that it does not believe to be off.
+      if (power_state !== "power off")
+        return stays(
+          `volumes cannot go back while Ironic does not have node ${plan.source} 'power off': it is ${String(power_state ?? null)}`,
+        );
+      return spareOff(spare) ?? seen;
+    },
+  };
+}
+
+/** Proves a spare off that gives volumes back, as `offGuard` does of a source; one that Ironic has on stays on. */
+function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null {
+  const patience = sparePatience(at);
+  let isAsked = false;
+  return (spare) => {
+    const busy = patience(spare);
+    const why = notOff(at, spare, isAsked);
+    if (busy !== null) return busy;
+    if (why !== null)
+      return { ...stays(why), ...(spare.power_state !== "power on" && { unproven: true }) };
+    if (isAsked) return null;
+    const proof = at.fence.spare === null ? undefined : { ...at.fence.spare };
+    return next([powerWrite(at, at.plan.destination, { target: "power off" })], proof, () => {
+      isAsked = true;
+    });
+  };
+}
+
+/**
+ * An error of an earlier action stays until the next one, so `power on` with an error may be of a BMC that answers. Of
+ * a dead BMC Ironic makes `power on` null by itself.
+ *
+ * @param isAsked its BMC was asked: an error is of that
+ * @source facts/systems-measured.md B2+
+ */
+function notOff({ fence }: SwitchAt, spare: JsonObject, isAsked = true): string | null {
+  const { uuid, power_state = null, last_error = null } = spare;
+  if (isAsked ? isOff(spare) : power_state === "power off") return null;
+  const isOn = power_state === "power on";
+  if (fence.spare !== null && !isOn) return null;
+  const dead = isOn ? "wait until Ironic shows no power_state, then " : "";
+  return `volumes cannot go back while node ${String(uuid)} is not known to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}; power it off, then run rollback again; if its BMC is dead, ${dead}give rollback --fence-command PROGRAM`;
+}
+
+async function moves(
+  { calls, plan }: SwitchAt,
+  kinds: readonly VolumeKind[],
+  from: SwitchSide,
+  to: SwitchSide,
+  ready: () => Promise<string | null> = () => Promise.resolve(null),
+): Promise<SwitchPosition> {
+  const todo: SwitchWrite[] = [];
+  const others: string[] = [];
+  const all = kinds.flatMap((kind) => plan[kind].map((uuid) => ({ kind, uuid })));
+  const owners = await inOrder(all.map(({ kind, uuid }) => calls.ownerOf(kind, uuid)));
+  for (const [index, { kind, uuid }] of all.entries()) {
+    const owner = owners[index] ?? null;
+    if (owner === plan[to]) continue;
+    const name = `volume ${kind.slice(0, -1)} ${uuid}`;
+    if (owner === null) others.push(`${name} is gone`);
+    else if (owner !== plan[from]) others.push(`${name} is of node ${owner}`);
+    else
+      todo.push({
+        ...{ what: `PATCH of ${name}`, on: [plan.source, plan.destination] },
+        async look(): Promise<Stand> {
+          const [now, why] = await inOrder([calls.ownerOf(kind, uuid), ready()]);
+          if (now === plan[to]) return "made";
+          return why === null ? "open" : { why };
+        },
+        ...{ method: "PATCH", path: `/v1/volume/${kind}/${uuid}` },
+        body: [{ op: "replace", path: "/node_uuid", value: plan[to] }],
+      });
+  }
+  return either(todo, others, to === "source");
+}
+
+/** @param isBack what can be taken back is, whatever else is left */
+function either(
+  todo: readonly SwitchWrite[],
+  others: readonly string[],
+  isBack: boolean,
+): SwitchPosition {
+  if (others.length > 0 && (!isBack || todo.length === 0)) return stays(...others);
+  return todo.length === 0 ? REACHED : { ...next(todo), why: others };
+}
+
+/** Moves Neutron's ports in their order: each gets the MAC of a card of the destination, and keeps its addresses. */
+export function vifsStep(at: SwitchAt): SwitchStep {
+  const { calls, plan } = at;
+  const attached = async (node: string, vif: string): Promise<boolean> =>
+    (await calls.vifs(node)).includes(vif);
+  const detach = (node: string, vif: string): SwitchWrite => ({
+    ...{ what: `detaching VIF ${vif} of node ${node}`, on: [plan.source, plan.destination] },
+    look: async () => ((await attached(node, vif)) ? "open" : "made"),
+    ...{ method: "DELETE", path: `/v1/nodes/${node}/vifs/${vif}` },
+  });
+  const attach = (node: string, vif: string): SwitchWrite => ({
+    ...{ what: `attaching VIF ${vif} to node ${node}`, on: [plan.source, plan.destination] },
+    look: async () => ((await attached(node, vif)) ? "made" : "open"),
+    ...{ method: "POST", path: `/v1/nodes/${node}/vifs`, body: { id: vif } },
+  });
+  const moved = async (
+    vifs: readonly string[],
+    from: string,
+    to: string,
+  ): Promise<SwitchPosition> => {
+    const leftOf = async (): Promise<readonly string[]> =>
+      (await calls.isGone(from)) ? [] : calls.vifs(from);
+    const [left, there] = await inOrder([leftOf(), calls.vifs(to)]);
+    const missing = vifs.findIndex((vif) => !there.includes(vif));
+    // Which card a VIF gets goes by their order: those behind the first that lacks are attached again.
+    const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => there.includes(vif));
+    const todo = vifs.flatMap((vif) => [
+      ...(left.includes(vif) ? [detach(from, vif)] : []),
+      ...(there.includes(vif) && !again.includes(vif) ? [] : [attach(to, vif)]),
+    ]);
+    return todo.length === 0 ? REACHED : next([...again.map((vif) => detach(to, vif)), ...todo]);
+  };
+  return {
+    name: "switchover-vifs",
+    async look(image) {
+      const kept = image ?? { vifs: await calls.vifs(plan.source) };
+      const seen = await moved(vifsIn(kept), plan.source, plan.destination);
+      return seen.is === "before" ? { ...seen, image: kept } : seen;
+    },
+    lookBack: (image) => moved(vifsIn(image), plan.destination, plan.source),
+  };
+}
+
+function vifsIn({ vifs }: { readonly [key: string]: unknown }): readonly string[] {
+  return Array.isArray(vifs) ? vifs.map(String) : [];
+}

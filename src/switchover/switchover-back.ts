@@ -1,0 +1,183 @@
+import { MigrationError } from "../lib/error.ts";
+import { openManagePlace } from "../migrate/open/services.ts";
+import type { RowVerdict } from "../model/artefact.ts";
+import type { Left } from "../model/change.ts";
+import type { UndoPreview } from "../model/preview.ts";
+import type { RestOptions } from "../run/cloud.ts";
+import { closing } from "../run/databases.ts";
+import { readJournal } from "../run/files/journal.ts";
+import { inRun } from "../run/run.ts";
+import { withSession } from "../run/session.ts";
+import type { Sink } from "../run/sink.ts";
+import { SWITCH_STATES, SWITCHOVER, type Switchover } from "./rules/switching.ts";
+import { switchSteps } from "./steps/switch-steps.ts";
+import { reopenSwitchNova } from "./switchover-nova.ts";
+import { fencedBy } from "./switchover-perform.ts";
+import {
+  checkSwitchPlace,
+  isPastReturn,
+  openSwitched,
+  type Switched,
+  switchedIn,
+} from "./switchover-run.ts";
+import { closeTakenBack } from "./switchover-state.ts";
+import { faultsOf } from "./switchover-verify.ts";
+import { switchAt, walkBack } from "./switchover-walk.ts";
+
+interface BackWords extends RestOptions {
+  readonly run: string;
+  readonly novaDb?: string;
+  /** A program that ends with 0 once the spare is off. */
+  readonly fenceCommand?: string;
+  /** A run has one switchover: it is meant with or without this word. */
+  readonly all: boolean;
+  readonly node?: readonly string[];
+}
+
+/**
+ * Takes a switchover back that did not deploy the destination yet: each step's inverse, the newest first.
+ *
+ * @param leave hears of what somebody changed since: it stays as it is
+ * @returns whether it came to its end; null where nothing was begun
+ * @throws MigrationError N2I-E305, N2I-E391 once the destination's deploy was begun
+ */
+export function rollbackSwitchover(
+  words: BackWords,
+  sink: Sink,
+  leave: (left: readonly Left[]) => void,
+): Promise<boolean | null> {
+  return inRun(words.run, "rollback", { create: false }, (run) =>
+    closing(async (keep) => {
+      const { entries } = await readJournal(run);
+      const switched = switchedIn(entries);
+      if (switched === null) {
+        await closeTakenBack(run, new Date().toISOString());
+        sink.result("Rollback: this run did not switch a machine over.");
+        return null;
+      }
+      checkBack(words, switched);
+      const { plan } = switched;
+      const place = await openManagePlace(words, keep, sink.say);
+      const { service } = place;
+      const { address } = service.identity;
+      checkSwitchPlace(entries, address);
+      // Placement is asked for nothing before there is no way back.
+      const how = { readOnly: false, placement: false };
+      const nova = await reopenSwitchNova(plan, words, place, keep, how);
+      await sink.confirm(
+        `Give ${nameIn(plan)} its volumes and instance back at ${address}, and power it on where it was on?`,
+      );
+      return withSession(
+        run,
+        async (session) => {
+          await session.begin(SWITCHOVER, { address });
+          await closeTakenBack(run, session.now());
+          const more = { now: session.clock.now, nova };
+          const at = switchAt(service, plan, session.journal.entries, more);
+          const left: Left[] = [];
+          const prove = () => fencedBy(words, at, plan.destination, session, sink);
+          const isWhole = await walkBack(at, session, (some) => left.push(...some), prove);
+          leave(left);
+          sink.result(
+            isWhole && left.length === 0
+              ? `Rollback: ${nameIn(plan)} is as it was.`
+              : `Rollback: ${left.length} left.`,
+          );
+          return isWhole;
+        },
+        { afterWindow: true },
+      );
+    }),
+  );
+}
+
+function nameIn({ source, source_name }: Switchover): string {
+  return source_name ?? source;
+}
+
+/** @throws MigrationError N2I-E305, N2I-E391 */
+function checkBack({ node = [] }: BackWords, switched: Switched): void {
+  const { plan } = switched;
+  const known = [plan.source, plan.source_name];
+  const other = node.find((one) => !known.includes(one));
+  if (other !== undefined)
+    throw new MigrationError("N2I-E306", `this run does not switch ${other} over`);
+  if (isPastReturn(switched))
+    throw new MigrationError(
+      "N2I-E391",
+      `the deploy of node ${plan.destination_name ?? plan.destination} with the volumes of ${nameIn(plan)} was begun`,
+    );
+}
+
+/** Shows what the same words would take back; writes nothing. */
+export function previewSwitchBack(words: BackWords, sink: Sink): Promise<void> {
+  return closing(async (keep) => {
+    const { entries, switched } = await openSwitched(words.run);
+    const rows = async function* (): AsyncGenerator<UndoPreview> {
+      if (switched === null) return;
+      checkBack(words, switched);
+      const { plan, begun } = switched;
+      const place = await openManagePlace(words, keep, sink.say);
+      const { service } = place;
+      checkSwitchPlace(entries, service.identity.address);
+      const how = { readOnly: true, placement: false };
+      const nova = await reopenSwitchNova(plan, words, place, keep, how);
+      const at = switchAt(service, plan, () => entries, { nova });
+      for (const { name, lookBack } of switchSteps(at).toReversed()) {
+        const [image] = begun.get(name)?.observed ?? [];
+        if (image === undefined || lookBack === null) continue;
+        const { is, why } = await lookBack(image);
+        const about = { resource: SWITCH_STATES[name], uuid: plan.source, bm_node_id: null };
+        if (is === "before" || is === "partway") yield { action: "restore", ...about, why: null };
+        if (why.length > 0) yield { action: "leave", ...about, why: why.join("; ") };
+      }
+    };
+    await sink.list("undos", rows());
+  });
+}
+
+/**
+ * Compares both nodes, their volumes and VIFs with what the switchover should have made of them.
+ *
+ * @throws MigrationError N2I-E326 where the run did not switch one over
+ */
+export function verifySwitched(
+  words: RestOptions & {
+    readonly run: string;
+    readonly allRows?: boolean;
+    readonly novaDb?: string;
+  },
+  sink: Sink,
+): Promise<{ readonly validated: number; readonly wrong: number }> {
+  return closing(async (keep) => {
+    const { entries, switched } = await openSwitched(words.run);
+    if (switched === null)
+      throw new MigrationError("N2I-E326", `${words.run} did not switch a machine over`);
+    const { plan, begun } = switched;
+    const place = await openManagePlace(words, keep, sink.say);
+    const { service } = place;
+    checkSwitchPlace(entries, service.identity.address);
+    const how = { readOnly: true, placement: true };
+    const nova = await reopenSwitchNova(plan, words, place, keep, how);
+    const facts = await faultsOf(switchAt(service, plan, () => entries, { nova }));
+    const isOver = begun.get("switchover-release")?.open === false;
+    const end = isOver ? null : "the switchover did not come to its end";
+    const rows = [...facts, { what: "switchover", why: end }].map(
+      ({ what, why }): RowVerdict => ({
+        ...{ resource: what, uuid: plan.source, bm_node_id: null, differs: [], reason: why },
+        state: why === null ? "validated" : "mismatched",
+      }),
+    );
+    const counts = {
+      validated: rows.filter(({ reason }) => reason === null).length,
+      wrong: rows.filter(({ reason }) => reason !== null).length,
+    };
+    const verdicts = async function* (): AsyncGenerator<RowVerdict> {
+      for (const one of rows)
+        if (one.state !== "validated" || words.allRows === true) yield await Promise.resolve(one);
+    };
+    const summary = () => `${counts.validated} rows validated`;
+    await sink.list("verdicts", verdicts(), { title: "verify", machines: 1, summary });
+    return counts;
+  });
+}

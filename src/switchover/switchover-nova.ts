@@ -1,0 +1,97 @@
+import { MigrationError } from "../lib/error.ts";
+import { kept, type ManagePlace } from "../migrate/open/services.ts";
+import type { Verb } from "../model/database.ts";
+import { type Keep, openRole } from "../run/databases.ts";
+import { failpoint } from "../run/failpoint.ts";
+import { waitingFor } from "../run/wait-message.ts";
+import { openServerAllocations } from "../systems/nova-api/allocations.ts";
+import { needRights } from "../systems/nova-db/host-rights.ts";
+import { computeIdOf } from "../systems/nova-db/instances.ts";
+import { openMachines } from "../systems/nova-db/machines.ts";
+import { identifyNova, MOVED_TABLES } from "../systems/nova-db/plan-open.ts";
+import { REQUEST_TABLES } from "../systems/nova-db/requests.ts";
+import { createNovaTarget } from "../systems/nova-db/target.ts";
+import { serverIn } from "./rules/server.ts";
+import type { SwitchedServer, Switchover } from "./rules/switching.ts";
+import { novaRows } from "./steps/switch-nova.ts";
+import type { SwitchNova } from "./steps/switch-part.ts";
+
+/** Where Nova's rows are, and what of it is changed. */
+export interface NovaWords {
+  readonly novaDb?: string;
+  /** The allocation in Placement too. */
+  readonly placement?: boolean;
+}
+
+/** Nova, open for the time of a command. */
+export interface OpenNova extends SwitchNova {
+  /** @returns null where the instance is none of Nova's. @throws MigrationError N2I-E392 */
+  readonly serverOf: (
+    asked: Pick<Switchover, "source" | "destination" | "instance_uuid">,
+    isIronics: boolean,
+  ) => Promise<SwitchedServer | null>;
+}
+
+/** Tables that are only read, besides `instances`. */
+const READ = ["compute_nodes", "services", "migrations", ...REQUEST_TABLES];
+
+/**
+ * Opens Nova's database, and Placement where it is wanted.
+ *
+ * @returns null where neither is said
+ * @throws MigrationError N2I-E206 with the GRANTs that are missing, N2I-E202, N2I-E203
+ */
+export async function openSwitchNova(
+  { novaDb, placement = false }: NovaWords,
+  { cloud, limit }: Pick<ManagePlace, "cloud" | "limit">,
+  keep: Keep,
+  { readOnly }: { readonly readOnly: boolean },
+): Promise<OpenNova | null> {
+  if (novaDb === undefined) return null;
+  const database = keep(await openRole("nova-db", novaDb, { readOnly }));
+  const verbs: readonly Verb[] = readOnly ? ["SELECT"] : ["SELECT", "UPDATE"];
+  const wanted = new Map(READ.map((table) => [table, new Set<Verb>(["SELECT"])]));
+  await needRights(database, wanted.set("instances", new Set(verbs)));
+  const identity = await identifyNova(database, MOVED_TABLES);
+  const open = () =>
+    waitingFor("logging in at Placement", () => openServerAllocations(cloud, limit));
+  const allocations = placement ? await open() : null;
+  if (allocations !== null) kept(keep, allocations.close);
+  return {
+    ...novaRows(createNovaTarget(database, identity, failpoint)),
+    placement: allocations,
+    async serverOf({ source, destination, instance_uuid }, isIronics) {
+      const machines = await openMachines(database);
+      const [from, to] = await machines.of([source, destination]);
+      if (from === undefined || to === undefined) throw new Error("two nodes were asked for");
+      if (isIronics && from.instances.length === 0) return null;
+      const compute_id = await computeIdOf(database, instance_uuid);
+      const found = serverIn(instance_uuid, {
+        ...{ source: from, destination: to },
+        ...(compute_id !== undefined && { compute_id }),
+      });
+      if ("faults" in found) throw new MigrationError("N2I-E392", found.faults.join("; "));
+      return { ...found.server, placement };
+    },
+  };
+}
+
+/**
+ * The same of a switchover that was decided.
+ *
+ * @returns null where it leaves Nova alone
+ * @throws MigrationError N2I-E100 where it changes Nova's row, and nothing says where that is
+ */
+export async function reopenSwitchNova(
+  { server }: Switchover,
+  { novaDb }: NovaWords,
+  place: Pick<ManagePlace, "cloud" | "limit">,
+  keep: Keep,
+  { readOnly, placement }: { readonly readOnly: boolean; readonly placement: boolean },
+): Promise<OpenNova | null> {
+  if (server === null) return null;
+  if (novaDb === undefined)
+    throw new MigrationError("N2I-E100", "this run changes Nova's rows: it wants --nova-db");
+  const asked = { novaDb, placement: placement && server.placement };
+  return openSwitchNova(asked, place, keep, { readOnly });
+}

@@ -1,0 +1,198 @@
+import type { WindowSession } from "../engine/window.ts";
+import { MigrationError } from "../lib/error.ts";
+import type { ManagePlace } from "../migrate/open/services.ts";
+import type { Left } from "../model/change.ts";
+import type { RestOptions } from "../run/cloud.ts";
+import { askFence } from "../run/fence-command.ts";
+import { rememberGiven } from "../run/files/given-file.ts";
+import type { RunFolder } from "../run/files/run-folder.ts";
+import { nextCommand } from "../run/next.ts";
+import type { RunSession } from "../run/session.ts";
+import type { Sink } from "../run/sink.ts";
+import { novaCommands } from "./rules/steps.ts";
+import { type Fenced, SWITCHOVER, type Switchover } from "./rules/switching.ts";
+import type { SwitchAt, SwitchPosition, SwitchStep } from "./steps/switch-part.ts";
+import type { OpenNova } from "./switchover-nova.ts";
+import { isPastReturn, named, switchedIn } from "./switchover-run.ts";
+import { faultsOf } from "./switchover-verify.ts";
+import { millisecondsOf, switchAt, USUAL, walkBack, walkForward } from "./switchover-walk.ts";
+
+/** How a switchover acts. Times are seconds. */
+export interface ActWords extends RestOptions {
+  readonly run: string;
+  readonly softTimeout?: number;
+  readonly proofInterval?: number;
+  readonly proofTimeout?: number;
+  /** A program that ends with 0 once the source is off. */
+  readonly fenceCommand?: string;
+  /** Somebody saw it. */
+  readonly sourceConfirmedOff: boolean;
+}
+
+export type Told = Pick<Sink, "say" | "note" | "result">;
+
+/** Ironic, and Nova where its rows are changed. */
+export interface SwitchPlace extends ManagePlace {
+  readonly nova: OpenNova | null;
+}
+
+interface Acting {
+  readonly run: RunFolder;
+  readonly place: Pick<SwitchPlace, "service" | "nova">;
+  readonly session: WindowSession & Pick<RunSession, "signal" | "begin">;
+  readonly sink: Told;
+}
+
+/**
+ * Takes a switchover to its end, from wherever its journal says that it is.
+ *
+ * @returns whether it came there; false where somebody asked to stop
+ * @throws MigrationError N2I-E301, N2I-E380 to N2I-E390
+ */
+export async function perform(words: ActWords, plan: Switchover, acting: Acting): Promise<boolean> {
+  const { run, place, session, sink } = acting;
+  await session.begin(SWITCHOVER, { address: place.service.identity.address });
+  await rememberGiven(run, "node", words, true);
+  const isOver =
+    switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
+  const at = switchAt(place.service, plan, session.journal.entries, {
+    times: millisecondsOf({
+      soft: words.softTimeout ?? USUAL.soft,
+      interval: words.proofInterval ?? USUAL.interval,
+      proof: words.proofTimeout ?? USUAL.proof,
+    }),
+    now: session.clock.now,
+    nova: place.nova,
+    fenced: () =>
+      words.sourceConfirmedOff ? { proof: "--source-confirmed-off", by: session.by } : null,
+  });
+  const name = plan.source_name ?? plan.source;
+  const prove = () => fencedBy(words, at, plan.source, session, sink);
+  const say = (state: string) => sink.say(`${name}: ${state}`);
+  const halted = await begunBy(at, session, () => walkForward(at, session, say, prove));
+  if (halted === null) return begunBy(at, session, () => ended(at, sink, isOver));
+  if (halted.position !== null) await failed(at, halted.step, halted.position, acting);
+  return false;
+}
+
+/** Once the nodes are marked, whatever breaks leaves them so. @throws MigrationError N2I-E301, N2I-E390 */
+async function begunBy<T>(
+  at: SwitchAt,
+  { journal }: WindowSession,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const switched = switchedIn(journal.entries());
+    if (!(cause instanceof MigrationError) || switched === null) throw cause;
+    if (cause.code === "N2I-E390") throw cause;
+    const isPast = isPastReturn(switched);
+    if (cause.code === "N2I-E301" && !isPast) throw cause;
+    const text = `node switchover stopped: ${cause.code} ${cause.message}${isPast ? keptOff(at) : ""}`;
+    throw new MigrationError(isPast ? "N2I-E390" : "N2I-E301", text, { cause });
+  }
+}
+
+/** What is to be said of a source until its boot files are gone. */
+function keptOff({ plan, keptOf }: SwitchAt): string {
+  return keptOf("switchover-clear").length > 0
+    ? ""
+    : `; keep the source (${plan.source}) off: its boot file still has these volumes`;
+}
+
+/** What the site's own fence says, once the BMC does not. */
+export async function fencedBy(
+  { fenceCommand, run }: Pick<ActWords, "fenceCommand" | "run">,
+  { calls }: Pick<SwitchAt, "calls">,
+  node: string,
+  { signal, by }: Pick<RunSession, "signal" | "by">,
+  sink: Pick<Told, "say" | "note">,
+): Promise<Fenced | null> {
+  if (fenceCommand === undefined) return null;
+  const { name } = await calls.node(node);
+  try {
+    // A name may be the spare's by then; a uuid stays.
+    const env = { NOVA2IRONIC_NODE_NAME: typeof name === "string" ? name : "" };
+    await askFence({ fenceCommand, from: node, run, env }, signal, sink);
+  } catch (cause) {
+    if (!(cause instanceof MigrationError) || cause.code !== "N2I-E316") throw cause;
+    sink.note(cause.message);
+    return null;
+  }
+  return { proof: "--fence-command", by };
+}
+
+/**
+ * Ends what did not go on: before the spare is deployed it is taken back.
+ *
+ * @returns only if somebody asked to stop meanwhile
+ * @throws MigrationError N2I-E301, N2I-E380, N2I-E381, N2I-E384, N2I-E388 to N2I-E390
+ */
+async function failed(
+  at: SwitchAt,
+  step: SwitchStep,
+  { why, unproven, taken, code }: SwitchPosition,
+  { run, session }: Acting,
+): Promise<void> {
+  const text = why.join("; ");
+  if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${farOf(at)}`);
+  const switched = switchedIn(session.journal.entries());
+  if (switched !== null && isPastReturn(switched))
+    throw new MigrationError("N2I-E390", `${step.name}: ${text}${keptOff(at)}`);
+  const wasTold = at.keptOf("switchover-power").length > 0;
+  const left: Left[] = [];
+  // The fence command of a switchover is about the source: it says nothing of the spare.
+  const unfenced = (): Promise<null> => Promise.resolve(null);
+  const isBack = await begunBy(at, session, () =>
+    walkBack(at, session, (some) => left.push(...some), unfenced),
+  );
+  if (left.length > 0)
+    throw new MigrationError(
+      "N2I-E301",
+      `node switchover stopped: ${text}; not taken back: ${left.map((one) => one.why).join("; ")}`,
+      {
+        fix: `Resolve the items listed, then: ${nextCommand("rollback", { run: run.path }, { all: true })}`,
+      },
+    );
+  if (!isBack) return;
+  const isLate = taken === undefined || (wasTold && code !== undefined);
+  const own = code ?? "N2I-E381";
+  const isLost = at.plan.picked && taken === "destination";
+  throw new MigrationError(
+    isLate && code !== "N2I-E211" ? "N2I-E389" : own,
+    text,
+    isLost ? { fix: AGAIN } : {},
+  );
+}
+
+const AGAIN =
+  "The switchover was rolled back. Run the same command again. It chooses a spare again.";
+
+/** How far the volumes went, by the journal. */
+export function farOf({ plan, keptOf }: Pick<SwitchAt, "plan" | "keptOf">): string {
+  return keptOf("switchover-volumes").length > 0
+    ? `its volumes are, or may be, of node ${plan.destination} already. Do not power the source on`
+    : "nothing was moved";
+}
+
+/** @throws MigrationError N2I-E390 where what came of it is not as it should be */
+async function ended(at: SwitchAt, sink: Told, isOver: boolean): Promise<boolean> {
+  const { plan } = at;
+  // What became of it since is verify's to say.
+  const facts = isOver ? [] : await faultsOf(at);
+  const faults = facts.flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
+  if (faults.length > 0) throw new MigrationError("N2I-E390", faults.join("; "));
+  // Names were swapped by now: the source's is the destination's.
+  const [from, to] = [
+    named(plan.source, plan.failed_name ?? plan.source_name),
+    named(plan.destination, plan.failed_name === null ? plan.destination_name : plan.source_name),
+  ];
+  sink.result(`Switchover: instance ${plan.instance_uuid} of ${from} runs on ${to}.`);
+  if (plan.leave_nova) for (const line of novaCommands(plan)) sink.result(line);
+  if (plan.server?.stopped === true)
+    sink.note(
+      `Nova has server ${plan.server.uuid} stopped, and switches its machine off once it looks: openstack server start ${plan.server.uuid}`,
+    );
+  return true;
+}

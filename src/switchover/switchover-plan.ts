@@ -1,0 +1,211 @@
+import { randomUUID } from "node:crypto";
+import { MigrationError } from "../lib/error.ts";
+import type {
+  HardwareDifference,
+  IdenticalDoc,
+  SwitchFault,
+  WholeNode,
+} from "../model/switchover.ts";
+import type { RestService } from "../systems/ironic-api/service.ts";
+import { volumesElsewhere, wholeNode, wholeNodes } from "../systems/ironic-api/whole.ts";
+import { isLocked, movingConnectors, sourceFaults, spareFaults } from "./rules/capable.ts";
+import { differences } from "./rules/identical.ts";
+import { gatherSpares, likelySpares, nodeName, unlike } from "./rules/spares.ts";
+import type { Switchover } from "./rules/switching.ts";
+import type { OpenNova } from "./switchover-nova.ts";
+
+/** What a switchover is told of its nodes. */
+export interface SwitchAsked {
+  /** Uuid or name. */
+  readonly source: string;
+  /** The same; absent: one is chosen. */
+  readonly destination?: string;
+  /** Nova is left as it is. */
+  readonly leaveNova: boolean;
+  /** Where its rows are changed; null: nobody said where they are. */
+  readonly nova?: Pick<OpenNova, "serverOf"> | null;
+  /** Uuids of nodes that other switchovers of this process have. */
+  readonly taken?: ReadonlySet<string>;
+  /** Who sees every node, where the one who asks may not. */
+  readonly everywhere?: RestService;
+}
+
+interface Decided {
+  readonly plan: Switchover;
+  readonly source: WholeNode;
+  readonly destination: WholeNode;
+}
+
+/**
+ * Checks both nodes, and chooses a spare where none is named. Nothing is written.
+ *
+ * @param show hears of every difference of hardware before a destination is refused for it
+ * @param now milliseconds
+ * @throws MigrationError N2I-E306, N2I-E380 to N2I-E388
+ */
+export async function decide(
+  service: RestService,
+  doc: IdenticalDoc,
+  asked: SwitchAsked,
+  show: (differences: readonly HardwareDifference[]) => Promise<void>,
+  now: number,
+): Promise<Decided> {
+  const { taken = new Set(), everywhere = service } = asked;
+  const destined =
+    asked.destination === undefined ? null : destinationOf(service, asked.destination);
+  // What is wrong with the source is told first.
+  destined?.catch(() => undefined);
+  const source = await wholeNode(service, asked.source);
+  if (source === null)
+    throw new MigrationError("N2I-E306", `Ironic has no node ${JSON.stringify(asked.source)}`);
+  const named = await destined;
+  if (named?.uuid === source.uuid)
+    throw new MigrationError("N2I-E384", `${nodeName(source)} is the source itself`);
+  const own = [...takenFaults(source, taken), ...sourceFaults(source)];
+  const its = named === null ? [] : [...takenFaults(named, taken), ...spareFaults(named)];
+  // What passes by itself is told first, of both.
+  refuse(source, own.filter(isLocked));
+  if (named !== null) refuse(named, its.filter(isLocked));
+  refuse(source, own);
+  const instance_uuid = instanceOf(source, asked);
+  refuse(source, await sharedFaults(everywhere, source));
+  const destination = named ?? (await chosen(service, source, doc, taken));
+  if (named !== null) {
+    refuse(named, its);
+    await show(differences(source, named, doc));
+    const whys = unlike(source, named, doc);
+    if (whys.length > 0)
+      throw new MigrationError(
+        "N2I-E386",
+        `${nodeName(named)} is not identical to ${nodeName(source)}: ${whys.join("; ")}`,
+      );
+  }
+  const stamp = new Date(now).toISOString().replaceAll(/\D/g, "").slice(0, STAMP);
+  const between = { source: source.uuid, destination: destination.uuid, instance_uuid };
+  const isIronics = source.told.allocation_uuid === instance_uuid;
+  const server = (await asked.nova?.serverOf(between, isIronics)) ?? null;
+  const plan: Switchover = {
+    ...{ id: randomUUID(), ...between, server },
+    ...{ source_name: source.name, destination_name: destination.name },
+    connectors: movingConnectors(source).map(({ uuid }) => uuid),
+    targets: source.targets.map(({ uuid }) => uuid),
+    failed_name: source.name === null ? null : failedName(source.name, stamp),
+    ...{ picked: named === null, leave_nova: asked.leaveNova },
+  };
+  return { plan, source, destination };
+}
+
+/** Of a plan that is made again. @throws MigrationError N2I-E383 if the source has another instance now */
+export function sameInstance(plan: Switchover, was: string): Switchover {
+  if (plan.instance_uuid === was) return plan;
+  const name = plan.source_name ?? plan.source;
+  throw new MigrationError(
+    "N2I-E383",
+    `node ${name} has instance ${plan.instance_uuid}, and had ${was} when its switchover was accepted`,
+  );
+}
+
+/** @throws MigrationError N2I-E384 where there is none: what is named is no spare */
+async function destinationOf(service: RestService, ident: string): Promise<WholeNode> {
+  const node = await wholeNode(service, ident);
+  if (node !== null) return node;
+  throw new MigrationError("N2I-E384", `Ironic has no node ${JSON.stringify(ident)}`);
+}
+
+function takenFaults({ uuid }: WholeNode, taken: ReadonlySet<string>): readonly SwitchFault[] {
+  return taken.has(uuid) ? [{ code: "N2I-E381", why: "another switchover has it" }] : [];
+}
+
+/** A volume that other nodes have too would be mounted by them as well. */
+async function sharedFaults(
+  service: RestService,
+  source: WholeNode,
+): Promise<readonly SwitchFault[]> {
+  const others = await volumesElsewhere(service, source);
+  return others.map(({ volume_id, node }) => ({
+    code: "N2I-E382",
+    why: `its volume ${volume_id} is of node ${node} too`,
+  }));
+}
+
+/** Characters of a node's name. @source ironic: db/sqlalchemy/models.py */
+const LONGEST = 255;
+
+function failedName(name: string, stamp: string): string {
+  const end = `-failed-${stamp}`;
+  return `${name.slice(0, LONGEST - end.length)}${end}`;
+}
+
+/** Year to second. */
+const STAMP = 14;
+
+/** @throws MigrationError with the code of the first fault, and every fault */
+function refuse(node: WholeNode, faults: readonly SwitchFault[]): void {
+  const [first] = faults;
+  if (first === undefined) return;
+  const whys = faults.map(({ why }) => why).join("; ");
+  throw new MigrationError(first.code, `${nodeName(node)}: ${whys}`);
+}
+
+/** @throws MigrationError N2I-E383, N2I-E385 */
+function instanceOf(source: WholeNode, asked: SwitchAsked): string {
+  const { instance_uuid, allocation_uuid } = source.told;
+  const { leaveNova, nova = null } = asked;
+  const name = nodeName(source);
+  if (typeof instance_uuid !== "string" || instance_uuid === "")
+    throw new MigrationError("N2I-E383", `${name}: it has no instance`);
+  if (allocation_uuid !== instance_uuid && !leaveNova && nova === null)
+    throw new MigrationError(
+      "N2I-E385",
+      `${name}: instance ${instance_uuid} has no allocation of Ironic, so it is a server of Nova`,
+    );
+  return instance_uuid;
+}
+
+/**
+ * Whether nothing is lost where a node is switched off that nobody named: it is off. One in enroll is asked by the
+ * switchover, and one that is on then is left.
+ */
+function mayBePicked({ told: { power_state, provision_state } }: WholeNode): boolean {
+  return (
+    power_state === "power off" || (power_state !== "power on" && provision_state === "enroll")
+  );
+}
+
+/**
+ * The first spare that fits, and is off. What hangs on a node is asked for of those alone that fit without it.
+ *
+ * @throws MigrationError N2I-E387
+ */
+async function chosen(
+  service: RestService,
+  source: WholeNode,
+  doc: IdenticalDoc,
+  taken: ReadonlySet<string>,
+): Promise<WholeNode> {
+  const nodes: WholeNode[] = [];
+  let on = 0;
+  for (const state of ["manageable", "enroll"])
+    for await (const page of wholeNodes(service, new Map(), state)) {
+      const free = page.filter(({ uuid }) => !taken.has(uuid));
+      const off = free.filter(mayBePicked);
+      on += free.length - off.length;
+      nodes.push(...off);
+    }
+  const { likely, nearest } = likelySpares(source, nodes, doc);
+  const gathered = gatherSpares(doc);
+  gathered.machine(source);
+  for (const { uuid } of likely) {
+    const whole = await wholeNode(service, uuid);
+    if (whole !== null) gathered.spare(whole);
+    const [fits] = gathered.classes()[0]?.candidates ?? [];
+    if (fits !== undefined) return fits;
+  }
+  const near = likely.length > 0 ? gathered.classes()[0]?.nearest : nearest;
+  const passed =
+    on === 0 ? "" : `; ${on} that are not off were passed over: name one to switch it off`;
+  throw new MigrationError(
+    "N2I-E387",
+    `no suitable destination for ${nodeName(source)}${near ? `; the nearest is ${nodeName(near.spare)}: ${near.why}` : ""}${passed}`,
+  );
+}

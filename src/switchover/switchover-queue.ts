@@ -1,0 +1,213 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { causeWith, MigrationError } from "../lib/error.ts";
+import { readJournal } from "../run/files/journal.ts";
+import { nextCommand } from "../run/next.ts";
+import { inRun } from "../run/run.ts";
+import { withSession } from "../run/session.ts";
+import type { ShownSwitchover } from "./rules/served.ts";
+import type { Switchover } from "./rules/switching.ts";
+import {
+  type ActWords,
+  farOf,
+  perform,
+  type SwitchPlace,
+  type Told,
+} from "./switchover-perform.ts";
+import { checkSwitchPlace, keptIn, switchedIn } from "./switchover-run.ts";
+import {
+  type Accepted,
+  acceptedIn,
+  isOpen,
+  outcomeOf,
+  shownOf,
+  writeOutcome,
+} from "./switchover-state.ts";
+
+/** What a service of switchovers works with. */
+export interface SwitchingsAt {
+  /** Folder of all of them. */
+  readonly state: string;
+  readonly place: SwitchPlace;
+  /** How each is done. */
+  readonly words: Omit<ActWords, "run" | "sourceConfirmedOff">;
+  /** Checks once more what was accepted and did not start: its nodes may have changed. Its target stays. */
+  readonly again: (accepted: Accepted) => Promise<Switchover>;
+  readonly say: (text: string) => void;
+  /** Whether somebody asked to stop. */
+  readonly stopping: () => boolean;
+  /** Milliseconds until a service that did not answer is asked again, and how often at most. */
+  readonly pause: number;
+  readonly tries: number;
+}
+
+/** Switchovers that were accepted, and the work on them. */
+export interface Switchings {
+  /** Uuids of the nodes that are worked on. */
+  readonly taken: () => ReadonlySet<string>;
+  /** Keeps both nodes to one; false where one of them is taken. In one turn: of two requests one has it. */
+  readonly reserve: (plan: Switchover) => boolean;
+  readonly release: (plan: Switchover) => void;
+  /** Works on one whose nodes are reserved. */
+  readonly begin: (accepted: Accepted, plan: Switchover) => void;
+  /** The switchover that gave a node this name; null: none did. */
+  readonly named: (name: string, node: string) => Accepted | null;
+  /** The newest of which a node is the source, else of which it is the target; null: there was none. */
+  readonly shown: (node: string) => Promise<ShownSwitchover | null>;
+  /** Once every one has come to the end of its step. */
+  readonly ended: () => Promise<void>;
+}
+
+/**
+ * Goes on with what an earlier process left open, and takes what comes.
+ *
+ * @throws MigrationError N2I-E110, N2I-E112, N2I-E113
+ */
+export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
+  const all = [...(await acceptedIn(at.state))];
+  const taken = new Set<string>();
+  const working = new Map<string, { error: string | null }>();
+  const works = new Set<Promise<void>>();
+  const nodesOf = (one: { readonly source: string; readonly target: string }) => [
+    one.source,
+    one.target,
+  ];
+  const begin = (accepted: Accepted, plan: Switchover | null): void => {
+    const own: { error: string | null } = { error: null };
+    working.set(accepted.id, own);
+    const work = workOn(at, accepted, plan, own).finally(() => {
+      working.delete(accepted.id);
+      for (const node of nodesOf(accepted)) taken.delete(node);
+      works.delete(work);
+    });
+    works.add(work);
+  };
+  for (const one of all)
+    if (await isOpen(one)) {
+      // Its nodes are kept before anybody can ask for them.
+      for (const node of nodesOf(one)) taken.add(node);
+      at.say(`${one.source}: going on with switchover ${one.id}`);
+      begin(one, null);
+    }
+  return {
+    taken: () => taken,
+    reserve({ source, destination }) {
+      if (taken.has(source) || taken.has(destination)) return false;
+      taken.add(source).add(destination);
+      return true;
+    },
+    release({ source, destination }) {
+      taken.delete(source);
+      taken.delete(destination);
+    },
+    begin(accepted, plan) {
+      all.push(accepted);
+      begin(accepted, plan);
+    },
+    named: (name, node) =>
+      all.findLast((one) => one.name === name && one.target === node && one.source !== node) ??
+      null,
+    async shown(node) {
+      const found =
+        all.findLast(({ source }) => source === node) ??
+        all.findLast(({ target }) => target === node);
+      return found === undefined ? null : shownOf(found, working.get(found.id));
+    },
+    async ended() {
+      while (works.size > 0) await Promise.all(works);
+    },
+  };
+}
+
+/** Takes one to its end, or to where somebody else has to do something; fails never. */
+async function workOn(
+  at: SwitchingsAt,
+  accepted: Accepted,
+  plan: Switchover | null,
+  own: { error: string | null },
+): Promise<void> {
+  const { say } = at;
+  try {
+    await writeOutcome(accepted, null);
+    // An accepted switchover that has not begun by the second try is decided again.
+    for (let tries = 1; ; tries += 1) {
+      const broke = await once(at, accepted, tries === 1 ? plan : null);
+      if (broke === null || at.stopping()) return;
+      own.error = broke.message;
+      say(`${accepted.source}: ${broke.code} ${broke.message}`);
+      // Whoever did not answer may be there at the next try.
+      if (causeWith(broke, "N2I-E210") === null) return await close(accepted, broke);
+      if (tries === at.tries) return await close(accepted, await silent(at, accepted, broke));
+      await patience(at);
+      if (at.stopping()) return;
+    }
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    say(`${accepted.source}: switchover ${accepted.id} stopped: ${why}`);
+    const bug = new MigrationError("N2I-E301", `node switchover stopped: ${why}`);
+    await close(accepted, bug).catch(() => undefined);
+  }
+}
+
+async function silent(
+  { tries }: SwitchingsAt,
+  { source, run }: Accepted,
+  { code, message }: MigrationError,
+): Promise<MigrationError> {
+  const { entries } = await readJournal(run);
+  const plan = switchedIn(entries)?.plan ?? null;
+  const far =
+    plan === null
+      ? "nothing was moved"
+      : farOf({ plan, keptOf: (step) => keptIn(entries, step, plan) });
+  const next = nextCommand("node", { run: run.path }, {}, `switchover ${source}`);
+  return new MigrationError(code, `${message}; ${far}; tried ${tries} times. To resume: ${next}`);
+}
+
+/** @returns what stopped it; null where it came to its end, or was asked to stop */
+async function once(
+  at: SwitchingsAt,
+  accepted: Accepted,
+  plan: Switchover | null,
+): Promise<MigrationError | null> {
+  const { place, words, say, stopping } = at;
+  const { path } = accepted.run;
+  const told: Told = { say, note: say, result: say };
+  try {
+    await inRun(path, "node switchover", { create: false }, async (run) => {
+      // Somebody took it back while it waited.
+      if ((await outcomeOf({ run })) !== null) return;
+      const { entries } = await readJournal(run);
+      checkSwitchPlace(entries, place.service.identity.address);
+      const first = switchedIn(entries)?.plan ?? plan ?? (await at.again(accepted));
+      if (first.server !== null && place.nova === null)
+        throw new MigrationError("N2I-E100", "this run changes Nova's rows: it wants --nova-db");
+      const act = { ...words, run: path, sourceConfirmedOff: false };
+      const own = { ...place, nova: first.server === null ? null : place.nova };
+      await withSession(
+        run,
+        (session) => {
+          const stops = { ...session, stopping };
+          return perform(act, first, { run, place: own, session: stops, sink: told });
+        },
+        { afterWindow: true },
+      );
+    });
+    return null;
+  } catch (cause) {
+    if (cause instanceof MigrationError) return cause;
+    throw cause;
+  }
+}
+
+function close(accepted: Accepted, { code, message }: MigrationError): Promise<void> {
+  const at = new Date().toISOString();
+  const state = code === "N2I-E388" ? "WAIT_FENCE" : "FAILED";
+  return writeOutcome(accepted, { state, error: `${code} ${message}`, at });
+}
+
+const LOOK_MS = 100;
+
+async function patience({ pause, stopping }: SwitchingsAt): Promise<void> {
+  for (let waited = 0; waited < pause && !stopping(); waited += LOOK_MS)
+    await sleep(Math.min(LOOK_MS, pause), null, { ref: true });
+}

@@ -1,0 +1,197 @@
+import { MigrationError } from "../lib/error.ts";
+import {
+  type AskedFor,
+  ironicFault as fault,
+  GONE,
+  jsonReply,
+  type Reply,
+  type TokenOwner,
+} from "../model/served.ts";
+import type { IdenticalDoc } from "../model/switchover.ts";
+import type { ranges } from "../proxy/proxy-ironic.ts";
+import { whose } from "../proxy/proxy-requests.ts";
+import { callersService } from "../serving/callers-service.ts";
+import type { Ident } from "../serving/rules/ident.ts";
+import type { Tokens } from "../serving/tokens.ts";
+import { readRunning } from "../systems/ironic-api/running.ts";
+import type { RestService } from "../systems/ironic-api/service.ts";
+import type { Http } from "../systems/openstack/http.ts";
+import {
+  bodyOf,
+  DENIED,
+  type ShownSwitchover,
+  sourceIn,
+  spokenOf,
+  statusOf,
+  wantedOf,
+} from "./rules/served.ts";
+import type { Switchover } from "./rules/switching.ts";
+import type { SwitchPlace } from "./switchover-perform.ts";
+import { decide, type SwitchAsked } from "./switchover-plan.ts";
+import type { Switchings } from "./switchover-queue.ts";
+import { writeAccepted } from "./switchover-state.ts";
+
+/** What requests are answered with. */
+export interface SwitchParts {
+  readonly http: Http;
+  readonly tokens: Tokens | null;
+  readonly keystone: string;
+  readonly place: SwitchPlace;
+  readonly ranges: ReturnType<typeof ranges>;
+  readonly doc: IdenticalDoc;
+  /** What is asked of every switchover here. */
+  readonly common: Omit<SwitchAsked, "source" | "destination" | "nova" | "taken" | "everywhere">;
+  /** Folder of all of them. */
+  readonly state: string;
+  readonly switchings: Switchings;
+  readonly allows: (who: TokenOwner) => boolean;
+  readonly stopping: () => boolean;
+  readonly say: (text: string) => void;
+}
+
+type Fields = Reply["fields"];
+
+/** Who asks, and Ironic as he sees it. */
+interface Asking {
+  readonly parts: SwitchParts;
+  readonly asked: AskedFor;
+  readonly owner: TokenOwner;
+  readonly service: RestService;
+  readonly fields: Fields;
+}
+
+/**
+ * Answers `PUT /v1/nodes/{ident}/switchover` once everything is checked and written down, and GET of it. What is
+ * refused changes nothing.
+ *
+ * @source facts/systems.md B3
+ */
+export function switchAnswer(parts: SwitchParts): (asked: AskedFor) => Promise<Reply> {
+  return async (asked) => {
+    const who = await whose(parts, asked, fault);
+    if ("status" in who) return who;
+    const wanted = wantedOf(asked.method);
+    if (wanted === "nothing") return plain(405, "Method Not Allowed", "", { Allow: "GET, PUT" });
+    if (!parts.allows(who.known.owner)) return fault(403, DENIED);
+    const spoken = await versionOf(parts, asked);
+    const { fields } = spoken;
+    if (spoken.is === "refused") return plain(406, "Not Acceptable", spoken.why, fields);
+    let denied: 401 | 403 | null = null;
+    const service = callersService(parts.http, parts.place.service, asked, who.token, (status) => {
+      denied = status;
+      if (who.token !== null) parts.tokens?.forget(who.token);
+    });
+    const at: Asking = { parts, asked, owner: who.known.owner, service, fields };
+    try {
+      return wanted === "switch" ? await switchReply(at) : await showReply(at);
+    } catch (error) {
+      if (!(error instanceof MigrationError)) throw error;
+      return fault(denied ?? statusOf(error.code), error.message, fields);
+    }
+  };
+}
+
+/** The versions of the Ironic behind it, which may be another than it was. */
+async function versionOf({ ranges, place }: SwitchParts, { fields }: AskedFor) {
+  const { url } = place.service.session;
+  const spoken = async () => {
+    const range = await ranges.of(url);
+    if (range === null) throw new MigrationError("N2I-E209", `${url} has no microversions`);
+    return spokenOf(fields, range);
+  };
+  const first = await spoken();
+  if (first.is === "served") return first;
+  ranges.forget(url);
+  return spoken();
+}
+
+/** As Ironic words what no controller of it has seen. @source facts/systems.md B2 */
+function plain(code: number, title: string, description: string, fields: Fields): Reply {
+  return jsonReply(code, { error_message: JSON.stringify({ code, title, description }) }, fields);
+}
+
+/** Looks for a spare that another request took meanwhile. */
+const TRIES = 20;
+
+async function switchReply(at: Asking): Promise<Reply> {
+  const { parts, asked, fields, owner } = at;
+  const wanted = bodyOf(asked);
+  if (wanted.is === "refused")
+    return wanted.status === 415
+      ? plain(415, "Unsupported Media Type", wanted.why, fields)
+      : fault(400, wanted.why, fields);
+  const { said, ident } = sourceIn(asked.path);
+  if (ident === null) return unknown(said, fields);
+  if (parts.stopping()) return fault(503, "The service is shutting down.", fields);
+  const plan = await reserved(at, ident, wanted.target);
+  if (plan === null) return unknown(said, fields);
+  if (asked.gone()) {
+    parts.switchings.release(plan);
+    return fault(400, GONE, fields);
+  }
+  try {
+    const { user_id, project_id } = owner;
+    const asker = { user_id, project_id, request: asked.globalId };
+    const now = new Date().toISOString();
+    const accepted = await writeAccepted(parts.state, plan, asker, now);
+    parts.switchings.begin(accepted, plan);
+  } catch (error) {
+    parts.switchings.release(plan);
+    throw error;
+  }
+  parts.say(
+    `${plan.source_name ?? plan.source}: switchover ${plan.id} to ${plan.destination_name ?? plan.destination}, asked for by user ${owner.user_id}, ${asked.globalId}`,
+  );
+  // By uuid: the names change hands.
+  const where = { Location: `/v1/nodes/${plan.source}/switchover` };
+  return { status: 202, fields: { ...fields, ...where }, body: "" };
+}
+
+/** @returns null where the caller sees no such source. @throws MigrationError N2I-E380 to N2I-E387, N2I-E392 */
+async function reserved(
+  { parts, service }: Asking,
+  { is, text: source }: Ident,
+  target: string | null,
+): Promise<Switchover | null> {
+  const { doc, common, place, switchings } = parts;
+  const asked: SwitchAsked = {
+    ...{ ...common, source, nova: place.nova, everywhere: place.service },
+    ...(target !== null && { destination: target }),
+  };
+  for (let tries = 1; ; tries += 1) {
+    // Of nodes that others took since it is told by the next look.
+    const now = { ...asked, taken: new Set(switchings.taken()) };
+    try {
+      const { plan } = await decide(service, doc, now, () => Promise.resolve(), Date.now());
+      const before = is === "name" ? switchings.named(source, plan.source) : null;
+      // Whoever asks once more, for an answer that was lost, does not mean the machine that has the name now.
+      if (before !== null)
+        throw new MigrationError(
+          "N2I-E381",
+          `${source} is node ${plan.source} since switchover ${before.id} of node ${before.source}: name it by its uuid`,
+        );
+      if (switchings.reserve(plan)) return plan;
+    } catch (error) {
+      if (error instanceof MigrationError && error.code === "N2I-E306") return null;
+      // What began meanwhile changes what is seen: whose nodes they are is told first.
+      const isOlder = [...switchings.taken()].some((node) => !now.taken.has(node));
+      if (!isOlder || tries === TRIES) throw error;
+    }
+    if (tries === TRIES)
+      throw new MigrationError("N2I-E381", "other switchovers take each spare that is found");
+  }
+}
+
+async function showReply({ parts, asked, service, fields }: Asking): Promise<Reply> {
+  const { said, ident } = sourceIn(asked.path);
+  const node = ident === null ? null : await readRunning(service, ident.text, []);
+  if (node === null) return unknown(said, fields);
+  const switchover: ShownSwitchover | null = await parts.switchings.shown(node.uuid);
+  return switchover === null
+    ? fault(404, `Node ${said} was never switched over.`, fields)
+    : jsonReply(200, { switchover }, fields);
+}
+
+function unknown(ident: string, fields: Fields): Reply {
+  return fault(404, `Node ${ident} could not be found.`, fields);
+}

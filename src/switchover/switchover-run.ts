@@ -1,0 +1,179 @@
+import { type Begun, begunIn } from "../engine/begun.ts";
+import { MigrationError, orNull } from "../lib/error.ts";
+import { isObject, type JsonObject } from "../lib/json.ts";
+import { journalOf } from "../manage/manage-run.ts";
+import { type Entries, targetOf } from "../model/journal.ts";
+import { fields, readJournal } from "../run/files/journal.ts";
+import { openManifest, PLAN } from "../run/files/plan-folder.ts";
+import { openRun, type RunFolder } from "../run/files/run-folder.ts";
+import { nextCommand } from "../run/next.ts";
+import {
+  type ServerPlace,
+  SWITCH_STATES,
+  SWITCHOVER,
+  type SwitchedServer,
+  type Switchover,
+  type SwitchStepName,
+} from "./rules/switching.ts";
+
+/** Whether a run switches machines over, by its journal. */
+export async function switchesOver(run: Pick<RunFolder, "path">): Promise<boolean> {
+  const journal = await journalOf(run);
+  return journal !== null && isOfSwitching(journal.entries);
+}
+
+function isOfSwitching(entries: Entries): boolean {
+  return targetOf(entries, SWITCHOVER) !== undefined;
+}
+
+/** @throws MigrationError N2I-E315 for a run that does something else */
+export async function checkSwitches(run: RunFolder, entries: Entries): Promise<void> {
+  const plan = await orNull(openManifest(`${run.path}/${PLAN}`), "N2I-E110");
+  if (plan === null && (entries.length === 0 || isOfSwitching(entries))) return;
+  throw new MigrationError("N2I-E315", `${run.path} is another kind of run`, {
+    fix: "Give node switchover a --run of its own.",
+  });
+}
+
+/** @throws MigrationError N2I-E300 where the run began with another Ironic */
+export function checkSwitchPlace(entries: Entries, address: string): void {
+  const began = addressIn(entries);
+  if (began === null || began === address) return;
+  throw new MigrationError(
+    "N2I-E300",
+    `this run switches over machines of ${began}, and ${address} is given`,
+  );
+}
+
+function addressIn(entries: Entries): string | null {
+  const target = targetOf(entries, SWITCHOVER);
+  return target === undefined ? null : String(target.target.address);
+}
+
+/** What a journal says of its switchover. */
+export interface Switched {
+  readonly plan: Switchover;
+  /** Steps that were begun and not taken back. */
+  readonly begun: ReadonlyMap<SwitchStepName, Begun>;
+}
+
+/**
+ * The switchover that a run began and has not taken back; null where there is none.
+ *
+ * @throws MigrationError N2I-E112
+ */
+export function switchedIn(entries: Entries): Switched | null {
+  const hold = begunIn(entries, "switchover-hold");
+  const [source, held] = [...hold].at(-1) ?? [];
+  const [first] = held?.observed ?? [];
+  if (source === undefined || first === undefined) return null;
+  const begun = new Map(
+    STEP_NAMES.flatMap((name) => {
+      const one = begunIn(entries, name).get(source);
+      return one === undefined ? [] : [[name, one] as const];
+    }),
+  );
+  return { plan: planIn(first), begun };
+}
+
+// Its keys are those of the table.
+const STEP_NAMES = Object.keys(SWITCH_STATES) as readonly SwitchStepName[];
+
+/** @throws MigrationError N2I-E112 */
+export function planIn(line: JsonObject): Switchover {
+  const { text, texts } = fields(line, "journal, switchover");
+  const orNone = (name: string): string | null => (line[name] === null ? null : text(name));
+  return {
+    ...{ id: text("id"), source: text("source"), destination: text("destination") },
+    ...{ source_name: orNone("source_name"), destination_name: orNone("destination_name") },
+    ...{ instance_uuid: text("instance_uuid"), failed_name: orNone("failed_name") },
+    ...{ connectors: texts("connectors"), targets: texts("targets") },
+    ...{ picked: line.picked === true, leave_nova: line.leave_nova === true },
+    server: isObject(line.server) ? serverOf(line.server) : null,
+  };
+}
+
+function serverOf(told: JsonObject): SwitchedServer {
+  const { text, number, object } = fields(told, "journal, server");
+  const { placement, stopped } = told;
+  const [from, to] = [placeIn(object("from")), placeIn(object("to"))];
+  const flags = { placement: placement === true, stopped: stopped === true };
+  return { id: number("id"), uuid: text("uuid"), from, to, ...flags };
+}
+
+function placeIn(told: JsonObject): ServerPlace {
+  const { text } = fields(told, "journal, server");
+  const { compute_id } = told;
+  const place = { node: text("node"), host: text("host") };
+  if (compute_id === undefined) return place;
+  return { ...place, compute_id: typeof compute_id === "number" ? compute_id : null };
+}
+
+/** What a journal keeps of a step, oldest first. */
+export function keptIn(
+  entries: Entries,
+  step: SwitchStepName,
+  { source }: Switchover,
+): readonly JsonObject[] {
+  return begunIn(entries, step).get(source)?.observed ?? [];
+}
+
+/** Whether there is no way back any more. */
+export function isPastReturn({ begun }: Switched): boolean {
+  return begun.has("switchover-deploy");
+}
+
+/** The state it reached, and what it is at. */
+export function stateOf({ begun }: Switched): {
+  readonly state: string;
+  readonly at: string | null;
+} {
+  const open = STEP_NAMES.filter((name) => begun.get(name)?.open === true);
+  const ended = STEP_NAMES.filter((name) => begun.get(name)?.open === false).at(-1);
+  const [at] = open;
+  return {
+    state: ended === undefined ? "begun" : SWITCH_STATES[ended],
+    at: at === undefined ? null : SWITCH_STATES[at],
+  };
+}
+
+/** A run of this kind, with what its journal says. @throws MigrationError N2I-E110 to N2I-E113 */
+export async function openSwitched(path: string) {
+  const run = await openRun(path, { create: false });
+  const { entries } = await readJournal(run);
+  return { run, entries, switched: switchedIn(entries) };
+}
+
+/** What is true of a run that switches a machine over, by its files alone, and what comes next. */
+export async function switchState(path: string) {
+  const { run, entries, switched } = await openSwitched(path);
+  const ironic = addressIn(entries) ?? "";
+  const given = { run: run.path };
+  if (switched === null)
+    return {
+      fields: { ironic, source: "", destination: "", state: "ROLLED_BACK or not begun", at: "" },
+      next: "nothing; this run left nothing behind",
+      changed: 0,
+    };
+  const { plan, begun } = switched;
+  const { state, at } = stateOf(switched);
+  const isDone = state === "DONE" && at === null;
+  // A run that gave its marks back waits for another switchover to end: it is not to begin again.
+  const again =
+    begun.get("switchover-hold")?.back === true
+      ? nextCommand("rollback", given, { all: true })
+      : nextCommand("node", given, {}, `switchover ${plan.source}`);
+  return {
+    fields: {
+      ...{ ironic, source: named(plan.source, plan.source_name) },
+      ...{ destination: named(plan.destination, plan.destination_name), state, at: at ?? "" },
+    },
+    next: isDone ? nextCommand("verify", given) : again,
+    changed: isPastReturn(switched) ? 0 : begun.size,
+  };
+}
+
+/** A node in words: its uuid first, since names change hands. */
+export function named(uuid: string, name: string | null): string {
+  return name === null ? uuid : `${uuid} (${name})`;
+}

@@ -1,0 +1,189 @@
+import { type WindowSession, windowBack, windowForward } from "../engine/window.ts";
+import { ONE_BY_ONE } from "../engine/window-part.ts";
+import { orNull } from "../lib/error.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { once } from "../lib/streams.ts";
+import type { Left } from "../model/change.ts";
+import type { Entries } from "../model/journal.ts";
+import { failpoint } from "../run/failpoint.ts";
+import type { RestService } from "../systems/ironic-api/service.ts";
+import { switchCalls } from "../systems/ironic-api/switch-calls.ts";
+import {
+  type Fenced,
+  SWITCH_STATES,
+  type Switchover,
+  type SwitchTimes,
+} from "./rules/switching.ts";
+import { marksLeft } from "./steps/switch-owner.ts";
+import {
+  type SwitchAt,
+  type SwitchPosition,
+  type SwitchStep,
+  stays,
+  switchBackPart,
+  switchPart,
+} from "./steps/switch-part.ts";
+import { switchSteps } from "./steps/switch-steps.ts";
+import { keptIn, switchedIn } from "./switchover-run.ts";
+import { unlessBroken, withSpare } from "./switchover-spare.ts";
+
+/** Milliseconds for a step, besides what it waits for a system to shut down. */
+const LONGEST = 3_600_000;
+
+/** One machine is looked at, and most of what is awaited takes a conductor less than a second. */
+const PACE = { ...ONE_BY_ONE, looks: [50, 100, 200, 250] as const };
+
+/** Seconds, where nothing else is said. */
+export const USUAL = { soft: 600, interval: 65, proof: 300 } as const;
+
+/** How a switchover sees the world. @param entries of its journal, as they are then */
+export function switchAt(
+  service: RestService,
+  plan: Switchover,
+  entries: () => Entries,
+  more: Partial<Pick<SwitchAt, "times" | "now" | "fenced" | "nova">> = {},
+): SwitchAt {
+  return {
+    ...{ calls: switchCalls(service, failpoint), plan, now: Date.now, fenced: () => null },
+    ...{ times: millisecondsOf(USUAL), fence: { counts: false, spare: null }, nova: null },
+    ...more,
+    keptOf: (step) => keptIn(entries(), step, plan),
+  };
+}
+
+export function millisecondsOf({ soft, interval, proof }: SwitchTimes): SwitchTimes {
+  return { soft: soft * 1000, interval: interval * 1000, proof: proof * 1000 };
+}
+
+/** How a walk forward ended: null at its last step, else the step at which it did not go on. */
+export type Halted = {
+  readonly step: SwitchStep;
+  /** Null where somebody asked to stop. */
+  readonly position: SwitchPosition | null;
+} | null;
+
+/**
+ * Takes one switchover forward, step by step, each journalled before it is made. A step that ended is not made
+ * again; that the source is off is proved again until the spare runs.
+ *
+ * @param prove what else says that the source is off, once its BMC does not; null: nothing
+ * @throws MigrationError N2I-E301 where something broke
+ */
+export async function walkForward(
+  at: SwitchAt,
+  session: WindowSession,
+  reached: (state: string) => void,
+  prove: () => Promise<Fenced | null>,
+): Promise<Halted> {
+  let fenced = at.fenced();
+  const own = { ...at, fenced: () => fenced };
+  for (const step of switchSteps(own)) {
+    if (isBehind(step, session)) continue;
+    const position = await unlessBroken(own, async () => {
+      const ended = await legOf(own, withSpare(own, step), session);
+      if (ended?.unproven !== true || step.name !== PROOF) return ended;
+      fenced = await prove();
+      return fenced === null ? ended : legOf(own, again(own, step), session);
+    });
+    if (position?.is !== "after") return { step, position };
+    if (own.keptOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
+  }
+  return null;
+}
+
+const PROOF = "switchover-power";
+
+function isBehind({ name, lookBack }: SwitchStep, { journal }: WindowSession): boolean {
+  const begun = switchedIn(journal.entries())?.begun;
+  const deploy = begun?.get("switchover-deploy");
+  if (name === PROOF && deploy?.open !== false) return false;
+  const own = begun?.get(name);
+  if (own !== undefined) return !own.open;
+  // What had nothing to change is in no journal, and is otherwise once the destination is deployed.
+  return deploy !== undefined && lookBack !== null;
+}
+
+/** The same step, which asks the BMC once more: the fence may have brought it back to life. */
+function again(at: SwitchAt, step: SwitchStep): SwitchStep {
+  return switchSteps(at).find(({ name }) => name === step.name) ?? step;
+}
+
+/**
+ * @param image of a step that is taken back; null: it goes forward
+ * @returns null after a request to stop
+ */
+async function legOf(
+  at: SwitchAt,
+  step: SwitchStep,
+  session: WindowSession,
+  image: JsonObject | null = null,
+): Promise<SwitchPosition | null> {
+  if (session.stopping()) return null;
+  let last: SwitchPosition | null = null;
+  const pace = { ...PACE, deadline: LONGEST + at.times.soft + at.times.proof };
+  const [walk, part, command] =
+    image === null
+      ? ([windowForward, switchPart(at, step), "node switchover"] as const)
+      : ([windowBack, switchBackPart(at, step, image), "rollback"] as const);
+  const { broke, stopped } = await walk(
+    { part, command, pace, changes: () => once([{ id: at.plan.source }]) },
+    session,
+    ({ position }) => {
+      last = position;
+    },
+  );
+  if (broke !== null) throw broke;
+  return image !== null && stopped ? null : last;
+}
+
+/**
+ * Takes back what was begun, the newest step first. Where something is left, the rest is taken back all the same, and
+ * the nodes stay marked, unless all that is left is on a node of another switchover: the run stays open for that.
+ *
+ * @param prove proves that the spare is off if its BMC does not answer; null: without proof
+ * @returns whether it came to its end
+ */
+export async function walkBack(
+  at: SwitchAt,
+  session: WindowSession,
+  leave: (left: readonly Left[]) => void,
+  prove: () => Promise<Fenced | null>,
+): Promise<boolean> {
+  const id = `node:${at.plan.source}`;
+  let [isWhole, areTheirs] = [true, false];
+  const told = new Set<string>();
+  const say = (why: readonly string[]): void => {
+    leave(why.filter((one) => !told.has(one)).map((one) => ({ id, why: one })));
+    for (const one of why) told.add(one);
+  };
+  for (const step of switchSteps(at).toReversed()) {
+    const begun = switchedIn(session.journal.entries())?.begun.get(step.name);
+    const [image] = begun?.observed ?? [];
+    if (image === undefined || step.lookBack === null) continue;
+    if (step.name === "switchover-hold" && !isWhole) continue;
+    const isHold = step.name === "switchover-hold" && areTheirs;
+    let ended = await legOf(at, isHold ? keptOpen(step) : step, session, image);
+    if (ended?.unproven === true) {
+      at.fence.spare = await prove();
+      if (at.fence.spare !== null) ended = await legOf(at, again(at, step), session, image);
+    }
+    if (ended === null) return false;
+    say(ended.why);
+    if (ended.isTheirs === true) areTheirs = true;
+    else if (ended.is !== "after" && (!isHold || ended.why.length > 0)) isWhole = false;
+  }
+  if (!isWhole) say((await orNull(marksLeft(at))) ?? []);
+  return true;
+}
+
+/** Removes the marks that are ours, and does not end in the journal. */
+function keptOpen({ lookBack, ...step }: SwitchStep): SwitchStep {
+  if (lookBack === null) return { ...step, lookBack };
+  return {
+    ...step,
+    async lookBack(image) {
+      const seen = await lookBack(image);
+      return seen.todo.length === 0 ? stays() : seen;
+    },
+  };
+}

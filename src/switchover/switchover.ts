@@ -1,0 +1,116 @@
+import { MigrationError } from "../lib/error.ts";
+import { loadIdentical } from "../migrate/open/documents.ts";
+import { openManagePlace } from "../migrate/open/services.ts";
+import type { HardwareDifference } from "../model/switchover.ts";
+import { closing } from "../run/databases.ts";
+import { readJournal } from "../run/files/journal.ts";
+import { inRun } from "../run/run.ts";
+import { withSession } from "../run/session.ts";
+import { nodeName } from "./rules/spares.ts";
+import { stepRows } from "./rules/steps.ts";
+import type { Switchover, SwitchStepRow } from "./rules/switching.ts";
+import { type NovaWords, openSwitchNova, reopenSwitchNova } from "./switchover-nova.ts";
+import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
+import { decide, type SwitchAsked } from "./switchover-plan.ts";
+import { checkSwitches, checkSwitchPlace, switchedIn } from "./switchover-run.ts";
+
+/** What `node switchover` is told. */
+export interface SwitchWords
+  extends Omit<SwitchAsked, "nova" | "taken" | "everywhere">,
+    NovaWords,
+    ActWords {
+  readonly dryRun: boolean;
+  /** A document in place of mappings/identical.json. */
+  readonly identical?: string;
+}
+
+/** How the two tables of a preview are shown. */
+interface SwitchShows {
+  readonly steps: (rows: readonly SwitchStepRow[]) => Promise<void>;
+  readonly differences: (rows: readonly HardwareDifference[]) => Promise<void>;
+}
+
+/**
+ * Lets the instance of one machine continue on a spare: its volumes, VIFs and name move there. The same words go on
+ * where it was stopped. What is refused before the spare is deployed is taken back at once.
+ *
+ * @returns whether it came to its end; false where somebody asked to stop
+ * @throws MigrationError N2I-E100, N2I-E306, N2I-E315, N2I-E380 to N2I-E391
+ */
+export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): Promise<boolean> {
+  checkWords(words);
+  if (words.dryRun) return closing((keep) => preview(words, keep, shows, sink));
+  return inRun(words.run, "node switchover", { create: true }, (run) =>
+    closing(async (keep) => {
+      const { entries } = await readJournal(run);
+      await checkSwitches(run, entries);
+      const place = await openManagePlace(words, keep, sink.say);
+      checkSwitchPlace(entries, place.service.identity.address);
+      const known = switchedIn(entries)?.plan;
+      if (known !== undefined) checkSame(known, words);
+      const nova = await (known === undefined
+        ? openSwitchNova(words, place, keep, { readOnly: false })
+        : reopenSwitchNova(known, words, place, keep, { readOnly: false, placement: true }));
+      const at = { ...place, nova };
+      const first = known ?? (await decided(words, at, shows)).plan;
+      return withSession(
+        run,
+        (session) => perform(words, first, { run, place: at, session, sink }),
+        {
+          afterWindow: true,
+        },
+      );
+    }),
+  );
+}
+
+/** @throws MigrationError N2I-E100 */
+export function checkWords(
+  words: Pick<SwitchWords, "fenceCommand" | "leaveNova" | "novaDb" | "placement"> & {
+    readonly sourceConfirmedOff?: boolean;
+  },
+): void {
+  const { fenceCommand, sourceConfirmedOff = false, leaveNova, novaDb, placement = false } = words;
+  const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
+  if (fenceCommand !== undefined && sourceConfirmedOff)
+    throw refuse("--fence-command and --source-confirmed-off exclude each other");
+  if (leaveNova && novaDb !== undefined)
+    throw refuse("--nova-db and --leave-nova exclude each other");
+  if (placement && novaDb === undefined) throw refuse("--placement wants --nova-db");
+}
+
+/** @throws MigrationError N2I-E100 where a run that began is given other nodes */
+function checkSame(plan: Switchover, { source, destination }: SwitchWords): void {
+  const is = (said: string, uuid: string, name: string | null): boolean =>
+    said.toLowerCase() === uuid || said === name;
+  if (
+    is(source, plan.source, plan.source_name) &&
+    (destination === undefined || is(destination, plan.destination, plan.destination_name))
+  )
+    return;
+  throw new MigrationError(
+    "N2I-E100",
+    `this run switches ${plan.source_name ?? plan.source} over to ${plan.destination_name ?? plan.destination}; give another a --run of its own`,
+  );
+}
+
+async function decided(words: SwitchWords, { service, nova }: SwitchPlace, shows: SwitchShows) {
+  const doc = await loadIdentical(words.identical);
+  return decide(service, doc, { ...words, nova }, shows.differences, Date.now());
+}
+
+async function preview(
+  words: SwitchWords,
+  keep: Parameters<typeof openManagePlace>[1],
+  shows: SwitchShows,
+  sink: Told,
+): Promise<boolean> {
+  const place = await openManagePlace(words, keep, sink.say);
+  const nova = await openSwitchNova(words, place, keep, { readOnly: true });
+  const { plan, source, destination } = await decided(words, { ...place, nova }, shows);
+  await shows.steps(stepRows(plan, source, destination));
+  sink.note(
+    `${nodeName(destination)} is identical to ${nodeName(source)}. Nothing was changed, and there is no run.`,
+  );
+  return true;
+}

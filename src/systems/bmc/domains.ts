@@ -1,0 +1,202 @@
+import { normaliseMac } from "../../lib/mac.ts";
+
+/** A virtual machine as its host tells of it. */
+export interface Domain {
+  /** Its name there, of printable ASCII and cut; for people. */
+  readonly name: string;
+  readonly power: "on" | "off" | null;
+  /** `running`; for people. */
+  readonly state: string;
+  /** Bare hex, lower case: as nova-baremetal compares them. */
+  readonly macs: readonly string[];
+}
+
+const LONGEST_NAME = 64;
+
+/** A text of the other side as a sentence may carry it. */
+function plain(text: string): string {
+  const kept = text.slice(0, LONGEST_NAME).replaceAll(/[^\x20-\x7e]/g, "?");
+  return text.length > LONGEST_NAME ? `${kept}...` : kept;
+}
+
+/** What the remote line printed, taken apart at our own lines. */
+interface Listed {
+  /** Whether it came to its end. */
+  readonly end: "end" | "missing" | "failed" | null;
+  readonly lists: { readonly [name in "all" | "on" | "paused"]: readonly string[] };
+  /** What stands after each of our lines; the UUID is that of an `all` line. */
+  readonly texts: readonly { readonly uuid: string | null; readonly text: string }[];
+}
+
+/**
+ * Null when the line did not begin to run. What a login shell prints before is not looked at.
+ *
+ * @source remote.ts
+ */
+export function takeApart(output: string, mark: string): Listed | null {
+  const begin = `${mark} begin\n`;
+  const start = output.indexOf(begin);
+  if (start < 0) return null;
+  let end: Listed["end"] = null;
+  const lists = { all: [] as string[], on: [] as string[], paused: [] as string[] };
+  const [before = "", ...pieces] = output.slice(start + begin.length).split(`${mark} `);
+  const texts: { uuid: string | null; text: string }[] = [{ uuid: null, text: before }];
+  for (const piece of pieces) {
+    const line = piece.indexOf("\n");
+    // Cut off in the middle of a line of ours.
+    if (line < 0) break;
+    const [name = "", uuid = ""] = piece.slice(0, line).split(" ", 2);
+    if (name === "all" || name === "on" || name === "paused") lists[name].push(uuid);
+    if (name === "end" || name === "missing" || name === "failed") end = name;
+    texts.push({ uuid: name === "all" ? uuid : null, text: piece.slice(line + 1) });
+  }
+  return { end, lists, texts };
+}
+
+/**
+ * The machines of virsh's answer; null when it makes no sense. One that was removed while it was
+ * asked has no document, and is left out.
+ */
+export function virshDomains({ lists, texts }: Listed): readonly Domain[] | null {
+  const documents = parseDomains(texts.map(({ text }) => text).join(""));
+  if (documents === null) return null;
+  const active = new Set(lists.on);
+  const paused = new Set(lists.paused);
+  return documents.map(({ uuid, name, macs }) => ({
+    name: plain(name),
+    power: active.has(uuid) ? "on" : "off",
+    state: !active.has(uuid) ? "shut off" : paused.has(uuid) ? "paused" : "running",
+    macs: bareMacs(macs),
+  }));
+}
+
+/**
+ * What each state means; others are moments between the two.
+ *
+ * @source VirtualBox VBoxManageInfo.cpp machineStateToName; `list runningvms` is what is online
+ */
+const STATES: { readonly [state: string]: "on" | "off" } = {
+  running: "on",
+  paused: "on",
+  gurumeditation: "on",
+  livesnapshotting: "on",
+  poweroff: "off",
+  saved: "off",
+  aborted: "off",
+  "aborted-saved": "off",
+};
+
+/** The machines of VBoxManage's answer, each a text of `name="value"` lines. */
+export function vboxDomains({ texts }: Listed): readonly Domain[] {
+  return texts.filter(({ uuid }) => uuid !== null).map(({ text }) => domainOf(text));
+}
+
+function domainOf(text: string): Domain {
+  const state = /^VMState="([^"\n]{0,64})"/m.exec(text)?.[1] ?? "";
+  const macs = [...text.matchAll(/^macaddress\d{1,3}="([0-9A-Fa-f]{12})"/gm)];
+  return {
+    name: plain(/^name="(.*)"$/m.exec(text)?.[1] ?? ""),
+    power: Object.hasOwn(STATES, state) ? (STATES[state] ?? null) : null,
+    state: plain(state),
+    macs: bareMacs(macs.map(([, mac = ""]) => mac)),
+  };
+}
+
+/** Bare hex, lower case; texts that are no MAC are left out. */
+export function bareMacs(macs: readonly string[]): readonly string[] {
+  return macs.flatMap((mac) => normaliseMac(mac)?.replaceAll(":", "") ?? []);
+}
+
+/** What `virsh dumpxml` says of a machine that matters here. */
+interface DomainXml {
+  readonly uuid: string;
+  readonly name: string;
+  /** As they stand there. */
+  readonly macs: readonly string[];
+}
+
+/** libvirt's documents are eight deep. */
+const DEEPEST = 64;
+/** Network cards of one machine. */
+const MOST_MACS = 256;
+
+/**
+ * The domains of documents that stand one after the other; null when it is no such text.
+ *
+ * Only the network cards count (/domain/devices/interface/mac), not what a machine's owner wrote
+ * into its description or metadata.
+ */
+export function parseDomains(text: string): readonly DomainXml[] | null {
+  const domains: DomainXml[] = [];
+  const open: string[] = [];
+  let [uuid, name, macs]: [string, string, string[]] = ["", "", []];
+  for (let at = text.indexOf("<"); at >= 0; at = text.indexOf("<", at)) {
+    const passed = afterNoElement(text, at);
+    if (passed !== null) {
+      at = passed;
+      continue;
+    }
+    const end = endOfTag(text, at);
+    if (end === null) return null;
+    const tag = text.slice(at + 1, end);
+    at = end + 1;
+    if (tag.startsWith("/")) {
+      if (open.pop() !== tag.slice(1).trim()) return null;
+      if (open.length > 0) continue;
+      domains.push({ uuid, name, macs });
+      [uuid, name, macs] = ["", "", []];
+      continue;
+    }
+    const element = /^[^\s/]+/.exec(tag)?.[0];
+    if (element === undefined || (open.length === 0 && element !== "domain")) return null;
+    const path = [...open, element].join("/");
+    if (path === "domain/uuid") uuid = textAt(text, at);
+    if (path === "domain/name") name = textAt(text, at);
+    const mac = path === "domain/devices/interface/mac" ? addressOf(tag) : undefined;
+    if (mac !== undefined && macs.length < MOST_MACS) macs.push(mac);
+    if (!tag.endsWith("/")) open.push(element);
+    if (open.length > DEEPEST) return null;
+  }
+  return open.length === 0 ? domains : null;
+}
+
+/** The end of a comment, a CDATA section or an instruction that begins here; null for elements. */
+function afterNoElement(text: string, at: number): number | null {
+  for (const [begin, end] of [
+    ["<!--", "-->"],
+    ["<![CDATA[", "]]>"],
+    ["<?", "?>"],
+  ] as const) {
+    if (!text.startsWith(begin, at)) continue;
+    const found = text.indexOf(end, at + begin.length);
+    return found < 0 ? text.length : found + end.length;
+  }
+  return null;
+}
+
+/** Where the `>` of a tag stands, outside of quotes; null when it has none. */
+function endOfTag(text: string, at: number): number | null {
+  let quote = "";
+  for (let here = at + 1; here < text.length; here++) {
+    const character = text.charAt(here);
+    if (quote !== "") {
+      if (character === quote) quote = "";
+    } else if (character === "'" || character === '"') quote = character;
+    else if (character === ">") return here;
+    else if (character === "<") return null;
+  }
+  return null;
+}
+
+function textAt(text: string, at: number): string {
+  const end = text.indexOf("<", at);
+  const raw = text.slice(at, end < 0 ? at : end);
+  return raw.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&").trim();
+}
+
+function addressOf(tag: string): string | undefined {
+  return /\saddress=(?:'([^']*)'|"([^"]*)")/
+    .exec(tag)
+    ?.slice(1)
+    .find((one) => one !== undefined);
+}

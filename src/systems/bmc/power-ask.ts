@@ -1,0 +1,124 @@
+import { MigrationError } from "../../lib/error.ts";
+import {
+  askAll,
+  type FleetAnswer,
+  IpmiError,
+  type Observation,
+  openClient,
+  type Schedule,
+  SESSION_DEFAULTS,
+  type Timers,
+} from "../../lib/ipmi/index.ts";
+import type { FindingCode } from "../../model/findings.ts";
+import {
+  type BmcAt,
+  type ConductorIpmitool,
+  type PowerProbe,
+  type PowerQuestion,
+  type PowerReading,
+  suiteOrder,
+} from "../../model/power.ts";
+
+/** The finding an observation is to us. */
+const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
+  "suite-0": "N2I-D620",
+  "sha1-only": "N2I-D621",
+  "null-users": "N2I-D622",
+  "kg-not-given": "N2I-D623",
+  updating: "N2I-D624",
+  "chassis-fault": "N2I-D625",
+  "password-cut": "N2I-D626",
+  "wrong-checksums": "N2I-D627",
+  "open-session-level": "N2I-D629",
+  "suites-not-listed": "N2I-D628",
+  "silent-after-list": "N2I-D631",
+};
+
+/** Ends of a reading's detail, with the names that nova-baremetal uses. */
+const TOO_OLD = ", which nova-baremetal did not use";
+const USER = ": correct pm_user";
+
+/**
+ * Our own IPMI client, as a conductor would ask.
+ *
+ * @param conductor the ipmitool whose choice of cipher suite is followed
+ * @param bmcAt where a simulated BMC is
+ * @param clock by which BMCs are waited for; the system's unless given
+ */
+export function openNative(
+  conductor: ConductorIpmitool,
+  bmcAt: BmcAt = () => undefined,
+  clock?: Timers,
+): {
+  readonly ask: PowerProbe;
+  readonly close: () => Promise<void>;
+} {
+  const suites = (listed: readonly number[] | null) => suiteOrder(conductor, listed);
+  const asksList = conductor === "1.8.19";
+  const client = openClient({ ...SESSION_DEFAULTS, suites, asksList }, clock);
+  return {
+    async ask(question, limits) {
+      const target = { ...question, ...bmcAt(question.address) };
+      const answer = await client.ask(target, limits).catch(unable);
+      const { askedAt, observations, likely, ...reading } = answer;
+      const { verdict, detail } = reading;
+      return {
+        bm_node_ids: question.bm_node_ids,
+        client: "native",
+        ...reading,
+        address: question.address,
+        detail: `${detail}${verdict === "no-ipmi2" ? TOO_OLD : likely === "user" ? USER : ""}`,
+        asked_at: askedAt,
+        warnings: observations.map((one) => WARNINGS[one]),
+        // For which conductor, and whether it has what to set, is not known here.
+        advice: [],
+      };
+    },
+    close: client.close,
+  };
+}
+
+/** @throws MigrationError N2I-E400 for what keeps this host from asking anybody */
+function unable(error: unknown): never {
+  if (!(error instanceof IpmiError)) throw error;
+  throw new MigrationError("N2I-E400", error.message, { cause: error.cause });
+}
+
+/**
+ * Asks every question, each BMC and login once; those that failed once more after all others. It
+ * ends with what is known when the signal is aborted.
+ *
+ * @param options.failed hears of each failure that will be looked at again
+ * @throws what the probe throws, when it is not by the signal
+ */
+export async function* askQuestions(
+  questions: AsyncIterable<PowerQuestion>,
+  probe: PowerProbe,
+  {
+    signal,
+    schedule = {},
+    failed,
+    clock,
+  }: {
+    readonly signal: AbortSignal;
+    readonly schedule?: Partial<Schedule>;
+    readonly failed?: (reading: PowerReading) => void;
+    readonly clock?: Timers | undefined;
+  },
+): AsyncGenerator<PowerReading, void> {
+  const options = {
+    ask: probe,
+    signal,
+    schedule,
+    ...(clock && { clock }),
+    ...(failed !== undefined && {
+      failed: (answer: FleetAnswer<PowerQuestion, PowerReading>) => failed(ofAll(answer)),
+    }),
+  };
+  for await (const answer of askAll(questions, options)) yield ofAll(answer);
+}
+
+/** A reading is of all machines that name its BMC with its login. */
+function ofAll({ targets, reading }: FleetAnswer<PowerQuestion, PowerReading>): PowerReading {
+  return { ...reading, bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids) };
+}

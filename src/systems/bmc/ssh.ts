@@ -1,0 +1,150 @@
+import { type Run, runProgram } from "../../lib/files/run-program.ts";
+import type { PowerOutcome, PowerVerdict } from "../../model/power.ts";
+import type { Route } from "./virsh-settings.ts";
+
+/**
+ * Runs the line on the route's host, by one ssh.
+ *
+ * @throws the signal's reason when it is aborted; MigrationError N2I-E400 when there is no ssh
+ */
+export async function runSsh(
+  program: string,
+  route: Route,
+  line: string,
+  limits: { readonly deadline: number; readonly signal: AbortSignal },
+): Promise<Run> {
+  const { HOME, SSH_AUTH_SOCK: agent } = process.env;
+  const environment = {
+    ...(HOME !== undefined && { HOME }),
+    // A key with a passphrase is of use when an agent has it open.
+    ...(agent !== undefined && { SSH_AUTH_SOCK: agent }),
+  };
+  return runProgram(
+    {
+      ...{ name: "ssh", program, args: sshArguments(route, line, limits.deadline), environment },
+      fix: "Install the package openssh-client, then run power again.",
+    },
+    limits,
+  );
+}
+
+/**
+ * The arguments of the one ssh a host is asked with: with the key alone, without a question.
+ *
+ * The system's own configuration holds otherwise, StrictHostKeyChecking before all. A connection
+ * shared with others (ControlMaster) would outlive our deadline.
+ *
+ * @param timeout milliseconds until the connection has to stand
+ */
+function sshArguments(route: Route, line: string, timeout: number): readonly string[] {
+  const { host, port, user, key } = route;
+  const options = {
+    BatchMode: "yes",
+    ClearAllForwardings: "yes",
+    ConnectTimeout: String(Math.max(1, Math.floor(timeout / 1000))),
+    ConnectionAttempts: "1",
+    ControlMaster: "no",
+    ControlPath: "none",
+    ForwardAgent: "no",
+    ForwardX11: "no",
+    // What goes wrong is logged on this level.
+    LogLevel: "ERROR",
+    PermitLocalCommand: "no",
+    PreferredAuthentications: "publickey",
+    PubkeyAuthentication: "yes",
+    RemoteCommand: "none",
+  };
+  return [
+    ...["-n", "-T", "-p", String(port), "-l", user],
+    // IdentityFile has codes that begin with a percent sign.
+    ...["-i", key.replaceAll("%", "%%"), "-o", "IdentitiesOnly=yes"],
+    ...Object.entries(options).flatMap(([name, value]) => ["-o", `${name}=${value}`]),
+    ...["--", host, line],
+  ];
+}
+
+/**
+ * What ssh says when it does not let us in, the telling sentences first: after a key it cannot use
+ * it also says `Permission denied`.
+ *
+ * @source OpenSSH 9.2 sshconnect.c, sshconnect2.c, authfile.c, packet.c
+ */
+const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => string])[] = [
+  [
+    /REMOTE HOST IDENTIFICATION HAS CHANGED|[Hh]ost key for .* has changed|REVOKED HOST KEY/,
+    "protocol-error",
+    (to) =>
+      `${place(to)} has another host key than ssh's known_hosts: find out why, then remove the old one with ssh-keygen -R "${known(to)}"`,
+  ],
+  [
+    /Host key verification failed|host key is known for/,
+    "protocol-error",
+    (to) =>
+      `ssh does not know the host key of ${place(to)}: run ssh -p ${to.port} ${to.user}@${to.host} once as this user, compare the fingerprint, and accept it`,
+  ],
+  [
+    /no matching .* found\. Their offer/,
+    "protocol-error",
+    (to) =>
+      `${place(to)} speaks older ciphers or keys than this ssh allows: allow them for it in ssh_config (HostKeyAlgorithms, KexAlgorithms, Ciphers)`,
+  ],
+  [
+    /UNPROTECTED PRIVATE KEY FILE|bad permissions/,
+    "incomplete",
+    () => "ssh uses no key that others can read: chmod 600 the file virtual_power_host_key names",
+  ],
+  [
+    /Load key .*: (?!Permission denied)/,
+    "incomplete",
+    () => "ssh cannot read the key virtual_power_host_key names, or it has a passphrase",
+  ],
+  [
+    /no mutual signature supported/,
+    "incomplete",
+    (to) =>
+      `this ssh signs with no algorithm ${place(to)} knows: allow ssh-rsa for it in ssh_config (PubkeyAcceptedAlgorithms)`,
+  ],
+  [
+    /Permission denied|Too many authentication failures|No more authentication methods/,
+    "wrong-password",
+    (to) => `${place(to)} refuses the key of ${to.user}`,
+  ],
+  [/Could not resolve hostname/, "unreachable", (to) => `the name ${to.host} is not known`],
+  [/Connection refused/, "unreachable", (to) => `${place(to)} refuses connections`],
+  [/timed out|Timeout/, "unreachable", (to) => `${place(to)} does not answer`],
+  [
+    /No route to host|Network is unreachable/,
+    "unreachable",
+    (to) => `there is no way to ${to.host}`,
+  ],
+  [
+    /Connection (to .* )?(closed|reset)|kex_exchange_identification|Broken pipe/,
+    "unreachable",
+    (to) => `${place(to)} ends the connection`,
+  ],
+];
+
+/** Why a run gave no list of machines. `answered`: the remote shell had begun. */
+export function failureOf(run: Run, route: Route, answered: boolean): PowerOutcome {
+  if (run.stopped === "late")
+    return {
+      verdict: "unreachable",
+      detail: answered
+        ? `${place(route)} did not list its machines in time`
+        : `${place(route)} did not answer in time`,
+    };
+  if (run.stopped === "flood")
+    return { verdict: "protocol-error", detail: `${place(route)} sends more than can be a list` };
+  for (const [sentence, verdict, words] of run.status === 0 ? [] : SENTENCES)
+    if (sentence.test(run.stderr)) return { verdict, detail: words(route) };
+  const words = answered ? "stops in the middle of its list" : "does not run our commands";
+  return { verdict: "protocol-error", detail: `${place(route)} lets ssh in, but ${words}` };
+}
+
+function place({ host, port }: Route): string {
+  return port === 22 ? host : `${host} port ${port}`;
+}
+
+function known({ host, port }: Route): string {
+  return port === 22 ? host : `[${host}]:${port}`;
+}

@@ -1,0 +1,153 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { connect, isIP, type Socket } from "node:net";
+import type { Knex } from "knex";
+import type pg from "pg";
+import { MigrationError } from "../../lib/error.ts";
+import type { DatabaseAddress } from "../../model/database.ts";
+import { LOGIN_OPTIONS } from "./own-session.ts";
+
+const require = createRequire(import.meta.url);
+
+function pem(name: "ca" | "cert" | "key", path: string | null): Partial<Tls> {
+  if (path === null) return {};
+  try {
+    return { [name]: readFileSync(path, "utf8") };
+  } catch (cause) {
+    throw new MigrationError("N2I-E102", `the TLS file ${path} cannot be read`, { cause });
+  }
+}
+
+/**
+ * Whether to encrypt, in the order to be tried. Modes that do not insist check no certificate either.
+ *
+ * @source libpq, "SSL Support", table "SSL Mode Descriptions"; mysql(1) --ssl-mode
+ */
+export function encryption({
+  tls: wanted,
+  socket,
+}: DatabaseAddress): readonly [boolean, ...boolean[]] {
+  if (socket !== null && wanted?.mode === "prefer") return [false]; // nothing goes over a network
+  switch (wanted?.mode) {
+    case undefined:
+    case "disable":
+      return [false];
+    case "allow":
+      return [false, true];
+    case "prefer":
+      return [true, false];
+    default:
+      return [true];
+  }
+}
+
+interface Tls {
+  readonly rejectUnauthorized: boolean;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly checkServerIdentity?: () => undefined;
+  /** mysql2 looks at no name without it, whatever node:tls would do. */
+  readonly verifyIdentity?: boolean;
+}
+
+/** libpq's modes; a CA without a mode verifies, as SQLAlchemy's ssl_ca does. */
+function tls({ tls: wanted, socket }: DatabaseAddress, encrypted: boolean): Tls | null {
+  if (wanted === null || !encrypted) return null;
+  return {
+    rejectUnauthorized: wanted.mode.startsWith("verify"),
+    ...pem("ca", wanted.ca),
+    ...pem("cert", wanted.cert),
+    ...pem("key", wanted.key),
+    ...(wanted.mode === "verify-ca" && { checkServerIdentity: () => undefined }),
+    ...(wanted.mode === "verify-full" && socket === null && { verifyIdentity: true }),
+  };
+}
+
+/** Who logs in, and to which database. */
+function loginOf({ user, password, database }: DatabaseAddress) {
+  const secret = password();
+  return {
+    ...(user !== null && { user }),
+    ...(secret !== null && { password: secret }),
+    database,
+  };
+}
+
+/** Milliseconds of silence after which the system asks whether the other end is still there. */
+const ALIVE = 30_000;
+
+/**
+ * node:tls compares a certificate with the name its socket was opened to, which an address does not
+ * count as: without this, it would take any server's that is made out to localhost.
+ */
+function named({ host, port }: DatabaseAddress): () => Socket {
+  const to = host ?? "127.0.0.1";
+  const settings = { host: to, port: port ?? 3306 };
+  return () =>
+    Object.assign(
+      connect({ ...settings, keepAlive: true, keepAliveInitialDelay: ALIVE, noDelay: true }),
+      { _host: to },
+    );
+}
+
+/** Exact integers as strings, times as naive UTC text, four-byte characters whole. @source facts/ux.md 4.3 */
+export function mysqlConnection(
+  address: DatabaseAddress,
+  encrypted: boolean,
+): Knex.MySql2ConnectionConfig {
+  const ssl = tls(address, encrypted);
+  return {
+    ...(address.socket === null
+      ? { host: address.host ?? "127.0.0.1", port: address.port ?? 3306 }
+      : { socketPath: address.socket }),
+    ...loginOf(address),
+    charset: "utf8mb4",
+    dateStrings: true,
+    timezone: "Z",
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    connectTimeout: 15_000,
+    ...{ enableKeepAlive: true, keepAliveInitialDelay: ALIVE },
+    ...(ssl?.verifyIdentity === true &&
+      isIP(address.host ?? "127.0.0.1") > 0 && { stream: named(address) }),
+    // mysql2 takes the same object as node:tls; knex's type says string.
+    ...(ssl !== null && { ssl: ssl as never }),
+  };
+}
+
+const TEXT_OIDS: ReadonlySet<number> = new Set([20, 1082, 1114, 1184, 1700]);
+
+/** Parsers for this connection alone: BIGINT, NUMERIC and times stay text. */
+const types = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    TEXT_OIDS.has(oid)
+      ? (value: string) => value
+      : // pg's own table; its type wants the literal formats apart.
+        driver().types.getTypeParser(oid, format as "text"),
+};
+
+/** Loaded where it is used: the start of every other command is the shorter for it. */
+function driver(): typeof pg {
+  return require("pg") as typeof pg;
+}
+
+export function postgresConnection(
+  address: DatabaseAddress,
+  encrypted: boolean,
+): Knex.PgConnectionConfig {
+  const ssl = tls(address, encrypted);
+  return {
+    host: address.socket ?? address.host ?? "127.0.0.1",
+    ...(address.port !== null && { port: address.port }),
+    ...loginOf(address),
+    application_name: "nova2ironic",
+    // libpq's variable is the operator's; without ours the driver would read it by itself.
+    ...({ options: `${process.env.PGOPTIONS ?? ""} ${LOGIN_OPTIONS}`.trim() } as object),
+    connectionTimeoutMillis: 15_000,
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: ALIVE },
+    // pg accepts node:tls options and a types object; knex's type knows neither fully.
+    ...(ssl !== null && { ssl: ssl as never }),
+    ...({ types } as object),
+  };
+}

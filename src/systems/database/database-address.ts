@@ -1,0 +1,141 @@
+import { isUtf8 } from "node:buffer";
+import { MigrationError } from "../../lib/error.ts";
+import { OSLO_FILE_LIMIT, type OsloFile, osloConfig } from "../../lib/files/oslo.ts";
+import { readSmallFile } from "../../lib/files/text-file.ts";
+import type { DatabaseAddress } from "../../model/database.ts";
+import { type Fault, toAddress } from "./database-url.ts";
+
+/** Which database an address is for, and where a service's configuration has it. */
+interface DatabaseRole {
+  /** The option that gives it, for messages: `--nova-db`. */
+  readonly option: string;
+  readonly section: string;
+  readonly key: string;
+}
+
+type Environment = { readonly [name: string]: string | undefined };
+
+/** Bytes. */
+const URL_FILE_LIMIT = 64 * 1024;
+
+/** Names [database] connection had before, all still read by oslo.db. @source oslo_db/options.py */
+const OLD_NAMES = [
+  ["DEFAULT", "sql_connection"],
+  ["database", "sql_connection"],
+  ["sql", "connection"],
+] as const;
+
+/**
+ * The database an option names: an address without a password, `file:PATH` or `env:NAME` that hold
+ * one, or `conf:PATH[,PATH...]`, a service's own configuration.
+ *
+ * @throws MigrationError N2I-E101 for a password on the command line, N2I-E110 for a file that
+ *   cannot be read, N2I-E102 for every other fault; each names the option and none holds a password
+ * @source facts/ux.md 2.6, 2.11
+ */
+export async function readDatabaseAddress(
+  spec: string,
+  role: DatabaseRole,
+  env: Environment,
+): Promise<DatabaseAddress> {
+  const [, form, rest] = /^(file|env|conf):(.*)$/s.exec(spec) ?? [];
+  const fault = faults(role.option);
+  switch (form) {
+    case "file":
+      return await fromFile(rest ?? "", role, fault);
+    case "env":
+      return fromEnvironment(rest ?? "", role, env, fault);
+    case "conf":
+      return await fromConfiguration(rest ?? "", role, fault);
+    default:
+      return literal(spec, role, fault);
+  }
+}
+
+function faults(about: string, fix?: string): Fault {
+  return (what) =>
+    new MigrationError("N2I-E102", `${about}: ${what}`, fix === undefined ? {} : { fix });
+}
+
+function literal(spec: string, { option }: DatabaseRole, fault: Fault): DatabaseAddress {
+  const { address, secret } = toAddress(spec, fault);
+  if (secret) throw new MigrationError("N2I-E101", `${option}: the address holds a password`);
+  return address;
+}
+
+async function fromFile(path: string, role: DatabaseRole, fault: Fault): Promise<DatabaseAddress> {
+  const bytes = await readSmallFile(
+    checkedPath(path, "file:", fault),
+    URL_FILE_LIMIT,
+    "N2I-E110",
+    `${role.option}: `,
+  );
+  const named = faults(`${role.option}: ${path}`);
+  if (!isUtf8(bytes)) throw named("the address is not UTF-8; percent-encode it");
+  return toAddress(new TextDecoder("utf-8").decode(bytes).trim(), named).address;
+}
+
+function fromEnvironment(
+  name: string,
+  { option }: DatabaseRole,
+  env: Environment,
+  fault: Fault,
+): DatabaseAddress {
+  // What is no name may be an address with its password: it is not repeated.
+  if (!/^[A-Za-z_]\w*$/.test(name)) throw fault("env: wants the name of a variable");
+  const url = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
+  if (url === undefined || url === "") throw fault(`the environment variable ${name} is not set`);
+  return toAddress(url, faults(`${option}: environment variable ${name}`)).address;
+}
+
+async function fromConfiguration(
+  list: string,
+  role: DatabaseRole,
+  fault: Fault,
+): Promise<DatabaseAddress> {
+  const { option, section, key } = role;
+  const files: OsloFile[] = [];
+  for (const name of list.split(",").map((path) => checkedPath(path, "conf:", fault)))
+    files.push({
+      name,
+      bytes: await readSmallFile(name, OSLO_FILE_LIMIT, "N2I-E110", `${option}: `),
+    });
+  const { url, place } = inForce(files, role, fault);
+  if (url === "")
+    throw faults(
+      option,
+      `Set [${section}] ${key} there, or give the address another way.`,
+    )(`${list} does not set [${section}] ${key}`);
+  const named = faults(`${option}: ${place}`);
+  const relative = /^sqlite(?:\+\w+)?:\/\/\/\$\{?(\w+)/i.exec(url)?.[1];
+  if (relative !== undefined) throw named(`nothing sets $${relative}; write the path out`);
+  return toAddress(url, named).address;
+}
+
+/** The address the files give under its name or an older one; empty when they give none. */
+function inForce(
+  files: readonly OsloFile[],
+  { section, key }: DatabaseRole,
+  fault: Fault,
+): { readonly url: string; readonly place: string } {
+  try {
+    const config = osloConfig(files);
+    const old = section === "database" && key === "connection" ? OLD_NAMES : [];
+    for (const [group, name] of [[section, key] as const, ...old]) {
+      const url = config.get(group, name)?.trim() ?? "";
+      if (url !== "") return { url, place: config.where(group, name) ?? "" };
+    }
+    return { url: "", place: "" };
+  } catch (cause) {
+    if (!(cause instanceof MigrationError)) throw cause;
+    const { message } = fault(cause.message);
+    throw new MigrationError("N2I-E102", message, { cause, fix: cause.fix });
+  }
+}
+
+/** What looks like an address may have a password in it: it is neither opened nor repeated. */
+function checkedPath(path: string, form: string, fault: Fault): string {
+  if (path === "" || (!/^(\.|\/(?!\/))/.test(path) && /:.*@|:\/\//s.test(path)))
+    throw fault(`${form} wants the path of a file`);
+  return path;
+}

@@ -1,0 +1,319 @@
+import { resolve } from "node:path";
+import { inspect } from "node:util";
+import type { MigrationError } from "../../lib/error.ts";
+import type { DatabaseAddress, Engine } from "../../model/database.ts";
+
+interface Parsed {
+  /** Printed or turned into JSON, it leaves the password out. */
+  readonly address: DatabaseAddress;
+  /** Whether the address holds a password, in whatever place. */
+  readonly secret: boolean;
+}
+
+type Parts = Omit<DatabaseAddress, "password">;
+
+const ENGINES: ReadonlyMap<string, Engine> = new Map([
+  ["mysql", "mysql"],
+  ["mariadb", "mysql"],
+  ["postgresql", "postgresql"],
+  ["postgres", "postgresql"],
+  ["sqlite", "sqlite"],
+]);
+
+/** @throws what `fault` makes; no message holds a part of the address that could be a secret */
+export function toAddress(text: string, fault: Fault): Parsed {
+  const url = parseDatabaseUrl(text, fault);
+  const engine = ENGINES.get(url.dialect);
+  if (engine === undefined)
+    throw fault(`${url.dialect}:// is neither MySQL, PostgreSQL nor SQLite`);
+  if (engine === "sqlite") return { address: guarded(file(url, fault), null), secret: false };
+  const { query } = url;
+  const password = url.password ?? query.get("password") ?? query.get("passwd") ?? null;
+  const hidden = [...query].some(([name, value]) => /pass|pwd/i.test(name) && value !== "");
+  return {
+    address: guarded(server(engine, url, fault), password),
+    secret: (password !== null && password !== "") || hidden,
+  };
+}
+
+function file({ database }: DatabaseUrl, fault: Fault): Parts {
+  if (database === null || database === "" || database === ":memory:")
+    throw fault("a SQLite database in memory has nothing to carry over");
+  if (database.startsWith("file:")) throw fault("a SQLite address wants a path, not file:");
+  const filename = resolve(database);
+  return {
+    engine: "sqlite",
+    host: null,
+    port: null,
+    socket: null,
+    user: null,
+    database: "main",
+    filename,
+    tls: null,
+    shown: `sqlite:///${filename}`,
+  };
+}
+
+function server(engine: "mysql" | "postgresql", url: DatabaseUrl, fault: Fault): Parts {
+  const { query } = url;
+  if (url.database === null || url.database === "") throw fault("the address names no database");
+  const elsewhere = query.get("host") || null;
+  const socket =
+    query.get("unix_socket") || (elsewhere?.startsWith("/") === true ? elsewhere : null);
+  const host =
+    socket !== null
+      ? null
+      : elsewhere !== null
+        ? checkedHost(elsewhere, fault)
+        : (url.host ?? "localhost");
+  const usual = engine === "mysql" ? 3306 : 5432;
+  const port = portNumber(query.get("port"), fault) ?? url.port ?? usual;
+  const user = url.user || query.get("user") || null;
+  const parts = {
+    engine,
+    host,
+    // On PostgreSQL the port is part of a socket's name.
+    port: engine === "mysql" && socket !== null ? null : port,
+    socket,
+    user,
+    database: url.database,
+    filename: null,
+    tls: engine === "mysql" ? mysqlTls(query, fault) : postgresqlTls(query, fault),
+  };
+  return { ...parts, shown: shown(parts, usual) };
+}
+
+function shown(parts: Omit<Parts, "shown">, usual: number): string {
+  const { engine, host, port, socket, user, database } = parts;
+  const at = user === null ? "" : `${encodeURIComponent(user)}@`;
+  const name = host?.includes(":") === true ? `[${host}]` : (host ?? "");
+  const colon = port === null || port === usual ? "" : `:${port}`;
+  const option = engine === "mysql" ? "unix_socket" : "host";
+  const query = socket === null ? "" : `?${option}=${encodeURI(socket)}`;
+  return `${engine}://${at}${name}${colon}/${encodeURIComponent(database)}${query}`;
+}
+
+/** The password lives in a closure, and what prints an object is given one without it. */
+function guarded(parts: Parts, password: string | null): DatabaseAddress {
+  const open = (): Parts => parts;
+  const hide = { value: open, enumerable: false };
+  return Object.defineProperties(
+    { ...parts, password: () => password },
+    { toJSON: hide, [inspect.custom]: hide },
+  );
+}
+
+type Query = ReadonlyMap<string, string>;
+type Tls = DatabaseAddress["tls"];
+
+const MYSQL_MODES = new Map([
+  ["DISABLED", "disable"],
+  ["PREFERRED", "prefer"],
+  ["REQUIRED", "require"],
+  ["VERIFY_CA", "verify-ca"],
+  ["VERIFY_IDENTITY", "verify-full"],
+]);
+
+const POSTGRESQL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+
+/**
+ * What the options of a MySQL address ask of TLS, in libpq's words; null for a plain connection, which
+ * somebody must ask for: passwords of BMCs go over it.
+ * A CA is there to be checked, and the host's name with it, unless the options say otherwise.
+ *
+ * @throws what `fault` makes for a value that is none of the option's
+ * @source sqlalchemy/dialects/mysql/mysqldb.py create_connect_args; pymysql/connections.py; mysql(1) --ssl-mode
+ */
+function mysqlTls(query: Query, fault: Fault): Tls {
+  const files = paths(query, "ssl_ca", "ssl_cert", "ssl_key");
+  const ssl = query.get("ssl_mode")?.toUpperCase();
+  const named = ssl === undefined ? undefined : MYSQL_MODES.get(ssl);
+  if (ssl !== undefined && named === undefined) throw fault("ssl_mode is none that MySQL has");
+  if (named !== undefined) return named === "disable" ? null : { mode: named, ...files };
+  const verify = truth(query, "ssl_verify_cert", fault) ?? (files.ca === null ? null : true);
+  if (verify === true) {
+    const names =
+      truth(query, "ssl_check_hostname", fault) ?? truth(query, "ssl_verify_identity", fault);
+    return { mode: names === false ? "verify-ca" : "verify-full", ...files };
+  }
+  const asked = verify === false || files.cert !== null || files.key !== null;
+  if (asked || isTrue(query.get("ssl"))) return { mode: "require", ...files };
+  return truth(query, "ssl", fault) === false ? null : { mode: "prefer", ...files };
+}
+
+/**
+ * As `mysqlTls`. A CA that is named is checked, but where the mode leaves TLS to the server.
+ *
+ * @source libpq, "SSL Support", table "SSL Mode Descriptions"
+ */
+function postgresqlTls(query: Query, fault: Fault): Tls {
+  const files = paths(query, "sslrootcert", "sslcert", "sslkey");
+  const mode = query.get("sslmode");
+  if (mode !== undefined && !POSTGRESQL_MODES.includes(mode))
+    throw fault("sslmode is none that PostgreSQL has");
+  if (mode === "disable") return null;
+  if (files.ca !== null && (mode === undefined || mode === "require"))
+    return { mode: "verify-ca", ...files };
+  if (mode !== undefined) return { mode, ...files };
+  return { mode: files.cert === null && files.key === null ? "prefer" : "require", ...files };
+}
+
+function paths(query: Query, ca: string, cert: string, key: string) {
+  return {
+    ca: query.get(ca) || null,
+    cert: query.get(cert) || null,
+    key: query.get(key) || null,
+  };
+}
+
+function truth(query: Query, name: string, fault: Fault): boolean | null {
+  const value = query.get(name);
+  if (value === undefined) return null;
+  if (isTrue(value)) return true;
+  if (/^(0|f|false|no|n|off)$/i.test(value)) return false;
+  throw fault(`${name} is neither true nor false`);
+}
+
+function isTrue(value: string | undefined): boolean {
+  return value !== undefined && /^(1|t|true|yes|y|on)$/i.test(value);
+}
+
+/** Makes the error for a fault of an address; it knows which option and file the address is from. */
+export type Fault = (what: string) => MigrationError;
+
+/** The parts of an address as SQLAlchemy names a database. */
+interface DatabaseUrl {
+  /** In lower case, without the driver: `mysql` of `mysql+pymysql`. */
+  readonly dialect: string;
+  /** Percent-decoded; null when none is given. */
+  readonly user: string | null;
+  /** Percent-decoded; null when none is given. A secret. */
+  readonly password: string | null;
+  readonly host: string | null;
+  readonly port: number | null;
+  /** What follows the slash, not decoded, as in SQLAlchemy; null when there is no slash. */
+  readonly database: string | null;
+  /** Options of the driver; of a repeated one the last. */
+  readonly query: ReadonlyMap<string, string>;
+}
+
+/** Characters; the search for the right `@` is quadratic. */
+const LENGTH = 4096;
+
+/** IPv6 host, host, port, database, query; an `@` is possible only in an option of the query. */
+const PLACE =
+  /^(?:\[([^\]/?@]*)\]|([^/:?@[\]]*))(?::([^/?@]*))?(?:\/([^?@]*))?(?:\?(|[\w.-]+(?:=.*)?))?$/s;
+
+/**
+ * Takes an address apart, as lax as SQLAlchemy: a password may hold `@`, `/`, `?`, `#` and `:`
+ * unescaped, as long as there is one way to read it.
+ *
+ * @throws what `fault` makes; no message holds any part of the address but its scheme
+ * @source sqlalchemy/engine/url.py
+ */
+function parseDatabaseUrl(url: string, fault: Fault): DatabaseUrl {
+  if (url.length > LENGTH) throw fault(`the address is longer than ${LENGTH} characters`);
+  if (/[\p{Cc}\p{Surrogate}]/u.test(url))
+    throw fault("the address holds a line break or another control character");
+  const [, scheme, rest] = /^([A-Za-z]\w*)(?:\+\w+)?:\/\/(.*)$/s.exec(url) ?? [];
+  if (scheme === undefined || rest === undefined) throw fault("the address has no scheme");
+  const dialect = scheme.toLowerCase();
+  if (dialect === "sqlite") return fileUrl(rest, fault);
+  const { login, place } = apart(rest, fault);
+  const [, ipv6, name, port, database, query] = place;
+  const colon = login?.indexOf(":") ?? -1;
+  const user = colon < 0 ? login : (login?.slice(0, colon) ?? null);
+  const password = colon < 0 ? null : (login?.slice(colon + 1) ?? null);
+  return {
+    dialect,
+    user: user === null ? null : decoded(user, "the user", fault),
+    password: password === null ? null : decoded(password, "the password", fault),
+    host: hostName(ipv6, name, fault),
+    port: portNumber(port, fault),
+    database: database ?? null,
+    query: options(query ?? "", fault),
+  };
+}
+
+/** A path may hold anything but a question mark, so nothing in it is a user or a host. */
+function fileUrl(rest: string, fault: Fault): DatabaseUrl {
+  if (rest !== "" && !rest.startsWith("/"))
+    throw fault("a SQLite address has no host: write sqlite:////absolute/path");
+  const [path = ""] = rest.split("?");
+  const none = { user: null, password: null, host: null, port: null };
+  return { dialect: "sqlite", ...none, database: path.slice(1), query: new Map() };
+}
+
+interface Apart {
+  /** What stands before the `@`. */
+  readonly login: string | null;
+  readonly place: RegExpExecArray;
+}
+
+/**
+ * Divides at the one `@` after which a place can stand, or at none. Two readings are refused: the
+ * wrong one would take a piece of the password for a database's name, and show it.
+ */
+function apart(rest: string, fault: Fault): Apart {
+  const readings: Apart[] = [];
+  const whole = PLACE.exec(rest);
+  // What looks like a port but is none is a password before an `@`.
+  if (whole !== null && (!rest.includes("@") || /^\d*$/.test(whole[3] ?? "")))
+    readings.push({ login: null, place: whole });
+  for (let at = rest.indexOf("@"); at >= 0; at = rest.indexOf("@", at + 1)) {
+    const place = PLACE.exec(rest.slice(at + 1));
+    const login = rest.slice(0, at);
+    if (place !== null && place[4] !== undefined && !/^[^:]*[/?]/.test(login))
+      readings.push({ login, place });
+  }
+  const [only, second] = readings;
+  if (only === undefined) throw fault("the address cannot be taken apart, or names no database");
+  if (second !== undefined)
+    throw fault("the address can be read in two ways; write %40 for an @ that does not divide it");
+  return only;
+}
+
+function hostName(ipv6: string | undefined, name: string | undefined, fault: Fault): string | null {
+  if (ipv6 !== undefined && !/^[0-9a-f:.]+(%[\w.-]+)?$/i.test(ipv6))
+    throw fault("what stands in [] is not an IPv6 address");
+  if (ipv6 !== undefined) return ipv6;
+  return name === undefined || name === "" ? null : checkedHost(name, fault);
+}
+
+/** @throws what `fault` makes when `host` can be no host's name */
+function checkedHost(host: string, fault: Fault): string {
+  if (host.includes(",")) throw fault("several hosts are named; name one");
+  if (!/^[\p{L}\p{N}._-]+$|^[0-9a-f:]*:[0-9a-f:.]*$/iu.test(host))
+    throw fault("the host's name holds a character that no host's name has");
+  return host;
+}
+
+/** @throws what `fault` makes when `text` is not a port; null when it is empty */
+function portNumber(text: string | undefined, fault: Fault): number | null {
+  if (text === undefined || text === "") return null;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > 65_535) throw fault("the port is not a number from 1 to 65535");
+  return port;
+}
+
+function options(query: string, fault: Fault): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const pair of query.split("&").filter((part) => part !== "")) {
+    const [name = "", ...value] = pair.replaceAll("+", " ").split("=");
+    const what = "an option of the address";
+    found.set(decoded(name, what, fault), decoded(value.join("="), what, fault));
+  }
+  return found;
+}
+
+/** A `%` that begins no escape stays, as in Python's unquote. */
+function decoded(text: string, what: string, fault: Fault): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      // Never the cause: it could quote the password.
+      throw fault(`${what} has percent escapes that are not UTF-8`);
+    }
+  });
+}

@@ -1,0 +1,88 @@
+import { isUtf8 } from "node:buffer";
+import { MigrationError } from "../../lib/error.ts";
+import type { Database } from "./open.ts";
+import { askIn, integer, plain, text } from "./rows.ts";
+
+/** What `deleted` says of its row; NULL says nothing, and what is unreadable must not be guessed. */
+type Deleted = boolean | null | "unreadable";
+
+const YES: ReadonlySet<string> = new Set(["t", "true", "y", "yes", "on"]);
+const NO: ReadonlySet<string> = new Set(["f", "false", "n", "no", "off"]);
+
+/**
+ * Whether a row is soft-deleted, whatever type a copy or a fork gave the column: what is not zero is
+ * deleted, as nova's own tables hold the row's id there.
+ *
+ * @source facts/nova-bm.md 1.4
+ */
+export function softDeleted(value: unknown): Deleted {
+  // Nearly always it is one of these.
+  if (value === 0 || value === 0n) return false;
+  if (value === 1 || value === 1n) return true;
+  const bytes = bytesOf(value);
+  if (bytes !== null && isBits(bytes)) return bytes.some((byte) => byte !== 0);
+  const got = plain(value);
+  if (got === null || typeof got === "boolean") return got;
+  const text = String(got).trim().toLowerCase();
+  if (YES.has(text)) return true;
+  if (NO.has(text)) return false;
+  const number = text === "" ? Number.NaN : Number(text);
+  return Number.isNaN(number) ? "unreadable" : number !== 0;
+}
+
+/**
+ * A condition that leaves out rows whose `deleted` has one of the usual values. It only spares reading
+ * them: `softDeleted` decides about the others.
+ */
+export function mayBeLive(column = "deleted"): string {
+  return `COALESCE(CAST(${column} AS CHAR(8)),'') NOT IN ('1','true')`;
+}
+
+/** Nova's number: 0, or the id of a row that is deleted; of a BIT column, 0 or 1. */
+export function deletedNumber(value: unknown): number | null {
+  const deleted = softDeleted(value);
+  if (deleted === null || deleted === "unreadable") return null;
+  return deleted ? (integer(value) ?? 1) : 0;
+}
+
+/**
+ * Nova's tables that are asked for `deleted = 0`. Others of the same schema are nobody's business here:
+ * nova's own dns_domains.deleted is a boolean, and bm_ tables may stand beside.
+ */
+const ASKED = [
+  ...["instances", "instance_info_caches", "instance_types", "instance_type_extra_specs"],
+  ...["compute_nodes", "services", "block_device_mapping", "aggregates", "aggregate_hosts"],
+  ...["aggregate_metadata", "instance_extra", "migrations", "instance_actions"],
+  ...["instance_actions_events", "flavors", "flavor_extra_specs"],
+];
+
+/**
+ * Refuses a nova whose `deleted` cannot be held against 0 in those of them, as Nova does and every
+ * question here too: `instances.deleted is boolean`. SQLite's columns hold what they are given.
+ *
+ * @throws MigrationError N2I-E203
+ */
+export async function needNumbers(database: Database, option: string): Promise<void> {
+  const { engine, shown } = database;
+  if (engine === "sqlite") return;
+  const schema = engine === "mysql" ? "DATABASE()" : "ANY (current_schemas(false))";
+  const numbers = engine === "mysql" ? /int|dec|num|float|double|bit/i : /int|num|real|double/i;
+  const sql = `SELECT table_name AS tab, data_type AS kind FROM information_schema.columns WHERE table_schema = ${schema} AND column_name = 'deleted' AND table_name IN (...) ORDER BY 1`;
+  const odd = (await askIn(database, "reading the columns of nova", sql, ASKED))
+    .filter(({ kind }) => !numbers.test(text(kind) ?? ""))
+    .map(({ tab, kind }) => `${text(tab)}.deleted is ${text(kind)}`);
+  if (odd.length === 0) return;
+  throw new MigrationError("N2I-E203", `${option} ${shown}: ${odd.join(", ")}`, {
+    fix: "Nova asks its tables for deleted = 0, so these are not of its making: give nova's own database, or a copy with the types it has.",
+  });
+}
+
+function bytesOf(value: unknown): Uint8Array | null {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  return value instanceof Uint8Array ? value : null;
+}
+
+/** Of a BIT column, and not of a text that a driver gives as bytes. */
+function isBits(bytes: Uint8Array): boolean {
+  return !isUtf8(bytes) || bytes.some((byte) => byte < 0x09);
+}

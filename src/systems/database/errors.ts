@@ -1,0 +1,132 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { RefusalCode } from "../../lib/refusals.ts";
+import { isOfPooler, shared } from "./own-session.ts";
+
+/** Driver codes of MySQL, PostgreSQL (SQLSTATE), SQLite and the socket, by what they mean to us. */
+const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
+  [
+    /^(ER_ACCESS_DENIED_ERROR|ER_ACCESS_DENIED_NO_PASSWORD_ERROR|28P01|28000)$/,
+    "N2I-E201",
+    "refuses the credentials",
+  ],
+  [/^(ER_BAD_DB_ERROR|3D000)$/, "N2I-E202", "has no database of this name"],
+  [
+    /^(ER_DBACCESS_DENIED_ERROR|ER_TABLEACCESS_DENIED_ERROR|ER_COLUMNACCESS_DENIED_ERROR|ER_SPECIFIC_ACCESS_DENIED_ERROR|ER_OPTION_PREVENTS_STATEMENT|ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|25006|0A000|42501|SQLITE_READONLY.*|SQLITE_PERM|SQLITE_AUTH)$/,
+    "N2I-E206",
+    "does not allow this user to do it",
+  ],
+  [
+    /^PXC_STRICT$/,
+    "N2I-E206",
+    "refuses GET_LOCK: set pxc_strict_mode to MASTER on the node that this tool writes to",
+  ],
+  [/^ESILENT$/, "N2I-E216", "gave no answer in time"],
+  [/^(ECLEAR|MYSQL_CLEAR_PASSWORD_NOT_ENABLED)$/, "N2I-E223", "wants the password in clear"],
+  [
+    // A node of Galera that has lost its cluster; said of a COMMIT, nobody knows what became of it.
+    /^(ER_UNKNOWN_COM_ERROR|ER_ERROR_DURING_COMMIT)$/,
+    "N2I-E200",
+    "is not ready, as a Galera node is that has lost its cluster",
+  ],
+  [
+    /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|55P03|SQLITE_BUSY.*)$/,
+    "N2I-E207",
+    "has the rows in other hands, Ironic's, Nova's or another run's of this tool; run the same command again",
+  ],
+  [
+    /^(SQLITE_FULL|ER_DISK_FULL|ER_RECORD_FILE_FULL|53100)$/,
+    "N2I-E207",
+    "has no room left on its disk; make room there, then run the same command again",
+  ],
+  [
+    /^(ER_DUP_ENTRY|23505|SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY))$/,
+    "N2I-E300",
+    "holds a value by now that must be unique",
+  ],
+  [/^(ER_NO_SUCH_TABLE|42P01|SQLITE_NOTADB)$/, "N2I-E202", "is not the database wanted here"],
+  [
+    /^(ECONN.*|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ENOENT|EACCES|PROTOCOL_.*|ER_CON_COUNT_ERROR|ER_SERVER_SHUTDOWN|ER_QUERY_INTERRUPTED|ER_CONNECTION_KILLED|08(?!P01)...|57P0.|53300|SQLITE_CANTOPEN.*|HANDSHAKE.*|CERT_.*|DEPTH_ZERO.*|SELF_SIGNED.*|UNABLE_TO_.*|ERR_TLS.*|HANDSHAKE_NO_SSL_SUPPORT)$/,
+    "N2I-E200",
+    "does not answer",
+  ],
+];
+
+function codeOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "";
+  const text = error instanceof Error ? error.message : "";
+  // Percona XtraDB Cluster has no code of its own for it.
+  if (/GET_LOCK.*pxc_strict_mode/.test(text)) return "PXC_STRICT";
+  if ("code" in error && typeof error.code === "string") return error.code;
+  if (/server does not support SSL/.test(text)) return "HANDSHAKE_NO_SSL_SUPPORT";
+  if (/file is not a database/.test(text)) return "SQLITE_NOTADB";
+  if (/unable to open database/i.test(text)) return "SQLITE_CANTOPEN";
+  if (/readonly database|read-only/i.test(text)) return "SQLITE_READONLY";
+  // A server that refuses says so with a code. Without one the line broke: drivers and knex have
+  // many wordings for that (terminated, ended, not queryable, query already complete).
+  return isBug(error) ? "" : "ECONNRESET";
+}
+
+/** Whether a server refused because of TLS, or of its absence: it has none, or lets nobody in without. */
+export function isOfEncryption(error: unknown): boolean {
+  return /^(HANDSHAKE_.*|ERR_SSL_.*|EPROTO|28000|ER_SECURE_TRANSPORT_REQUIRED)$/.test(
+    codeOf(error),
+  );
+}
+
+/** Whether a server does not know the setting that a statement names. */
+export function isUnknownName(error: unknown): boolean {
+  return codeOf(error) === "ER_UNKNOWN_SYSTEM_VARIABLE";
+}
+
+/** Whether others had the rows at that moment: the same statement may be tried at once. */
+export function isContended(error: unknown): boolean {
+  return /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|SQLITE_BUSY.*)$/.test(
+    codeOf(error),
+  );
+}
+
+/** Whether a question that waits for no row failed as on a node of Galera that has lost its cluster. */
+export function isOfCluster(error: unknown): boolean {
+  return error instanceof Error && /^ER_(LOCK_WAIT_TIMEOUT|UNKNOWN_COM_ERROR)$/.test(codeOf(error));
+}
+
+/**
+ * A driver's error in our words. Drivers and knex quote statements and row values in their
+ * messages, secrets among them, so nothing of their text is kept: only the code.
+ *
+ * @param doing what was under way: `reading bm_nodes`
+ * @param shown the database for people
+ */
+export function translate(error: unknown, doing: string, shown: string): MigrationError {
+  if (error instanceof MigrationError) return error;
+  const code = codeOf(error);
+  const [, refusal, words] = MEANING.find(([pattern]) => pattern.test(code)) ?? [
+    null,
+    "N2I-E207" as const,
+    "refuses the statement",
+  ];
+  if (code === "" && isBug(error)) throw error;
+  return new MigrationError(refusal, `${doing}: ${shown} ${words} (${code || "no code"})`);
+}
+
+/** As `translate`, for a login: nothing was read or written, and there was no batch. */
+export function refusedLogin(error: unknown, shown: string): MigrationError {
+  if (isOfPooler(error)) return shared(shown);
+  const translated = translate(error, "connecting", shown);
+  if (translated.code !== "N2I-E207") return translated;
+  return new MigrationError(
+    translated.code,
+    translated.message.replace("the statement", "the login"),
+    {
+      why: "The server answered the login with an error; nothing was read or written.",
+      fix: "Look the server's error up, and whether it lets this user and this host in.",
+    },
+  );
+}
+
+/** A TypeError or the like is ours and must not be blamed on the server. */
+function isBug(error: unknown): boolean {
+  return (
+    error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError
+  );
+}

@@ -1,0 +1,52 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { Database } from "./open.ts";
+import { ask, integer, type Runner, text } from "./rows.ts";
+
+/**
+ * Refuses to insert where PostgreSQL would give out ids that are taken: whoever copied rows with
+ * their ids left the sequence behind. Servers before 10 do not tell without SELECT on it, and are
+ * understood by their answer to the insert.
+ *
+ * @throws MigrationError N2I-E219
+ */
+export async function checkSequences(
+  database: Database,
+  on: Runner,
+  tables: readonly string[],
+): Promise<void> {
+  if (database.engine !== "postgresql") return;
+  for (const table of new Set(tables)) {
+    const doing = `reading the sequence of ${table}`;
+    const view = "SELECT to_regclass('pg_catalog.pg_sequences') IS NOT NULL AS known";
+    const [{ known } = {}] = await ask(database, doing, view, [], on);
+    if (known !== true) continue;
+    // Without a right on the sequence its last value is NULL, as before its first use.
+    const sql =
+      "SELECT pg_get_serial_sequence(?, 'id') AS name, s.last_value AS last, m.id AS taken " +
+      `FROM pg_sequences s, (SELECT max(id) AS id FROM ${table}) m WHERE s.last_value IS NOT NULL ` +
+      "AND format('%I.%I', s.schemaname, s.sequencename) = pg_get_serial_sequence(?, 'id')";
+    const rows = await ask(database, doing, sql, [table, table], on);
+    for (const { name, last, taken } of rows)
+      if ((integer(last) ?? 0) < (integer(taken) ?? 0))
+        throw behind(
+          table,
+          `${text(name)} stands at ${text(last)}, and its highest id is ${text(taken)}`,
+        );
+  }
+}
+
+/** Gives the refusal for a driver's error that means so; throws any other as it is. */
+export function orBehind(table: string): (error: unknown) => never {
+  return (error) => {
+    if (typeof error === "object" && error !== null && "code" in error && "constraint" in error)
+      if (error.code === "23505" && error.constraint === `${table}_pkey`)
+        throw behind(table, "it gives out an id that is taken");
+    throw error;
+  };
+}
+
+function behind(table: string, what: string): MigrationError {
+  return new MigrationError("N2I-E219", `the sequence of ${table}: ${what}`, {
+    fix: `As the owner of the table: SELECT setval(pg_get_serial_sequence('${table}', 'id'), (SELECT max(id) FROM ${table})); then run the same command again.`,
+  });
+}

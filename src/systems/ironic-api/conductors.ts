@@ -1,0 +1,66 @@
+import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import type { Conductor, EnabledInterface, Service } from "../../model/ironic/service.ts";
+import { listed, pages } from "./look.ts";
+import type { RestService } from "./service.ts";
+
+/** Minors that brought what is asked. @source facts/ironic.md 4.1 */
+const INTERFACES = 31;
+const CONDUCTORS = 49;
+const RESERVED = 1000;
+
+/**
+ * Who would take the machines over, as the API tells it. Before 1.49 only living conductors are
+ * reported, and no groups.
+ */
+export async function readBehind(service: RestService): Promise<Service> {
+  const types = service.minor >= INTERFACES;
+  const drivers = objects(
+    listed(await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`), "drivers"),
+  );
+  const reported =
+    service.minor < CONDUCTORS
+      ? hostsOf(drivers).map(
+          (hostname): JsonObject => ({ hostname, conductor_group: null, alive: true }),
+        )
+      : objects(listed(await service.ask("/v1/conductors?detail=True"), "conductors"));
+  const reserved: { uuid: string; by: string }[] = [];
+  for await (const page of pages(service, "nodes", "&fields=uuid,reservation"))
+    for (const { uuid, reservation } of objects(page))
+      if (typeof reservation === "string" && reserved.length < RESERVED)
+        reserved.push({ uuid: String(uuid), by: reservation });
+  const conductors = reported.map(
+    ({ hostname, conductor_group, alive, drivers: own }): Conductor => ({
+      hostname: String(hostname),
+      group: typeof conductor_group === "string" ? conductor_group.toLowerCase() : null,
+      alive: alive === true,
+      // Of one that is not alive the list of drivers says nothing.
+      drivers: Array.isArray(own)
+        ? own.map((name: Json) => String(name))
+        : drivers.flatMap(({ name, hosts }) =>
+            Array.isArray(hosts) && hosts.includes(String(hostname)) ? [String(name)] : [],
+          ),
+    }),
+  );
+  return { conductors, interfaces: types ? drivers.flatMap(enabledOf) : null, reserved };
+}
+
+/** `enabled_boot_interfaces` of a hardware type; null for a classic driver. */
+function enabledOf(driver: JsonObject): readonly EnabledInterface[] {
+  return Object.entries(driver).flatMap(([key, names]) => {
+    const [, type] = /^enabled_(\w+)_interfaces$/.exec(key) ?? [];
+    if (type === undefined || !Array.isArray(names)) return [];
+    return names.map((name: Json) => ({
+      ...{ hostname: null, driver: String(driver.name) },
+      ...{ type, name: String(name) },
+    }));
+  });
+}
+
+function hostsOf(drivers: readonly JsonObject[]): readonly string[] {
+  const hosts = drivers.flatMap((driver) => (Array.isArray(driver.hosts) ? driver.hosts : []));
+  return [...new Set(hosts.map(String))];
+}
+
+function objects(list: readonly Json[]): readonly JsonObject[] {
+  return list.filter(isObject);
+}

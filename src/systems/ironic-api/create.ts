@@ -1,0 +1,88 @@
+import type { MigrationError } from "../../lib/error.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
+import { mayPass, pause, TRIES } from "../openstack/passing.ts";
+import { type Answer, refusedCall } from "../openstack/session.ts";
+import { asMade } from "./found-state.ts";
+import { type Link, lookAt, portsByAddress, type SeenRow, seenOf, tellsOf } from "./look.ts";
+
+/** What is there now, whether this call made it, or why it cannot be made. */
+type Made =
+  | { readonly seen: SeenRow; readonly now: boolean }
+  /**
+   * `none`: every answer was a refusal, so that nothing of it can be there by our hand; `broke`: no
+   * other machine can be made either.
+   */
+  | { readonly why: string; readonly none: boolean; readonly broke?: MigrationError };
+
+/**
+ * Makes a row under the uuid that was chosen for it. What is unclear is settled by a look: a row
+ * that is there is never made again.
+ *
+ * @throws MigrationError N2I-E210 when nothing is answered
+ */
+export async function create(link: Link, resource: Resource, row: Row): Promise<Made> {
+  const { service, rows } = link;
+  const path = `/v1/${resource}s`;
+  const body = rows.body(resource, resource === "node" ? asMade(row) : row);
+  let none = true;
+  for (let tries = 0; ; tries += 1) {
+    const answer = read(await service.tell("POST", path, body), row);
+    if (answer.status === 201) return { seen: seenOf(rows, resource, answer.body), now: true };
+    none &&= isRefusal(answer);
+    const broke = forbidden(link, `POST ${path}`, answer);
+    if (broke !== null) return { why: answer.fault, none, broke };
+    if (!mayPass(answer)) return { why: answer.fault, none };
+    const seen = await lookAt(link, resource, String(row.uuid));
+    if (seen !== null) return { seen, now: !none && isNew(resource, seen) };
+    const why = await refusalOf(link, resource, row, answer);
+    if (why !== null || tries === TRIES) return { why: why ?? answer.fault, none };
+    await pause(tries);
+  }
+}
+
+/** A node that was made a moment ago was not asked to go on yet. */
+function isNew(resource: Resource, { row }: SeenRow): boolean {
+  return resource === "port" || row.provision_state === "enroll";
+}
+
+/**
+ * Why no other try would make it; null when one may: a duplicate of a node's name or instance is no
+ * lock to wait for, while a port's node may be locked for a moment.
+ */
+async function refusalOf(
+  link: Link,
+  resource: Resource,
+  { address }: Row,
+  { status, fault }: Answer,
+): Promise<string | null> {
+  if (resource === "node") return status === 409 ? fault : null;
+  const [holder] = await portsByAddress(link, String(address));
+  return isObject(holder) ? `${String(address)} is on port ${String(holder.uuid)} already` : null;
+}
+
+/** A 201 that does not tell what we asked for says nothing: some proxy's page, or half an answer. */
+function read(answer: Answer, { uuid }: Row): Answer {
+  const { status } = answer;
+  if (status < 200 || status >= 300 || (status === 201 && tellsOf(answer.body, String(uuid))))
+    return answer;
+  const fault = `${status}, but the answer does not name the new resource`;
+  return status === 201 ? { ...answer, status: 0, body: null, fault } : { ...answer, fault };
+}
+
+/** Answered, and not done: a server that failed, or did not answer, may have done it. */
+function isRefusal({ status }: Answer): boolean {
+  return status >= 400 && status < 500;
+}
+
+/** A role that may not do this may do it for no machine. */
+export function stopIfForbidden(link: Link, what: string, answer: Answer): void {
+  const broke = forbidden(link, what, answer);
+  if (broke !== null) throw broke;
+}
+
+function forbidden({ service }: Link, what: string, answer: Answer): MigrationError | null {
+  const isForbidden = answer.status === 403 || answer.status === 406;
+  return isForbidden ? refusedCall(service.session, what, answer) : null;
+}

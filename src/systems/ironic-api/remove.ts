@@ -1,0 +1,222 @@
+import { compareRow } from "../../model/compare.ts";
+import type { RemovalForecast } from "../../model/ironic/target.ts";
+import type { Row } from "../../model/machine.ts";
+import { withoutSecrets } from "../openstack/fault.ts";
+import { ACCEPTED, mayPass, pause, TRIES } from "../openstack/passing.ts";
+import type { Answer } from "../openstack/session.ts";
+import { stopIfForbidden } from "./create.ts";
+import {
+  asMade,
+  foundState,
+  isBeingUndone,
+  isPassing,
+  isUntouched,
+  UNDOING,
+} from "./found-state.ts";
+import { hiding, type Link, lookAt, readPorts, type SeenRow } from "./look.ts";
+import {
+  type AdoptedMachine,
+  type AdoptionOutcome,
+  noOutcome,
+  portId,
+  toItsEnd,
+  withStand,
+} from "./outcome.ts";
+
+/** Whether to try once more what a conductor's lock was in the way of, after so many tries. */
+type Patience = (tries: number) => boolean;
+
+/**
+ * Until every call's number of tries is used up, and until `lockWait` is over since the first lock of
+ * all machines: what a dead conductor left locked uses the time up once, and not once a machine.
+ *
+ * @param lockWait milliseconds
+ */
+export function patienceOf(lockWait: number, now = Date.now): Patience {
+  let until: number | undefined;
+  return (tries) => {
+    until ??= now() + lockWait;
+    return tries < TRIES || now() < until;
+  };
+}
+
+/** What an operator must know of a node that was to be deleted, and is not. */
+const HELD =
+  "it may be in maintenance and unprotected: rollback once more deletes it, apply puts it right";
+
+/**
+ * Takes a machine back without touching it: maintenance, then DELETE; never `deleted` and never
+ * `provide`, which switch and wipe. Only while it is as it was made, apart from what Ironic itself
+ * changes; otherwise it is left whole.
+ *
+ * @param strangers what hangs on nodes that this tool did not write, by node uuid
+ * @param patience with conductors that have reserved machines
+ * @source facts/ironic.md 4.6
+ */
+export function remove(
+  shared: Link,
+  machine: AdoptedMachine,
+  strangers: ReadonlyMap<string, string>,
+  patience: Patience = patienceOf(0),
+): Promise<AdoptionOutcome> {
+  const { uuid, node } = machine;
+  const link = hiding(shared, node);
+  const secrets = node === null ? [] : link.rows.secrets(node);
+  const outcome = { ...noOutcome(), stands: "" };
+  const ids = idsOf(machine);
+  const leave = (why: string): void => {
+    const shown = withStand(withoutSecrets(why, secrets), outcome);
+    outcome.left.push(...ids.map((id) => ({ id, why: shown })));
+  };
+  const against = { strange: strangers.get(uuid) ?? null, patience };
+  return toItsEnd(outcome, () => takeBack(link, machine, against, outcome, leave), leave);
+}
+
+/** What `remove` would do with a machine that stays as it is. */
+export async function judgeRemoval(
+  shared: Link,
+  machine: AdoptedMachine,
+  strangers: ReadonlyMap<string, string>,
+): Promise<RemovalForecast> {
+  const { uuid, node, ports } = machine;
+  const link = hiding(shared, node);
+  const ids = idsOf(machine);
+  const nothing = { found: [], left: [], waiting: [] };
+  const seen = await lookAt(link, "node", uuid);
+  if (seen === null) return { ...nothing, found: ids };
+  const there = await readPorts(link, uuid);
+  const secrets = node === null ? [] : link.rows.secrets(node);
+  const allAre = (why: string) => ids.map((id) => ({ id, why: withoutSecrets(why, secrets) }));
+  const busy = isBusy(node, seen);
+  if (busy !== null) return { ...nothing, waiting: allAre(busy) };
+  const why = strangers.get(uuid) ?? reasonToLeave(link, node, ports, seen, there);
+  if (why !== null) return { ...nothing, left: allAre(why) };
+  const known = new Set([`node:${uuid}`, ...there.map(portId)]);
+  return { ...nothing, found: ids.filter((id) => !known.has(id)) };
+}
+
+/** What may keep a machine: what hangs on it that we did not write, and how long a lock is waited for. */
+interface Against {
+  readonly strange: string | null;
+  readonly patience: Patience;
+}
+
+async function takeBack(
+  link: Link,
+  machine: AdoptedMachine,
+  { strange, patience }: Against,
+  outcome: AdoptionOutcome,
+  leave: (why: string) => void,
+): Promise<void> {
+  const { uuid, node, ports } = machine;
+  const ids = idsOf(machine);
+  // What was there when we asked for its deletion: our work, though the answer may be lost.
+  const asked = new Set<string>();
+  const end = (): void => {
+    outcome.done.push(...ids.filter((id) => asked.has(id)));
+    outcome.found.push(...ids.filter((id) => !asked.has(id)));
+  };
+  for (let [tries, accepted] = [0, 0]; ; tries += 1) {
+    const seen = await lookAt(link, "node", uuid);
+    if (seen === null) return end();
+    if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
+    const there = await readPorts(link, uuid);
+    const busy = isBusy(node, seen);
+    const why = busy ?? strange ?? reasonToLeave(link, node, ports, seen, there);
+    if (why === null) {
+      if (node !== null) outcome.stands = HELD;
+      const own = there.filter((port) => ids.includes(portId(port)));
+      if (node === null && own.length === 0) return end();
+      if (accepted === ACCEPTED)
+        return leave(`its DELETE was accepted ${accepted} times, and it is there still`);
+      const mine = node === null ? own.map(portId) : [`node:${uuid}`, ...there.map(portId)];
+      const answer = await takeAway(link, uuid, node === null ? own : null, seen, () => {
+        for (const id of mine) asked.add(id);
+      });
+      if (answer === null) {
+        accepted += 1;
+        if (accepted > 1) await pause(tries);
+        continue;
+      }
+      const again = answer.status === 409 ? patience(tries) : tries < TRIES;
+      // A 404: gone, or nobody is there who could take it away; what is there then tells.
+      if (!(again && (mayPass(answer) || answer.status === 404)))
+        return leave(`it cannot be deleted: ${answer.fault}`);
+    } else if (busy === null || !patience(tries)) return leave(why);
+    await pause(tries);
+  }
+}
+
+/** Ids of its rows that are to go, as steps have them. */
+function idsOf({ uuid, node, ports }: AdoptedMachine): readonly string[] {
+  return [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(portId)];
+}
+
+/** A conductor at work on it ends soon. */
+function isBusy(planned: Row | null, { row }: SeenRow): string | null {
+  if (typeof row.reservation === "string") return `reserved by conductor ${row.reservation}`;
+  return isPassing(planned ?? {}, row) ? `it is ${String(row.provision_state)}` : null;
+}
+
+function reasonToLeave(
+  { rows }: Link,
+  node: Row | null,
+  ports: readonly Row[],
+  { row, strange }: SeenRow,
+  there: readonly Row[],
+): string | null {
+  if (node !== null) {
+    // What failed at its last step refuses cleaning still, and is ours to take back.
+    const goal = isUntouched(node, row) ? asMade(node) : node;
+    const state = foundState(goal, row, rows.same, true);
+    if (state.is === "not ours") return "it no longer carries this tool's mark";
+    if (state.is === "changed") return `changed since it was loaded: ${state.fields.join(", ")}`;
+    if (strange.length > 0) return `it has ${strange.join(" and ")} that this tool did not write`;
+  }
+  const planned = new Map(ports.map((port) => [port.uuid, port]));
+  for (const port of there) {
+    const ours = planned.get(port.uuid ?? null);
+    if (ours === undefined) {
+      if (node !== null) return `port ${String(port.uuid)} was added to it`;
+      continue;
+    }
+    const { differs } = compareRow(ours, port, rows.same);
+    if (differs.length > 0)
+      return `${portId(port)} changed since it was loaded: ${differs.map(({ field }) => field).join(", ")}`;
+  }
+  return null;
+}
+
+/**
+ * @param loose ports to delete while their node stays; null to delete the node, its ports with it
+ * @param deleting called before a DELETE is sent
+ * @returns null when it is done, else what the service says against it now
+ */
+async function takeAway(
+  link: Link,
+  uuid: string,
+  loose: readonly Row[] | null,
+  { row }: SeenRow,
+  deleting: () => void,
+): Promise<Answer | null> {
+  const node = `/v1/nodes/${uuid}`;
+  const held = isBeingUndone(row);
+  const calls =
+    loose !== null
+      ? loose.map((port) => ["DELETE", `/v1/ports/${String(port.uuid)}`] as const)
+      : [
+          ...(held ? [] : [["PUT", `${node}/maintenance`, { reason: UNDOING }] as const]),
+          ...(row.protected === true
+            ? [["PATCH", node, [{ op: "replace", path: "/protected", value: false }]] as const]
+            : []),
+          ["DELETE", node] as const,
+        ];
+  for (const [method, path, body] of calls) {
+    if (method === "DELETE") deleting();
+    const answer = await link.service.tell(method, path, body);
+    if (answer.status >= 200 && answer.status < 300) continue;
+    stopIfForbidden(link, `${method} ${path}`, answer);
+    return answer;
+  }
+  return null;
+}

@@ -1,0 +1,83 @@
+import { isObject, type Json } from "../../lib/json.ts";
+import type { SameSecret } from "../../model/compare.ts";
+import { carriedFields, createdRow, type RestDoc } from "../../model/ironic/rest.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
+import { isSealed, type Seal, type Sealed, sealed, unsealed } from "../../model/secret.ts";
+
+/** What Ironic tells in place of a secret. @source facts/ironic.md 0.12 */
+const MASK = "******";
+/** Stands for a secret the service keeps to itself: it compares equal with every other. */
+const MASKED: Sealed = { secret: "", of: "" };
+
+/** Rows between plan and service. */
+export interface RestRows {
+  /** A row as the service tells it, secrets sealed; only fields the pinned version carries. */
+  readonly reported: (resource: Resource, body: unknown) => Row;
+  /** Whether the pinned version tells a field. */
+  readonly tells: (resource: Resource, field: string) => boolean;
+  /** The body that makes a row, its secrets open. */
+  readonly body: (resource: Resource, row: Row) => Row;
+  /** Secrets of a row in clear, so that no message quotes them. */
+  readonly secrets: (row: Row) => readonly string[];
+  readonly same: SameSecret;
+}
+
+export function rowsOf(doc: RestDoc, minor: number, seal: Seal): RestRows {
+  const fields = {
+    node: carriedFields(doc, "node", minor),
+    port: carriedFields(doc, "port", minor),
+  };
+  return {
+    reported(resource, body) {
+      const given = isObject(body) ? body : {};
+      const place = String(resource === "node" ? given.uuid : given.node_uuid);
+      const row: Record<string, Json> = {};
+      for (const field of fields[resource])
+        if (given[field] !== undefined)
+          row[field] = sealed(given[field], seal, place, (value) =>
+            value === MASK ? MASKED : null,
+          );
+      const { traits } = row;
+      // The service has them in no order.
+      if (Array.isArray(traits)) row.traits = traits.map(String).toSorted();
+      return row;
+    },
+    tells: (resource, field) => fields[resource].has(field),
+    body: (resource, row) =>
+      Object.fromEntries(
+        Object.entries(createdRow(doc, resource, row, minor)).map(([field, value]) => [
+          field,
+          unsealed(value, seal),
+        ]),
+      ),
+    secrets: (row) => Object.values(row).flatMap((value) => secretsIn(value, seal)),
+    same: sameOver(seal),
+  };
+}
+
+/** A masked secret equals any: whether it does, this backend cannot tell. */
+export function sameOver(seal: Seal): SameSecret {
+  return (left, right) =>
+    isMasked(left) ||
+    isMasked(right) ||
+    left.secret === right.secret ||
+    seal.open(left) === seal.open(right);
+}
+
+function isMasked({ secret }: Sealed): boolean {
+  return secret === "";
+}
+
+/** How many secrets of a row the service keeps to itself. */
+export function maskedIn(value: Json): number {
+  if (!isObject(value)) return 0;
+  if (isSealed(value)) return isMasked(value) ? 1 : 0;
+  return Object.values(value).reduce<number>((sum, inner) => sum + maskedIn(inner), 0);
+}
+
+function secretsIn(value: Json, seal: Seal): readonly string[] {
+  if (!isObject(value)) return [];
+  if (isSealed(value)) return isMasked(value) ? [] : [seal.open(value)];
+  return Object.values(value).flatMap((inner) => secretsIn(inner, seal));
+}

@@ -1,0 +1,183 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { TargetIdentity } from "../../model/artefact.ts";
+import { minorOf, type RestDoc } from "../../model/ironic/rest.ts";
+import type { Release } from "../../model/ironic/target.ts";
+import type { Cloud } from "../openstack/cloud.ts";
+import {
+  type Answer,
+  answerTo,
+  ask,
+  openSession,
+  type ServiceSession,
+} from "../openstack/session.ts";
+
+/** A bare metal service, spoken to at one microversion. */
+export interface RestService {
+  readonly identity: TargetIdentity;
+  readonly release: Release;
+  /** Minor of the microversion every call is pinned to. */
+  readonly minor: number;
+  readonly session: ServiceSession;
+  /** A question; null when there is no such thing. @throws MigrationError N2I-E210 to N2I-E212 */
+  readonly ask: (path: string) => Promise<unknown>;
+  /** One try of a call that changes something. */
+  readonly tell: (
+    method: "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    body?: unknown,
+  ) => Promise<Answer>;
+  /** The same service; no fault it tells quotes these, not even a part of one. */
+  readonly hiding: (secrets: readonly string[]) => RestService;
+}
+
+export const MINIMUM = "x-openstack-ironic-api-minimum-version";
+export const MAXIMUM = "x-openstack-ironic-api-maximum-version";
+const SPOKEN = "x-openstack-ironic-api-version";
+
+/**
+ * Opens a service and pins the microversion: the newest of the newest release that is known here
+ * and that the service speaks. A newer service speaks it too: microversions stay.
+ *
+ * @param said release, where several have the same microversions
+ * @param limit milliseconds a call may take
+ * @throws MigrationError N2I-E106, N2I-E202, N2I-E208, N2I-E209, N2I-E210, N2I-E211, N2I-E212
+ * @source facts/ironic.md 0.8, 1.1, 4.1
+ */
+export async function openService(
+  cloud: Cloud,
+  releases: readonly Release[],
+  doc: RestDoc,
+  said: string | undefined,
+  limit: number,
+): Promise<RestService> {
+  const session = await openSession(cloud, limit);
+  try {
+    const { minimum, maximum } = await versionsOf(session);
+    const release = releaseFor(releases, doc, maximum, said, session.url);
+    const version = release.doc.api ?? "";
+    const identity: TargetIdentity = {
+      engine: "rest",
+      address: session.url,
+      database: "v1",
+      version: maximum,
+      server: `OpenStack Ironic API ${minimum}-${maximum}`,
+      alembic_head: version,
+      release: release.doc.release,
+      charset: "utf8",
+    };
+    const own = session.at(version);
+    await greet(own, version);
+    return pinned({ identity, release, minor: minorOf(version) }, own, version, []);
+  } catch (error) {
+    session.close();
+    throw error;
+  }
+}
+
+function pinned(
+  known: Pick<RestService, "identity" | "release" | "minor">,
+  session: ServiceSession,
+  version: string,
+  hidden: readonly string[],
+): RestService {
+  const call: ServiceSession["call"] = async (words) =>
+    spoken(await session.call({ ...words, hidden }), version);
+  const own: ServiceSession = { ...session, call };
+  return {
+    ...known,
+    session: own,
+    ask: (path) => ask(own, path),
+    tell: (method, path, body) => call({ method, path, body }),
+    hiding: (secrets) => pinned(known, session, version, secrets),
+  };
+}
+
+/** The first call as all will be: allowed, and answered in the version asked for. */
+async function greet(session: ServiceSession, version: string): Promise<void> {
+  const path = "/v1/nodes?limit=1&fields=uuid";
+  const answer = await answerTo(session, path, isThere);
+  if (answer.headers[SPOKEN] !== version)
+    throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`, {
+      fix: "See what stands between you and Ironic: it drops or changes header fields.",
+    });
+}
+
+/**
+ * A success in another version, or in none, is no word of this service: nobody knows what was done.
+ * Nor is such a 404: a proxy that has nobody behind it for now says so too, and nothing is gone.
+ */
+export function spoken(answer: Answer, version: string): Answer {
+  const { status } = answer;
+  const tells = (status >= 200 && status < 300) || status === 404;
+  if (!tells || answer.headers[SPOKEN] === version) return answer;
+  return { ...answer, status: 0, body: null, fault: otherwise(answer, version) };
+}
+
+function otherwise({ status, headers }: Answer, version: string): string {
+  const what = status === 404 ? "it answers 404" : "it answers";
+  return `${what} in microversion ${String(headers[SPOKEN] ?? "none")}, and was asked for ${version}`;
+}
+
+/** What every bare metal service has; a proxy with nobody behind it for now says 404 of it. */
+function isThere(answer: Answer): Answer {
+  const { status, fault } = answer;
+  const why = `${fault}, which no bare metal service says of it`;
+  return status === 404 ? { ...answer, status: 0, fault: why } : answer;
+}
+
+async function versionsOf(
+  session: ServiceSession,
+): Promise<{ readonly minimum: string; readonly maximum: string }> {
+  const { headers } = await answerTo(session, "/v1/", isThere);
+  const [minimum, maximum] = [headers[MINIMUM], headers[MAXIMUM]];
+  if (typeof minimum !== "string" || typeof maximum !== "string" || !/^1\.\d+$/.test(maximum))
+    throw new MigrationError(
+      "N2I-E202",
+      `${session.url} is no bare metal service: it tells no microversions`,
+      { fix: "Compare --ironic-url with the baremetal endpoint of the catalog." },
+    );
+  return { minimum, maximum };
+}
+
+function releaseFor(
+  releases: readonly Release[],
+  doc: RestDoc,
+  maximum: string,
+  said: string | undefined,
+  url: string,
+): Release {
+  const spoken = releases.filter(
+    ({ doc: { api } }) =>
+      api !== null && minorOf(api) >= doc.adopt && minorOf(api) <= minorOf(maximum),
+  );
+  const newest = spoken.at(-1)?.doc.api;
+  const fitting = spoken.filter(({ doc: { api } }) => api === newest);
+  const [only, ...others] = fitting;
+  if (only === undefined)
+    throw new MigrationError(
+      "N2I-E209",
+      `${url} speaks microversions up to ${maximum}, and adoption needs 1.${doc.adopt} of Newton or later`,
+    );
+  const named = fitting.find((release) => release.doc.release === said);
+  if (named !== undefined) return named;
+  const names = fitting.map((release) => release.doc.release).join(", ");
+  if (others.length > 0)
+    throw new MigrationError("N2I-E208", `${url} speaks the microversions of ${names}`, {
+      fix: "Look which one runs and give --ironic-release.",
+    });
+  return only;
+}
+
+/**
+ * The operator's word on the release against what was found.
+ *
+ * @throws MigrationError N2I-E208
+ */
+export function expectSpoken({ release, identity }: RestService, said: string | undefined): void {
+  if (said !== undefined && said !== release.doc.release)
+    throw new MigrationError(
+      "N2I-E208",
+      `--ironic-release is ${said}, but ${identity.address} speaks the microversions of ${release.doc.release}`,
+      { fix: "Leave --ironic-release out, or compare --ironic-url." },
+    );
+}

@@ -1,0 +1,223 @@
+import type { Outcome } from "../../model/change.ts";
+import type { RestDoc } from "../../model/ironic/rest.ts";
+import type { Claims, Current, Target, Verifier } from "../../model/ironic/target.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Step } from "../../model/plan.ts";
+import type { Seal } from "../../model/secret.ts";
+import type { Answer } from "../openstack/session.ts";
+import { adopt } from "./adopt.ts";
+import { readBehind } from "./conductors.ts";
+import { type Link, listAll, pages } from "./look.ts";
+import type { AdoptedMachine, AdoptionOutcome } from "./outcome.ts";
+import { gate, inFlight } from "./pool.ts";
+import { judgeRemoval, patienceOf, remove } from "./remove.ts";
+import { rowsOf } from "./row.ts";
+import type { RestService } from "./service.ts";
+import { createVerifier } from "./verifier.ts";
+
+/** Called around every call that changes something; a test kills the process there. */
+export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
+
+interface Driving {
+  /** Machines in flight at most. */
+  readonly inFlight: number;
+  /** Milliseconds to wait for machines that a conductor has reserved, all in all. */
+  readonly lockWait?: number;
+  /** Nodes whose protection finish cleared: they are not protected again. */
+  readonly unprotected?: ReadonlySet<string>;
+}
+
+/**
+ * The adoption backend: machine by machine over the service's own API, so many in flight. There is no
+ * transaction and no lock: a uuid we chose, our mark in extra, and a look before every step stand in.
+ */
+export function createRestTarget(
+  service: RestService,
+  doc: RestDoc,
+  seal: Seal,
+  { inFlight: most, lockWait = 0, unprotected = new Set() }: Driving,
+  failpoint: Failpoint = () => Promise.resolve(),
+): Target & { readonly verifier: Verifier } {
+  /** Something may have been changed since the last batch began. */
+  let touched = false;
+  const link: Link = {
+    rows: rowsOf(doc, service.minor, seal),
+    service: watched(service, failpoint, gate(callsOf(most)), (answer) => {
+      touched ||= answer.status < 400 || answer.status >= 500;
+    }),
+  };
+  const count = async (collection: string): Promise<number> => {
+    let sum = 0;
+    for await (const page of pages(service, collection, "&fields=uuid")) sum += page.length;
+    return sum;
+  };
+  let listing: Promise<Current> | undefined;
+  const patience = patienceOf(lockWait);
+  return {
+    identity: service.identity,
+    verifier: createVerifier(link),
+    service: () => readBehind(service),
+    counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
+    async current(wanted) {
+      listing ??= listAll(link);
+      return among(await listing, wanted);
+    },
+    async judge(steps) {
+      await seesAll(service);
+      const hanging = await strangers(service);
+      const judged = await inFlight(
+        machinesOf(steps, ({ before }) => before),
+        most,
+        (machine) => judgeRemoval(link, machine, hanging),
+      );
+      return {
+        found: judged.flatMap(({ found }) => found),
+        left: judged.flatMap(({ left }) => left),
+        waiting: judged.flatMap(({ waiting }) => waiting),
+      };
+    },
+    lock: () =>
+      Promise.resolve({ check: () => Promise.resolve(), release: () => Promise.resolve() }),
+    async perform(steps, hooks) {
+      const making = machinesOf(steps, ({ after }) => after);
+      const taking = machinesOf(steps, ({ before }) => before);
+      if (taking.length > 0) await seesAll(service);
+      await hooks.precondition();
+      touched = false;
+      const hanging = taking.length === 0 ? new Map<string, string>() : await strangers(service);
+      const go = (
+        machines: readonly AdoptedMachine[],
+        work: (machine: AdoptedMachine) => Promise<AdoptionOutcome>,
+      ): Promise<readonly Worked[]> =>
+        inFlight(
+          machines,
+          most,
+          async (machine) => [machine, await work(machine)] as const,
+          ([, { broke }]) => broke !== null,
+        );
+      const worked = [
+        ...(await go(making, (machine) => adopt(link, machine, { ...hooks, unprotected }))),
+        ...(await go(taking, (machine) => remove(link, machine, hanging, patience))),
+      ];
+      return performed(worked, touched);
+    },
+  };
+}
+
+/**
+ * Calls at once, for so many machines under way: most of them wait for their conductor or BMC, and
+ * a service that works on more gets no more done, but answers each look later (measured: bench adopt).
+ */
+function callsOf(machines: number): number {
+  return Math.max(2, Math.ceil(machines / 2));
+}
+
+/** @param answered hears the answer to every call that was to change something */
+function watched(
+  service: RestService,
+  failpoint: Failpoint,
+  turn: ReturnType<typeof gate>,
+  answered: (answer: Answer) => void,
+): RestService {
+  return {
+    ...service,
+    ask: (path) => turn(() => service.ask(path)),
+    async tell(method, path, body) {
+      await failpoint("rest.before");
+      const answer = await turn(() => service.tell(method, path, body));
+      answered(answer);
+      await failpoint("rest.after");
+      return answer;
+    },
+    hiding: (secrets) => watched(service.hiding(secrets), failpoint, turn, answered),
+  };
+}
+
+function machinesOf(
+  steps: readonly Step[],
+  rowOf: (step: Step) => Row | null,
+): readonly AdoptedMachine[] {
+  const machines = new Map<string, { uuid: string; node: Row | null; ports: Row[] }>();
+  for (const step of steps) {
+    const row = rowOf(step);
+    if (row === null) continue;
+    const uuid = String(step.resource === "node" ? row.uuid : row.node_uuid);
+    const machine = machines.get(uuid) ?? { uuid, node: null, ports: [] };
+    if (step.resource === "node") machine.node = row;
+    else machine.ports.push(row);
+    machines.set(uuid, machine);
+  }
+  return [...machines.values()];
+}
+
+type Worked = readonly [AdoptedMachine, AdoptionOutcome];
+
+function performed(outcomes: readonly Worked[], touched: boolean): Outcome {
+  const [cause] = outcomes.flatMap(([, { broke }]) => broke ?? []);
+  return {
+    done: outcomes.flatMap(([, { done }]) => done),
+    found: outcomes.flatMap(([, { found }]) => found),
+    left: outcomes.flatMap(([, { left }]) => left),
+    failed: outcomes.flatMap(([{ uuid }, { failed }]) =>
+      failed === null ? [] : [{ machine: uuid, why: failed }],
+    ),
+    ...(cause !== undefined && {
+      broke: {
+        ...{ cause, untouched: !touched },
+        behind: outcomes.filter(([, { broke }]) => broke === null).length,
+      },
+    }),
+  };
+}
+
+function among({ nodes, ports }: Current, wanted: Claims): Current {
+  const any = (row: Row, columns: { readonly [column: string]: ReadonlySet<unknown> }): boolean =>
+    Object.entries(columns).some(([column, values]) => values.has(row[column]));
+  const ofNode = {
+    uuid: new Set(wanted.uuids),
+    instance_uuid: new Set(wanted.instance_uuids),
+    name: new Set(wanted.names),
+  };
+  const ofPort = { uuid: new Set(wanted.port_uuids), address: new Set(wanted.addresses) };
+  return {
+    nodes: nodes.filter((row) => any(row, ofNode)),
+    ports: ports.filter((row) => any(row, ofPort)),
+  };
+}
+
+/** First minor by which only who sees every node may list conductors. */
+const CONDUCTORS = 49;
+
+/**
+ * To a login of one project Ironic says 404 of others' nodes: each would seem gone already, and be
+ * nobody's from then on.
+ *
+ * @throws MigrationError N2I-E211
+ * @source ironic: common/policy.py, baremetal:conductor:get and baremetal:node:list_all
+ */
+async function seesAll(service: RestService): Promise<void> {
+  if (service.minor >= CONDUCTORS) await service.ask("/v1/conductors");
+}
+
+/** Collections whose members hang on nodes, and the minors that brought them. */
+const HANGING = [
+  ["portgroups/detail", 23, "a port group"],
+  ["volume/connectors", 32, "a volume connector"],
+  ["volume/targets", 32, "a volume target"],
+] as const;
+
+function nodeUuidOf(body: unknown): readonly string[] {
+  return typeof body === "object" && body !== null && "node_uuid" in body
+    ? [String(body.node_uuid)]
+    : [];
+}
+
+async function strangers(service: RestService): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const [collection, since, what] of HANGING)
+    if (service.minor >= since)
+      for await (const page of pages(service, collection))
+        for (const uuid of page.flatMap(nodeUuidOf))
+          found.set(uuid, `it has ${what} that this tool did not write`);
+  return found;
+}

@@ -1,0 +1,140 @@
+import { MigrationError } from "../../lib/error.ts";
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import type { VolumeConnector, VolumeTarget, WholeNode } from "../../model/switchover.ts";
+import { pages } from "./look.ts";
+import { nodeIn, readRunning } from "./running.ts";
+import type { RestService } from "./service.ts";
+
+/** Minors that brought what is asked. @source facts/ironic.md 4.1 */
+const AUTOMATED_CLEAN = 47;
+const SMARTNIC = 53;
+
+/** Without the properties of targets, which hold secrets even where Ironic masks them. */
+const HANGS = {
+  ports: "ports?pxe_enabled,physical_network,portgroup_uuid",
+  portgroups: "portgroups?mode",
+  connectors: "volume/connectors?type,connector_id",
+  targets: "volume/targets?volume_type,boot_index,volume_id",
+} as const;
+
+type Hanging = { [kind in keyof typeof HANGS]: JsonObject[] };
+
+/** @throws MigrationError N2I-E209 where the service is too old for a switchover */
+export function checkSwitches({ minor, identity, session }: RestService): void {
+  if (minor >= AUTOMATED_CLEAN) return;
+  throw new MigrationError(
+    "N2I-E209",
+    `${session.url} speaks microversions up to ${identity.version}, and a switchover needs 1.${AUTOMATED_CLEAN} of Stein or later`,
+  );
+}
+
+/**
+ * What hangs on nodes, by their uuid, in four listings whatever their number.
+ *
+ * @param node uuid of the one that is meant; all without it
+ * @throws MigrationError N2I-E209 where the service is too old, N2I-E210 to N2I-E212
+ */
+export async function readHanging(
+  service: RestService,
+  node?: string,
+): Promise<ReadonlyMap<string, Hanging>> {
+  checkSwitches(service);
+  const of = new Map<string, Hanging>();
+  const own = node === undefined ? "" : `&node=${node}`;
+  // Each list is asked for at once.
+  const lists = Object.entries(HANGS).map(([kind, what]) => {
+    const [collection = "", named = ""] = what.split("?");
+    const fields = kind === "ports" && service.minor >= SMARTNIC ? `${named},is_smartnic` : named;
+    return [kind, pages(service, collection, `&fields=uuid,node_uuid,${fields}${own}`)] as const;
+  });
+  for (const [kind, list] of lists)
+    for await (const page of list)
+      for (const body of page.map(objectOf)) {
+        const owner = String(body.node_uuid);
+        const known = of.get(owner) ?? { ports: [], portgroups: [], connectors: [], targets: [] };
+        of.set(owner, known);
+        known[kind as keyof Hanging].push(body); // its keys are those of HANGS
+      }
+  return of;
+}
+
+/**
+ * The nodes of a provision state with what hangs on them, page by page.
+ *
+ * @throws MigrationError N2I-E210 to N2I-E212
+ */
+export async function* wholeNodes(
+  service: RestService,
+  hanging: ReadonlyMap<string, Hanging>,
+  provision_state: string,
+): AsyncGenerator<readonly WholeNode[]> {
+  for await (const page of pages(
+    service,
+    "nodes",
+    `&detail=true&provision_state=${provision_state}`,
+  ))
+    yield page.map((body) => wholeOf(nodeIn(service, body), hanging));
+}
+
+/**
+ * One node with what hangs on it.
+ *
+ * @param ident its uuid, or its name
+ * @returns null where there is no such node
+ * @throws MigrationError N2I-E210 to N2I-E212
+ */
+export async function wholeNode(service: RestService, ident: string): Promise<WholeNode | null> {
+  const running = await readRunning(service, ident, []);
+  if (running === null) return null;
+  const [hanging, body] = await Promise.all([
+    readHanging(service, running.uuid),
+    service.ask(`/v1/nodes/${running.uuid}`),
+  ]);
+  return body === null ? null : wholeOf(nodeIn(service, body as Json), hanging); // it was read from JSON
+}
+
+/**
+ * Volumes of a node that other nodes have too, by all targets of the service: Ironic finds none by its volume.
+ *
+ * @throws MigrationError N2I-E210 to N2I-E212
+ */
+export async function volumesElsewhere(
+  service: RestService,
+  { uuid, targets }: WholeNode,
+): Promise<readonly { readonly volume_id: string; readonly node: string }[]> {
+  const own = new Set(targets.map(({ volume_id }) => volume_id));
+  const found: { readonly volume_id: string; readonly node: string }[] = [];
+  for await (const page of pages(service, "volume/targets", "&fields=uuid,node_uuid,volume_id"))
+    for (const { volume_id, node_uuid } of page.map(objectOf))
+      if (node_uuid !== uuid && own.has(String(volume_id)))
+        found.push({ volume_id: String(volume_id), node: String(node_uuid) });
+  return found;
+}
+
+function wholeOf(
+  { uuid, name, told }: ReturnType<typeof nodeIn>,
+  hanging: ReadonlyMap<string, Hanging>,
+): WholeNode {
+  const { ports = [], portgroups = [], connectors = [], targets = [] } = hanging.get(uuid) ?? {};
+  return {
+    ...{ uuid, name, told, portgroups },
+    ports: ports.map((port) => ({ ...port, in_portgroup: isText(port.portgroup_uuid) })),
+    connectors: connectors.map(connectorOf),
+    targets: targets.map(targetOf),
+  };
+}
+
+function connectorOf({ uuid, type, connector_id }: JsonObject): VolumeConnector {
+  return { uuid: String(uuid), type: String(type), connector_id: String(connector_id) };
+}
+
+function targetOf({ uuid, volume_type, boot_index, volume_id }: JsonObject): VolumeTarget {
+  return {
+    ...{ uuid: String(uuid), volume_type: String(volume_type), volume_id: String(volume_id) },
+    boot_index: typeof boot_index === "number" ? boot_index : null,
+  };
+}
+
+function isText(value: Json | undefined): boolean {
+  return typeof value === "string" && value !== "";
+}

@@ -1,0 +1,109 @@
+import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { NUMBERS } from "../../model/compare.ts";
+import type { Row } from "../../model/machine.ts";
+import { isSealed, isSecretName, type Seal } from "../../model/secret.ts";
+import type { Column } from "../../model/tables.ts";
+import { garbled, type RawRow, text } from "../database/rows.ts";
+import { isJsonColumn, readerOf } from "./codec.ts";
+
+/**
+ * Whether a row reads as a planned one, so that `compareRow` would find nothing: nothing of it need be sealed or
+ * opened to say so. What the load would write plays no part. One of which it says no may be as planned all the same.
+ *
+ * @param owner of a port: uuid of its node
+ */
+export function isAsPlanned(
+  raw: RawRow,
+  planned: Row,
+  columns: readonly Column[],
+  seal: Seal,
+  owner: string | null,
+): boolean {
+  const lookers = lookersOf(columns);
+  let wanted = 0;
+  for (const name in planned) {
+    const value = planned[name] ?? null;
+    if (value === null) continue;
+    if (name === "node_uuid") {
+      if (value !== owner) return false;
+      continue;
+    }
+    const got = raw[name] ?? null;
+    const look = lookers.get(name);
+    if (got === null || look === undefined || !look(got, value, seal)) return false;
+    wanted += 1;
+  }
+  return wanted === filled(raw);
+}
+
+/** Columns that hold something, but those a plan says nothing of. */
+function filled(raw: RawRow): number {
+  let count = 0;
+  for (const name in raw) if ((raw[name] ?? null) !== null) count += 1;
+  for (const name of NOT_PLANNED) if ((raw[name] ?? null) !== null) count -= 1;
+  return count;
+}
+
+const NOT_PLANNED = [...NUMBERS, "node_uuid"];
+
+/** Whether what a column holds reads as this value. */
+type Look = (got: unknown, planned: Json, seal: Seal) => boolean;
+
+const LOOKERS = new WeakMap<readonly Column[], ReadonlyMap<string, Look>>();
+
+function lookersOf(columns: readonly Column[]): ReadonlyMap<string, Look> {
+  const known = LOOKERS.get(columns);
+  if (known !== undefined) return known;
+  const wanted = columns.filter(({ name }) => !NUMBERS.has(name));
+  const lookers = new Map(wanted.map((column) => [column.name, lookerOf(column)]));
+  LOOKERS.set(columns, lookers);
+  return lookers;
+}
+
+function lookerOf(column: Column): Look {
+  if (isJsonColumn(column.name)) return jsonLooker();
+  const read = readerOf(column);
+  return (got, planned, seal) => !garbled(got) && read(got, seal, "") === planned;
+}
+
+/** Many rows in turn say the same there, which is parsed once: it is only looked at. */
+function jsonLooker(): Look {
+  let last = { text: "null", value: null as Json };
+  return (got, planned, seal) => {
+    if (garbled(got)) return false;
+    const json = text(got) ?? "";
+    try {
+      // JSON.parse gives JSON.
+      if (json !== last.text) last = { text: json, value: JSON.parse(json) as Json };
+    } catch {
+      return false;
+    }
+    return isSame(planned, last.value, seal);
+  };
+}
+
+function isSame(planned: Json, found: Json, seal: Seal): boolean {
+  if (planned === found) return true;
+  if (typeof planned !== "object" || planned === null) return false;
+  if (Array.isArray(planned))
+    return (
+      Array.isArray(found) &&
+      found.length === planned.length &&
+      planned.every((item, at) => isSame(item, found[at] ?? null, seal))
+    );
+  if (isSealed(planned)) return typeof found === "string" && seal.isOf(planned, found);
+  return isObject(found) && isSameObject(planned as JsonObject, found, seal);
+}
+
+function isSameObject(planned: JsonObject, found: JsonObject, seal: Seal): boolean {
+  let more = 0;
+  for (const name in planned) {
+    const value = planned[name] ?? null;
+    if (!Object.hasOwn(found, name) || !isSame(value, found[name] ?? null, seal)) return false;
+    // What is read under such a name is a secret, and this is none.
+    if (isSecretName(name) && !isSealed(value)) return false;
+    more -= 1;
+  }
+  for (const _ in found) more += 1;
+  return more === 0;
+}

@@ -1,0 +1,119 @@
+import type { Knex } from "knex";
+import type { Claims, Current, Release } from "../../model/ironic/target.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
+import type { Seal } from "../../model/secret.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { ask, askIn, columnList, type RawRow, text, whole } from "../database/rows.ts";
+import { isAsPlanned } from "./as-planned.ts";
+import { decode } from "./codec.ts";
+import { traitsOf, withTraits } from "./traits.ts";
+
+/** Everything a room of this edge needs. */
+export interface Ironic {
+  readonly database: Database;
+  readonly release: Release;
+  readonly seal: Seal;
+}
+
+export function columnsOf({ database, release }: Ironic, table: Resource, prefix: string): string {
+  const names = release[table].map(({ name }) => name);
+  return columnList(database, names, prefix);
+}
+
+async function rowsBy(
+  ironic: Ironic,
+  on: Knex,
+  [table, column]: readonly [Resource, string],
+  values: readonly string[],
+  lock = "",
+): Promise<readonly RawRow[]> {
+  const { database } = ironic;
+  const prefix = table === "node" ? "n" : "p";
+  const owner = table === "node" ? "" : `, ${whole(database.engine, "n.uuid")} AS node_uuid`;
+  const wanted = await keyed(database, `${table}s`, column, prefix, on);
+  const joined =
+    table === "node"
+      ? ""
+      : `LEFT JOIN ${await keyed(database, "nodes", "id", "n", on)} ON n.id = p.node_id`;
+  const sql = `SELECT ${columnsOf(ironic, table, prefix)}${owner} FROM ${wanted} ${joined} WHERE ${prefix}.${column} IN (...) ${lock}`;
+  return askIn(database, `reading ${table}s`, sql, values, on);
+}
+
+export function toNode({ release, seal }: Ironic, raw: RawRow): Row {
+  const row = decode(raw, release.node, seal, text(raw.uuid) ?? "");
+  const traits = traitsOf(raw);
+  return traits.length === 0 ? row : Object.assign(row, { traits });
+}
+
+/** @param node_uuid of the node it belongs to, where the row does not carry it */
+export function toPort(
+  { release, seal }: Ironic,
+  raw: RawRow,
+  node_uuid = text(raw.node_uuid),
+): Row {
+  return Object.assign(decode(raw, release.port, seal, node_uuid ?? ""), { node_uuid });
+}
+
+/** Whether a row is as a step made it, or is to make it; one that is not is read and compared field by field. */
+export function isWritten(
+  { release, seal }: Ironic,
+  resource: Resource,
+  raw: RawRow,
+  planned: Row | null,
+): boolean {
+  const owner = text(raw.node_uuid);
+  return planned !== null && isAsPlanned(raw, planned, release[resource], seal, owner);
+}
+
+function unique(rows: readonly RawRow[]): readonly RawRow[] {
+  return [...new Map(rows.map((row) => [text(row.uuid), row])).values()];
+}
+
+/** Rows by everything that is unique, each once. */
+export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Promise<Current> {
+  const hasName = ironic.release.node.some(({ name }) => name === "name");
+  const nodes = [
+    ...(await rowsBy(ironic, on, ["node", "uuid"], wanted.uuids)),
+    ...(await rowsBy(ironic, on, ["node", "instance_uuid"], wanted.instance_uuids)),
+    ...(hasName ? await rowsBy(ironic, on, ["node", "name"], wanted.names) : []),
+  ];
+  const ports = [
+    ...(await rowsBy(ironic, on, ["port", "uuid"], wanted.port_uuids)),
+    ...(await rowsBy(ironic, on, ["port", "address"], wanted.addresses)),
+  ];
+  const known = await withTraits(ironic, on, unique(nodes));
+  return {
+    nodes: known.map((raw) => toNode(ironic, raw)),
+    ports: unique(ports).map((raw) => toPort(ironic, raw)),
+  };
+}
+
+/**
+ * The rows of a batch. Their locks come before the first read without one, so that traits, and what is read
+ * after them, are as of then: nobody can add to a node that is locked.
+ *
+ * @param locking until the transaction ends (SQLite locks the whole file)
+ */
+export async function readRows(
+  ironic: Ironic,
+  trx: Knex,
+  nodeUuids: readonly string[],
+  portUuids: readonly string[],
+  locking: boolean,
+): Promise<{ readonly nodes: readonly RawRow[]; readonly ports: readonly RawRow[] }> {
+  const lock = !locking || ironic.database.engine === "sqlite" ? "" : "FOR UPDATE";
+  const lockPorts = locking && ironic.database.engine === "postgresql" ? "FOR UPDATE OF p" : lock;
+  const nodes = await rowsBy(ironic, trx, ["node", "uuid"], nodeUuids, lock);
+  const ports = await rowsBy(ironic, trx, ["port", "uuid"], portUuids, lockPorts);
+  return { nodes: await withTraits(ironic, trx, nodes), ports };
+}
+
+/** Uuids of nodes that are there, lower case, the oldest first. */
+export async function oldestNodes(database: Database, most: number): Promise<readonly string[]> {
+  const uuid = whole(database.engine, "uuid");
+  const sql = `SELECT ${uuid} AS uuid FROM nodes ORDER BY id LIMIT ${Math.floor(most)}`;
+  const rows = await ask(database, "listing nodes", sql);
+  return rows.map((row) => (text(row.uuid) ?? "").toLowerCase());
+}

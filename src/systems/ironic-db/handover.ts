@@ -1,0 +1,64 @@
+import type { Knex } from "knex";
+import { type Handover, STAGED } from "../../model/handover.ts";
+import type { Release } from "../../model/ironic/target.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { read, sql } from "../database/read.ts";
+import { ageOf, integer, isTrue, string, text } from "../database/rows.ts";
+import { writing } from "../database/write.ts";
+import { isAlive, readService } from "./service.ts";
+
+/**
+ * The hand-over by Ironic's own database. Each change is one statement that changes the row only
+ * while it is as expected and no conductor has reserved it: conductors read it anew at every turn.
+ *
+ * @source facts/ironic.md 0.1, 1.5, 2.2; facts/rehearsal.md 3
+ */
+export function createHandover(database: Database, release: Release): Handover {
+  const { node } = release;
+  // Juno keeps no reason of a maintenance.
+  const hasReason = node.some(({ name }) => name === "maintenance_reason");
+  const fields = {
+    ...{ uuid: string, provision_state: text, maintenance: isTrue },
+    maintenance_reason: sql(hasReason ? "maintenance_reason" : "NULL", text),
+    ...{ reservation: text, last_error: text, power_state: text },
+    ...{ conductor_affinity: integer, hostname: text, online: isTrue },
+    age: sql(ageOf(database.engine, "conductors.updated_at"), integer),
+  };
+  const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance, more = {}) =>
+    writing(database, (trx) =>
+      database.run(doing, async () => {
+        const changed: number = await maintenance(trx("nodes").where({ uuid }), from)
+          .whereNull("reservation")
+          .update({ maintenance: to !== null, maintenance_reason: to, ...more });
+        return changed === 1;
+      }),
+    );
+  return {
+    async observe(uuids) {
+      const nodes = await keyed(database, "nodes", "uuid");
+      const from = `${nodes} LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (...)`;
+      const rows = await read(database, fields, from, uuids);
+      return new Map(
+        rows.map(({ uuid, conductor_affinity, hostname, online, age, ...node }) => {
+          const taker = { hostname, alive: isAlive({ online, age }) };
+          return [uuid, { ...node, taker: conductor_affinity === null ? null : taker }];
+        }),
+      );
+    },
+    // A power state recorded before the maintenance is old: a conductor would drive the machine to it.
+    clear: (uuid) => set("releasing a node", uuid, STAGED, null, { power_state: null }),
+    // In maintenance nobody reads it again, and Nova goes by it: it switched running machines off.
+    stage: (uuid) => set("staging a node", uuid, null, STAGED, { power_state: null }),
+    service: () => readService(database, release),
+  };
+}
+
+/** The reason of a maintenance; null: there is none. */
+type Maintenance = string | null;
+
+function maintenance(query: Knex.QueryBuilder, reason: Maintenance): Knex.QueryBuilder {
+  return reason === null
+    ? query.where({ maintenance: false })
+    : query.where({ maintenance: true, maintenance_reason: reason });
+}

@@ -1,0 +1,154 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Knex } from "knex";
+import { MigrationError } from "../../lib/error.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Column } from "../../model/tables.ts";
+import type { ColumnValue } from "../database/bulk.ts";
+import type { Database } from "../database/open.ts";
+import { integer, type RawRow, text } from "../database/rows.ts";
+import { orBehind } from "../database/sequence.ts";
+import { encode } from "./codec.ts";
+import type { Ironic } from "./current.ts";
+
+/** Ids of nodes by their uuid. */
+export type NodeIds = ReadonlyMap<string, number>;
+
+/**
+ * Writes rows of a table, opening their secrets on the way.
+ *
+ * @param owners of ports: the ids of their nodes, once these are there; null for nodes
+ * @returns ids of the new rows, where the server tells them; null when not all of them were written this way, and
+ *   the transaction is to be rolled back to before
+ */
+export type WriteRows = (
+  ironic: Ironic,
+  trx: Knex,
+  table: "nodes" | "ports",
+  rows: readonly Row[],
+  owners: Promise<NodeIds | null> | null,
+) => Promise<NodeIds | null>;
+
+/** Rows a statement carries at most; the next ones are made ready while the server works on it. */
+const ROWS = 128;
+/** Characters of values a statement carries: escaped, still under a max_allowed_packet of 1 MiB. */
+const STATEMENT = 400_000;
+
+/** A port's node: its place among the columns is the last, as it is known last. */
+export const NODE_ID: Column = { name: "node_id", type: "integer", null: true };
+
+/** Columns some row of the batch has a value for, but ids; the others keep the database's NULL. */
+export function filled(rows: readonly Row[], columns: readonly Column[]): readonly Column[] {
+  return columns.filter(
+    ({ name }) =>
+      name !== "id" &&
+      name !== NODE_ID.name &&
+      rows.some((row) => row[name] !== null && row[name] !== undefined),
+  );
+}
+
+/** PostgreSQL's name for the array a column's values travel in. */
+function arrayType({ type }: Column): string {
+  if (type === "integer" || type === "boolean") return `${type}[]`;
+  return type === "datetime" ? "timestamp[]" : "text[]";
+}
+
+/** @returns id and uuid of the new rows, where the server tells them with the insert */
+async function insertChunk(
+  database: Database,
+  trx: Knex,
+  table: string,
+  columns: readonly Column[],
+  cells: readonly (readonly ColumnValue[])[],
+): Promise<readonly RawRow[]> {
+  const names = columns.map(({ name }) => name).join(",");
+  if (database.engine === "postgresql") {
+    // One array a column: the server parses a statement of constant length.
+    // knex's binding type has no arrays of NULLs; pg sends them as they are.
+    const arrays = columns.map((_, at) => cells.map((row) => row[at] ?? null)) as never[];
+    const unnest = columns.map((column) => `?::${arrayType(column)}`).join(",");
+    const answer: unknown = await trx
+      .raw(
+        `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${unnest}) RETURNING id, uuid`,
+        arrays,
+      )
+      .catch(orBehind(table));
+    return (answer as { rows: RawRow[] }).rows;
+  }
+  if (database.engine === "mysql") {
+    // The driver writes a list of lists as (..), (..); knex's binding type has no such thing.
+    const sql = `INSERT INTO ${table} (${names}) VALUES ?`;
+    refuseWarnings(await trx.raw(sql, [cells] as never), table);
+    return [];
+  }
+  const row = `(${columns.map(() => "?").join(",")})`;
+  const sql = `INSERT INTO ${table} (${names}) VALUES ${cells.map(() => row).join(",")}`;
+  await trx.raw(sql, cells.flat());
+  return [];
+}
+
+/** Strict mode makes errors of almost all warnings; the rest must not pass unseen either. */
+function refuseWarnings(answer: unknown, table: string): void {
+  // mysql2: a pair of the result header and the fields.
+  const { warningStatus, warningCount } = (
+    answer as [{ warningStatus?: number; warningCount?: number }]
+  )[0];
+  const count = warningStatus ?? warningCount ?? 0;
+  if (count > 0)
+    throw new MigrationError(
+      "N2I-E207",
+      `writing ${table}: the server stored the values with ${count} warnings`,
+    );
+}
+
+export function nodeIdOf({ uuid, node_uuid }: Row, ids: NodeIds): number {
+  const id = ids.get(String(node_uuid));
+  if (id !== undefined) return id;
+  throw new MigrationError(
+    "N2I-E300",
+    `port ${String(uuid)}: its node ${String(node_uuid)} is not in Ironic`,
+  );
+}
+
+/**
+ * Writes rows in statements of some: the cells of the next statement are made while the server works on the last.
+ * What is taken, or does not fit, is an error.
+ */
+export async function insertRows(
+  { database, release, seal }: Ironic,
+  trx: Knex,
+  table: "nodes" | "ports",
+  rows: readonly Row[],
+  owners: Promise<NodeIds | null> | null,
+): Promise<NodeIds> {
+  const columns = release[table === "nodes" ? "node" : "port"];
+  const used = filled(rows, columns);
+  const sent = owners === null ? used : [...used, NODE_ID];
+  const made = new Map<string, number>();
+  let working: Promise<readonly RawRow[]> = Promise.resolve([]);
+  const settled = async (): Promise<void> => {
+    for (const { id, uuid } of await working) made.set(text(uuid) ?? "", integer(id) ?? 0);
+  };
+  let cells: (readonly ColumnValue[])[] = [];
+  let bytes = 0;
+  for (const [at, row] of rows.entries()) {
+    const values = used.map(({ name }) => encode(name, row[name] ?? null, seal));
+    for (const value of values) bytes += typeof value === "string" ? value.length + 4 : 8;
+    cells.push(values);
+    if (cells.length < ROWS && bytes < STATEMENT && at + 1 < rows.length) continue;
+    const ids = await owners;
+    const first = at + 1 - cells.length;
+    const chunk =
+      ids === null
+        ? cells
+        : cells.map((known, nth) => [...known, nodeIdOf(rows[first + nth] ?? row, ids)]);
+    await settled();
+    working = database.run(`writing ${table}`, () =>
+      insertChunk(database, trx, table, sent, chunk),
+    );
+    working.catch(() => undefined); // thrown when it is awaited
+    await turn(); // by now the statement is on its way
+    [cells, bytes] = [[], 0];
+  }
+  await settled();
+  return made;
+}

@@ -1,0 +1,150 @@
+import type { Knex } from "knex";
+import { MigrationError } from "../../lib/error.ts";
+import type { TargetIdentity } from "../../model/artefact.ts";
+import type { Release } from "../../model/ironic/target.ts";
+import type { Heads } from "../../model/mapping.ts";
+import { columnNames, identify, tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { ask, columnList, string, text } from "../database/rows.ts";
+
+export async function headOf(database: Database, on: Knex = database.knex): Promise<string> {
+  const sql = `SELECT ${columnList(database, ["version_num"])} FROM alembic_version`;
+  const rows = await ask(database, "reading alembic_version", sql, [], on);
+  return rows.map(({ version_num }) => text(version_num) ?? "").join("+");
+}
+
+/** The narrowest charset of the columns we write; PostgreSQL and SQLite hold everything. */
+async function charsetOf(database: Database): Promise<string> {
+  if (database.engine !== "mysql") return "utf8";
+  const sql =
+    "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('nodes', 'ports') AND character_set_name IS NOT NULL ORDER BY 1";
+  const names = (await ask(database, "reading charsets", sql)).map(({ name }) => string(name));
+  // Servers before MariaDB 10.6 and MySQL 8.0.28 call utf8mb3 utf8.
+  return names.find((name) => name !== "utf8mb4")?.replace(/^utf8$/, "utf8mb3") ?? "utf8mb4";
+}
+
+/**
+ * Which Ironic this is: by alembic head, then by the columns really there.
+ *
+ * @param said release, where several share the head
+ * @throws MigrationError N2I-E202 when it is another database, N2I-E204 when its head is unknown,
+ *   unsupported, or its columns are not those of the head, N2I-E208 when `said` does not decide
+ */
+export async function identifyTarget(
+  database: Database,
+  known: KnownReleases,
+  said?: string,
+): Promise<{ readonly identity: TargetIdentity; readonly release: Release }> {
+  const tables = await tableNames(database);
+  const missing = ["nodes", "ports", "alembic_version"].filter((table) => !tables.has(table));
+  if (missing.length > 0)
+    throw new MigrationError(
+      "N2I-E202",
+      `--ironic-db ${database.shown} is not an Ironic database: it has no ${missing.join(", ")}${tables.has("bm_nodes") ? "; it is a nova_bm database" : ""}`,
+    );
+  const head = await headOf(database);
+  const release = releaseOf(head, known, database.shown, said);
+  for (const [table, columns] of [
+    ["nodes", release.node],
+    ["ports", release.port],
+  ] as const) {
+    const there = await columnNames(database, table);
+    const lacking = columns.filter(({ name }) => !there.includes(name)).map(({ name }) => name);
+    const more = there.filter((name) => !columns.some((column) => column.name === name));
+    if (lacking.length + more.length > 0)
+      throw new MigrationError(
+        "N2I-E204",
+        `--ironic-db ${database.shown}: ${table} does not look like ${release.doc.release}: lacks ${lacking.join(", ") || "nothing"}, has also ${more.join(", ") || "nothing"}`,
+      );
+  }
+  return {
+    release,
+    identity: {
+      ...(await identify(database)),
+      alembic_head: head,
+      release: release.doc.release,
+      charset: await charsetOf(database),
+    },
+  };
+}
+
+/** The releases this tool knows, and the revisions between them. */
+export interface KnownReleases {
+  /** Oldest first. */
+  readonly releases: readonly Release[];
+  readonly heads: Heads;
+}
+
+/** What is known of a head no release ends with, and what to do about it. */
+function advice(
+  head: string,
+  { releases, heads: { older, steps, newer } }: KnownReleases,
+): { readonly is: string; readonly fix?: string } {
+  const oldest = releases[0]?.doc.release ?? "none";
+  const newest = releases.at(-1)?.doc.release ?? "none";
+  if (older.heads.includes(head))
+    return {
+      is: `${older.release}, which ${older.why}`,
+      fix: `Upgrade Ironic to ${oldest} or later with its own ironic-dbsync, then plan again.`,
+    };
+  const [on] = Object.entries(steps).find(([, revisions]) => revisions.includes(head)) ?? [];
+  if (on !== undefined)
+    return {
+      is: `a step on the way to ${on}: an upgrade that stopped, or a release in between`,
+      fix: `Finish with ironic-dbsync upgrade of ${on}, then plan again.`,
+    };
+  if (newer.includes(head))
+    return {
+      is: `newer than ${newest}`,
+      fix: `Load into an Ironic of ${newest} or before, and upgrade it afterwards.`,
+    };
+  return { is: "unknown here" };
+}
+
+/**
+ * The release of an alembic head. Heads that several releases share need a word from outside.
+ *
+ * @param said release the operator or the plan names; only asked where the head does not decide
+ * @throws MigrationError N2I-E204 when no supported release has the head, N2I-E208 when several
+ *   have and `said` is none of them
+ */
+function releaseOf(
+  head: string,
+  known: KnownReleases,
+  shown: string,
+  said: string | undefined,
+): Release {
+  const fitting = known.releases.filter(({ doc }) => doc.alembic_head === head);
+  const [only, ...others] = fitting;
+  if (only === undefined) {
+    const { is, fix } = advice(head, known);
+    throw new MigrationError(
+      "N2I-E204",
+      `--ironic-db ${shown} is at alembic head ${head || "none"} (${is}); supported are ${known.releases.map(({ doc }) => `${doc.release} ${doc.alembic_head}`).join(", ")}`,
+      fix === undefined ? {} : { fix },
+    );
+  }
+  const named = fitting.find(({ doc }) => doc.release === said);
+  if (others.length === 0) return only;
+  if (named !== undefined) return named;
+  const names = fitting.map(({ doc }) => doc.release);
+  throw new MigrationError(
+    "N2I-E208",
+    `--ironic-db ${shown} is at alembic head ${head}, which ${names.join(", ")} share`,
+    { fix: `Look which one runs (ironic-conductor --version) and give --ironic-release.` },
+  );
+}
+
+/**
+ * The operator's word on the release against what was found.
+ *
+ * @throws MigrationError N2I-E208
+ */
+export function expectRelease({ doc }: Release, said: string | undefined): void {
+  if (said !== undefined && said !== doc.release)
+    throw new MigrationError(
+      "N2I-E208",
+      `--ironic-release is ${said}, but the database is at alembic head ${doc.alembic_head}, which is ${doc.release}`,
+      { fix: "Compare --ironic-db and --ironic-release." },
+    );
+}

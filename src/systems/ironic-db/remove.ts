@@ -1,0 +1,232 @@
+import type { Knex } from "knex";
+import { grouped } from "../../lib/grouped.ts";
+import type { Outcome } from "../../model/change.ts";
+import { compareRow, sameSecret } from "../../model/compare.ts";
+import type { RemovalForecast } from "../../model/ironic/target.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Step } from "../../model/plan.ts";
+import { type ByText, indexByText } from "../database/by-text.ts";
+import { keyed } from "../database/keyed.ts";
+import {
+  amongOf,
+  askIn,
+  columnList,
+  integer,
+  portions,
+  type RawRow,
+  text,
+} from "../database/rows.ts";
+import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
+import { scannedByNode } from "./indexes.ts";
+import { TRAITS, traitsOf } from "./traits.ts";
+
+/** How rows of nodes are read: on what, with a lock or without, and by which column. */
+interface Reading {
+  readonly on: Knex;
+  readonly locking: boolean;
+  readonly byNode: ByNode;
+}
+
+/** The column that rows of these nodes are found by, and what stands in it; others' rows may be among them. */
+type ByNode = (
+  table: string,
+  nodeIds: readonly number[],
+) => Promise<{ readonly column: "node_id" | "id"; readonly values: readonly number[] }>;
+
+/** A rollback has an index, lent where there was none. */
+const byKey: ByNode = (_, nodeIds) => Promise.resolve({ column: "node_id", values: nodeIds });
+
+/** Who only looks lends none: where no index leads to rows of nodes, their table is read once in place of once a batch. */
+function readOnce({ database }: Ironic): ByNode {
+  const indexes = new Map<string, Promise<ByText>>();
+  let scanned: Promise<ReadonlySet<string>> | undefined;
+  return async (table, nodeIds) => {
+    scanned ??= scannedByNode(database);
+    if (!(await scanned).has(table)) return byKey(table, nodeIds);
+    const live = "node_id IS NOT NULL";
+    const index =
+      indexes.get(table) ?? indexByText(database, database.knex, table, "node_id", live);
+    indexes.set(table, index);
+    return { column: "id", values: (await index).ids(nodeIds.map(String)) };
+  };
+}
+
+/** Ports of these nodes that the steps do not name: somebody added them after the load. */
+async function strangers(
+  ironic: Ironic,
+  { on, byNode }: Reading,
+  nodeIds: readonly number[],
+  ours: ReadonlySet<string>,
+  withTraits: ReadonlySet<number>,
+): Promise<ReadonlyMap<number, string>> {
+  const { database, release } = ironic;
+  const found = new Map<number, string>();
+  const rowsOf = async (table: string, names: readonly string[]): Promise<readonly RawRow[]> => {
+    const { column, values } = await byNode(table, nodeIds);
+    const from = await keyed(database, table, column, "", on);
+    const sql = `SELECT ${columnList(database, names)} FROM ${from} WHERE ${column} IN (...)`;
+    return askIn(database, `reading ${table}`, sql, values, on);
+  };
+  const ports = await rowsOf("ports", ["node_id", "uuid"]);
+  for (const { node_id, uuid } of ports)
+    if (!ours.has(`port:${text(uuid)}`))
+      found.set(integer(node_id) ?? 0, `port ${text(uuid)} was added to it`);
+  for (const table of release.doc.children.operator) {
+    const rows = await rowsOf(table, ["node_id"]);
+    // Traits that the load wrote are compared with it; see reason.
+    for (const { node_id } of rows)
+      if (table !== TRAITS || !withTraits.has(integer(node_id) ?? 0))
+        found.set(integer(node_id) ?? 0, `${table} has rows of it that this tool did not write`);
+  }
+  return found;
+}
+
+async function deleteBy(
+  { database }: Ironic,
+  trx: Knex,
+  table: string,
+  column: string,
+  values: readonly number[],
+): Promise<void> {
+  for (const some of values.length === 0 ? [] : portions(values)) {
+    const among = amongOf(database.engine, some);
+    // knex's own binding type is narrower than what its drivers take.
+    const bindings = among.values as readonly never[];
+    await database.run(`deleting from ${table}`, () =>
+      trx.raw(`DELETE FROM ${table} WHERE ${column} ${among.sql}`, bindings),
+    );
+  }
+}
+
+/** What may go, and what must stay. */
+interface Parted {
+  readonly going: readonly Step[];
+  readonly gone: readonly string[];
+  readonly left: Outcome["left"];
+  /** Of those left, what only a conductor's lock keeps. */
+  readonly locked: ReadonlySet<string>;
+  /** Ids of the ports and nodes that go, and of nodes with traits of ours. */
+  readonly portIds: readonly number[];
+  readonly nodeIds: readonly number[];
+  readonly withTraits: ReadonlySet<number>;
+}
+
+/**
+ * Parts rows this tool created into those that still are as loaded, apart from what Ironic itself
+ * changes, and those that are not: a machine somebody worked on is left whole, and one that a conductor
+ * has reserved for now.
+ *
+ * @source facts/ironic.md 1.6
+ */
+async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]): Promise<Parted> {
+  const { on, locking } = reading;
+  const uuidsOf = (resource: Step["resource"]): readonly string[] =>
+    steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
+  const there = await readRows(ironic, on, uuidsOf("node"), uuidsOf("port"), locking);
+  const nodes = new Map(there.nodes.map((raw) => [`node:${text(raw.uuid)}`, raw]));
+  const ports = new Map(there.ports.map((raw) => [`port:${text(raw.uuid)}`, raw]));
+  const ids = there.nodes.map(({ id }) => integer(id) ?? 0);
+  const withTraits = new Set(
+    steps.flatMap(({ id, before }) => {
+      const raw = nodes.get(id);
+      const own = raw !== undefined && before !== null && traitsOf(before).length > 0;
+      return own ? [integer(raw.id) ?? 0] : [];
+    }),
+  );
+  const named = new Set(steps.map(({ id }) => id));
+  const strange = await strangers(ironic, reading, ids, named, withTraits);
+
+  const left: { id: string; why: string }[] = [];
+  const locked = new Set<string>();
+  const going: Step[] = [];
+  const gone: string[] = [];
+  const machineOf = ({ resource, before }: Step): string =>
+    String(resource === "node" ? before?.uuid : before?.node_uuid);
+  // The steps of one machine are undone together or not at all.
+  for (const group of grouped(steps, machineOf).values()) {
+    const why = group.map((step) => reason(step, ironic, { nodes, ports, strange }));
+    const fault = why.find((text) => text !== null && text !== "gone");
+    if (typeof fault === "string") {
+      left.push(...group.map(({ id }) => ({ id, why: fault })));
+      if (fault.startsWith(RESERVED)) for (const { id } of group) locked.add(id);
+    } else
+      group.forEach((step, at) => {
+        if (why[at] === "gone") gone.push(step.id);
+        else going.push(step);
+      });
+  }
+  const idsOf = (rows: ReadonlyMap<string, RawRow>): readonly number[] =>
+    going.flatMap(({ id }) => {
+      const row = rows.get(id);
+      return row === undefined ? [] : [idOf(row)];
+    });
+  return { going, gone, left, locked, portIds: idsOf(ports), nodeIds: idsOf(nodes), withTraits };
+}
+
+/** What a row is deleted by; no table of Ironic has one that is no safe integer. */
+function idOf({ id }: RawRow): number {
+  const known = integer(id);
+  if (known === null) throw new Error(`a row has the id ${text(id)}`);
+  return known;
+}
+
+/** What `removeRows` would do, by rows that nobody locks; tables without an index as they are at the first batch. */
+export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise<RemovalForecast> {
+  const reading = { on: ironic.database.knex, locking: false, byNode: readOnce(ironic) };
+  return async (steps) => {
+    const { gone, left, locked } = await part(ironic, reading, steps);
+    return {
+      found: gone,
+      left: left.filter(({ id }) => !locked.has(id)),
+      waiting: left.filter(({ id }) => locked.has(id)),
+    };
+  };
+}
+
+/** Deletes what may go; a conductor's own rows about a node go with it. */
+export async function removeRows(
+  ironic: Ironic,
+  trx: Knex,
+  steps: readonly Step[],
+): Promise<Removed> {
+  const parted = await part(ironic, { on: trx, locking: true, byNode: byKey }, steps);
+  const { going, gone, left, locked, portIds, nodeIds, withTraits } = parted;
+  await deleteBy(ironic, trx, "ports", "id", portIds);
+  const traits = nodeIds.filter((id) => withTraits.has(id));
+  await deleteBy(ironic, trx, TRAITS, "node_id", traits);
+  for (const table of ironic.release.doc.children.conductor)
+    await deleteBy(ironic, trx, table, "node_id", nodeIds);
+  await deleteBy(ironic, trx, "nodes", "id", nodeIds);
+  return { done: going.map(({ id }) => id), found: gone, left, locked };
+}
+
+/** Of the steps left, those that only a conductor's lock keeps from being done. */
+export interface Removed extends Outcome {
+  readonly locked: ReadonlySet<string>;
+}
+
+const RESERVED = "reserved by conductor ";
+
+/** Rows in Ironic by the ids of their steps, and what hangs on nodes that we did not write. */
+interface There {
+  readonly nodes: ReadonlyMap<string, RawRow>;
+  readonly ports: ReadonlyMap<string, RawRow>;
+  readonly strange: ReadonlyMap<number, string>;
+}
+
+/** Why a row must stay; `gone` when it is not there; null when it may go. */
+function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: There): string | null {
+  const raw = (step.resource === "node" ? nodes : ports).get(step.id);
+  if (raw === undefined) return "gone";
+  if (step.resource === "node") {
+    if (text(raw.reservation) !== null) return `${RESERVED}${text(raw.reservation)}`;
+    const stranger = strange.get(integer(raw.id) ?? 0);
+    if (stranger !== undefined) return stranger;
+  }
+  if (isWritten(ironic, step.resource, raw, step.before)) return null;
+  const row: Row = step.resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);
+  const { differs } = compareRow(step.before ?? {}, row, sameSecret(ironic.seal));
+  return differs.length === 0
+    ? null
+    : `changed since it was loaded: ${differs.map(({ field }) => field).join(", ")}`;
+}

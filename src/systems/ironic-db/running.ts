@@ -1,0 +1,107 @@
+import { MigrationError } from "../../lib/error.ts";
+import { type JsonObject, objectOf, parsedJson } from "../../lib/json.ts";
+import {
+  gatherNics,
+  type KnownNics,
+  type Nic,
+  type RunningNode,
+  vifOf,
+} from "../../model/ironic/adoptable.ts";
+import { columnNames, tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { inOrder, type RowOf, sql } from "../database/read.ts";
+import { isTrue, string, text } from "../database/rows.ts";
+
+/** Ironic's own tables, of any release that has resource classes: what they hold of running machines is read alone. */
+interface RunningRows {
+  /** The cards of all nodes. */
+  readonly nics: () => Promise<KnownNics>;
+  /** Nodes page by page: those that can be adoptable by their row, or all. */
+  readonly nodes: (
+    nics: KnownNics["of"],
+    which: { readonly all: boolean },
+  ) => AsyncGenerator<readonly RunningNode[]>;
+}
+
+/** @throws MigrationError N2I-E202 where these are other tables, N2I-E204 where they are too old, and those of the database */
+export async function openRunning(database: Database): Promise<RunningRows> {
+  const tables = await tableNames(database);
+  const missing = ["nodes", "ports"].filter((table) => !tables.has(table));
+  if (missing.length > 0)
+    throw new MigrationError(
+      "N2I-E202",
+      `--ironic-db ${database.shown} is not an Ironic database: it has no ${missing.join(", ")}`,
+    );
+  const of = async (table: string): Promise<ReadonlySet<string>> =>
+    new Set(tables.has(table) ? await columnNames(database, table) : []);
+  const [nodes, ports, groups] = [await of("nodes"), await of("ports"), await of("portgroups")];
+  if (!nodes.has("resource_class"))
+    throw new MigrationError(
+      "N2I-E204",
+      `--ironic-db ${database.shown} has no resource classes, which came with Newton`,
+    );
+  return {
+    async nics() {
+      const known = gatherNics();
+      await readNics(database, { is: "port", columns: ports }, known);
+      if (groups.size > 0) await readNics(database, { is: "portgroup", columns: groups }, known);
+      return known;
+    },
+    nodes: (nics, { all }) => readNodes(database, nodes, nics, all ? "1 = 1" : CHOSEN),
+  };
+}
+
+/** What REST is asked for by its filters. */
+const CHOSEN =
+  "provision_state = 'active' AND instance_uuid IS NULL AND (maintenance IS NULL OR NOT maintenance)";
+
+/** NULL where this release has no such column. */
+function column<R extends (value: unknown) => unknown>(
+  columns: ReadonlySet<string>,
+  name: string,
+  reader: R,
+): R | readonly [string, R] {
+  return columns.has(name) ? reader : sql("NULL", reader);
+}
+
+async function readNics(
+  database: Database,
+  { is, columns }: { readonly is: Nic["is"]; readonly columns: ReadonlySet<string> },
+  known: ReturnType<typeof gatherNics>,
+): Promise<void> {
+  const fields = {
+    ...{ uuid: string, address: word, extra: json },
+    node: sql(`(SELECT n.uuid FROM nodes n WHERE n.id = ${is}s.node_id)`, string),
+    internal_info: column(columns, "internal_info", json),
+  };
+  for await (const page of inOrder(database, fields, `${is}s`, "1 = 1"))
+    for (const { uuid, address, extra, node, internal_info } of page)
+      known.put(node, { is, uuid, address, vif: vifOf(internal_info, extra) });
+}
+
+async function* readNodes(
+  database: Database,
+  columns: ReadonlySet<string>,
+  nics: KnownNics["of"],
+  where: string,
+): AsyncGenerator<readonly RunningNode[]> {
+  const allocation = "(SELECT a.uuid FROM allocations a WHERE a.id = nodes.allocation_id)";
+  const fields = {
+    ...{ uuid: string, name: word, power_state: word, provision_state: word },
+    ...{ instance_uuid: word, resource_class: word, last_error: word, created_at: word },
+    ...{ maintenance: isTrue, maintenance_reason: word },
+    ...{ properties: json, instance_info: json, extra: json },
+    allocation_uuid: sql(columns.has("allocation_id") ? allocation : "NULL", word),
+    retired: column(columns, "retired", isTrue),
+  };
+  for await (const page of inOrder(database, fields, "nodes", where))
+    yield page.map((row: RowOf<typeof fields>) => ({ ...row, nics: nics(row.uuid) }));
+}
+
+function word(value: unknown): string | null {
+  return text(value) || null;
+}
+
+function json(value: unknown): JsonObject {
+  return objectOf(parsedJson(text(value) ?? ""));
+}

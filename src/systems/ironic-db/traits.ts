@@ -1,0 +1,67 @@
+import type { Knex } from "knex";
+import { groupedBy } from "../../lib/grouped.ts";
+import { TOGETHER } from "../../lib/streams.ts";
+import type { Release } from "../../model/ironic/target.ts";
+import type { Row } from "../../model/machine.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { read } from "../database/read.ts";
+import { number, type RawRow, string } from "../database/rows.ts";
+
+/** An open database and its release. */
+interface Where {
+  readonly database: Database;
+  readonly release: Release;
+}
+
+/** Traits of a node, in releases that have them: a row each. @source facts/ironic.md 1.4 */
+export const TRAITS = "node_traits";
+
+/** Rows of nodes, with `traits` in their order where they have any. */
+export async function withTraits(
+  { database, release }: Where,
+  on: Knex,
+  nodes: readonly RawRow[],
+): Promise<readonly RawRow[]> {
+  if (release.doc.versions.trait === undefined || nodes.length === 0) return nodes;
+  const from = `${await keyed(database, TRAITS, "node_id", "", on)} WHERE node_id IN (...)`;
+  const ids = nodes.map(({ id }) => number(id));
+  const rows = await read(database, { node_id: number, trait: string }, from, ids, on);
+  const traits = groupedBy(
+    rows,
+    ({ node_id }) => node_id,
+    ({ trait }) => trait,
+  );
+  return nodes.map((row) => {
+    const own = traits.get(number(row.id));
+    return own === undefined ? row : { ...row, traits: own.toSorted() };
+  });
+}
+
+/** Traits of a planned row, or of one that was read with them. */
+export function traitsOf({ traits }: Row | RawRow): readonly string[] {
+  return Array.isArray(traits) ? traits.map(String) : [];
+}
+
+/** Writes the traits of rows whose nodes were written before. */
+export async function insertTraits(
+  { database, release }: Where,
+  trx: Knex,
+  rows: readonly Row[],
+  ids: ReadonlyMap<string, number>,
+): Promise<void> {
+  const cells = rows.flatMap((row) =>
+    traitsOf(row).map((trait) => [
+      ids.get(String(row.uuid)) ?? null,
+      trait,
+      release.doc.versions.trait ?? null,
+      typeof row.created_at === "string" ? row.created_at : null,
+    ]),
+  );
+  for (let at = 0; at < cells.length; at += TOGETHER) {
+    const some = cells.slice(at, at + TOGETHER);
+    const values = some.map(() => "(?,?,?,?)").join(",");
+    const sql = `INSERT INTO ${TRAITS} (node_id, trait, version, created_at) VALUES ${values}`;
+    await database.run(`writing ${TRAITS}`, () => trx.raw(sql, some.flat()));
+  }
+}

@@ -1,0 +1,63 @@
+import { type JsonObject, objectOf } from "../../lib/json.ts";
+import type { Cloud } from "../openstack/cloud.ts";
+import { PLACEMENT } from "../openstack/kinds.ts";
+import { type Answer, ask, openSession } from "../openstack/session.ts";
+import { type Stand, shown } from "../openstack/settled.ts";
+
+/** Placement, as far as it says which machine a server has. */
+export interface ServerAllocations {
+  /** Whether a server has this node of the two, and that alone. @throws MigrationError N2I-E210 to N2I-E212 */
+  readonly stand: (server: string, from: string, to: string) => Promise<Stand>;
+  /** @returns null, or why it is refused. @throws MigrationError N2I-E210 to N2I-E212 */
+  readonly move: (server: string, from: string, to: string) => Promise<string | null>;
+}
+
+/** Brought consumer_generation; Rocky has it. @source placement: rest_api_version_history.rst */
+const VERSION = "1.28";
+
+/** @param limit milliseconds a call may take. @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
+export async function openServerAllocations(cloud: Cloud, limit: number) {
+  const session = (await openSession(cloud, limit, PLACEMENT)).at(VERSION);
+  const read = async (server: string): Promise<JsonObject> =>
+    objectOf(await ask(session, `/allocations/${server}`));
+  const stand = async (server: string, from: string, to: string): Promise<Stand> => {
+    const has = Object.keys(objectOf((await read(server)).allocations));
+    const [first, ...more] = has;
+    if (more.length === 0 && first === to) return "made";
+    if (more.length === 0 && first === from) return "open";
+    return { why: `Placement has server ${server} on ${has.join(", ") || "no provider"}` };
+  };
+  /** Nova's resource tracker keeps a node to itself that is in use: nothing could be allocated on it. */
+  async function offered(node: string, resources: JsonObject): Promise<Answer | null> {
+    for (const name of Object.keys(resources)) {
+      const path = `/resource_providers/${node}/inventories/${name}`;
+      const inventory = objectOf(await ask(session, path));
+      if (inventory.reserved === 0) continue;
+      const body = { ...inventory, reserved: 0 };
+      const answer = await session.call({ method: "PUT", path, body });
+      if (answer.status >= 300 || answer.status === 0) return answer;
+    }
+    return null;
+  }
+  const allocations: ServerAllocations = {
+    stand,
+    move: (server, from, to) =>
+      shown(
+        session,
+        `PUT of the allocations of ${server}`,
+        () => stand(server, from, to),
+        async () => {
+          const { allocations, project_id, user_id, consumer_generation } = await read(server);
+          const { resources } = objectOf(objectOf(allocations)[from]);
+          const refused = await offered(to, objectOf(resources));
+          if (refused !== null) return refused;
+          const body = {
+            allocations: { [to]: { resources } },
+            ...{ project_id, user_id, consumer_generation },
+          };
+          return session.call({ method: "PUT", path: `/allocations/${server}`, body });
+        },
+      ),
+  };
+  return { ...allocations, close: session.close };
+}

@@ -1,0 +1,45 @@
+import { type JsonObject, objectOf } from "../../lib/json.ts";
+import type { FlavorNeeds } from "../../model/ironic/manage.ts";
+
+/** What Nova's driver of Ironic writes into `instance_info`. @source nova 26: virt/ironic/patcher.py */
+const CAPABILITY = /^capabilities:(.+)$/;
+
+/** `resources:VCPU`, `trait:CUSTOM_RAID`; with a number or a word behind the first where groups are asked for. */
+const SPEC = /^(resources|trait)(?:\d+|_[\w-]+)?:(.+)$/;
+
+/** MiB of swap in a GiB of disk. */
+const GIB = 1024;
+
+/**
+ * What a flavor makes Nova ask Placement for, and tell Ironic.
+ *
+ * @param flavor as Nova's API tells it, from 2.61 on with its extra specs
+ * @source nova 26.0.0: scheduler/utils.py, ResourceRequest.from_request_spec
+ */
+export function needsOf(flavor: JsonObject): FlavorNeeds {
+  const resources = new Map<string, number>();
+  const traits = new Map<string, "required" | "forbidden">();
+  const capabilities = new Map<string, string>();
+  for (const [key, value] of Object.entries(objectOf(flavor.extra_specs))) {
+    const [, capability] = CAPABILITY.exec(key) ?? [];
+    if (capability !== undefined) capabilities.set(capability, String(value));
+    const [, kind, name = ""] = SPEC.exec(key) ?? [];
+    if (kind === "resources") resources.set(name, (resources.get(name) ?? 0) + Number(value));
+    if (kind === "trait" && (value === "required" || value === "forbidden"))
+      traits.set(name, value);
+  }
+  const [cpu, ram, root, ephemeral, swap] = [
+    ...[flavor.vcpus, flavor.ram, flavor.disk],
+    ...[flavor["OS-FLV-EXT-DATA:ephemeral"], flavor.swap],
+  ].map((told) => Number(told ?? 0) || 0) as [number, number, number, number, number];
+  const sizes = [
+    ...(resources.has("PCPU") ? [] : [["VCPU", cpu] as const]),
+    ["MEMORY_MB", ram] as const,
+    ["DISK_GB", root + ephemeral + Math.ceil(swap / GIB)] as const,
+  ];
+  for (const [name, size] of sizes) if (!resources.has(name)) resources.set(name, size);
+  return {
+    ...{ resources: new Map([...resources].filter(([, amount]) => amount > 0)), traits },
+    ...{ capabilities, ram, root },
+  };
+}

@@ -1,0 +1,193 @@
+import { show } from "../../lib/text.ts";
+import { credentialFault, decodedCredential } from "../../model/charset.ts";
+import { type Finding, finding } from "../../model/finding.ts";
+import type { FindingCode } from "../../model/findings.ts";
+import type { ColumnValues, Decoded, Value } from "../../model/machine.ts";
+import { isSecretName, type Seal } from "../../model/secret.ts";
+import { softDeleted } from "../database/deleted.ts";
+import { boolean, integer, near, plain, type RawRow, text, time } from "../database/rows.ts";
+
+/** Makes a row's raw value one of ours. */
+type Reader = (raw: unknown) => Value;
+
+/**
+ * A number where it is one, of DECIMAL columns too; SQLite and forks may hold more than that, and it
+ * is kept as it stands.
+ */
+function exact(raw: unknown): Value {
+  const got = plain(raw);
+  const whole = typeof got === "string" ? got.replace(/^(-?\d{1,15})\.0+$/, "$1") : raw;
+  return integer(whole) ?? got;
+}
+
+/** Empty text stands for no value where only a uuid makes sense. */
+function named(raw: unknown): string | null {
+  const got = text(raw);
+  return got?.trim() === "" ? null : got;
+}
+
+function reference(raw: unknown): number | null {
+  return raw === null || raw === undefined ? null : near(raw);
+}
+
+/** Zero dates are what old MySQL made of no date. */
+function impossible(raw: unknown): boolean {
+  const got = text(raw);
+  return got !== null && time(raw) === null && !got.startsWith("0000-00-00");
+}
+
+/** @param value what the column was read as: as a rule it says that nothing is wrong */
+type Fault = (raw: unknown, value: Value) => readonly [FindingCode, string] | null;
+
+const dateFault: Fault = (raw, value) =>
+  value === null && impossible(raw) ? ["N2I-D019", `${show(text(raw) ?? "")} is no date`] : null;
+
+const idFault: Fault = (raw, value) =>
+  Number.isSafeInteger(value ?? 0) ? null : ["N2I-D020", `it is ${text(raw)}`];
+
+/** What cannot be read counts as live; its finding keeps the machine from being loaded. */
+function liveness(raw: unknown): boolean | null {
+  const deleted = softDeleted(raw);
+  return deleted === "unreadable" ? false : deleted;
+}
+
+/** What is wrong with a value that is read as another, by column. */
+const FAULTS: { readonly [column: string]: Fault } = {
+  id: idFault,
+  bm_node_id: idFault,
+  created_at: dateFault,
+  updated_at: dateFault,
+  deleted: (raw, value) =>
+    value === false && softDeleted(raw) === "unreadable"
+      ? ["N2I-D017", `deleted is ${show(text(raw) ?? "")}`]
+      : null,
+};
+
+const NUMBERS = [
+  ...["cpus", "memory_mb", "local_gb", "terminal_port", "root_mb", "swap_mb", "ephemeral_mb"],
+  ...["port_no", "prov_vlan_id"],
+];
+
+const KNOWN: { readonly [column: string]: Reader } = {
+  id: near,
+  bm_node_id: reference,
+  instance_uuid: named,
+  vif_uuid: named,
+  ...Object.fromEntries(NUMBERS.map((column) => [column, exact])),
+  // What cannot be read is live, with a finding that blocks.
+  deleted: liveness,
+  preserve_ephemeral: boolean,
+  created_at: time,
+  updated_at: time,
+  deleted_at: time,
+};
+
+/** Columns every version has, which later code may read without asking. */
+export const ALWAYS: { readonly [table: string]: readonly string[] } = {
+  bm_nodes: [
+    ...["cpus", "created_at", "deleted", "id", "instance_name", "instance_uuid", "local_gb"],
+    ...["memory_mb", "pm_address", "pm_password", "pm_user", "service_host", "task_state"],
+    ...["terminal_port", "updated_at", "uuid"],
+  ],
+  bm_interfaces: ["address", "bm_node_id", "deleted", "id", "vif_uuid"],
+};
+
+/** Every column some schema version has. @source facts/nova-bm.md 1.2, 1.3 */
+const SCHEMA: { readonly [table: string]: ReadonlySet<string> } = {
+  bm_nodes: new Set([
+    ...(ALWAYS.bm_nodes ?? []),
+    ...["deleted_at", "deploy_key", "ephemeral_mb", "image_path", "preserve_ephemeral"],
+    ...["prov_mac_address", "prov_vlan_id", "pxe_config_path", "registration_status"],
+    ...["root_mb", "swap_mb"],
+  ]),
+  bm_interfaces: new Set([
+    ...(ALWAYS.bm_interfaces ?? []),
+    ...["created_at", "datapath_id", "deleted_at", "port_no", "updated_at"],
+  ]),
+};
+
+export function unknownColumns(table: string, columns: readonly string[]): readonly string[] {
+  return columns.filter((column) => SCHEMA[table]?.has(column) !== true);
+}
+
+export interface ReadRow {
+  /** A BmNode or a BmInterface, as the table's columns make it. */
+  readonly row: object;
+  readonly findings: readonly Finding[];
+  /** Credentials as they were meant, where they look like UTF-8 in a Latin-1 column. */
+  readonly decoded?: Decoded;
+}
+
+const NOTHING: Decoded = {};
+const CREDENTIALS: ReadonlySet<string> = new Set(["pm_user", "pm_password"]);
+
+/** What is said of a credential's characters. */
+const ODD = {
+  nul: ["N2I-D009", "holds a NUL character"],
+  "utf8-as-latin1": ["N2I-D125", "reads like UTF-8 stored in a Latin-1 column"],
+  "not-ascii": ["N2I-D306", "is not plain ASCII"],
+} as const satisfies Record<string, readonly [FindingCode, string]>;
+
+/**
+ * A reader of one table's rows. Secrets are sealed here, at the border; columns a schema version
+ * lacks read as NULL; what stands in columns nobody knows goes into `extra`.
+ *
+ * @param place names what a row's secrets belong to
+ */
+export function rowReader(
+  table: string,
+  columns: readonly string[],
+  seal: Seal,
+  place: (raw: RawRow) => string,
+): (raw: RawRow) => ReadRow {
+  const absent = (ALWAYS[table] ?? []).filter((column) => !columns.includes(column));
+  const readers = columns.map((column) => ({
+    column,
+    secret: isSecretName(column),
+    known: SCHEMA[table]?.has(column) === true,
+    fault: FAULTS[column],
+    read: KNOWN[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
+  }));
+  const none: readonly Finding[] = [];
+  // A copy has room for all of them at once, and they stand in this order.
+  const names = [...absent, ...readers.flatMap(({ known, column }) => (known ? [column] : []))];
+  const empty: Readonly<Record<string, Value>> = Object.fromEntries(
+    names.map((column) => [column, null]),
+  );
+  return (raw) => {
+    const row: Record<string, Value | ColumnValues> = { ...empty };
+    let extra: Record<string, Value> | null = null;
+    let findings = none;
+    let decoded: Decoded = NOTHING;
+    for (const { column, secret, known, fault, read } of readers) {
+      const value = read(raw[column]);
+      const wrong = fault?.(raw[column], value) ?? null;
+      if (wrong !== null)
+        findings = [...findings, finding(wrong[0], placed(table, raw, column), wrong[1])];
+      if (!known) {
+        if (value === null) continue;
+        extra ??= {};
+      }
+      const into: Record<string, Value | ColumnValues> = known || extra === null ? row : extra;
+      if (value === null || !(secret || CREDENTIALS.has(column))) {
+        into[column] = value;
+        continue;
+      }
+      const clear = String(value);
+      into[column] = secret ? seal.seal(clear, place(raw)) : value;
+      const odd = credentialFault(clear);
+      // Of text that is no secret `inspect` tells a NUL.
+      if (odd === null || (odd === "nul" && !secret)) continue;
+      findings = [...findings, finding(ODD[odd][0], placed(table, raw, column), ODD[odd][1])];
+      const meant = decodedCredential(clear);
+      if (meant !== null && CREDENTIALS.has(column))
+        decoded = { ...decoded, [column]: secret ? seal.seal(meant, place(raw)) : meant };
+    }
+    if (extra !== null) row.extra = extra;
+    return decoded === NOTHING ? { row, findings } : { row, findings, decoded };
+  };
+}
+
+function placed(table: string, raw: RawRow, column: string): string {
+  return `${table}.id=${text(raw.id)} ${column}`;
+}

@@ -1,0 +1,178 @@
+import { groupedBy } from "../../lib/grouped.ts";
+import { mayBeLive, softDeleted } from "../database/deleted.ts";
+import type { Database } from "../database/open.ts";
+import { ask, near, type RawRow, type Runner, text, whole } from "../database/rows.ts";
+
+/** Values that more than one live row claims, with the bm_nodes ids that do (at most five each). */
+type Shared = ReadonlyMap<string, readonly number[]>;
+
+export interface SharedValues {
+  /** No two live rows claim any. */
+  readonly none: boolean;
+  /** By lower-case uuid: the unique index tells upper and lower case apart on some engines. */
+  readonly uuid: Shared;
+  readonly instance_uuid: Shared;
+  /** bm_nodes.id of rows that share an instance -> their uuid, lower case. */
+  readonly uuids: ReadonlyMap<number, string>;
+  /** Instance of a soft-deleted row, lower case -> uuid of each live row that has it too, lower case. */
+  readonly movedTo: ReadonlyMap<string, readonly string[]>;
+  /** By bare lower-case hex of the MAC. */
+  readonly address: Shared;
+}
+
+/** A MAC without its separators, in SQL all three engines know. */
+const HEX = (column: string): string =>
+  `replace(replace(replace(lower(${column}),':',''),'-',''),'.','')`;
+
+/** A column's text in lower case: a copy on PostgreSQL may have the type uuid. */
+function lowerOf({ engine }: Database, column: string): string {
+  return engine === "postgresql" ? `lower(CAST(${column} AS text))` : `lower(${column})`;
+}
+
+function collect(rows: readonly RawRow[]): Shared {
+  const shared = new Map<string, number[]>();
+  for (const { v, id, deleted, node_deleted } of rows) {
+    if (softDeleted(deleted) === true || softDeleted(node_deleted) === true) continue;
+    const key = text(v) ?? "";
+    const ids = shared.get(key) ?? [];
+    const claims = near(id);
+    if (ids.length < 5 && !ids.includes(claims)) ids.push(claims);
+    shared.set(key, ids);
+  }
+  // Two values of one digest are not one value, and two rows of one machine no duplicates.
+  for (const [key, ids] of shared) if (ids.length < 2) shared.delete(key);
+  return shared;
+}
+
+/**
+ * What rows are grouped by. MariaDB groups text of 255 characters four times slower than numbers,
+ * so there the value's digest stands for it; `collect` looks at the value itself.
+ */
+function groupKey({ engine }: Database, expression: string): string {
+  return engine === "mysql"
+    ? `CAST(CONV(LEFT(MD5(${expression}),16),16,10) AS UNSIGNED)`
+    : expression;
+}
+
+/** Two checksums of a text as one number. */
+const SUMS = (text: string): string => `CRC32(${text}) << 32 | CRC32(REVERSE(${text}))`;
+
+/**
+ * Rows, if any, where some may share an expression; `claimed` finds out which do. MariaDB counts different numbers in
+ * a quarter of the time in which it groups them.
+ *
+ * @param number the same for the same value of the expression
+ */
+function mayShare({ engine }: Database, expression: string, number: string, live: string): string {
+  return engine === "mysql"
+    ? `SELECT 1 AS one FROM (SELECT count(*) - count(DISTINCT ${number}) AS n FROM ${live}) AS counted WHERE n > 0`
+    : `SELECT 1 AS one FROM (${twice(expression, live)} LIMIT 1) AS first`;
+}
+
+/** Keys that more than one row has. */
+function twice(key: string, live: string): string {
+  return `SELECT ${key} AS k FROM ${live} GROUP BY ${key} HAVING count(*) > 1`;
+}
+
+/** Rows whose expression another live row has too. */
+function claimed(value: string, key: string, id: string, live: string): string {
+  return (
+    `SELECT ${value} AS v, ${id} FROM ${live} AND ${key} IN ` +
+    `(SELECT k FROM (${twice(key, live)}) AS twice) ORDER BY v, id`
+  );
+}
+
+const INTERFACES = "bm_interfaces i JOIN bm_nodes n ON n.id = i.bm_node_id";
+const HAS_MAC = `${mayBeLive("i.deleted")} AND i.address IS NOT NULL AND i.address <> ''`;
+const BOTH_LIVE = `${HAS_MAC} AND ${mayBeLive("n.deleted")}`;
+/** Where MACs may be shared: their nodes are not looked at, which takes longer than all else. */
+const MACS = {
+  number: `CAST(CONV(${HEX("i.address")},16,10) AS UNSIGNED)`,
+  rows: `bm_interfaces i WHERE ${HAS_MAC}`,
+};
+
+/**
+ * What more than one live row claims: found by the server, so that nothing here grows with the
+ * fleet but the clashes themselves.
+ *
+ * @source facts/nova-bm.md 1.6, 1.11, 2.4
+ */
+export async function readShared(
+  database: Database,
+  on: Runner,
+  columns: readonly string[],
+): Promise<SharedValues> {
+  const read = (what: string, sql: string) =>
+    ask(database, `looking for shared ${what}`, sql, [], on);
+  const shared = async (
+    what: string,
+    from: string,
+    expression: string,
+    id: string,
+    { number, rows } = { number: SUMS(expression), rows: from },
+  ) => {
+    const key = groupKey(database, expression);
+    const some = await read(what, mayShare(database, expression, number, rows));
+    return some.length === 0
+      ? []
+      : read(what, claimed(whole(database.engine, expression), key, id, from));
+  };
+  const lower = (column: string): string => lowerOf(database, column);
+  const live = (column: string): string =>
+    `bm_nodes WHERE ${mayBeLive()} AND ${column} IS NOT NULL AND ${lower(column)} <> ''`;
+  const named = columns.includes("uuid");
+  const gone = (column: string, as: string): string => `${whole(database.engine, column)} AS ${as}`;
+  const row = `id, ${gone("deleted", "deleted")}`;
+  const both = `n.id AS id, ${gone("i.deleted", "deleted")}, ${gone("n.deleted", "node_deleted")}`;
+  const nodes = named ? await shared("uuid", live("uuid"), lower("uuid"), row) : [];
+  const instances = await shared(
+    "instance_uuid",
+    live("instance_uuid"),
+    lower("instance_uuid"),
+    named ? `${row}, ${gone(lower("uuid"), "uuid")}` : row,
+  );
+  const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;
+  const macs = await shared("MACs", interfaces, HEX("i.address"), both, MACS);
+  const across = columns.includes("prov_mac_address")
+    ? await read("prov_mac_address", acrossNodes(`${row}, NULL AS node_deleted`, both))
+    : [];
+  const address = new Map(collect(macs));
+  for (const [mac, ids] of collect(across)) if (!address.has(mac)) address.set(mac, ids);
+  const uuids = instances.map(({ id, uuid }) => [near(id), text(uuid) ?? ""] as const);
+  const found = {
+    uuid: collect(nodes),
+    instance_uuid: collect(instances),
+    address,
+  };
+  const moved = named ? await read("instances of deleted nodes", movedInstances(database)) : [];
+  const movedTo = groupedBy(
+    moved.filter(({ deleted }) => softDeleted(deleted) !== true),
+    ({ v }) => text(v) ?? "",
+    ({ uuid }) => text(uuid) ?? "",
+  );
+  const none = [...Object.values(found), movedTo].every(({ size }) => size === 0);
+  return { ...found, uuids: new Map(uuids), movedTo, none };
+}
+
+/** Live rows with an instance that a soft-deleted row names, as after a failed build. @source facts/nova-bm.md 2.4 */
+function movedInstances(database: Database): string {
+  const { engine } = database;
+  const of = (column: string): string => whole(engine, lowerOf(database, column));
+  const instance = lowerOf(database, "instance_uuid");
+  return (
+    `SELECT ${of("instance_uuid")} AS v, ${of("uuid")} AS uuid, ${whole(engine, "deleted")} AS deleted ` +
+    `FROM bm_nodes WHERE ${mayBeLive()} AND ${instance} IN ` +
+    `(SELECT k FROM (SELECT DISTINCT ${instance} AS k FROM bm_nodes WHERE instance_uuid IS NOT NULL AND NOT (${mayBeLive()})) AS gone)`
+  );
+}
+
+/** Up to version 6 a machine's own two rows of one MAC are normal; two machines' are not. */
+function acrossNodes(node: string, both: string): string {
+  const all =
+    `SELECT ${HEX("prov_mac_address")} AS v, ${node} FROM bm_nodes WHERE ${mayBeLive()} AND prov_mac_address IS NOT NULL ` +
+    `UNION SELECT ${HEX("i.address")} AS v, ${both} FROM ${INTERFACES} WHERE ${BOTH_LIVE}`;
+  return (
+    `SELECT v, id, deleted, node_deleted FROM (${all}) AS a WHERE v IN ` +
+    `(SELECT v FROM (SELECT v FROM (${all}) AS b GROUP BY v HAVING count(DISTINCT id) > 1) AS c) ORDER BY v, id`
+  );
+}

@@ -1,0 +1,73 @@
+import { MigrationError } from "../../lib/error.ts";
+import { isExtended, withoutLeases } from "../../model/nova/leases.ts";
+import { columnNames, needColumns, tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { askNumber, countRows } from "../database/rows.ts";
+import { ALWAYS, unknownColumns } from "./columns.ts";
+
+/** The shape of one nova_bm database. */
+export interface NovaBmSchema {
+  readonly version: number;
+  readonly columns: { readonly [table: string]: readonly string[] };
+  readonly unknown: { readonly [table: string]: readonly string[] };
+  /** Rows of tables Ironic has no use for. */
+  readonly ignored: { readonly [table: string]: number };
+}
+
+/** Tables that tell what a database really is. */
+const SIGNS: readonly (readonly [string, string])[] = [
+  ["conductors", "an Ironic database"],
+  ["instances", "a nova database"],
+  ["bm_nodes", "a nova_bm database"],
+];
+
+function whatItIs(tables: ReadonlySet<string>): string {
+  if (tables.size === 0) return "empty";
+  return SIGNS.find(([table]) => tables.has(table))?.[1] ?? "something else";
+}
+
+/**
+ * Looks at a nova_bm database and makes sure that it is one.
+ *
+ * @throws MigrationError N2I-E202 when it is another database, N2I-E203 for a version never released
+ * @source facts/nova-bm.md 1.1, 1.2
+ */
+export async function readSchema(database: Database): Promise<NovaBmSchema> {
+  const tables = await tableNames(database);
+  const missing = ["bm_nodes", "bm_interfaces", "migrate_version"].filter(
+    (table) => !tables.has(table),
+  );
+  if (missing.length > 0)
+    throw new MigrationError(
+      "N2I-E202",
+      `--nova-bm-db ${database.shown} has no ${missing.join(", ")}: it is ${tables.has("bm_nodes") ? "a nova_bm database, but not whole, or its user may not read all of it" : whatItIs(tables)}`,
+    );
+  // A user who reads these tables alone may not read an alembic_version that stands beside them.
+  const sql = "SELECT version FROM migrate_version WHERE repository_id = 'nova_bm'";
+  const version = await askNumber(database, "reading migrate_version", sql);
+  if (version === null || version < 1 || version > 10)
+    throw new MigrationError(
+      "N2I-E203",
+      `--nova-bm-db ${database.shown} has ${version === null ? "no row of nova_bm in migrate_version" : `nova_bm schema version ${version}`}`,
+    );
+  const columns: Record<string, readonly string[]> = {};
+  for (const [table, always] of Object.entries(ALWAYS)) {
+    // Columns later versions added or dropped are optional; these every version has, but for uuid and instance_name.
+    const needed = always.filter((name) => name !== "uuid" && name !== "instance_name");
+    await needColumns(database, "--nova-bm-db", { [table]: needed });
+    const found = await columnNames(database, table);
+    // What a lease added says nothing of the machine, and changes with every heartbeat.
+    columns[table] = isExtended(tables, found) ? withoutLeases(found) : found;
+  }
+  const ignored: Record<string, number> = {};
+  for (const table of ["bm_pxe_ips", "bm_deployments"])
+    if (tables.has(table)) ignored[table] = await countRows(database, table);
+  return {
+    version,
+    columns,
+    unknown: Object.fromEntries(
+      Object.entries(columns).map(([table, found]) => [table, unknownColumns(table, found)]),
+    ),
+    ignored,
+  };
+}

@@ -1,0 +1,280 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Knex } from "knex";
+import { grouped } from "../../lib/grouped.ts";
+import { normaliseMac } from "../../lib/mac.ts";
+import { ahead } from "../../lib/streams.ts";
+import type { Engine } from "../../model/database.ts";
+import { type Finding, together } from "../../model/finding.ts";
+import type { BmInterface, BmNode, Duplicates, Machine } from "../../model/machine.ts";
+import type { Seal } from "../../model/secret.ts";
+import { type Database, readTransaction } from "../database/open.ts";
+import { quoted } from "../database/read.ts";
+import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
+import { type ReadRow, rowReader } from "./columns.ts";
+import { readShared, type SharedValues } from "./duplicates.ts";
+import type { NovaBmSchema } from "./open.ts";
+
+/** Machines in order of bm_nodes.id, and the interfaces between them that belong to none. */
+export interface MachineBatch {
+  readonly machines: readonly Machine[];
+  readonly orphans: readonly BmInterface[];
+}
+
+interface Reading {
+  readonly database: Database;
+  readonly trx: Knex;
+  readonly schema: NovaBmSchema;
+}
+
+/** A few hundred: four batches are in memory, one read, one made of rows, one asked about, one written. */
+const NODES = 300;
+const INTERFACES = 5000;
+/** Of the first answers: nobody knows yet how large a row is. */
+const FIRST = { nodes: 50, interfaces: 500 };
+/** Of a page, however few machines it has then; a machine is never cut. */
+const ROWS = 10_000;
+/** The same: a column of the site's own may hold anything. */
+const BYTES = 4 * 1024 * 1024;
+const NONE: readonly number[] = [];
+
+/**
+ * Streams the whole of nova_bm out of one read-only, repeatable-read transaction, so that nodes
+ * and interfaces are of one moment; memory holds one batch.
+ *
+ * @source facts/nova-bm.md 1.3, 1.5, 1.9
+ */
+export async function* readMachines(
+  database: Database,
+  schema: NovaBmSchema,
+  seal: Seal,
+): AsyncGenerator<MachineBatch> {
+  const trx = await readTransaction(database);
+  try {
+    const shared = await readShared(database, trx, schema.columns.bm_nodes ?? []);
+    const readNode = rowReader("bm_nodes", schema.columns.bm_nodes ?? [], seal, placeOfNode);
+    const readInterface = rowReader(
+      "bm_interfaces",
+      schema.columns.bm_interfaces ?? [],
+      seal,
+      (raw) => `bm_nodes:${text(raw.bm_node_id)}`,
+    );
+    const reading: Reading = { database, trx, schema };
+    for await (const page of nameless(reading))
+      yield { machines: [], orphans: page.map((raw) => interfaceOf(readInterface(raw))) };
+    for await (const { nodes, interfaces } of ahead(pages(reading))) {
+      await turn(); // the next question goes out before this answer is worked on
+      yield join(nodes.map(readNode), interfaces.map(readInterface), shared, database.engine);
+    }
+  } finally {
+    await trx.rollback();
+  }
+}
+
+/** A row of bm_interfaces has these columns in every version; readSchema made sure. */
+function interfaceOf({ row }: ReadRow): BmInterface {
+  return row as BmInterface;
+}
+
+function placeOfNode(raw: RawRow): string {
+  return text(raw.uuid)?.toLowerCase() ?? `bm_nodes:${text(raw.id)}`;
+}
+
+/** Columns as a statement names them. The ids stay as they are, for the index that orders by them. */
+function quote({ engine }: Database, columns: readonly string[]): string {
+  return columns
+    .map((name) => {
+      const column = quoted(engine, name);
+      const isId = name === "id" || name === "bm_node_id";
+      return isId ? column : `${whole(engine, column)} AS ${column}`;
+    })
+    .join(",");
+}
+
+/** How many rows are asked for: as many as would fill a page, by the last answer. */
+function createPace(most: number, first: number) {
+  let limit = first;
+  return {
+    limit: () => limit,
+    /** @returns bytes of an answer */
+    took(rows: readonly RawRow[]): number {
+      const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0);
+      const fitting = Math.floor((BYTES * rows.length) / Math.max(bytes, 1));
+      // Later rows may be larger: no answer has more than twice as many as the one before.
+      if (rows.length > 0) limit = Math.max(1, Math.min(most, fitting, 2 * limit));
+      return bytes;
+    },
+  };
+}
+
+type Pace = ReturnType<typeof createPace>;
+
+/** Of its texts and bytes: what else it holds is never large. */
+function bytesOf(row: RawRow): number {
+  let bytes = 0;
+  for (const name in row) {
+    const value = row[name];
+    if (typeof value === "string") bytes += value.length;
+    else if (value instanceof ArrayBuffer || value instanceof Uint8Array) bytes += value.byteLength;
+  }
+  return bytes;
+}
+
+function nodesAfter({ database, trx, schema }: Reading, after: string | null, limit: number) {
+  const columns = quote(database, schema.columns.bm_nodes ?? []);
+  const where = after === null ? "" : `WHERE id > ${after}`;
+  const sql = `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${limit}`;
+  return ask(database, "reading bm_nodes", sql, [], trx);
+}
+
+/**
+ * Interfaces whose bm_node_id lies in (after, last], answer by answer. Ordered by bm_node_id first, so that servers
+ * take the index on it rather than walk the whole table by id.
+ */
+async function* interfacesBetween(
+  { database, trx, schema }: Reading,
+  after: string | null,
+  last: string | null,
+  pace: Pace,
+): AsyncGenerator<readonly RawRow[]> {
+  const columns = quote(database, schema.columns.bm_interfaces ?? []);
+  const upTo = last === null ? "" : `AND bm_node_id <= ${last}`;
+  let from = after === null ? "bm_node_id IS NOT NULL" : `bm_node_id > ${after}`;
+  for (;;) {
+    const limit = pace.limit();
+    const sql = `SELECT ${columns} FROM bm_interfaces WHERE ${from} ${upTo} ORDER BY bm_node_id, id LIMIT ${limit}`;
+    const page = await ask(database, "reading bm_interfaces", sql, [], trx);
+    yield page;
+    if (page.length < limit) return;
+    const [node, id] = [digits(page.at(-1)?.bm_node_id), digits(page.at(-1)?.id)];
+    from = `bm_node_id >= ${node} AND (bm_node_id > ${node} OR id > ${id})`;
+  }
+}
+
+/** Nodes and their interfaces as the server gives them. */
+interface Page {
+  readonly nodes: readonly RawRow[];
+  readonly interfaces: readonly RawRow[];
+}
+
+async function* pages(reading: Reading): AsyncGenerator<Page> {
+  const pace = createPace(NODES, FIRST.nodes);
+  const paceOfInterfaces = createPace(INTERFACES, FIRST.interfaces);
+  for (let after: string | null = null; ; ) {
+    const limit = pace.limit();
+    const nodes: readonly RawRow[] = await nodesAfter(reading, after, limit);
+    pace.took(nodes);
+    const last = nodes.length < limit ? null : digits(nodes.at(-1)?.id);
+    yield* cut(nodes, interfacesBetween(reading, after, last, paceOfInterfaces), paceOfInterfaces);
+    if (last === null) return;
+    after = last;
+  }
+}
+
+/** Nodes with their interfaces, in several pages where these are many or large: each of whole machines. */
+async function* cut(
+  nodes: readonly RawRow[],
+  answers: AsyncIterable<readonly RawRow[]>,
+  { took }: Pace,
+): AsyncGenerator<Page> {
+  let rest = nodes;
+  let found: RawRow[] = [];
+  let bytes = 0;
+  for await (const answer of answers) {
+    bytes += took(answer);
+    for (const row of answer) found.push(row);
+    if (found.length < ROWS && bytes < BYTES) continue;
+    // More of the last one's may come.
+    const open = Number(digits(found.at(-1)?.bm_node_id));
+    const isBefore = (id: unknown): boolean => Number(digits(id)) < open;
+    const interfaces = found.filter((row) => isBefore(row.bm_node_id));
+    if (interfaces.length === 0) continue;
+    yield { nodes: rest.filter(({ id }) => isBefore(id)), interfaces };
+    rest = rest.filter(({ id }) => !isBefore(id));
+    found = found.slice(interfaces.length);
+    bytes = found.reduce((sum, row) => sum + bytesOf(row), 0);
+  }
+  yield { nodes: rest, interfaces: found };
+}
+
+/** Interfaces that name no node at all, a page at a time. */
+async function* nameless({ database, trx, schema }: Reading): AsyncGenerator<readonly RawRow[]> {
+  const columns = quote(database, schema.columns.bm_interfaces ?? []);
+  for (let onward = ""; ; ) {
+    const sql = `SELECT ${columns} FROM bm_interfaces WHERE bm_node_id IS NULL ${onward} ORDER BY id LIMIT ${INTERFACES}`;
+    const page = await ask(database, "reading bm_interfaces", sql, [], trx);
+    if (page.length > 0) yield page;
+    if (page.length < INTERFACES) return;
+    onward = `AND id > ${digits(page.at(-1)?.id)}`;
+  }
+}
+
+function join(
+  nodes: readonly ReadRow[],
+  interfaces: readonly ReadRow[],
+  shared: SharedValues,
+  engine: Engine,
+): MachineBatch {
+  const byNode = new Map(grouped(interfaces, (row) => interfaceOf(row).bm_node_id ?? -1));
+  const machines = nodes.map(({ row, findings, decoded }) => {
+    // rowReader gives every column of ALWAYS with the type BmNode names.
+    const node = engine === "mysql" ? withoutPadding(row as BmNode) : (row as BmNode);
+    const rows = byNode.get(node.id) ?? [];
+    const own = rows.map(interfaceOf);
+    byNode.delete(node.id);
+    const machine = {
+      node,
+      interfaces: own,
+      nova: null,
+      duplicates: duplicatesOf(node, own, shared),
+      findings: together([findings, faultsOf(node, rows)]),
+    };
+    return decoded === undefined ? machine : { ...machine, decoded };
+  });
+  return { machines, orphans: [...byNode.values()].flat().map(interfaceOf) };
+}
+
+/** MySQL compares without blanks at the end, so nova-compute of `bm1` has the machines of `bm1 `. */
+function withoutPadding(node: BmNode): BmNode {
+  const host = node.service_host;
+  return host?.endsWith(" ") === true ? { ...node, service_host: host.trimEnd() } : node;
+}
+
+const SOUND: readonly Finding[] = [];
+
+/** What is wrong with its interfaces; those of a deleted machine give no port, whatever they say. */
+function faultsOf(node: BmNode, rows: readonly ReadRow[]): readonly Finding[] {
+  return node.deleted === true || rows.every(({ findings }) => findings.length === 0)
+    ? SOUND
+    : rows.flatMap(({ findings }) => findings);
+}
+
+const SOLE = { uuid: NONE, instance_uuid: NONE, holders: [], address: {} };
+
+function duplicatesOf(
+  node: BmNode,
+  interfaces: readonly BmInterface[],
+  shared: SharedValues,
+): Duplicates {
+  if (shared.none) return SOLE;
+  const other = (ids: readonly number[] | undefined): readonly number[] =>
+    ids === undefined || node.deleted === true ? NONE : ids.filter((id) => id !== node.id);
+  const address: Record<string, readonly number[]> = {};
+  if (shared.address.size > 0 && node.deleted !== true)
+    for (const text of [node.prov_mac_address, ...interfaces.map((row) => row.address)]) {
+      const mac = typeof text === "string" ? normaliseMac(text) : null;
+      const ids = mac === null ? undefined : shared.address.get(mac.replaceAll(":", ""));
+      const others = other(ids);
+      if (mac !== null && others.length > 0) address[mac] = others;
+    }
+  const instance = node.instance_uuid?.toLowerCase() ?? "";
+  const instance_uuid = other(shared.instance_uuid.get(instance));
+  return {
+    uuid: other(shared.uuid.get(node.uuid?.toLowerCase() ?? "")),
+    instance_uuid,
+    holders:
+      node.deleted === true
+        ? (shared.movedTo.get(instance) ?? [])
+        : instance_uuid.map((id) => shared.uuids.get(id) ?? ""),
+    address,
+  };
+}

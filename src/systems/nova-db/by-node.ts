@@ -1,0 +1,114 @@
+import { groupedBy } from "../../lib/grouped.ts";
+import type { OwnedCompute, Tenant } from "../../model/nova/host-move.ts";
+import type { ComputePlace, ComputeSize, InstanceRow } from "../../model/nova/nova-rows.ts";
+import { indexByText } from "../database/by-text.ts";
+import { deletedNumber } from "../database/deleted.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { type Fields, type RowOf, read, sql } from "../database/read.ts";
+import { integer, number, string, text } from "../database/rows.ts";
+import { computeHosts } from "./hosts.ts";
+
+/** Rows by the node they name, lower case. */
+type ByNode<T> = (nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
+
+/** Which rows of a table name machines. */
+interface Naming {
+  readonly table: "compute_nodes" | "instances";
+  readonly column: "hypervisor_hostname" | "node";
+  /** Condition on the rows that count, for the table by its own name. */
+  readonly live: string;
+  /** Where they are looked at again, up to their ids; absent: in that table, while they count. */
+  readonly again?: string;
+}
+
+/**
+ * Reads rows by the machine they name; neither column has an index of its own. Every row that was
+ * found is looked at again by its id, as it is by then.
+ */
+async function openByNode<F extends Fields>(
+  database: Database,
+  { table, column, live, again }: Naming,
+  fields: F,
+): Promise<ByNode<RowOf<F>>> {
+  const some = `${live} AND ${column} IS NOT NULL`;
+  const placed = await indexByText(database, database.knex, table, column, some);
+  const from = again ?? `${await keyed(database, table, "id")} WHERE ${live} AND id`;
+  return async (nodes) => {
+    const rows = await read(database, fields, `${from} IN (...) ORDER BY 1`, placed.ids(nodes));
+    return groupedBy(
+      rows,
+      (row) => string(row[column]).toLowerCase(),
+      (row) => row,
+    );
+  };
+}
+
+const COMPUTES: Naming = {
+  table: "compute_nodes",
+  column: "hypervisor_hostname",
+  live: "deleted = 0",
+};
+const COMPUTE = { id: number, hypervisor_hostname: string, hypervisor_type: text };
+
+/** Reads what Nova offers of machines: live compute nodes. */
+export function openComputes(database: Database): Promise<ByNode<ComputeSize>> {
+  const size = { ...COMPUTE, vcpus: integer, memory_mb: integer, local_gb: integer };
+  return openByNode(database, COMPUTES, size);
+}
+
+/**
+ * Reads which compute nodes of machines were deleted after a second was over: those that an earlier plan
+ * deleted in the one in which the next was made are none of them.
+ *
+ * @param since naive UTC, as Nova writes it
+ */
+export async function openDeleted(database: Database, since: string): Promise<ByNode<number>> {
+  const live = `deleted <> 0 AND deleted_at > '${since}'`;
+  const again = `${await keyed(database, "compute_nodes", "id")} WHERE deleted <> 0 AND id`;
+  const rowsOf = await openByNode(database, { ...COMPUTES, live, again }, COMPUTE);
+  return async (nodes) =>
+    new Map([...(await rowsOf(nodes))].map(([node, rows]) => [node, rows.map(({ id }) => id)]));
+}
+
+/** Reads where nova-computes with a driver for machines offer them: live rows. */
+export async function openPlaces(database: Database): Promise<ByNode<ComputePlace>> {
+  const { host, from } = await computeHosts(database, "id");
+  const live = "deleted = 0 AND hypervisor_type IN ('ironic', 'baremetal')";
+  const again = `${from} WHERE c.deleted = 0 AND c.id`;
+  const fields = { ...COMPUTE, id: sql("c.id", number), host: sql(host, text) };
+  return openByNode(database, { ...COMPUTES, live, again }, fields);
+}
+
+/** Reads who owns live compute nodes, whatever drives them. */
+export async function openOwners(database: Database): Promise<ByNode<OwnedCompute>> {
+  const { host, from, byHost } = await computeHosts(database, "id");
+  const again = `${from} WHERE c.deleted = 0 AND c.id`;
+  const fields = {
+    ...{ ...COMPUTE, id: sql("c.id", number), service_id: sql("c.service_id", integer) },
+    ...(byHost && { host: sql("c.host", text) }),
+    owner: sql(host, text),
+    ...{ deleted: sql("c.deleted", deletedNumber), deleted_at: sql("c.deleted_at", text) },
+  };
+  return openByNode(database, { ...COMPUTES, again }, fields);
+}
+
+const ON_NODES: Naming = {
+  ...{ table: "instances", column: "node", live: "deleted = 0" },
+};
+
+/** Reads which live instances are on nodes, and what Nova is doing with them. */
+export function openTenants(database: Database): Promise<ByNode<Tenant>> {
+  return openByNode(database, ON_NODES, {
+    ...{ id: number, uuid: string, host: text, node: text, task_state: text, vm_state: text },
+    deleted: deletedNumber,
+  });
+}
+
+/** Reads which live instances name nodes. */
+export function openOnNodes(
+  database: Database,
+): Promise<ByNode<Pick<InstanceRow, "uuid" | "task_state">>> {
+  const fields = { id: number, uuid: string, node: text, task_state: text };
+  return openByNode(database, ON_NODES, fields);
+}

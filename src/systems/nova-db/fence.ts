@@ -1,0 +1,71 @@
+import { MigrationError } from "../../lib/error.ts";
+import { HEARTBEAT } from "../../model/ironic/service.ts";
+import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
+import { columnNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { ageOf } from "../database/rows.ts";
+import { writing } from "../database/write.ts";
+import { observe, rowStateOf } from "./find.ts";
+import { onlyChanged } from "./perform.ts";
+
+/** What a host that is to be fenced was seen to have reported, and when it counts as dead. */
+interface DeadHost {
+  /** Of its service. */
+  readonly id: number;
+  readonly report_count: number;
+  /** Seconds. */
+  readonly down: number;
+}
+
+/**
+ * Fences hosts: one statement each, on the row that the heartbeat writes, which changes nothing where it
+ * came. What a fence replaces is compared in the same statement.
+ *
+ * @param dead by the step's row
+ * @throws MigrationError N2I-E316 when a host is alive
+ * @source facts/systems.md A4 rule (a); facts/systems-measured.md A2+
+ */
+export async function performFence(
+  database: Database,
+  steps: readonly NovaStep[],
+  dead: (id: number) => DeadHost | undefined,
+  { precondition, observed }: Parameters<NovaTarget["perform"]>[1],
+  failpoint: (point: "fence.commit.before" | "fence.commit.after") => Promise<void> = () =>
+    Promise.resolve(),
+): ReturnType<NovaTarget["perform"]> {
+  const seen = (await columnNames(database, "services")).includes("last_seen_up");
+  const reported = seen ? "COALESCE(last_seen_up, updated_at)" : "updated_at";
+  const fenced = await writing(database, async (trx) => {
+    await precondition();
+    const states = (await observe(database, trx, steps, false)).map(rowStateOf);
+    const found = states.flatMap(({ id, is }) => (is === "after" ? [id] : []));
+    const todo = steps.filter(({ id }) => !found.includes(id));
+    for (const { id, key, before, after, of } of todo) {
+      const host = dead(Number(key.id));
+      if (host === undefined || before === null || after === null)
+        throw new Error(`${id} is no step of a fence`);
+      await database.run("fencing a host", async () => {
+        const query = trx("services").where({ id: host.id, report_count: host.report_count });
+        for (const [column, value] of Object.entries(before))
+          if (value === null) query.whereNull(column);
+          else query.where(column, value as string | number | boolean);
+        // Ages are whole seconds: part of one is not behind us. So far ahead, its clock was wrong, as for isUp.
+        const [age, down] = [ageOf(database.engine, reported), Math.ceil(host.down)];
+        const changed: number = await query
+          .whereRaw(`(${age} > ? OR ${age} <= ?)`, [down, -Math.max(down, HEARTBEAT)])
+          .update(onlyChanged(after, before));
+        if (changed !== 1)
+          throw new MigrationError(
+            "N2I-E316",
+            `${of} reported, or somebody changed it, since it was looked at: nothing was fenced`,
+          );
+      });
+    }
+    const performed = { done: todo.map(({ id }) => id), found, left: [] };
+    await observed(performed);
+    await failpoint("fence.commit.before");
+    return performed;
+  });
+  await failpoint("fence.commit.after");
+  return fenced;
+}

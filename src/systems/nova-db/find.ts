@@ -1,0 +1,248 @@
+import type { Knex } from "knex";
+import { grouped } from "../../lib/grouped.ts";
+import type { Json } from "../../lib/json.ts";
+import type { Row } from "../../model/machine.ts";
+import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
+import { deletedNumber } from "../database/deleted.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { read } from "../database/read.ts";
+import {
+  boolean,
+  integer,
+  marks,
+  number,
+  plain,
+  type RawRow,
+  string,
+  text,
+} from "../database/rows.ts";
+
+/** A step and the row it speaks of; null when there is none. */
+export interface ObservedRow {
+  readonly step: NovaStep;
+  readonly row: RawRow | null;
+  /** Why it must not be written though it is as before; absent where it may. */
+  readonly conflict?: string;
+}
+
+/** Reads the rows of steps, in the order of the steps of each table. */
+export async function observe(
+  database: Database,
+  on: Knex,
+  steps: readonly NovaStep[],
+  lock: boolean,
+): Promise<readonly ObservedRow[]> {
+  const { engine, run } = database;
+  const observed: ObservedRow[] = [];
+  for (const [table, some] of grouped(steps, ({ table }) => table)) {
+    const columns = columnsOf(some);
+    const ask = (
+      from: string | Knex.Raw,
+      narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder,
+    ) =>
+      run(`reading ${table}`, async (): Promise<readonly RawRow[]> => {
+        const query = narrow(on(from).select(...columns));
+        return lock && engine !== "sqlite" ? query.forUpdate() : query;
+      });
+    const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
+    const from = on.raw(await keyed(database, table, "id", "", on));
+    const rows = ids.length === 0 ? [] : await ask(from, (query) => query.whereIn("id", ids));
+    const byId = new Map(rows.map((row) => [integer(row.id), row]));
+    const bars = new Map([
+      ...(await conflictingSpecs(database, on, some)),
+      ...(await conflictingComputes(database, on, some)),
+    ]);
+    const specs = await specsOf(database, some, (column, flavors) =>
+      ask(table, (query) => query.whereIn(column, flavors)),
+    );
+    for (const step of some) {
+      const row = await rowOf(
+        step,
+        byId,
+        specs ?? ((key) => ask(table, (query) => query.where(key))),
+      );
+      const why = bars.get(step.id);
+      observed.push({ step, row, ...(why !== undefined && { conflict: why }) });
+    }
+  }
+  return observed;
+}
+
+async function rowOf(
+  { key }: NovaStep,
+  byId: ReadonlyMap<number | null, RawRow>,
+  ask: (key: Row) => Promise<readonly RawRow[]> | readonly RawRow[],
+): Promise<RawRow | null> {
+  if (typeof key.id === "number") return byId.get(key.id) ?? null;
+  return (await ask(key))[0] ?? null;
+}
+
+/** Column that names the flavor of an extra spec, by table. */
+const FLAVOR: { readonly [table: string]: string } = {
+  instance_type_extra_specs: "instance_type_id",
+  flavor_extra_specs: "flavor_id",
+};
+
+/**
+ * Extra specs that steps name by flavor and key, as those that are to come: of all flavors by one statement.
+ *
+ * @returns the rows of a step's key; null where the steps are not of that kind
+ */
+async function specsOf(
+  database: Database,
+  steps: readonly NovaStep[],
+  ask: (column: string, flavors: readonly number[]) => Promise<readonly RawRow[]>,
+): Promise<((key: Row) => readonly RawRow[]) | null> {
+  const column = FLAVOR[steps[0]?.table ?? ""];
+  const named = steps.filter(({ key }) => typeof key.id !== "number");
+  if (column === undefined || named.length === 0) return null;
+  const flavors = [...new Set(named.map(({ key }) => Number(key[column])))];
+  const byFlavor = grouped(await ask(column, flavors), (row) => integer(row[column]));
+  const fits = (row: RawRow, key: Row): boolean =>
+    same(database, text(row.key), key.key) &&
+    (key.deleted === undefined || deletedNumber(row.deleted) === key.deleted);
+  return (key) => (byFlavor.get(Number(key[column])) ?? []).filter((row) => fits(row, key));
+}
+
+/** How the row of a step stands. */
+export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {
+  const { id, before, after } = step;
+  const as = (is: RowState["is"], why = "", fields?: readonly string[]): RowState => ({
+    ...{ id, is, why },
+    ...(fields !== undefined && { fields }),
+  });
+  if (row === null) {
+    if (after === null) return as("after");
+    return before === null ? as("before") : as("other", "the row is gone");
+  }
+  const from = before === null ? ["row"] : differing(before, row);
+  const to = after === null ? ["row"] : differing(after, row);
+  if (to.length === 0) return as("after");
+  if (from.length === 0)
+    return conflict === undefined ? as("before", "", to) : as("other", conflict, to);
+  const what = before === null ? "is there and differs in" : "was changed since in";
+  return as("other", `${what} ${(before === null ? to : from).join(", ")}`, to);
+}
+
+const NUMBERS: ReadonlySet<string> = new Set([
+  ...["id", "service_id", "aggregate_id", "instance_type_id", "flavor_id", "compute_id"],
+]);
+const BOOLEANS: ReadonlySet<string> = new Set(["disabled", "forced_down", "locked"]);
+
+/** A value as a plan holds it: the same from every engine, and the text that was there. */
+function novaValue(column: string, value: unknown): Json {
+  if (column === "deleted") return deletedNumber(value);
+  if (NUMBERS.has(column)) return integer(value);
+  return BOOLEANS.has(column) ? boolean(value) : plain(value);
+}
+
+/** Columns in which a row is not as it should be. */
+function differing(want: Row, raw: RawRow): readonly string[] {
+  return Object.entries(want)
+    .filter(([column, value]) => novaValue(column, raw[column]) !== value)
+    .map(([column]) => column);
+}
+
+/** Every column some step of a table speaks of. */
+function columnsOf(steps: readonly NovaStep[]): readonly string[] {
+  return [
+    ...new Set(
+      steps.flatMap(({ key, before, after }) => [
+        "id",
+        ...[key, before ?? {}, after ?? {}].flatMap(Object.keys),
+      ]),
+    ),
+  ];
+}
+
+const SPECS = "instance_type_extra_specs";
+
+const COMPUTES = "compute_nodes";
+
+/**
+ * Compute nodes that would name a host and a node which a live row has by now: since Kilo a key of
+ * the table forbids that, and one of them would take the whole batch down with it.
+ *
+ * @source facts/nova-bm.md 5.1
+ */
+async function conflictingComputes(
+  database: Database,
+  on: Knex,
+  steps: readonly NovaStep[],
+): Promise<ReadonlyMap<string, string>> {
+  const placed = steps.flatMap(({ id, table, after }) => {
+    const lives = table === COMPUTES && after?.deleted === 0;
+    const host = lives && typeof after.host === "string" ? after.host : null;
+    const node = lives ? after.hypervisor_hostname : null;
+    return host === null || typeof node !== "string" ? [] : [{ id, host, node }];
+  });
+  const why = new Map<string, string>();
+  if (placed.length === 0) return why;
+  const hosts = [...new Set(placed.map(({ host }) => host))];
+  const nodes = placed.map(({ node }) => node);
+  const fields = { id: number, host: text, hypervisor_hostname: text };
+  const placedIn = await keyed(database, COMPUTES, "host", "", on);
+  const from = `${placedIn} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
+  const live = await read(database, fields, from, [...hosts, ...nodes], on);
+  // Those that the same steps write have a say of their own.
+  const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
+  const others = live.filter((row) => !own.has(row.id));
+  for (const { id, host, node } of placed) {
+    const twin = others.find(
+      (row) => same(database, row.host, host) && same(database, row.hypervisor_hostname, node),
+    );
+    if (twin !== undefined) why.set(id, `live row ${COMPUTES}.id=${twin.id} has its host and node`);
+  }
+  return why;
+}
+
+/**
+ * Extra specs that would come back, and must not: where a live one has their key by now (Nova allows
+ * one, and before Havana nothing enforces it), and where their flavor was deleted since, which took
+ * its live ones along.
+ *
+ * @source facts/nova-bm.md 4.3
+ */
+async function conflictingSpecs(
+  database: Database,
+  on: Knex,
+  steps: readonly NovaStep[],
+): Promise<ReadonlyMap<string, string>> {
+  const back = steps.filter(
+    ({ table, before, after }) =>
+      table === SPECS && after?.deleted === 0 && before !== null && before.deleted !== 0,
+  );
+  const why = new Map<string, string>();
+  if (back.length === 0) return why;
+  const flavors = [...new Set(back.map(flavorOf))];
+  const spec = { id: number, instance_type_id: number, key: text };
+  const specs = `${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`;
+  const live = await read(database, spec, specs, flavors, on);
+  const types = "instance_types WHERE deleted <> 0 AND id IN (...)";
+  const gone = await read(database, { id: number, deleted_at: string }, types, flavors, on);
+  for (const step of back) {
+    const twin = live.find(
+      (row) =>
+        row.instance_type_id === flavorOf(step) &&
+        row.id !== step.key.id &&
+        same(database, row.key, step.before?.key),
+    );
+    const ours = String(step.before?.deleted_at);
+    const since = gone.some((row) => row.id === flavorOf(step) && row.deleted_at >= ours);
+    if (since) why.set(step.id, "its flavor was deleted since");
+    if (twin !== undefined) why.set(step.id, `live row ${SPECS}.id=${twin.id} has its key`);
+  }
+  return why;
+}
+
+function flavorOf({ before }: NovaStep): number {
+  return Number(before?.instance_type_id);
+}
+
+/** Whether a unique key takes two texts for one: MySQL's know neither case nor blanks at the end. */
+function same({ engine }: Database, one: string | null, other: unknown): boolean {
+  const plain = (text: string): string =>
+    engine === "mysql" ? text.trimEnd().toLowerCase() : text;
+  return one !== null && plain(one) === plain(String(other));
+}

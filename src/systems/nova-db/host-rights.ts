@@ -1,0 +1,42 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { Privileges, Verb } from "../../model/database.ts";
+import type { Database } from "../database/open.ts";
+import { lacking } from "../database/rights.ts";
+import { REQUEST_TABLES } from "./requests.ts";
+
+const CHANGED: readonly string[] = ["compute_nodes", "instances", "services"];
+const READ = [...CHANGED, "migrations", ...REQUEST_TABLES];
+
+/** Tables that say who is in which aggregate: nova's own through Mitaka, nova_api's since. */
+export const AGGREGATES: readonly string[] = ["aggregates", "aggregate_hosts"];
+
+/**
+ * Looks at all a move needs before it begins. MySQL hides a table that may not be read, and what is not
+ * there stands against no machine.
+ *
+ * @throws MigrationError N2I-E206 with each GRANT that is missing
+ */
+export function privileges(database: Database, readOnly: boolean): Promise<void> {
+  const verbs = (table: string): readonly Verb[] =>
+    readOnly || !CHANGED.includes(table) ? ["SELECT"] : ["SELECT", "UPDATE"];
+  return needRights(database, new Map(READ.map((table) => [table, new Set(verbs(table))])));
+}
+
+/** The same of tables that are only read. @throws MigrationError N2I-E206 */
+export function mayRead(database: Database, tables: readonly string[]): Promise<void> {
+  return needRights(
+    database,
+    new Map(tables.map((table) => [table, new Set(["SELECT"] as const)])),
+  );
+}
+
+/** @throws MigrationError N2I-E206 with each GRANT that is missing */
+export async function needRights(database: Database, wanted: Privileges): Promise<void> {
+  const { statements, grants } = await lacking(database, wanted);
+  if (grants.length === 0) return;
+  throw new MigrationError(
+    "N2I-E206",
+    `${database.shown}: this user may not ${statements.join(", ")}`,
+    { fix: `Have an administrator run: ${grants.join("; ")}` },
+  );
+}

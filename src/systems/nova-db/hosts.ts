@@ -1,0 +1,56 @@
+import type { Knex } from "knex";
+import type { HostUse } from "../../model/nova/nova-rows.ts";
+import { columnNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { read, sql } from "../database/read.ts";
+import { number, string } from "../database/rows.ts";
+
+/**
+ * How a row of compute_nodes names its host, in SQL: Kilo names it in the row itself; rows it did not
+ * write yet still have their service alone.
+ *
+ * @param column of compute_nodes, by which rows are asked for
+ */
+export async function computeHosts(
+  database: Database,
+  column?: "id",
+): Promise<{ readonly byHost: boolean; readonly host: string; readonly from: string }> {
+  const byHost = (await columnNames(database, "compute_nodes")).includes("host");
+  const computes =
+    column === undefined ? "compute_nodes c" : await keyed(database, "compute_nodes", column, "c");
+  return {
+    byHost,
+    host: byHost ? "coalesce(c.host, s.host)" : "s.host",
+    from: `${computes} ${byHost ? "LEFT " : ""}JOIN services s ON s.id = c.service_id AND s.deleted = 0`,
+  };
+}
+
+/** Hosts whose nova-compute offered machines of nova-baremetal last. */
+export async function baremetalHosts(database: Database): Promise<readonly string[]> {
+  const { host, from } = await computeHosts(database);
+  const live = `${from} WHERE c.deleted = 0 AND c.hypervisor_type = 'baremetal' AND ${host} IS NOT NULL GROUP BY 1`;
+  return (await read(database, { host: sql(host, string) }, live)).map((row) => row.host);
+}
+
+/** Live instances and compute nodes of hosts, whoever they belong to. */
+export async function useOf(
+  database: Database,
+  on: Knex,
+  hosts: readonly string[],
+): Promise<ReadonlyMap<string, HostUse>> {
+  const { host, from } = await computeHosts(database);
+  const count = async (owner: string, rows: string): Promise<ReadonlyMap<string, number>> => {
+    const fields = { owner: sql(owner, string), rows: sql("count(*)", number) };
+    const asked = `${rows} AND ${owner} IN (...) GROUP BY ${owner}`;
+    const found = await read(database, fields, asked, hosts, on);
+    return new Map(found.map((row) => [row.owner, row.rows]));
+  };
+  const instances = await count("host", "instances WHERE deleted = 0");
+  const computes = await count(host, `${from} WHERE c.deleted = 0`);
+  const useIn = (name: string): HostUse => ({
+    instances: instances.get(name) ?? 0,
+    computes: computes.get(name) ?? 0,
+  });
+  return new Map(hosts.map((name) => [name, useIn(name)]));
+}

@@ -1,0 +1,39 @@
+import type { InstanceRow } from "../../model/nova/nova-rows.ts";
+import { deletedNumber } from "../database/deleted.ts";
+import { columnNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { read } from "../database/read.ts";
+import { integer, number, type Runner, spellings, string, text } from "../database/rows.ts";
+
+/** Instances by their uuid, lower case; deleted ones too. */
+type InstancesOf = (uuids: readonly (string | null)[]) => Promise<ReadonlyMap<string, InstanceRow>>;
+
+const INSTANCE = {
+  ...{ id: number, uuid: string, host: text, node: text, task_state: text },
+  deleted: deletedNumber,
+};
+
+/** Reads which host and node instances name, as they are at each question. */
+export function openInstances(database: Database, on: Runner = database.knex): InstancesOf {
+  return async (uuids) => {
+    const from = `${await keyed(database, "instances", "uuid", "", on)} WHERE uuid IN (...)`;
+    const rows = await read(database, INSTANCE, from, spellings(uuids), on);
+    return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
+  };
+}
+
+/**
+ * Which compute node an instance names by its id.
+ *
+ * @returns undefined where Nova has no such column, which came with 28.0.0
+ */
+export async function computeIdOf(
+  database: Database,
+  instance: string,
+): Promise<number | null | undefined> {
+  if (!(await columnNames(database, "instances")).includes("compute_id")) return undefined;
+  const from = "instances WHERE deleted = 0 AND uuid = ?";
+  const [row] = await read(database, { compute_id: integer }, from, [instance]);
+  return row?.compute_id ?? null;
+}

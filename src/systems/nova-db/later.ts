@@ -1,0 +1,146 @@
+import { grouped, groupedBy } from "../../lib/grouped.ts";
+import type { ApiFacts, Provider } from "../../model/check.ts";
+import { embeddedFlavor } from "../../model/nova/embedded.ts";
+import { createTextSet } from "../../model/rows.ts";
+import { softDeleted } from "../database/deleted.ts";
+import { columnNames, needTables, tableNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { read, sql } from "../database/read.ts";
+import { inPortions, integer, lower, number, spellings, string, text } from "../database/rows.ts";
+import { readAggregates } from "./check.ts";
+import { readDeployImages } from "./flavors.ts";
+
+const API = {
+  ...{ option: "--nova-api-db", what: "nova's API database" },
+  fix: "Compare --nova-api-db with the other databases.",
+};
+
+const PLACEMENT = {
+  ...{ option: "--placement-db", what: "Placement's database" },
+  fix: "Compare --placement-db with the other databases.",
+};
+
+/**
+ * @param instances uuids of those whose mappings are looked for
+ * @throws MigrationError N2I-E202, N2I-E206
+ * @source facts/rehearsal.md 4
+ */
+export async function readApi(
+  database: Database,
+  instances: Iterable<string>,
+): Promise<Omit<ApiFacts, "forbidden">> {
+  const tables = await needTables(database, API, ["instance_mappings"]);
+  const mapping = { instance_uuid: lower, cell_id: integer };
+  const from = `${await keyed(database, "instance_mappings", "instance_uuid")} WHERE instance_uuid IN (...)`;
+  const [mapped, cellless] = [createTextSet(), createTextSet()];
+  for (const some of inPortions(instances))
+    for (const { instance_uuid, cell_id } of await read(database, mapping, from, spellings(some)))
+      (cell_id === null ? cellless : mapped).add(instance_uuid);
+  const aggregates = await readAggregates(database, "nova_api");
+  // Mitaka made the tables, and Newton reads them.
+  if (!tables.has("flavor_extra_specs"))
+    return { mapped, cellless, aggregates, flavors: null, flavorIds: new Set() };
+  const flavors = await read(database, { id: number }, "flavors");
+  return {
+    ...{ mapped, cellless, aggregates },
+    flavors: await readDeployImages(database, "nova_api"),
+    flavorIds: new Set(flavors.map(({ id }) => id)),
+  };
+}
+
+/** Providers of some instances and machines, of which there are not many at once. */
+interface Providers {
+  readonly allocated: ReadonlyMap<string, readonly (Provider & { readonly consumer: string })[]>;
+  readonly providers: readonly Provider[];
+}
+
+/** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
+export async function readPlacement(
+  database: Database,
+  instances: readonly string[],
+  machines: readonly string[],
+): Promise<Providers> {
+  await needTables(database, PLACEMENT, ["allocations", "resource_providers"]);
+  const rows = await read(
+    database,
+    { consumer: sql("consumer_id", lower), uuid: sql("p.uuid", lower), name: sql("p.name", lower) },
+    `${await keyed(database, "allocations", "consumer_id")} LEFT JOIN resource_providers p ON p.id = allocations.resource_provider_id WHERE consumer_id IN (...)`,
+    spellings(instances),
+  );
+  const named = `${await keyed(database, "resource_providers", "name")} WHERE name IN (...)`;
+  return {
+    allocated: grouped(rows, ({ consumer }) => consumer),
+    providers: await read(database, { uuid: lower, name: lower }, named, spellings(machines)),
+  };
+}
+
+/** Machine, in lower case -> the custom class its provider has; one that has several is left out. */
+export async function readClasses(database: Database): Promise<ReadonlyMap<string, string>> {
+  const needed = ["inventories", "resource_providers", "resource_classes"];
+  await needTables(database, PLACEMENT, needed);
+  const rows = await read(
+    database,
+    { provider: sql("p.name", lower), custom: sql("c.name", string) },
+    "inventories i JOIN resource_providers p ON p.id = i.resource_provider_id JOIN resource_classes c ON c.id = i.resource_class_id WHERE c.name LIKE 'CUSTOM%' ORDER BY p.name, c.name",
+  );
+  const named = groupedBy(
+    rows,
+    ({ provider }) => provider,
+    ({ custom }) => custom,
+  );
+  return new Map(
+    [...named].flatMap(([provider, [only = "", ...others]]) =>
+      others.length === 0 ? [[provider, only] as const] : [],
+    ),
+  );
+}
+
+/**
+ * Machine -> uuid of its live compute node; empty where Nova is older than the column (Mitaka), null
+ * where its table may not be read.
+ */
+export async function readComputeUuids(
+  database: Database,
+  machines: readonly string[],
+): Promise<ReadonlyMap<string, string> | null> {
+  if (!(await tableNames(database)).has("compute_nodes")) return null;
+  if (!(await columnNames(database, "compute_nodes")).includes("uuid")) return new Map();
+  const rows = await read(
+    database,
+    { machine: sql("hypervisor_hostname", lower), uuid: text, deleted: softDeleted },
+    "compute_nodes WHERE hypervisor_hostname IN (...)",
+    spellings(machines),
+  );
+  return new Map(
+    rows.flatMap(({ machine, uuid, deleted }) =>
+      deleted === false && uuid !== null ? [[machine, uuid.toLowerCase()] as const] : [],
+    ),
+  );
+}
+
+/**
+ * Instances whose embedded flavor wants no resource class, by which their allocation would be made.
+ *
+ * @source facts/ironic.md 5.3
+ */
+export async function readClassless(
+  database: Database,
+  instances: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const tables = await tableNames(database);
+  if (!tables.has("instance_extra")) return new Set();
+  if (!(await columnNames(database, "instance_extra")).includes("flavor")) return new Set();
+  const copy = { instance: sql("instance_uuid", lower), flavor: text };
+  const from = `${await keyed(database, "instance_extra", "instance_uuid")} WHERE instance_uuid IN (...)`;
+  const rows = await read(database, copy, from, spellings(instances));
+  return new Set(
+    rows.flatMap(({ instance, flavor: text }) => {
+      const flavor = embeddedFlavor(text);
+      const wants = Object.keys(flavor?.extra_specs ?? {});
+      return flavor === null || wants.some((key) => key.startsWith("resources:CUSTOM_"))
+        ? []
+        : [instance];
+    }),
+  );
+}

@@ -1,0 +1,211 @@
+import { MigrationError } from "../../lib/error.ts";
+import { groupedBy } from "../../lib/grouped.ts";
+import type { OwnedCompute } from "../../model/nova/host-move.ts";
+import type { LegacyTenant } from "../../model/nova/legacy-move.ts";
+import { softDeleted } from "../database/deleted.ts";
+import { columnNames, needColumns, tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { read, sql } from "../database/read.ts";
+import { boolean, integer, number, spellings, string, text } from "../database/rows.ts";
+import { openOwners } from "./by-node.ts";
+import { computeHosts } from "./hosts.ts";
+
+/**
+ * Sees that Nova has the columns that a move of machines of nova-baremetal needs besides.
+ *
+ * @throws MigrationError N2I-E203
+ */
+export async function needLegacyColumns(database: Database): Promise<void> {
+  const needed = ["locked", "kernel_id", "ramdisk_id"];
+  await needColumns(database, "--nova-db", { instances: needed });
+  if ((await columnNames(database, "instances")).includes("locked_by")) return;
+  throw new MigrationError(
+    "N2I-E203",
+    `--nova-db ${database.shown}: instances lacks locked_by, which came with Havana: whose lock an instance has cannot be told, the tenant's or that of a move`,
+    { fix: "Upgrade Nova to Havana first." },
+  );
+}
+
+const TENANT = {
+  ...{ id: number, uuid: string, host: text, node: text, vm_state: text, task_state: text },
+  ...{ locked: (value: unknown) => boolean(value) === true, locked_by: text },
+  deleted: (value: unknown) => softDeleted(value) === true,
+};
+
+/** Instances by their uuid, lower case; deleted ones too. */
+export async function legacyTenants(
+  database: Database,
+  uuids: readonly string[],
+): Promise<ReadonlyMap<string, LegacyTenant>> {
+  const rows = await read(database, TENANT, "instances WHERE uuid IN (...)", spellings(uuids));
+  return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
+}
+
+/** Live instances that name a host. */
+export function instancesOn(
+  database: Database,
+  host: string,
+): Promise<readonly Pick<LegacyTenant, "uuid" | "node" | "task_state" | "locked" | "locked_by">[]> {
+  const { uuid, node, task_state, locked, locked_by } = TENANT;
+  const fields = { uuid, node, task_state, locked, locked_by };
+  return read(database, fields, "instances WHERE deleted = 0 AND host = ? ORDER BY id", [host]);
+}
+
+/**
+ * Reads live compute nodes by the machine they name, those too that a nova-compute made since this was
+ * opened: it does as soon as a machine is its own.
+ *
+ * @param some machines of which alone is asked: of those also what was deleted when this was opened, and is not
+ *   any more
+ * @source systems.md A2 H5
+ */
+export async function openFreshComputes(
+  database: Database,
+  some?: readonly string[],
+): Promise<(nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly OwnedCompute[]>>> {
+  const newest = { id: sql("COALESCE(MAX(id), 0)", number) };
+  const [{ id: last } = { id: 0 }] = await read(database, newest, "compute_nodes");
+  const known = some === undefined ? await openOwners(database) : null;
+  const ids = some === undefined ? [] : await computesEver(database, some);
+  const { host, from, byHost } = await computeHosts(database);
+  const fields = {
+    ...{
+      id: sql("c.id", number),
+      service_id: sql("c.service_id", integer),
+      deleted: sql("0", number),
+    },
+    ...(byHost && { host: sql("c.host", text) }),
+    ...{ owner: sql(host, text), deleted_at: sql("c.deleted_at", text) },
+    ...{ hypervisor_hostname: string, hypervisor_type: text },
+  };
+  return async (nodes) => {
+    const old = (await known?.(nodes)) ?? new Map<string, readonly OwnedCompute[]>();
+    const names = spellings(nodes);
+    const which = ids.length === 0 ? "" : ` OR c.id IN (${ids.join()})`;
+    const since = `${from} WHERE c.deleted = 0 AND (c.id > ${last}${which}) AND c.hypervisor_hostname IN (...) ORDER BY c.id`;
+    const fresh = groupedBy(
+      await read(database, fields, since, names),
+      (row) => row.hypervisor_hostname.toLowerCase(),
+      (row) => row,
+    );
+    return new Map(
+      nodes.map((node) => {
+        const key = node.toLowerCase();
+        return [key, [...(old.get(key) ?? []), ...(fresh.get(key) ?? [])]];
+      }),
+    );
+  };
+}
+
+/** Ids of rows that ever named these machines: the one walk through the table, as the column has no index. */
+async function computesEver(
+  database: Database,
+  nodes: readonly string[],
+): Promise<readonly number[]> {
+  const named = "compute_nodes WHERE hypervisor_hostname IN (...)";
+  return (await read(database, { id: number }, named, spellings(nodes))).map(({ id }) => id);
+}
+
+/** What keeps an instance on the host it is on, by its uuid in lower case. */
+interface LegacyTies {
+  /** Attached volumes: the old host exports them. @source systems.md A2 H6 */
+  readonly volumes: ReadonlyMap<string, readonly string[]>;
+  /** Architectures, where Nova names one. */
+  readonly architectures: ReadonlyMap<string, string>;
+}
+
+export async function legacyTies(
+  database: Database,
+  uuids: readonly string[],
+): Promise<LegacyTies> {
+  const names = spellings(uuids);
+  const attached = (await tableNames(database)).has("block_device_mapping")
+    ? await read(
+        database,
+        { instance_uuid: string, volume_id: string },
+        "block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...)",
+        names,
+      )
+    : [];
+  const built = await read(
+    database,
+    { uuid: string, architecture: string },
+    "instances WHERE architecture IS NOT NULL AND uuid IN (...)",
+    names,
+  );
+  return {
+    volumes: groupedBy(
+      attached,
+      ({ instance_uuid }) => instance_uuid.toLowerCase(),
+      ({ volume_id }) => volume_id,
+    ),
+    architectures: new Map(built.map((row) => [row.uuid.toLowerCase(), row.architecture])),
+  };
+}
+
+/** Glance's ids of what boots a machine, and of what deployed it; null where Nova does not say. */
+interface LegacyImageIds {
+  readonly kernel: string | null;
+  readonly ramdisk: string | null;
+  readonly deploy_kernel: string | null;
+  readonly deploy_ramdisk: string | null;
+}
+
+/** Where Nova keeps extra specs of flavors, up to Juno. */
+export const SPECS = "instance_type_extra_specs";
+
+/**
+ * Images of instances, by their uuid in lower case.
+ *
+ * @source nova@2014.2:nova/virt/baremetal/pxe.py get_tftp_image_info
+ */
+export async function legacyImageIds(
+  database: Database,
+  uuids: readonly string[],
+): Promise<ReadonlyMap<string, LegacyImageIds>> {
+  const rows = await read(
+    database,
+    { uuid: string, kernel_id: text, ramdisk_id: text, instance_type_id: integer },
+    "instances WHERE uuid IN (...)",
+    spellings(uuids),
+  );
+  const flavors = [...new Set(rows.flatMap((row) => row.instance_type_id ?? []))];
+  const specs = (await tableNames(database)).has(SPECS)
+    ? await read(
+        database,
+        { instance_type_id: number, key: string, value: text },
+        `${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`,
+        flavors,
+      )
+    : [];
+  const specOf = new Map(specs.map((row) => [`${row.instance_type_id} ${row.key}`, row.value]));
+  return new Map(
+    rows.map(({ uuid, kernel_id, ramdisk_id, instance_type_id: flavor }) => [
+      uuid.toLowerCase(),
+      {
+        ...{ kernel: kernel_id || null, ramdisk: ramdisk_id || null },
+        deploy_kernel: specOf.get(`${flavor} baremetal:deploy_kernel_id`) || null,
+        deploy_ramdisk: specOf.get(`${flavor} baremetal:deploy_ramdisk_id`) || null,
+      },
+    ]),
+  );
+}
+
+/** Tables of nova-network that name hosts. */
+export const NETWORKS = ["networks", "fixed_ips", "floating_ips"] as const;
+
+/** Of these hosts those that nova-network names: addresses of instances hang on them. @source systems.md A2 H10 */
+export async function networkHosts(
+  database: Database,
+  hosts: readonly string[],
+): Promise<readonly string[]> {
+  const tables = await tableNames(database);
+  const found = new Set<string>();
+  for (const table of NETWORKS) {
+    if (!tables.has(table)) continue;
+    if (!(await columnNames(database, table)).includes("host")) continue;
+    const from = `${table} WHERE deleted = 0 AND host IN (...) GROUP BY host`;
+    for (const row of await read(database, { host: string }, from, hosts)) found.add(row.host);
+  }
+  return [...found].toSorted();
+}

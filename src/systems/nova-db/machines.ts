@@ -1,0 +1,161 @@
+import { groupedBy } from "../../lib/grouped.ts";
+import { TOGETHER } from "../../lib/streams.ts";
+import { isUuid } from "../../lib/uuid.ts";
+import type { OwnedMachine } from "../../model/nova/host-move.ts";
+import { createTextSet } from "../../model/rows.ts";
+import { tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { read, sql } from "../database/read.ts";
+import { integer, number, spellings, string } from "../database/rows.ts";
+import { openOwners, openTenants } from "./by-node.ts";
+import { readEvacuations } from "./check.ts";
+import { computeHosts } from "./hosts.ts";
+import { mustReadRequests, waitingRequests } from "./requests.ts";
+
+/**
+ * Opens what Nova says of Ironic's machines. Rows are read as they are at each question; sixteen bytes a
+ * live row stay in memory.
+ *
+ * @throws MigrationError N2I-E206 where requests may not be read
+ */
+export async function openMachines(database: Database) {
+  await mustReadRequests(database, database.knex);
+  const [owners, tenants] = [await openOwners(database), await openTenants(database)];
+  const records = (await tableNames(database)).has("migrations");
+  const evacuations = async (instances: readonly string[]) =>
+    groupedBy(
+      records ? ((await readEvacuations(database, instances)) ?? []) : [],
+      ({ instance_uuid }) => instance_uuid.toLowerCase(),
+      ({ source }) => source,
+    );
+  return {
+    /** Names of nodes that a host owns, or that its instances name, in pages. */
+    owned: (host: string) => ownedBy(database, host),
+    /** These machines, in their order. */
+    async of(nodes: readonly string[]): Promise<readonly OwnedMachine[]> {
+      const [computes, instances] = [await owners(nodes), await tenants(nodes)];
+      const all = [...instances.values()].flat();
+      const queued = await waitingRequests(database, database.knex, all);
+      const left = await evacuations(spellings(all.map(({ uuid }) => uuid)));
+      return nodes.map((node) => {
+        const own = instances.get(node.toLowerCase()) ?? [];
+        const keys = own.map(({ uuid }) => uuid.toLowerCase());
+        return {
+          ...{ node, computes: computes.get(node.toLowerCase()) ?? [], instances: own },
+          evacuations: keys.flatMap((key) => left.get(key) ?? []),
+          queued: keys.flatMap((key) => queued.get(key) ?? []),
+        };
+      });
+    },
+  };
+}
+
+/**
+ * Every node once, however its uuid is spelt: those the host offers, then those its instances are on and it
+ * does not.
+ */
+async function* ownedBy(database: Database, host: string): AsyncGenerator<readonly string[]> {
+  const met = createTextSet();
+  const { host: owner, from } = await computeHosts(database);
+  const offered = {
+    ...{ id: sql("c.id", number), node: sql("c.hypervisor_hostname", string) },
+  };
+  const mine = `c.deleted = 0 AND c.hypervisor_type = 'ironic' AND ${owner} = ?`;
+  const once = (node: string): boolean => met.add(node);
+  const offers = pages((after) =>
+    read(
+      database,
+      offered,
+      `${from} WHERE ${mine} AND c.id > ${after} ORDER BY c.id LIMIT ${TOGETHER}`,
+      [host],
+    ),
+  );
+  for await (const nodes of offers) yield nodes.filter(once);
+  const named = { id: sql("i.id", number), node: sql("i.node", string) };
+  const elsewhere = `i.deleted = 0 AND i.host = ? AND i.node <> ''`;
+  const names = pages((after) =>
+    read(
+      database,
+      named,
+      `instances i WHERE ${elsewhere} AND i.id > ${after} ORDER BY i.id LIMIT ${TOGETHER}`,
+      [host],
+    ),
+  );
+  for await (const nodes of names) {
+    const rest = nodes.filter(once);
+    if (rest.length > 0) yield rest;
+  }
+}
+
+/** How many live instances of a host Nova is working on. */
+export async function busyInstances(database: Database, host: string): Promise<number> {
+  const busy = "instances WHERE deleted = 0 AND task_state IS NOT NULL AND host = ?";
+  const [row] = await read(database, { count: sql("count(*)", number) }, busy, [host]);
+  return row?.count ?? 0;
+}
+
+/** Live instances that name a host, on nodes that another one owns. */
+export async function servedElsewhere(
+  database: Database,
+  host: string,
+): Promise<readonly string[]> {
+  const { host: owner, from } = await computeHosts(database);
+  const other = `SELECT 1 FROM ${from} WHERE c.deleted = 0 AND lower(c.hypervisor_hostname) = lower(i.node) AND ${owner} <> ?`;
+  const named = `instances i WHERE i.deleted = 0 AND i.host = ? AND EXISTS (${other}) ORDER BY i.id`;
+  const rows = await read(database, { uuid: sql("i.uuid", string) }, named, [host, host]);
+  return rows.map(({ uuid }) => uuid);
+}
+
+/**
+ * Every node that a nova-compute with the ironic driver offers, once and in pages, then those that only instances
+ * name: a nova-compute of another driver may offer these. The ironic driver names each node by its uuid.
+ */
+export async function* everyNode(database: Database): AsyncGenerator<readonly string[]> {
+  const met = createTextSet();
+  const paged = (node: string, live: string) =>
+    pages((after) => {
+      const fields = { id: number, node: sql(node, string) };
+      return read(database, fields, `${live} AND id > ${after} ORDER BY id LIMIT ${TOGETHER}`);
+    });
+  const offered = "compute_nodes WHERE deleted = 0 AND hypervisor_type = 'ironic'";
+  for await (const nodes of paged("hypervisor_hostname", offered)) yield nodes.filter(met.add);
+  for await (const nodes of paged("node", "instances WHERE deleted = 0 AND node <> ''"))
+    yield nodes.filter((node) => isUuid(node) && met.add(node));
+}
+
+/** Rows a page at a time, by their ids. */
+async function* pages(
+  ask: (after: number) => Promise<readonly { readonly id: number; readonly node: string }[]>,
+): AsyncGenerator<readonly string[]> {
+  for (let after = 0; ; ) {
+    const page = await ask(after);
+    if (page.length > 0) yield page.map(({ node }) => node);
+    if (page.length < TOGETHER) return;
+    after = page.at(-1)?.id ?? after;
+  }
+}
+
+/** Hypervisor types of each host's live compute nodes. */
+export async function hypervisorTypes(
+  database: Database,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { host: owner, from } = await computeHosts(database);
+  const rows = await read(
+    database,
+    { host: sql(owner, string), type: sql("c.hypervisor_type", string) },
+    `${from} WHERE c.deleted = 0 AND c.hypervisor_type <> '' AND ${owner} IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2`,
+  );
+  return groupedBy(
+    rows,
+    ({ host }) => host,
+    ({ type }) => type,
+  );
+}
+
+/** Host -> the cell it is mapped to, of nova_api. */
+export async function hostMappings(
+  database: Database,
+): Promise<ReadonlyMap<string, number | null>> {
+  const rows = await read(database, { host: string, cell_id: integer }, "host_mappings");
+  return new Map(rows.map(({ host, cell_id }) => [host, cell_id]));
+}

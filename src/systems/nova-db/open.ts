@@ -1,0 +1,54 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { NovaVersion } from "../../model/artefact.ts";
+import { ALEMBIC, NOVA_HEADS, NOVA_VERSIONS } from "../../model/nova/nova-release.ts";
+import { needNumbers } from "../database/deleted.ts";
+import { needTables, schemaVersion } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+
+const NEEDED = [
+  "instances",
+  "instance_info_caches",
+  "instance_system_metadata",
+  "instance_types",
+  "instance_type_extra_specs",
+  "services",
+  "compute_nodes",
+];
+
+/**
+ * The version of a nova database, once it is known to be one.
+ *
+ * @param tables it must have
+ * @throws MigrationError N2I-E202 when it is another database, N2I-E203 when its version is not 161 to
+ *   422, nor one of the heads that are known
+ * @source facts/nova-bm.md 1.1; facts/systems.md D R3
+ */
+export async function novaVersion(
+  database: Database,
+  tables: readonly string[] = NEEDED,
+): Promise<NovaVersion> {
+  const { version, head } = await schemaVersion(database, "nova");
+  const needed = head === null ? [...tables, "migrate_version"] : tables;
+  await needTables(database, { option: "--nova-db", what: "a nova database" }, needed);
+  await needNumbers(database, "--nova-db");
+  const { first, last } = NOVA_VERSIONS;
+  if (head !== null) {
+    if (NOVA_HEADS.includes(head)) return { schema_version: ALEMBIC, head };
+    throw new MigrationError(
+      "N2I-E203",
+      `--nova-db ${database.shown} has the alembic head ${head}, which is not known`,
+      {
+        fix: `Known are ${NOVA_HEADS[0]} (Xena) to ${NOVA_HEADS.at(-1)}: take a version of this tool that knows the head, or, only to read, give a copy of nova's database from before.`,
+      },
+    );
+  }
+  if (version === null || version < first || version > last)
+    throw new MigrationError(
+      "N2I-E203",
+      `--nova-db ${database.shown} has nova schema version ${version ?? "none"}`,
+      {
+        fix: `nova-baremetal existed from Grizzly (161) to Juno (254), and later ones are known up to Wallaby (${last}) and by alembic heads: bring nova to Juno first.`,
+      },
+    );
+  return { schema_version: version };
+}

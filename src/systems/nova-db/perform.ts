@@ -1,0 +1,142 @@
+import type { Knex } from "knex";
+import { MigrationError } from "../../lib/error.ts";
+import type { Json } from "../../lib/json.ts";
+import type { Outcome } from "../../model/change.ts";
+import type { Row } from "../../model/machine.ts";
+import { type NovaStep, type NovaTable, refuseStrange } from "../../model/nova/nova-plan.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { orBehind } from "../database/sequence.ts";
+import { type ObservedRow, observe, rowStateOf } from "./find.ts";
+
+/**
+ * Performs steps inside a transaction: every row is locked and compared, then written by a statement
+ * that names what it replaces, and the count of rows it changed is looked at.
+ *
+ * @throws MigrationError N2I-E300
+ */
+export async function performSteps(
+  database: Database,
+  trx: Knex,
+  steps: readonly NovaStep[],
+  owned: (id: string) => boolean,
+): Promise<Outcome> {
+  const found: string[] = [];
+  const left: { readonly id: string; readonly why: string }[] = [];
+  const todo: ObservedRow[] = [];
+  for (const observed of await observe(database, trx, steps, true)) {
+    const state = rowStateOf(observed);
+    if (state.is === "after") found.push(observed.step.id);
+    else if (state.is === "before") todo.push(observed);
+    else left.push({ id: observed.step.id, why: state.why });
+  }
+  refuseStrange(left, owned, "rows of nova");
+  for (const change of changesOf(todo.map(({ step }) => step))) await write(database, trx, change);
+  return { done: todo.map(({ step }) => step.id), found, left };
+}
+
+/** One statement: rows that change in the same way. */
+interface Change {
+  readonly table: NovaTable;
+  readonly from: Row | null;
+  readonly to: Row | null;
+  /** Whether `deleted` is the row's own id, before and after. */
+  readonly own: { readonly from: boolean; readonly to: boolean };
+  /** Ids of the rows, or what else finds the one row. */
+  readonly keys: readonly Row[];
+  /** Rows to insert, all of the same columns. */
+  readonly added: readonly Row[];
+}
+
+function changesOf(steps: readonly NovaStep[]): readonly Change[] {
+  const changes = new Map<string, Change & { readonly keys: Row[]; readonly added: Row[] }>();
+  const put = (name: string, change: Change): void => {
+    const known = changes.get(name);
+    known?.keys.push(...change.keys);
+    known?.added.push(...change.added);
+    if (known === undefined)
+      changes.set(name, { ...change, keys: [...change.keys], added: [...change.added] });
+  };
+  const alike = { own: { from: false, to: false }, keys: [], added: [] };
+  for (const { table, key, before, after } of steps) {
+    if (before === null && after !== null) {
+      const name = JSON.stringify([table, "insert", ...Object.keys(after)]);
+      put(name, { ...alike, table, from: null, to: after, added: [after] });
+      continue;
+    }
+    if (after === null && typeof before?.id === "number") {
+      // Locked and compared a moment ago, in this transaction.
+      const change = { ...alike, table, from: {}, to: null, keys: [{ id: before.id }] };
+      put(JSON.stringify([table, "delete"]), change);
+      continue;
+    }
+    const many = typeof key.id === "number" && before !== null && after !== null;
+    const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
+    const own = { from: isOwn(was, key.id), to: isOwn(is, key.id) };
+    const from = was && own.from ? withoutDeleted(was) : (was ?? before);
+    const to = is && own.to ? withoutDeleted(is) : (is ?? after);
+    const name = JSON.stringify([table, from, to, own, many ? null : key]);
+    put(name, { table, from, to, own, keys: [key], added: [] });
+  }
+  return [...changes.values()];
+}
+
+/** Nova marks a row as deleted by its own id: such rows are alike all the same. */
+function isOwn(row: Row | undefined, id: Json | undefined): boolean {
+  return row !== undefined && id !== 0 && row.deleted === id;
+}
+
+function withoutDeleted({ deleted: _, ...row }: Row): Row {
+  return row;
+}
+
+/** The columns in which a row is not as the other. */
+export function onlyChanged(row: Row, other: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).filter(([column, value]) => other[column] !== value),
+  );
+}
+
+async function write(
+  database: Database,
+  trx: Knex,
+  { table, from, to, own, keys, added }: Change,
+): Promise<void> {
+  // DELETE takes no hint.
+  const hinted = to === null ? table : trx.raw(await keyed(database, table, "id", "", trx));
+  // SQLite would rather read all instances of a host by its index than 500 by their ids.
+  const compared = database.engine === "sqlite" ? "+??" : "??";
+  await database.run(`writing ${table}`, async () => {
+    if (from === null) {
+      await trx(table).insert(added.map(cells)).catch(orBehind(table));
+      return;
+    }
+    const ids = keys.flatMap(({ id }) => (typeof id === "number" ? [id] : []));
+    const query =
+      ids.length > 0 ? trx(hinted).whereIn("id", ids) : trx(table).where(cells(keys[0] ?? {}));
+    for (const [column, value] of Object.entries(cells(from)))
+      if (value === null) query.whereRaw(`${compared} IS NULL`, [column]);
+      else query.whereRaw(`${compared} = ?`, [column, value]);
+    if (own.from) query.where("deleted", trx.ref("id"));
+    const id = own.to ? { deleted: trx.ref("id") } : {};
+    const changed: number = await (to === null
+      ? query.delete()
+      : query.update({ ...cells(to), ...id }));
+    if (changed !== keys.length)
+      throw new MigrationError(
+        "N2I-E300",
+        `${table}: ${changed} rows changed instead of ${keys.length}`,
+      );
+  });
+}
+
+/** Columns of nova that steps speak of hold plain values only. */
+function cells(row: Row): { readonly [column: string]: Exclude<Json, object> } {
+  return Object.fromEntries(
+    Object.entries(row).map(([column, value]) => {
+      if (typeof value === "object" && value !== null)
+        throw new Error(`${column} is no plain value`);
+      return [column, value];
+    }),
+  );
+}

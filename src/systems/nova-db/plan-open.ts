@@ -1,0 +1,107 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
+import {
+  ALEMBIC_API,
+  NOVA_API_HEADS,
+  NOVA_API_VERSIONS,
+  novaApiReleaseOf,
+} from "../../model/nova/nova-release.ts";
+import { identify, needColumns, needTables, schemaVersion } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { novaVersion } from "./open.ts";
+
+/** Tables that are read or changed, and what must be in them. @source facts/nova-bm.md 4.3, 5.1 */
+const NOVA: { readonly [table: string]: readonly string[] } = {
+  instances: ["id", "uuid", "host", "node", "task_state", "deleted", "instance_type_id"],
+  compute_nodes: ["id", "service_id", "hypervisor_hostname", "deleted", "deleted_at"],
+  services: ["id", "host", "binary", "disabled", "disabled_reason", "deleted", "updated_at"],
+  aggregate_hosts: ["id", "host", "aggregate_id", "deleted", "created_at"],
+  block_device_mapping: ["instance_uuid", "volume_id", "deleted"],
+  instance_types: ["id", "name", "flavorid", "deleted"],
+  instance_type_extra_specs: ["id", "instance_type_id", "key", "value", "deleted", "deleted_at"],
+};
+
+/** What a move of machines between compute hosts reads and changes: no more rights are needed. */
+export const MOVED_TABLES: typeof NOVA = {
+  instances: ["id", "uuid", "host", "node", "task_state", "vm_state", "deleted"],
+  compute_nodes: [
+    ...["id", "service_id", "hypervisor_hostname", "hypervisor_type", "deleted", "deleted_at"],
+  ],
+  services: [
+    ...["id", "host", "binary", "report_count", "disabled", "disabled_reason", "deleted"],
+    "updated_at",
+  ],
+};
+
+/** Tables of nova that a plan for it reads. */
+export const NOVA_TABLES: readonly string[] = Object.keys(NOVA);
+
+/**
+ * Which nova database this is, once it is known to be one whose rows this tool may change.
+ *
+ * @throws MigrationError N2I-E202 when it is another database, N2I-E203 when its schema is another
+ * @source facts/nova-bm.md 1.1; facts/systems.md D R3
+ */
+export async function identifyNova(
+  database: Database,
+  needed: typeof NOVA = NOVA,
+): Promise<NovaIdentity> {
+  const version = await novaVersion(database, Object.keys(needed));
+  await needColumns(database, "--nova-db", needed);
+  return { ...(await identify(database)), ...version };
+}
+
+/** The same of nova_api. @source facts/nova-bm.md 4.3 */
+const NOVA_API: typeof NOVA = {
+  flavors: ["id", "name", "flavorid"],
+  flavor_extra_specs: ["id", "flavor_id", "key", "value", "created_at", "updated_at"],
+};
+
+/** What a move of machines between compute hosts reads of nova_api. */
+export const PLACES: typeof NOVA = {
+  host_mappings: ["id", "host", "cell_id"],
+  aggregates: ["id", "name"],
+  aggregate_hosts: ["host", "aggregate_id"],
+};
+
+/** Tables of nova_api that a plan for its flavors reads. */
+export const NOVA_API_TABLES: readonly string[] = Object.keys(NOVA_API);
+
+/**
+ * Which nova_api database this is, once it is known to be one whose flavors Nova reads.
+ *
+ * @param needed its tables that are read, and what must be in them
+ * @throws MigrationError N2I-E202 when it is another database, N2I-E203 when its schema is another
+ */
+export async function identifyNovaApi(
+  database: Database,
+  needed: typeof NOVA = NOVA_API,
+): Promise<NovaIdentity> {
+  const refuse = (code: "N2I-E202" | "N2I-E203", what: string, fix?: string): MigrationError => {
+    const message = `--nova-api-db ${database.shown} ${what}`;
+    return new MigrationError(code, message, fix === undefined ? {} : { fix });
+  };
+  const { version, head } = await schemaVersion(database, "nova_api");
+  const wanted = { option: "--nova-api-db", what: "a nova_api database" };
+  if (version === null || head !== null) await needTables(database, wanted, Object.keys(needed));
+  if (head !== null && !NOVA_API_HEADS.includes(head))
+    throw refuse(
+      "N2I-E203",
+      `has the alembic head ${head}, which is not known`,
+      "Plan without --nova-api-db, then change the extra specs with openstack flavor set and unset.",
+    );
+  const found = head === null ? version : ALEMBIC_API;
+  if (found === null) throw refuse("N2I-E202", "is not a nova_api database: it has no version");
+  const { first, last } = NOVA_API_VERSIONS;
+  if (found < first)
+    throw refuse(
+      "N2I-E203",
+      `has nova_api schema version ${found} of ${novaApiReleaseOf(found)}, which reads flavors in nova`,
+      "Leave --nova-api-db out.",
+    );
+  if (head === null && found > last)
+    throw refuse("N2I-E203", `has nova_api schema version ${found}; ${first} to ${last} are known`);
+  await needTables(database, wanted, Object.keys(needed));
+  await needColumns(database, "--nova-api-db", needed);
+  return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
+}

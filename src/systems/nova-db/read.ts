@@ -1,0 +1,342 @@
+import type { Knex } from "knex";
+import { grouped, groupedBy } from "../../lib/grouped.ts";
+import { isObject, parsedJson } from "../../lib/json.ts";
+import { normaliseMac } from "../../lib/mac.ts";
+import { show } from "../../lib/text.ts";
+import type { Flavor, Instance, NovaView, Vif } from "../../model/machine.ts";
+import { embeddedFlavor } from "../../model/nova/embedded.ts";
+import { index } from "../../model/rows.ts";
+import { indexByText } from "../database/by-text.ts";
+import { softDeleted } from "../database/deleted.ts";
+import { columnNames, tableNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
+import { type Database, readTransaction } from "../database/open.ts";
+import { inOrder, quoted, read, sql } from "../database/read.ts";
+import {
+  askIn,
+  columnList,
+  countRows,
+  garbledColumns,
+  integer,
+  lower,
+  type RawRow,
+  spellings,
+  string,
+  text,
+  time,
+} from "../database/rows.ts";
+import { readFlavors } from "./flavors.ts";
+import {
+  type Claimed,
+  type Described,
+  keptMetadata,
+  readMetadata,
+  toDescribed,
+} from "./metadata.ts";
+import { computeServices } from "./services.ts";
+
+export interface NovaReader {
+  /** One answer for each machine asked about, in their order. */
+  readonly view: (machines: readonly AskedMachine[]) => Promise<readonly NovaView[]>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Reads what Nova knows of machines, batch by batch, all of one moment.
+ *
+ * @source facts/nova-bm.md 4.1, 4.3, 5.1
+ */
+export async function openNova(database: Database, claimed: Claimed): Promise<NovaReader> {
+  const trx = await readTransaction(database);
+  const hosts = await read(database, { host: string }, computeServices(database), [], trx);
+  const services = new Set(hosts.map(({ host }) => host));
+  const nova = await novaRows(database, trx, claimed);
+  const flavors = new Map<number, Flavor>();
+  return {
+    close: async () => {
+      await trx.rollback();
+    },
+    async view(machines) {
+      const rows = await nova.instances(machines);
+      const uuids = [...new Set(rows.map(({ uuid }) => text(uuid) ?? ""))];
+      const byInstance = ({ instance_uuid }: RawRow) => lower(instance_uuid);
+      const caches = grouped(await nova.caches(uuids), byInstance);
+      const named = new Set(machines.map(({ instance_uuid }) => lower(instance_uuid)));
+      const described = await nova.metadata(uuids.filter((uuid) => named.has(uuid.toLowerCase())));
+      const metadata = grouped(described, ({ instance }) => instance);
+      const spoilt = spoiltIn([
+        ...placesIn(database, "instances", rows, ({ uuid }) => lower(uuid)),
+        ...placesIn(database, "instance_info_caches", [...caches.values()].flat(), byInstance),
+        ...described.flatMap(({ instance, garbled }) =>
+          garbled ? [{ instance, place: "instance_system_metadata.value" }] : [],
+        ),
+      ]);
+      await readFlavors(database, trx, rows, flavors);
+      const copies = new Map(
+        (await nova.copies(uuids)).map(({ instance_uuid, flavor }) => [
+          instance_uuid,
+          embeddedFlavor(flavor),
+        ]),
+      );
+      const instances = rows.map((row) => toInstance(row, { caches, metadata, flavors, copies }));
+      const undecided = undecidedIn(rows);
+      const byUuid = new Map(instances.map((instance) => [instance.uuid.toLowerCase(), instance]));
+      const onNode = grouped(
+        instances.filter((instance) => !instance.deleted),
+        ({ node }) => lower(node),
+      );
+      return machines.map(({ uuid, instance_uuid, service_host }) => {
+        const unsaid = undecided.get(lower(instance_uuid));
+        return {
+          ...spoilt(instance_uuid),
+          ...(unsaid !== undefined && { undecided: unsaid }),
+          instance: byUuid.get(lower(instance_uuid)) ?? null,
+          ...othersOf(onNode.get(lower(uuid)) ?? [], instance_uuid),
+          service: service_host !== null && services.has(service_host),
+          compute_nodes: nova.computes(lower(uuid)).map(({ type }) => type),
+        };
+      });
+    },
+  };
+}
+
+/** States of an instance that never ran, or did not come to run. @source facts/nova-bm.md 2.3 */
+const UNBUILT: ReadonlySet<string | null> = new Set(["building", "error"]);
+
+/** Live instances on a node that bm_nodes does not name there. */
+function othersOf(
+  there: readonly Instance[],
+  named: string | null,
+): Pick<NovaView, "others" | "placed"> {
+  const others = there.filter(({ uuid }) => uuid.toLowerCase() !== named?.toLowerCase());
+  return {
+    others: others.map(({ uuid }) => uuid),
+    ...(others.some(({ vm_state }) => !UNBUILT.has(vm_state)) && { placed: true }),
+  };
+}
+
+/** By uuid: what stands in `deleted` where it is neither. */
+function undecidedIn(rows: readonly RawRow[]): ReadonlyMap<string, string> {
+  return new Map(
+    rows
+      .filter(({ deleted }) => typeof softDeleted(deleted) !== "boolean")
+      .map(({ uuid, deleted }) => [
+        text(uuid)?.toLowerCase() ?? "",
+        deleted === null ? "NULL" : show(text(deleted) ?? ""),
+      ]),
+  );
+}
+
+type Spoilt = { readonly garbled?: readonly string[] };
+
+/** A column in which something about an instance is not UTF-8. */
+interface Place {
+  readonly instance: string;
+  readonly place: string;
+}
+
+function placesIn(
+  { engine }: Database,
+  table: string,
+  rows: readonly RawRow[],
+  instanceOf: (row: RawRow) => string,
+): readonly Place[] {
+  return rows.flatMap((row) =>
+    garbledColumns(engine, row).map((column) => ({
+      instance: instanceOf(row),
+      place: `${table}.${column}`,
+    })),
+  );
+}
+
+/** Where text about an instance is not UTF-8; nothing, as a rule. */
+function spoiltIn(places: readonly Place[]): (instance: string | null) => Spoilt {
+  const found = groupedBy(
+    places,
+    ({ instance }) => instance,
+    ({ place }) => place,
+  );
+  return (instance) => {
+    const garbled = found.get(instance?.toLowerCase() ?? "");
+    return garbled === undefined ? {} : { garbled };
+  };
+}
+
+/** What stands in other tables of instances, by their uuid in lower case, and flavors by their id. */
+interface Beside {
+  readonly caches: ReadonlyMap<string, readonly RawRow[]>;
+  readonly metadata: ReadonlyMap<string, readonly Described[]>;
+  readonly copies: ReadonlyMap<string, Flavor | null>;
+  readonly flavors: ReadonlyMap<number, Flavor>;
+}
+
+function toInstance(row: RawRow, { caches, metadata, copies, flavors }: Beside): Instance {
+  const uuid = string(row.uuid);
+  const key = uuid.toLowerCase();
+  const copy = copies.get(key) ?? null;
+  const images = Object.entries(copy?.extra_specs ?? {}).flatMap(([name, value]) =>
+    name.startsWith("baremetal:deploy_") ? [value || "(empty)"] : [],
+  );
+  return {
+    uuid,
+    host: text(row.host),
+    node: text(row.node),
+    vm_state: text(row.vm_state),
+    task_state: text(row.task_state),
+    power_state: integer(row.power_state),
+    deleted: softDeleted(row.deleted) === true,
+    launched_at: time(row.launched_at),
+    image_ref: text(row.image_ref),
+    kernel_id: text(row.kernel_id),
+    ramdisk_id: text(row.ramdisk_id),
+    root_gb: integer(row.root_gb),
+    ephemeral_gb: integer(row.ephemeral_gb),
+    memory_mb: integer(row.memory_mb),
+    vcpus: integer(row.vcpus),
+    display_name: text(row.display_name),
+    project_id: text(row.project_id),
+    flavor: copy ?? flavors.get(integer(row.instance_type_id) ?? -1) ?? null,
+    ...(images.length > 0 && { copied_images: images }),
+    system_metadata: Object.fromEntries(
+      (metadata.get(key) ?? []).map(({ name, value }) => [name, value]),
+    ),
+    vifs: parseVifs(text(caches.get(key)?.[0]?.network_info)),
+  };
+}
+
+/**
+ * The VIFs of instance_info_caches.network_info: a JSON list whose items carry the Neutron port as
+ * `id` and its MAC as `address`. Null when it is absent or is not such a list.
+ *
+ * @source facts/nova-bm.md 1.8
+ */
+function parseVifs(json: string | null): readonly Vif[] | null {
+  if (json === null || json === "") return null;
+  const parsed = parsedJson(json);
+  if (!Array.isArray(parsed)) return null;
+  const vifs: Vif[] = [];
+  for (const item of parsed) {
+    if (!isObject(item) || typeof item.id !== "string" || typeof item.address !== "string")
+      return null;
+    const address = normaliseMac(item.address);
+    if (address === null) return null;
+    vifs.push({ id: item.id, address });
+  }
+  return vifs;
+}
+
+/** Times the instances that machines have: MySQL reads the rows of so many more than these slower than it finds a few. */
+const MOST = 4;
+
+/** What of a bm_nodes row the nova database is asked about. */
+interface AskedMachine {
+  readonly id: number;
+  readonly uuid: string | null;
+  readonly instance_uuid: string | null;
+  readonly service_host: string | null;
+}
+
+const INSTANCE = [
+  ...["uuid", "host", "node", "vm_state", "task_state", "power_state", "deleted", "launched_at"],
+  ...["image_ref", "kernel_id", "ramdisk_id", "root_gb", "ephemeral_gb", "memory_mb", "vcpus"],
+  ...["display_name", "project_id", "instance_type_id"],
+];
+
+/**
+ * Nova's rows about a batch of machines, whatever indexes the server has.
+ *
+ * @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index
+ */
+async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
+  const { engine } = database;
+  const instance = `id, ${columnList(database, INSTANCE)}`;
+  const keyedBy = (table: string, column: string) => keyed(database, table, column, "", trx);
+  const byUuid = await keyedBy("instances", "uuid");
+  const byId = await keyedBy("instances", "id");
+  const inCaches = await keyedBy("instance_info_caches", "instance_uuid");
+  const inCopies = await keyedBy("instance_extra", "instance_uuid");
+  const inMetadata = await keyedBy("instance_system_metadata", "instance_uuid");
+  const textIndex = (table: string, column: string, live: string) =>
+    indexByText(database, trx, table, column, live);
+  const placed = await textIndex("instances", "node", "deleted = 0 AND node IS NOT NULL");
+  const computes = await computeNodes(database, trx);
+  // A foreign key is an index on MySQL only.
+  const byKey =
+    engine === "mysql" && (await countRows(database, "instances", trx)) > MOST * claimed.count;
+  const described = byKey ? null : index(await readMetadata(database, trx, claimed), "instance");
+
+  const carries =
+    (await tableNames(database)).has("instance_extra") &&
+    (await columnNames(database, "instance_extra")).includes("flavor");
+
+  const raw = (what: string, from: string, values: readonly unknown[]) => {
+    const doing = `reading ${from.replace(/ .*/s, "")}`;
+    return askIn(database, doing, `SELECT ${what} FROM ${from}`, values, trx);
+  };
+  return {
+    /** Instances bm_nodes names, deleted ones too, and live ones that name one of the nodes. */
+    async instances(machines: readonly AskedMachine[]) {
+      const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
+      const direct = await raw(instance, `${byUuid} WHERE uuid IN (...) ORDER BY uuid`, named);
+      const known = new Set(direct.map(({ id }) => integer(id)));
+      const others = placed.ids(nodesOf(machines)).filter((id) => !known.has(id));
+      const more = await raw(instance, `${byId} WHERE id IN (...) ORDER BY uuid`, others);
+      return [...direct, ...more];
+    },
+    /** Live rows of a node, in order of their ids. */
+    computes,
+    caches(instances: readonly string[]) {
+      const what = columnList(database, ["instance_uuid", "network_info"]);
+      return raw(what, `${inCaches} WHERE instance_uuid IN (...)`, instances);
+    },
+    /** Flavors that instances carry with them, since Kilo. */
+    copies(instances: readonly string[]) {
+      const from = `${inCopies} WHERE instance_uuid IN (...) AND deleted = 0`;
+      const copy = { instance_uuid: lower, flavor: text };
+      return read(database, copy, from, carries ? instances : [], trx);
+    },
+    /** Of instances that no machine had when they were read it is asked for, and so of all by key. */
+    async metadata(instances: readonly string[]): Promise<readonly Described[]> {
+      const held = (uuid: string): boolean => described !== null && claimed.has(uuid);
+      const what = `${columnList(database, ["instance_uuid", "value"])}, ${quoted(engine, "key")} AS name`;
+      const from = `${inMetadata} WHERE instance_uuid IN (...) AND ${keptMetadata(database)} ORDER BY id`;
+      const others = instances.filter((uuid) => !held(uuid));
+      const asked = await raw(what, from, others);
+      return [
+        ...instances.flatMap((uuid) => (held(uuid) ? (described?.(uuid) ?? []) : [])),
+        ...asked.map(toDescribed),
+      ];
+    },
+  };
+}
+
+/** What a row of compute_nodes says of its node: the driver behind it. */
+interface Compute {
+  readonly node: string;
+  readonly type: string;
+}
+
+/**
+ * Reads compute_nodes once, in order: of a row little more than its node's uuid stays in memory, and to ask for each
+ * batch's rows by their ids took four times as long.
+ */
+async function computeNodes(database: Database, trx: Knex) {
+  const rows: Compute[] = [];
+  const fields = {
+    node: sql("hypervisor_hostname", lower),
+    type: sql("hypervisor_type", string),
+  };
+  const live = "deleted = 0 AND hypervisor_hostname IS NOT NULL";
+  for await (const page of inOrder(asSeen(database, trx), fields, "compute_nodes", live))
+    for (const row of page) rows.push(row);
+  return index(rows, "node");
+}
+
+/** The database as a transaction sees it. */
+function asSeen({ engine, run }: Database, knex: Knex) {
+  return { engine, run, knex };
+}
+
+function nodesOf(machines: readonly AskedMachine[]): readonly string[] {
+  return machines.flatMap(({ uuid }) => uuid || []);
+}

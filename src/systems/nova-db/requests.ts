@@ -1,0 +1,106 @@
+import type { Knex } from "knex";
+import { MigrationError } from "../../lib/error.ts";
+import { isWaiting, type OpenRequest } from "../../model/nova/requests.ts";
+import { columnNames, tableNames } from "../database/identity.ts";
+import { keyed } from "../database/keyed.ts";
+import type { Database } from "../database/open.ts";
+import { read, sql } from "../database/read.ts";
+import { ask, lower, number, spellings, string, time } from "../database/rows.ts";
+import { computeServices } from "./services.ts";
+
+/** Where requests stand. */
+export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as const;
+
+/**
+ * Events that a nova-compute told: a conductor, a scheduler and an API tell theirs of the same request before.
+ *
+ * @source nova compute/utils.py wrap_instance_event; conductor/manager.py: schedule_instances, rebuild_server
+ */
+const BEGUN = "e.event LIKE 'compute%'";
+
+/** An instance and the host whose queue its requests go to. */
+interface Addressed {
+  readonly uuid: string;
+  readonly host: string | null;
+}
+
+/**
+ * Whoever relies on no request waiting must be able to read them. MySQL lists no table that its user
+ * may not read: asked for by name, it tells a table that is forbidden from one that is not there.
+ *
+ * @throws MigrationError N2I-E206 naming the table
+ */
+export async function mustReadRequests(database: Database, on: Knex): Promise<void> {
+  const there = database.engine === "mysql" ? null : await tableNames(database);
+  for (const table of REQUEST_TABLES) {
+    if (there?.has(table) === false) continue;
+    const sql = `SELECT 1 FROM ${table} WHERE 1 = 0`;
+    await ask(database, `reading ${table}`, sql, [], on).catch((error: unknown) => {
+      if (!(error instanceof MigrationError && error.code === "N2I-E202")) throw error;
+    });
+  }
+}
+
+/**
+ * Requests that lie in the message queue of a nova-compute, by the instance's uuid in lower case. They
+ * are executed when it returns, on whatever machine the instance had. Nothing is known of a database
+ * without the tables.
+ */
+export async function waitingRequests(
+  database: Database,
+  on: Knex,
+  instances: readonly Addressed[],
+): Promise<ReadonlyMap<string, readonly OpenRequest[]>> {
+  const waiting = new Map<string, readonly OpenRequest[]>();
+  const tables = await tableNames(database);
+  const readable = REQUEST_TABLES.every((table) => tables.has(table));
+  if (!readable || instances.length === 0) return waiting;
+  const uuids = spellings(instances.map(({ uuid }) => uuid));
+  const actions = await keyed(database, "instance_actions", "instance_uuid", "a", on);
+  const events = await keyed(database, "instance_actions_events", "action_id", "e", on);
+  const open = await read(
+    database,
+    {
+      ...{ id: sql("a.id", number), instance: sql("a.instance_uuid", lower) },
+      ...{ action: sql("a.action", string), start_time: sql("a.start_time", time) },
+    },
+    `${actions} LEFT JOIN ${events} ON e.action_id = a.id AND ${BEGUN} WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id`,
+    uuids,
+    on,
+  );
+  if (open.length === 0) return waiting;
+  const begun = await read(
+    database,
+    { instance: sql("a.instance_uuid", lower), id: sql("max(a.id)", number) },
+    `${events} JOIN ${actions} ON e.action_id = a.id WHERE ${BEGUN} AND a.instance_uuid IN (...) GROUP BY a.instance_uuid`,
+    uuids,
+    on,
+  );
+  const last = new Map(begun.map((row) => [row.instance, row.id]));
+  const seen = await lastSeen(database, on, instances);
+  for (const { uuid, host } of instances) {
+    const key = uuid.toLowerCase();
+    const own = open
+      .filter(({ instance }) => instance === key)
+      .map(({ id, action, start_time: at }) => ({
+        ...{ action, at },
+        overtaken: id < (last.get(key) ?? 0),
+      }))
+      .filter((request) => host !== null && isWaiting(request, seen.get(host) ?? null));
+    if (own.length > 0) waiting.set(key, own);
+  }
+  return waiting;
+}
+
+/** When hosts reported last; nobody knows before Liberty. */
+async function lastSeen(
+  database: Database,
+  on: Knex,
+  instances: readonly Addressed[],
+): Promise<ReadonlyMap<string, string | null>> {
+  if (!(await columnNames(database, "services")).includes("last_seen_up")) return new Map();
+  const hosts = [...new Set(instances.flatMap(({ host }) => host ?? []))];
+  const services = `${computeServices(database)} AND host IN (...)`;
+  const rows = await read(database, { host: string, last_seen_up: time }, services, hosts, on);
+  return new Map(rows.map((row) => [row.host, row.last_seen_up]));
+}

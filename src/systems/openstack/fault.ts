@@ -1,0 +1,54 @@
+import { isObject, parsedJson } from "../../lib/json.ts";
+import type { Answered } from "./http.ts";
+
+const LONGEST = 300;
+
+/**
+ * What a service says of an error, on one line: Ironic wraps JSON in JSON, and differs by
+ * release; Nova names the kind of fault around it.
+ *
+ * @param secrets texts that must not be seen, whatever the service quotes
+ * @source facts/ironic.md 4.4
+ */
+export function faultOf(text: string, secrets: readonly string[] = []): string {
+  // Tags are cut out of what is clean already: a secret may look like one.
+  const said =
+    sentence(parsedJson(text)) ?? withoutSecrets(text, secrets).replaceAll(/<[^>]*>/g, " ");
+  return withoutSecrets(said, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
+}
+
+/** The error text of an answer. For a redirection, which the client does not follow: the Location, without login and query. */
+export function faultIn(answer: Answered, secrets: readonly string[]): string {
+  const { status, headers, text } = answer;
+  const to = status >= 300 && status < 400 ? headers.location : undefined;
+  if (to === undefined) return faultOf(text, secrets);
+  const plain = to.replace(/[?#].*$/, "").replace(/\/\/[^/]*@/, "//");
+  return `redirects to ${withoutSecrets(plain, secrets)}`.slice(0, LONGEST);
+}
+
+/**
+ * The text with every one of these replaced, as JSON writes them too; short ones are left, as they
+ * would be everywhere.
+ */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter((secret) => secret.length > 2)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+    .reduce((clean, secret) => clean.replaceAll(secret, "****"), text);
+}
+
+function sentence(body: unknown): string | null {
+  if (typeof body === "string") return sentence(parsedJson(body)) ?? body;
+  if (!isObject(body)) return null;
+  for (const inner of [body.error_message, body.error, body.errors]) {
+    const first: unknown = Array.isArray(inner) ? inner[0] : inner;
+    const found = first === undefined ? null : sentence(first);
+    if (found !== null) return found;
+  }
+  const said = [body.faultstring, body.message, body.detail, body.description, body.title];
+  const found = said.find((text): text is string => typeof text === "string" && text !== "");
+  if (found !== undefined) return found;
+  // Nova's way: {"badRequest": {"message": .., "code": 400}}.
+  const [only, ...others] = Object.values(body);
+  return others.length === 0 && isObject(only) ? sentence(only) : null;
+}

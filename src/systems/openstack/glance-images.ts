@@ -1,0 +1,266 @@
+import { MigrationError } from "../../lib/error.ts";
+import { isObject, type JsonObject } from "../../lib/json.ts";
+import type { ServerImage } from "../../model/ironic/manage.ts";
+import type { Cloud } from "./cloud.ts";
+import { IMAGE } from "./kinds.ts";
+import { askUntilAnswered, isPassing } from "./passing.ts";
+import { ask, openSession, refusedCall, type ServiceSession } from "./session.ts";
+
+/** Formats a deploy image may have: Amazon's names of old, or none. @source facts/systems.md R25 */
+const FORMATS = {
+  "deploy kernel": ["aki", "raw"],
+  "deploy ramdisk": ["ari", "raw"],
+} as const satisfies { readonly [use: string]: readonly string[] };
+
+export type ImageUse = keyof typeof FORMATS;
+
+/** An image by its name or its id, and what it is for. */
+export interface AskedImage {
+  readonly by: "name" | "id";
+  readonly text: string;
+  readonly use: ImageUse;
+}
+
+/** What Glance tells of an image. */
+interface Image extends ServerImage {
+  readonly id: string;
+  readonly disk_format: string;
+  readonly digest: GlanceImage["digest"];
+}
+
+/** An image that is whole, by what its bytes are compared with. */
+export interface GlanceImage {
+  readonly id: string;
+  /** Bytes. */
+  readonly size: number;
+  /** In hexadecimal digits; null where Glance keeps none. */
+  readonly digest: { readonly algorithm: string; readonly value: string } | null;
+}
+
+/**
+ * Looks images up: there must be one each that is active and that this login may see, and it must
+ * have a format that fits its use.
+ *
+ * @param limit milliseconds a call may take
+ * @returns ids in the order asked
+ * @throws MigrationError N2I-E215 naming what is wrong; N2I-E106, N2I-E210 to N2I-E212
+ */
+export async function findImages(
+  cloud: Cloud,
+  limit: number,
+  asked: readonly AskedImage[],
+): Promise<readonly string[]> {
+  return inGlance(cloud, limit, async (session) => {
+    const ids: string[] = [];
+    for (const image of asked) {
+      const find = image.by === "name" ? named : withId;
+      ids.push(idOf(await find(session, image.text), image, session.url));
+    }
+    return ids;
+  });
+}
+
+/**
+ * What Glance says of images: `active`, another status, or empty text where it has none of that id.
+ * What is no id (a path, an address) is not asked for, and left out.
+ *
+ * @param limit milliseconds a call may take
+ * @throws MigrationError N2I-E106, N2I-E202, N2I-E210 to N2I-E212
+ */
+export async function imageStatuses(
+  cloud: Cloud,
+  limit: number,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const known = ids.filter((one) => ID.test(one));
+  return inGlance(cloud, limit, async (session) => {
+    const found = new Map<string, string>();
+    for (const id of new Set(known)) found.set(id, (await withId(session, id))[0]?.status ?? "");
+    return found;
+  });
+}
+
+/** Glance, asked for as long as it is open. */
+export interface ImageService {
+  /**
+   * What an `image_source` means: an id, a name that one active image alone has, or `glance://` before an id.
+   *
+   * @returns the image's id; null where Glance has no such image, or it is a path or an address
+   * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
+   */
+  readonly find: (source: string) => Promise<string | null>;
+  /**
+   * An image by its id, whatever its status; null where Glance has none of that id.
+   *
+   * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
+   */
+  readonly image: (id: string) => Promise<ServerImage | null>;
+  /**
+   * Images by their ids, as they are to be on a disk; of others why there is none: it is not active, or not there.
+   *
+   * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
+   */
+  readonly whole: (ids: ReadonlySet<string>) => Promise<ReadonlyMap<string, GlanceImage | string>>;
+  /**
+   * Gives the bytes of an image, in portions.
+   *
+   * @param begin called before each try, of which the first portion is the image's first
+   * @throws MigrationError N2I-E210 to N2I-E212, and what `into` throws
+   */
+  readonly bytes: (
+    id: string,
+    begin: () => Promise<void>,
+    into: (portion: Buffer) => Promise<void>,
+  ) => Promise<void>;
+  readonly close: () => void;
+}
+
+/**
+ * Opens Glance's API.
+ *
+ * @param limit milliseconds a call may take
+ * @throws MigrationError N2I-E106, N2I-E210 to N2I-E212
+ */
+export async function openImages(cloud: Cloud, limit: number): Promise<ImageService> {
+  const session = await openSession(cloud, limit, IMAGE);
+  return {
+    find: (source) => found(session, source),
+    image: async (id) => (ID.test(id) ? await withId(session, id) : [])[0] ?? null,
+    whole: (ids) => whole(session, ids),
+    bytes: (id, begin, into) => bytesOf(session, id, begin, into),
+    close: session.close,
+  };
+}
+
+async function whole(
+  session: ServiceSession,
+  ids: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, GlanceImage | string>> {
+  const found = new Map<string, GlanceImage | string>();
+  for (const id of ids) {
+    const [one] = ID.test(id) ? await withId(session, id) : [];
+    if (one === undefined) found.set(id, "Glance has no such image");
+    else if (one.status !== "active" || one.size === null)
+      found.set(id, `Glance says it is ${one.status}`);
+    else found.set(id, { id, size: one.size, digest: one.digest });
+  }
+  return found;
+}
+
+async function bytesOf(
+  session: ServiceSession,
+  id: string,
+  begin: () => Promise<void>,
+  into: (portion: Buffer) => Promise<void>,
+): Promise<void> {
+  const path = `/v2/images/${encodeURIComponent(id)}/file`;
+  const fields = { Accept: "application/octet-stream" };
+  const put = async () => {
+    await begin();
+    return session.call({ method: "GET", path, into, fields });
+  };
+  // However long it lasts, it is no silence: the limit is between two portions.
+  const answer = await askUntilAnswered(put, { silent: Number.POSITIVE_INFINITY });
+  if (answer.status === 200) return;
+  if (isPassing(answer))
+    throw new MigrationError("N2I-E210", `${session.url} does not give ${path}: ${answer.fault}`);
+  throw refusedCall(session, `GET ${path}`, answer);
+}
+
+async function found(session: ServiceSession, source: string): Promise<string | null> {
+  const text = source.replace(/^glance:\/\//, "");
+  if (/^(?:[a-z][a-z0-9+.-]*:\/\/|\/)/i.test(text) || text.length > 255) return null;
+  const [own] = ID.test(text) ? await withId(session, text) : [];
+  if (own !== undefined) return own.id;
+  const active = (await named(session, text)).filter(({ status }) => status === "active");
+  return active.length === 1 ? (active[0]?.id ?? null) : null;
+}
+
+/** What Glance takes for an id. */
+const ID = /^[\w-]{1,255}$/;
+
+async function inGlance<T>(
+  cloud: Cloud,
+  limit: number,
+  work: (session: ServiceSession) => Promise<T>,
+): Promise<T> {
+  const session = await openSession(cloud, limit, IMAGE);
+  try {
+    return await work(session);
+  } finally {
+    session.close();
+  }
+}
+
+function idOf(images: readonly Image[], { by, text, use }: AskedImage, url: string): string {
+  const refuse = (why: string): MigrationError =>
+    new MigrationError("N2I-E215", `${use} ${JSON.stringify(text)}: ${why}`);
+  const active = images.filter(({ status }) => status === "active");
+  const [only, ...others] = active;
+  if (images.length === 0)
+    throw refuse(`${url} has no image of this ${by} that this login may see`);
+  if (only === undefined)
+    throw refuse(`not active: ${images.map(({ id, status }) => `${id} is ${status}`).join(", ")}`);
+  if (others.length > 0)
+    throw refuse(
+      `${active.length} images have this name: ${active.map(({ id }) => id).join(", ")}`,
+    );
+  const formats: readonly string[] = FORMATS[use];
+  if (!formats.includes(only.disk_format))
+    throw refuse(
+      `${only.id} has disk_format ${only.disk_format || "none"}, wanted is ${formats.join(" or ")}`,
+    );
+  return only.id;
+}
+
+/** Every image of exactly this name, page by page. */
+async function named(session: ServiceSession, name: string): Promise<readonly Image[]> {
+  const found = new Map<string, Image>();
+  for (let after: string | null = null; ; ) {
+    const marker: string = after === null ? "" : `&marker=${encodeURIComponent(after)}`;
+    const body = await ask(session, `/v2/images?name=${encodeURIComponent(name)}${marker}`);
+    if (!isObject(body) || !Array.isArray(body.images))
+      throw noImages(session, "it tells no images");
+    const page = (body.images as readonly unknown[]).filter(isObject);
+    // A service that does not know the filter gives all.
+    for (const one of page)
+      if (one.name === name && typeof one.id === "string") found.set(one.id, imageOf(one.id, one));
+    const last = page.at(-1)?.id;
+    if (typeof body.next !== "string" || typeof last !== "string" || last === after)
+      return [...found.values()];
+    after = last;
+  }
+}
+
+async function withId(session: ServiceSession, id: string): Promise<readonly Image[]> {
+  const body = await ask(session, `/v2/images/${encodeURIComponent(id)}`);
+  if (body === null) return [];
+  if (!isObject(body) || typeof body.status !== "string")
+    throw noImages(session, "it tells no status of an image");
+  return [imageOf(id, body)];
+}
+
+function noImages({ url }: ServiceSession, why: string): MigrationError {
+  return new MigrationError("N2I-E202", `${url} is no image service: ${why}`, {
+    fix: "Compare the image endpoint of the catalog.",
+  });
+}
+
+function imageOf(id: string, body: JsonObject): Image {
+  const { status, disk_format, size, min_ram, min_disk } = body;
+  return {
+    ...{ id, status: String(status), digest: digestOf(body) },
+    disk_format: typeof disk_format === "string" ? disk_format : "",
+    size: typeof size === "number" ? size : null,
+    min_ram: typeof min_ram === "number" ? min_ram : 0,
+    min_disk: typeof min_disk === "number" ? min_disk : 0,
+  };
+}
+
+/** What Glance knows its bytes by: MD5 since ever, and besides what its operator chose since Rocky. */
+function digestOf({ checksum, os_hash_algo, os_hash_value }: JsonObject): GlanceImage["digest"] {
+  if (typeof os_hash_algo === "string" && typeof os_hash_value === "string")
+    if (/^sha(?:256|384|512)$/.test(os_hash_algo))
+      return { algorithm: os_hash_algo, value: os_hash_value.toLowerCase() };
+  return typeof checksum === "string" ? { algorithm: "md5", value: checksum.toLowerCase() } : null;
+}

@@ -1,0 +1,263 @@
+import { readFileSync } from "node:fs";
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plain,
+} from "node:http";
+import { type AgentOptions, Agent as TlsAgent, request as tls } from "node:https";
+import { createSecureContext } from "node:tls";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import type { Tls } from "./cloud.ts";
+
+export interface HttpCall {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /**
+   * Takes what an answer of 200 holds, of any length, in place of its text; `limit` is the time between two portions
+   * then. It throws MigrationErrors alone.
+   */
+  readonly into?: (portion: Buffer) => Promise<void>;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly text: string;
+}
+
+/** What came instead of an answer: nobody knows whether the service did what was asked. */
+export interface Unanswered {
+  readonly status: 0;
+  /** `ECONNRESET`, or `no answer in 60 s`. */
+  readonly why: string;
+}
+
+export interface Http {
+  /** @throws MigrationError N2I-E213 when the other side's certificate is not to be trusted */
+  readonly send: (asked: HttpCall) => Promise<Answered | Unanswered>;
+  readonly close: () => void;
+}
+
+/** What answers in place of the service of an origin. */
+export type AnswersHere = (asked: HttpCall) => Promise<Answered | Unanswered>;
+
+const here = new Map<string, AnswersHere>();
+
+/**
+ * Has every call to this origin answered in this process, without a connection: for tests.
+ *
+ * @param answer null: a connection again
+ */
+export function answerHere(origin: string, answer: AnswersHere | null): void {
+  if (answer === null) here.delete(origin);
+  else here.set(origin, answer);
+}
+
+/** Bytes of one answer: a page of a thousand nodes in every detail has a sixth of it. */
+const MOST = 64 * 1024 * 1024;
+
+/** Milliseconds of Node's longest timer: a longer one ends at once. */
+const LONGEST = 2 ** 31 - 1;
+
+/**
+ * HTTP/1.1 with kept connections. Node's fetch cannot be given a certificate authority without a
+ * package of its own; its http and https can.
+ *
+ * @param limit milliseconds from a request to the last byte of its answer, or to the next that `into` is given
+ * @throws MigrationError N2I-E220, from a request, when its answer is too long; N2I-E106 when a certificate file cannot be read, or holds none
+ */
+export function openHttp(settings: Tls, limit: number): Http {
+  const own = certificates(settings);
+  const made = new Map<string, PlainAgent | TlsAgent>();
+  // Each once it is wanted: a context of TLS takes longer than a call without.
+  const agents = (protocol: string): PlainAgent => {
+    const agent =
+      made.get(protocol) ??
+      (protocol === "https:"
+        ? new TlsAgent({ keepAlive: true, ...own })
+        : new PlainAgent({ keepAlive: true }));
+    made.set(protocol, agent);
+    return agent;
+  };
+  return {
+    send: (asked) =>
+      here.get(new URL(asked.url).origin)?.(asked) ?? send(asked, agents, Math.min(limit, LONGEST)),
+    close() {
+      for (const agent of made.values()) agent.destroy();
+    },
+  };
+}
+
+function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
+  const authorities = cacert === null ? {} : { ca: pem(cacert) };
+  const own = cert === null ? {} : { cert: pem(cert), key: pem(key ?? cert) };
+  usable(`${cacert} holds no certificate (PEM)`, authorities);
+  usable(`${cert} and ${key ?? cert} are no certificate and its key (PEM)`, own);
+  return { ...authorities, ...own, rejectUnauthorized: !insecure };
+}
+
+/** Read here already: what TLS makes of a wrong file would fail the first call. */
+function usable(otherwise: string, part: AgentOptions): void {
+  const { ca } = part;
+  if (Object.keys(part).length === 0) return;
+  try {
+    if (Buffer.isBuffer(ca) && !ca.includes("-----BEGIN")) throw new Error("no PEM");
+    createSecureContext(part);
+  } catch {
+    throw new MigrationError("N2I-E106", otherwise, { fix: "Name the right files." });
+  }
+}
+
+function pem(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    const text = `the certificate file ${path} cannot be read`;
+    throw new MigrationError("N2I-E106", text, {
+      cause,
+      fix: "Name a file that this user can read.",
+    });
+  }
+}
+
+async function send(
+  { method, url, headers, body, into }: HttpCall,
+  agents: (protocol: string) => PlainAgent,
+  limit: number,
+): Promise<Answered | Unanswered> {
+  const at = new URL(url);
+  const text = body === undefined ? null : Buffer.from(JSON.stringify(body));
+  const options = {
+    method,
+    headers: {
+      Accept: "application/json",
+      ...headers,
+      ...(text !== null && {
+        "Content-Type": "application/json",
+        "Content-Length": String(text.length),
+      }),
+    },
+  };
+  const isTls = at.protocol === "https:";
+  const late = new AbortController();
+  // Unlike AbortSignal.timeout it keeps the process until the outcome is known.
+  const timer = setTimeout(() => late.abort(), limit);
+  const { signal } = late;
+  const request = isTls
+    ? tls(at, { ...options, signal, agent: agents(at.protocol) })
+    : plain(at, { ...options, signal, agent: agents(at.protocol) });
+  let response: IncomingMessage | undefined;
+  try {
+    response = await responseTo(request, text);
+    const { statusCode = 0, headers: received } = response;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      if (into !== undefined && statusCode === 200) {
+        timer.refresh();
+        await into(chunk);
+        continue;
+      }
+      size += chunk.length;
+      if (size > MOST) throw tooLong(at);
+      chunks.push(chunk);
+    }
+    return { status: statusCode, headers: received, text: Buffer.concat(chunks).toString("utf8") };
+  } catch (error) {
+    request.destroy();
+    if (signal.aborted) return { status: 0, why: `no answer in ${limit / 1000} s` };
+    if (!(error instanceof Error) || error instanceof MigrationError) throw error;
+    const fault = isTls ? certificateFault(error, at.origin) : null;
+    if (fault !== null) throw fault;
+    // Codes only: a message may quote what was sent.
+    const cut = response !== undefined && systemCode(error) === "ECONNRESET";
+    return { status: 0, why: cut ? "the answer was cut off" : codeOf(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Sends it; settles however it ends. What fails once there is a response, the response tells. */
+function responseTo(request: ClientRequest, body: Buffer | null): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.on("response", resolve).on("error", reject);
+    // Alone, where the service would change the protocol: Node destroys the connection then.
+    request.on("close", () => reject(new Error("closed without a response")));
+    request.end(body ?? undefined);
+  });
+}
+
+function codeOf(error: Error): string {
+  return systemCode(error) ?? "the connection broke";
+}
+
+function tooLong({ origin, pathname }: URL): MigrationError {
+  const most = `${MOST / 1024 / 1024} MiB`;
+  return new MigrationError("N2I-E220", `${origin}${pathname} answered with more than ${most}`);
+}
+
+/** What an error of a connection means; the code comes first, then the message. */
+interface Fault {
+  readonly known: RegExp;
+  readonly why: string;
+  readonly fix: string;
+}
+
+/** @source Node's tls module and OpenSSL: X509_V_ERR_*, reasons of SSL routines */
+const FAULTS: readonly Fault[] = [
+  {
+    known:
+      /^(UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|(DEPTH_ZERO_)?SELF_SIGNED|(INVALID_CA|CERT_UNTRUSTED|CERT_CHAIN_TOO_LONG|PATH_LENGTH_EXCEEDED) )/,
+    why: "no authority known here has signed its certificate",
+    fix: "Give the file of its authority with --os-cacert, OS_CACERT or `cacert` of clouds.yaml; the system's are often in /etc/ssl/certs/ca-certificates.crt.",
+  },
+  {
+    known: /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH) /,
+    why: "its certificate is made for other names",
+    fix: "Write a name the certificate has into the URL, or have a certificate made for this one.",
+  },
+  {
+    known: /^CERT_(HAS_EXPIRED|NOT_YET_VALID) /,
+    why: "its certificate has expired or is not valid yet",
+    fix: "Renew it at the service; where it is new, compare the clocks of both machines.",
+  },
+  {
+    known: / alert (certificate|bad certificate|unknown ca|unsupported certificate)/,
+    why: "it wants a certificate of this client, and takes none it was given",
+    fix: "Give `cert` and `key` (OS_CERT, OS_KEY) of a user it knows.",
+  },
+  {
+    known: /:(wrong version number|packet length too long|http request):/,
+    why: "it does not speak TLS there",
+    fix: "Compare http:// and https:// and the port of the URL.",
+  },
+  {
+    // TLS 1.2 has no alert of its own for a certificate that was not shown.
+    known: / alert handshake failure/,
+    why: "it breaks the handshake off",
+    fix: "Where it wants a certificate of this client, give `cert` and `key` (OS_CERT, OS_KEY); else compare the TLS settings of both.",
+  },
+  {
+    known:
+      /:(unsupported protocol|no shared cipher|no protocols available):| alert protocol version/,
+    why: "no encrypted connection comes about",
+    fix: "Compare the TLS settings of the service with those of this machine.",
+  },
+];
+
+/**
+ * What an error of a connection says of certificates and TLS; null when it is about something else.
+ * No second try would change it. Its message is looked at and not quoted.
+ *
+ * @param where scheme, host and port of the service
+ */
+function certificateFault(error: Error, where: string): MigrationError | null {
+  const code = "code" in error ? String(error.code) : "";
+  const fault = FAULTS.find(({ known }) => known.test(`${code} ${error.message}`));
+  if (fault === undefined) return null;
+  return new MigrationError("N2I-E213", `${where}: ${fault.why} (${code})`, { fix: fault.fix });
+}

@@ -1,0 +1,208 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { MigrationError } from "../../lib/error.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Auth, Cloud, CloudService, Settings, Sought } from "./cloud.ts";
+
+const INTERFACES = ["public", "internal", "admin"] as const;
+
+type Plugin = "none" | "basic" | "password" | "application_credential";
+
+/** Names of keystoneauth's plugins, by what they are here. */
+const PLUGINS: { readonly [name: string]: Plugin } = {
+  none: "none",
+  http_basic: "basic",
+  password: "password",
+  v2password: "password",
+  v3password: "password",
+  v3applicationcredential: "application_credential",
+  None: "none",
+};
+
+/** What the plugin of this name is here; undefined: it is not supported. */
+export function pluginOf(name: string): Plugin | undefined {
+  return Object.hasOwn(PLUGINS, name) ? PLUGINS[name] : undefined;
+}
+
+/**
+ * Makes a cloud of its settings, whatever place they came from.
+ *
+ * @param from the place, for messages
+ * @param home what `~` stands for in paths, as for openstacksdk
+ * @throws MigrationError N2I-E106 naming what is missing or not known, never a value of a secret
+ */
+export function cloudOf(settings: Settings, from: string, home = homedir()): Cloud {
+  const refuse = (why: string): MigrationError => new MigrationError("N2I-E106", `${from}: ${why}`);
+  const sought = (service: CloudService): Sought => {
+    const own = `${service}_interface`;
+    const name = settings.has(own) ? own : "interface";
+    const asked = settings.get(name) ?? "public";
+    const chosen = INTERFACES.find((each) => each === asked);
+    if (chosen === undefined) throw refuse(`${name} ${asked} is none of ${INTERFACES.join(", ")}`);
+    const region = settings.get(`${service}_region_name`) ?? settings.get("region_name") ?? null;
+    return { interface: chosen, region };
+  };
+  const verify = settings.get("verify");
+  const path = (name: string): string | null => {
+    const text = settings.get(name);
+    if (text === undefined) return null;
+    const whole = expandUser(text, home);
+    if (whole === null) throw refuse(`${name} is ${text}, and /etc/passwd has no such user`);
+    return whole;
+  };
+  return {
+    from,
+    auth: authOf(settings, refuse),
+    endpoint:
+      settings.get("baremetal_endpoint_override") ??
+      settings.get("endpoint_override") ??
+      settings.get("endpoint") ??
+      null,
+    compute: settings.get("compute_endpoint_override") ?? null,
+    placement: settings.get("placement_endpoint_override") ?? null,
+    image: settings.get("image_endpoint_override") ?? null,
+    network: settings.get("network_endpoint_override") ?? null,
+    catalog: {
+      ...{ baremetal: sought("baremetal"), compute: sought("compute"), image: sought("image") },
+      ...{ placement: sought("placement"), network: sought("network") },
+    },
+    tls: {
+      cacert: path("cacert"),
+      cert: path("cert"),
+      key: path("key"),
+      insecure: isTrue(settings.get("insecure")) || /^(0|false|no|off)$/i.test(verify ?? ""),
+    },
+  };
+}
+
+function isTrue(text: string | undefined): boolean {
+  return /^(1|true|yes|on)$/i.test(text ?? "");
+}
+
+type Refuse = (why: string) => MigrationError;
+
+function authOf(settings: Settings, refuse: Refuse): Auth {
+  const named = settings.get("auth_type");
+  const kind = named === undefined ? guessed(settings) : pluginOf(named);
+  if (kind === undefined)
+    throw refuse(`auth_type ${named} is none of ${Object.keys(PLUGINS).join(", ")}`);
+  const need = (name: string): string => {
+    const value = settings.get(name);
+    if (value === undefined) throw refuse(`${name} is missing`);
+    return value;
+  };
+  switch (kind) {
+    case "none":
+      return { kind, named: named !== undefined };
+    case "basic": {
+      const [user, password] = [need("username"), need("password")];
+      return { kind, user, password: () => password };
+    }
+    case "password": {
+      if (named === undefined && !settings.has("auth_url"))
+        throw refuse(
+          "auth_url is missing for the user or password that is set; where Ironic wants none, unset them, or set auth_type to none",
+        );
+      const url = keystoneUrl(need("auth_url"), refuse);
+      const password = need("password");
+      const login = {
+        methods: [kind],
+        password: { user: { ...user(settings, refuse), password } },
+      };
+      const scope = scopeOf(settings, refuse);
+      const question = { identity: login, ...(scope !== null && { scope }) };
+      return { kind: "keystone", url, question: () => question, secret: () => password };
+    }
+    case "application_credential": {
+      const secret = need("application_credential_secret");
+      const credential = partOf(settings, kind, () => ({ user: user(settings, refuse) }));
+      if (credential === null) throw refuse("application_credential_id is missing");
+      const url = keystoneUrl(need("auth_url"), refuse);
+      const identity = { methods: [kind], application_credential: { ...credential, secret } };
+      return { kind: "keystone", url, question: () => ({ identity }), secret: () => secret };
+    }
+  }
+}
+
+/** Never quoted: it may hold a password. */
+function keystoneUrl(text: string, refuse: Refuse): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "")
+    throw refuse("auth_url is not http(s)://HOST[:PORT]/v3");
+  return text;
+}
+
+/** As keystoneauth guesses: an application credential by its parts, else a password, else nothing. */
+function guessed(settings: Settings): Plugin {
+  if (settings.has("application_credential_secret")) return "application_credential";
+  // A login whose Keystone is missing is not a wish to go without one.
+  const login = ["auth_url", "username", "user_id", "password"].some((name) => settings.has(name));
+  return login ? "password" : "none";
+}
+
+/** How Keystone is asked for a thing: `NAME_id`, or `NAME_name` and its owner; null when there is neither. */
+function partOf(
+  settings: Settings,
+  name: string,
+  owner: () => JsonObject = () => ({}),
+): JsonObject | null {
+  const id = settings.get(`${name}_id`);
+  if (id !== undefined) return { id };
+  const text = settings.get(`${name}_name`) ?? settings.get(name === "user" ? "username" : "");
+  return text === undefined ? null : { name: text, ...owner() };
+}
+
+function domain(settings: Settings, name: string): JsonObject {
+  // Beside a project, a domain is that of it and of the user. @source openstacksdk, _handle_domain_id
+  const hasProject = partOf(settings, "project") !== null;
+  const own = partOf(settings, name) ?? (hasProject ? partOf(settings, "domain") : null);
+  if (own !== null) return own;
+  const id = settings.get("default_domain_id") ?? settings.get("default_domain");
+  const text = settings.get("default_domain_name");
+  return text === undefined ? { id: id ?? "default" } : { name: text };
+}
+
+function user(settings: Settings, refuse: Refuse): JsonObject {
+  const found = partOf(settings, "user", () => ({ domain: domain(settings, "user_domain") }));
+  if (found === null) throw refuse("username is missing");
+  return found;
+}
+
+function scopeOf(settings: Settings, refuse: Refuse): JsonObject | null {
+  const system = settings.get("system_scope");
+  if (system === "all") return { system: { all: true } };
+  if (system !== undefined) throw refuse(`system_scope is ${system}, and only all is supported`);
+  const owner = (): JsonObject => ({ domain: domain(settings, "project_domain") });
+  const project = partOf(settings, "project", owner);
+  if (project !== null) return { project };
+  const inside = partOf(settings, "domain");
+  return inside === null ? null : { domain: inside };
+}
+
+/** Name, password, ids, comment, home, shell. @source passwd(5) */
+const HOME = 5;
+
+/**
+ * A path with its `~` or `~user` replaced, as openstacksdk has python do it. Users are those of the
+ * system's own file: of a directory service's this knows nothing.
+ *
+ * @returns null when there is no such user
+ * @source python, os.path.expanduser; there an unknown user's path stays as it is
+ */
+export function expandUser(path: string, home: string, passwd = "/etc/passwd"): string | null {
+  const [tilde, user] = /^~([^/]*)/.exec(path) ?? [];
+  if (tilde === undefined || user === undefined) return path;
+  const place = user === "" ? home : homeOf(user, passwd);
+  return place === null ? null : join("/", place.replace(/\/+$/, ""), path.slice(tilde.length));
+}
+
+function homeOf(user: string, passwd: string): string | null {
+  try {
+    const lines = readFileSync(passwd, "utf8").split("\n");
+    const own = lines.map((line) => line.split(":")).find(([name]) => name === user);
+    return own?.[HOME] || null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,233 @@
+import { createHash } from "node:crypto";
+import { constants, rmSync } from "node:fs";
+import {
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  symlink,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { atExit } from "../../lib/files/at-exit.ts";
+import { type BootStep, sameThing, type Thing } from "../../model/boot.ts";
+import { type HeldFolder, inFolderOf, portions, tempOf, thingAt } from "./safe-fs.ts";
+
+/** What a file is made of: a text, or another file. */
+export type Source = { readonly text: string } | { readonly file: string };
+
+export interface Owner {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** A place where a test lets the process die: between the file under its own name and the name it gets. */
+type Pause = (point: string) => Promise<void>;
+
+/** Readable for the TFTP server, which is nobody; owned as the tree is, so that Ironic can change it. */
+export async function ownerIn(root: string): Promise<Pick<Owner, "uid" | "gid">> {
+  const { uid, gid } = await stat(root);
+  return { uid, gid };
+}
+
+function same(left: Thing | null, right: Thing | null): boolean {
+  return left === null || right === null ? left === right : sameThing(left, right);
+}
+
+/**
+ * Performs a step, unless the name no longer is as it was when the step was planned. A file has its
+ * name only when it is whole, on disk, and of the digest planned.
+ *
+ * @throws MigrationError N2I-E300 when the name or its source has changed, N2I-E120
+ */
+export async function perform(
+  root: string,
+  { path, before, after }: BootStep,
+  source: Source | null,
+  owner: Owner,
+  pause: Pause,
+): Promise<void> {
+  await inFolderOf(root, path, async (held, name) => {
+    if (!same(await thingAt(held, name), before)) throw changed(root, path);
+    try {
+      await put(held, name, { before, after }, { source, owner }, pause);
+    } catch (cause) {
+      if (systemCode(cause) === "EEXIST") throw changed(root, path);
+      throw cause;
+    }
+    await held.handle.sync();
+  });
+}
+
+/** What a name is to hold, and whose it is; folders and links have no source. */
+interface Content {
+  readonly source: Source | null;
+  readonly owner: Owner;
+}
+
+async function put(
+  held: HeldFolder,
+  name: string,
+  { before, after }: Pick<BootStep, "before" | "after">,
+  content: Content,
+  pause: Pause,
+): Promise<void> {
+  const at = join(held.at, name);
+  const temp = join(held.at, tempOf(name));
+  const gone = atExit(() => rmSync(temp, { force: true }));
+  try {
+    await putAs(at, temp, { before, after }, content, pause);
+  } finally {
+    gone();
+  }
+}
+
+async function putAs(
+  at: string,
+  temp: string,
+  { before, after }: Pick<BootStep, "before" | "after">,
+  { source, owner }: Content,
+  pause: Pause,
+): Promise<void> {
+  switch (after.kind) {
+    case "folder": {
+      await mkdir(at, 0o755);
+      const handle = await open(at, constants.O_DIRECTORY | constants.O_NOFOLLOW);
+      await owned(handle, { ...owner, mode: 0o755 }).finally(() => handle.close());
+      return;
+    }
+    case "link":
+      if (before === null) return symlink(after.target, at);
+      await rm(temp, { force: true });
+      await symlink(after.target, temp);
+      await pause("boot.temp");
+      return rename(temp, at);
+    case "file":
+      if (source === null) throw new Error(`step ${at} has no source`);
+      await rm(temp, { force: true });
+      try {
+        await write(temp, source, after.sha256, owner);
+        await pause("boot.temp");
+        // A name that was free is taken only if it still is.
+        if (before === null) await link(temp, at);
+        else await rename(temp, at);
+      } finally {
+        await rm(temp, { force: true });
+      }
+  }
+}
+
+async function write(path: string, source: Source, sha256: string, owner: Owner): Promise<void> {
+  const handle = await open(path, "wx", 0o600);
+  try {
+    const hash = createHash("sha256");
+    const add = async (portion: Buffer): Promise<void> => {
+      hash.update(portion);
+      for (let done = 0; done < portion.length; )
+        done += (await handle.write(portion, done)).bytesWritten;
+    };
+    if ("text" in source) await add(Buffer.from(source.text, "latin1"));
+    else await portions(source.file, add);
+    if (hash.digest("hex") !== sha256)
+      throw new MigrationError("N2I-E300", "a file changed while it was copied");
+    await owned(handle, owner);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Only root can give files away; anybody else's stay their own. */
+async function owned(handle: FileHandle, { mode, uid, gid }: Owner): Promise<void> {
+  if (process.getuid?.() === 0) await handle.chown(uid, gid);
+  await handle.chmod(mode);
+}
+
+/** What undoing a step came to. */
+type Undone = "undone" | "gone" | { readonly left: string };
+
+/**
+ * Takes a step back, if the name still is as the step left it; one that is of another kind, or in
+ * a folder that is none by now, is left like one that was changed.
+ *
+ * @param text what a replaced file held
+ * @throws MigrationError N2I-E120
+ */
+export async function undoStep(
+  root: string,
+  { path, before, after }: BootStep,
+  text: string | null,
+  pause: Pause,
+): Promise<Undone> {
+  try {
+    return await inFolderOf(root, path, async (held, name) => {
+      const now = await thingAt(held, name);
+      if (same(now, before)) return "gone";
+      if (now === null || !sameThing(now, after)) return { left: `${path} was changed since` };
+      const made = await back(held, name, { before, after }, text, pause);
+      await held.handle.sync();
+      return made ? "undone" : { left: `${path} holds other files` };
+    });
+  } catch (cause) {
+    const why = cause instanceof MigrationError ? insteadOf(cause) : null;
+    if (why === null) throw cause;
+    // Its folder went with somebody else's hand: nothing of ours is there.
+    return why === "gone" && before === null ? "gone" : { left: `${path} was changed since` };
+  }
+}
+
+/** What stands where a step was, when that is why it cannot be looked at; null for any other reason. */
+function insteadOf({ code, cause }: MigrationError): "gone" | "other" | null {
+  if (code === "N2I-E300") return "other";
+  switch (systemCode(cause)) {
+    case "ENOENT":
+      return "gone";
+    // Its folder is a file or a link by now.
+    case "ENOTDIR":
+    case "ELOOP":
+      return "other";
+    default:
+      return null;
+  }
+}
+
+async function back(
+  held: HeldFolder,
+  name: string,
+  { before, after }: Pick<BootStep, "before" | "after">,
+  text: string | null,
+  pause: Pause,
+): Promise<boolean> {
+  const at = join(held.at, name);
+  if (before !== null) {
+    const owner = before.kind === "file" ? before.was : undefined;
+    const content = {
+      source: text === null ? null : { text },
+      owner: owner ?? { mode: 0o644, uid: 0, gid: 0 },
+    };
+    await put(held, name, { before: after, after: before }, content, pause);
+    return true;
+  }
+  if (after.kind !== "folder") {
+    await rm(at);
+    return true;
+  }
+  try {
+    await rmdir(at);
+    return true;
+  } catch (cause) {
+    if (systemCode(cause) === "ENOTEMPTY") return false;
+    throw cause;
+  }
+}
+
+function changed(root: string, path: string): MigrationError {
+  return new MigrationError("N2I-E300", `${join(root, path)} is no longer as it was looked at`, {
+    fix: "Run the same command again: it looks anew, and goes on where it stopped.",
+  });
+}

@@ -1,0 +1,80 @@
+import { isUuid } from "../../../lib/uuid.ts";
+import type { BootFile } from "../../../model/boot.ts";
+import { type Finding, finding, findingIf } from "../../../model/finding.ts";
+import type { FindingCode } from "../../../model/findings.ts";
+import type { Machine } from "../../../model/machine.ts";
+import { uuidOf } from "./pxe-config.ts";
+
+/** The uuids a path's folders have. */
+function uuidsIn(path: string | null | undefined): readonly string[] {
+  return (path ?? "").toLowerCase().split("/").filter(isUuid);
+}
+
+/** Instances other than the machine's own that its boot file speaks of. */
+function strangers(
+  boot: BootFile & { readonly kind: "read" },
+  instance: string,
+): readonly string[] {
+  const { boot: label } = boot.config;
+  return [boot.path, label?.kernel, label?.ramdisk]
+    .flatMap(uuidsIn)
+    .filter((uuid) => uuid !== instance.toLowerCase());
+}
+
+type Fault = readonly [FindingCode, string];
+
+/** Why the file's root filesystem must not be relied on; null when it may. */
+function fault(boot: BootFile, instance: string): Fault | null {
+  switch (boot.kind) {
+    case "no-tree":
+      return ["N2I-D707", "--tftp-root names no tree of this host"];
+    case "missing":
+      return ["N2I-D700", `${boot.path} is not in the tree`];
+    case "refused":
+      return ["N2I-D703", `${boot.path} ${boot.why}`];
+    case "read": {
+      const { default: chosen, boot: label } = boot.config;
+      const [other] = strangers(boot, instance);
+      if (other !== undefined) return ["N2I-D704", `${boot.path} speaks of instance ${other}`];
+      if (chosen !== "boot")
+        return ["N2I-D701", `${boot.path} has default ${JSON.stringify(chosen)}`];
+      return uuidOf(label?.root ?? null) === null
+        ? ["N2I-D702", `${boot.path} has ${label === null ? "no label boot" : says(label.root)}`]
+        : null;
+    }
+  }
+}
+
+function says(root: string | null): string {
+  return root === null ? "no root=" : `root=${root}`;
+}
+
+/** The uuid of the root filesystem, from a file nothing is wrong with; null otherwise. */
+export function rootUuid({ boot, node }: Machine): string | null {
+  if (boot?.kind !== "read" || fault(boot, node.instance_uuid ?? "") !== null) return null;
+  return uuidOf(boot.config.boot?.root ?? null);
+}
+
+/**
+ * What is wrong with the boot file of a machine that runs its tenant, as found.
+ *
+ * @source facts/nova-bm.md 3.5
+ */
+export function inspectBoot({ boot, node }: Machine): readonly Finding[] {
+  if (boot === undefined || node.task_state !== "active") return [];
+  const where = `bm_nodes.id=${node.id} pxe_config_path`;
+  const wrong = fault(boot, node.instance_uuid ?? "");
+  if (wrong !== null) return [finding(wrong[0], where, wrong[1])];
+  if (boot.kind !== "read") return [];
+  const gone = (["kernel", "ramdisk"] as const).filter((file) => !boot[file]);
+  const empty = `${gone.join(" and ")} of ${boot.path} not there, or empty`;
+  return [
+    ...findingIf(gone.length > 0, "N2I-D706", where, empty),
+    ...Object.entries(boot.links)
+      .filter(([, target]) => target !== boot.path)
+      .map(([mac, target]) => {
+        const leads = target === null ? "has no link" : `leads to ${target}`;
+        return finding("N2I-D705", where, `${mac} ${leads}`);
+      }),
+  ];
+}

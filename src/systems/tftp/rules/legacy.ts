@@ -1,0 +1,168 @@
+import type { Found } from "../../../model/boot.ts";
+import { linkOf, linkTarget } from "./paths.ts";
+import { factsOf, parsePxe, uuidOf } from "./pxe-config.ts";
+
+/** Images in a machine's folder, in the order they are put there. */
+export const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"] as const;
+export type ImageName = (typeof IMAGES)[number];
+
+/** A machine whose boot files a compute host of nova-baremetal is to have. */
+export interface LegacyBoot {
+  readonly instance: string;
+  /** Lower case. */
+  readonly macs: readonly string[];
+  /** The tree's root as nova.conf of the host has it. */
+  readonly served: string;
+  /** What its boot file is to hold. */
+  readonly text: string;
+}
+
+type Seen = Found & { readonly text?: string };
+
+/** What is known of an image besides the tree that is to have it. */
+export interface KnownImage {
+  /** Why it cannot be had; null where it can. */
+  readonly lack: string | null;
+  /** Bytes that Glance says it has; null where nobody asked. */
+  readonly bytes: number | null;
+}
+
+/** A change that is wanted, before digests are known. */
+export type LegacyChange =
+  | { readonly path: string; readonly do: "folder" }
+  | { readonly path: string; readonly do: "copy"; readonly image: ImageName }
+  | { readonly path: string; readonly do: "write"; readonly text: string }
+  | { readonly path: string; readonly do: "link"; readonly target: string };
+
+/** Everything of a machine that must be looked at. */
+export function legacyPaths({
+  instance,
+  macs,
+}: Pick<LegacyBoot, "instance" | "macs">): readonly string[] {
+  return [
+    instance,
+    ...[...IMAGES, "config"].map((name) => `${instance}/${name}`),
+    "pxelinux.cfg",
+    ...macs.map(linkOf),
+  ];
+}
+
+/**
+ * What nova-baremetal's host lacks to boot a machine: its folder, four images, its boot file, and a link
+ * for each MAC, which come last. What is there and is another's is never touched.
+ *
+ * @param images what is known of each
+ * @source facts/systems.md A5; facts/nova-bm.md 3.5
+ */
+export function legacyStage(
+  boot: LegacyBoot,
+  at: ReadonlyMap<string, Seen>,
+  images: ReadonlyMap<ImageName, KnownImage>,
+): { readonly changes: readonly LegacyChange[]; readonly why: string | null } {
+  const { instance, macs } = boot;
+  const found = (path: string): Seen => at.get(path) ?? { kind: "absent" };
+  const parts = [
+    folder(instance, found(instance)),
+    ...IMAGES.map((image) =>
+      file(`${instance}/${image}`, image, found(`${instance}/${image}`), images),
+    ),
+    config(boot, found(`${instance}/config`)),
+    folder("pxelinux.cfg", found("pxelinux.cfg")),
+    ...macs.map((mac) => link(boot, linkOf(mac), found(linkOf(mac)))),
+  ];
+  const why = parts.flatMap((part) => (typeof part === "string" ? [part] : []));
+  if (macs.length === 0) why.push("bm_interfaces has no MAC of it");
+  const changes = parts.flatMap((part) => (part === null || typeof part === "string" ? [] : part));
+  return why.length > 0 ? { changes: [], why: why.join("; ") } : { changes, why: null };
+}
+
+type Part = LegacyChange | null | string;
+
+function folder(path: string, found: Seen): Part {
+  if (found.kind === "absent") return { path, do: "folder" };
+  return found.kind === "folder" ? null : `${path} is no folder`;
+}
+
+function file(
+  path: string,
+  image: ImageName,
+  found: Seen,
+  images: ReadonlyMap<ImageName, KnownImage>,
+): Part {
+  const { lack = "nothing given has it", bytes = null } = images.get(image) ?? {};
+  if (found.kind === "file" && found.bytes > 0)
+    return bytes === null || found.bytes === bytes
+      ? null
+      : `${path} is there with ${found.bytes} bytes, and Glance's image has ${bytes}`;
+  if (found.kind !== "absent") return `${path} is there, and is no image`;
+  return lack === null ? { path, do: "copy", image } : `${path} is not there: ${lack}`;
+}
+
+function config({ instance, text }: LegacyBoot, found: Seen): Part {
+  const path = `${instance}/config`;
+  if (found.kind === "absent") return { path, do: "write", text };
+  if (found.kind !== "file" || found.text === undefined) return `${path} is no boot file`;
+  if (found.text === text) return null;
+  const [now, wanted] = [found.text, text].map(bootsOf);
+  return now !== null && now === wanted ? null : `${path} is there, and boots something else`;
+}
+
+function link({ instance, served }: LegacyBoot, path: string, found: Seen): Part {
+  if (found.kind === "absent")
+    return { path, do: "link", target: `${served.replace(/\/+$/, "")}/${instance}/config` };
+  if (found.kind !== "link") return `${path} is no link`;
+  return linkTarget(found.target, served, instance) === `${instance}/config`
+    ? null
+    : `${path} leads to ${found.target}`;
+}
+
+/** The root filesystem a boot file boots unasked, lower case; null where it does not, or not yet. */
+export function bootsOf(text: string): string | null {
+  const facts = factsOf(parsePxe(text));
+  return facts.default === "boot" ? uuidOf(facts.boot?.root ?? null) : null;
+}
+
+/** A boot file of another host, with the paths of this one's tree; null where it is not the instance's. */
+export function rehomed(text: string, instance: string, served: string): string | null {
+  const kernel = factsOf(parsePxe(text)).boot?.kernel ?? "";
+  const at = kernel.toLowerCase().lastIndexOf(`/${instance.toLowerCase()}/`);
+  if (at < 0) return null;
+  const old = kernel.slice(0, at + instance.length + 2);
+  return text.replaceAll(old, `${served.replace(/\/+$/, "")}/${instance}/`);
+}
+
+/** What a boot file is made of where no host has it any more. */
+interface LegacyPxe {
+  readonly instance: string;
+  readonly served: string;
+  readonly root_uuid: string;
+  /** bm_nodes.id, and its deploy key. */
+  readonly deployment: number;
+  readonly key: string;
+  /** [baremetal]pxe_append_params. */
+  readonly append: string;
+}
+
+/** nova-baremetal's own default. @source nova@2014.2:nova/virt/baremetal/pxe.py */
+export const PXE_APPEND = "nofb nomodeset vga=normal";
+
+/**
+ * The boot file as nova-baremetal writes it and its deploy helper switches it: byte by byte, one blank at
+ * the end of the boot line and no newline after it.
+ *
+ * @source nova@2014.2:nova/virt/baremetal/pxe_config.template; facts/nova-bm.md 3.5
+ */
+export function legacyConfig(given: LegacyPxe): string {
+  const { instance, served, root_uuid, deployment, key, append } = given;
+  const at = `${served.replace(/\/+$/, "")}/${instance}`;
+  const deploy = [
+    `initrd=${at}/deploy_ramdisk selinux=0 disk=cciss/c0d0,sda,hda,vda`,
+    `iscsi_target_iqn=iqn-${instance} deployment_id=${deployment} deployment_key=${key}`,
+    `troubleshoot=0 ${append}`,
+  ];
+  return [
+    ...["default boot", "", "label deploy", `kernel ${at}/deploy_kernel`],
+    ...[`append ${deploy.join(" ")}`, "ipappend 3", "", "", "label boot", `kernel ${at}/kernel`],
+    `append initrd=${at}/ramdisk root=UUID=${root_uuid} ro ${append} `,
+  ].join("\n");
+}

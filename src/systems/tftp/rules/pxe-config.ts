@@ -1,0 +1,90 @@
+import { isUuid } from "../../../lib/uuid.ts";
+import type { PxeFacts, PxeLabel } from "../../../model/boot.ts";
+
+/** A pxelinux configuration, as far as nova-baremetal and Ironic write one. */
+interface PxeConfig {
+  readonly default: string | null;
+  readonly labels: readonly PxeLabel[];
+}
+
+const INITRD = /^initrd=(.*)$/;
+const ROOT = /^root=(.*)$/;
+
+/**
+ * Reads a configuration as pxelinux does: keywords in any case, the last `default` counts, and of
+ * two labels with one name the first.
+ *
+ * @source facts/nova-bm.md 3.5; facts/ironic.md 2.3, 2.5
+ */
+export function parsePxe(text: string): PxeConfig {
+  let chosen: string | null = null;
+  const labels: { -readonly [field in keyof PxeLabel]: PxeLabel[field] }[] = [];
+  for (const line of text.split("\n")) {
+    const [keyword = "", ...words] = wordsOf(line);
+    const rest = words.join(" ");
+    const label = labels.at(-1);
+    switch (keyword.toLowerCase()) {
+      case "default":
+        chosen = rest;
+        break;
+      case "label":
+        labels.push({ label: rest, kernel: null, ramdisk: null, root: null, args: "" });
+        break;
+      case "kernel":
+      case "linux":
+        if (label !== undefined) label.kernel = rest;
+        break;
+      case "initrd":
+        if (label !== undefined) label.ramdisk = rest;
+        break;
+      case "append":
+        if (label !== undefined) Object.assign(label, appended(words, label.ramdisk));
+        break;
+    }
+  }
+  return { default: chosen, labels };
+}
+
+/** Placeholders of the root filesystem as templates write them, and each as one word. */
+export const PLACEHOLDERS = [
+  ["{{ ROOT }}", "{{ROOT}}"],
+  ["(( ROOT ))", "((ROOT))"],
+  [`$${"{ROOT}"}`, `$${"{ROOT}"}`],
+] as const;
+
+/** By single steps: a hostile file must not take long. */
+function wordsOf(line: string): readonly string[] {
+  const whole = PLACEHOLDERS.reduce((text, [form, word]) => text.replaceAll(form, word), line);
+  return whole.split(/\s/).filter((word) => word !== "");
+}
+
+/** Of a name given twice the last counts, as for the kernel. */
+function appended(
+  words: readonly string[],
+  initrd: string | null,
+): Omit<PxeLabel, "label" | "kernel"> {
+  const last = (form: RegExp): string | null =>
+    words.map((word) => form.exec(word)?.[1]).findLast((found) => found !== undefined) ?? null;
+  const args = words.filter((word) => !INITRD.test(word) && !ROOT.test(word)).join(" ");
+  return { ramdisk: last(INITRD) ?? initrd, root: last(ROOT), args };
+}
+
+export function labelOf({ labels }: PxeConfig, name: string): PxeLabel | null {
+  return labels.find(({ label }) => label === name) ?? null;
+}
+
+/** What nova-baremetal's file says of the tenant; nothing of its one-time deploy key. */
+export function factsOf(config: PxeConfig): PxeFacts {
+  const deploy = labelOf(config, "deploy");
+  return {
+    default: config.default,
+    boot: labelOf(config, "boot"),
+    deploy: deploy && { kernel: deploy.kernel, ramdisk: deploy.ramdisk },
+  };
+}
+
+/** The uuid in `UUID=...`, lower case; Grizzly's helper wrote `UUID=None` for a device it missed. */
+export function uuidOf(root: string | null): string | null {
+  const [, text = ""] = /^UUID=(.*)$/.exec(root ?? "") ?? [];
+  return isUuid(text) ? text.toLowerCase() : null;
+}

@@ -1,0 +1,127 @@
+import { createHash } from "node:crypto";
+import { constants, existsSync } from "node:fs";
+import { type FileHandle, lstat, open, readlink, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { notWritten } from "../../lib/files/failure.ts";
+import type { Found, Thing } from "../../model/boot.ts";
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+/**
+ * Without /proc, a folder can be replaced by a link between its opening and a step inside it. Each
+ * step still refuses a link that was there before.
+ */
+const PROC = existsSync("/proc/self/fd");
+
+/** A folder of a tree held open: what happens in it happens there, whoever moves names meanwhile. */
+export interface HeldFolder {
+  /** `/proc/self/fd/N`: a path into the folder itself. The folder's name if there is no /proc. */
+  readonly at: string;
+  readonly handle: FileHandle;
+}
+
+/**
+ * Works in the folder of `path`, which is at most one below the root and no link.
+ *
+ * @throws MigrationError N2I-E120 with the path and the system's words
+ */
+export async function inFolderOf<T>(
+  root: string,
+  path: string,
+  work: (held: HeldFolder, name: string) => Promise<T>,
+): Promise<T> {
+  const handles: FileHandle[] = [];
+  const hold = async (folder: string): Promise<HeldFolder> => {
+    const handle = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    handles.push(handle);
+    return { at: PROC ? `/proc/self/fd/${handle.fd}` : folder, handle };
+  };
+  try {
+    const top = await hold(root);
+    const folder = dirname(path);
+    const held = folder === "." ? top : await hold(join(top.at, folder));
+    return await work(held, path.slice(folder === "." ? 0 : folder.length + 1));
+  } catch (cause) {
+    throw notWritten(join(root, path), cause);
+  } finally {
+    for (const handle of handles.reverse()) await handle.close();
+  }
+}
+
+/** What stands under a name; nothing is followed, and nothing waited for. */
+export async function inspect(root: string, path: string): Promise<Found> {
+  try {
+    const at = join(root, path);
+    const found = await lstat(at);
+    if (found.isSymbolicLink()) return { kind: "link", target: await readlink(at) };
+    if (found.isDirectory()) return { kind: "folder" };
+    const { size: bytes, mode, uid, gid } = found;
+    return found.isFile()
+      ? { kind: "file", bytes, mode: mode & 0o7777, uid, gid }
+      : { kind: "other", why: "no file, link or folder" };
+  } catch (cause) {
+    const code = systemCode(cause);
+    return code === "ENOENT"
+      ? { kind: "absent" }
+      : { kind: "other", why: `out of reach (${code ?? "unknown failure"})` };
+  }
+}
+
+/** What stands under a name of a held folder, with its digest; null when nothing does. */
+export async function thingAt({ at }: HeldFolder, name: string): Promise<Thing | null> {
+  const found = await inspect(at, name);
+  switch (found.kind) {
+    case "absent":
+      return null;
+    case "folder":
+      return { kind: "folder" };
+    case "link":
+      return found;
+    case "file":
+      return { kind: "file", sha256: await digestOf(join(at, name)) };
+    case "other":
+      throw new MigrationError("N2I-E300", `${name} is ${found.why}`);
+  }
+}
+
+/** sha256 of a regular file, read in portions. */
+export async function digestOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await portions(path, (portion) => void hash.update(portion));
+  return hash.digest("hex");
+}
+
+const PORTION = 1024 * 1024;
+
+/** Gives a regular file's bytes; the portion is used again for the next. */
+export async function portions(
+  path: string,
+  each: (portion: Buffer) => Promise<void> | void,
+): Promise<void> {
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const buffer = Buffer.allocUnsafe(PORTION);
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, PORTION, null);
+      if (bytesRead === 0) return;
+      await each(buffer.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** The name a file has in its folder until it is whole: always the same, so that the next run finds it. */
+export function tempOf(name: string): string {
+  return `.n2i-${createHash("sha256").update(name).digest("hex").slice(0, 12)}.tmp`;
+}
+
+/** Removes what a crash left half made beside `path`. */
+export async function sweep(root: string, path: string): Promise<void> {
+  const there = await inspect(root, dirname(path));
+  if (there.kind !== "folder") return;
+  await inFolderOf(root, path, async ({ at }, name) => {
+    await rm(join(at, tempOf(name)), { force: true });
+  });
+}

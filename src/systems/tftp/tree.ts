@@ -1,0 +1,111 @@
+import { constants } from "node:fs";
+import { lstat, open, readlink, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { hostSpec } from "../../lib/text.ts";
+
+/** A TFTP tree, or a copy of one. */
+export interface Tree {
+  /** bm_nodes.service_host it is of; "*" for every host without a tree of its own. */
+  readonly host: string;
+  /** Absolute, with no link in it. */
+  readonly root: string;
+}
+
+/** What stands under a name of a tree. */
+type Content =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "missing" }
+  | { readonly kind: "refused"; readonly why: string };
+
+/** Bytes; a configuration has well under one kilobyte. */
+const LARGEST = 64 * 1024;
+
+/**
+ * The trees an operator names.
+ *
+ * @param specs `[HOST=]DIR`; without a host it is for every host that has none of its own
+ * @throws MigrationError N2I-E100 for a malformed spec, N2I-E410 when it is no folder
+ */
+export async function openTrees(
+  specs: readonly string[],
+  option: string,
+): Promise<readonly Tree[]> {
+  const trees = await Promise.all(specs.map((spec) => openTree(spec, option)));
+  const twice = trees.find(({ host }, at) => trees.findIndex((other) => other.host === host) < at);
+  if (twice !== undefined)
+    throw new MigrationError("N2I-E100", `${option} is given twice for ${twice.host}`);
+  return trees;
+}
+
+async function openTree(spec: string, option: string): Promise<Tree> {
+  const { host, path } = hostSpec(spec);
+  if (host === "" || path === "")
+    throw new MigrationError("N2I-E100", `${option} wants DIR or HOST=DIR`);
+  try {
+    const root = await realpath(path);
+    if ((await stat(root)).isDirectory()) return { host, root };
+  } catch (cause) {
+    throw new MigrationError("N2I-E410", `${option} ${path}: ${codeOf(cause)}`, { cause });
+  }
+  throw new MigrationError("N2I-E410", `${option} ${path} is not a folder`);
+}
+
+/** The tree of a host: its own, or the one for all. */
+export function treeOf(trees: readonly Tree[], host: string | null): Tree | null {
+  return (
+    trees.find((tree) => tree.host === host) ?? trees.find((tree) => tree.host === "*") ?? null
+  );
+}
+
+/**
+ * The text of a small file of the tree. No link may lead out of the tree, and a device, a pipe or
+ * a file without end is refused, not waited for.
+ *
+ * @param path below the root, without `..`
+ */
+export async function readText({ root }: Tree, path: string): Promise<Content> {
+  try {
+    const real = await realpath(join(root, path));
+    if (!real.startsWith(`${root}/`)) return { kind: "refused", why: "leads out of the tree" };
+    const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+    const file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+    try {
+      const found = await file.stat();
+      if (!found.isFile()) return { kind: "refused", why: "is no regular file" };
+      if (found.size > LARGEST) return { kind: "refused", why: `has ${found.size} bytes` };
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(LARGEST + 1), 0, LARGEST + 1, 0);
+      const text = buffer.toString("latin1", 0, bytesRead);
+      return bytesRead > LARGEST || /[^\t\n\r\x20-\x7e]/.test(text)
+        ? { kind: "refused", why: "is no plain text" }
+        : { kind: "text", text };
+    } finally {
+      await file.close();
+    }
+  } catch (cause) {
+    const code = codeOf(cause);
+    return code === "ENOENT" || code === "ENOTDIR"
+      ? { kind: "missing" }
+      : { kind: "refused", why: `cannot be read (${code})` };
+  }
+}
+
+/** Bytes of a regular file of the tree; null when there is none that could be served. */
+export async function sizeOf({ root }: Tree, path: string): Promise<number | null> {
+  try {
+    const real = await realpath(join(root, path));
+    const found = await lstat(real);
+    return real.startsWith(`${root}/`) && found.isFile() ? found.size : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Where a link leads, as it is written; null when there is no link. */
+export async function readLink({ root }: Tree, path: string): Promise<string | null> {
+  return await readlink(join(root, path)).catch(() => null);
+}
+
+function codeOf(cause: unknown): string {
+  return systemCode(cause) ?? "unknown failure";
+}

@@ -1,0 +1,112 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { TOGETHER } from "../../lib/streams.ts";
+import { isUuid } from "../../lib/uuid.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { read } from "../../systems/database/read.ts";
+import { lower, spellings, string, text } from "../../systems/database/rows.ts";
+import { factsOf, parsePxe, uuidOf } from "../../systems/tftp/rules/pxe-config.ts";
+import { readText, type Tree } from "../../systems/tftp/tree.ts";
+import { publishBoot } from "../leases/leases.ts";
+
+interface Publishing {
+  readonly leases: Database;
+  readonly nova: Database;
+  readonly tree: Tree;
+  readonly host: string;
+  readonly say: (text: string) => void;
+}
+
+/**
+ * Publishes what the boot files of a host's machines say, as they change. Each call asks at most one
+ * statement: the heartbeat beside it must not wait for more.
+ *
+ * @returns what is called once an interval
+ */
+export function bootRecords(parts: Publishing): () => Promise<void> {
+  const known = new Map<string, string>();
+  let round: AsyncGenerator<undefined, void> | null = null;
+  return async () => {
+    round ??= publishing(parts, known);
+    try {
+      const { done } = await round.next();
+      if (done === true) round = null;
+    } catch (error) {
+      round = null; // what was not published stands in no round that ended
+      throw error;
+    }
+  };
+}
+
+/** One round: files that changed, whose they are, their images, and the records; a statement each step. */
+async function* publishing(
+  { leases, nova, tree, host, say }: Publishing,
+  known: Map<string, string>,
+): AsyncGenerator<undefined, void> {
+  const changed = await changedFiles(tree, known);
+  const uuids = [...changed.keys()];
+  if (uuids.length === 0) return;
+  const live = leases.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
+  const names = spellings(uuids);
+  const owned = await read(
+    leases,
+    { instance_uuid: lower, service_host: text },
+    `bm_nodes WHERE ${live} AND instance_uuid IN (...)`,
+    names,
+  );
+  const mine = new Set(
+    owned.flatMap((row) => (row.service_host === host ? [row.instance_uuid] : [])),
+  );
+  yield;
+  const images = await read(
+    nova,
+    { uuid: string, kernel_id: text, ramdisk_id: text },
+    "instances WHERE deleted = 0 AND uuid IN (...)",
+    names,
+  );
+  const imagesOf = new Map(images.map((row) => [row.uuid.toLowerCase(), row]));
+  yield;
+  const records = await Promise.all(
+    uuids
+      .filter((uuid) => mine.has(uuid))
+      .map(async (uuid) => ({
+        instance_uuid: uuid,
+        root_uuid: await rootOf(tree, uuid),
+        kernel_id: imagesOf.get(uuid)?.kernel_id || null,
+        ramdisk_id: imagesOf.get(uuid)?.ramdisk_id || null,
+      })),
+  );
+  await publishBoot(leases, host, records);
+  for (const [uuid, mark] of changed) known.set(uuid, mark);
+  const unknown = records.filter(({ root_uuid }) => root_uuid === null).length;
+  const without = unknown === 0 ? "" : `; ${unknown} of them name no root filesystem`;
+  if (records.length > 0) say(`Published the boot files of ${records.length} machines${without}.`);
+}
+
+/** Instances whose file changed since it was published, with what tells a change. */
+async function changedFiles(
+  { root }: Tree,
+  known: Map<string, string>,
+): Promise<ReadonlyMap<string, string>> {
+  const names = (await readdir(root)).filter(isUuid);
+  const there = new Set(names.map((name) => name.toLowerCase()));
+  for (const uuid of known.keys()) if (!there.has(uuid)) known.delete(uuid);
+  const changed = new Map<string, string>();
+  for (const name of names) {
+    if (changed.size === TOGETHER) break;
+    const found = await stat(join(root, name, "config")).catch(() => null);
+    if (found === null) continue;
+    const mark = `${found.mtimeMs} ${found.size} ${found.ino}`;
+    const uuid = name.toLowerCase();
+    if (known.get(uuid) !== mark) changed.set(uuid, mark);
+  }
+  return changed;
+}
+
+/** As its file boots the tenant; null where it does not, or not yet. */
+async function rootOf(tree: Tree, uuid: string): Promise<string | null> {
+  const content = await readText(tree, `${uuid}/config`);
+  if (content.kind !== "text") return null;
+  const facts = factsOf(parsePxe(content.text));
+  return facts.default === "boot" ? uuidOf(facts.boot?.root ?? null) : null;
+}

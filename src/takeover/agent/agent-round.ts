@@ -1,0 +1,237 @@
+import { MigrationError } from "../../lib/error.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import type { Left } from "../../model/change.ts";
+import type { ComputeHost } from "../../model/nova/host-move.ts";
+import type { Lease } from "../../model/nova/leases.ts";
+import { now as moment, rest } from "../../run/process-context.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { isUnanswered } from "../../systems/database/statement.ts";
+import { duration } from "../../window/report/rules/window.ts";
+import { fenceLease, readLeases } from "../leases/leases.ts";
+import { keepLocks } from "../leases/locks.ts";
+import { nodesOf } from "../leases/nodes.ts";
+import { shareOf } from "../rules/destination.ts";
+import { isLive, judgeLeases, takersOf } from "../rules/successors.ts";
+import type { Watch } from "./agent-watch.ts";
+
+/** What an agent that takes over is made of. */
+export interface Taking {
+  readonly leases: Database;
+  readonly host: string;
+  /** Milliseconds a lease lasts. */
+  readonly ttl: number;
+  /** Seconds without a report after which a nova-compute is down. */
+  readonly down: number;
+  readonly say: (text: string) => void;
+  /** Milliseconds, which only grow. */
+  readonly clock: () => number;
+  /** Of all compute hosts, as Nova has them now. */
+  readonly services: () => Promise<readonly ComputeHost[]>;
+  /** The site's own fence, until it is aborted. @throws MigrationError unless the host is down for certain */
+  readonly fence: ((host: string, signal: AbortSignal) => Promise<void>) | null;
+  /** Host -> its aggregates; null where nobody knows. */
+  readonly aggregates: () => Promise<ReadonlyMap<string, readonly number[]> | null>;
+  /** Goes on with machines of this host that are half way, if there are any. */
+  readonly goOn: (signal: AbortSignal) => Promise<Taken>;
+  /**
+   * Moves machines of a fenced host here, until it is aborted.
+   *
+   * @throws MigrationError `locked` while another works on it
+   */
+  readonly take: (dead: Lease, nodes: readonly string[], signal: AbortSignal) => Promise<Taken>;
+}
+
+/** What kept machines from coming here; who takes them says at once how many came. */
+export interface Taken {
+  readonly left: readonly Left[];
+}
+
+/** What goes on around a round of taking. */
+export interface Around {
+  readonly parts: Taking;
+  readonly watch: Watch;
+  readonly told: ReturnType<typeof createTold>;
+  /** Nothing more is to be taken. */
+  readonly ended: () => boolean;
+  /** Aborted by then. */
+  readonly signal: AbortSignal;
+  /** Some machine was left, and may be half way. */
+  readonly leaves: () => void;
+}
+
+/** Machines of a pass. @source systems.md A4: periodic_max_workers of Ironic */
+const PASS = 8;
+/** Milliseconds that the lock of a host lasts while it is fenced. */
+const LOCK = 30_000;
+/** Milliseconds until a lock that another holds is tried again; more with each time. */
+const PACE = 100;
+const LONGEST_PACE = 5_000;
+/** Milliseconds of waiting for a lock until that is reported; doubled by each report. */
+const REPORT = 60_000;
+
+/** By one statement: all leases, and which hosts are dead now, unless this one is not to act. */
+export async function scanLeases({ parts, watch, told, ended }: Around) {
+  const held = await readLeases(parts.leases);
+  const judged = judgeLeases(held, watch.word());
+  const mine = held.find(({ host }) => host === parts.host);
+  told.alarm(judged);
+  return { held, dead: !ended() && isLive(mine) ? judged.dead : [] };
+}
+
+/** The same with Nova's word of this moment: while something was waited for, a host may live again. */
+async function scanNow(around: Around) {
+  around.watch.saw(await around.parts.services());
+  return scanLeases(around);
+}
+
+/** How a round ended: nothing is left, some of it could not be taken, or it is others' turn. */
+type Round = "all" | "left" | "others";
+
+/**
+ * Fences a dead host, unless it is, and takes this host's share of its machines, a few at a time.
+ *
+ * @throws MigrationError where a database does not answer, or the site's fence fails
+ */
+export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
+  const { parts, watch, told, ended, signal, leaves } = around;
+  const { leases, host } = parts;
+  const from = lease.host;
+  // Nothing of it is lost: it is left alone.
+  if ((await machinesOf(leases, from)).length === 0) return "all";
+  if (lease.fenced_by === null && !(await fenceHost(around, from))) return "others";
+  const nodes = await machinesOf(leases, from);
+  const aggregates = await parts.aggregates();
+  const seen = new Set<string>();
+  for (;;) {
+    const { held, dead } = await scanNow(around);
+    const now = dead.find((one) => one.host === from);
+    if (now === undefined || now.fenced_by === null) return "others";
+    const takers = takersOf(from, held, watch.fit(), aggregates);
+    const mine = shareOf(host, nodes, takers).filter((node) => !seen.has(node));
+    const some = mine.slice(0, PASS);
+    if (some.length === 0) break;
+    for (const node of some) seen.add(node);
+    const done = await patiently({ ended, say: parts.say }, () =>
+      withoutRefusal(around, from, parts.take(now, some, signal)),
+    );
+    if (done === null) return "others";
+    if (done.left.length > 0) leaves();
+    for (const { id, why } of done.left) told.left(`${id} of ${from} was left: ${why}.`);
+  }
+  if ((await machinesOf(leases, from)).length === 0) return "all";
+  return seen.size > 0 ? "left" : "others";
+}
+
+/** What none of a few machines could be taken for keeps no others from it. */
+async function withoutRefusal(
+  { told, leaves }: Pick<Around, "told" | "leaves">,
+  from: string,
+  taking: Promise<Taken>,
+): Promise<Taken> {
+  try {
+    return await taking;
+  } catch (error) {
+    if (!(error instanceof MigrationError) || isLocked(error) || isUnanswered(error)) throw error;
+    leaves();
+    told.left(`Machines of ${from} were left: ${error.message}.`);
+    return { left: [] };
+  }
+}
+
+/**
+ * Waits for a lock that another holds, as long as it is held, and reports that after one minute, two, four and so
+ * on; null when it is ended before.
+ */
+export async function patiently<T>(
+  { ended, say }: Pick<Around, "ended"> & Pick<Taking, "say">,
+  act: () => Promise<T>,
+): Promise<T | null> {
+  const [since, began] = [`${new Date().toISOString().slice(0, 19)}Z`, moment()];
+  let due = REPORT;
+  for (let tried = 1; !ended(); tried += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof MigrationError && isLocked(error))) throw error;
+      const waited = moment() - began;
+      if (waited >= due) {
+        say(`Waiting since ${since} (${duration(waited / 1000)}): ${error.message}.`);
+        due *= 2;
+      }
+      await rest(Math.min(tried * PACE, LONGEST_PACE));
+    }
+  }
+  return null;
+}
+
+/** Whether another works on the host, a machine, or on Nova's rows. */
+function isLocked({ exit }: MigrationError): boolean {
+  return exit === EXIT_STATUS.locked.status;
+}
+
+/** One agent at a time: whether the host is fenced then, by this one or another. */
+async function fenceHost(around: Around, from: string): Promise<boolean> {
+  const { parts, ended, signal } = around;
+  const { leases, host, say } = parts;
+  const holding = { owner: `agent of ${host}`, ttl: LOCK };
+  const lock = () => keepLocks(leases, [{ kind: "host", name: from }], holding);
+  const locks = await patiently({ ended, say }, lock);
+  if (locks === null) return false;
+  try {
+    // The lock was waited for, and the site's fence may take minutes.
+    const before = await lookAgain(around, from);
+    if (before?.fenced_by !== null) return before !== null;
+    await parts.fence?.(from, signal);
+    await locks.renew();
+    const now = await lookAgain(around, from);
+    if (now === null || now.epoch !== before.epoch) return false;
+    if (!(await fenceLease(leases, now, host))) return false;
+    say(`${from} is dead: fenced by ${host}.`);
+    return true;
+  } finally {
+    await locks.release();
+  }
+}
+
+/** The lease of a host that is dead still, where this host takes some of its machines; else null. */
+async function lookAgain(around: Around, from: string): Promise<Lease | null> {
+  const { parts, watch, ended } = around;
+  const { held, dead } = await scanNow(around);
+  const lease = dead.find(({ host }) => host === from);
+  if (lease === undefined || ended()) return null;
+  const takers = takersOf(from, held, watch.fit(), await parts.aggregates());
+  const mine = shareOf(parts.host, await machinesOf(parts.leases, from), takers);
+  return mine.length > 0 ? lease : null;
+}
+
+async function machinesOf(leases: Database, host: string): Promise<readonly string[]> {
+  const nodes: string[] = [];
+  for await (const page of nodesOf(leases, host)) for (const { uuid } of page) nodes.push(uuid);
+  return nodes;
+}
+
+/** Lines that are remembered, so that memory does not grow. */
+const LINES = 1000;
+
+/** What is said once, and not at every look. */
+export function createTold(say: (text: string) => void) {
+  let alarm = "";
+  const left = new Set<string>();
+  return {
+    alarm({ alarm: hosts, of }: Pick<ReturnType<typeof judgeLeases>, "alarm" | "of">): void {
+      const names = hosts.join(", ");
+      if (names !== alarm)
+        say(
+          names === ""
+            ? "ALARM is over: most leases are renewed again."
+            : `ALARM: the leases of ${names} ran out at once, ${hosts.length} of the ${of} hosts that are not fenced: no further host is taken over. Look at the database's clock, and at its network.`,
+        );
+      alarm = names;
+    },
+    left(line: string): void {
+      if (left.size === LINES) left.clear();
+      if (!left.has(line)) say(line);
+      left.add(line);
+    },
+  };
+}

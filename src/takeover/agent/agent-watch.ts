@@ -1,0 +1,49 @@
+import { isUp } from "../../migrate/hosts/rules/running.ts";
+import type { ComputeHost } from "../../model/nova/host-move.ts";
+
+/** What Nova says of compute hosts, and what this process saw itself. */
+export type Watch = ReturnType<typeof createWatch>;
+
+/**
+ * Watches which hosts report: an age alone is the word of another's clock.
+ *
+ * @param down seconds without a report after which a nova-compute is down
+ * @param clock milliseconds, which only grow
+ */
+export function createWatch(down: number, clock: () => number) {
+  const seen = new Map<string, { readonly count: number | null; readonly since: number }>();
+  let services: readonly ComputeHost[] = [];
+  return {
+    saw(now: readonly ComputeHost[]): void {
+      services = now;
+      for (const { host, report_count } of now)
+        if (seen.get(host)?.count !== report_count)
+          seen.set(host, { count: report_count, since: clock() });
+      const known = new Set(now.map(({ host }) => host));
+      for (const host of seen.keys()) if (!known.has(host)) seen.delete(host);
+    },
+    /**
+     * Hosts that Nova knows, and those that were silent for so long by its times and by ours. A report far ahead of the
+     * database's clock is that of a host whose clock was wrong, and hides its death no longer.
+     */
+    word() {
+      const silent = services.filter(
+        (service) =>
+          !isUp(service, down) &&
+          clock() - (seen.get(service.host)?.since ?? clock()) >= down * 1000,
+      );
+      return {
+        known: new Set(services.map(({ host }) => host)),
+        silent: new Set(silent.map(({ host }) => host)),
+      };
+    },
+    /** Hosts that Nova gives work to. */
+    fit(): ReadonlySet<string> {
+      const fit = services.filter(
+        (service) =>
+          isUp(service, down) && service.disabled !== true && service.forced_down !== true,
+      );
+      return new Set(fit.map(({ host }) => host));
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { LEASE_COLUMNS, withoutLeases } from "../../model/nova/leases.ts";
+import { closing, openRole } from "../../run/databases.ts";
+import type { Sink } from "../../run/sink.ts";
+import { columnNames } from "../../systems/database/identity.ts";
+import { lockTarget } from "../../systems/database/write.ts";
+import { extendSchema, leaseParts, revertSchema } from "../leases/schema.ts";
+
+/** What `host schema` is told. */
+interface SchemaWords {
+  readonly novaBmDb: string;
+}
+
+/** How far nova_bm is extended. @returns whether it is wholly so */
+export function leaseSchemaStatus(
+  { novaBmDb }: SchemaWords,
+  sink: Pick<Sink, "result">,
+): Promise<boolean> {
+  return closing(async (keep) => {
+    const database = keep(await openRole("nova-bm-db", novaBmDb, { readOnly: true }));
+    const { version, columns, tables, missing } = await leaseParts(database);
+    const there = [...tables, ...columns.map(ofNodes)];
+    const own = withoutLeases(await columnNames(database, "bm_nodes")).length;
+    sink.result(
+      `${database.shown}: nova_bm version ${version}, ${own} columns of its own in bm_nodes.`,
+    );
+    sink.result(`There: ${there.join(", ") || "nothing of leases"}.`);
+    if (missing.length > 0) sink.result(`Missing: ${missing.map(named).join(", ")}.`);
+    return missing.length === 0;
+  });
+}
+
+/** Adds what leases need to nova_bm; what is there already stays. */
+export function extendNovaBm(words: SchemaWords, sink: Pick<Sink, "result">): Promise<void> {
+  return changing(words, async (database) => {
+    const added = await extendSchema(database);
+    sink.result(
+      added.length === 0
+        ? `Nothing to add: nova_bm of ${database.shown} is extended already.`
+        : `Added to nova_bm of ${database.shown}: ${added.map(named).join(", ")}. Its version is 10, as before.`,
+    );
+  });
+}
+
+/** Removes exactly that. */
+export function revertNovaBm(
+  words: SchemaWords,
+  sink: Pick<Sink, "confirm" | "result">,
+): Promise<void> {
+  return changing(words, async (database) => {
+    const { tables, columns } = await leaseParts(database);
+    const there = [...tables, ...columns].map(named).join(", ");
+    if (there === "")
+      return sink.result(`Nothing to remove: nova_bm of ${database.shown} is not extended.`);
+    await sink.confirm(`Remove ${there} from nova_bm of ${database.shown}?`);
+    await revertSchema(database);
+    sink.result(`Removed from nova_bm of ${database.shown}: ${there}.`);
+  });
+}
+
+type Opened = Awaited<ReturnType<typeof openRole>>;
+
+function changing(
+  { novaBmDb }: SchemaWords,
+  work: (database: Opened) => Promise<void>,
+): Promise<void> {
+  return closing(async (keep) => {
+    const database = keep(await openRole("nova-bm-db", novaBmDb, { readOnly: false }));
+    const lock = await lockTarget(database);
+    try {
+      await work(database);
+    } finally {
+      await lock.release();
+    }
+  });
+}
+
+const COLUMNS: ReadonlySet<string> = new Set(LEASE_COLUMNS.map(({ name }) => name));
+
+function named(name: string): string {
+  return COLUMNS.has(name) ? ofNodes(name) : name;
+}
+
+function ofNodes(column: string): string {
+  return `bm_nodes.${column}`;
+}

@@ -1,0 +1,138 @@
+import { rmSync } from "node:fs";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { MigrationError } from "../../lib/error.ts";
+import { atExit } from "../../lib/files/at-exit.ts";
+import { notWritten } from "../../lib/files/failure.ts";
+import { download } from "../../migrate/boot/glance-image.ts";
+import type { RestOptions } from "../../run/cloud.ts";
+import type { Keep } from "../../run/databases.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { legacyImageIds } from "../../systems/nova-db/legacy.ts";
+import { type GlanceImage, openImages } from "../../systems/openstack/glance-images.ts";
+import type { ImageName } from "../../systems/tftp/rules/legacy.ts";
+import type { readBootFacts } from "../leases/boot.ts";
+import { beside } from "./beside.ts";
+import type { FetchedImage } from "./steps/legacy-boot.ts";
+
+/** What Glance knows of machines' images. */
+export interface BootImages {
+  /** By bm_nodes.id; what Glance has not, with the reason. */
+  readonly of: (
+    machines: readonly { readonly id: number; readonly instance: string }[],
+    facts: Awaited<ReturnType<typeof readBootFacts>>,
+  ) => Promise<ReadonlyMap<number, ReadonlyMap<ImageName, GlanceImage | string>>>;
+  /** Once for all machines that have it. @throws MigrationError N2I-E120, N2I-E210 to N2I-E212 */
+  readonly fetch: (image: GlanceImage) => Promise<FetchedImage>;
+  /** Removes what was fetched. */
+  readonly tidy: () => Promise<void>;
+}
+
+interface Around {
+  readonly nova: Database;
+  /** [baremetal] of the host's nova.conf. */
+  readonly said: (key: string) => string | null;
+  /** The tree's root: there is room for what goes there. */
+  readonly root: string;
+  readonly keep: Keep;
+  readonly say: (text: string) => void;
+}
+
+/** Opens what Glance knows, once somebody asks. */
+export function openBootImages(
+  words: RestOptions,
+  { nova, said, root, keep, say }: Around,
+): BootImages {
+  const glance = beside(words, { keep, say, name: "Glance", open: openImages });
+  const fetched = new Map<string, Promise<FetchedImage>>();
+  let folder: ReturnType<typeof fetching> | null = null;
+  const tidy = async (): Promise<void> => {
+    fetched.clear();
+    const made = folder;
+    folder = null;
+    await (await made)?.remove();
+  };
+  keep({ close: tidy });
+  return {
+    tidy,
+    async of(machines, facts) {
+      const service = await glance.service();
+      if (service === null) return new Map();
+      const ids = await legacyImageIds(
+        nova,
+        machines.map(({ instance }) => instance),
+      );
+      const named = machines.map(({ id, instance }) => {
+        const own = ids.get(instance.toLowerCase());
+        const record = facts.get(id);
+        const images: readonly (readonly [ImageName, string | null])[] = [
+          ["kernel", own?.kernel ?? record?.kernel_id ?? null],
+          ["ramdisk", own?.ramdisk ?? record?.ramdisk_id ?? null],
+          ["deploy_kernel", own?.deploy_kernel ?? said("deploy_kernel")],
+          ["deploy_ramdisk", own?.deploy_ramdisk ?? said("deploy_ramdisk")],
+        ];
+        return [id, images] as const;
+      });
+      const wanted = named.flatMap(([, images]) => images.flatMap(([, image]) => image ?? []));
+      const whole = await glance.asked(() => service.whole(new Set(wanted)));
+      if (whole === null) return new Map();
+      return new Map(
+        named.map(([id, images]) => [
+          id,
+          new Map(
+            images.map(([name, image]) => {
+              const found = image === null ? undefined : whole.get(image);
+              const lack =
+                image === null ? "nothing says which image of Glance it is" : `${found} (${image})`;
+              return [name, typeof found === "object" ? found : lack] as const;
+            }),
+          ),
+        ]),
+      );
+    },
+    fetch(image) {
+      folder ??= fetching(root);
+      const known = fetched.get(image.id);
+      if (known !== undefined) return known;
+      const bringing = folder.then(async ({ path: at }) => {
+        const service = await glance.service();
+        if (service === null)
+          throw new MigrationError("N2I-E210", "Glance does not answer any more");
+        say(`Fetching image ${image.id} from Glance, ${image.size} bytes.`);
+        const file = join(at, image.id);
+        return { file, sha256: await download(service, image, file) };
+      });
+      fetched.set(image.id, bringing);
+      bringing.catch(() => fetched.delete(image.id));
+      return bringing;
+    },
+  };
+}
+
+const FOLDER = ".n2i-images-";
+/** Milliseconds after which what a kill left is nobody's any more. */
+const STALE = 86_400_000;
+
+/** A folder in the tree, which loses those that a kill left. @throws MigrationError N2I-E120 */
+async function fetching(root: string) {
+  const path = await made(root).catch((cause: unknown) => {
+    throw notWritten(root, cause);
+  });
+  const gone = atExit(() => rmSync(path, { recursive: true, force: true }));
+  return {
+    path,
+    async remove(): Promise<void> {
+      gone();
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+async function made(root: string): Promise<string> {
+  for (const name of await readdir(root)) {
+    const path = join(root, name);
+    if (!name.startsWith(FOLDER) || Date.now() - (await stat(path)).mtimeMs < STALE) continue;
+    await rm(path, { recursive: true, force: true });
+  }
+  return mkdtemp(join(root, FOLDER));
+}

@@ -1,0 +1,151 @@
+import { MigrationError } from "../../lib/error.ts";
+import { listed, NAMED } from "../../lib/text.ts";
+import { closing } from "../../run/databases.ts";
+import { rememberGiven } from "../../run/files/given-file.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { type MovePlan, presentMoves } from "../../run/host-files.ts";
+import { inRun } from "../../run/run.ts";
+import type { Sink } from "../../run/sink.ts";
+import { checkMove } from "../host-move.ts";
+import { checkDead, checkPairs, type HostMoved, silentSince } from "../host-moves.ts";
+import { readLeases } from "../leases/leases.ts";
+import { leaseText } from "../rules/legacy.ts";
+import { isLive } from "../rules/successors.ts";
+import { type Claiming, checkAny, machinesOf, moveMachines, withLegacy } from "./legacy-moves.ts";
+import {
+  type LegacyPlace,
+  type LegacyPlaces,
+  legacyWords,
+  openLegacyPlace,
+} from "./legacy-place.ts";
+import { tellPorts } from "./legacy-ports.ts";
+
+export interface LegacyMoveWords extends LegacyPlaces {
+  readonly run: string;
+}
+
+/**
+ * Performs the run's plan for machines of nova-baremetal, or goes on with it.
+ *
+ * @throws MigrationError N2I-E317 where no machine can be moved, N2I-E315 for a plan of another kind
+ */
+export function moveLegacy(words: LegacyMoveWords, sink: Sink): Promise<HostMoved> {
+  return inRun(words.run, "host move", { create: false }, (run) =>
+    closing(async (keep) => {
+      const plan = await presentMoves(run);
+      checkLegacy(plan, run);
+      await checkMove(run, plan);
+      const { counts, from, to } = plan.manifest;
+      // What a plan was given for its boot files, its move wants too.
+      const given = await legacyWords(run, words);
+      const place = await openLegacyPlace(given, keep, { readOnly: false }, sink.say);
+      await rememberGiven(run, "host", given, true);
+      const hosts = from.map(({ host }) => host).join(", ");
+      await sink.confirm(
+        `Move ${counts.verdicts.move} machines of ${hosts} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,
+      );
+      const ports = async (): Promise<void> => {
+        const { ofThere } = tellPorts(place, sink.result);
+        for await (const some of machinesOf(plan)) await ofThere(some.map(({ move }) => move));
+      };
+      const moved = await performLegacy(run, place, plan, sink).finally(() =>
+        // Of those that are there, whatever kept the others: the next command may be refused.
+        ports().catch(() => undefined),
+      );
+      checkAny(moved);
+      return legacyMoved(plan, 0, moved);
+    }),
+  );
+}
+
+/** @throws MigrationError N2I-E315 for machines of Ironic */
+function checkLegacy({ manifest }: MovePlan, { path }: RunFolder): void {
+  if (manifest.nova_bm === undefined)
+    throw new MigrationError("N2I-E315", `${path} moves machines of Ironic`, {
+      fix: "Leave --nova-bm-db out, or make a plan of its own with host plan.",
+    });
+}
+
+type Moved = Awaited<ReturnType<typeof moveMachines>>;
+
+export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: Moved): HostMoved {
+  const { made, found, left, stopped } = moved;
+  return {
+    ...({ unit: "machines", fenced, rows: made, found, left, stopped } as const),
+    blocked: manifest.counts.verdicts.blocked,
+    hosts: manifest.from.map(({ host }) => host),
+  };
+}
+
+/**
+ * Moves the machines of a plan under the locks of their hosts, which must be dead all the while.
+ *
+ * @throws MigrationError N2I-E316 when a host that machines leave reports, N2I-E362 when another has a lock
+ */
+export async function performLegacy(
+  run: RunFolder,
+  place: LegacyPlace,
+  plan: MovePlan,
+  sink: Pick<Sink, "during" | "say">,
+  how: Omit<Claiming, "hosts"> = {},
+): Promise<Moved> {
+  const { manifest } = plan;
+  const leaving = manifest.from.map(({ host }) => host);
+  const hosts = [...leaving, ...manifest.to];
+  const silent = how.silent ?? (await leaseOf(place, leaving));
+  const claiming = { hosts, ...how, ...(silent !== undefined && { silent }) };
+  return withLegacy(run, place, [plan], claiming, async (legacy) => {
+    const { target } = legacy;
+    const seen =
+      manifest.mode === "takeover"
+        ? manifest.from
+        : await silentSince(target, place, manifest, sink);
+    await checkPairs(await place.world(), plan);
+    await checkLeases(place, leaving);
+    return sink.during(
+      "host move",
+      manifest.counts.verdicts.move,
+      (progress) =>
+        moveMachines(
+          legacy,
+          () => machinesOf(plan),
+          async () => {
+            await checkDead(target, seen);
+            await checkLeases(place, leaving);
+          },
+          progress,
+        ),
+      ({ made }) => `${made} machines moved`,
+    );
+  });
+}
+
+/**
+ * Milliseconds without a heartbeat that a claim wants to see in the machine's own row: an agent that comes back between
+ * any look and the claim has renewed it. Undefined where no agent renews.
+ */
+async function leaseOf(
+  { leases }: Pick<LegacyPlace, "leases">,
+  hosts: readonly string[],
+): Promise<number | undefined> {
+  const kept = (await readLeases(leases)).filter(
+    ({ host, fenced_by }) => fenced_by === null && hosts.includes(host),
+  );
+  return kept.length === 0 ? undefined : Math.max(...kept.map(({ ttl }) => ttl));
+}
+
+/**
+ * Its agent renews a lease only while its nova-compute reports: one that lasts is a host that lives.
+ *
+ * @throws MigrationError N2I-E316
+ */
+async function checkLeases(
+  { leases }: Pick<LegacyPlace, "leases">,
+  hosts: readonly string[],
+): Promise<void> {
+  const live = (await readLeases(leases)).filter(
+    (lease) => hosts.includes(lease.host) && isLive(lease),
+  );
+  if (live.length > 0)
+    throw new MigrationError("N2I-E316", listed(live.map(leaseText), NAMED, "; "));
+}

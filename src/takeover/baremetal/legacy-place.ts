@@ -1,0 +1,161 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { ServerIdentity } from "../../model/artefact.ts";
+import { differences, type Privileges, type Verb } from "../../model/database.ts";
+import type { LegacyMove } from "../../model/nova/legacy-move.ts";
+import type { RestOptions } from "../../run/cloud.ts";
+import { type Keep, openRole } from "../../run/databases.ts";
+import { withEarlier } from "../../run/files/given-file.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { identify } from "../../systems/database/identity.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { readSchema } from "../../systems/nova-bm/open.ts";
+import { mayRead, needRights } from "../../systems/nova-db/host-rights.ts";
+import {
+  legacyTenants,
+  NETWORKS,
+  needLegacyColumns,
+  networkHosts,
+  openFreshComputes,
+} from "../../systems/nova-db/legacy.ts";
+import { readComputeHosts } from "../../systems/nova-db/services.ts";
+import { type HostPlace, type HostPlaces, openHostPlace } from "../host-world.ts";
+import { nodesById } from "../leases/nodes.ts";
+import { needLeases } from "../leases/schema.ts";
+import type { LegacyNow } from "../rules/legacy-way.ts";
+import { type BootPlaces, type Boots, openBoots } from "./legacy-boots.ts";
+import { openPorts, type Ports } from "./legacy-ports.ts";
+
+/** Where everything is that a move of machines of nova-baremetal looks at. */
+export interface LegacyPlaces extends HostPlaces, BootPlaces {
+  readonly novaBmDb?: string;
+}
+
+/** Nova and nova_bm, open for the time of a command. */
+export interface LegacyPlace extends HostPlace {
+  /** An extended nova_bm; each statement is a transaction. */
+  readonly leases: Database;
+  /** nova_bm's own identity. */
+  readonly source: ServerIdentity;
+  /** Reads what both hold of machines, in their order. */
+  readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
+  /** Opens the same anew for these machines alone, by bm_nodes.uuid. */
+  readonly lookAt: (nodes: readonly string[]) => Promise<LegacyPlace["look"]>;
+  /** Boot files of this host. */
+  readonly boots: Boots;
+  readonly ports: Ports;
+  readonly networks: (hosts: readonly string[]) => Promise<readonly string[]>;
+}
+
+/**
+ * Opens nova_bm and Nova.
+ *
+ * @throws MigrationError N2I-E206 with the GRANTs that are missing, N2I-E360 where nova_bm is not extended
+ */
+export async function openLegacyPlace(
+  words: LegacyPlaces,
+  keep: Keep,
+  { readOnly }: { readonly readOnly: boolean },
+  say: (text: string) => void,
+): Promise<LegacyPlace> {
+  const { novaBmDb } = words;
+  if (novaBmDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-bm-db");
+  const { novaDb, novaApiDb } = words;
+  // Machines of nova-baremetal are none of Ironic's.
+  const how = { readOnly, asksIronic: false };
+  const nova = await openHostPlace(given({ novaDb, novaApiDb }), keep, how, say);
+  await needLegacyColumns(nova.database);
+  const leases = keep(await openRole("nova-bm-db", novaBmDb, { readOnly, autocommit: !readOnly }));
+  await readSchema(leases);
+  await needLeases(leases);
+  await needRights(leases, rights(readOnly));
+  // MySQL hides a table that may not be read, and what is not there stands against no machine.
+  await mayRead(nova.database, ["block_device_mapping", ...NETWORKS]);
+  const boots = await openBoots(words, { leases, nova: nova.database, keep, say });
+  return {
+    ...{ ...nova, leases, source: await identify(leases) },
+    look: await looking(nova.database, leases),
+    lookAt: (nodes) => looking(nova.database, leases, nodes),
+    boots,
+    ports: openPorts(words, { leases, keep, say, myIp: boots.myIp }),
+    networks: (hosts) => networkHosts(nova.database, hosts),
+  };
+}
+
+/** What a command was given, and where earlier ones of the run said that all is. */
+export async function legacyWords(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
+  return { ...words, ...(await withEarlier(run, "host", words)) };
+}
+
+/** The same for what reads or takes back: the journal says in which tree, whatever became of it. */
+export async function openLegacyOf(
+  run: RunFolder,
+  words: LegacyPlaces,
+  keep: Keep,
+  how: { readonly readOnly: boolean },
+  say: (text: string) => void,
+): Promise<LegacyPlace> {
+  const { novaBmDb, novaDb, novaApiDb, myIp, ...said } = await legacyWords(run, words);
+  const { osCloud, osCacert, insecure, apiTimeout } = said;
+  const login = { osCloud, osCacert, insecure, apiTimeout };
+  return openLegacyPlace(given({ novaBmDb, novaDb, novaApiDb, myIp, ...login }), keep, how, say);
+}
+
+type Said = Pick<LegacyPlaces, "novaBmDb" | "novaDb" | "novaApiDb" | "myIp" | keyof Login>;
+type Login = Pick<RestOptions, "osCloud" | "osCacert" | "insecure" | "apiTimeout">;
+
+function given(places: { readonly [name in keyof Said]?: Said[name] | undefined }): Said {
+  return Object.fromEntries(Object.entries(places).filter(([, place]) => place !== undefined));
+}
+
+const SELECT: ReadonlySet<Verb> = new Set(["SELECT"]);
+
+function rights(readOnly: boolean): Privileges {
+  const verbs = (...more: readonly Verb[]): ReadonlySet<Verb> =>
+    readOnly ? SELECT : new Set(["SELECT", ...more]);
+  return new Map([
+    ["bm_nodes", verbs("UPDATE")],
+    ["bm_interfaces", SELECT],
+    ["bm_locks", verbs("INSERT", "UPDATE")],
+    ["bm_service_leases", verbs("UPDATE")],
+    ["bm_boot_records", SELECT],
+  ]);
+}
+
+async function looking(
+  nova: Database,
+  leases: Database,
+  some?: readonly string[],
+): Promise<LegacyPlace["look"]> {
+  const computesOf = await openFreshComputes(nova, some);
+  return async (moves) => {
+    const nodes = await nodesById(
+      leases,
+      moves.map(({ id }) => id),
+    );
+    const tenants = await legacyTenants(
+      nova,
+      moves.flatMap(({ tenant }) => tenant?.uuid ?? []),
+    );
+    const computes = await computesOf(moves.map(({ uuid }) => uuid));
+    return moves.map(({ id, uuid, tenant }) => ({
+      node: nodes.get(id) ?? null,
+      tenant: (tenant && tenants.get(tenant.uuid.toLowerCase())) ?? null,
+      computes: computes.get(uuid.toLowerCase()) ?? [],
+    }));
+  };
+}
+
+/** Services of compute hosts, for rows that are made anew. */
+export function servicesOf({ database }: Pick<LegacyPlace, "database">) {
+  return () => readComputeHosts(database);
+}
+
+/** @throws MigrationError N2I-E300 for another nova_bm than the plan's */
+export function checkSource(planned: ServerIdentity | undefined, { source }: LegacyPlace): void {
+  const changed = planned === undefined ? ["it has none"] : differences(planned, source, []);
+  if (changed.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `the plan was made for another nova_bm: ${changed.join("; ")}`,
+    );
+}

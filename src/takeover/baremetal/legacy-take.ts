@@ -1,0 +1,259 @@
+import { begunIn } from "../../engine/begun.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { listed, NAMED } from "../../lib/text.ts";
+import type { Left } from "../../model/change.ts";
+import type { Entries } from "../../model/journal.ts";
+import type { LegacyMove, LegacyNode } from "../../model/nova/legacy-move.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { openMovePlan } from "../../run/host-files.ts";
+import { withSession } from "../../run/session.ts";
+import type { Sink } from "../../run/sink.ts";
+import type { Taken } from "../agent/agent-round.ts";
+import { readLeases } from "../leases/leases.ts";
+import { isOthers } from "../rules/legacy-way.ts";
+import { performLegacy } from "./legacy-move.ts";
+import { moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
+import type { LegacyPlace } from "./legacy-place.ts";
+import { makeLegacy } from "./legacy-plan.ts";
+import { tellPorts } from "./legacy-ports.ts";
+import { begunMachines, LEGACY, type LegacyMachine } from "./steps/legacy-begun.ts";
+
+/** Machines of a host whose lease is fenced, and who takes them. */
+interface TakeAsked {
+  readonly from: string;
+  readonly to: string;
+  /** The host whose agent takes them; absent where a person does. */
+  readonly agent?: string;
+  /** bm_nodes.uuid. */
+  readonly nodes: readonly string[];
+  /** Seconds without a report after which a nova-compute is down. */
+  readonly down: number;
+  /** No machine is begun once it is aborted. */
+  readonly signal?: AbortSignal;
+}
+
+/** Its host is fenced by its lease. */
+const MODE = { mode: "takeover", fences: false } as const;
+
+interface TakenHere extends Taken {
+  readonly moved: number;
+  readonly stopped: boolean;
+}
+
+/**
+ * Takes machines of a fenced host over, and nobody is asked: goes on with those that this run left under
+ * way, then plans and moves the rest. How many came is said at once, whatever breaks afterwards.
+ *
+ * @param run held by the caller
+ * @throws MigrationError N2I-E316 where the lease is not fenced, N2I-E362 when another has a host's lock
+ */
+export async function takeMachines(
+  run: RunFolder,
+  place: LegacyPlace,
+  { from, to, agent, nodes, down, signal }: TakeAsked,
+  { say }: Pick<Sink, "say">,
+): Promise<TakenHere> {
+  const [lease] = await readLeases(place.leases, from);
+  const unfenced = lease === undefined ? unleased(from) : notFenced(from);
+  const open = openIn((await readJournal(run)).entries);
+  const ids = [...nodes, ...open.map(({ id }) => id)];
+  // An agent lives for months: what nova-computes made meanwhile is read anew for each few machines.
+  const now = { ...place, look: await place.lookAt(ids) };
+  const taking = { run, place: now, from, to, agent, silent: lease?.ttl, signal, say };
+  const gone = await goOn(taking, open);
+  const asked = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...gone.unclaimed]);
+  const rest = [...asked].filter((uuid) => !gone.done.has(uuid));
+  if (rest.length === 0 || gone.stopped)
+    return { moved: gone.done.size, left: gone.left, stopped: gone.stopped };
+  if (lease === undefined || lease.fenced_by === null) {
+    if (nodes.length > 0) throw unfenced;
+    const given = await letGo(taking, new Set(gone.unclaimed));
+    const left = [...gone.left, ...given.left];
+    return { moved: gone.done.size, left, stopped: given.stopped };
+  }
+  const words = { run: run.path, node: rest, to: [to], serviceDownTime: down };
+  const made = await makeLegacy(run, now, MODE, words, quietly(say));
+  const plan = await openMovePlan(made.path);
+  const told: Left[] = [];
+  for await (const batch of plan.lines())
+    for (const { uuid, verdict, findings, legacy } of batch) {
+      const whys = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
+      // Nobody reads the plan of an agent: a lock that it takes away is said.
+      if (verdict === "move" && findings.some(({ code }) => code === "N2I-D290"))
+        say(`machine:${uuid}: ${whys.join("; ")}.`);
+      // One that ends in error went, and has to be told all the same.
+      if (verdict !== "blocked" && legacy?.after === legacy?.before) continue;
+      told.push({ id: `machine:${uuid}`, why: whys.join("; ") });
+    }
+  const none = { made: 0, found: 0, left: [], locked: 0, stopped: false };
+  const moved =
+    made.manifest.counts.verdicts.move === 0
+      ? none
+      : await counting(taking, `of ${from} over`, ({ came }) =>
+          performLegacy(run, now, plan, quietly(say), {
+            silent: lease.ttl,
+            ...(agent !== undefined && { agent }),
+            signal,
+            came,
+          }),
+        );
+  return {
+    moved: gone.done.size + moved.made + moved.found,
+    left: [...gone.left, ...told, ...moved.left],
+    stopped: moved.stopped,
+  };
+}
+
+function notFenced(host: string): MigrationError {
+  return new MigrationError("N2I-E316", `the lease of ${host} is not fenced`);
+}
+
+/** Somebody removed it: what was claimed goes on without it, and nothing more is claimed. */
+function unleased(host: string): MigrationError {
+  return new MigrationError("N2I-E316", `nova_bm has no lease of ${host} any more`, {
+    fix: `Start the agent of ${host} once, if it lives; or take it over by hand: nova2ironic host takeover --nova-bm-db NOVA_BM --from ${host}`,
+  });
+}
+
+interface Taking {
+  readonly run: RunFolder;
+  readonly place: LegacyPlace;
+  readonly from: string;
+  readonly to: string;
+  readonly agent: string | undefined;
+  /** Milliseconds. */
+  readonly silent: number | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly say: (text: string) => void;
+}
+
+/** Machines that a run began, and of which it did not write down the end. */
+export function openIn(entries: Entries): readonly LegacyMachine[] {
+  const open = [...begunIn(entries, LEGACY)].filter(([, begun]) => begun.open);
+  return begunMachines(new Map(open));
+}
+
+/** Says of each machine that comes how its ports learn of it, and in the end how many came. */
+async function counting<T>(
+  { place, say }: Pick<Taking, "place" | "say">,
+  what: string,
+  work: (coming: {
+    readonly came: (move: LegacyMove) => Promise<void>;
+    /** Tells of those that came before. */
+    readonly cameBefore: (moves: readonly LegacyMove[]) => Promise<void>;
+  }) => Promise<T>,
+): Promise<T> {
+  const ports = tellPorts(place, say);
+  let count = 0;
+  try {
+    return await work({
+      async came(move) {
+        await ports.of([move]);
+        count += 1;
+      },
+      async cameBefore(moves) {
+        count += (await ports.ofThere(moves)).length;
+      },
+    });
+  } finally {
+    if (count > 0) say(`Took ${count} machines ${what}.`);
+  }
+}
+
+/**
+ * Goes on with machines that this run claimed, and died over. One that the host owns still is none of them: it is
+ * looked at anew, as the host may live by now.
+ */
+async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
+  const { run, place, from, agent, silent, signal, say } = taking;
+  const none: readonly Left[] = [];
+  const nothing = { done: new Set<string>(), left: none, stopped: false };
+  if (open.length === 0) return { ...nothing, unclaimed: [] };
+  const now = await place.look(open.map(({ move }) => move));
+  const seen = open.map((machine, at) => ({ machine, node: now[at]?.node ?? null }));
+  const others = seen.filter(({ machine, node }) => isOthers(machine.move, node));
+  if (others.length > 0) await giveUp(taking, others);
+  const own = seen.filter((one) => !others.includes(one));
+  const isLeft = ({ node }: (typeof own)[number]): boolean => node?.service_host === from;
+  const unclaimed = own.filter(isLeft).map(({ machine }) => machine.id.toLowerCase());
+  const machines = own.filter((one) => !isLeft(one)).map(({ machine }) => machine);
+  if (machines.length === 0) return { ...nothing, unclaimed };
+  say(`${machines.length} machines are under way since this run was stopped: they go on.`);
+  const hosts = machines.flatMap(({ move }) => [move.from, move.to]);
+  const { left, stopped } = await counting(
+    taking,
+    "over that were half way",
+    async ({ came, cameBefore }) =>
+      withLegacy(run, place, [], { hosts, silent, agent, signal, came }, async (legacy) => {
+        await cameBefore(machines.map(({ move }) => move));
+        return moveMachines(
+          legacy,
+          () => once(machines),
+          // They are this host's, whatever their old one does.
+          () => Promise.resolve(),
+          () => undefined,
+        );
+      }),
+  );
+  const stayed = new Set(left.map(({ id }) => id));
+  const done = machines.filter(({ id }) => !stayed.has(`machine:${id}`));
+  return {
+    ...{ done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed, left, stopped },
+  };
+}
+
+interface Seen {
+  readonly machine: LegacyMachine;
+  /** Null: gone, or deleted. */
+  readonly node: LegacyNode | null;
+}
+
+/** Writes down that this run is done with them, so that no later look, and no way back, waits for what never comes. */
+async function giveUp({ run, place, say }: Taking, others: readonly Seen[]): Promise<void> {
+  await withSession(run, async ({ begin, journal, now }) => {
+    await begin("nova", place.identity);
+    for (const { machine } of others)
+      await journal.append({ do: "returned", part: LEGACY, id: machine.id, at: now() });
+  });
+  const names = others.map(({ machine, node }) =>
+    node === null
+      ? `${machine.id}, which nova_bm has no more`
+      : `${machine.id} of ${node.service_host ?? "no host"}`,
+  );
+  say(`Others have what this run began, and it is done with it: ${listed(names, NAMED, "; ")}.`);
+}
+
+/** Gives machines back that were not claimed, as their host lives again: all there is of it is an instance's guard. */
+async function letGo(
+  { run, place, from, to, agent, signal }: Taking,
+  unclaimed: ReadonlySet<string>,
+): Promise<{ readonly left: readonly Left[]; readonly stopped: boolean }> {
+  const left: Left[] = [];
+  const how = { hosts: [from, to], agent, signal };
+  const { stopped } = await withLegacy(run, place, [], how, (legacy) =>
+    returnMachines(
+      legacy,
+      (ours) => begunMachines(ours).filter(({ id }) => unclaimed.has(id.toLowerCase())),
+      (rows) => left.push(...rows),
+      () => undefined,
+    ),
+  );
+  return { left, stopped };
+}
+
+async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+  yield items;
+}
+
+/** No progress is shown: nobody looks. */
+function quietly(say: (text: string) => void): Pick<Sink, "say" | "during"> {
+  return {
+    say,
+    during: (_title, _machines, work) =>
+      work(
+        () => undefined,
+        () => undefined,
+      ),
+  };
+}

@@ -1,0 +1,164 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { Left } from "../../model/change.ts";
+import type { Entries } from "../../model/journal.ts";
+import { closing } from "../../run/databases.ts";
+import { runFence } from "../../run/fence-command.ts";
+import { rememberGiven } from "../../run/files/given-file.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { checkWindow } from "../../run/files/window-file.ts";
+import { type MovePlan, openMovePlan } from "../../run/host-files.ts";
+import { inRun } from "../../run/run.ts";
+import type { Sink } from "../../run/sink.ts";
+import { downTime } from "../host-down.ts";
+import { checkMovable } from "../host-move.ts";
+import type { HostMoved } from "../host-moves.ts";
+import { hostsIn, type PlannedMoves } from "../host-plan.ts";
+import { askDown, checkWatched, checkWords, settle, type TakeoverWords } from "../host-takeover.ts";
+import { watchHost } from "../host-watch.ts";
+import { readLeases } from "../leases/leases.ts";
+import { stillMoved } from "./legacy-back.ts";
+import { fenceByHand } from "./legacy-fence.ts";
+import { legacyMoved, performLegacy } from "./legacy-move.ts";
+import { checkAny, withLegacy } from "./legacy-moves.ts";
+import {
+  type LegacyPlace,
+  type LegacyPlaces,
+  legacyWords,
+  openLegacyPlace,
+} from "./legacy-place.ts";
+import { makeLegacy } from "./legacy-plan.ts";
+import { tellPorts } from "./legacy-ports.ts";
+import { openIn, takeMachines } from "./legacy-take.ts";
+
+interface LegacyTakeoverWords extends TakeoverWords, LegacyPlaces {}
+
+/** A takeover's own, in which a host's lease is its fence. */
+const MODE = { mode: "takeover", fences: false } as const;
+
+/**
+ * Takes over the machines of a dead host of nova-baremetal to this one, as its agent would: watches it for as long as Nova
+ * takes to call it down, fences its lease where it has one, then moves its machines. The same words go on.
+ *
+ * @param show is given the plan before anybody is asked
+ * @returns null where nothing was done
+ * @throws MigrationError N2I-E316 when the host is alive, N2I-E100 for more than one destination
+ */
+export function takeOverLegacy(
+  words: LegacyTakeoverWords,
+  sink: Sink,
+  show: (made: PlannedMoves) => Promise<void>,
+): Promise<HostMoved | null> {
+  checkWords(words);
+  const { from } = words;
+  const [to = "", ...more] = hostsIn(words);
+  if (more.length > 0)
+    throw new MigrationError("N2I-E100", "--to names one host: this one, whose --tftp-root it is", {
+      fix: "Take some of its machines over by host plan and host move on each of the others.",
+    });
+  return inRun(words.run, "host takeover", { create: true }, (run) =>
+    closing(async (keep) => {
+      const given = { ...words, ...(await legacyWords(run, words)) };
+      const place = await openLegacyPlace(given, keep, { readOnly: words.plan }, sink.say);
+      const down = await downTime(words);
+      const watched = await watchHost(place, from, down, sink);
+      await settle(place, words, sink);
+      await checkWindow(run, "host takeover");
+      const before = words.plan ? NOTHING : await goOn(run, place, words, { to, down, sink });
+      const made = await makeLegacy(run, place, MODE, words, sink);
+      checkWatched(made.manifest, watched);
+      await show(made);
+      if (words.plan) return null;
+      const plan = await openMovePlan(made.path);
+      const { entries } = await readJournal(run);
+      const half = await halfWay(plan, entries, before.whys);
+      const taken = stillMoved(entries).filter(({ move }) => move.from === from).length;
+      if (plan.manifest.counts.machines === 0 && taken > 0) {
+        if (!before.asked) await askDown(words, { machines: 0, to }, place, sink);
+        const found = taken - before.moved - half.length;
+        const all = { made: before.moved, found, left: half, locked: 0, stopped: false };
+        return legacyMoved(plan, 0, all);
+      }
+      await checkMovable(plan);
+      await rememberGiven(run, "host", given, true);
+      await askDown(words, { machines: plan.manifest.counts.verdicts.move, to }, place, sink);
+      const acting = { hosts: [from] };
+      const fenced = await withLegacy(run, place, [plan], acting, async ({ session }) => {
+        await runFence(words, plan.sha256, session, sink);
+        return fenceByHand(session, place, from);
+      });
+      const [lease] = await readLeases(place.leases, from);
+      const ports = tellPorts(place, sink.result);
+      const moved = await performLegacy(run, place, plan, sink, {
+        silent: lease?.ttl,
+        came: (move) => ports.of([move]),
+      });
+      checkAny(moved);
+      const left = [...half, ...moved.left];
+      return legacyMoved(plan, fenced, { ...moved, left, made: moved.made + before.moved });
+    }),
+  );
+}
+
+/** What became of machines that a run had begun. */
+interface WentOn {
+  /** Whether somebody said that the host is down. */
+  readonly asked: boolean;
+  /** Machines that came. */
+  readonly moved: number;
+  /** Why others did not, as they are left. */
+  readonly whys: readonly Left[];
+}
+
+const NOTHING: WentOn = { asked: false, moved: 0, whys: [] };
+
+/** Machines that this run claimed and could not bring to their end: they are no more in a plan of their old host. */
+async function halfWay(
+  { lines }: MovePlan,
+  entries: Entries,
+  whys: readonly Left[],
+): Promise<readonly Left[]> {
+  const planned = new Set<string>();
+  for await (const batch of lines()) for (const { uuid } of batch) planned.add(uuid);
+  return openIn(entries).flatMap(({ id: uuid }) => {
+    const id = `machine:${uuid}`;
+    const { why } = whys.find((one) => one.id === id) ?? { why: "it is half way" };
+    return planned.has(uuid) ? [] : [{ id, why }];
+  });
+}
+
+interface GoingOn {
+  readonly to: string;
+  readonly down: number;
+  readonly sink: Sink;
+}
+
+/**
+ * Ends what this run left half way. What it did not claim is planned anew.
+ *
+ * @throws MigrationError N2I-E100 where it was begun to another host: its boot files are made there
+ */
+async function goOn(
+  run: RunFolder,
+  place: LegacyPlace,
+  words: LegacyTakeoverWords,
+  { to, down, sink }: GoingOn,
+): Promise<WentOn> {
+  const open = openIn((await readJournal(run)).entries);
+  if (open.length === 0) return NOTHING;
+  const others = open.find(({ move }) => move.to !== to || move.from !== words.from);
+  if (others !== undefined)
+    throw new MigrationError(
+      "N2I-E100",
+      `this takeover was begun with --from ${others.move.from} --to ${others.move.to}`,
+      {
+        fix: `Give the same again, or take back first what was done: nova2ironic rollback --run ${run.path} --all`,
+      },
+    );
+  await askDown(words, { machines: open.length, to }, place, sink);
+  const asked = { from: words.from, to, nodes: [], down };
+  const { moved, left, stopped } = await takeMachines(run, place, asked, sink);
+  if (stopped) throw new MigrationError("N2I-E301", "stopped while it went on");
+  for (const { id, why } of left) sink.say(`${id}: ${why}.`);
+  return { asked: true, moved, whys: left };
+}

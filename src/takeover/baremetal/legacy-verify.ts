@@ -1,0 +1,154 @@
+import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
+import type { RowVerdict } from "../../model/artefact.ts";
+import type { PortPlace } from "../../model/ironic/port-place.ts";
+import { type LegacyMove, MIGRATING } from "../../model/nova/legacy-move.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import type { MovePlan } from "../../run/host-files.ts";
+import type { PlacedPort } from "../../systems/openstack/neutron-place.ts";
+import { holderText, type LockState, takenLocks } from "../leases/locks.ts";
+import { isOthers, type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
+import { stillMoved } from "./legacy-back.ts";
+import { machinesOf } from "./legacy-moves.ts";
+import type { LegacyPlace } from "./legacy-place.ts";
+import type { Ports } from "./legacy-ports.ts";
+
+/** Machines that are looked at together. */
+const PAGE = 100;
+
+/** Compares both databases with what was to become of each machine of a run. */
+export async function* judgeLegacy(
+  run: RunFolder,
+  { look, leases, ports }: LegacyPlace,
+  plan: MovePlan,
+): AsyncGenerator<RowVerdict> {
+  const { entries } = await readJournal(run);
+  const begun = stillMoved(entries);
+  const held = new Set(begun.map(({ move }) => move.uuid));
+  /** Of a host that died others take what they are first at; whoever was asked for a move wants it where it was to be. */
+  const isGivenUp = (move: LegacyMove, { node }: LegacyNow): boolean =>
+    plan.manifest.mode === "takeover" && !held.has(move.uuid) && isOthers(move, node);
+  const moves = new Map<string, LegacyMove>();
+  for await (const some of machinesOf(plan)) for (const { id, move } of some) moves.set(id, move);
+  // What each was before, its first start says.
+  for (const { id, move } of begun) moves.set(id, move);
+  const all = [...moves.values()];
+  for (let at = 0; at < all.length; at += PAGE) {
+    const some = all.slice(at, at + PAGE);
+    const now = await look(some);
+    const own = await judgePorts(ports, some);
+    const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
+    for (const [index, move] of some.entries()) {
+      const seen = now[index];
+      const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
+      if (seen === undefined) continue;
+      if (isGivenUp(move, seen)) yield* judgeOthers(move, seen);
+      else {
+        yield* judgeMachine(move, seen, lock);
+        yield* own.get(move.id) ?? [];
+      }
+    }
+  }
+}
+
+/** What Neutron's ports say of who boots each, by bm_nodes.id; nothing without a login. */
+async function judgePorts(
+  ports: Ports,
+  moves: readonly LegacyMove[],
+): Promise<ReadonlyMap<number, readonly RowVerdict[]>> {
+  const own = await ports.of(moves);
+  const all = [...own.values()].flat();
+  const placed = all.length === 0 ? null : await ports.placed(all);
+  if (placed === null) return new Map();
+  const judged = moves.map(async (move) => {
+    const { id, to, tenant } = move;
+    const wanted = await ports.wanted(to);
+    const rows = (own.get(id) ?? []).map((vif) => {
+      const now = placed.get(vif);
+      return rowOf(move)(
+        `port:${vif}`,
+        portFault(now, wanted ?? { host: to, options: null }, tenant),
+      );
+    });
+    return [id, rows] as const;
+  });
+  return new Map(await Promise.all(judged));
+}
+
+function portFault(
+  now: PlacedPort | undefined,
+  { host, options }: Pick<PortPlace, "host"> & { readonly options: PortPlace["options"] | null },
+  tenant: LegacyMove["tenant"],
+): string | null {
+  if (now === undefined) return "it is not in Neutron, or this login does not see its host";
+  if (!same(now.device_id, tenant?.uuid ?? null))
+    return `it belongs to ${now.device_id || "nobody"}`;
+  if (now.host !== host) return `binding:host_id is ${now.host}, and was to be ${host}`;
+  const [name, value] =
+    Object.entries(options ?? {}).find(([name, value]) => now.options[name] !== value) ?? [];
+  return name === undefined
+    ? null
+    : `DHCP option ${name} is ${now.options[name] ?? "not there"}, and was to be ${value}`;
+}
+
+type Judged = (resource: string, reason: string | null) => RowVerdict;
+
+function rowOf({ id, uuid }: LegacyMove): Judged {
+  return (resource, reason) => ({
+    ...{ resource, uuid, bm_node_id: id, differs: [], reason },
+    state: reason === null ? "validated" : "mismatched",
+  });
+}
+
+function* judgeMachine(
+  move: LegacyMove,
+  now: LegacyNow,
+  lock: LockState | undefined,
+): Generator<RowVerdict> {
+  const { id, to } = move;
+  const row = rowOf(move);
+  const stands = standing(wayThere(move), now);
+  const owner = now.node?.service_host ?? null;
+  const why =
+    stands.is === "other"
+      ? stands.why
+      : `service_host is ${owner}, and was to be ${to}; its task_state ${now.node?.task_state}`;
+  const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
+  yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
+  yield* judgeNova(move, now, to);
+}
+
+/** A machine that others have, or that is gone: once it stands still, Nova is to say of it what nova_bm does. */
+function* judgeOthers(move: LegacyMove, now: LegacyNow): Generator<RowVerdict> {
+  yield rowOf(move)(`bm_nodes:${move.id}`, null);
+  const owner = now.node?.service_host ?? null;
+  if (owner !== null && now.node?.task_state !== MIGRATING) yield* judgeNova(move, now, owner);
+}
+
+/** Whether Nova says that the machine's owner serves it. */
+function* judgeNova(
+  move: LegacyMove,
+  { node, tenant, computes }: LegacyNow,
+  to: string,
+): Generator<RowVerdict> {
+  const { tenant: was } = move;
+  const row = rowOf(move);
+  const names = node?.instance_uuid ?? null;
+  if (was !== null && names !== null && same(names, was.uuid)) {
+    const gone = tenant === null ? "not in Nova" : tenant.deleted ? "deleted in Nova" : null;
+    if (gone !== null)
+      yield row(`instances:${was.id}`, `orphaned: bm_nodes names ${names}, which is ${gone}`);
+    else yield row(`instances:${was.id}`, hostFault(tenant?.host ?? null, to));
+  }
+  const [first, ...more] = computes;
+  if (more.length > 0) {
+    const owners = computes.map((one) => one.owner).join(", ");
+    yield row("compute_nodes", `${computes.length} live rows: ${owners}`);
+  } else if (first === undefined)
+    yield row("compute_nodes", `no live row; nova-compute of ${to} makes one at its next pass`);
+  else yield row(`compute_nodes:${first.id}`, hostFault(first.owner, to));
+}
+
+function hostFault(host: string | null, to: string): string | null {
+  return host === to ? null : `host is ${host ?? "none"}, and was to be ${to}`;
+}

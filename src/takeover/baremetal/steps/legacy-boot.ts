@@ -1,0 +1,242 @@
+import { createHash } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { MigrationError } from "../../../lib/error.ts";
+import { differsFrom } from "../../../migrate/boot/glance-image.ts";
+import type { BootStep } from "../../../model/boot.ts";
+import type { GlanceImage } from "../../../systems/openstack/glance-images.ts";
+import { ownerIn, perform, type Source, undoStep } from "../../../systems/tftp/perform.ts";
+import {
+  bootsOf,
+  IMAGES,
+  type ImageName,
+  type KnownImage,
+  type LegacyBoot,
+  type LegacyChange,
+  legacyPaths,
+  legacyStage,
+  rehomed,
+} from "../../../systems/tftp/rules/legacy.ts";
+import { digestOf, inspect, sweep } from "../../../systems/tftp/safe-fs.ts";
+import { readText, sizeOf, type Tree, treeOf } from "../../../systems/tftp/tree.ts";
+
+/** Trees of the new host, and of hosts that machines leave. */
+export interface LegacyTrees {
+  readonly tree: Tree;
+  /** The root as nova.conf of the new host has it. */
+  readonly served: string;
+  readonly from: readonly Tree[];
+}
+
+/** An image of Glance in a file, and its SHA-256. */
+export interface FetchedImage {
+  readonly file: string;
+  readonly sha256: string;
+}
+
+/** Where the bytes of an image come from: a copy of an old host's tree, or Glance. */
+type ImageSource =
+  | { readonly file: string; readonly image: GlanceImage | null }
+  | { readonly file: null; readonly image: GlanceImage };
+
+/** What is known of a machine's boot files besides its trees. */
+interface WantedBoot {
+  readonly instance: string;
+  readonly macs: readonly string[];
+  /** Its old host, then that of its instance: who took it over may have died before it had its files. */
+  readonly hosts: readonly string[];
+  /** Of its root filesystem, by who knows it besides a tree; null where nobody does. */
+  readonly root_uuid: string | null;
+  /** Its boot file where no tree has one. @returns null where it cannot be made */
+  readonly render: (root_uuid: string) => string | null;
+  /** What Glance says of its images, or why it has none; none of those that nobody asked for. */
+  readonly images: ReadonlyMap<ImageName, GlanceImage | string>;
+}
+
+/** What a tree lacks of a machine, or why it cannot have it. */
+export interface LookedBoot {
+  readonly root_uuid: string | null;
+  readonly changes: readonly LegacyChange[];
+  readonly why: string | null;
+  readonly sources: ReadonlyMap<ImageName, ImageSource>;
+}
+
+/** Looks at what the new host's tree lacks, and where that comes from; writes nothing. */
+export async function lookAtBoot(
+  { tree, served, from }: LegacyTrees,
+  wanted: WantedBoot,
+): Promise<LookedBoot> {
+  const { instance, macs, hosts } = wanted;
+  const found = hosts.map((host) => treeOf(from, host)).filter((one) => one !== null);
+  const olds = [...new Set(found)];
+  const none = { changes: [], sources: new Map<ImageName, ImageSource>() };
+  // A tree that both hosts share has it already.
+  const files = [...olds, tree];
+  const texts: string[] = [];
+  for (const one of files) {
+    const content = await readText(one, `${instance}/config`);
+    if (content.kind === "text" && bootsOf(content.text) !== null) texts.push(content.text);
+  }
+  const [text] = texts;
+  const roots = new Set([...texts.map(bootsOf), wanted.root_uuid].filter((one) => one !== null));
+  const [root_uuid, other] = [...roots];
+  if (root_uuid === undefined)
+    return { ...none, root_uuid: null, why: "its root filesystem is not known" };
+  if (other !== undefined)
+    return { ...none, root_uuid, why: `its root filesystem is ${root_uuid} or ${other}` };
+  const made = text === undefined ? wanted.render(root_uuid) : rehomed(text, instance, served);
+  if (made === null)
+    return { ...none, root_uuid, why: "its boot file can be neither copied nor written anew" };
+  const { known, sources } = await sourcesOf(olds, wanted);
+  const boot: LegacyBoot = { instance, macs, served, text: made };
+  const seen = await Promise.all(
+    legacyPaths(boot).map(async (path) => [path, await seenAt(tree, path)] as const),
+  );
+  const staged = legacyStage(boot, new Map(seen), known);
+  return { ...staged, root_uuid, sources };
+}
+
+async function seenAt(tree: Tree, path: string) {
+  const found = await inspect(tree.root, path);
+  if (found.kind !== "file" || !path.endsWith("/config")) return found;
+  const content = await readText(tree, path);
+  return content.kind === "text" ? { ...found, text: content.text } : found;
+}
+
+/** Images of the old hosts' trees, where they are there and not empty, or else of Glance. */
+async function sourcesOf(
+  olds: readonly Tree[],
+  { instance, images }: Pick<WantedBoot, "instance" | "images">,
+) {
+  const [known, sources] = [new Map<ImageName, KnownImage>(), new Map<ImageName, ImageSource>()];
+  for (const name of IMAGES) {
+    const said = images.get(name);
+    const image = typeof said === "object" ? said : null;
+    const file = await copyOf(olds, `${instance}/${name}`);
+    const bytes = image?.size ?? null;
+    if (file !== null) {
+      sources.set(name, { file: file.path, image });
+      const other = bytes !== null && file.bytes !== bytes;
+      const lack = other
+        ? `${file.path} has ${file.bytes} bytes, and Glance's image ${image?.id} ${bytes}`
+        : null;
+      known.set(name, { lack, bytes });
+    } else if (image !== null) {
+      sources.set(name, { file: null, image });
+      known.set(name, { lack: null, bytes });
+    } else if (typeof said === "string")
+      known.set(name, { lack: `nothing given has it, and ${said}`, bytes });
+  }
+  return { known, sources };
+}
+
+/** The first of these trees' files of this name. */
+async function copyOf(olds: readonly Tree[], path: string) {
+  for (const old of olds) {
+    const bytes = await sizeOf(old, path);
+    if (bytes) return { path: await realpath(join(old.root, path)), bytes };
+  }
+  return null;
+}
+
+/**
+ * Brings what is to be copied: compares copies with what Glance says of them, and fetches what no tree has.
+ *
+ * @param fetch brings an image of Glance
+ * @returns why a copy is not what it should be; null where all is there
+ */
+export async function bringImages(
+  { changes, sources }: Pick<LookedBoot, "changes" | "sources">,
+  fetch: (image: GlanceImage) => Promise<FetchedImage>,
+): Promise<string | null> {
+  for (const change of changes) {
+    if (change.do !== "copy") continue;
+    const source = sources.get(change.image);
+    if (source === undefined) throw new Error(`${change.path} is to be copied from nowhere`);
+    if (source.file === null) await fetch(source.image);
+    else if (source.image !== null) {
+      const why = await differsFrom(source.file, source.image);
+      if (why !== null) return `${source.file} is not its image: ${why}`;
+    }
+  }
+  return null;
+}
+
+interface Building {
+  /** Hears of the steps before the first is made. */
+  readonly begin: (steps: readonly BootStep[]) => Promise<void>;
+  readonly pause: (point: string) => Promise<void>;
+  /** Brings an image of Glance. */
+  readonly fetch: (image: GlanceImage) => Promise<FetchedImage>;
+}
+
+/**
+ * Puts there what a tree lacks. Safe to run again: what is there already is not written.
+ *
+ * @throws MigrationError N2I-E300 where a name is not as it was looked at
+ */
+export async function buildBoot(
+  { root }: Tree,
+  look: LookedBoot,
+  { begin, pause, fetch }: Building,
+): Promise<void> {
+  const { changes, sources } = look;
+  if (changes.length === 0) return;
+  const ready: (readonly [BootStep, Source | null])[] = [];
+  for (const change of changes) ready.push(await readyOf(change, sources, fetch));
+  await begin(ready.map(([step]) => step));
+  const owner = { mode: 0o644, ...(await ownerIn(root)) };
+  for (const [step, source] of ready) {
+    await perform(root, step, source, owner, pause);
+    await pause("boot.step");
+  }
+}
+
+async function readyOf(
+  change: LegacyChange,
+  sources: LookedBoot["sources"],
+  fetch: Building["fetch"],
+): Promise<readonly [BootStep, Source | null]> {
+  const { path } = change;
+  const step = (after: BootStep["after"]): BootStep => ({ path, before: null, after });
+  switch (change.do) {
+    case "folder":
+      return [step({ kind: "folder" }), null];
+    case "link":
+      return [step({ kind: "link", target: change.target }), null];
+    case "write": {
+      const sha256 = createHash("sha256").update(change.text, "latin1").digest("hex");
+      return [step({ kind: "file", sha256 }), { text: change.text }];
+    }
+    case "copy": {
+      const source = sources.get(change.image);
+      if (source === undefined) throw new Error(`${path} is to be copied from nowhere`);
+      if (source.file === null) {
+        const { file, sha256 } = await fetch(source.image);
+        return [step({ kind: "file", sha256 }), { file }];
+      }
+      const { file } = source;
+      const sha256 = await digestOf(file).catch((cause: unknown) => {
+        throw new MigrationError("N2I-E410", `cannot read ${file}`, { cause });
+      });
+      return [step({ kind: "file", sha256 }), { file }];
+    }
+  }
+}
+
+/** Takes back what was built, last first; what somebody changed since stays. @returns what stayed, and why */
+export async function removeBoot(
+  root: string,
+  steps: readonly BootStep[],
+  pause: (point: string) => Promise<void>,
+): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (const step of steps.toReversed()) {
+    await sweep(root, step.path);
+    const undone = await undoStep(root, step, null, pause);
+    // Links of other machines are in there.
+    const shared = step.path === "pxelinux.cfg";
+    if (typeof undone === "object" && !shared) left.push(undone.left);
+  }
+  return left;
+}

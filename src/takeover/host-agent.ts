@@ -1,0 +1,259 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MigrationError } from "../lib/error.ts";
+import { runProgram } from "../lib/files/run-program.ts";
+import type { Privileges } from "../model/database.ts";
+import { closing, openRole } from "../run/databases.ts";
+import { surroundings } from "../run/process-context.ts";
+import { readServer } from "../systems/database/identity.ts";
+import type { Database } from "../systems/database/open.ts";
+import { lacking } from "../systems/database/rights.ts";
+import { isUnanswered } from "../systems/database/statement.ts";
+import { openServices } from "../systems/nova-db/services.ts";
+import { openTrees } from "../systems/tftp/tree.ts";
+import { bootRecords } from "./agent/agent-boot.ts";
+import { openTaker, type TakeWords } from "./agent/agent-taker.ts";
+import { beginLease, readLeases, renewLease } from "./leases/leases.ts";
+import { needLeases } from "./leases/schema.ts";
+
+/** What `host agent` is told. */
+export interface AgentAsked extends TakeWords {
+  readonly host: string;
+  /** Seconds between two heartbeats. */
+  readonly interval: number;
+  /** Seconds after which a host without a heartbeat may be fenced. */
+  readonly ttl: number;
+  /** Program that is run once when this host was fenced. */
+  readonly onFenced?: string;
+}
+
+/** What came of one interval. */
+type Beat =
+  /** The lease was renewed. */
+  | "beat"
+  /** Nova has not heard of its nova-compute since the last look. */
+  | "waiting"
+  | "fenced";
+
+/** An agent whose intervals somebody calls. */
+export interface OpenedAgent {
+  readonly pass: () => Promise<Beat>;
+  /** Waits for what the last one began beside the heartbeat. */
+  readonly settle: () => Promise<void>;
+}
+
+/**
+ * Keeps a host's lease until somebody asks to stop.
+ *
+ * @throws MigrationError N2I-E100, N2I-E206, N2I-E360, N2I-E363 when it was fenced, N2I-E364
+ */
+export async function runAgent(asked: AgentAsked, say: (text: string) => void): Promise<void> {
+  checkAsked(asked);
+  const interrupt = surroundings().onInterrupt({
+    stopping: `Ending: no further heartbeat; the lease of ${asked.host} runs out by itself in ${asked.ttl} s.`,
+    reload: () => undefined,
+  });
+  const { signal } = interrupt;
+  try {
+    await withAgent(asked, say, async ({ pass }) => {
+      while (!signal.aborted) {
+        if ((await passed(pass, say)) === "fenced") await fenced(asked, say);
+        // Only the signal ends it early.
+        await sleep(asked.interval * 1000, undefined, { signal }).catch(() => undefined);
+      }
+    });
+  } finally {
+    interrupt.end();
+  }
+}
+
+/** @throws MigrationError N2I-E100 */
+function checkAsked({ host, interval, ttl, take, run, fenceCommand }: AgentAsked): void {
+  const usage = (text: string): MigrationError => new MigrationError("N2I-E100", text);
+  if (host === "" || /[^\x21-\x7e]/.test(host))
+    throw usage("--host wants the name of a compute host");
+  if (!(interval > 0)) throw usage("--interval wants seconds, more than none");
+  if (!(ttl >= 3 * interval))
+    throw usage("--ttl is at least three times --interval: a heartbeat may be late, or lost");
+  if (take && run === undefined) throw usage("--take wants --run: a folder of this agent's own");
+  if (!take && (run ?? fenceCommand) !== undefined)
+    throw usage(`--${run === undefined ? "fence-command" : "run"} is for --take`);
+}
+
+/** A database that does not answer ends no agent: it comes back, and the lease says who lives. */
+async function passed(
+  pass: OpenedAgent["pass"],
+  say: (text: string) => void,
+): Promise<Beat | "failed"> {
+  try {
+    return await pass();
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    if (!isUnanswered(error) && error.code !== "N2I-E207") throw error;
+    say(`No heartbeat: ${error.message}. It is tried again.`);
+    return "failed";
+  }
+}
+
+/** Tells the site that this host is fenced. @throws MigrationError N2I-E363 always */
+async function fenced({ host, onFenced }: AgentAsked, say: (text: string) => void): Promise<never> {
+  const why = fencedError(host);
+  if (onFenced === undefined) throw why;
+  const program = {
+    name: "--on-fenced",
+    program: onFenced,
+    args: [],
+    fix: "Name a program that can be run.",
+  };
+  const { HOME = "/" } = surroundings().env;
+  const environment = { HOME, NOVA2IRONIC_HOST: host };
+  const { signal } = new AbortController();
+  const ended = await runProgram({ ...program, environment }, { deadline: FENCING, signal }).then(
+    ({ status, stopped }) =>
+      stopped === "late"
+        ? `was killed after ${FENCING / 1000} s`
+        : `ended with ${status ?? "a signal"}`,
+    (error: unknown) => {
+      if (!(error instanceof MigrationError)) throw error;
+      return error.message;
+    },
+  );
+  say(`--on-fenced ${onFenced}: ${ended}.`);
+  throw why;
+}
+
+function fencedError(host: string): MigrationError {
+  return new MigrationError(
+    "N2I-E363",
+    `${host} was fenced: another host has its machines, or takes them now`,
+  );
+}
+
+/** Milliseconds that the site's own program may take. */
+const FENCING = 60_000;
+
+/**
+ * Opens an agent for who calls its intervals.
+ *
+ * @param clock milliseconds, which only grow
+ * @throws MigrationError as `runAgent`
+ */
+export function withAgent<T>(
+  asked: AgentAsked,
+  say: (text: string) => void,
+  work: (agent: OpenedAgent) => Promise<T>,
+  clock: () => number = () => performance.now(),
+): Promise<T> {
+  return closing(async (keep) => {
+    const { host, ttl, myIp, tftpRoot } = asked;
+    const leases = keep(
+      await openRole("nova-bm-db", asked.novaBmDb, { readOnly: false, autocommit: true }),
+    );
+    const nova = keep(await openRole("nova-db", asked.novaDb, { readOnly: true }));
+    await needLeases(leases);
+    await mayDo(leases, asked.take ? new Map([...RIGHTS, ...TAKE_RIGHTS]) : RIGHTS);
+    await mayDo(nova, NOVA_RIGHTS);
+    await sameTime([leases, nova], ttl * 1000);
+    const [tree] = tftpRoot === undefined ? [] : await openTrees([tftpRoot], "--tftp-root");
+    const place = {
+      ...{ host, ttl: ttl * 1000, takes: asked.take },
+      ...{ my_ip: myIp ?? null, tftp_root: tree?.root ?? null },
+    };
+    const services = await openServices(nova);
+    const taker = asked.take
+      ? await openTaker(asked, { leases, services, keep, say, clock })
+      : null;
+    const publish = tree === undefined ? null : bootRecords({ leases, nova, tree, host, say });
+    let [seen, told]: [number | null, boolean | null] = [null, null];
+    let lease: Awaited<ReturnType<typeof beginLease>> = null;
+    const tell = (reports: boolean): void => {
+      if (told !== reports)
+        say(
+          reports
+            ? `nova-compute of ${host} reports: its lease is renewed every ${asked.interval} s and lasts ${ttl} s.`
+            : `nova-compute of ${host} has not reported since the last look: its lease is not renewed.`,
+        );
+      told = reports;
+    };
+    /** A nova-compute that hangs may go on one day: it has to be ended like others. */
+    const isFenced = async (): Promise<boolean> => {
+      const [now] = await readLeases(leases, host);
+      return now === undefined
+        ? lease !== null
+        : now.fenced_by !== null || (lease !== null && lease.epoch !== now.epoch);
+    };
+    async function beat(): Promise<Beat> {
+      const all = await services(taker === null ? host : undefined);
+      const count = all.find((one) => one.host === host)?.report_count ?? null;
+      const first = seen === null;
+      if (first && count === null)
+        throw new MigrationError("N2I-E107", `Nova has no nova-compute on a host ${host}`);
+      const grew = seen !== null && count !== null && count > seen;
+      seen = count ?? seen;
+      if (!grew) {
+        // One look says nothing yet.
+        if (!first) tell(false);
+        return (await isFenced()) ? "fenced" : "waiting";
+      }
+      if (lease === null) lease = await beginLease(leases, place);
+      else if (!(await renewLease(leases, lease))) return "fenced";
+      if (lease === null) return "fenced";
+      tell(true);
+      // A look for dead hosts and a publication are a statement each: one an interval.
+      if (taker === null || !(await taker.look(all))) await publish?.();
+      return "beat";
+    }
+    const passes: OpenedAgent = {
+      async pass() {
+        const came = await beat();
+        // Before anything else: a fenced host powers no other off.
+        if (came === "fenced") taker?.stop(fencedError(host));
+        return came;
+      },
+      settle: async () => taker?.settle(),
+    };
+    try {
+      return await work(passes);
+    } finally {
+      await taker?.end();
+    }
+  });
+}
+
+const RIGHTS: Privileges = new Map([
+  ["bm_service_leases", new Set(["SELECT", "INSERT", "UPDATE"] as const)],
+  ["bm_boot_records", new Set(["SELECT", "INSERT", "UPDATE"] as const)],
+  ["bm_nodes", new Set(["SELECT", "UPDATE"] as const)],
+]);
+
+const TAKE_RIGHTS: Privileges = new Map([
+  ["bm_locks", new Set(["SELECT", "INSERT", "UPDATE"] as const)],
+]);
+
+const NOVA_RIGHTS: Privileges = new Map(
+  ["services", "instances"].map((table) => [table, new Set(["SELECT"] as const)]),
+);
+
+/** @throws MigrationError N2I-E206 with what an administrator says */
+async function mayDo(database: Database, wanted: Privileges): Promise<void> {
+  const { statements, grants } = await lacking(database, wanted);
+  if (statements.length === 0) return;
+  throw new MigrationError(
+    "N2I-E206",
+    `${database.shown}: its user may not ${statements.join(", ")}`,
+    {
+      fix: `Let an administrator of the database say: ${grants.join("; ")}`,
+    },
+  );
+}
+
+/** @throws MigrationError N2I-E364 when the servers' clocks differ by more than a sixth of the lease */
+async function sameTime(databases: readonly Database[], ttl: number): Promise<void> {
+  const facts = await Promise.all(databases.map((one) => readServer(one, one.shown, Date.now)));
+  const ahead = facts.flatMap((one) => one.ahead ?? []);
+  const apart = Math.max(...ahead) - Math.min(...ahead);
+  if (!(apart > ttl / 6)) return;
+  throw new MigrationError(
+    "N2I-E364",
+    `the clocks of ${databases.map(({ shown }) => shown).join(" and ")} differ by ${Math.round(apart / 1000)} s; a lease of ${ttl / 1000} s allows ${Math.round(ttl / 6000)} s`,
+  );
+}

@@ -1,0 +1,127 @@
+import { isUp } from "../migrate/hosts/rules/running.ts";
+import type { ComputeHost, OwnedMachine, OwnedRow } from "../model/nova/host-move.ts";
+import { isExtended } from "../model/nova/leases.ts";
+import { closing, openRole } from "../run/databases.ts";
+import { columnNames, tableNames } from "../systems/database/identity.ts";
+import type { Database } from "../systems/database/open.ts";
+import { inOrder, sql } from "../systems/database/read.ts";
+import { integer, number, text } from "../systems/database/rows.ts";
+import { clockOf } from "../systems/database/statement.ts";
+import { readSchema } from "../systems/nova-bm/open.ts";
+import { privileges } from "../systems/nova-db/host-rights.ts";
+import { everyNode, openMachines } from "../systems/nova-db/machines.ts";
+import { identifyNova, MOVED_TABLES } from "../systems/nova-db/plan-open.ts";
+import { readComputeHosts } from "../systems/nova-db/services.ts";
+import { type DownWords, downTime } from "./host-down.ts";
+import { readLeases } from "./leases/leases.ts";
+import { holderText, takenLocks } from "./leases/locks.ts";
+import { isFenced } from "./rules/moves.ts";
+
+/** Who is asked. */
+interface Listed extends DownWords {
+  readonly novaDb: string;
+  /** Of nova-baremetal: then its machines are listed. */
+  readonly novaBmDb?: string;
+}
+
+/** Every machine of nova-baremetal, or else each that a nova-compute of Ironic offers or only an instance names, as rows for whoever reads them. */
+export function listHosts(
+  { novaDb, novaBmDb, ...words }: Listed,
+  work: (rows: AsyncIterable<OwnedRow>) => Promise<void>,
+): Promise<void> {
+  return closing(async (keep) => {
+    const down = await downTime(words);
+    const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+    await identifyNova(database, MOVED_TABLES);
+    const hosts = new Map((await readComputeHosts(database)).map((one) => [one.host, one]));
+    if (novaBmDb !== undefined) {
+      const bm = keep(await openRole("nova-bm-db", novaBmDb, { readOnly: true }));
+      return work(legacyRows(bm, hosts, down));
+    }
+    await privileges(database, true);
+    const machines = await openMachines(database);
+    async function* rows(): AsyncGenerator<OwnedRow> {
+      for await (const nodes of everyNode(database))
+        for (const machine of await machines.of(nodes))
+          if (isIronic(machine)) yield rowOf(machine, hosts, down);
+    }
+    await work(rows());
+  });
+}
+
+/** Whether the ironic driver offers it, or none does: its compute node may be deleted while it has an instance. */
+function isIronic({ computes }: OwnedMachine): boolean {
+  return computes.length === 0 || computes.some((row) => row.hypervisor_type === "ironic");
+}
+
+function rowOf(
+  { node, computes, instances }: OwnedMachine,
+  hosts: ReadonlyMap<string, ComputeHost>,
+  down: number,
+): OwnedRow {
+  const named = [...computes.map((row) => row.owner), ...instances.map(({ host }) => host)];
+  const owners = [...new Set(named.flatMap((host) => host ?? []))];
+  const service = hosts.get(owners[0] ?? "");
+  const [instance] = instances;
+  return {
+    ...{
+      machine: node,
+      name: null,
+      owner: owners.join(", ") || null,
+      age: service?.age ?? null,
+      epoch: null,
+    },
+    up: upOf(service, down),
+    lock:
+      service !== undefined && isFenced(service)
+        ? (service.disabled_reason ?? "forced down")
+        : null,
+    state: instance === undefined ? "idle" : (instance.task_state ?? instance.vm_state),
+    instance: instances.map(({ uuid }) => uuid).join(", ") || null,
+  };
+}
+
+/** As Nova says it; null where it has no such service. */
+function upOf(service: ComputeHost | undefined, down: number): boolean | null {
+  return service === undefined ? null : !isFenced(service) && isUp(service, down);
+}
+
+/** Machines of nova_bm, with their leases and locks where it was extended. */
+async function* legacyRows(
+  bm: Database,
+  hosts: ReadonlyMap<string, ComputeHost>,
+  down: number,
+): AsyncGenerator<OwnedRow> {
+  await readSchema(bm);
+  const extended = isExtended(await tableNames(bm), await columnNames(bm, "bm_nodes"));
+  const fenced = new Map(
+    extended ? (await readLeases(bm)).map(({ host, fenced_by }) => [host, fenced_by]) : [],
+  );
+  const locks = new Map(
+    extended
+      ? (await takenLocks(bm)).map((lock) => [lock.resource, holderText(lock)] as const)
+      : [],
+  );
+  const fields = {
+    ...{ id: number, uuid: text, service_host: text, task_state: text, instance_uuid: text },
+    epoch: sql(extended ? "service_epoch" : "NULL", integer),
+    silent: sql(extended ? `${clockOf(bm.engine)} - service_heartbeat_ms` : "NULL", integer),
+  };
+  const live = bm.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
+  for await (const page of inOrder(bm, fields, "bm_nodes", live))
+    for (const { id, uuid, service_host, task_state, instance_uuid, epoch, silent } of page) {
+      const service = hosts.get(service_host ?? "");
+      const by = fenced.get(service_host ?? "") ?? null;
+      const named = [`node:${uuid}`, `instance:${instance_uuid}`, `host:${service_host}`];
+      yield {
+        ...{ machine: uuid ?? `bm_nodes.id=${id}`, name: null, owner: service_host, epoch },
+        age: silent === null ? (service?.age ?? null) : Math.floor(silent / 1000),
+        up: upOf(service, down),
+        lock:
+          named.flatMap((name) => locks.get(name.toLowerCase()) ?? locks.get(name) ?? [])[0] ??
+          (by === null ? null : `fenced by ${by}`),
+        state: task_state ?? (instance_uuid === null ? "idle" : null),
+        instance: instance_uuid,
+      };
+    }
+}

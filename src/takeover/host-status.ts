@@ -1,0 +1,69 @@
+import { ownershipOf } from "../engine/ownership.ts";
+import { batchesOf, type Entries, plansOf } from "../model/journal.ts";
+import { readJournal } from "../run/files/journal.ts";
+import type { RunFolder } from "../run/files/run-folder.ts";
+import { type MovePlan, movePlans, movesLegacy, presentMoves } from "../run/host-files.ts";
+import { nextCommand } from "../run/next.ts";
+import { legacyState } from "./baremetal/legacy-status.ts";
+import { fencesOf, rowsToRestore } from "./host-owned.ts";
+import { HOST_PARTS, ROWS } from "./steps/host-move.ts";
+
+/** What is true of a run that moves machines, by its files alone, and what comes next. */
+export async function hostState(run: RunFolder) {
+  const plan = await presentMoves(run);
+  const { entries } = await readJournal(run);
+  if (await movesLegacy(run)) return legacyState(run, plan, entries);
+  const plans = await movePlans(run, entries);
+  const [rows, fences] = [await rowsToRestore(plans, entries), await fencesOf(plans, entries)];
+  const { mode, from, to, counts } = plan.manifest;
+  const names = from.length === 0 ? "" : ` from ${from.map(({ host }) => host).join(", ")}`;
+  return {
+    fields: {
+      plan: `${mode}${names} to ${to.join(", ")}: ${counts.verdicts.move} machines to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
+      move: `${rows - fences} rows of nova are changed`,
+      fence: fences === 0 ? "none of this run" : `${fences} hosts are fenced by this run`,
+    },
+    next: nextOfMove(run, plan, entries, { rows, fences }),
+    /** Rows of nova that a rollback restores. */
+    changed: rows,
+  };
+}
+
+/** Entries that begin a way there, or back. */
+const WAYS: ReadonlySet<string> = new Set(["begin", "undo"]);
+
+function nextOfMove(
+  run: RunFolder,
+  plan: MovePlan,
+  entries: Entries,
+  { rows, fences }: { readonly rows: number; readonly fences: number },
+): string {
+  const given = { run: run.path };
+  const { mode, from, to, counts } = plan.manifest;
+  const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
+  const rollback = nextCommand("rollback", given, { all: true });
+  if (last?.do === "undo") return rollback;
+  if (last?.do === "undone") {
+    if (rows === 0) return "nothing; what this run changed was taken back";
+    // A rollback of all that was cut: between two batches, or before the fence, which goes last.
+    const way = batchesOf(entries, ROWS).findLast(({ do: act }) => WAYS.has(act));
+    const cut = way?.do === "undo" && way.nodes === "all";
+    return cut || rows === fences ? rollback : nextCommand("verify", given);
+  }
+  if (isWhole(plan, entries)) return nextCommand("verify", given);
+  if (counts.verdicts.move === 0 && plan.manifest.fence.length === 0)
+    return `nothing can be moved; nova2ironic show ${run.path}/plan says why`;
+  const where = { from: from[0]?.host, to: to.join(",") };
+  return mode === "move"
+    ? nextCommand("host", given, {}, "move")
+    : nextCommand("host", given, where, "takeover");
+}
+
+/** Whether every machine that the plan moves was moved, by the journal. */
+function isWhole({ sha256, manifest }: MovePlan, entries: Entries): boolean {
+  if (!plansOf(entries, ...HOST_PARTS).includes(sha256)) return false;
+  const { open, rows, preExisting } = ownershipOf(entries, ROWS, sha256);
+  const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
+  const { computes, instances } = manifest.counts;
+  return open.length === 0 && there >= computes + instances;
+}

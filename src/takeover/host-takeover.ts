@@ -1,0 +1,214 @@
+import { MigrationError } from "../lib/error.ts";
+import { hasReported } from "../migrate/hosts/rules/running.ts";
+import { type Entries, plansOf } from "../model/journal.ts";
+import type { HostBeat } from "../model/nova/nova-plan.ts";
+import { closing } from "../run/databases.ts";
+import { runFence } from "../run/fence-command.ts";
+import { rememberGiven } from "../run/files/given-file.ts";
+import { readJournal } from "../run/files/journal.ts";
+import { PLAN } from "../run/files/plan-folder.ts";
+import type { RunFolder } from "../run/files/run-folder.ts";
+import { checkWindow } from "../run/files/window-file.ts";
+import { type MovePlan, movesHosts, openMovePlan, presentMoves } from "../run/host-files.ts";
+import { now, rest } from "../run/process-context.ts";
+import { inRun } from "../run/run.ts";
+import type { Sink } from "../run/sink.ts";
+import { busyInstances } from "../systems/nova-db/machines.ts";
+import { downTime, saidDownTime } from "./host-down.ts";
+import { checkMovable } from "./host-move.ts";
+import { type HostMoved, isThrough, movedOf, performMoves } from "./host-moves.ts";
+import { rowsToRestore } from "./host-owned.ts";
+import { type HostPlanWords, hostsIn, makeMoves, type PlannedMoves, siteOf } from "./host-plan.ts";
+import { watchHost } from "./host-watch.ts";
+import { type HostPlace, openHostPlace } from "./host-world.ts";
+import { HOST_PARTS } from "./steps/host-move.ts";
+
+export interface TakeoverWords extends HostPlanWords {
+  readonly from: string;
+  readonly fenceCommand?: string;
+  readonly confirmedDown: boolean;
+  readonly yes?: boolean;
+  readonly settle?: number;
+  /** Only shows what would be done. */
+  readonly plan: boolean;
+}
+
+/** Milliseconds between two looks. */
+const PACE = 500;
+
+/**
+ * Takes over the machines of a dead host: looks long enough that it is dead, fences it on the row its
+ * heartbeat writes, then moves its machines. The same words go on where it was stopped.
+ *
+ * @param show is given the plan before anybody is asked
+ * @returns null where nothing was done
+ * @throws MigrationError N2I-E316 when the host is alive
+ */
+export function takeOver(
+  words: TakeoverWords,
+  sink: Sink,
+  show: (made: PlannedMoves) => Promise<void>,
+): Promise<HostMoved | null> {
+  checkWords(words);
+  return inRun(words.run, "host takeover", { create: true }, (run) =>
+    closing(async (keep) => {
+      const place = await openHostPlace(words, keep, { readOnly: words.plan }, sink.say);
+      const begun = await begunPlan(run, place, words);
+      if (begun !== null) await goOn(run, begun, words, sink, show);
+      const plan = begun ?? (await newPlan(run, place, words, sink, show));
+      if (words.plan) return null;
+      const { entries } = await readJournal(run);
+      if (begun !== null && isThrough(plan, entries)) {
+        sink.say(`No machine of ${words.from} is left. verify shows who serves its machines now.`);
+        return foundDone(plan, entries);
+      }
+      // A host is not fenced for nothing.
+      await checkMovable(plan);
+      await checkWindow(run, "host takeover");
+      await rememberGiven(run, "host", words, true);
+      const { verdicts } = plan.manifest.counts;
+      const machines = { machines: verdicts.move, to: plan.manifest.to.join(", ") };
+      await askDown(words, machines, place, sink);
+      const moved = await performMoves(run, place, plan, sink, (session) =>
+        runFence(words, plan.sha256, session, sink),
+      );
+      return movedOf(plan, moved);
+    }),
+  );
+}
+
+/** @throws MigrationError N2I-E100 */
+export function checkWords(words: TakeoverWords): void {
+  const { settle = 0, from } = words;
+  // Said before the host is watched for a minute.
+  if (hostsIn(words).includes(from))
+    throw new MigrationError("N2I-E100", `--from and --to are both ${from}`);
+  if (!(settle >= 0)) throw new MigrationError("N2I-E100", "--settle is 0 or more seconds");
+}
+
+/** A takeover of this host that was begun, and left something to do or nothing at all: its plan goes on. */
+async function begunPlan(
+  run: RunFolder,
+  place: HostPlace,
+  { from }: TakeoverWords,
+): Promise<MovePlan | null> {
+  if (!(await movesHosts(run))) return null;
+  const plan = await presentMoves(run);
+  const { entries } = await readJournal(run);
+  const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
+  const begun = plansOf(entries, ...HOST_PARTS).includes(plan.sha256);
+  const { mode, from: left } = plan.manifest;
+  const isOurs = mode === "takeover" && left.some(({ host }) => host === from);
+  if (!begun || !isOurs || last?.do === "undo" || last?.do === "undone") return null;
+  // What was begun and not kept holds nothing: the host is looked at anew.
+  if ((await rowsToRestore([plan], entries)) === 0) return null;
+  if (!isThrough(plan, entries)) return plan;
+  // What it left there is planned again. If nothing is left, it is done, wherever its machines went since.
+  for await (const nodes of (await place.machines()).owned(from)) if (nodes.length > 0) return null;
+  return plan;
+}
+
+/** A takeover that came to its end, of a host that has no machine any more. */
+async function foundDone(plan: MovePlan, entries: Entries): Promise<HostMoved> {
+  const found = await rowsToRestore([plan], entries, { all: false, wants: () => true });
+  const hosts = plan.manifest.from.map(({ host }) => host);
+  return { fenced: 0, rows: 0, found, blocked: 0, left: [], stopped: false, hosts };
+}
+
+/**
+ * Says what of these words a plan that was begun does not go by.
+ *
+ * @throws MigrationError N2I-E100 where it was begun with other ones that decide where machines go, or when
+ *   their host counts as dead
+ */
+async function goOn(
+  run: RunFolder,
+  { manifest, sha256 }: MovePlan,
+  words: TakeoverWords,
+  { say }: Sink,
+  show: (made: PlannedMoves) => Promise<void>,
+): Promise<void> {
+  const { to, service_down_time: down, made_at } = manifest;
+  const [hosts, seconds] = [hostsIn(words), await saidDownTime(words)];
+  const other =
+    hosts.toSorted().join() === to.toSorted().join()
+      ? seconds !== null && seconds !== down && `a service_down_time of ${down} s, not ${seconds} s`
+      : `--to ${to.join(",")}, not ${hosts.join(",")}`;
+  if (other !== false)
+    throw new MigrationError("N2I-E100", `this takeover was begun with ${other}`, {
+      fix: `Give the same again, or take back first what was done: nova2ironic rollback --run ${run.path} --all`,
+    });
+  const { sha256: site } = await siteOf(words.site);
+  const later = [
+    ...((manifest.site ?? null) === site ? [] : ["--site"]),
+    ...((manifest.force_aggregates ?? false) === (words.forceAggregates ?? false)
+      ? []
+      : ["--force-aggregates"]),
+  ];
+  const rest = later.length === 0 ? "" : `; ${later.join(" and ")} count once it came to its end`;
+  say(`Going on with the plan of ${made_at}${rest}.`);
+  if (words.plan) await show({ manifest, sha256, path: `${run.path}/${PLAN}` });
+}
+
+/** Watches the host for as long as Nova takes to call one down, then plans by what it was seen to report. */
+async function newPlan(
+  run: RunFolder,
+  place: HostPlace,
+  words: TakeoverWords,
+  sink: Sink,
+  show: (made: PlannedMoves) => Promise<void>,
+): Promise<MovePlan> {
+  const watched = await watchHost(place, words.from, await downTime(words), sink);
+  await settle(place, words, sink);
+  const made = await makeMoves(run, place, "takeover", words, sink);
+  checkWatched(made.manifest, watched);
+  await show(made);
+  return openMovePlan(made.path);
+}
+
+/**
+ * A fence goes by what was watched, and not by a report that came after it.
+ *
+ * @throws MigrationError N2I-E316
+ */
+export function checkWatched(
+  { from }: Pick<MovePlan["manifest"], "from">,
+  watched: HostBeat | undefined,
+): void {
+  for (const { id, host, report_count, last_seen_up } of from)
+    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
+      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
+}
+
+/** Requests that are under way may end though their host is dead: in the API, the scheduler or a conductor. */
+export async function settle(
+  { database }: Pick<HostPlace, "database">,
+  { from, settle: seconds = 0 }: TakeoverWords,
+  { say }: Sink,
+): Promise<void> {
+  const end = now() + seconds * 1000;
+  for (let told = false; now() < end; told = true) {
+    const busy = await busyInstances(database, from);
+    if (busy === 0) return;
+    if (!told)
+      say(`${busy} instances of ${from} are being worked on: waiting ${seconds} s at most.`);
+    await rest(PACE);
+  }
+}
+
+/** Somebody besides Nova's own row says that the host is down: a person, or the site's fence. */
+export async function askDown(
+  { from, confirmedDown, fenceCommand, yes = false }: TakeoverWords,
+  { machines, to }: { readonly machines: number; readonly to: string },
+  { database }: Pick<HostPlace, "database">,
+  { confirm }: Pick<Sink, "confirm">,
+): Promise<void> {
+  if (confirmedDown) return;
+  const what = `Move ${machines} machines to ${to} in ${database.shown}?`;
+  if (fenceCommand !== undefined) return confirm(what);
+  if (yes)
+    throw new MigrationError("N2I-E303", `--yes does not say that ${from} is down`, {
+      fix: "Give --confirmed-down, or the site's own fence with --fence-command.",
+    });
+  await confirm(`Is ${from} down, and does its nova-compute stay down? ${what}`);
+}

@@ -1,0 +1,53 @@
+import { MigrationError } from "../lib/error.ts";
+import { hasReported } from "../migrate/hosts/rules/running.ts";
+import type { HostBeat } from "../model/nova/nova-plan.ts";
+import { now as moment, rest } from "../run/process-context.ts";
+import type { Sink } from "../run/sink.ts";
+import { readBeats } from "../systems/nova-db/services.ts";
+import type { HostPlace } from "./host-world.ts";
+
+/** Milliseconds between two looks. */
+const PACE = 500;
+
+/**
+ * By our own monotonic clock: that of the other host, or a jump of the server's, decides nothing alone.
+ *
+ * @returns what it was seen to have reported all the while; undefined where Nova has none there
+ * @throws MigrationError N2I-E316 when it reports meanwhile
+ */
+export async function watchHost(
+  { database }: Pick<HostPlace, "database">,
+  host: string,
+  seconds: number,
+  { say }: Pick<Sink, "say">,
+): Promise<HostBeat | undefined> {
+  const [seen] = await readBeats(database, [host]);
+  // What it lacks the plan tells.
+  if (seen === undefined) return undefined;
+  const end = moment() + seconds * 1000;
+  say(
+    `Watching ${host} for ${Number(seconds.toFixed(1))} s: report_count ${seen.report_count}, last report ${seen.age} s ago.`,
+  );
+  for (;;) {
+    const [now] = await readBeats(database, [host]);
+    if (now !== undefined && hasReported(seen, now))
+      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported ${now.age} s ago`);
+    const left = end - moment();
+    if (left <= 0) return seen;
+    await rest(Math.min(PACE, left));
+  }
+}
+
+/**
+ * Whether a host that reported since it was fenced is silent again: watched as long as one that is called
+ * dead, since its own clock may lie.
+ */
+export async function isSilentAgain(...watched: Parameters<typeof watchHost>): Promise<boolean> {
+  return watchHost(...watched).then(
+    () => true,
+    (cause: unknown) => {
+      if (cause instanceof MigrationError && cause.code === "N2I-E316") return false;
+      throw cause;
+    },
+  );
+}

@@ -1,0 +1,165 @@
+import { TOGETHER } from "../../lib/streams.ts";
+import type { Lease } from "../../model/nova/leases.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { read, sql } from "../../systems/database/read.ts";
+import { boolean, integer, number, string, text } from "../../systems/database/rows.ts";
+import { clockOf, stated, timeOf, together } from "../../systems/database/statement.ts";
+
+/** What an agent says of its host when it begins. */
+interface LeasePlace {
+  readonly host: string;
+  /** Milliseconds. */
+  readonly ttl: number;
+  readonly my_ip: string | null;
+  readonly tftp_root: string | null;
+  readonly takes?: boolean;
+}
+
+/** Leases of hosts, by name; of all hosts without one. */
+export function readLeases(database: Database, host?: string): Promise<readonly Lease[]> {
+  const fields = {
+    ...{
+      host: string,
+      epoch: number,
+      heartbeat: sql("heartbeat_ms", number),
+      age: sql(`${clockOf(database.engine)} - heartbeat_ms`, number),
+    },
+    ...{ ttl: sql("ttl_ms", number), takes: boolean, fenced_by: text },
+    ...{ fenced: sql(`${clockOf(database.engine)} - fenced_at_ms`, integer) },
+  };
+  const which = host === undefined ? "" : "WHERE host = ? ";
+  return read(
+    database,
+    fields,
+    `bm_service_leases ${which}ORDER BY host`,
+    host === undefined ? [] : [host],
+  );
+}
+
+/** Begins a lease; one that is there already stays as it is. */
+const BEGIN = {
+  mysql: (row: string) => `INSERT IGNORE INTO ${row}`,
+  postgresql: (row: string) => `INSERT INTO ${row} ON CONFLICT DO NOTHING`,
+  sqlite: (row: string) => `INSERT OR IGNORE INTO ${row}`,
+} as const;
+
+/**
+ * Begins a host's lease, or goes on with it: an agent that was started again is the same host.
+ *
+ * @returns null when the host was fenced: such a lease renews itself never
+ */
+export async function beginLease(
+  database: Database,
+  { host, ttl, my_ip, tftp_root, takes = false }: LeasePlace,
+): Promise<Pick<Lease, "host" | "epoch"> | null> {
+  const { engine } = database;
+  const now = clockOf(engine);
+  const row = `bm_service_leases (host, epoch, heartbeat_ms, ttl_ms, my_ip, tftp_root, takes) VALUES (?, 1, ${now}, ?, ?, ?, ${takes})`;
+  const there = await readLeases(database, host);
+  const place = [ttl, my_ip, tftp_root];
+  if (there.length === 0)
+    await stated(database, "beginning a lease", BEGIN[engine](row), [host, ...place]);
+  const mine = `UPDATE bm_service_leases SET heartbeat_ms = ${now}, ttl_ms = ?, my_ip = ?, tftp_root = ?, takes = ${takes} WHERE host = ? AND fenced_by IS NULL`;
+  if ((await stated(database, "beginning a lease", mine, [...place, host])) !== 1) return null;
+  const [lease] = await readLeases(database, host);
+  return lease === undefined || lease.fenced_by !== null ? null : lease;
+}
+
+/**
+ * The heartbeat of a host and of its machines, both or neither.
+ *
+ * @returns false when the host was fenced meanwhile: nothing was written
+ */
+export function renewLease(
+  database: Database,
+  { host, epoch }: Pick<Lease, "host" | "epoch">,
+): Promise<boolean> {
+  const { engine } = database;
+  const now = clockOf(engine);
+  const lease = `UPDATE bm_service_leases SET heartbeat_ms = ${now} WHERE host = ? AND epoch = ? AND fenced_by IS NULL`;
+  const live = engine === "postgresql" ? "NOT deleted" : "deleted = 0";
+  const nodes = `UPDATE bm_nodes SET service_heartbeat_ms = ${now}, service_heartbeat_at = ${timeOf(engine)} WHERE service_host = ? AND ${live}`;
+  return together(database, "renewing a lease", async (change) => {
+    if ((await change(lease, [host, epoch])) !== 1) return false;
+    await change(nodes, [host]);
+    return true;
+  });
+}
+
+/**
+ * Fences a dead host: one statement on the row that its heartbeat writes, so that a heartbeat which came
+ * before it wins. A heartbeat ahead of the clock (`lasts`) tells no age: nothing came since it was read.
+ *
+ * @param seen its lease as it was read
+ * @returns false when it lives, or somebody fenced it already
+ * @source systems.md A4 rule (a)
+ */
+export async function fenceLease(
+  database: Database,
+  { host, epoch, heartbeat }: Pick<Lease, "host" | "epoch" | "heartbeat">,
+  by: string,
+): Promise<boolean> {
+  const now = clockOf(database.engine);
+  const fence = `UPDATE bm_service_leases SET epoch = epoch + 1, fenced_by = ?, fenced_at_ms = ${now} WHERE host = ? AND epoch = ? AND fenced_by IS NULL AND (heartbeat_ms + ttl_ms < ${now} OR (heartbeat_ms - ttl_ms > ${now} AND heartbeat_ms = ?))`;
+  return (await stated(database, "fencing a host", fence, [by, host, epoch, heartbeat])) === 1;
+}
+
+/**
+ * Lets a fenced host have its lease again. Its epoch stays: what it began before is still a stale holder's.
+ * It lasts as if it was renewed now, so that its agent has the time to begin.
+ *
+ * @param seen its lease as it was read
+ * @returns false when somebody changed it meanwhile
+ */
+export async function liftFence(
+  database: Database,
+  { host, epoch }: Pick<Lease, "host" | "epoch">,
+): Promise<boolean> {
+  const lift = `UPDATE bm_service_leases SET fenced_by = NULL, fenced_at_ms = NULL, heartbeat_ms = ${clockOf(database.engine)} WHERE host = ? AND epoch = ? AND fenced_by IS NOT NULL`;
+  return (await stated(database, "lifting a fence", lift, [host, epoch])) === 1;
+}
+
+/** What a host's boot files say of an instance. */
+interface BootRecord {
+  readonly instance_uuid: string;
+  /** Of the root filesystem; null where its file does not say. */
+  readonly root_uuid: string | null;
+  readonly kernel_id: string | null;
+  readonly ramdisk_id: string | null;
+}
+
+/** Adds or replaces, by engine. */
+const REPLACE = {
+  mysql:
+    "ON DUPLICATE KEY UPDATE host = VALUES(host), root_uuid = VALUES(root_uuid), kernel_id = VALUES(kernel_id), ramdisk_id = VALUES(ramdisk_id), seen_ms = VALUES(seen_ms)",
+  postgresql:
+    "ON CONFLICT (instance_uuid) DO UPDATE SET host = excluded.host, root_uuid = excluded.root_uuid, kernel_id = excluded.kernel_id, ramdisk_id = excluded.ramdisk_id, seen_ms = excluded.seen_ms",
+  sqlite:
+    "ON CONFLICT (instance_uuid) DO UPDATE SET host = excluded.host, root_uuid = excluded.root_uuid, kernel_id = excluded.kernel_id, ramdisk_id = excluded.ramdisk_id, seen_ms = excluded.seen_ms",
+} as const;
+
+/** Publishes what boots a host's machines, for whoever takes them over. */
+export async function publishBoot(
+  database: Database,
+  host: string,
+  records: readonly BootRecord[],
+): Promise<void> {
+  const { engine } = database;
+  const now = clockOf(engine);
+  for (let at = 0; at < records.length; at += TOGETHER) {
+    const some = records.slice(at, at + TOGETHER);
+    const rows = some.map(() => `(?, ?, ?, ?, ?, ${now})`).join(", ");
+    const insert = `INSERT INTO bm_boot_records (instance_uuid, host, root_uuid, kernel_id, ramdisk_id, seen_ms) VALUES ${rows} ${REPLACE[engine]}`;
+    const values = some.flatMap(({ instance_uuid, root_uuid, kernel_id, ramdisk_id }) => [
+      ...[instance_uuid.toLowerCase(), host, root_uuid, kernel_id, ramdisk_id],
+    ]);
+    await stated(database, "publishing boot files", insert, values);
+  }
+}
+
+/** Machines that are under way from one host to another, by bm_nodes.id. */
+export async function migratingNodes(database: Database): Promise<readonly number[]> {
+  const from = "bm_nodes WHERE task_state = 'migrating' OR prev_task_state IS NOT NULL ORDER BY id";
+  const rows = await read(database, { id: integer }, from);
+  return rows.flatMap(({ id }) => id ?? []);
+}

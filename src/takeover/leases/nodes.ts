@@ -1,0 +1,166 @@
+import { TOGETHER } from "../../lib/streams.ts";
+import { type LegacyNode, MIGRATING } from "../../model/nova/legacy-move.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { read } from "../../systems/database/read.ts";
+import { number, spellings, string, text } from "../../systems/database/rows.ts";
+import { clockOf, isUnanswered, stated } from "../../systems/database/statement.ts";
+
+const NODE = {
+  ...{ id: number, uuid: string, service_host: text, service_epoch: number, task_state: text },
+  ...{ prev_task_state: text, instance_uuid: text },
+};
+
+function live(database: Database): string {
+  return database.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
+}
+
+/** Live machines by their ids. */
+export async function nodesById(
+  database: Database,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, LegacyNode>> {
+  const rows = await read(database, NODE, `bm_nodes WHERE ${live(database)} AND id IN (...)`, ids);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Live machines of a host that have a uuid, in pages. */
+export async function* nodesOf(
+  database: Database,
+  host: string,
+): AsyncGenerator<readonly LegacyNode[]> {
+  const mine = `bm_nodes WHERE ${live(database)} AND uuid IS NOT NULL AND service_host = ?`;
+  for (let after = 0; ; ) {
+    const from = `${mine} AND id > ${after} ORDER BY id LIMIT ${TOGETHER}`;
+    const rows = await read(database, NODE, from, [host]);
+    if (rows.length > 0) yield rows;
+    if (rows.length < TOGETHER) return;
+    after = rows.at(-1)?.id ?? after;
+  }
+}
+
+/** Of these hosts those that have a live machine with a uuid. */
+export async function ownersAmong(
+  database: Database,
+  hosts: readonly string[],
+): Promise<readonly string[]> {
+  const mine = `bm_nodes WHERE ${live(database)} AND uuid IS NOT NULL AND service_host IN (...) GROUP BY service_host`;
+  const rows = await read(database, { service_host: string }, mine, hosts);
+  return rows.map(({ service_host }) => service_host);
+}
+
+/** Live machines by their uuids, whatever case those are written in. */
+export function nodesNamed(
+  database: Database,
+  uuids: readonly string[],
+): Promise<readonly LegacyNode[]> {
+  const wanted = uuids.map((uuid) => uuid.toLowerCase());
+  const from = `bm_nodes WHERE ${live(database)} AND LOWER(uuid) IN (...) ORDER BY id`;
+  return read(database, NODE, from, wanted);
+}
+
+/** Of these instances those whose machine another host has than this one. */
+export async function takenNodes(
+  database: Database,
+  host: string,
+  instances: readonly string[],
+): Promise<readonly string[]> {
+  const named = `bm_nodes WHERE ${live(database)} AND instance_uuid IN (...)`;
+  const fields = { instance_uuid: string, service_host: text };
+  const rows = await read(database, fields, named, spellings(instances));
+  return rows.flatMap((row) => (row.service_host === host ? [] : [row.instance_uuid]));
+}
+
+/** What a change of the owner compares, and writes. */
+interface Claim {
+  readonly to: string;
+  /** As the machine is to be while it is under way: what its state comes back to. */
+  readonly prev: string | null;
+  /** Milliseconds without a heartbeat of its host; absent where nobody has to be dead. */
+  readonly silent?: number;
+  /** An agent's host: once its lease is fenced, it claims nothing more. */
+  readonly unfenced?: string;
+}
+
+/**
+ * Gives a machine to another owner: one statement, which compares all that was seen of it.
+ *
+ * @returns its new epoch; null where it is not as it was seen
+ * @source systems.md A4
+ */
+export async function claimNode(
+  database: Database,
+  seen: LegacyNode,
+  { to, prev, silent, unfenced }: Claim,
+): Promise<number | null> {
+  const { id, service_host, service_epoch, task_state, prev_task_state, instance_uuid } = seen;
+  const now = clockOf(database.engine);
+  // One as far ahead of the clock was written by another (`lasts`).
+  const quiet =
+    silent === undefined
+      ? ""
+      : ` AND (service_heartbeat_ms IS NULL OR service_heartbeat_ms < ${now} - ${silent} OR service_heartbeat_ms > ${now} + ${silent})`;
+  const kept =
+    unfenced === undefined
+      ? ""
+      : " AND NOT EXISTS (SELECT 1 FROM bm_service_leases WHERE host = ? AND fenced_by IS NOT NULL)";
+  const [where, values] = comparing({ service_host, task_state, prev_task_state, instance_uuid });
+  const sql = `UPDATE bm_nodes SET service_host = ?, service_epoch = service_epoch + 1, prev_task_state = ?, task_state = ? WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}${quiet}${kept}`;
+  const bound = [
+    to,
+    prev,
+    MIGRATING,
+    id,
+    service_epoch,
+    ...values,
+    ...(unfenced ? [unfenced] : []),
+  ];
+  const epoch = service_epoch + 1;
+  const done = { service_host: to, service_epoch: epoch, task_state: MIGRATING };
+  return (await changed(database, "claiming a machine", sql, bound, { ...seen, ...done }))
+    ? epoch
+    : null;
+}
+
+/** Gives a machine its state back, once all else is done. @returns false where it is not as it was seen */
+export function releaseNode(
+  database: Database,
+  seen: LegacyNode,
+  task_state: string | null,
+): Promise<boolean> {
+  const { id, service_host, service_epoch } = seen;
+  const [where, values] = comparing({ service_host, task_state: MIGRATING });
+  const sql = `UPDATE bm_nodes SET task_state = ?, prev_task_state = NULL WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}`;
+  const bound = [task_state, id, service_epoch, ...values];
+  return changed(database, "releasing a machine", sql, bound, { ...seen, task_state });
+}
+
+/** Columns as they are to be, for a statement that decides by itself. */
+function comparing(row: Partial<LegacyNode>): readonly [where: string, values: readonly unknown[]] {
+  const columns = Object.entries(row);
+  return [
+    columns.map(([name, value]) => ` AND ${name} ${value === null ? "IS NULL" : "= ?"}`).join(""),
+    columns.flatMap(([, value]) => (value === null ? [] : [value])),
+  ];
+}
+
+/** Whether it did; where no answer came, the row itself says so, behind the statement. */
+async function changed(
+  database: Database,
+  doing: string,
+  sql: string,
+  values: readonly unknown[],
+  after: LegacyNode,
+): Promise<boolean> {
+  try {
+    return (await stated(database, doing, sql, values)) === 1;
+  } catch (error) {
+    if (!isUnanswered(error)) throw error;
+    const touch = "UPDATE bm_nodes SET task_state = task_state WHERE id = ?";
+    await stated(database, "waiting for a machine's row", touch, [after.id]);
+    const now = (await nodesById(database, [after.id])).get(after.id);
+    const same = (["service_host", "service_epoch", "task_state"] as const).every(
+      (name) => now?.[name] === after[name],
+    );
+    return same;
+  }
+}

@@ -1,0 +1,180 @@
+import { MigrationError } from "../../lib/error.ts";
+import { listed, NAMED } from "../../lib/text.ts";
+import {
+  isExtended,
+  isLeaseTable,
+  LEASE_COLUMNS,
+  LEASE_TABLES,
+  lasts,
+} from "../../model/nova/leases.ts";
+import {
+  columnStatements,
+  escaped,
+  tableStatements,
+} from "../../systems/database/create-tables.ts";
+import { columnNames, tableNames } from "../../systems/database/identity.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { quoted } from "../../systems/database/read.ts";
+import { defining } from "../../systems/database/write.ts";
+import { describeTables } from "../../systems/nova-bm/describe.ts";
+import { readSchema } from "../../systems/nova-bm/open.ts";
+import { type Defining, definingGrants } from "./define-rights.ts";
+import { migratingNodes, readLeases } from "./leases.ts";
+import { heldLocks } from "./locks.ts";
+
+const NODES = "bm_nodes";
+
+/** How far nova_bm is extended. */
+interface LeaseParts {
+  /** Of nova_bm's own migrations. */
+  readonly version: number;
+  /** Columns of bm_nodes and tables that are there, and those that are not. */
+  readonly columns: readonly string[];
+  readonly tables: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/**
+ * Looks how far nova_bm is extended.
+ *
+ * @throws MigrationError N2I-E202, N2I-E203; N2I-E360 where a fork has one of the names
+ */
+export async function leaseParts(database: Database): Promise<LeaseParts> {
+  const { version } = await readSchema(database);
+  const found = await describeTables(database);
+  const nodes = new Map(
+    found.find(({ name }) => name === NODES)?.columns.map((column) => [column.name, column]),
+  );
+  const columns = LEASE_COLUMNS.filter(({ name }) => nodes.has(name));
+  const foreign = columns.filter(({ name, type }) => nodes.get(name)?.type !== type);
+  const tables = found.filter(({ name }) => name in LEASE_TABLES);
+  const strange = tables.filter(
+    (table) =>
+      !isLeaseTable(
+        table.name,
+        table.columns.map(({ name }) => name),
+      ),
+  );
+  const others = [...foreign.map(({ name }) => `${NODES}.${name}`), ...strange.map(nameOf)];
+  if (others.length > 0)
+    throw new MigrationError(
+      "N2I-E360",
+      `${database.shown}: ${others.join(", ")} is there already, and is not as host schema extend makes it`,
+      {
+        fix: "Somebody else made it: rename or remove it, if nobody needs it, then run extend again.",
+      },
+    );
+  const has = new Set([...columns, ...tables].map(nameOf));
+  const all = [...Object.keys(LEASE_TABLES), ...LEASE_COLUMNS.map(nameOf)];
+  return {
+    version,
+    columns: columns.map(nameOf),
+    tables: tables.map(nameOf),
+    missing: all.filter((name) => !has.has(name)),
+  };
+}
+
+function nameOf({ name }: { readonly name: string }): string {
+  return name;
+}
+
+/** @throws MigrationError N2I-E360 when it is not extended */
+export async function needLeases(database: Database): Promise<void> {
+  const tables = await tableNames(database);
+  if (tables.has(NODES) && isExtended(tables, await columnNames(database, NODES))) return;
+  throw new MigrationError("N2I-E360", `${database.shown} has no tables of leases, or not all`);
+}
+
+/** nova_bm's last version, whose columns these were tried beside. */
+const LAST = 10;
+
+/**
+ * Adds what is missing, tables first: only with its last column nova_bm counts as extended.
+ *
+ * @returns what was added; nothing where all was there
+ * @throws MigrationError N2I-E203, N2I-E206 with what an administrator says, before anything is written
+ */
+export async function extendSchema(database: Database): Promise<readonly string[]> {
+  const { version, missing } = await leaseParts(database);
+  if (version !== LAST)
+    throw new MigrationError(
+      "N2I-E203",
+      `${database.shown} has nova_bm schema version ${version}; leases are kept beside version ${LAST}`,
+    );
+  const { engine, knex } = database;
+  const columns = LEASE_COLUMNS.filter(({ name }) => missing.includes(name));
+  const tables = missing.filter((name) => name in LEASE_TABLES);
+  await mayDefine(database, [
+    ...tables.map((table) => ({ verb: "CREATE" as const, table })),
+    ...(columns.length > 0 ? [{ verb: "ALTER" as const, table: NODES }] : []),
+  ]);
+  // Names of hosts and uuids are ASCII: as UTF-8 such a key is too long for older servers.
+  const how = { engine, ...(engine === "mysql" && { charset: "ascii" }) };
+  const made = Object.fromEntries(
+    Object.entries(LEASE_TABLES).filter(([name]) => tables.includes(name)),
+  );
+  const statements = [
+    ...tableStatements(knex, made, how),
+    ...(columns.length > 0 ? columnStatements(knex, NODES, columns, engine) : []),
+  ];
+  for (const statement of statements)
+    await defining(database, "extending nova_bm", escaped(statement));
+  return missing;
+}
+
+/**
+ * Takes everything back that `extendSchema` added, columns first.
+ *
+ * @returns what was removed
+ * @throws MigrationError N2I-E206 with what an administrator says, N2I-E361 where it is in use
+ */
+export async function revertSchema(database: Database): Promise<readonly string[]> {
+  const { columns, tables } = await leaseParts(database);
+  const { engine } = database;
+  const used = await inUse(database, [...columns, ...tables]);
+  if (used.length > 0)
+    throw new MigrationError(
+      "N2I-E361",
+      `${database.shown}: ${used.join("; ")}; nothing was removed`,
+    );
+  await mayDefine(database, [
+    ...(columns.length > 0 ? [{ verb: "ALTER" as const, table: NODES }] : []),
+    ...tables.map((table) => ({ verb: "DROP" as const, table })),
+  ]);
+  const drops = columns.map((name) => `DROP COLUMN ${quoted(engine, name)}`);
+  // SQLite takes one at a time.
+  const altered = engine === "sqlite" || drops.length === 0 ? drops : [drops.join(", ")];
+  for (const statement of [
+    ...altered.map((drop) => `ALTER TABLE ${NODES} ${drop}`),
+    ...tables.map((name) => `DROP TABLE ${name}`),
+  ])
+    await defining(database, "reverting nova_bm", statement);
+  return [...columns, ...tables];
+}
+
+/** Who would lose what. @param there parts of the extension, which may be not all */
+async function inUse(database: Database, there: readonly string[]): Promise<readonly string[]> {
+  const has = (...names: readonly string[]): boolean => names.every((name) => there.includes(name));
+  const nodes = has("prev_task_state") ? await migratingNodes(database) : [];
+  const leases = has("bm_service_leases") ? await readLeases(database) : [];
+  const locks = has("bm_locks") ? await heldLocks(database) : [];
+  const live = leases.filter((lease) => lasts(lease) && lease.fenced_by === null);
+  return [
+    ...(nodes.length > 0
+      ? [`bm_nodes.id=${listed(nodes.map(String), NAMED)} on the way to another host`]
+      : []),
+    ...live.map(({ host }) => `the agent of ${host} runs`),
+    ...locks.map(({ resource, owner }) => `${owner} holds the lock ${resource}`),
+  ];
+}
+
+/** @throws MigrationError N2I-E206 */
+async function mayDefine(database: Database, wanted: readonly Defining[]): Promise<void> {
+  const grants = await definingGrants(database, wanted);
+  if (grants.length === 0) return;
+  throw new MigrationError(
+    "N2I-E206",
+    `${database.shown}: its user may not change these tables; nothing was written`,
+    { fix: `Let an administrator of the database say: ${grants.join("; ")}` },
+  );
+}

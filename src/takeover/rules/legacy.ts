@@ -1,0 +1,235 @@
+import { listed, NAMED, showColumn } from "../../lib/text.ts";
+import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
+import { type Acceptance, blocks, type Finding, finding, findingIf } from "../../model/finding.ts";
+import type { OwnedMachine, PlannedMove } from "../../model/nova/host-move.ts";
+import type { Lease } from "../../model/nova/leases.ts";
+import {
+  type LegacyMove,
+  type LegacyNode,
+  type LegacyTenant,
+  type LegacyTenantMove,
+  MIGRATING,
+} from "../../model/nova/legacy-move.ts";
+import { isLockedByNobody } from "./legacy-way.ts";
+import { createMoves, type MoveAsked, type MoveWorld } from "./moves.ts";
+import { isLive } from "./successors.ts";
+
+/** What is known of a machine of nova-baremetal. */
+export interface LegacyFound {
+  readonly node: LegacyNode;
+  /** The instance its node names, deleted or not; null where Nova has no such row. */
+  readonly tenant: LegacyTenant | null;
+  readonly owned: OwnedMachine;
+  readonly volumes: readonly string[];
+  readonly architecture: string | null;
+  /** Why its boot files cannot be made on the new host. */
+  readonly boot: readonly Finding[];
+}
+
+/** What of both databases does not belong to one machine. */
+interface LegacyWorld extends MoveWorld {
+  /** Hosts that nova-network names. */
+  readonly networks: readonly string[];
+  readonly leases: readonly Lease[];
+}
+
+/** States that a machine may be moved in. @source systems.md A5, A2 H11 */
+const STILL: ReadonlySet<string | null> = new Set(["active", "deleted", "error", null]);
+/** States of a deploy: its host is gone, and with it the deploy. @source systems.md A6 A-14 */
+const DEPLOYING: ReadonlySet<string | null> = new Set([
+  ...["building", "prepared", "deploying", "deploy complete", "deploy failed"],
+]);
+
+/** Architectures of Tilera, whose tenants' root filesystem is the compute host's. @source nova-bm.md 3.5 */
+const TILERA = /^tile/i;
+
+/**
+ * Moves machines of nova-baremetal between compute hosts: what stands against each, and what it was before.
+ *
+ * @source facts/systems.md A2, A5
+ */
+export function createLegacyMoves(
+  world: LegacyWorld,
+  asked: MoveAsked,
+  acceptances: (machine: string, from: string) => readonly Acceptance[],
+) {
+  const moves = createMoves(world, { ...asked, driver: "baremetal" }, acceptances);
+  return {
+    judged: moves.judged,
+    hosts: moves.hosts,
+    machine(found: LegacyFound): PlannedMove {
+      const { node } = found;
+      const from = node.service_host ?? "";
+      const takes = asked.mode === "takeover";
+      const dies = takes && isDying(found);
+      const guarded = takes && isGuarded(found);
+      const base = moves.machine(ownedBy(found, from, dies || guarded), from, undefined);
+      const { to } = base;
+      const begun = isBegun(node);
+      const judging = { world, from, to, dies, begun, guarded };
+      const findings = [...base.findings, ...judge(found, judging)];
+      if (findings.some(blocks)) return { ...base, verdict: "blocked", findings, steps: [] };
+      const there = from === to && !begun;
+      if (there) return { ...base, verdict: "there", findings, steps: [] };
+      return {
+        ...base,
+        verdict: "move",
+        findings,
+        legacy: moveOf(found, { from, to, dies, begun }),
+      };
+    },
+  };
+}
+
+/** Whether somebody died over it. */
+function isBegun({ task_state }: LegacyNode): boolean {
+  return task_state === MIGRATING;
+}
+
+/** Whether somebody died over its instance, before the machine was claimed: locked and nobody's lock. */
+function isGuarded({ tenant }: LegacyFound): boolean {
+  return tenant?.task_state === MIGRATING && isLockedByNobody(tenant);
+}
+
+/** Whether its host died in a deploy, also where somebody died over it since. @source systems.md A6 A-14 */
+function isDying({ node, tenant }: LegacyFound): boolean {
+  const { vm_state = null } = tenant ?? {};
+  const ends = node.prev_task_state === "error" && ["building", "error"].includes(vm_state ?? "");
+  return DEPLOYING.has(stateOf(node)) || (isBegun(node) && ends);
+}
+
+/** Its own state, also of a machine that somebody died over. */
+function stateOf(node: LegacyNode): string | null {
+  return isBegun(node) ? node.prev_task_state : node.task_state;
+}
+
+/** What Nova has of it, without what the one who died over it left half done. */
+function ownedBy({ node, owned }: LegacyFound, from: string, left: boolean): OwnedMachine {
+  const begun = isBegun(node);
+  if (!begun && !left) return owned;
+  const guarded = (state: string | null): boolean => state === null || state === MIGRATING || left;
+  return {
+    ...owned,
+    computes: begun ? owned.computes.map((row) => ({ ...row, owner: from })) : owned.computes,
+    instances: owned.instances.map((one) => ({
+      ...one,
+      host: begun ? from : one.host,
+      task_state: guarded(one.task_state) ? null : one.task_state,
+      // Who began it looked at that, and a deploy is judged by the machine's own state.
+      vm_state: one.vm_state === "building" ? null : one.vm_state,
+    })),
+  };
+}
+
+interface Judging {
+  readonly world: LegacyWorld;
+  readonly from: string;
+  readonly to: string;
+  readonly dies: boolean;
+  readonly begun: boolean;
+  readonly guarded: boolean;
+}
+
+function judge(
+  found: LegacyFound,
+  { world, from, to, dies, begun, guarded }: Judging,
+): readonly Finding[] {
+  const { node, tenant, owned, volumes, architecture, boot } = found;
+  const at = `bm_nodes.id=${node.id}`;
+  const state = stateOf(node);
+  const of = `instance ${node.instance_uuid}`;
+  const names = world.networks.filter((host) => host === from || host === to);
+  return [
+    // Its agent renews it only while its nova-compute reports, whatever the clocks say.
+    ...world.leases
+      .filter((lease) => lease.host === from && from !== to && isLive(lease))
+      .map((lease) => finding("N2I-D251", `compute host ${from}`, leaseText(lease))),
+    ...findingIf(!STILL.has(state) && !dies, "N2I-D280", at, `task_state is ${showColumn(state)}`),
+    ...findingIf(dies, "N2I-D281", at, `task_state is ${showColumn(state)}: it ends as error`),
+    ...findingIf(
+      begun || guarded,
+      "N2I-D282",
+      at,
+      `service_host is ${from}, service_epoch ${node.service_epoch}`,
+    ),
+    ...findingIf(
+      tenant !== null && isLockedByNobody(tenant) && tenant.task_state !== MIGRATING,
+      "N2I-D290",
+      of,
+      "locked is 1, and locked_by is NULL",
+    ),
+    ...judgePair(node, tenant, owned),
+    ...findingIf(volumes.length > 0, "N2I-D284", of, listed(volumes, NAMED)),
+    ...findingIf(
+      tenant !== null && names.length > 0,
+      "N2I-D285",
+      of,
+      `networks, fixed_ips or floating_ips name ${names.join(", ")}`,
+    ),
+    ...findingIf(
+      architecture !== null && TILERA.test(architecture),
+      "N2I-D286",
+      of,
+      `instances.architecture is ${architecture}`,
+    ),
+    ...(tenant === null || dies ? [] : boot),
+  ];
+}
+
+/** Why a host lives by its lease. */
+export function leaseText({ host, age, ttl }: Lease): string {
+  const [passed, lasts] = [age, ttl].map((time) => Math.round(time / 1000));
+  return `the agent of ${host} renewed its lease ${passed} s ago, which lasts ${lasts} s`;
+}
+
+/** bm_nodes and Nova must say the same of who is on the machine. @source systems.md A5 */
+function judgePair(
+  { id, uuid, instance_uuid }: LegacyNode,
+  tenant: LegacyTenant | null,
+  { instances }: OwnedMachine,
+): readonly Finding[] {
+  const at = `bm_nodes.id=${id}`;
+  const others = instances.filter((one) => !same(one.uuid, instance_uuid));
+  const fault = (why: string): readonly Finding[] => [finding("N2I-D283", at, why)];
+  if (others.length > 0)
+    return fault(
+      `instance_uuid is ${showColumn(instance_uuid)}, instances.node of ${listed(
+        others.map((one) => one.uuid),
+        NAMED,
+      )} is ${uuid}`,
+    );
+  if (instance_uuid === null) return [];
+  if (tenant === null || tenant.deleted)
+    return fault(`instance ${instance_uuid} is ${tenant === null ? "not in Nova" : "deleted"}`);
+  return same(tenant.node, uuid)
+    ? []
+    : fault(`instances.node of ${instance_uuid} is ${showColumn(tenant.node)}`);
+}
+
+function moveOf(
+  { node, tenant }: LegacyFound,
+  { from, to, dies, begun }: Omit<Judging, "world" | "guarded">,
+): LegacyMove {
+  const before = stateOf(node);
+  return {
+    ...{ id: node.id, uuid: node.uuid, from, to, epoch: node.service_epoch },
+    ...{ before, after: dies ? "error" : before, begun },
+    tenant: tenant === null ? null : tenantOf(tenant, dies),
+    boots: tenant !== null && !dies,
+  };
+}
+
+/** Whoever died over it locked an instance that nobody had locked, whatever cleared its task_state since. */
+function tenantOf(tenant: LegacyTenant, dies: boolean): LegacyTenantMove {
+  const { id, uuid, node, host, vm_state } = tenant;
+  const locked = tenant.locked && !isLockedByNobody(tenant);
+  // A guard's own is nobody's request.
+  const task_state = tenant.task_state === MIGRATING ? null : tenant.task_state;
+  return {
+    ...{ id, uuid, node: node ?? "", host: host ?? "", locked },
+    task_state: dies ? task_state : null,
+    // Somebody accepted it, or the machine would be blocked.
+    ...(!dies && task_state !== null && { request: task_state }),
+    ...{ before: vm_state, after: dies ? "error" : vm_state },
+  };
+}

@@ -1,0 +1,391 @@
+import { isUuid } from "../../lib/uuid.ts";
+import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
+import { isUp } from "../../migrate/hosts/rules/running.ts";
+import { moveComputes } from "../../migrate/hosts/rules/steps.ts";
+import {
+  type Acceptance,
+  accept,
+  blocks,
+  type Finding,
+  finding,
+  findingIf,
+} from "../../model/finding.ts";
+import type {
+  ComputeHost,
+  LeftHost,
+  MoveMode,
+  NodeTenant,
+  OwnedMachine,
+  PlannedMove,
+  Tenant,
+} from "../../model/nova/host-move.ts";
+import type { NovaIdentity, NovaStep } from "../../model/nova/nova-plan.ts";
+import { hasApiAggregates, refusesNewHosts } from "../../model/nova/nova-release.ts";
+import { busyText, requestText } from "../../model/nova/requests.ts";
+import { destination } from "./destination.ts";
+
+/** What of Nova does not belong to one machine. */
+export interface MoveWorld {
+  readonly identity: NovaIdentity;
+  readonly hosts: readonly ComputeHost[];
+  /** Host -> hypervisor types of its live compute nodes. */
+  readonly types: ReadonlyMap<string, readonly string[]>;
+  /** Host -> its cell; undefined where nova_api was not looked at. */
+  readonly mappings: ReadonlyMap<string, number | null> | undefined;
+  /** Host -> ids of its aggregates; null where nobody looked. */
+  readonly aggregates: ReadonlyMap<string, readonly number[]> | null;
+}
+
+/** What is wanted. */
+export interface MoveAsked {
+  readonly mode: MoveMode;
+  /** compute_nodes.hypervisor_type of machines that go; Ironic's driver where nobody says. */
+  readonly driver?: "baremetal";
+  readonly to: readonly string[];
+  /** Seconds without a report after which a nova-compute is down. */
+  readonly down: number;
+  readonly forceAggregates: boolean;
+  /** What a fenced service says why. */
+  readonly reason: string;
+}
+
+/** nova-manage's own words. @source nova@29.0.0:nova/cmd/manage.py ironic_compute_node_move; the same in 33.0.0 */
+const SENTENCES = {
+  source: "Source service is not yet forced down!",
+  destination: "Destination compute is forced down!",
+  instances:
+    "Found an ironic host with more than one instance! Please delete all Nova instances that do not match the instance uuid recorded on the Ironic node.",
+} as const;
+
+/**
+ * Moves machines from their compute hosts to others: what stands against each, and the rows that change.
+ *
+ * @param acceptances what the site document accepts of a machine
+ * @source facts/systems.md A1, A5; facts/systems-measured.md A1+, A2+
+ */
+export function createMoves(
+  world: MoveWorld,
+  asked: MoveAsked,
+  acceptances: (machine: string, from: string) => readonly Acceptance[],
+) {
+  const between = new Map<string, readonly Finding[]>();
+  /** What stands against a host's machines going to another, whatever machine it is. */
+  const judged = (from: string, to: string): readonly Finding[] => {
+    const key = JSON.stringify([from, to]);
+    const known = between.get(key) ?? judgeHosts(world, asked, from, to);
+    between.set(key, known);
+    return known;
+  };
+  return {
+    judged,
+    /** The machine's line. @param tenant what Ironic says of the node */
+    machine(machine: OwnedMachine, from: string, tenant: NodeTenant): PlannedMove {
+      // A host that serves it already may keep it, and one that took its compute node takes its instance.
+      const serves = [from, machine.computes[0]?.owner].find((host) =>
+        asked.to.includes(host ?? ""),
+      );
+      const to = serves ?? destination(machine.node, asked.to);
+      const accepted = acceptances(machine.node, from);
+      const findings = accept(
+        [
+          ...(from === to ? [] : judged(from, to)),
+          ...judgeMachine(machine, { from, to }, tenant, driverOf(asked)),
+        ],
+        asked.mode === "takeover" ? accepted : accepted.filter(isOther),
+      );
+      const blocked = findings.some(blocks);
+      const steps = blocked ? [] : stepsOf(machine, { from, to }, world);
+      const [instance] = machine.instances;
+      return {
+        ...{ uuid: machine.node, from, to },
+        verdict: blocked ? "blocked" : steps.length === 0 ? "there" : "move",
+        instance: instance?.uuid ?? null,
+        task_state: instance?.task_state ?? null,
+        ...{ findings, steps },
+      };
+    },
+    /** What concerns the hosts that machines leave, each once. */
+    hosts: (from: readonly string[]) => leaving(world, asked, from),
+  };
+}
+
+function driverOf({ driver }: Pick<MoveAsked, "driver">): string {
+  return driver ?? "ironic";
+}
+
+/** Only a dead host's requests are known never to end. */
+function isOther({ finding }: Acceptance): boolean {
+  return finding !== "N2I-D260";
+}
+
+interface Between {
+  readonly from: string;
+  readonly to: string;
+}
+
+function judgeHosts(
+  world: MoveWorld,
+  asked: MoveAsked,
+  from: string,
+  to: string,
+): readonly Finding[] {
+  const serviceOf = (name: string) => world.hosts.find(({ host }) => host === name);
+  return [
+    ...judgeSource(serviceOf(from), from, asked),
+    ...judgeDestination(serviceOf(to), to, world, asked),
+    ...judgeCells(world, from, to),
+    ...(asked.forceAggregates ? [] : judgeAggregates(world, from, to)),
+  ];
+}
+
+function judgeSource(
+  service: ComputeHost | undefined,
+  from: string,
+  { mode, driver, down }: MoveAsked,
+): readonly Finding[] {
+  const at = `compute host ${from}`;
+  // For a takeover, the operator or the site's fence confirms that the host is down (N2I-D270).
+  if (service === undefined) return findingIf(mode === "move", "N2I-D252", at, noService(from));
+  return [
+    // What nova-baremetal's machines go by is bm_nodes.service_host: it fences by itself.
+    ...findingIf(
+      mode === "move" && driver === undefined && !isFenced(service),
+      ...(["N2I-D250", at, SENTENCES.source] as const),
+    ),
+    ...findingIf(isUp(service, down), "N2I-D251", at, reportText(service.age)),
+  ];
+}
+
+function noService(host: string): string {
+  return `Nova has no live nova-compute service of ${host}`;
+}
+
+/** Whether Nova takes its nova-compute for down by somebody's word: before Liberty disabled is all there is. */
+export function isFenced({ forced_down, disabled }: ComputeHost): boolean {
+  return (forced_down === undefined ? disabled : forced_down) === true;
+}
+
+function reportText(age: number | null): string {
+  if (age === null) return "it never reported";
+  return age < 0
+    ? `its last report is ${-age} s ahead of the database's clock: set its clock`
+    : `it reported ${age} s ago`;
+}
+
+function judgeDestination(
+  service: ComputeHost | undefined,
+  to: string,
+  { identity, types }: MoveWorld,
+  asked: MoveAsked,
+): readonly Finding[] {
+  const { down } = asked;
+  const at = `compute host ${to}`;
+  if (service === undefined) {
+    const starts = refusesNewHosts(identity.head)
+      ? "; this Nova's nova-compute refuses to start as a new one that finds instances"
+      : "";
+    return [finding("N2I-D253", at, `Nova has no live nova-compute service of ${to}${starts}`)];
+  }
+  const { forced_down, disabled, disabled_reason, age } = service;
+  const driven = types.get(to) ?? [];
+  return [
+    ...findingIf(forced_down === true, "N2I-D254", at, SENTENCES.destination),
+    ...findingIf(
+      disabled === true && forced_down !== true,
+      "N2I-D256",
+      at,
+      disabled_reason ? `it is disabled: ${disabled_reason}` : "it is disabled",
+    ),
+    ...findingIf(!isUp(service, down), "N2I-D255", at, reportText(age)),
+    ...findingIf(
+      driven.some((type) => type !== driverOf(asked)),
+      "N2I-D257",
+      at,
+      `its compute nodes are of ${driven.join(", ")}`,
+    ),
+  ];
+}
+
+function judgeCells({ mappings }: MoveWorld, from: string, to: string): readonly Finding[] {
+  if (mappings === undefined) return [];
+  const at = `compute host ${to}`;
+  const [old, cell] = [mappings.get(from), mappings.get(to)];
+  if (cell === undefined)
+    return [finding("N2I-D258", at, "nova_api.host_mappings has no row of it")];
+  return findingIf(
+    old !== undefined && old !== cell,
+    "N2I-D258",
+    at,
+    `it is mapped to cell ${cell}, ${from} to cell ${old}`,
+  );
+}
+
+function judgeAggregates({ aggregates }: MoveWorld, from: string, to: string): readonly Finding[] {
+  if (aggregates === null) return [];
+  const [old, now] = [from, to].map((host) =>
+    (aggregates.get(host) ?? []).toSorted((a, b) => a - b).join(", "),
+  );
+  return findingIf(
+    old !== now,
+    "N2I-D264",
+    `compute host ${to}`,
+    `${from} is in aggregates ${old || "none"}, ${to} in ${now || "none"}`,
+  );
+}
+
+function judgeMachine(
+  { node, computes, instances, evacuations, queued }: OwnedMachine,
+  { from, to }: Between,
+  tenant: NodeTenant,
+  driver: string,
+): readonly Finding[] {
+  const at = `compute node ${node}`;
+  const [compute, ...more] = computes;
+  const [instance, ...others] = instances;
+  const of = instance === undefined ? at : `instance ${instance.uuid}`;
+  const ours = (host: string | null | undefined): boolean =>
+    host === undefined || host === from || host === to;
+  const named = instance?.host;
+  return [
+    ...findingIf(
+      more.length > 0,
+      "N2I-D262",
+      at,
+      `live rows ${computes.map(({ id, owner }) => `compute_nodes.id=${id} of ${owner}`).join(", ")}`,
+    ),
+    ...findingIf(
+      compute === undefined ? !isUuid(node) : compute.hypervisor_type !== driver,
+      "N2I-D269",
+      at,
+      compute === undefined
+        ? "it has no live compute node, and its name is no uuid"
+        : `its hypervisor_type is ${compute.hypervisor_type}`,
+    ),
+    ...findingIf(others.length > 0, "N2I-D261", at, SENTENCES.instances),
+    ...findingIf(
+      more.length === 0 && (!ours(compute?.owner) || !ours(named)),
+      "N2I-D268",
+      at,
+      `compute_nodes names ${compute?.owner ?? "no host"}, its instance ${named ?? "none"}`,
+    ),
+    ...findingIf(
+      evacuations.length > 0,
+      "N2I-D263",
+      of,
+      `migrations has one from ${[...new Set(evacuations)].join(", ")}`,
+    ),
+    ...judgeIronic(node, instance, tenant),
+    ...busy(instance, from),
+    ...queued.map((request) => finding("N2I-D266", of, requestText(request, from))),
+  ];
+}
+
+function busy(instance: Tenant | undefined, from: string): readonly Finding[] {
+  const why = instance === undefined ? null : busyText(instance, from);
+  return why === null ? [] : [finding("N2I-D260", `instance ${instance?.uuid}`, why)];
+}
+
+function judgeIronic(
+  node: string,
+  instance: Tenant | undefined,
+  tenant: NodeTenant,
+): readonly Finding[] {
+  if (tenant === undefined) return [];
+  const at = `compute node ${node}`;
+  if (tenant === null) return [finding("N2I-D265", at, "Ironic has no such node")];
+  return findingIf(
+    !same(tenant.instance_uuid, instance?.uuid),
+    "N2I-D265",
+    at,
+    `Ironic's node names ${tenant.instance_uuid ?? "none"}, Nova has ${instance?.uuid ?? "none"} on it`,
+  );
+}
+
+/** Its compute node and its instance, where they do not name the new host already. */
+function stepsOf(
+  { node, computes, instances }: OwnedMachine,
+  { from, to }: Between,
+  { hosts }: MoveWorld,
+): readonly NovaStep[] {
+  const moving = computes.filter(({ owner }) => owner !== to);
+  const bare = moving.map(({ owner, hypervisor_type, ...row }) => row);
+  const { steps } = moveComputes({ uuid: node, service_host: from }, bare, hosts, to, "");
+  return [...steps, ...instances.flatMap((one) => tenantStep(one, node, from, to))];
+}
+
+/** Node and task_state are compared too; what Nova was doing for a dead host is not done any more. */
+function tenantStep(
+  { id, uuid, host, node, task_state, deleted }: Tenant,
+  machine: string,
+  from: string,
+  to: string,
+): readonly NovaStep[] {
+  if (host !== from) return [];
+  const common = { uuid, node, deleted };
+  return [
+    {
+      ...({ id: `instances:${id}`, part: "hosts", table: "instances", key: { id } } as const),
+      before: { ...common, host, task_state },
+      after: { ...common, host: to, task_state: null },
+      ...{ machine, of: `instance ${uuid}` },
+    },
+  ];
+}
+
+/** Steps that fence hosts, how each was seen, and what is to be said of them once. */
+function leaving(
+  { identity, hosts, mappings }: MoveWorld,
+  { mode, reason }: MoveAsked,
+  from: readonly string[],
+) {
+  const services = hosts.filter(({ host }) => from.includes(host));
+  const left = from.map((name): LeftHost => {
+    const service = services.find(({ host }) => host === name);
+    const { id = null, report_count = null, last_seen_up = null } = service ?? {};
+    return { host: name, id, report_count, last_seen_up };
+  });
+  const unseen = mappings === undefined && hasApiAggregates(identity.schema_version);
+  return {
+    left,
+    fence: mode === "takeover" ? services.flatMap((service) => fenceStep(service, reason)) : [],
+    findings: [
+      ...from.map((host) =>
+        finding(
+          "N2I-D267",
+          `compute host ${host}`,
+          `before its nova-compute is started again: rabbitmqctl purge_queue compute.${host}`,
+        ),
+      ),
+      ...left.flatMap(({ host, id }) =>
+        findingIf(
+          mode === "takeover" && id === null,
+          "N2I-D270",
+          `compute host ${host}`,
+          noService(host),
+        ),
+      ),
+      ...findingIf(unseen, "N2I-D259", "--nova-api-db", "it was not given"),
+    ],
+  };
+}
+
+/** Characters disabled_reason holds. */
+const LONGEST = 255;
+
+function fenceStep(service: ComputeHost, reason: string): readonly NovaStep[] {
+  if (isFenced(service)) return [];
+  const { id, host, disabled, disabled_reason, forced_down } = service;
+  const [was, is] =
+    forced_down === undefined
+      ? [{ disabled }, { disabled: true }]
+      : [{ forced_down }, { forced_down: true }];
+  const common = { host, deleted: 0 };
+  return [
+    {
+      ...({ id: `services:${id}`, part: "hosts", table: "services", key: { id } } as const),
+      before: { ...common, ...was, disabled_reason },
+      after: { ...common, ...is, disabled_reason: reason.slice(0, LONGEST) },
+      ...{ machine: null, of: `nova-compute of ${host}` },
+    },
+  ];
+}

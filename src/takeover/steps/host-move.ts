@@ -1,0 +1,134 @@
+import type { Journalled } from "../../engine/back.ts";
+import { inTransaction } from "../../engine/batches.ts";
+import type { Leg, Part } from "../../engine/part.ts";
+import { once } from "../../lib/streams.ts";
+import type { PlannedMove } from "../../model/nova/host-move.ts";
+import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
+
+/** Rows of machines that go from one compute host to another. */
+export const ROWS = "host-rows";
+/** Rows of the services of hosts that are fenced. */
+const FENCE = "host-fence";
+/** Both, as the journal names them. */
+export const HOST_PARTS: readonly string[] = [ROWS, FENCE];
+
+type Reached = Pick<NovaTarget, "inspect" | "perform">;
+
+/** Machines, each with all its rows in one transaction. */
+export function rowsPart({ inspect, perform }: Reached): Part<NovaStep> {
+  const far: Part["far"] = ({ done }) => `${done} rows of nova`;
+  return { name: ROWS, size: inTransaction(), far, inspect, perform };
+}
+
+/**
+ * Services of hosts: fenced by a statement of their own, let go by restoring the row like others.
+ *
+ * @param fence performs steps that fence
+ */
+export function fencePart(
+  { inspect, perform }: Reached,
+  fence: NovaTarget["perform"],
+): Part<NovaStep> {
+  return {
+    ...{ name: FENCE, size: inTransaction(), inspect },
+    far: ({ done }) => `${done} services of nova`,
+    perform: (steps, hooks) => (steps.every(isFence) ? fence : perform)(steps, hooks),
+  };
+}
+
+function isFence({ after }: NovaStep): boolean {
+  return (
+    after?.forced_down === true || (after?.forced_down === undefined && after?.disabled === true)
+  );
+}
+
+/** What of a plan the journal knows by its digest. */
+interface Planned {
+  readonly sha256: string;
+  readonly lines: () => AsyncIterable<readonly PlannedMove[]>;
+  readonly fence: readonly NovaStep[];
+}
+
+type Where<L> = Pick<Leg<NovaStep, L>, "part" | "plan" | "lines" | "changesOf" | "machineOf">;
+
+export function rowsLeg(
+  part: Part<NovaStep>,
+  { sha256, lines }: Pick<Planned, "sha256" | "lines">,
+): Where<PlannedMove> {
+  return {
+    ...{ part, plan: sha256, lines },
+    changesOf: ({ steps }) => steps,
+    machineOf: ({ uuid }) => uuid,
+  };
+}
+
+/**
+ * The way back, on which a request that was taken for lost stays so: a nova-compute that starts repeats a
+ * stop or a reboot that it finds in task_state, whatever became of its queue.
+ *
+ * @source nova@26.2.2:nova/compute/manager.py _init_instance
+ */
+export function rowsBack(
+  part: Part<NovaStep>,
+  plan: Pick<Planned, "sha256" | "lines">,
+): Where<PlannedMove> {
+  const requests = new Map<string, NovaStep>();
+  const withoutRequest = (step: NovaStep): NovaStep => {
+    const { id, before, after } = step;
+    const task_state = after?.task_state ?? null;
+    if (before === null || (before.task_state ?? null) === task_state) return step;
+    requests.set(id, step);
+    return { ...step, before: { ...before, task_state } };
+  };
+  /** Those that have their request still: a death came before their commit. */
+  const untouched = async (steps: readonly NovaStep[]): Promise<ReadonlySet<string>> => {
+    const asked = steps.flatMap(({ id }) => requests.get(id) ?? []);
+    const states = asked.length === 0 ? [] : await part.inspect(asked);
+    return new Set(states.flatMap(({ id, is }) => (is === "before" ? [id] : [])));
+  };
+  const inspect: typeof part.inspect = async (steps) => {
+    const [states, still] = [await part.inspect(steps), await untouched(steps)];
+    return states.map((state) =>
+      still.has(state.id) ? { ...state, is: "after", why: "" } : state,
+    );
+  };
+  const perform: typeof part.perform = async (steps, hooks) => {
+    const still = await untouched(steps);
+    const rest = steps.filter(({ id }) => !still.has(id));
+    const outcome = await part.perform(rest, hooks);
+    return { ...outcome, found: [...outcome.found, ...still] };
+  };
+  return {
+    ...rowsLeg({ ...part, inspect, perform }, plan),
+    changesOf: ({ steps }) => steps.map(withoutRequest),
+  };
+}
+
+export function fenceLeg(
+  part: Part<NovaStep>,
+  { sha256, fence }: Pick<Planned, "sha256" | "fence">,
+): Where<NovaStep> {
+  return {
+    ...{ part, plan: sha256, lines: () => once(fence) },
+    changesOf: (step) => [step],
+    machineOf: () => null,
+  };
+}
+
+/** What the journal tells of machines' rows without Nova. */
+export function rowsJournalled({
+  sha256,
+  lines,
+}: Pick<Planned, "sha256" | "lines">): Journalled<NovaStep, PlannedMove> {
+  const part = { name: ROWS, size: inTransaction() };
+  return { part, plan: sha256, lines, changesOf: ({ steps }) => steps };
+}
+
+/** The same of services that are fenced. */
+export function fenceJournalled({
+  sha256,
+  fence,
+}: Pick<Planned, "sha256" | "fence">): Journalled<NovaStep, NovaStep> {
+  const part = { name: FENCE, size: inTransaction() };
+  return { part, plan: sha256, lines: () => once(fence), changesOf: (step) => [step] };
+}

@@ -1,0 +1,287 @@
+import { createHash } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { type Begun, begunIn } from "../../engine/begun.ts";
+import type { Position, WindowPart } from "../../engine/window-part.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { isObject } from "../../lib/json.ts";
+import { bootPart, observedOf, stepsOf } from "../../migrate/boot/boot-steps.ts";
+import type { BootStep } from "../../model/boot.ts";
+import type { Entries } from "../../model/journal.ts";
+import type { Row } from "../../model/machine.ts";
+import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
+import type { Seal } from "../../model/secret.ts";
+import { type Owner, ownerIn, perform, type Source, undoStep } from "../../systems/tftp/perform.ts";
+import {
+  type BootWanted,
+  pathsOf,
+  type Seen,
+  stage,
+  type TreeChange,
+} from "../../systems/tftp/rules/stage.ts";
+import { digestOf, inspect, sweep } from "../../systems/tftp/safe-fs.ts";
+import { readText, sizeOf, type Tree, treeOf } from "../../systems/tftp/tree.ts";
+
+/** Where boot files go, and where they come from. */
+export interface BootPlace {
+  readonly tree: Tree;
+  /** Old trees, for kernels and ramdisks. */
+  readonly from: readonly Tree[];
+  /** The tree's root as the TFTP server has it. */
+  readonly served: string;
+}
+
+/** A machine that has to boot. */
+export interface BootMachine {
+  /** Uuid of its node. */
+  readonly id: string;
+  readonly bm_node_id: number;
+  readonly asked: Asked;
+}
+
+/** A machine whose boot files are taken back. */
+interface StagedMachine {
+  readonly id: string;
+  readonly steps: readonly BootStep[];
+}
+
+interface BootPosition extends Position {
+  /** Paths of what is to change, or was. */
+  readonly paths: readonly string[];
+  /** Why it is left, or what of it. */
+  readonly why: string | null;
+}
+
+interface Inspected extends BootPosition {
+  readonly prepared: Prepared | null;
+}
+
+/** How trees are changed. */
+interface Hands {
+  readonly seal: Seal;
+  /** A place where a test lets the process die. */
+  readonly pause: (point: string) => Promise<void>;
+}
+
+/** What a tree lacks for machines; looking takes no hands. */
+export async function inspectBoot(
+  machines: readonly BootMachine[],
+  { tree, from, served }: BootPlace,
+): Promise<readonly Inspected[]> {
+  return Promise.all(
+    machines.map(async ({ asked }) => {
+      if ("why" in asked) return { is: "other", paths: [], why: asked.why, prepared: null };
+      const prepared = await prepare(asked, tree, from, served);
+      const { changes, why } = prepared;
+      const is = why !== null ? "other" : changes.length === 0 ? "after" : "before";
+      return { is, paths: changes.map(({ path }) => path), why, prepared };
+    }),
+  );
+}
+
+/** Stages what a tree lacks. One machine is looked at at a time, since machines share folders. */
+export function stagingPart(
+  place: BootPlace,
+  { seal, pause }: Hands,
+): WindowPart<BootMachine, Inspected> {
+  const { root } = place.tree;
+  return {
+    ...{ name: bootPart(root), size: 1 },
+    inspect: (changes) => inspectBoot(changes, place),
+    async perform({ id }, position, begin) {
+      if (position.prepared === null) throw new Error(`${id} has nothing to be staged`);
+      const all = await ready(id, position.prepared, seal);
+      await begin(observedOf(all.map(({ step }) => step)));
+      const fresh = { mode: 0o644, ...(await ownerIn(root)) };
+      for (const { step, source, owner } of all) {
+        await perform(root, step, source, owner ?? fresh, pause);
+        await pause("boot.step");
+      }
+      return { ...position, is: "after" };
+    },
+  };
+}
+
+/** Takes back what was staged in a tree, last step first; what somebody changed since is left. */
+export function unstagingPart(
+  { root }: Tree,
+  { seal, pause }: Hands,
+): WindowPart<StagedMachine, BootPosition> {
+  return {
+    ...{ name: bootPart(root), size: 1 },
+    // Each name is looked at in the moment it is changed, under a hold of its folder: an earlier look tells nothing.
+    inspect: (changes) =>
+      Promise.resolve(
+        changes.map(({ steps }) => ({ is: "before", ...positionOf(steps, new Map()) })),
+      ),
+    async perform({ id, steps }, _, begin) {
+      await begin();
+      const left = new Map<string, string>();
+      for (const step of steps.toReversed()) {
+        // A boot file that is somebody else's by now needs kernel and ramdisk, though they equal ours.
+        if (left.has(`${id}/config`) && step.after.kind === "file") {
+          left.set(step.path, `${step.path} is in use`);
+          continue;
+        }
+        const was = step.before?.kind === "file" ? step.before.was : undefined;
+        const text = was === undefined ? null : seal.open({ ...was.text, of: `boot:${id}` });
+        const undone = await undoStep(root, step, text, pause);
+        if (typeof undone === "object") left.set(step.path, undone.left);
+        await pause("boot.step");
+      }
+      if (left.size === 0) return { is: "after", ...positionOf(steps, left) };
+      const rest = observedOf(steps.filter(({ path }) => left.has(path)));
+      return { is: "other", ...positionOf(steps, left), left: rest };
+    },
+  };
+}
+
+function positionOf(
+  steps: readonly BootStep[],
+  left: ReadonlyMap<string, string>,
+): Pick<BootPosition, "paths" | "why"> {
+  const why = left.size > 0 ? [...left.values()].join("; ") : null;
+  return { paths: steps.map(({ path }) => path), why };
+}
+
+/** What was staged, last machine first. @throws MigrationError N2I-E112 */
+export function stagedMachines(ours: ReadonlyMap<string, Begun>): readonly StagedMachine[] {
+  return [...ours].map(([id, begun]) => ({ id, steps: stepsOf(id, begun) })).toReversed();
+}
+
+/** Removes what a crash left half made in a tree. */
+export async function sweepOpen({ root }: Tree, entries: Entries): Promise<void> {
+  for (const [id, begun] of begunIn(entries, bootPart(root)))
+    if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(root, path);
+}
+
+/** A step with what performing it takes. */
+interface Ready {
+  readonly step: BootStep;
+  readonly source: Source | null;
+  /** Null: as everything new in the tree. */
+  readonly owner: Owner | null;
+}
+
+/** What is to be done for a machine, or why nothing is. */
+interface Prepared {
+  readonly changes: readonly TreeChange[];
+  readonly why: string | null;
+  readonly seen: ReadonlyMap<string, Seen>;
+  readonly sources: { readonly kernel: string | null; readonly ramdisk: string | null };
+}
+
+/** A machine that keeps its tenant, as `boot` wants it; or why nobody can stage for it. */
+type Asked =
+  | { readonly wanted: BootWanted; readonly host: string | null }
+  | { readonly why: string };
+
+/** Null for a machine without a tenant: nothing has to boot. */
+export function askedOf({ records, boot, service_host }: PlannedMachine): Asked | null {
+  const node = nodeOf(records);
+  if (node === undefined || node.provision_state !== "active") return null;
+  if (boot === undefined)
+    return { why: "its root filesystem is unknown (extract --tftp-root, or root_uuid)" };
+  const { label } = boot;
+  if (label === null)
+    return { why: "this Ironic removes boot files at take-over: keep the old TFTP service" };
+  const macs = records.flatMap(({ resource, row }) =>
+    resource === "port" && row.pxe_enabled !== false ? [String(row.address)] : [],
+  );
+  const instance = instanceOf(node);
+  return {
+    host: service_host,
+    wanted: { node: String(node.uuid), instance, macs, boot: { ...boot, label } },
+  };
+}
+
+/** What its boot files are named for, though its node does not name one that is deleted in Nova. */
+function instanceOf({ instance_uuid, extra }: Row): string {
+  if (typeof instance_uuid === "string") return instance_uuid;
+  const mark = isObject(extra) ? extra.nova_bm : null;
+  return isObject(mark) ? String(mark.instance_uuid) : "";
+}
+
+/** Looks at what a tree holds for a machine, and thinks of what it lacks. */
+async function prepare(
+  { wanted, host }: Extract<Asked, { wanted: BootWanted }>,
+  tree: Tree,
+  from: readonly Tree[],
+  served: string,
+): Promise<Prepared> {
+  const { node, boot } = wanted;
+  const config = `${node}/config`;
+  const entries = pathsOf(wanted).map(async (path): Promise<readonly [string, Seen]> => {
+    const found = await inspect(tree.root, path);
+    if (path !== config || found.kind !== "file") return [path, found];
+    const content = await readText(tree, path);
+    return [path, content.kind === "text" ? { ...found, text: content.text } : found];
+  });
+  const seen = new Map(await Promise.all(entries));
+  const old = treeOf(from, host) ?? tree;
+  const source = async (path: string | null): Promise<string | null> =>
+    path !== null && (await sizeOf(old, path)) ? realpath(join(old.root, path)) : null;
+  const sources = { kernel: await source(boot.kernel), ramdisk: await source(boot.ramdisk) };
+  const { changes, why } = stage(
+    wanted,
+    {
+      at: seen,
+      source: { kernel: sources.kernel !== null, ramdisk: sources.ramdisk !== null },
+      roots: [served, tree.root],
+    },
+    served,
+  );
+  return { changes, why, seen, sources };
+}
+
+/** Steps with their digests: reads what is to be copied, and seals what is to be replaced. */
+async function ready(node: string, prepared: Prepared, seal: Seal): Promise<readonly Ready[]> {
+  const made: Ready[] = [];
+  for (const change of prepared.changes) made.push(await readyOf(node, change, prepared, seal));
+  return made;
+}
+
+async function readyOf(
+  node: string,
+  change: TreeChange,
+  { seen, sources }: Prepared,
+  seal: Seal,
+): Promise<Ready> {
+  const { path } = change;
+  const found = seen.get(path);
+  switch (change.do) {
+    case "folder":
+      return { step: { path, before: null, after: { kind: "folder" } }, source: null, owner: null };
+    case "link": {
+      const before = found?.kind === "link" ? { kind: found.kind, target: found.target } : null;
+      return {
+        step: { path, before, after: { kind: "link", target: change.target } },
+        ...{ source: null, owner: null },
+      };
+    }
+    case "copy": {
+      const file = sources[change.file];
+      if (file === null) throw new Error(`${path} is to be copied from nowhere`);
+      const sha256 = await digestOf(file).catch((cause: unknown) => {
+        throw new MigrationError("N2I-E410", `cannot read ${file}`, { cause });
+      });
+      const after = { kind: "file", sha256 } as const;
+      return { step: { path, before: null, after }, source: { file }, owner: null };
+    }
+    case "write": {
+      const after = { kind: "file", sha256: sha256Of(change.text) } as const;
+      const source = { text: change.text };
+      if (found?.kind !== "file" || found.text === undefined)
+        return { step: { path, before: null, after }, source, owner: null };
+      const owner = { mode: found.mode, uid: found.uid, gid: found.gid };
+      const was = { text: seal.seal(found.text, `boot:${node}`), ...owner };
+      const before = { kind: "file", sha256: sha256Of(found.text), was } as const;
+      return { step: { path, before, after }, source, owner };
+    }
+  }
+}
+
+/** Of a text whose characters are bytes. */
+function sha256Of(text: string): string {
+  return createHash("sha256").update(text, "latin1").digest("hex");
+}

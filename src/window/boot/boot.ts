@@ -1,0 +1,134 @@
+import { MigrationError } from "../../lib/error.ts";
+import { loadMappings } from "../../migrate/open/documents.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { rememberGiven } from "../../run/files/given-file.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { checkWindow } from "../../run/files/window-file.ts";
+import { nextCommand } from "../../run/next.ts";
+import { inRun, openPlan, PLAN, sealOf } from "../../run/run.ts";
+import { wantedOf } from "../../run/scope.ts";
+import type { Sink } from "../../run/sink.ts";
+import { openTrees } from "../../systems/tftp/tree.ts";
+import type { BootPlace } from "./boot-files.ts";
+import {
+  type Lines,
+  previewStaging,
+  type StageResult,
+  stageAll,
+  unstageAll,
+  verifyStaged,
+} from "./staging.ts";
+
+/** What boot is given. */
+export interface BootWords {
+  readonly run: string;
+  readonly tftpRoot: string;
+  readonly from?: readonly string[];
+  readonly servedAs?: string;
+  readonly node?: readonly string[];
+  readonly plan: boolean;
+  readonly verify: boolean;
+  readonly undo: boolean;
+  readonly keyFile?: string;
+}
+
+interface Booted extends StageResult {
+  /** Old TFTP services that machines still ask, by host; null where none does. */
+  readonly dhcp: string | null;
+}
+
+/** Stages boot files, or takes them back, or only shows what it would do, or reads the tree as machines do. */
+export function boot(words: BootWords, sink: Sink): Promise<Booted> {
+  return inRun(words.run, "boot", { create: false }, async (run) => {
+    const [tree] = await openTrees([`*=${words.tftpRoot}`], "--tftp-root");
+    if (tree === undefined) throw new Error("one tree was asked for");
+    const from = await openTrees(words.from ?? [], "--from");
+    const place = { tree, from, served: servedOf(words, tree.root) };
+    const plan = await openPlan(`${run.path}/${PLAN}`);
+    const wanted = await wantedOf(words.node ?? [], plan.lines);
+    const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
+      for await (const batch of plan.lines()) yield batch.filter(wanted);
+    };
+    if (!words.undo) await noteTakeOver(plan.header.target.release, words, sink);
+    const only = (rows: StageResult["rows"]): Booted => ({
+      ...{ rows, stopped: false, elsewhere: [], dhcp: null },
+    });
+    if (words.verify) return only(await verifyStaged(lines(), place));
+    if (words.plan) return only(await previewStaging(lines(), place));
+    const dhcp = words.undo ? null : await oldServers(lines());
+    return { ...(await act(run, plan, place, lines, { words, sink })), dhcp };
+  });
+}
+
+async function act(
+  run: RunFolder,
+  { header, footer }: Awaited<ReturnType<typeof openPlan>>,
+  place: BootPlace,
+  lines: () => Lines,
+  { words, sink }: { readonly words: BootWords; readonly sink: Sink },
+): Promise<StageResult> {
+  const { undo } = words;
+  const seal = await sealOf(run, words.keyFile, header.key);
+  await checkWindow(run, "boot");
+  await rememberGiven(run, "boot", words);
+  await sink.confirm(
+    `${undo ? "Take back boot files in" : "Stage boot files in"} ${place.tree.root}?`,
+  );
+  const nodes = new Set<string>();
+  for await (const batch of undo ? lines() : [])
+    for (const { uuid } of batch) nodes.add(uuid?.toLowerCase() ?? "");
+  const wants = (node: string): boolean => words.node === undefined || nodes.has(node);
+  return sink.during(
+    undo ? "unstage" : "stage",
+    footer.footer.machines,
+    (progress) =>
+      undo
+        ? unstageAll(run, place, seal, wants, progress)
+        : stageAll(run, lines(), place, seal, progress),
+    ({ rows }) => `${rows.length} machines`,
+  );
+}
+
+/**
+ * The tree's root as configurations name it: pxelinux ends a path at a blank and a line at its end.
+ *
+ * @throws MigrationError N2I-E100
+ */
+function servedOf({ servedAs, verify, undo }: BootWords, root: string): string {
+  const served = servedAs ?? root;
+  if (/^\/[!-~]*$/.test(served) || (servedAs === undefined && (verify || undo))) return served;
+  throw new MigrationError(
+    "N2I-E100",
+    servedAs === undefined
+      ? "the path of --tftp-root cannot stand in a boot file; --served-as says how to name it there"
+      : "--served-as wants an absolute path without blanks, in ASCII",
+  );
+}
+
+/**
+ * Where take-over leaves a file that deploys, no staging before it lasts: nothing a tree holds tells
+ * whether it was already, so that it is always said.
+ *
+ * @source facts/systems.md D4; facts/ironic.md 2.5
+ */
+async function noteTakeOver(release: string, words: BootWords, { note }: Sink): Promise<void> {
+  const found = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
+  if (found?.doc.boot !== "deploy") return;
+  const again = nextCommand("boot", words);
+  const verify = nextCommand("verify", { run: words.run }, { ironicDb: "DB", takeover: true });
+  note(
+    `Notice: each take-over by Ironic ${release} writes these files anew, and leaves them deploying. Once ${verify} ends with 0, and before a machine reboots, run ${again}`,
+  );
+}
+
+/** Until a take-over writes Neutron's DHCP options anew, machines ask the old host for these files. */
+async function oldServers(plan: Lines): Promise<string | null> {
+  const servers = new Map<string, string>();
+  for await (const batch of plan)
+    for (const { boot, service_host } of batch)
+      if (boot?.dhcp)
+        servers.set(service_host ?? "?", `${boot.dhcp.server ?? "its my_ip"} (${boot.dhcp.file})`);
+  return servers.size === 0
+    ? null
+    : [...servers].map(([host, server]) => `${host}: ${server}`).join(", ");
+}

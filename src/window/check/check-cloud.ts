@@ -1,0 +1,66 @@
+import { MigrationError } from "../../lib/error.ts";
+import type { CheckView, NovaFacts, PlanFacts, Refused } from "../../model/check.ts";
+import { cloudFor, type RestOptions } from "../../run/cloud.ts";
+import type { ROLES } from "../../run/databases.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { lacking } from "../../systems/database/rights.ts";
+import { NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
+import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
+import { imageStatuses } from "../../systems/openstack/glance-images.ts";
+
+/** Seconds a call to Glance may take. */
+const LIMIT = 60;
+
+/** Deploy images and what tenants were made of; what Glance does not tell is a row of the table. */
+export async function askGlance(
+  options: RestOptions,
+  plan: PlanFacts | null,
+  nova: NovaFacts | Refused | null,
+): Promise<CheckView["glance"]> {
+  const ids = new Set([...(plan?.images ?? []), ...(plan?.made ?? [])]);
+  for (const { deleted, image } of nova === null || "refused" in nova ? [] : nova.instances)
+    if (!deleted && image !== null) ids.add(image);
+  try {
+    return await imageStatuses(cloudFor(options), LIMIT * 1000, [...ids]);
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return { refused: { code: error.code, message: error.message, fix: error.fix } };
+  }
+}
+
+/** Refusals that are facts of a database, and so a row of the table; it answered, after all. */
+const FACTS: ReadonlySet<string> = new Set([
+  ...["N2I-E202", "N2I-E203", "N2I-E204", "N2I-E206", "N2I-E208"],
+]);
+
+/** Tables of each database that are read; not of all releases each is there. */
+const READ: { readonly [role in keyof typeof ROLES]?: readonly string[] } = {
+  "nova-bm-db": ["bm_nodes", "bm_interfaces"],
+  "nova-db": [
+    ...NOVA_TABLES,
+    ...REQUEST_TABLES,
+    ...["aggregates", "migrations", "instance_system_metadata", "instance_extra"],
+  ],
+  "ironic-db": ["alembic_version", "nodes", "ports", "conductors"],
+  "nova-api-db": [...NOVA_API_TABLES, "instance_mappings", "aggregates", "aggregate_hosts"],
+  "placement-db": ["allocations", "resource_providers"],
+};
+
+/** What a database says, or its refusal: where a privilege is missing, with the GRANT of each table. */
+export async function orWhy<T>(
+  role: keyof typeof ROLES,
+  database: Database,
+  work: () => Promise<T>,
+): Promise<T | Refused> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MigrationError && FACTS.has(error.code))) throw error;
+    const { code, message, fix } = error;
+    const wanted = new Map(
+      (READ[role] ?? []).map((table) => [table, new Set(["SELECT"] as const)]),
+    );
+    const grants = code === "N2I-E206" ? (await lacking(database, wanted)).grants : [];
+    return { refused: { code, message, fix: grants.length > 0 ? grants.join("; ") : fix } };
+  }
+}

@@ -1,0 +1,308 @@
+import { readdir } from "node:fs/promises";
+import { ownedLines } from "../../engine/back.ts";
+import { ownedIn, ownershipOf } from "../../engine/ownership.ts";
+import { orNull } from "../../lib/error.ts";
+import { createSeveral } from "../../lib/text.ts";
+import { batchOf, ironicJournalled } from "../../migrate/apply/ironic.ts";
+import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
+import { choiceOf } from "../../migrate/hosts/rules/choice.ts";
+import { loadable } from "../../migrate/plan/empty-plan.ts";
+import { openPower, POWER } from "../../migrate/power/power-file.ts";
+import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
+import { invert } from "../../model/change.ts";
+import type { LineFacts, PlanApplies, PlanFacts, RunPlace } from "../../model/check.ts";
+import type { Verb } from "../../model/database.ts";
+import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
+import type { Row } from "../../model/machine.ts";
+import type { NovaStep } from "../../model/nova/nova-plan.ts";
+import { isLoaded, nodeOf, type PlannedMachine, stepsOf } from "../../model/plan.ts";
+import { createTextSet, index, type TextSet } from "../../model/rows.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import { findPlan } from "../../run/files/plan-folder.ts";
+import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import { openPlan, openSnapshot, PLAN, planOrNull, SNAPSHOT } from "../../run/run.ts";
+import { NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
+import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
+import { takeOversOf } from "../handover/hand-over.ts";
+
+/** Any of them makes a folder a run's. */
+const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
+
+/**
+ * The run's folder; null before the first stage made it, and for a folder that holds no run, whose
+ * owner and mode are then nobody's matter.
+ *
+ * @throws MigrationError N2I-E110 for a run that is open to others
+ */
+export async function runAt(
+  path: string,
+): Promise<{ readonly place: RunPlace; readonly run: RunFolder | null }> {
+  const found = await readdir(path).catch((cause: NodeJS.ErrnoException) => cause.code);
+  if (found === "ENOENT") return { place: { path, is: "absent" }, run: null };
+  if (Array.isArray(found) && !FILES.some((name) => found.includes(name)))
+    return { place: { path, is: "other" }, run: null };
+  return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
+}
+
+/** The run's snapshot, compared with its digest once; null where there is none. */
+type SnapshotIn = () => Promise<Awaited<ReturnType<typeof openSnapshot>> | null>;
+
+export function snapshotIn(run: RunFolder | null): SnapshotIn {
+  let found: ReturnType<SnapshotIn> | undefined;
+  return () => {
+    const open = (): ReturnType<SnapshotIn> =>
+      run === null
+        ? Promise.resolve(null)
+        : orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
+    found ??= open();
+    return found;
+  };
+}
+
+/** What the run's plan says of each machine and of Nova; null without a plan. */
+export async function planFacts(
+  run: RunFolder,
+  snapshot: SnapshotIn,
+  leaves: boolean,
+): Promise<(PlanFacts & { readonly created: Created }) | null> {
+  const plan = await planOrNull(run.path);
+  if (plan === null) return null;
+  const nova = await novaPlanOf(run, plan.footer);
+  const chosen = nova?.header.compute_hosts ?? [];
+  const choice = choiceOf(chosen);
+  const machines: LineFacts[] = [];
+  const created = createdIn(plan);
+  const left = { blocked: createSeveral(), conflict: createSeveral() };
+  const skipped = new Set<number>();
+  const findingsOf = createShared();
+  const [images, made] = [new Set<string>(), new Set<string>()];
+  let [traits, takeOvers] = [false, 0];
+  for await (const batch of plan.lines())
+    for (const line of batch) {
+      const { verdict, bm_node_id: id, reason } = line;
+      created.add(line);
+      const row = nodeOf(line.records);
+      if (verdict === "skipped") skipped.add(id);
+      else
+        machines.push({
+          id,
+          uuid: lower(line.uuid),
+          instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
+          host: choice.of(line) ?? line.service_host,
+          blocked: !isLoaded(line),
+          findings: findingsOf(line),
+        });
+      if (verdict === "blocked" || verdict === "conflict")
+        left[verdict].add(`bm_nodes.id=${id} (${reason ?? "without a reason"})`);
+      for (const id of namedIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
+      takeOvers += takeOversOf(line);
+      if (!isLoaded(line)) continue;
+      if (Array.isArray(row?.traits) && row.traits.length > 0) traits = true;
+      for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/)) made.add(id);
+    }
+  const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
+  for (const id of changes?.images ?? []) images.add(id);
+  const besideOthers = plan.header.beside_others === true;
+  const { release } = plan.header.target;
+  const paired = plan.header.pairing.allowed === "override";
+  const taken = await snapshot();
+  const madeFor = madeOf(taken?.header ?? null, plan.header, nova);
+  const { ports, verdicts } = plan.footer.footer;
+  const applies: PlanApplies = {
+    loads: loadable(plan.footer.footer),
+    there: verdicts.unchanged + verdicts.drift,
+    ...{ blocked: left.blocked, conflicts: left.conflict, leaves },
+    fresh: taken?.footer.sha256 === plan.header.made_from.snapshot,
+    readings: await readingsFor(run, plan),
+  };
+  const words = { besideOthers, paired, release, traits, madeFor, applies };
+  return { machines, skipped, takeOvers, ports, ...words, images, made, nova: changes, created };
+}
+
+/** Nodes that a plan creates, by where it has them: whose they are is asked later, and its lines are not read again. */
+type Created = ReturnType<typeof createdIn>;
+
+export function createdIn({ header, footer }: Pick<Plan, "header" | "footer">) {
+  const nodes: {
+    readonly at: number;
+    readonly node: string;
+    readonly machine: string | null;
+  }[] = [];
+  let lines = 0;
+  return {
+    sha256: footer.sha256,
+    add(line: PlannedMachine): void {
+      for (const { id, resource, machine } of stepsOf(line))
+        if (resource === "node") nodes.push({ at: lines, node: id.slice(NODE.length), machine });
+      lines += 1;
+    },
+    /** @returns machines whose node is this run's own work */
+    *owned(entries: Entries): Generator<string> {
+      const ownership = ownershipOf(entries, IRONIC, footer.sha256);
+      const size = batchOf(header.target);
+      let [owned, to] = [ownedIn(ownership, { from: 0, to: 0 }), 0];
+      for (const { at, node, machine } of nodes) {
+        if (at >= to) {
+          const from = at - (at % size);
+          to = from + size;
+          owned = ownedIn(ownership, { from, to: Math.min(to, lines) });
+        }
+        if (owned({ id: NODE + node, machine })) yield machine ?? "";
+      }
+    },
+  };
+}
+
+const NODE = "node:";
+
+/** What is found of machines, by code; one map for all that have the same, of which there are few. */
+function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> {
+  const known = new Map<string, ReadonlyMap<string, boolean>>();
+  return ({ findings }) => {
+    const entries = findings.map(({ code, accepted }) => [code, accepted !== undefined] as const);
+    const text = String(entries);
+    const map = known.get(text) ?? new Map(entries);
+    known.set(text, map);
+    return map;
+  };
+}
+
+/** Over REST a plan was made for no database. */
+function madeOf(
+  snapshot: SnapshotHeader | null,
+  { target }: PlanHeader,
+  nova: NovaFiles | null,
+): PlanFacts["madeFor"] {
+  const { engine } = target;
+  const api = nova?.header.api;
+  const source = snapshot?.source.nova_bm;
+  return new Map<string, ServerIdentity>([
+    ...(source === undefined ? [] : [["--nova-bm-db", source] as const]),
+    ...(nova === null ? [] : [["--nova-db", nova.header.target] as const]),
+    ...(engine === "rest" ? [] : [["--ironic-db", { ...target, engine }] as const]),
+    ...(api === undefined ? [] : [["--nova-api-db", api] as const]),
+  ]);
+}
+
+async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
+  const [flavors, images] = [new Set<string>(), new Set<string>()];
+  const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
+  const moves = new Map<string, Set<string>>();
+  const places: Place[] = [];
+  const joins: { host: string; id: number }[] = [];
+  for await (const batch of nova.all())
+    for (const line of batch) {
+      const { id, part, table, key, before, after } = line;
+      want(part === "api" ? api : statements, line);
+      if (part !== "hosts") {
+        flavors.add(id);
+        // A spec that is deleted keeps its old value.
+        const gone = after === null || (after.deleted ?? 0) !== 0;
+        if (!gone && /deploy_(kernel|ramdisk)_id$/.test(String(after.key ?? key.key)))
+          images.add(String(after.value));
+      }
+      if (table === "aggregate_hosts" && after !== null)
+        joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
+      const [from, to] = [before?.host, after?.host];
+      if (table === "instances" && after !== null)
+        places.push({
+          uuid: lower(nameOf(after.uuid)),
+          ...{ host: nameOf(to), node: nameOf(after.node) },
+        });
+      if (
+        table === "instances" &&
+        typeof from === "string" &&
+        typeof to === "string" &&
+        from !== to
+      )
+        moves.set(from, (moves.get(from) ?? new Set()).add(to));
+    }
+  // What apply and rollback read, whatever they change.
+  if (statements.size + api.size > 0)
+    for (const table of [...NOVA_TABLES, ...REQUEST_TABLES]) add(statements, table, "SELECT");
+  if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
+  const { stopped } = nova.counts;
+  const words = { statements, api } as const;
+  const of = index(places, "uuid");
+  return {
+    ...{ flavors, images, moves, hosts, joins, stopped, ...words },
+    places: { get: (uuid: string) => of(uuid).at(-1) },
+  };
+}
+
+/** Where an instance will be. */
+interface Place {
+  readonly uuid: string;
+  readonly host: string | null;
+  readonly node: string | null;
+}
+
+function nameOf(value: Row[string] | undefined): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+/** What a step and its way back want: each reads and locks the row, and writes it. */
+function want(wanted: Map<string, Set<Verb>>, step: NovaStep): void {
+  for (const verb of ["SELECT", "LOCK", verbOf(step), verbOf(invert(step))] as const)
+    add(wanted, step.table, verb);
+}
+
+function add(wanted: Map<string, Set<Verb>>, table: string, verb: Verb): void {
+  const verbs = wanted.get(table) ?? new Set();
+  wanted.set(table, verbs.add(verb));
+}
+
+function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
+  if (before === null) return "INSERT";
+  return after === null ? "DELETE" : "UPDATE";
+}
+
+/** What a JSON column's members of these names say. */
+function namedIn(column: Row[string] | undefined, names: RegExp): readonly string[] {
+  if (typeof column !== "object" || column === null) return [];
+  return Object.entries(column).flatMap(([key, value]) =>
+    names.test(key) && typeof value === "string" && value !== "" ? [value] : [],
+  );
+}
+
+/**
+ * Uuids of nodes that are this run's own work, by its journal: created, not found there, and not
+ * taken back since. A plan that is gone speaks for no row.
+ *
+ * @param created of its present plan
+ */
+export async function oursByJournal(run: RunFolder, created: Created | null): Promise<TextSet> {
+  const { entries } = await readJournal(run);
+  const ours = createTextSet();
+  for (const sha256 of plansOf(entries, IRONIC)) {
+    if (sha256 === created?.sha256) {
+      for (const uuid of created.owned(entries)) ours.add(uuid);
+      continue;
+    }
+    const path = await orNull(findPlan(run, sha256), "N2I-E110");
+    if (path === null) continue;
+    const { header, lines } = await openPlan(path);
+    const leg = ironicJournalled(header.target, { sha256, lines });
+    for await (const batch of ownedLines(leg, entries, { wants: isLoaded }))
+      for (const { line, changes } of batch)
+        if (changes.some(({ resource }) => resource === "node")) ours.add(line.uuid ?? "");
+  }
+  return ours;
+}
+
+function lower(value: string | null): string {
+  return (value ?? "").toLowerCase();
+}
+
+type Plan = Awaited<ReturnType<typeof openPlan>>;
+
+async function readingsFor(run: RunFolder, { header }: Plan): Promise<PlanApplies["readings"]> {
+  const { power } = header.made_from;
+  if (power === null) return null;
+  const found = await orNull(openPower(`${run.path}/${POWER}`));
+  const { oldest } = power;
+  return {
+    same: found?.footer.sha256 === power.sha256,
+    minutes: oldest === null ? 0 : (Date.now() - Date.parse(oldest)) / 60_000,
+  };
+}

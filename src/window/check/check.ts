@@ -1,0 +1,196 @@
+import { dirname, resolve } from "node:path";
+import { MigrationError } from "../../lib/error.ts";
+import { readQueued, unreadQueues } from "../../migrate/hosts/queued.ts";
+import { loadMappings } from "../../migrate/open/documents.ts";
+import { pair } from "../../migrate/plan/rules/pairing.ts";
+import type {
+  BmFacts,
+  CheckView,
+  IronicFacts,
+  NovaFacts,
+  RunPlace,
+  ServerFacts,
+} from "../../model/check.ts";
+import type { Lacking, Privileges } from "../../model/database.ts";
+import { createTextSet } from "../../model/rows.ts";
+import type { RestOptions } from "../../run/cloud.ts";
+import { closing, type Keep, openRole, ROLES } from "../../run/databases.ts";
+import { readGiven } from "../../run/files/given-file.ts";
+import { freeSpace, type RunFolder } from "../../run/files/run-folder.ts";
+import { rest } from "../../run/process-context.ts";
+import type { Sink } from "../../run/sink.ts";
+import { readServer } from "../../systems/database/identity.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { lacking } from "../../systems/database/rights.ts";
+import { checkIronic } from "../../systems/ironic-db/check.ts";
+import { checkNovaBm } from "../../systems/nova-bm/check.ts";
+import { checkNova } from "../../systems/nova-db/check.ts";
+import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
+import { readBeats } from "../../systems/nova-db/services.ts";
+import { paceOf, releaseWords } from "../handover/conductor-pace.ts";
+import { askGlance, orWhy } from "./check-cloud.ts";
+import { instancesOf, laterNova } from "./check-later.ts";
+import { oursByJournal, planFacts, runAt, snapshotIn } from "./check-run.ts";
+import { type CheckRow, checkAll } from "./rules/checks.ts";
+
+/** Where everything is that is looked at, by the names of the options; REST is of Glance. */
+export interface CheckAsked extends RestOptions {
+  readonly run: string;
+  readonly novaBmDb: string;
+  readonly novaDb?: string;
+  readonly ironicDb: string;
+  /** Of later Novas. */
+  readonly novaApiDb?: string;
+  readonly placementDb?: string;
+  /** Whether Glance is asked for images. */
+  readonly glance: boolean;
+  readonly ironicRelease?: string;
+  readonly allowPairing: boolean;
+  /** Whether blocked machines are to be left out by apply. */
+  readonly skipBlocked: boolean;
+  /** Seconds. */
+  readonly watch: number;
+  /** One file for each conductor. */
+  readonly ironicConf?: readonly string[];
+}
+
+/** Seconds a look at heartbeats may take. */
+const LONGEST = 3600;
+
+/**
+ * Says whether the window can begin: a row for each thing that was looked at. Writes nothing.
+ *
+ * @throws MigrationError when a database does not answer, and for options
+ */
+export async function check(
+  asked: CheckAsked,
+  { say }: Pick<Sink, "say">,
+): Promise<readonly CheckRow[]> {
+  const { place, run } = await runAt(asked.run);
+  if (run === null) say(`${asked.run} is no run's folder yet: what needs a plan is not looked at.`);
+  const { novaDb, watch } = asked;
+  if (watch > LONGEST)
+    throw new MigrationError("N2I-E100", `--watch takes at most ${LONGEST} seconds`);
+  if (novaDb !== undefined && watch > 0) say(`Watching heartbeats for ${watch} s.`);
+  return checkAll(await closing((keep) => gather(asked, place, run, keep)));
+}
+
+/** Reads everything the checks look at. */
+async function gather(
+  asked: CheckAsked,
+  place: RunPlace,
+  run: RunFolder | null,
+  keep: Keep,
+): Promise<CheckView> {
+  const open: Open = async (role, spec, readOnly = true) =>
+    keep(await openRole(role, spec, { readOnly }));
+  const source = await open("nova-bm-db", asked.novaBmDb);
+  const may = (role: keyof typeof ROLES, spec: string | undefined) =>
+    spec === undefined ? null : open(role, spec);
+  const cloud = await may("nova-db", asked.novaDb);
+  const target = await open("ironic-db", asked.ironicDb);
+  const writing = await open("ironic-db", asked.ironicDb, false);
+  const api = await may("nova-api-db", asked.novaApiDb);
+  const placement = await may("placement-db", asked.placementDb);
+  const servers = await serversOf([
+    ...[["nova-bm-db", source] as const, ["nova-db", cloud] as const],
+    ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
+    ["placement-db", placement],
+  ]);
+  const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
+  const snapshot = snapshotIn(run);
+  const plan = run && (await planFacts(run, snapshot, asked.skipBlocked));
+  const nodes: BmFacts["nodes"] = "refused" in bm ? [] : bm.nodes;
+  const release = asked.ironicRelease ?? plan?.release;
+  const ironic = await orWhy("ironic-db", target, async () =>
+    checkIronic(target, writing, await loadMappings(), release, plan?.traits === true),
+  );
+  const later = await laterNova({ cloud, api, placement }, nodes, () =>
+    within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
+  );
+  const there = "refused" in ironic ? [] : ironic.facts.nodes;
+  const nova =
+    cloud === null
+      ? null
+      : await orWhy("nova-db", cloud, async () => ({
+          ...(await watched(cloud, nodes, there, asked.watch)),
+          forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
+        }));
+  const version = nova === null || "refused" in nova ? null : nova.version;
+  const pairing =
+    "refused" in bm || "refused" in ironic || (nova !== null && version === null)
+      ? null
+      : pair(version, bm.version, ironic.release.doc, true);
+  return {
+    watched: asked.watch,
+    pairing: pairing && { ...pairing, wanted: asked.allowPairing },
+    servers,
+    bm,
+    nova,
+    ironic: "refused" in ironic ? ironic : ironic.facts,
+    plan,
+    ours: run === null ? createTextSet() : await oursByJournal(run, plan?.created ?? null),
+    ...later,
+    glance: asked.glance ? await askGlance(asked, plan, nova) : null,
+    takeOver: {
+      pace: await paceOf(asked.ironicConf ?? []),
+      // A conductor of an Ironic that stages nothing takes over all that it finds.
+      ...("refused" in ironic || ironic.facts.stages
+        ? releaseWords(run === null ? [] : await readGiven(run))
+        : {}),
+    },
+    run: { ...place, free: await spaceAt(place.path) },
+  };
+}
+
+/** Servers in this order, those that are given. */
+async function serversOf(
+  given: readonly (readonly [keyof typeof ROLES, Database | null])[],
+): Promise<readonly ServerFacts[]> {
+  const servers: ServerFacts[] = [];
+  for (const [role, database] of given)
+    if (database !== null) servers.push(await readServer(database, ROLES[role].option, Date.now));
+  return servers;
+}
+
+type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Promise<Database>;
+
+/** Statements the plan for Nova needs that the user who is given may not make. */
+async function within(
+  role: "nova-db" | "nova-api-db",
+  spec: string | undefined,
+  wanted: Privileges = new Map(),
+  open: Open,
+): Promise<Lacking> {
+  if (spec === undefined || wanted.size === 0) return { statements: [], grants: [], missing: [] };
+  const lacks = await lacking(await open(role, spec, false), wanted);
+  const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to be read
+  return { ...lacks, missing: lacks.missing.filter((table) => !needless.includes(table)) };
+}
+
+/** Bytes free where the folder is; where it is not yet, in the one it would be made in. */
+async function spaceAt(path: string): Promise<number> {
+  for (let at = resolve(path); ; at = dirname(at)) {
+    const free = await freeSpace(at).catch((error: unknown) => {
+      if (dirname(at) === at) throw error;
+      return null;
+    });
+    if (free !== null) return free;
+  }
+}
+
+async function watched(
+  nova: Database,
+  nodes: BmFacts["nodes"],
+  there: IronicFacts["nodes"],
+  seconds: number,
+): Promise<Omit<NovaFacts, "forbidden">> {
+  const facts = await checkNova(nova, nodes, instancesOf(there));
+  if (seconds > 0) await rest(seconds * 1000);
+  return {
+    ...facts,
+    later: await readBeats(nova),
+    queued: await readQueued(nova, facts.instances),
+    unqueued: await unreadQueues(nova),
+  };
+}

@@ -1,0 +1,80 @@
+import { CHECK_STATUS, type CheckResult, type CheckView } from "../../../model/check.ts";
+import { applies } from "./applies.ts";
+import { aggregates, flavors, images } from "./cloud.ts";
+import { hosts } from "./hosts.ts";
+import { allocations, mappings } from "./later.ts";
+import { loaded } from "./loaded.ts";
+import { joined, warning } from "./look.ts";
+import { evacuations, queued, reaped, volumes } from "./records.ts";
+import { computes, deploys, duplicates, unmatched } from "./source.ts";
+import { conductors, goingBack, handOver, netboot, owned, power } from "./target.ts";
+import { clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
+
+export interface Check {
+  readonly title: string;
+  /** Whether what it looks at is only whole with a plan. */
+  readonly planned?: true;
+  readonly inspect: (view: CheckView) => CheckResult;
+}
+
+/** A row of the result, as nova-status prints it. */
+export interface CheckRow extends CheckResult {
+  readonly title: string;
+}
+
+/** The rows of `check`, in the order of the window. */
+export const CHECKS: readonly Check[] = [
+  { title: "Databases and schema heads", inspect: schemas },
+  { title: "Pairing of releases", inspect: pairing },
+  { title: "Plan can be applied", inspect: applies, planned: true },
+  { title: "Privileges", inspect: privileges, planned: true },
+  { title: "Clock skew", inspect: clocks },
+  { title: "Galera state", inspect: galera },
+  { title: "Disk space of the run", inspect: space },
+  { title: "nova-compute stopped", inspect: computes },
+  { title: "Deployments in flight", inspect: deploys },
+  { title: "Queued requests", inspect: queued },
+  { title: "Duplicate instances", inspect: duplicates },
+  { title: "Unmatched instances", inspect: unmatched },
+  { title: "Instances planned and loaded", inspect: loaded, planned: true },
+  { title: "Deleted instances", inspect: reaped },
+  { title: "Hosts of instances", inspect: hosts, planned: true },
+  { title: "Evacuation records", inspect: evacuations },
+  { title: "Attached volumes", inspect: volumes },
+  { title: "Flavors", inspect: flavors, planned: true },
+  { title: "Images", inspect: images, planned: true },
+  { title: "Aggregates", inspect: aggregates, planned: true },
+  { title: "Instance mappings", inspect: mappings },
+  { title: "Allocations", inspect: allocations },
+  { title: "Boot from the network", inspect: netboot },
+  { title: "Target empty or ours", inspect: owned },
+  { title: "Conductors stopped or staged", inspect: conductors },
+  { title: "Power state in maintenance", inspect: power },
+  { title: "Time of the hand-over", inspect: handOver },
+  { title: "Time of a rollback", inspect: goingBack },
+];
+
+export function checkAll(view: CheckView): readonly CheckRow[] {
+  return CHECKS.map(({ title, inspect, planned }) => ({
+    title,
+    ...withPlan(planned === true, view, inspect(view)),
+  }));
+}
+
+const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
+  absent: ["is not there", "nova2ironic extract, then plan; or is --run mistyped?"],
+  other: ["holds no run", "nova2ironic extract, then plan; or is --run mistyped?"],
+  run: ["has no plan", "nova2ironic plan"],
+};
+
+/** What is fine as far as it was looked at, without the plan that has a say in it, is not all. */
+function withPlan(planned: boolean, { plan, run }: CheckView, found: CheckResult): CheckResult {
+  if (!planned || plan !== null || found.result !== "Success") return found;
+  const [why, fix] = WHY[run.is];
+  return joined([warning(`Not held against a plan: ${run.path} ${why}.`, fix), found]);
+}
+
+/** The worst row decides. */
+export function statusOfChecks(rows: readonly CheckRow[]): number {
+  return Math.max(0, ...rows.map(({ result }) => CHECK_STATUS[result].status));
+}

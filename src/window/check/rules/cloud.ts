@@ -1,0 +1,163 @@
+import { createSeveral } from "../../../lib/text.ts";
+import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../../model/check.ts";
+import { hasApiAggregates, hasApiFlavors, versionNamed } from "../../../model/nova/nova-release.ts";
+import { index } from "../../../model/rows.ts";
+import { fine, isRefused, needing, resultOf, unreadable, warning } from "./look.ts";
+
+/** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
+export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
+  if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);
+  const seen = api === null || isRefused(api) ? null : api;
+  if (hasApiFlavors(nova.version) && seen === null)
+    return warning(
+      `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
+      "give --nova-api-db",
+    );
+  if (hasApiFlavors(nova.version) && seen?.flavors === null)
+    return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
+  const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
+  const all = [...own, ...(seen?.flavors ?? [])];
+  const old = all.filter(
+    ({ step, value }) =>
+      plan === null || (!plan.images.has(value ?? "") && !plan.nova?.flavors.has(step)),
+  );
+  if (old.length > 0)
+    return resultOf(
+      [...new Set(old.map(({ flavor }) => flavor))],
+      plan === null
+        ? "flavors name deploy images, and no plan says which are Ironic's"
+        : "flavors name deploy images of nova-baremetal, with which a rebuild hangs",
+      `nova2ironic plan --nova-db DB${seen === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID${byName(old, all)}`,
+      "Warning",
+    );
+  const names = new Set(all.map(({ flavor }) => flavor));
+  return fine(`${names.size} flavors name deploy images: Ironic's, or apply changes them.`);
+});
+
+/** A plan leaves flavors with one image of two alone unless they are named; others have D231. */
+function byName(old: readonly DeployImage[], all: readonly DeployImage[]): string {
+  const halves = old.filter(
+    ({ flavor, id }) => all.filter((one) => one.flavor === flavor && one.id === id).length === 1,
+  );
+  const names = halves.map(({ flavor }) => ` --flavor '${flavor.replaceAll("'", "'\\''")}'`);
+  return halves.length < old.length
+    ? `${names.join("")} (N2I-D231)`
+    : `${names.join("")} (N2I-D230: it has one of the two)`;
+}
+
+/** What a take-over or deployment wants and the plan does not have. */
+const NO_IMAGE = "N2I-D402";
+
+/** @source facts/systems.md D R25 */
+export const images = needing(["nova", "ironic"], (view) => {
+  const { nova, plan } = view;
+  const found = createSeveral();
+  for (const uuid of imageless(view, nova)) found.add(`instance ${uuid} names no image`);
+  let used = false;
+  for (const { uuid, instance_uuid, findings } of plan?.machines ?? []) {
+    if (findings.get(NO_IMAGE) !== false) continue;
+    found.add(`node ${uuid} lacks one (${NO_IMAGE})`);
+    used ||= Boolean(instance_uuid);
+  }
+  for (const { uuid, findings } of plan?.machines ?? [])
+    if (findings.get(NO_IMAGE) === true)
+      found.add(`node ${uuid} lacks one, as you accepted (${NO_IMAGE})`);
+  const result = resultOf(
+    found,
+    "images are not known",
+    `nova2ironic explain ${NO_IMAGE}; deploy_kernel and deploy_ramdisk in the site document`,
+    used ? "Failure" : "Warning",
+  );
+  return result.result === "Success" ? active(view) : result;
+});
+
+/** Instances of no image, but for those on machines the plan skips. */
+function* imageless({ bm, plan }: CheckView, { instances }: NovaFacts): Generator<string> {
+  const machines = isRefused(bm) ? [] : bm.nodes;
+  const nodes = index(machines, "uuid");
+  for (const { uuid, deleted, image, node } of instances)
+    if (!deleted && !image && !nodes(node).some(({ id }) => plan?.skipped.has(id))) yield uuid;
+}
+
+/** What Glance says of them, where it was asked. */
+function active({ glance, plan }: CheckView): CheckResult {
+  if (glance === null)
+    return fine("Each is named; Glance was not asked whether it is active (--glance).");
+  if (isRefused(glance)) {
+    const { code, message } = glance.refused;
+    return warning(`Glance could not be asked: ${code} ${message}`, `nova2ironic explain ${code}`);
+  }
+  const bad = [...glance].filter(([, status]) => status !== "active");
+  const deploys = bad.filter(([id]) => plan?.images.has(id));
+  const named = ([id, status]: readonly [string, string]): string =>
+    status === "" ? `${id} is not there` : `${id} is ${status}`;
+  if (deploys.length > 0)
+    return resultOf(
+      deploys.map(named),
+      "deploy images are not active",
+      "openstack image create, and the new ids in the site document; then plan again",
+    );
+  return bad.length === 0
+    ? fine(`${glance.size} images are active.`)
+    : resultOf(
+        bad.map(named),
+        "images of tenants are not active: their next rebuild fails, on Juno and Kilo their take-over",
+        "openstack image set --activate IMAGE, or upload it again under its id",
+        "Warning",
+      );
+}
+
+type Members = NonNullable<NovaFacts["aggregates"]>;
+
+/** Hosts whose instances get another name leave what the old one was in. @source facts/nova-bm.md 5.3 */
+export const aggregates = needing(["nova", "ironic"], (view) => {
+  const { nova, ironic } = view;
+  const planned = view.plan?.nova ?? null;
+  const hosts = new Set<string>();
+  for (const { service_host } of isRefused(view.bm) ? [] : view.bm.nodes)
+    hosts.add(service_host ?? "");
+  if (planned === null && (hosts.size < 2 || !ironic.clustered))
+    return fine("No host has to be renamed, and none is planned to be.");
+  const own = !hasApiAggregates(nova.version);
+  const apart = view.api !== null && !isRefused(view.api) ? view.api : null;
+  const members = own ? nova.aggregates : (apart?.aggregates ?? null);
+  if (members === null && (own || apart !== null))
+    return unreadable(own ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
+  if (members === null)
+    return warning(
+      `Aggregates of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
+      "give --nova-api-db",
+    );
+  const of = (host: string): Members => members.filter((row) => row.host === host);
+  if (planned === null)
+    return resultOf(
+      [...hosts].flatMap((host) => of(host).map(({ name }) => `${host} in ${name}`)),
+      "memberships of hosts that become one",
+      own
+        ? "nova2ironic plan --nova-db DB --compute-host NAME: it joins what all of them have in common"
+        : ADD,
+      "Warning",
+    );
+  const moves = [...planned.moves].flatMap(([from, to]) =>
+    [...to].map((one) => [from, one] as const),
+  );
+  const left = moves.flatMap(([from, to]) => {
+    const kept = new Set([
+      ...of(to).map(({ id }) => id),
+      ...(own ? planned.joins : []).filter(({ host }) => host === to).map(({ id }) => id),
+    ]);
+    return of(from)
+      .filter(({ id }) => !kept.has(id))
+      .map(({ name }) => `${name}: ${from} is in it, ${to} will not be`);
+  });
+  return resultOf(
+    left,
+    "instances would leave their aggregates because their host is renamed",
+    own ? "nova aggregate-add-host AGGREGATE HOST, then plan again" : ADD,
+    "Warning",
+  );
+});
+
+/** Nova takes no host into an aggregate that it does not know yet. */
+const ADD =
+  "openstack aggregate add host AGGREGATE HOST, once the nova-compute of the new host has started and nova-manage cell_v2 discover_hosts ran (N2I-D241)";

@@ -1,0 +1,147 @@
+import { heal } from "../../../migrate/hosts/rules/allocations.ts";
+import type {
+  BmFacts,
+  CheckResult,
+  CheckView,
+  PlanFacts,
+  Provider,
+  Refused,
+} from "../../../model/check.ts";
+import { index, type TextSet } from "../../../model/rows.ts";
+import {
+  countOf,
+  fine,
+  isRefused,
+  lower,
+  resultOf,
+  said,
+  unreadable,
+  unseen,
+  warning,
+} from "./look.ts";
+
+/** A machine of the window with the instance it claims; uuids in lower case. */
+interface Tenant {
+  readonly uuid: string;
+  readonly machine: string;
+}
+
+/** Facts of a database only later Novas have. */
+function ofLater<T extends object>(
+  { ironic, bm, plan }: CheckView,
+  side: T | Refused | null,
+  option: string,
+  inspect: (side: T, tenants: () => Iterable<Tenant>) => CheckResult,
+): CheckResult {
+  if (isRefused(ironic)) return unseen("--ironic-db");
+  if (isRefused(bm)) return unseen("--nova-bm-db");
+  if (side === null && !ironic.cells) return fine(`Nova of ${ironic.release} needs none.`);
+  if (side === null) return warning("Not looked at.", `give ${option}`);
+  if (isRefused(side)) return unseen(option);
+  const found = inspect(side, () => tenantsOf(bm, plan));
+  const left = countOf(bm.nodes, ({ id }) => plan?.skipped.has(id));
+  return left === 0 || found.result !== "Success"
+    ? found
+    : fine(`${left} machines are skipped by the site document.`);
+}
+
+function* tenantsOf({ nodes }: BmFacts, plan: PlanFacts | null): Generator<Tenant> {
+  for (const { id, uuid, instance_uuid } of nodes)
+    if (instance_uuid && plan?.skipped.has(id) !== true)
+      yield { uuid: lower(instance_uuid), machine: lower(uuid) };
+}
+
+/** Without one, or one of no cell, Nova lists an instance and finds it no more. @source facts/rehearsal.md 4 */
+export function mappings(view: CheckView): CheckResult {
+  return ofLater(view, view.api, "--nova-api-db", ({ mapped, cellless }, tenants) => {
+    const missing = resultOf(
+      said(tenants(), ({ uuid }) => (mapped.has(uuid) || cellless.has(uuid) ? null : uuid)),
+      "instances have no instance mapping, and can be neither stopped nor deleted",
+      "nova-manage cell_v2 map_instances --cell_uuid CELL",
+    );
+    if (missing.result !== "Success") return missing;
+    // map_instances passes over a mapping that is there.
+    return resultOf(
+      said(tenants(), ({ uuid }) => (cellless.has(uuid) ? uuid : null)),
+      "instance mappings name no cell, and their instances can be neither stopped nor deleted",
+      "UPDATE instance_mappings SET cell_id=(SELECT id FROM cell_mappings WHERE uuid='CELL') WHERE cell_id IS NULL AND instance_uuid='INSTANCE'",
+    );
+  });
+}
+
+/** @source facts/rehearsal.md 4; facts/ironic.md 5.3 */
+export function allocations(view: CheckView): CheckResult {
+  return ofLater(view, view.placement, "--placement-db", ({ allocated, providers }, tenants) => {
+    if (view.computes === null) return unreadable("--nova-db", "compute_nodes");
+    const { computes } = view;
+    const wrong = said(providers, ({ uuid, name }) => {
+      const compute = computes.get(lower(name));
+      return compute === undefined || compute === lower(uuid)
+        ? null
+        : `provider ${uuid} of node ${name}, whose compute node is ${compute}`;
+    });
+    if (wrong.length > 0)
+      return resultOf(
+        wrong,
+        "providers have another uuid than their compute node, and are never updated",
+        "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
+      );
+    const strange = said(tenants(), ({ uuid, machine }) => {
+      const others = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
+      return others.length === 0
+        ? null
+        : `${uuid} on ${others.map(named).join(" and ")}, its machine is ${machine}`;
+    });
+    if (strange.length > 0)
+      return resultOf(
+        strange,
+        "instances are allocated on another provider than their machine's",
+        "openstack resource provider allocation delete INSTANCE, then check again",
+      );
+    const there = index(providers, "name");
+    return bare(
+      tenants(),
+      ({ uuid }) => allocated.get(uuid) !== undefined,
+      view.classless,
+      (machine) => there(machine).length > 0,
+    );
+  });
+}
+
+/** Instances without an allocation; heal_allocations makes it from the flavor each carries, on the provider there is. */
+function bare(
+  tenants: Iterable<Tenant>,
+  isAllocated: (tenant: Tenant) => boolean,
+  classless: TextSet,
+  hasProvider: (machine: string) => boolean,
+): CheckResult {
+  let [provided, classed] = [true, true];
+  const texts = said(tenants, (tenant) => {
+    if (isAllocated(tenant)) return null;
+    const { uuid, machine } = tenant;
+    const [one, other] = [!classless.has(uuid), hasProvider(machine)];
+    classed &&= one;
+    provided &&= other;
+    const lacks = [
+      ...(one ? [] : ["its embedded flavor has no resources:CUSTOM_*"]),
+      ...(other ? [] : ["its machine no provider"]),
+    ];
+    return lacks.length === 0 ? uuid : `${uuid} (${lacks.join(", ")})`;
+  });
+  const fixes = [
+    ...(provided
+      ? []
+      : ["start nova-compute once the machines are loaded, which makes the providers"]),
+    ...(classed
+      ? []
+      : [
+          "nova-manage db ironic_flavor_migration --resource_class CLASS --all (Pike 16.0.2 to Victoria; where machines have several classes --host HOST --node NODE in place of --all; it looks at compute nodes of the ironic driver alone), as heal_allocations goes by instance_extra.flavor",
+        ]),
+    heal(),
+  ];
+  return resultOf(texts, "instances have no allocation", fixes.join("; then "));
+}
+
+function named({ uuid, name }: Provider): string {
+  return name === "" ? uuid : name;
+}

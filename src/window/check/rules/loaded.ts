@@ -1,0 +1,124 @@
+import { createSeveral, type Several } from "../../../lib/text.ts";
+import type {
+  BmFacts,
+  CheckResult,
+  CheckView,
+  IronicFacts,
+  LineFacts,
+} from "../../../model/check.ts";
+import { index } from "../../../model/rows.ts";
+import {
+  countOf,
+  fine,
+  isRefused,
+  joined,
+  lower,
+  machinesBy,
+  needing,
+  planned,
+  resultOf,
+  said,
+  unseen,
+} from "./look.ts";
+
+/** Findings by which a machine loses its instance: nova has it on another one, or deleted it. */
+const BARE = ["N2I-D103", "N2I-D202"];
+
+/** The finding for which the plan loads a machine without the instance it has; null: there is none. */
+function bareBy(line: LineFacts | undefined): string | null {
+  if (line === undefined || line.blocked || line.instance_uuid !== null) return null;
+  return BARE.find((code) => line.findings.has(code)) ?? null;
+}
+
+/**
+ * What nova_bm says of each machine's instance, the plan and Ironic say too, and what they say
+ * nova_bm and nova do: the third side beside nova_bm and nova, looked at from each.
+ *
+ * @source facts/rehearsal.md 3: a node without its instance is a machine nobody stops
+ */
+export const loaded = needing(["bm"], (view) => {
+  const { bm, ironic, plan } = view;
+  const line = planned(plan);
+  return joined([
+    resultOf(
+      apart(view, bm),
+      "machines whose instance is another one elsewhere",
+      "nova2ironic extract and plan again; for a node that is loaded, rollback it first",
+    ),
+    resultOf(
+      said(bm.nodes, ({ id, uuid, instance_uuid }) => {
+        const code = bareBy(line({ id, uuid }));
+        return code === null ? null : `bm_nodes.id=${id} ${lower(instance_uuid)} (${code})`;
+      }),
+      "machines are loaded without the instance nova_bm has on them",
+      "nova2ironic explain the finding named; rows Duplicate and Deleted instances say what fixes it",
+      "Warning",
+    ),
+    isRefused(ironic) ? unseen("--ironic-db") : counted(view, bm, ironic.nodes),
+  ]);
+});
+
+/** What is another one in the plan or in Ironic, then what stands there alone. */
+function apart(view: CheckView, bm: BmFacts): Several {
+  const { ironic, plan } = view;
+  const found = createSeveral();
+  const [lines, nodes] = [planned(plan), index(isRefused(ironic) ? [] : ironic.nodes, "uuid")];
+  for (const { id, uuid, instance_uuid } of bm.nodes) {
+    const line = lines({ id, uuid });
+    const node = nodes(uuid).at(-1);
+    const bare = bareBy(line);
+    const has = bare === null ? `has ${instance_uuid ?? "none"}` : `loads without any (${bare})`;
+    const hold = (place: string, there: string | null): void => {
+      if (lower(there) !== (bare === null ? lower(instance_uuid) : ""))
+        found.add(`bm_nodes.id=${id} ${has}, ${there ?? "none"} in ${place}`);
+    };
+    if (plan !== null && line === undefined && instance_uuid && !plan.skipped.has(id))
+      found.add(`bm_nodes.id=${id} has ${instance_uuid}, and is not in the plan`);
+    if (line !== undefined && !line.blocked) hold("the plan", line.instance_uuid);
+    if (node !== undefined) hold("Ironic", node.instance_uuid);
+  }
+  for (const text of strangers(view, bm)) found.add(text);
+  return found;
+}
+
+/** What is as it should be, in figures. */
+function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]): CheckResult {
+  const tenants = countOf(bm.nodes, ({ instance_uuid }) => instance_uuid);
+  const there = countOf(nodes, ({ instance_uuid }) => instance_uuid);
+  if (plan === null) return fine(`${tenants} in nova_bm, ${there} in Ironic.`);
+  const kept = countOf(plan.machines, (line) => !line.blocked && line.instance_uuid);
+  const skipped = countOf(bm.nodes, (node) => node.instance_uuid && plan.skipped.has(node.id));
+  const left = skipped === 0 ? "" : `, ${skipped} skipped by the site document`;
+  return fine(`${tenants} in nova_bm, ${kept} in the plan${left}, ${there} in Ironic.`);
+}
+
+/** What the plan and Ironic have of machines and instances that nova_bm or nova has no more. */
+function* strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): Generator<string> {
+  const [machines, claims] = [machinesBy(bm, "uuid"), machinesBy(bm, "instance_uuid")];
+  const known = nova !== null && !isRefused(nova);
+  const rows = index(known ? nova.instances : [], "uuid");
+  const lines = planned(plan);
+  for (const { uuid, blocked } of plan?.machines ?? [])
+    if (!blocked && machines(uuid).length === 0)
+      yield `node ${uuid} is planned, and no more in nova_bm`;
+  for (const { uuid, instance_uuid } of isRefused(ironic) ? [] : ironic.nodes) {
+    const instance = lower(instance_uuid);
+    const claimed = claims(instance);
+    const own = machines(uuid).at(-1);
+    if (claimed.length > 0 && (own === undefined || !claimed.includes(own))) {
+      yield `bm_nodes.id=${claimed.join(" and ")} has ${instance}, and so has node ${uuid} in Ironic`;
+      continue;
+    }
+    // What others loaded is theirs.
+    if (!ours.has(uuid)) continue;
+    const live = rows(instance).some(({ deleted }) => !deleted);
+    if (own === undefined) yield `node ${uuid} is ours in Ironic, and no more in nova_bm`;
+    else if (
+      instance !== "" &&
+      known &&
+      !live &&
+      lines({ uuid })?.findings.get("N2I-D201") !== true
+    )
+      yield `node ${uuid} has ${instance} in Ironic, which nova has no more`;
+  }
+}

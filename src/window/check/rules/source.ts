@@ -1,0 +1,177 @@
+import { hasReported } from "../../../migrate/hosts/rules/running.ts";
+import type { BmFacts, IronicFacts, NovaFacts, PlanFacts } from "../../../model/check.ts";
+import { index } from "../../../model/rows.ts";
+import {
+  FINE,
+  fine,
+  isRefused,
+  joined,
+  judged,
+  lineOf,
+  lower,
+  type MachineFact,
+  machinesBy,
+  needing,
+  resultOf,
+  unseen,
+  warning,
+} from "./look.ts";
+
+/** Seconds: two of nova's report_interval; less than that proves nothing. */
+const STILL = 20;
+
+/**
+ * Heartbeats, watched: a service that says nothing for as long as we look has stopped, whatever
+ * `disabled` or anybody says. The hosts are those of machines, of their instances, and those the plan
+ * wants stopped.
+ *
+ * @source facts/systems.md D R20
+ */
+export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
+  const { beats, later, instances } = nova;
+  const claims = machinesBy(bm, "instance_uuid");
+  const isOurs = (id: number): boolean => plan?.skipped.has(id) !== true;
+  const watched = new Set<string | null>(plan?.nova?.stopped);
+  for (const { id, service_host } of bm.nodes) if (isOurs(id)) watched.add(service_host);
+  for (const { uuid, host } of instances) if (claims(uuid).some(isOurs)) watched.add(host);
+  const before = new Map(beats.map((beat) => [beat.id, beat]));
+  const running = later
+    .filter(({ host }) => watched.has(host))
+    .flatMap((now) => {
+      const was = before.get(now.id);
+      if (!hasReported(was, now)) return [];
+      const at = now.last_seen_up === null ? "" : `, at ${now.last_seen_up} UTC`;
+      return [`${now.host} (report_count ${now.report_count}${at})`];
+    });
+  const found = resultOf(
+    running,
+    "nova-compute services still report",
+    "systemctl stop nova-compute, on each of these hosts",
+  );
+  if (found.result !== "Success") return found;
+  return seconds >= STILL
+    ? fine(`No heartbeat in ${seconds} s.`)
+    : warning(`No heartbeat in ${seconds} s, which proves nothing.`, `check with --watch ${STILL}`);
+});
+
+/** A deployment under way in nova_bm. @source facts/nova-bm.md 2.3 */
+const DEPLOYING: ReadonlySet<string> = new Set([
+  ...["building", "prepared", "deploying"],
+  ...["deploy complete", "deploy failed"],
+]);
+
+/** @source facts/nova-bm.md 2.3, in-flight set */
+export const deploys = needing(["bm"], ({ bm, nova, plan }) => {
+  const read = nova !== null && !isRefused(nova);
+  return joined([
+    judged(
+      inFlight(bm, read ? nova.instances : []),
+      plan,
+      ["N2I-D100", "N2I-D206"],
+      "deployments or tasks in flight",
+      "wait until they end; nova reset-state --active INSTANCE for one that never will",
+    ),
+    read ? FINE : unseen("--nova-db"),
+  ]);
+});
+
+function* inFlight(bm: BmFacts, instances: NovaFacts["instances"]): Generator<MachineFact> {
+  for (const { id, instance_uuid, task_state } of bm.nodes)
+    if (instance_uuid && DEPLOYING.has(task_state ?? ""))
+      yield { text: `bm_nodes.id=${id} ${task_state}`, machines: [id] };
+  const of = machinesOf(bm);
+  for (const row of instances)
+    if (!row.deleted && row.task_state)
+      yield { text: `instance ${row.uuid} ${row.task_state}`, machines: of(row) };
+}
+
+/** Machines that claim an instance, or the one that nova places it on. */
+function machinesOf(bm: BmFacts) {
+  const [claims, machines] = [machinesBy(bm, "instance_uuid"), machinesBy(bm, "uuid")];
+  return (row: { readonly uuid: string; readonly node: string | null }): readonly number[] => {
+    const claiming = claims(row.uuid);
+    return claiming.length > 0 ? claiming : machines(row.node);
+  };
+}
+
+/**
+ * Where nova says whose the instance is, those that lost it are judged (N2I-D103); else all that
+ * claim it, and one alone still when the plan says that nobody knows (N2I-D102).
+ *
+ * @source facts/nova-bm.md 2.4
+ */
+export const duplicates = needing(["bm"], ({ bm, plan }) =>
+  judged(
+    claimedTwice(bm, plan),
+    plan,
+    ["N2I-D102", "N2I-D103"],
+    "instances claimed by several machines",
+    "nova show INSTANCE names the node that has it; for each of the others, in nova_bm: UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE', then extract and plan again",
+  ),
+);
+
+function* claimedTwice(bm: BmFacts, plan: PlanFacts | null): Generator<MachineFact> {
+  const claims = machinesBy(bm, "instance_uuid");
+  const line = lineOf(plan);
+  const having = (code: string, ids: readonly number[]): readonly number[] =>
+    ids.filter((id) => line(id)?.findings.has(code));
+  for (const { id: machine, instance_uuid } of bm.nodes) {
+    const ids = claims(instance_uuid);
+    // Each instance once, with the first that claims it.
+    if (ids.length < 2 || ids[0] !== machine) continue;
+    const text = `${lower(instance_uuid)} by bm_nodes.id ${ids.join(" and ")}`;
+    const left = ids.filter((id) => plan?.skipped.has(id) !== true);
+    const wrong = [having("N2I-D102", left), having("N2I-D103", left), left.length > 1 ? left : []];
+    // One claim is no duplicate; the others are then what is listed as skipped.
+    const machines = wrong.find((some) => some.length > 0);
+    yield { text, machines: machines ?? ids.filter((id) => !left.includes(id)) };
+  }
+}
+
+/** Which side is wrong nobody but the machine knows. @source facts/nova-bm.md 1.11, 5.1 */
+const MATCH =
+  "look at the machine, then fix the side that is wrong: in nova_bm UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE' where it is not there, or in nova UPDATE instances SET node='NODE' WHERE uuid='INSTANCE' AND deleted=0 where it is; nova delete INSTANCE for one that is nowhere; then extract and plan again (N2I-D201, D203)";
+
+/**
+ * The sets of instance_uuid of nova_bm and nova are one, on the same machines. What nova has on a
+ * compute host of nova-baremetal is on one of its machines, or on one Ironic has already.
+ */
+export const unmatched = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) =>
+  judged(
+    withoutTheirLike(bm, nova, isRefused(ironic) ? [] : ironic.nodes),
+    plan,
+    ["N2I-D201", "N2I-D103", "N2I-D203", "N2I-D207"],
+    "instances without their like",
+    MATCH,
+  ),
+);
+
+function* withoutTheirLike(
+  bm: BmFacts,
+  { instances }: NovaFacts,
+  nodes: IronicFacts["nodes"],
+): Generator<MachineFact> {
+  const rows = index(instances, "uuid");
+  const [claimed, machines] = [machinesBy(bm, "instance_uuid"), machinesBy(bm, "uuid")];
+  for (const { id, uuid: machine, instance_uuid } of bm.nodes) {
+    if (!instance_uuid) continue;
+    const row = rows(instance_uuid).at(-1);
+    const text = `bm_nodes.id=${id} ${lower(instance_uuid)}`;
+    if (row === undefined) {
+      yield { text: `${text} is unknown to nova`, machines: [id] };
+      continue;
+    }
+    if (row.deleted || lower(row.node) === lower(machine)) continue;
+    // Of several that claim it, one may be right; Duplicate instances has the others.
+    const ids = claimed(instance_uuid);
+    if (machines(row.node).some((other) => ids.includes(other))) continue;
+    yield { text: `${text} is on node ${row.node ?? "none"} in nova`, machines: [id] };
+  }
+  const [native, of] = [index(nodes, "instance_uuid"), machinesOf(bm)];
+  for (const row of instances)
+    if (!row.deleted && claimed(row.uuid).length === 0 && native(row.uuid).length === 0)
+      yield {
+        text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} in nova alone`,
+        machines: of(row),
+      };
+}

@@ -1,0 +1,138 @@
+import { createSeveral } from "../../../lib/text.ts";
+import { onceLoaded, slowDelete } from "../../../migrate/plan/rules/delete-cost.ts";
+import type { CheckResult, CheckView, IronicFacts } from "../../../model/check.ts";
+import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/handover.ts";
+import { forecast } from "../../handover/rules/forecast.ts";
+import { counted, duration } from "../../report/rules/window.ts";
+import {
+  countOf,
+  fine,
+  isRefused,
+  needing,
+  planned,
+  resultOf,
+  said,
+  unseen,
+  warning,
+} from "./look.ts";
+
+/**
+ * A node is ours when the run's journal says so. The mark alone says that this tool loaded it, by
+ * another run perhaps, and anybody can write one.
+ *
+ * @source facts/systems.md D R25, D-19
+ */
+export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
+  if (ironic.nodes.length === 0) return fine("Ironic is empty.");
+  const others = said(ironic.nodes, ({ uuid, marked }) =>
+    ours.has(uuid) ? null : `${uuid}${marked ? " with our mark" : ""}`,
+  );
+  return others.length === 0
+    ? fine(`${ironic.nodes.length} nodes, all loaded by this run.`)
+    : resultOf(
+        others,
+        "nodes this run did not load, by its journal",
+        "look whose they are; for one with our mark, rollback of the run that loaded it; to load beside them, plan --beside-others",
+        plan?.besideOthers === true ? "Warning" : "Failure",
+      );
+});
+
+/** Before the load its ports are the plan's. */
+export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
+  const nodes = plan ? countOf(plan.machines, ({ blocked }) => !blocked) : ironic.nodes.length;
+  const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
+  const slow = slowDelete(nodes, keys);
+  if (slow !== null) return warning(slow.what, slow.fix);
+  return fine("Nothing slows it down.");
+});
+
+/** Seconds of a hand-over that are worth two lines of ironic.conf. */
+const LONG = 30 * 60;
+
+/** How long conductors take for the machines in use, by their ironic.conf, and with the settings for the window. */
+export function handOver({ bm, plan, takeOver }: CheckView): CheckResult {
+  if (plan === null && isRefused(bm)) return unseen("--nova-bm-db");
+  const machines =
+    plan?.takeOvers ??
+    (isRefused(bm) ? 0 : countOf(bm.nodes, ({ instance_uuid }) => instance_uuid));
+  const { pace, inFlight } = takeOver;
+  const { conductors } = pace ?? USUAL_PACE;
+  const told = (by: TakeOverPace): string => {
+    const { seconds, source } = forecast(machines, by, inFlight);
+    return seconds === null ? source : `${duration(seconds)}, ${source}`;
+  };
+  const { seconds } = forecast(machines, pace ?? USUAL_PACE, inFlight);
+  const long = seconds === null || seconds > LONG;
+  const most = forecast(machines, { ...WINDOW_PACE, conductors });
+  const tuned = `with the settings for the window: ${told({ ...WINDOW_PACE, conductors })}`;
+  const text = `Take-over of ${counted(machines, "machine")} in use: ${told(pace ?? USUAL_PACE)}`;
+  const said = `${text}${pace === null || long ? `; ${tuned}` : ""}.`;
+  const more = inFlight !== undefined && inFlight < most.each;
+  return long
+    ? warning(
+        said,
+        `nova2ironic config --ironic-conf FILE, a file for each conductor; apply its patch and restart ironic-conductor${
+          more ? `; then handover --in-flight ${most.each}` : ""
+        }`,
+      )
+    : fine(said);
+}
+
+/** The finding of a machine that this Ironic cannot boot; explain has what to do. */
+const NETBOOT = "N2I-D403";
+
+/** Ironic 21 and later boot from disk only, nova-baremetal's tenants from the network. @source facts/systems.md D-20 */
+export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
+  if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
+  if (isRefused(bm)) return unseen("--nova-bm-db");
+  const lines = planned(plan);
+  const [open, accepted] = [createSeveral(), createSeveral()];
+  for (const { id, uuid, instance_uuid } of bm.nodes) {
+    if (!instance_uuid || plan?.skipped.has(id)) continue;
+    const taken = lines({ id, uuid })?.findings.get(NETBOOT);
+    if (plan !== null && taken === undefined) continue;
+    (taken === true ? accepted : open).add(`bm_nodes.id=${id} ${uuid}`);
+  }
+  return resultOf(
+    open.length > 0 ? open : accepted,
+    open.length > 0
+      ? "machines that boot from the network, which this Ironic cannot"
+      : "machines that this Ironic cannot boot, as you accepted",
+    `nova2ironic explain ${NETBOOT}; deploy_interface: ramdisk in the site document, or a bootloader`,
+    open.length > 0 ? "Failure" : "Warning",
+  );
+});
+
+/** Rows are in reach of a conductor from the moment they are there. @source facts/ironic.md 1.5 */
+export const conductors = needing(["ironic"], ({ ironic }) => {
+  const alive = ironic.conductors.filter((conductor) => conductor.alive);
+  if (alive.length > 0 && isHeld(ironic)) return fine(`${alive.length} run; every node is staged.`);
+  return resultOf(
+    alive.map(({ hostname }) => hostname),
+    "conductors run, and would take over what is loaded",
+    ironic.stages
+      ? "systemctl stop ironic-conductor, or load with: nova2ironic apply --staged"
+      : "systemctl stop ironic-conductor",
+    ironic.stages ? "Warning" : "Failure",
+  );
+});
+
+function isHeld({ nodes }: IronicFacts): boolean {
+  return nodes.length > 0 && countOf(nodes, ({ staged }) => !staged) === 0;
+}
+
+/**
+ * In maintenance Ironic asks no BMC, Nova believes what is recorded, and switches the tenant off.
+ *
+ * @source facts/rehearsal.md 3, variant C
+ */
+export const power = needing(["ironic"], ({ ironic }) => {
+  return resultOf(
+    said(ironic.nodes, ({ uuid, maintenance, instance_uuid, power_state }) => {
+      if (!maintenance || instance_uuid === null || power_state === null) return null;
+      return power_state === "power on" ? null : `${uuid} ${power_state}`;
+    }),
+    "machines in use and in maintenance with a recorded power state nova would act on",
+    "UPDATE nodes SET power_state=NULL WHERE uuid='NODE' AND maintenance, before nova-compute starts",
+  );
+});

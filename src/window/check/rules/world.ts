@@ -1,0 +1,172 @@
+import type { CheckResult, CheckView, Refused } from "../../../model/check.ts";
+import { type Lacking, otherServer } from "../../../model/database.ts";
+import { FINE, failure, fine, isRefused, joined, resultOf, unseen, warning } from "./look.ts";
+
+/** Refusals that speak of what a user may do. */
+const PRIVILEGE = "N2I-E206";
+/** Milliseconds of clock skew: heartbeats are judged in tens of seconds. */
+const SKEW = { warning: 2000, failure: 30_000 };
+const MIB = 1024 * 1024;
+/** Bytes of the run folder: artefacts and journal of a machine are well under this much. */
+const ROOM = { base: 64 * MIB, machine: 64 * 1024 };
+
+function sides(view: CheckView): readonly Refused["refused"][] {
+  const { bm, nova, ironic, api, placement } = view;
+  return [bm, nova, ironic, api, placement].flatMap((side) =>
+    side !== null && isRefused<object>(side) ? [side.refused] : [],
+  );
+}
+
+function refusals(found: readonly Refused["refused"][]): CheckResult {
+  if (found.length === 0) return FINE;
+  const lines = found.flatMap(({ code, message, fix }) => [`${code} ${message}`, `Fix: ${fix}`]);
+  return { result: "Failure", details: lines.join("\n") };
+}
+
+/** Databases are what their options say, at versions this tool knows. */
+export function schemas(view: CheckView): CheckResult {
+  return joined([
+    refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
+    view.nova !== null
+      ? FINE
+      : warning("Nova was not read: nothing is known of instances.", "give --nova-db"),
+    others(view),
+    inClear(view),
+  ]);
+}
+
+/** Lines on which BMC passwords, in nova_bm's rows and Ironic's driver_info, can be read. */
+function inClear({ servers }: CheckView): CheckResult {
+  return resultOf(
+    servers.filter(({ clear }) => clear).map(({ option, shown }) => `${option} ${shown}`),
+    "databases are spoken to in clear, and passwords of BMCs go over these lines",
+    "turn TLS on in the server; or run this tool on the database's host",
+    "Warning",
+  );
+}
+
+/** Databases the plan was not made for: another run's, or another address of the same. */
+function others({ servers, plan }: CheckView): CheckResult {
+  const found = servers.flatMap(({ option, identity }) => {
+    const planned = plan?.madeFor.get(option);
+    // apply refuses a plan by the same.
+    const [field] = planned === undefined ? [] : otherServer(planned, identity);
+    return field === undefined
+      ? []
+      : [`${option}, ${field} was ${planned?.[field]}, is ${identity[field]}`];
+  });
+  return resultOf(
+    found,
+    "databases are not those the plan was made for, so apply would refuse it",
+    "give those it was made for, or nova2ironic extract, then plan; or is --run another's?",
+    "Warning",
+  );
+}
+
+/** @source facts/systems.md D R3, R4 */
+export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckResult {
+  if (pair === null) {
+    const open = [
+      ...(isRefused(bm) ? ["--nova-bm-db"] : []),
+      ...(nova !== null && isRefused(nova) ? ["--nova-db"] : []),
+      ...(isRefused(ironic) ? ["--ironic-db"] : []),
+    ];
+    return unseen(open.join(" and "));
+  }
+  if (pair.allowed === "rule") return fine(pair.why);
+  return pair.wanted || plan?.paired === true
+    ? { result: "Warning", details: `${pair.why}.` }
+    : failure(
+        `${pair.why}: not of one release.`,
+        "bring the source to Juno first, or plan and check with --allow-pairing",
+      );
+}
+
+/** @source facts/systems.md D R18 */
+export function privileges(view: CheckView): CheckResult {
+  const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
+  const held = (side: Lacks, option: string, what: string): readonly CheckResult[] =>
+    side === null || isRefused<object>(side)
+      ? []
+      : [
+          resultOf(
+            side.forbidden.statements,
+            what,
+            `check with the user that applies; or ${side.forbidden.grants.join("; ")}`,
+          ),
+          resultOf(
+            side.forbidden.missing,
+            `tables are missing behind ${option}, which no grant fixes`,
+            `compare ${option} and its schema (nova-manage or ironic-dbsync names its version)`,
+          ),
+        ];
+  const planned = "refuses this user, which the plan for Nova or its rollback wants";
+  const all = [
+    read,
+    isRefused(view.ironic) ? unseen("--ironic-db") : FINE,
+    ...held(view.ironic, "--ironic-db", "statements Ironic's database refuses this user"),
+    ...held(view.nova, "--nova-db", `statements nova's database ${planned}`),
+    ...held(view.api, "--nova-api-db", `statements nova_api's database ${planned}`),
+  ];
+  const nova = view.plan?.nova ?? null;
+  const open = [
+    ...(nova?.statements.size && !isRead(view.nova) ? ["--nova-db"] : []),
+    ...(nova?.api.size && !isRead(view.api) ? ["--nova-api-db"] : []),
+  ];
+  const unasked =
+    open.length === 0
+      ? FINE
+      : warning("Not looked at for the plan's rows of Nova.", `give ${open.join(" and ")}`);
+  return joined([...all, unasked]);
+}
+
+type Lacks = { readonly forbidden: Lacking } | Refused | null;
+
+function isRead(side: object | Refused | null): boolean {
+  return side !== null && !isRefused(side);
+}
+
+export function clocks({ servers }: CheckView): CheckResult {
+  const off = servers.filter(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.warning);
+  const far = off.some(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.failure);
+  return resultOf(
+    off.map(({ option, ahead }) => `${option} by ${((ahead ?? 0) / 1000).toFixed(1)} s`),
+    "clocks differ from this machine's",
+    "chronyc makestep, there or here",
+    far ? "Failure" : "Warning",
+  );
+}
+
+/** What a node of a cluster says when it can be written to. */
+const HEALTHY: readonly (readonly [string, string])[] = [
+  ["wsrep_cluster_status", "Primary"],
+  ["wsrep_local_state_comment", "Synced"],
+  ["wsrep_ready", "ON"],
+];
+
+export function galera({ servers }: CheckView): CheckResult {
+  const clustered = servers.filter(({ wsrep }) => Object.keys(wsrep).length > 0);
+  if (clustered.length === 0) return fine("No server is in a Galera cluster.");
+  const faults = clustered.flatMap(({ option, wsrep }) =>
+    HEALTHY.filter(([name, value]) => wsrep[name] !== value).map(
+      ([name]) => `${option} ${name} ${wsrep[name] ?? "unknown"}`,
+    ),
+  );
+  return resultOf(
+    faults,
+    "signs of a cluster that is not whole",
+    "mysql -e \"SHOW STATUS LIKE 'wsrep_%'\", and wait until the node is Synced in the Primary component",
+  );
+}
+
+export function space({ bm, run }: CheckView): CheckResult {
+  const machines = isRefused(bm) ? 0 : bm.nodes.length;
+  const wanted = ROOM.base + machines * ROOM.machine;
+  const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are wanted`;
+  return run.free >= wanted
+    ? fine(`${said}.`)
+    : failure(
+        `${said}: a journal that cannot be written stops the load.`,
+        `make room, df -h ${run.path}`,
+      );
+}

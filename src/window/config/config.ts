@@ -1,0 +1,169 @@
+import { MigrationError } from "../../lib/error.ts";
+import { OSLO_FILE_LIMIT, osloConfig } from "../../lib/files/oslo.ts";
+import { readSmallFile } from "../../lib/files/text-file.ts";
+import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
+import { choiceOf } from "../../migrate/hosts/rules/choice.ts";
+import { loadSettings } from "../../migrate/open/documents.ts";
+import { isLoaded, nodeOf } from "../../model/plan.ts";
+import {
+  PLACEHOLDER,
+  type Setting,
+  type SettingRow,
+  type SettingsPart,
+} from "../../model/settings.ts";
+import { releaseNames } from "../../run/files/load-tables.ts";
+import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import { planOrNull } from "../../run/run.ts";
+import { filesByHost } from "../../systems/database/nova-conf.ts";
+import {
+  differingHosts,
+  judgeSettings,
+  type PlannedHost,
+  type WantedSettings,
+  wantedSettings,
+} from "./judge.ts";
+import { type Edit, settingsPatch } from "./patch.ts";
+
+/** What config is given. */
+export interface ConfigWords {
+  readonly run?: string;
+  readonly ironicRelease?: string;
+  readonly novaConf?: readonly string[];
+  /** One file for each conductor. */
+  readonly ironicConf?: readonly string[];
+  /** Of Nova. */
+  readonly part?: SettingsPart;
+  readonly exactFilters: boolean;
+  readonly check: boolean;
+}
+
+interface Inspected {
+  readonly wanted: WantedSettings;
+  /** Null where no file is given. */
+  readonly inspected: InspectedConfs | null;
+}
+
+/**
+ * The settings that Nova needs for Ironic, and with `ironicConf` those of conductors for the window, compared with files.
+ *
+ * @throws MigrationError N2I-E100 when nothing tells the release, N2I-E326 when there is nothing to check
+ */
+export async function config(words: ConfigWords): Promise<Inspected> {
+  const { run, novaConf, ironicConf, exactFilters, part } = words;
+  const release = await releaseOf(words);
+  const asked: { readonly part: SettingsPart | undefined; readonly files?: FilesOfHosts }[] = [];
+  if (novaConf !== undefined) asked.push({ part, files: filesByHost(novaConf) });
+  if (ironicConf !== undefined)
+    asked.push({ part: "conductor", files: new Map(ironicConf.map((path) => [path, [path]])) });
+  if (asked.length === 0) asked.push({ part });
+  const doc = await loadSettings();
+  const hosts =
+    run === undefined || novaConf === undefined
+      ? []
+      : await plannedHosts(await openRun(run, { create: false }));
+  const all: WantedSettings[] = [];
+  const read: InspectedConfs[] = [];
+  for (const { files, part: one } of asked) {
+    const wanted = wantedSettings(doc, releaseNames(), { release, exactFilters, part: one });
+    all.push(wanted);
+    if (files !== undefined) read.push(await readConfs(files, wanted.settings, hosts));
+  }
+  const rows = read.flatMap((one) => one.rows);
+  if (words.check && rows.length === 0)
+    throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
+  const patches = read.flatMap((one) => one.patches);
+  const differing = read.find((one) => one.hosts !== null)?.hosts ?? null;
+  return {
+    wanted: {
+      release,
+      settings: all.flatMap(({ settings }) => settings),
+      notes: all.flatMap(({ notes }) => notes),
+    },
+    inspected: read.length === 0 ? null : { rows, patches, hosts: differing },
+  };
+}
+
+type FilesOfHosts = ReadonlyMap<string, readonly string[]>;
+
+async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
+  if (ironicRelease !== undefined) return ironicRelease;
+  const plan = run === undefined ? null : await planOrNull(run);
+  if (plan !== null) return plan.header.target.release;
+  throw new MigrationError("N2I-E100", "nothing tells the release", {
+    fix: "Give --ironic-release, or --run with a plan.",
+  });
+}
+
+/** What files say of the settings that are needed, and what would fix them. */
+interface InspectedConfs {
+  readonly rows: readonly SettingRow[];
+  /** Unified diffs, one a file that must change. */
+  readonly patches: readonly string[];
+  /** What is wrong with `[DEFAULT] host`; null: nothing. */
+  readonly hosts: string | null;
+}
+
+/**
+ * @param byHost files of each host
+ * @param planned hosts that instances will name by the run's plan; empty: not known
+ * @throws MigrationError N2I-E100, N2I-E104
+ */
+async function readConfs(
+  byHost: FilesOfHosts,
+  settings: readonly Setting[],
+  planned: readonly PlannedHost[],
+): Promise<InspectedConfs> {
+  const rows: SettingRow[] = [];
+  const hosts: { host: string; set: string | null }[] = [];
+  const edits = new Map<string, { readonly text: string; readonly edits: Edit[] }>();
+  for (const [named, paths] of byHost) {
+    const files: { name: string; bytes: Buffer }[] = [];
+    for (const name of paths)
+      files.push({ name, bytes: await readSmallFile(name, OSLO_FILE_LIMIT, "N2I-E104") });
+    for (const { name, bytes } of files)
+      if (!edits.has(name)) edits.set(name, { text: bytes.toString("utf8"), edits: [] });
+    const config = osloConfig(files);
+    const host = named === "*" ? (paths.at(-1) ?? named) : named;
+    const set = config.get("DEFAULT", "host") || null;
+    hosts.push({ host, set });
+    const found = judgeSettings(host, config, settings);
+    rows.push(...found);
+    for (const { section, key, wanted, state } of found) {
+      if (state === "right") continue;
+      // What stands in a later file overrides: the change goes where the value in force is.
+      const at = config.where(section, key)?.replace(/:\d+$/, "") ?? paths.at(-1) ?? "";
+      const own = edits.get(at)?.edits;
+      if (own?.every((edit) => edit.section !== section || edit.key !== key))
+        own.push({ section, key, value: wanted ?? PLACEHOLDER });
+    }
+  }
+  const patches = [...edits].map(([name, file]) => settingsPatch(name, file.text, file.edits));
+  return {
+    rows,
+    patches: patches.filter((patch) => patch !== ""),
+    hosts: differingHosts(settings, hosts, planned),
+  };
+}
+
+/**
+ * Compute hosts that instances will name once the run's plan is applied: of machines it loads, those
+ * in use where there are any. None without a plan.
+ */
+async function plannedHosts(run: RunFolder): Promise<readonly PlannedHost[]> {
+  const plan = await planOrNull(run.path);
+  if (plan === null) return [];
+  const nova = await novaPlanOf(run, plan.footer);
+  const choice = choiceOf(nova?.header.compute_hosts ?? []);
+  const [used, free, kept] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for await (const batch of plan.lines())
+    for (const line of batch) {
+      const { service_host } = line;
+      if (service_host !== null) kept.add(service_host);
+      const node = nodeOf(line.records);
+      const host = choice.of(line) ?? service_host;
+      if (!isLoaded(line) || host === null) continue;
+      (typeof node?.instance_uuid === "string" ? used : free).add(host);
+    }
+  const names = [...(used.size > 0 ? used : free)].toSorted();
+  return names.map((name) => ({ name, kept: kept.has(name) }));
+}

@@ -1,0 +1,173 @@
+import { MigrationError } from "../../lib/error.ts";
+import { isSecretName } from "../../model/secret.ts";
+import {
+  type Configured,
+  PLACEHOLDER,
+  type Setting,
+  type SettingRow,
+  type SettingsDoc,
+  type SettingsPart,
+} from "../../model/settings.ts";
+
+/** Each setting of one host: as it must be, otherwise, or not there. */
+export function judgeSettings(
+  host: string,
+  config: Configured,
+  settings: readonly Setting[],
+): readonly SettingRow[] {
+  return settings.map((setting) => {
+    const place = placeOf(config, setting);
+    const found = place === null ? null : config.get(place.section, place.key);
+    return {
+      ...{ host, section: setting.section, key: setting.key },
+      wanted: setting.value ?? null,
+      ...(setting.bound !== undefined && { bound: setting.bound }),
+      found: found === null ? null : shown(setting, found),
+      ...(setting.default !== undefined && { default: setting.default }),
+      state: stateOf(setting, found),
+      where: place === null ? null : config.where(place.section, place.key),
+      why: setting.why,
+    };
+  });
+}
+
+/** What may be shown of a value; an address may hold a login. */
+function shown({ key, secret }: Setting, found: string): string {
+  const hides = secret === true || isSecretName(key) || /:\/\/[^/\s]*@/.test(found);
+  return hides && found !== PLACEHOLDER && found.trim() !== "" ? "(set)" : found;
+}
+
+/** Which of its names is set; the newer one counts. */
+function placeOf(config: Configured, { section, key, or, formerly }: Setting) {
+  const names = [
+    { section, key },
+    ...(or === undefined ? [] : [{ section, key: or }]),
+    ...(formerly === undefined ? [] : [formerly]),
+  ];
+  return names.find((name) => config.where(name.section, name.key) !== null) ?? null;
+}
+
+function stateOf(setting: Setting, found: string | null): SettingRow["state"] {
+  const { value, also = [], default: usual } = setting;
+  if (found === null && usual !== undefined && isRight(setting, usual)) return "right";
+  if (found === null || found.trim() === "" || found === PLACEHOLDER) return "missing";
+  if (value === undefined) return "right";
+  const right = also.some((other) => same(other, found)) || isRight(setting, found);
+  return right ? "right" : "wrong";
+}
+
+/** Whether the value is as wanted, or within its limit. */
+function isRight({ value = "", bound }: Setting, found: string): boolean {
+  if (bound === undefined) return same(value, found);
+  const [limit, number] = [
+    Number(value),
+    /^\s*[+-]?\d+\s*$/.test(found) ? Number(found) : Number.NaN,
+  ];
+  return bound === "at-least" ? number >= limit : number > 0 && number <= limit;
+}
+
+/** As oslo.config reads booleans and numbers. @source oslo_config/types.py, Boolean */
+function same(right: string, found: string): boolean {
+  const [one, other] = [right.trim(), found.trim()];
+  for (const words of [TRUE, FALSE])
+    if (words.has(one.toLowerCase()) && /^[a-z]+$/i.test(one))
+      return words.has(other.toLowerCase());
+  const isNumber = /^-?\d+(\.\d+)?$/;
+  return isNumber.test(one) && isNumber.test(other) ? Number(one) === Number(other) : one === other;
+}
+
+const TRUE: ReadonlySet<string> = new Set(["true", "1", "on", "yes"]);
+const FALSE: ReadonlySet<string> = new Set(["false", "0", "off", "no"]);
+
+/** A compute host that instances will name. */
+export interface PlannedHost {
+  readonly name: string;
+  /** Whether machines are under it already, so that a file given for it may say no host. */
+  readonly kept: boolean;
+}
+
+/**
+ * Hosts that are none of those that instances will name, on any release, or that must be one and are
+ * several: with ClusteredComputeManager all nova-computes are one. Without settings of nova-compute
+ * no host is looked at.
+ *
+ * @param hosts `[DEFAULT] host` of each file's host; null: its own name
+ * @param planned those that instances will name; empty: not known
+ * @source facts/nova-bm.md 5.3
+ */
+export function differingHosts(
+  settings: readonly Setting[],
+  hosts: readonly { readonly host: string; readonly set: string | null }[],
+  planned: readonly PlannedHost[] = [],
+): string | null {
+  if (!settings.some(({ part }) => part === "compute")) return null;
+  const tell = (must: string): string =>
+    `[DEFAULT] host must be ${must}: ${hosts
+      .map(({ host, set }) => `${host} has ${set ?? "none, so its own name"}`)
+      .join(", ")}`;
+  const isPlanned = ({ host, set }: (typeof hosts)[number]): boolean =>
+    planned.some(({ name, kept }) => (set ?? (kept ? host : null)) === name);
+  if (planned.length > 0 && !hosts.every(isPlanned))
+    return tell(`${planned.map(({ name }) => name).join(" or ")}, which instances will name`);
+  if (!settings.some(({ value }) => value?.endsWith("ClusteredComputeManager"))) return null;
+  // Its own name is known where the plan has a host of it.
+  const names = new Set(hosts.map(({ host, set }) => set ?? (planned.length > 0 ? host : null)));
+  const one = hosts.length < 2 || (names.size === 1 && !names.has(null));
+  return one ? null : tell("one for all nova-computes");
+}
+
+export interface WantedSettings {
+  readonly release: string;
+  readonly settings: readonly Setting[];
+  /** What is to be known besides, and what is not known. */
+  readonly notes: readonly string[];
+}
+
+interface WantedAsked {
+  readonly release: string;
+  readonly exactFilters: boolean;
+  /** Absent: both of Nova. */
+  readonly part?: SettingsPart | undefined;
+}
+
+/**
+ * The settings one release of Nova, or ironic-conductor, needs. Where no source speaks of a release, the notes say so.
+ *
+ * @param releases all that are known, oldest first
+ * @throws MigrationError N2I-E100 for exact filters on a release that has none
+ * @source facts/systems.md D4
+ */
+export function wantedSettings(
+  doc: SettingsDoc,
+  releases: readonly string[],
+  { release, exactFilters, part }: WantedAsked,
+): WantedSettings {
+  const at = releases.indexOf(release);
+  const holds = ({ since, until }: { readonly since?: string; readonly until?: string }) =>
+    (since === undefined || releases.indexOf(since) <= at) &&
+    (until === undefined || at <= releases.indexOf(until));
+  const ofIronic = part === "conductor";
+  const isAsked = (one: Parameters<typeof holds>[0] & { readonly part?: SettingsPart }): boolean =>
+    holds(one) && (one.part === "conductor") === ofIronic;
+  const all = doc.settings.filter(isAsked);
+  if (!ofIronic && exactFilters && !all.some(({ only }) => only === "exact-filters"))
+    throw new MigrationError(
+      "N2I-E100",
+      `--exact-filters: Nova has no such filters in ${release}; flavors ask for a resource class`,
+    );
+  const settings = all.filter(
+    (setting) =>
+      (setting.only === undefined || exactFilters) && (part === undefined || setting.part === part),
+  );
+  const beyond =
+    !ofIronic && at > releases.indexOf(doc.seen)
+      ? [
+          `Not known for ${release}: no source speaks of Nova after ${doc.seen}; what is printed is what ${doc.seen} needs.`,
+        ]
+      : [];
+  return {
+    release,
+    settings,
+    notes: [...beyond, ...doc.notes.filter(isAsked).map(({ say }) => say)],
+  };
+}

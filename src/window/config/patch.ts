@@ -1,0 +1,231 @@
+import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from "diff";
+import { MigrationError } from "../../lib/error.ts";
+import { shellWord } from "../../lib/text.ts";
+import { mayHoldSecret } from "../../model/secret.ts";
+import { PLACEHOLDER } from "../../model/settings.ts";
+
+/** Lines of context, as `diff -u` has them. */
+const CONTEXT = 3;
+const MASKED = "(masked)";
+/** An assignment of nothing, or of what stands for it. */
+const EMPTY = new RegExp(`[=:]\\s*(?:${PLACEHOLDER})?\\s*$`);
+const NO_END = "\\ No newline at end of file";
+
+/**
+ * A unified diff that brings these values into force; empty when nothing changes. Context that might
+ * hold a secret is left out, so that the patch can be shown and applied all the same. Only where such
+ * a line itself is replaced it is masked, and there the patch cannot be applied.
+ *
+ * @param name path of the file
+ * @param text content, as UTF-8
+ * @throws MigrationError N2I-E104 for lines that no patch knows as lines, and for a secret behind a byte order mark
+ */
+export function settingsPatch(name: string, text: string, edits: readonly Edit[]): string {
+  // oslo.config takes a byte order mark for a line's text, and refuses the file.
+  const changed = (from: string): string => withEdits(from.replace(/^\uFEFF/, ""), edits);
+  if (changed(text) === text) return "";
+  if (/\r(?!\n)/.test(text))
+    throw new MigrationError("N2I-E104", `${name}: lines end with a carriage return alone`, {
+      fix: "No patch can be made of such a file: give its lines other ends first.",
+    });
+  if (text.startsWith("\uFEFF") && hiddenLines(text).has(1))
+    throw new MigrationError(
+      "N2I-E104",
+      `${name}: a byte order mark precedes a first line that may hold a secret`,
+      {
+        fix: `A patch would have to show that line. Remove the mark: sed -i '1s/^\\xEF\\xBB\\xBF//' ${shellWord(name)}`,
+      },
+    );
+  // A last line without its end differs from the same line with it, and would be shown twice.
+  const whole = text === "" || text.endsWith("\n") ? text : `${text}\n`;
+  const patch = structuredPatch(name, name, whole, changed(whole), undefined, undefined, {
+    context: CONTEXT,
+  });
+  const view = {
+    hidden: hiddenLines(text),
+    open: whole === text ? 0 : whole.split("\n").length - 1,
+    own: new Set(edits.map(lineOf)),
+  };
+  const hunks = patch.hunks.flatMap((hunk) => shown(hunk, view));
+  return formatPatch({ ...patch, hunks }, FILE_HEADERS_ONLY);
+}
+
+/** Lines of the old file, from 1, that are not to be shown: they, or the value they go on with. */
+function hiddenLines(text: string): ReadonlySet<number> {
+  const hidden = new Set<number>();
+  let before = false;
+  for (const [at, { text: line, more }] of linesOf(text.replace(/^\uFEFF/, "")).entries()) {
+    before = unfit(line) || (more && before);
+    if (before) hidden.add(at + 1);
+  }
+  return hidden;
+}
+
+/** A secret, a login in an address, or what a terminal should not see. */
+function unfit(line: string): boolean {
+  if (line.startsWith("[")) return false;
+  // Names of plugins and classes are no secrets, such as v3applicationcredential.
+  const isName = /^\s*(auth_type|auth_plugin|compute_driver)\s*[=:]/.test(line);
+  return (!isName && mayHoldSecret(line)) || /:\/\/[^/\s]*@|[^\P{C}\t\r\n]|\uFFFD/u.test(line);
+}
+
+/** What of the old file is shown. */
+interface View {
+  readonly hidden: ReadonlySet<number>;
+  /** The last line, where it has no end; 0 where it has one. */
+  readonly open: number;
+  /** Lines of the edits, which hold no secret: masked they could not be applied. */
+  readonly own: ReadonlySet<string>;
+}
+
+/** A line of a hunk, with the remark on its end that may follow it. */
+interface Entry {
+  readonly line: string;
+  readonly remark: readonly string[];
+}
+
+interface Part {
+  readonly old: number;
+  readonly now: number;
+  readonly entries: Entry[];
+}
+
+/** A hunk without its hidden context: cut there into several, each with as much before as behind. */
+function shown(
+  { oldStart, newStart, lines }: StructuredPatchHunk,
+  { hidden, open, own }: View,
+): readonly StructuredPatchHunk[] {
+  let part: Part = { old: oldStart, now: newStart, entries: [] };
+  const parts = [part];
+  let [old, now] = [oldStart, newStart];
+  for (const [at, line] of lines.entries()) {
+    const isContext = line.startsWith(" ");
+    // Given its end as a change, it loses it again when the patch is taken back.
+    const ends = old === open && lines[at + 1]?.startsWith("+") === true;
+    if (isContext && (hidden.has(old) || (old === open && !ends))) {
+      part = { old: old + 1, now: now + 1, entries: [] };
+      parts.push(part);
+    } else if (isContext && ends) {
+      const text = line.slice(1);
+      part.entries.push({ line: `-${text}`, remark: [NO_END] }, { line: `+${text}`, remark: [] });
+    } else {
+      const replaced = line.startsWith("-");
+      const added = line.startsWith("+") && !own.has(line.slice(1).trimEnd());
+      const secret = replaced ? hidden.has(old) : added && unfit(line.slice(1));
+      part.entries.push({
+        line: secret && !EMPTY.test(line) ? `${line.slice(0, 1)}${MASKED}` : line,
+        remark: replaced && old === open ? [NO_END] : [],
+      });
+    }
+    if (!line.startsWith("+")) old += 1;
+    if (!line.startsWith("-")) now += 1;
+  }
+  return parts.filter(({ entries }) => entries.some(isChange)).map(toHunk);
+}
+
+function isChange({ line }: Entry): boolean {
+  return !line.startsWith(" ");
+}
+
+/** `patch` takes uneven context for the beginning or the end of the file, so both are cut to one length. */
+function toHunk({ old, now, entries }: Part): StructuredPatchHunk {
+  const [first, last] = [entries.findIndex(isChange), entries.findLastIndex(isChange)];
+  const context = Math.min(first, entries.length - 1 - last);
+  const kept = entries.slice(first - context, last + context + 1);
+  const count = (sign: string): number => kept.filter(({ line }) => !line.startsWith(sign)).length;
+  return {
+    oldStart: old + first - context,
+    newStart: now + first - context,
+    oldLines: count("+"),
+    newLines: count("-"),
+    lines: kept.flatMap(({ line, remark }) => [line, ...remark]),
+  };
+}
+
+/** A line of a configuration file: what it is, and in which section. */
+interface Line {
+  /** With its end of line. */
+  readonly text: string;
+  readonly section: string | null;
+  /** Key it begins or goes on with; null for anything else. */
+  readonly key: string | null;
+  /** Key that a comment shows: `#compute_driver=<None>`. */
+  readonly sample: string | null;
+  /** Goes on with the value of the line before. */
+  readonly more: boolean;
+}
+
+/** The lines of a file that oslo.config has read already, so that its form is known to be right. */
+export function linesOf(text: string): readonly Line[] {
+  let section: string | null = null;
+  let key: string | null = null;
+  return (text.match(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/g) ?? []).map((line) => {
+    const bare = line.trimEnd();
+    const plain = { text: line, key: null, sample: null, more: false };
+    if (/^[ \t]/.test(bare)) return { ...plain, section, key, more: true };
+    key = null;
+    if (/^[#;]/.test(bare)) {
+      const [, sample = null] = /^[#;]\s?([\w-]+)\s*[=:]/.exec(bare) ?? [];
+      return { ...plain, section, sample };
+    }
+    if (bare.startsWith("[")) section = canonical(bare.slice(1, -1));
+    else if (bare !== "") key = bare.slice(0, bare.search(/[=:]/)).trim();
+    return { ...plain, section, key };
+  });
+}
+
+/** Sections are compared in lower case, but for DEFAULT. @source oslo_config/cfg.py */
+function canonical(section: string): string {
+  return section === "DEFAULT" ? section : section.toLowerCase();
+}
+
+/** A key and its new value. */
+export interface Edit {
+  readonly section: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+/**
+ * The text with these values in force: the last assignment of a key is replaced; a new one stands
+ * behind its sample in a comment, or at the end of its section, which is made where it is missing.
+ */
+export function withEdits(text: string, edits: readonly Edit[]): string {
+  return edits.reduce(withEdit, text);
+}
+
+function lineOf({ key, value }: Edit): string {
+  return `${key} = ${value}`;
+}
+
+function withEdit(text: string, edit: Edit): string {
+  const { section, key } = edit;
+  const lines = linesOf(text);
+  const end = /\r\n|\n|\r/.exec(text)?.[0] ?? "\n";
+  const line = `${lineOf(edit)}${end}`;
+  const inside = lines.map((one) => one.section === canonical(section));
+  const last = (holds: (one: Line) => boolean): number =>
+    lines.findLastIndex((one, at) => inside[at] === true && holds(one));
+  const set = last((one) => one.key === key && !one.more);
+  if (set >= 0) {
+    const rest = lines.slice(set + 1);
+    const more = rest.findIndex((one) => !one.more);
+    return joined(lines.slice(0, set), line, rest.slice(more < 0 ? rest.length : more), end);
+  }
+  const sample = last((one) => one.sample === key);
+  const filled = sample >= 0 ? sample : last((one) => one.text.trim() !== "");
+  if (filled >= 0) return joined(lines.slice(0, filled + 1), line, lines.slice(filled + 1), end);
+  const gap = lines.length === 0 || lines.at(-1)?.text.trim() === "" ? "" : end;
+  return joined(lines, `${gap}[${section}]${end}${line}`, [], end);
+}
+
+function joined(
+  before: readonly Line[],
+  line: string,
+  after: readonly Line[],
+  end: string,
+): string {
+  const head = before.map(({ text }) => text).join("");
+  const open = head !== "" && !/[\r\n]$/.test(head) ? end : "";
+  return `${head}${open}${line}${after.map(({ text }) => text).join("")}`;
+}

@@ -1,0 +1,211 @@
+import { type Begun, begunIn } from "../../engine/begun.ts";
+import { type Ownership, ownershipOf, wasUndone } from "../../engine/ownership.ts";
+import type { Position, WindowPart } from "../../engine/window-part.ts";
+import { regroup } from "../../lib/streams.ts";
+import { FINISH, type Guard, type Guarded, type Guards } from "../../model/handover.ts";
+import { type Entries, IRONIC, type Span } from "../../model/journal.ts";
+import { isLoaded, type Origins, type PlannedMachine } from "../../model/plan.ts";
+import { fields } from "../../run/files/journal.ts";
+import { dutyOf, type GuardedNode, guardsOf, nodesOf } from "../handover/rules/guards.ts";
+import type { Trouble } from "../handover/rules/judge.ts";
+
+/** A machine whose guards are cleared, or put back. */
+export interface GuardChange {
+  readonly id: string;
+  readonly node: GuardedNode;
+  /** Fields this run cleared, on the way back. */
+  readonly cleared: ReadonlySet<string>;
+}
+
+export interface GuardPosition extends Position {
+  readonly change: Partial<Guards>;
+  readonly seen: Guarded | undefined;
+  /** The plan holds it in maintenance: it keeps a guard. */
+  readonly held: boolean;
+  /** Why it is left. */
+  readonly trouble: Omit<Trouble, "uuid" | "bm_node_id"> | null;
+}
+
+type GuardPart = WindowPart<GuardChange, GuardPosition>;
+
+const SIZE = 128;
+const STAGED = { state: "staged", why: "still staged", fix: "Run handover first." } as const;
+const AGAIN = "Run the same command again.";
+
+/**
+ * Clears what guarded machines until Nova manages them. Each is changed only while it is as it was
+ * seen, so that others' guards stay.
+ */
+export function finishPart(guard: Guard): GuardPart {
+  return partOf(
+    guard,
+    ({ node }, seen) => {
+      const duty = dutyOf(node, seen);
+      const nothing = { seen, change: {}, held: false, trouble: null };
+      switch (duty.do) {
+        case "clear":
+          return { ...nothing, ...busyOr(seen), change: duty.change, held: duty.held };
+        case "staged":
+          return { ...nothing, is: "other", trouble: STAGED };
+        case "nothing":
+          return { ...nothing, is: "after", held: duty.held };
+        case "gone":
+          return { ...nothing, is: node.optional === true ? "after" : "other" };
+      }
+    },
+    ({ change }) => ({ fields: Object.keys(change) }),
+  );
+}
+
+/**
+ * Guards machines again, each field only while it is as finish left it and the machine has the instance
+ * it was loaded with.
+ */
+export function unfinishPart(guard: Guard): GuardPart {
+  return partOf(guard, ({ node, cleared }, seen) => {
+    const fine = { is: "after", seen, change: {}, held: false, trouble: null } as const;
+    if (seen === undefined) return fine;
+    const wanted = guardsOf(node, cleared);
+    const { protected_reason = null } = wanted;
+    const change: Partial<Guards> = {
+      ...(wanted.protected === true && !seen.protected && { protected: true, protected_reason }),
+      ...(wanted.automated_clean === false &&
+        seen.automated_clean === null && { automated_clean: false }),
+    };
+    if (Object.keys(change).length === 0) return fine;
+    const why = otherUse(node, seen);
+    if (why === null) return { ...fine, ...busyOr(seen), change };
+    const trouble = {
+      state: "failed",
+      why,
+      fix: "Protect it yourself, if it is to be.",
+    } as const;
+    return { ...fine, is: "other", trouble };
+  });
+}
+
+/**
+ * @param next where a machine is, as it was seen
+ * @param observed what is journalled before a machine is changed
+ */
+function partOf(
+  guard: Guard,
+  next: (change: GuardChange, seen: Guarded | undefined) => GuardPosition,
+  observed: (position: GuardPosition) => { readonly fields: readonly string[] } | undefined = () =>
+    undefined,
+): GuardPart {
+  return {
+    ...{ name: FINISH, size: SIZE },
+    async inspect(changes) {
+      const seen = await guard.observe(changes.map(({ id }) => id));
+      return changes.map((change) => next(change, seen.get(change.id)));
+    },
+    async perform({ id }, position, begin) {
+      const { seen, change } = position;
+      if (seen === undefined) throw new Error(`${id} is not there to be changed`);
+      await begin(observed(position));
+      const written = await guard.write(id, seen, change);
+      if (written === "done") return { ...position, is: "after" };
+      if (written === "again") return { ...position, ...waitsFor("somebody") };
+      const trouble = { state: "failed", why: written.why, fix: AGAIN } as const;
+      return { ...position, is: "other", trouble };
+    },
+  };
+}
+
+function busyOr(seen: Guarded | undefined): Pick<GuardPosition, "is" | "trouble"> {
+  const holder = seen?.reservation ?? null;
+  return holder === null ? { is: "before", trouble: null } : waitsFor(holder);
+}
+
+function waitsFor(holder: string): Pick<GuardPosition, "is" | "trouble"> {
+  const why = `${holder} is working on it`;
+  return { is: "waiting", trouble: { state: "waiting", why, fix: AGAIN } };
+}
+
+/** Why a machine is no longer the one that was guarded; null when it is. */
+function otherUse({ row }: GuardedNode, seen: Guarded): string | null {
+  const planned = row.instance_uuid ?? null;
+  if (seen.provision_state !== row.provision_state)
+    return `it is ${String(seen.provision_state)} now`;
+  return seen.instance_uuid === planned ? null : "it has another instance now";
+}
+
+/**
+ * Fields that were cleared of each node, and not put back since.
+ *
+ * @throws MigrationError N2I-E112
+ */
+export function clearedFields(
+  begun: ReadonlyMap<string, Begun>,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map([...begun].map(([id, one]) => [id, clearedOf(id, one)]));
+}
+
+function clearedOf(id: string, { observed }: Begun): ReadonlySet<string> {
+  const place = `journal, ${FINISH} of ${id}`;
+  return new Set(observed.flatMap((one) => fields(one, place).texts("fields")));
+}
+
+/** Nodes whose protection finish cleared, and that no rollback took back since. */
+export function unprotected(entries: Entries): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const [id, begun] of begunIn(entries, FINISH, IRONIC))
+    if (clearedOf(id, begun).has("protected")) found.add(id);
+  return found;
+}
+
+/** A plan of a run. */
+export interface RunPlan {
+  readonly sha256: string;
+  readonly origins: Origins;
+  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
+}
+
+const BATCH = 128;
+
+/**
+ * Nodes that a run loads and guards, of the machines that are wanted, each as the newest plan has it
+ * that has it at all: a later plan may leave out what an earlier one loaded, and it is guarded still.
+ *
+ * @param plans the present one, then the others that loaded something, newest first
+ */
+export async function* runNodes(
+  plans: readonly RunPlan[],
+  journal: Entries,
+  wanted: (machine: PlannedMachine) => boolean,
+): AsyncGenerator<readonly GuardedNode[]> {
+  const known = new Set<string>();
+  for (const [nth, { sha256, origins, lines }] of plans.entries()) {
+    const ownership = ownershipOf(journal, IRONIC, sha256);
+    let to = 0;
+    for await (const batch of regroup(lines(), BATCH)) {
+      const from = to;
+      to += batch.length;
+      const near = ownership.begun.filter((span) => span.from < to && from < span.to);
+      const nodes = batch.flatMap((machine, at) => {
+        if (!isLoaded(machine) || !wanted(machine)) return [];
+        const spans = near.filter((one) => one.from <= from + at && from + at < one.to);
+        return nodesOf(machine, origins).flatMap((node) => {
+          const there = isThere(ownership, spans, machine, node);
+          const ours = there && !ownership.refused.has(`node:${node.uuid}`);
+          if (known.has(node.uuid) || (nth > 0 && !ours)) return [];
+          known.add(node.uuid);
+          // What the present plan has still to load is missing as much as what is gone.
+          return [there || spans.length === 0 ? node : { ...node, optional: true as const }];
+        });
+      });
+      if (nodes.length > 0) yield nodes;
+    }
+  }
+}
+
+/** Whether a node's batch was begun, and no rollback took the node back since. */
+function isThere(
+  ownership: Ownership,
+  spans: readonly Span[],
+  { uuid }: PlannedMachine,
+  { uuid: node }: GuardedNode,
+): boolean {
+  return spans.some((span) => !wasUndone(ownership, span, uuid ?? "", `node:${node}`));
+}

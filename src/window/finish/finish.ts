@@ -1,0 +1,290 @@
+import { begunIn } from "../../engine/begun.ts";
+import { ownershipOf } from "../../engine/ownership.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { listed, NAMED } from "../../lib/text.ts";
+import { type Backend, openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
+import { loadMappings } from "../../migrate/open/documents.ts";
+import { linesOf, plansOfRun, plansThere } from "../../migrate/plan/loaded-plans.ts";
+import { FINISH, type Guard, type Guarded } from "../../model/handover.ts";
+import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
+import type { GuardPreview } from "../../model/preview.ts";
+import { closing } from "../../run/databases.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import type { RunFiles } from "../../run/files/run-files.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { checkWindow } from "../../run/files/window-file.ts";
+import { endOfRun, knowsGuards } from "../../run/finished.ts";
+import { inRun, openPlan, PLAN } from "../../run/run.ts";
+import { wantedOf } from "../../run/scope.ts";
+import { type RunSession, withLocked } from "../../run/session.ts";
+import type { Sink } from "../../run/sink.ts";
+import { dutyOf, type GuardedNode, guardsOf } from "../handover/rules/guards.ts";
+import { APPLY_FIRST, unfinished } from "../runner/pipeline.ts";
+import { verifiedOf } from "../runner/progress.ts";
+import { createHandover, filesOf } from "../runner/run-state.ts";
+import { clearedFields, runNodes } from "./finish-part.ts";
+import { committing, type Finished, finish, openGuard, unfinish } from "./finishing.ts";
+
+/** What a finish is given. */
+export interface FinishWords extends TargetOptions {
+  readonly run: string;
+  readonly node?: readonly string[];
+  readonly undo: boolean;
+  readonly lockWait: number;
+}
+
+/** What there is to finish, opened. */
+interface Job {
+  readonly run: RunFolder;
+  readonly words: FinishWords;
+  readonly backend: Backend;
+  readonly plan: Awaited<ReturnType<typeof openPlan>>;
+  readonly entries: Entries;
+  readonly nodes: () => ReturnType<typeof runNodes>;
+  /** The run as `status` sees it, before anything is done. */
+  readonly files: RunFiles;
+}
+
+/** What became of a finish. */
+interface Ended extends Pick<Finished, "left" | "stopped" | "broke"> {
+  /** Of the run as a whole. */
+  readonly notes: readonly string[];
+  /** Something is left, or missing. */
+  readonly partial: boolean;
+}
+
+/** Clears what guards the run's machines, or with `undo` guards them again, and ends the run with the last. */
+export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
+  return withJob(words, { readOnly: false }, sink, async (job) => {
+    const { backend, plan } = job;
+    const { lockWait } = words;
+    await checkWindow(job.run, "finish");
+    if (!words.undo && verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
+    await sink.confirm(question(words, backend));
+    const { identity, release, guard, inFlight, lock } = await openGuard(backend, plan.header);
+    return withLocked(job.run, await lock(), FINISH, identity, async (session) => {
+      const world = { ...session, lockWait, inFlight, guard: committing(guard) };
+      const total = words.node === undefined ? plan.footer.footer.machines : words.node.length;
+      const made = await sink.during(
+        words.undo ? "protect" : "finish",
+        total,
+        (progress) => {
+          const all = { ...world, progress };
+          return words.undo ? unfinish(job.nodes(), all) : finish(job.nodes(), all);
+        },
+        ({ changed }) => `${changed} machines ${words.undo ? "protected again" : "cleared"}`,
+      );
+      const whole = words.node === undefined && !made.stopped && made.broke === null;
+      if (whole && !words.undo && isNothing(made))
+        throw new MigrationError("N2I-E320", `no machine that ${job.run.path} loaded is in Ironic`);
+      if (!knowsGuards(release.doc.release))
+        sink.result(
+          `Ironic ${release.doc.release} protects no machine: there is nothing to clear.`,
+        );
+      sink.result(summaryOf(made, words.undo));
+      const settled = await settle(job, world, made, whole && made.left.length === 0);
+      return { ...made, ...settled, partial: made.left.length > 0 || settled.partial };
+    });
+  });
+}
+
+/** Shows what the same words would clear, and what they would leave; writes nothing. */
+export function previewFinish(words: FinishWords, sink: Sink): Promise<void> {
+  return withJob(words, { readOnly: true }, sink, async (job) => {
+    const { backend, plan, entries, nodes } = job;
+    const { guard } = await openGuard(backend, plan.header);
+    const cleared = words.undo ? clearedFields(begunIn(entries, FINISH)) : null;
+    const shown = { clear: 0, leave: 0, miss: 0, keep: 0, protect: 0 };
+    const rows = async function* (): AsyncGenerator<GuardPreview> {
+      for await (const row of previewGuards(guard, nodes(), cleared)) {
+        shown[row.action] += 1;
+        yield row;
+      }
+    };
+    await sink.list("guards", rows());
+    if (words.undo || words.node !== undefined || (await endOfRun(job.run)) !== null) return;
+    if (verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
+    const open = whyOpen(job, shown.miss);
+    const whys = [...open.whys, ...(shown.leave > 0 ? [`${shown.leave} machines are left`] : [])];
+    if (whys.length === 0) sink.result("Finish would end this run.");
+    else sink.result(`Finish would not end this run: ${whys.join("; ")}.${open.next}`);
+  });
+}
+
+const DIFFERS =
+  "The last verify found differences. Run verify, and look at them before tenants use these machines.";
+
+/** Why the run is not done though every machine that is there is as it should be, and the line that names what is. */
+function whyOpen({ plan, entries, files }: Job, gone: number, named = `${gone} machines`) {
+  const open = ownershipOf(entries, IRONIC, plan.footer.sha256).open.length;
+  const rest = unfinished(files);
+  const whys = [
+    ...(open > 0 ? [`${open} batches of its load did not come to their end`] : []),
+    ...(gone > 0 ? [`not in Ironic: ${named}`] : []),
+  ];
+  return {
+    whys: rest === null || whys.length > 0 ? whys : [rest.why],
+    fix: rest?.fix ?? APPLY_FIRST,
+    next: rest === null ? "" : `\nNext: ${rest.next}`,
+  };
+}
+
+function withJob<T>(
+  words: FinishWords,
+  access: { readonly readOnly: boolean },
+  { say }: Sink,
+  work: (job: Job) => Promise<T>,
+): Promise<T> {
+  return inRun(words.run, "finish", { create: false }, (run) =>
+    closing(async (keep) => {
+      const { entries } = await readJournal(run);
+      checkLoaded(run, entries, words);
+      const plan = await openPlan(`${run.path}/${PLAN}`);
+      const plans = await plansOfRun(run, plan, entries);
+      const wanted = await wantedOf(words.node ?? [], () => linesOf(plans));
+      const backend = keep(await openBackend(words, await loadMappings(), access, say));
+      const nodes = () => runNodes(plans, entries, wanted);
+      // Whether it was staged is all that is asked of that here: its lines are not read for it.
+      const { files } = await filesOf(run, { run: words.run }, ({ footer }, journal) =>
+        Promise.resolve(createHandover(footer.sha256, journal)?.end() ?? null),
+      );
+      return work({ run, words, backend, plan, entries, nodes, files });
+    }),
+  );
+}
+
+function question({ node, undo }: FinishWords, { shown }: Backend): string {
+  const which = node === undefined ? "the machines of this run" : node.join(", ");
+  return undo
+    ? `Protect ${which} in ${shown} again?`
+    : `Clear the protection of ${which} in ${shown}? Nova may delete and rebuild them from then on.`;
+}
+
+/**
+ * What is not loaded has no window to end; what finish cleared of it may be guarded again all the same.
+ *
+ * @throws MigrationError N2I-E320
+ */
+function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishWords): void {
+  if (plansOf(entries, IRONIC).length === 0)
+    throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
+  if (!undo && plansThere(entries).length === 0)
+    throw new MigrationError("N2I-E320", `what ${path} loaded was taken back`);
+}
+
+/** Whether there is no machine to speak of. */
+function isNothing({ changed, fine, left }: Finished): boolean {
+  return changed + fine + left.length === 0;
+}
+
+function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo: boolean): string {
+  const keeps =
+    held === 0
+      ? ""
+      : `, ${held} held by the plan (protected, or not cleaned, until somebody has looked)`;
+  const waits =
+    untaken === 0 ? "" : `, ${untaken} not taken over by a conductor yet (verify --takeover)`;
+  const missing = gone.length === 0 ? "" : `, ${gone.length} not in Ironic`;
+  const text = undo
+    ? `Finish taken back: ${changed} machines protected again`
+    : `Finish: ${changed} machines cleared, ${fine} with nothing to clear${keeps}${waits}${missing}`;
+  return `${text}, ${left.length} left.`;
+}
+
+/** What is said where nothing is left to do; a walk says it at its own end. */
+export const RUN_DONE = "This run is done.";
+
+type Settled = Pick<Ended, "notes" | "partial">;
+
+/**
+ * Ends a run whose machines are all there, or lets it go on once none of them is finished any more.
+ *
+ * @param whole every machine of the run is as it should be
+ */
+async function settle(
+  job: Job,
+  { now, by, journal }: Pick<RunSession, "by" | "journal" | "now">,
+  { stopped, broke, gone }: Finished,
+  whole: boolean,
+): Promise<Settled> {
+  const { run, words, plan } = job;
+  if (stopped || broke !== null) return said();
+  const ended = (await endOfRun(run)) !== null;
+  if (words.undo) {
+    if (!ended) return said();
+    if (!whole && begunIn(journal.entries(), FINISH).size > 0)
+      return said("Other machines of this run stay finished, and so does the run.");
+    await journal.append({ do: "reopen", at: now(), by });
+    return said();
+  }
+  if (!whole) return { notes: [], partial: gone.length > 0 };
+  if (!ended) {
+    const { sha256 } = plan.footer;
+    const { whys, fix, next } = whyOpen(job, gone.length, listed(gone, NAMED));
+    // Apply must not refuse to go on with it.
+    if (whys.length > 0)
+      return {
+        notes: [`This run is not done: ${whys.join("; ")}.`, `${fix}${next}`],
+        partial: true,
+      };
+    await journal.append({ do: "close", plan: sha256, at: now(), by });
+  }
+  return said(RUN_DONE);
+}
+
+function said(...notes: readonly string[]): Settled {
+  return { notes, partial: false };
+}
+
+/**
+ * What the same command line would clear, and what it would leave; writes nothing.
+ *
+ * @param cleared on the way back: fields this run cleared, by node
+ */
+async function* previewGuards(
+  guard: Pick<Guard, "observe">,
+  nodes: AsyncIterable<readonly GuardedNode[]>,
+  cleared: ReturnType<typeof clearedFields> | null,
+): AsyncGenerator<GuardPreview> {
+  for await (const batch of nodes) {
+    const seen = await guard.observe(batch.map(({ uuid }) => uuid));
+    for (const node of batch) {
+      const { uuid, bm_node_id } = node;
+      const found = seen.get(uuid);
+      const row = cleared === null ? toClear(node, found) : toProtect(node, cleared, found);
+      if (row !== null) yield { uuid, bm_node_id, ...row };
+    }
+  }
+}
+
+type Row = Pick<GuardPreview, "action" | "fields" | "why"> | null;
+
+function toClear(node: GuardedNode, found: Guarded | undefined): Row {
+  const duty = dutyOf(node, found);
+  switch (duty.do) {
+    case "clear":
+      return { action: "clear", fields: Object.keys(duty.change).join(" "), why: busy(found) };
+    case "staged":
+      return { action: "leave", fields: "", why: "still staged: hand it over first" };
+    case "nothing":
+      return duty.why === null ? null : { action: "keep", fields: "protected", why: duty.why };
+    case "gone":
+      return node.optional ? null : { action: "miss", fields: "", why: "not in Ironic" };
+  }
+}
+
+function toProtect(
+  node: GuardedNode,
+  cleared: ReturnType<typeof clearedFields>,
+  found: Guarded | undefined,
+): Row {
+  const ours = cleared.get(node.uuid);
+  if (ours === undefined || found === undefined) return null;
+  const fields = Object.keys(guardsOf(node, ours)).join(" ");
+  return { action: "protect", fields, why: busy(found) };
+}
+
+function busy(found: Guarded | undefined): string {
+  const holder = found?.reservation ?? null;
+  return holder === null ? "" : `${holder} is working on it: it is waited for`;
+}

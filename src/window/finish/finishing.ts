@@ -1,0 +1,147 @@
+import type { Begun } from "../../engine/begun.ts";
+import {
+  type Ending,
+  type WindowEnd,
+  type WindowSession,
+  windowBack,
+  windowForward,
+} from "../../engine/window.ts";
+import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
+import type { MigrationError } from "../../lib/error.ts";
+import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-place.ts";
+import type { Backend, Guarding } from "../../migrate/open/backend.ts";
+import type { PlanHeader } from "../../model/artefact.ts";
+import type { Guard } from "../../model/handover.ts";
+import { failpoint } from "../../run/failpoint.ts";
+import type { GuardedNode } from "../handover/rules/guards.ts";
+import type { Trouble } from "../handover/rules/judge.ts";
+import {
+  clearedFields,
+  finishPart,
+  type GuardChange,
+  type GuardPosition,
+  unfinishPart,
+} from "./finish-part.ts";
+
+/** Who guards the nodes of a plan's target. @throws MigrationError N2I-E300 for another target */
+export async function openGuard(backend: Backend, { target }: PlanHeader): Promise<Guarding> {
+  checkEngine(target, backend);
+  const found = await backend.guard(target.release);
+  checkIdentity(target, found.identity);
+  return found;
+}
+
+/** What finish needs of the world. */
+export interface Finishing extends WindowSession {
+  readonly guard: Guard;
+  /** Seconds to wait for conductors' locks, in all. */
+  readonly lockWait: number;
+  /** Machines under way at once. */
+  readonly inFlight: number;
+  /** Hears of machines behind us. */
+  readonly progress: (machines: number) => void;
+}
+
+export interface Finished {
+  /** Machines that were changed now. */
+  readonly changed: number;
+  /** Machines that are as they should be without us. */
+  readonly fine: number;
+  /** Of those, machines that the plan holds in maintenance: they keep a guard. */
+  readonly held: number;
+  /** Machines in use that no conductor has taken over. */
+  readonly untaken: number;
+  /** Nodes of the run that are not in Ironic. */
+  readonly gone: readonly string[];
+  readonly left: readonly Trouble[];
+  readonly stopped: boolean;
+  /** Why it ended after a machine was begun: to be thrown once the rest is reported. */
+  readonly broke: MigrationError | null;
+}
+
+/**
+ * Clears what guarded machines until Nova manages them; others' guards stay. Safe to run again.
+ *
+ * @throws MigrationError when something breaks before the first is begun, else as `broke`
+ */
+export async function finish(
+  plan: AsyncIterable<readonly GuardedNode[]>,
+  finishing: Finishing,
+): Promise<Finished> {
+  const tally = tallyOf(finishing.progress);
+  const part = finishPart(finishing.guard);
+  const leg = { part, command: "finish", changes: () => changesOf(plan), pace: paceOf(finishing) };
+  return tally.finished(await windowForward(leg, finishing, tally.ends));
+}
+
+/**
+ * Guards machines again that this run cleared. Safe to run again.
+ *
+ * @throws MigrationError when something breaks before the first is begun, else as `broke`
+ */
+export async function unfinish(
+  plan: AsyncIterable<readonly GuardedNode[]>,
+  finishing: Finishing,
+): Promise<Finished> {
+  const tally = tallyOf(finishing.progress);
+  const part = unfinishPart(finishing.guard);
+  const changes = (ours: ReadonlyMap<string, Begun>) => changesOf(plan, clearedFields(ours));
+  const leg = { part, command: "finish --undo", changes, pace: paceOf(finishing) };
+  return tally.finished(await windowBack(leg, finishing, tally.ends));
+}
+
+async function* changesOf(
+  plan: AsyncIterable<readonly GuardedNode[]>,
+  cleared: ReturnType<typeof clearedFields> = new Map(),
+): AsyncGenerator<readonly GuardChange[]> {
+  for await (const batch of plan)
+    yield batch.map((node) => {
+      const { uuid } = node;
+      return { id: uuid, node, cleared: cleared.get(uuid) ?? new Set() };
+    });
+}
+
+function paceOf({ inFlight, lockWait }: Finishing): Pace {
+  return { ...ONE_BY_ONE, together: inFlight, inFlight, lockWait: lockWait * 1000 };
+}
+
+/** Counts machines as they end; keeps only those that somebody has to hear of. */
+function tallyOf(progress: Finishing["progress"]) {
+  const left: Trouble[] = [];
+  const gone: string[] = [];
+  let [changed, fine, held, untaken] = [0, 0, 0, 0];
+  return {
+    ends({ change, position, made, behind }: Ending<GuardChange, GuardPosition>): void {
+      const { uuid, bm_node_id } = change.node;
+      const { is, seen, trouble } = position;
+      if (seen?.taken === false && isTakenOver(change.node)) untaken += 1;
+      if (trouble !== null) left.push({ ...trouble, uuid, bm_node_id });
+      else if (is === "other") gone.push(uuid);
+      else if (made) changed += 1;
+      else if (seen !== undefined) fine += 1;
+      if (is === "after" && position.held) held += 1;
+      progress(behind);
+    },
+    finished: ({ stopped, broke }: WindowEnd): Finished => ({
+      ...{ changed, fine, held, untaken, gone, left, stopped, broke },
+    }),
+  };
+}
+
+/** Whether a conductor takes a machine over by itself, as it is planned. */
+function isTakenOver({ row }: GuardedNode): boolean {
+  return row.provision_state === "active" && row.maintenance !== true;
+}
+
+/** A place to die right before and after each change. */
+export function committing(guard: Guard): Guard {
+  return {
+    ...guard,
+    async write(uuid, seen, change) {
+      await failpoint("write.before");
+      const written = await guard.write(uuid, seen, change);
+      await failpoint("write.after");
+      return written;
+    },
+  };
+}

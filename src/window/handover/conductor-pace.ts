@@ -1,0 +1,55 @@
+import { resolve } from "node:path";
+import { MigrationError } from "../../lib/error.ts";
+import { type OsloConfig, readOsloFiles } from "../../lib/files/oslo.ts";
+import { type TakeOverPace, USUAL_PACE } from "../../model/handover.ts";
+import { type Given, wordsFor } from "../../run/given.ts";
+import { surroundings } from "../../run/process-context.ts";
+
+/**
+ * How conductors take machines over, by an ironic.conf of each; null where none is named.
+ *
+ * @throws MigrationError N2I-E104
+ */
+export async function paceOf(files: readonly string[]): Promise<TakeOverPace | null> {
+  const read: OsloConfig[] = [];
+  for (const path of new Set(files.map((file) => resolve(file))))
+    read.push(await readOsloFiles([path]));
+  if (read.length === 0) return null;
+  const all = (key: string, usual: number): readonly number[] =>
+    read.map((config) => {
+      const word = config.get("conductor", key)?.trim() ?? "";
+      return /^[+-]?\d+$/.test(word) ? Number(word) : usual;
+    });
+  const intervals = all("sync_local_state_interval", USUAL_PACE.interval);
+  return {
+    interval: Math.min(...intervals) <= 0 ? 0 : Math.max(...intervals),
+    // A pass ends when the pool has no free worker. 100 is the smallest default of a release.
+    workers: Math.min(
+      ...all("periodic_max_workers", USUAL_PACE.workers),
+      ...all("workers_pool_size", 100),
+    ),
+    conductors: read.length,
+    from: read.length === 1 ? (files[0] ?? "") : `ironic.conf of ${read.length} conductors`,
+  };
+}
+
+/** The same by what nova2ironic.yaml or the run's connections.yaml name; without, or unread, as Ironic sets it. */
+export async function paceOfRun(run: string): Promise<TakeOverPace> {
+  const { connections, kept, cwd } = surroundings();
+  const named = connections.get("ironic-conf") ?? kept.get(resolve(cwd(), run))?.get("ironic-conf");
+  try {
+    return (await paceOf([named ?? []].flat().map(String))) ?? USUAL_PACE;
+  } catch (cause) {
+    if (!(cause instanceof MigrationError)) throw cause;
+    return { ...USUAL_PACE, from: `${USUAL_PACE.from} (${cause.message})` };
+  }
+}
+
+/** How handover releases machines, by what the run's commands were given. */
+export function releaseWords(given: readonly Given[]) {
+  const { perMinute, inFlight } = wordsFor("handover", given);
+  return {
+    perMinute: typeof perMinute === "number" ? perMinute : null,
+    ...(typeof inFlight === "number" && { inFlight }),
+  };
+}

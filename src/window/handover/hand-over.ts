@@ -1,0 +1,189 @@
+import { begunIn } from "../../engine/begun.ts";
+import type { Position, WindowPart } from "../../engine/window-part.ts";
+import { regroup } from "../../lib/streams.ts";
+import { HAND_OVER, type Handover, isOurs, type ObservedNode } from "../../model/handover.ts";
+import { type Entries, IRONIC } from "../../model/journal.ts";
+import type { Row } from "../../model/machine.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
+import { type Judged, judge, overdue, type PlannedNode, without } from "./rules/judge.ts";
+import { createPacing } from "./rules/pacing.ts";
+import type { ConductorHealth } from "./rules/successors.ts";
+
+/** A staged machine that is to be handed over, or staged again. */
+export interface HandOverChange {
+  readonly id: string;
+  readonly node: PlannedNode;
+}
+
+export interface HandOverPosition extends Position {
+  readonly judged: Judged;
+  /** What the conductors' logs say of it. */
+  readonly log: readonly string[];
+}
+
+type HandOverPart = WindowPart<HandOverChange, HandOverPosition>;
+
+const BATCH = 128;
+const AGAIN = "Run the same command again.";
+
+/** The nodes a plan loads, of the machines that are wanted. */
+export async function* plannedNodes(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  wanted: (machine: PlannedMachine) => boolean,
+): AsyncGenerator<readonly PlannedNode[]> {
+  for await (const batch of regroup(plan, BATCH)) yield batch.filter(wanted).flatMap(nodesOf);
+}
+
+/** The nodes of a machine that a plan loads; of another none. */
+export function nodesOf(machine: PlannedMachine): readonly PlannedNode[] {
+  if (!isLoaded(machine)) return [];
+  const { records, bm_node_id, boot } = machine;
+  return records
+    .filter(({ resource }) => resource === "node")
+    .map(({ row }) => ({
+      ...{ uuid: String(row.uuid), bm_node_id, row },
+      ...(boot !== undefined && { root: boot.root_uuid }),
+    }));
+}
+
+/** How many nodes of the machine a conductor takes over: those in use that the plan does not hold in maintenance. */
+export function takeOversOf(machine: PlannedMachine): number {
+  const isTaken = ({ row }: PlannedNode): boolean =>
+    row.maintenance !== true && row.provision_state === "active";
+  return nodesOf(machine).filter(isTaken).length;
+}
+
+/** The nodes this run handed over, that were not staged again and that no rollback took away since. */
+export function stillReleased(entries: Entries): ReadonlySet<string> {
+  return new Set(begunIn(entries, HAND_OVER, IRONIC).keys());
+}
+
+const NOTHING = { begun: [], taken: [], free: 0 } as const;
+
+/** A hand-over that releases as many machines as conductors take. */
+interface PacedPart extends HandOverPart {
+  readonly room: () => number;
+  /** Machines a second over recent passes; null until it is known. */
+  readonly rate: () => number | null;
+}
+
+/**
+ * Clears the maintenance of staged machines, and sees each taken over by a conductor. One that no
+ * conductor would take stays staged, and one whose conductors all die is waited for no longer.
+ *
+ * @param now milliseconds
+ * @param notice hears what concerns all machines
+ * @param deadline seconds a conductor may take
+ */
+export function handOverPart(
+  { observe, clear }: Pick<Handover, "observe" | "clear">,
+  health: ConductorHealth,
+  { now, notice }: { readonly now: () => number; readonly notice: (text: string) => void },
+  deadline: number,
+): PacedPart {
+  const pacing = createPacing(deadline * 1000);
+  /** Of these the logs are read. */
+  let underWay = new Map<string, Row>();
+  const inspect = async (): Promise<void> => {
+    for (const text of await health.inspect(underWay)) notice(text);
+  };
+  const living = (): number => health.living(underWay.values());
+  const ended = (id: string, judged: Judged): HandOverPosition => {
+    underWay.delete(id);
+    const well = judged.state === "done" || judged.state === "held";
+    return { is: well ? "after" : "other", judged, log: health.quoted(id) };
+  };
+  const waits = (id: string, row: Row): void => {
+    if (row.provision_state === "active" && !underWay.has(id)) pacing.released(id, now());
+    underWay.set(id, row);
+  };
+  const positionOf = (
+    { id, node: { row } }: HandOverChange,
+    seen: ObservedNode | undefined,
+    watched: boolean,
+  ): HandOverPosition => {
+    const nobody = health.nobody(row);
+    const judged = judge(row, seen, nobody);
+    const { state } = judged;
+    if (state !== "waiting" && state !== "staged") return ended(id, judged);
+    if (watched && nobody !== null) return ended(id, without(nobody, "failed"));
+    if (state === "waiting") waits(id, row);
+    return { is: state === "staged" ? "before" : "partway", judged, log: [] };
+  };
+  return {
+    ...{ name: HAND_OVER, size: BATCH, rate: pacing.rate },
+    room: () => pacing.most(living()),
+    async inspect(changes, watched) {
+      const ids = changes.map(({ id }) => id);
+      if (watched) underWay = new Map(changes.map(({ id, node }) => [id, node.row]));
+      if (watched) await inspect();
+      const conductors = living();
+      const seen = await observe(ids);
+      const positions = changes.map((change) => positionOf(change, seen.get(change.id), watched));
+      if (watched) {
+        const ends = changes.map(({ id, node }, at) => {
+          const used = node.row.provision_state === "active";
+          const { taker, reservation } = seen.get(id) ?? {};
+          return { id, used, is: positions[at]?.is, by: taker?.hostname ?? reservation ?? null };
+        });
+        const after = ends.filter(({ is }) => is === "after");
+        const taken = after.flatMap(({ id, used }) => (used ? [id] : []));
+        pacing.looked({
+          ...{ now: now(), conductors, taken },
+          begun: ends.flatMap(({ id, used, by }) => (used && by !== null ? [{ id, by }] : [])),
+          failed: ends.flatMap(({ id, is }) => (is === "other" ? [id] : [])),
+          free: after.filter(({ used }) => !used).length,
+        });
+      }
+      return positions;
+    },
+    async perform({ id, node }, position, begin) {
+      if (underWay.size === 0) await inspect();
+      const nobody = health.nobody(node.row);
+      if (nobody !== null) return ended(id, without(nobody, "staged"));
+      await begin();
+      waits(id, node.row);
+      // A conductor may have reserved it: then it is as it was, and is asked again while it is watched.
+      await clear(id);
+      return { ...position, is: "partway" };
+    },
+    overdue({ id, node }, { judged }) {
+      pacing.looked({ ...NOTHING, now: now(), conductors: living(), failed: [id] });
+      return ended(id, overdue(node.row, deadline, judged.why));
+    },
+  };
+}
+
+/**
+ * Puts machines that this run handed over into our maintenance again. What a conductor did meanwhile
+ * stays; it does nothing more.
+ */
+export function restagePart(handover: Pick<Handover, "observe" | "stage">): HandOverPart {
+  const inspect: HandOverPart["inspect"] = async (changes) => {
+    const seen = await handover.observe(changes.map(({ id }) => id));
+    return changes.map(({ id, node }) => stagedAgain(node, seen.get(id)));
+  };
+  return {
+    ...{ name: HAND_OVER, size: BATCH, inspect },
+    async perform(change, position, begin) {
+      await begin();
+      if (await handover.stage(change.id)) return { ...position, is: "after" };
+      const [now] = await inspect([change], false);
+      return now === undefined || now.is === "before" ? waitsFor("a conductor") : now;
+    },
+  };
+}
+
+function stagedAgain({ row }: PlannedNode, seen: ObservedNode | undefined): HandOverPosition {
+  const judged = judge(row, seen);
+  if (seen !== undefined && isOurs(seen.maintenance, seen.maintenance_reason))
+    return { is: "after", judged, log: [] };
+  if (seen === undefined || seen.maintenance)
+    return { is: "other", judged: { ...judged, fix: judged.fix ?? AGAIN }, log: [] };
+  return seen.reservation === null ? { is: "before", judged, log: [] } : waitsFor(seen.reservation);
+}
+
+function waitsFor(holder: string): HandOverPosition {
+  const why = `${holder} is working on it`;
+  return { is: "waiting", judged: { state: "waiting", why, fix: AGAIN }, log: [] };
+}

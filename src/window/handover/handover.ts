@@ -1,0 +1,244 @@
+import {
+  type Ending,
+  type WindowEnd,
+  type WindowSession,
+  windowBack,
+  windowForward,
+} from "../../engine/window.ts";
+import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
+import type { MigrationError } from "../../lib/error.ts";
+import { checkIdentity, checkReasons } from "../../migrate/apply/ironic-place.ts";
+import { loadMappings } from "../../migrate/open/documents.ts";
+import { loadable, nothingLoads } from "../../migrate/plan/empty-plan.ts";
+import { HAND_OVER, type Handover } from "../../model/handover.ts";
+import { closing, openRole } from "../../run/databases.ts";
+import { failpoint } from "../../run/failpoint.ts";
+import { rememberGiven } from "../../run/files/given-file.ts";
+import { checkWindow } from "../../run/files/window-file.ts";
+import { checkNotFinished } from "../../run/finished.ts";
+import { inRun, openPlan, PLAN } from "../../run/run.ts";
+import { wantedOf } from "../../run/scope.ts";
+import { logsAt } from "../../run/service-logs.ts";
+import { withLocked } from "../../run/session.ts";
+import type { Progress, Sink } from "../../run/sink.ts";
+import { lockTarget } from "../../systems/database/write.ts";
+import { createHandover } from "../../systems/ironic-db/handover.ts";
+import { identifyTarget } from "../../systems/ironic-db/open.ts";
+import { type Followed, follow } from "../../systems/logs/follow.ts";
+import { STOPPED } from "../runner/pipeline.ts";
+import {
+  type HandOverChange,
+  type HandOverPosition,
+  handOverPart,
+  plannedNodes,
+  restagePart,
+} from "./hand-over.ts";
+import type { PlannedNode, Trouble } from "./rules/judge.ts";
+import { createConductorHealth, type Log } from "./rules/successors.ts";
+
+/** What a hand-over is given. */
+export interface HandoverWords {
+  readonly run: string;
+  readonly ironicDb: string;
+  readonly node?: readonly string[];
+  readonly conductorLog?: readonly string[];
+  readonly undo: boolean;
+  readonly lockWait: number;
+  readonly afterFinish: boolean;
+}
+
+/** What became of a hand-over, or of its way back. */
+type Ended = Pick<HandedOver, "trouble" | "noted" | "broke">;
+
+/** Hands staged machines over to conductors, or with `undo` puts those released into maintenance again. */
+export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<Ended> {
+  const { undo, node = [], lockWait, conductorLog = [] } = words;
+  return inRun(words.run, "handover", { create: false }, (run) =>
+    closing(async (keep) => {
+      if (undo) await checkNotFinished(run, "tenants' machines would be in maintenance", words);
+      const plan = await openPlan(`${run.path}/${PLAN}`);
+      const counts = plan.footer.footer;
+      if (!undo && loadable(counts) === 0) throw nothingLoads(counts);
+      const wanted = await wantedOf(node, plan.lines);
+      const mappings = await loadMappings();
+      const database = keep(await openRole("ironic-db", words.ironicDb, { readOnly: false }));
+      const which = words.node === undefined ? "the staged machines" : node.join(", ");
+      await checkWindow(run, "handover");
+      await sink.confirm(`${undo ? "Stage again" : "Hand over"} ${which} of ${database.shown}?`);
+      const { target } = plan.header;
+      const { identity, release: found } = await identifyTarget(database, mappings, target.release);
+      checkIdentity(target, identity);
+      checkReasons(found);
+      const logs: Followed[] = [];
+      // A log that cannot be read is reported before anything of the run is written.
+      // It is followed from its end, whichever line verify is to begin with.
+      for (const { path } of await logsAt(conductorLog)) logs.push(keep(await follow(path)));
+      const handing = { handover: committing(createHandover(database, found)), logs };
+      return withLocked(run, await lockTarget(database), HAND_OVER, identity, async (session) => {
+        if (!undo) await rememberGiven(run, "handover", words);
+        const nodes = plannedNodes(plan.lines(), wanted);
+        const made = await sink.during(
+          undo ? "stage" : "handover",
+          words.node === undefined ? loadable(counts) : undefined,
+          (progress) => {
+            const world = { ...session, ...handing, progress };
+            return undo ? restage(nodes, world, lockWait) : release(nodes, world, pace);
+          },
+          undo
+            ? ({ made: machines }) => `${machines} machines staged again`
+            : ({ made: machines, done }) => `${machines} machines released, ${done} handed over`,
+        );
+        sink.result(undo ? backText(made) : handedText(made));
+        for (const notice of made.notices) sink.say(`Notice: ${notice}.`);
+        if (made.stopped) sink.say(STOPPED);
+        return made;
+      });
+    }),
+  );
+}
+
+function handedText(handed: HandedOver): string {
+  const { made, done, waiting, held, trouble, noted } = handed;
+  const before = handed.before > 0 ? `, ${handed.before} of them before` : "";
+  const said = noted.length > 0 ? `; of ${noted.length} a conductor says something` : "";
+  const rate = handed.perMinute === null ? "" : `; ${Math.round(handed.perMinute)} a minute`;
+  return (
+    `Handover: ${made} machines released now, ${done} handed over, ${waiting} waiting, ` +
+    `${held} held by the plan, ${trouble.length} failed${before}${said}${rate}.`
+  );
+}
+
+function backText({ made, trouble }: HandedOver): string {
+  return `Handover taken back: ${made} machines staged again, ${trouble.length} left.`;
+}
+
+/** What release needs of the world. */
+export interface Releasing extends WindowSession {
+  readonly handover: Handover;
+  /** Of conductors. */
+  readonly logs: readonly Log[];
+  /** Hears of machines behind us, and of what concerns all of them. */
+  readonly progress: Progress;
+}
+
+/** What became of machines that were handed over, or staged again. */
+interface HandedOver {
+  /** Changed now. */
+  readonly made: number;
+  /** Taken over, or free for a conductor to work with, those of earlier runs too. */
+  readonly done: number;
+  readonly held: number;
+  /** Released, and not seen taken over when this ended. */
+  readonly waiting: number;
+  /** Failed, or left as they are on the way back. */
+  readonly trouble: readonly Trouble[];
+  /** Handed over, and a conductor says something of it that is worth a look. */
+  readonly noted: readonly Trouble[];
+  /** How many of them stood so when this began. */
+  readonly before: number;
+  /** What became of conductors, and what ails all machines: a sentence each. */
+  readonly notices: readonly string[];
+  readonly stopped: boolean;
+  /** Machines that ended, while it worked; null where too few passes of a conductor were seen. */
+  readonly perMinute: number | null;
+  /** Why it ended after a machine was changed: to be thrown once the rest is reported. */
+  readonly broke: MigrationError | null;
+}
+
+/**
+ * Hands staged machines over in the order of the plan and watches each until a conductor has it. Safe
+ * to run again: the rows tell who was released.
+ *
+ * @throws MigrationError when something breaks before the first is released, else as `broke`
+ */
+export async function release(
+  plan: AsyncIterable<readonly PlannedNode[]>,
+  releasing: Releasing,
+  pace: Pace,
+): Promise<HandedOver> {
+  let rate = (): number | null => null;
+  const tally = tallyOf((machines, more) => releasing.progress(machines, more, rate()));
+  const began = releasing.clock.now();
+  const health = await createConductorHealth(releasing.handover, releasing.logs);
+  const { handover, clock } = releasing;
+  const around = { now: clock.now, notice: tally.notice };
+  const part = handOverPart(handover, health, around, pace.deadline / 1000);
+  ({ rate } = part);
+  const leg = { part, command: "handover", changes: () => changesOf(plan), pace };
+  const handed = tally.end(await windowForward(leg, releasing, tally.ends));
+  const minutes = (releasing.clock.now() - began) / 60_000;
+  return rate() === null
+    ? handed
+    : { ...handed, perMinute: (handed.made - handed.waiting) / minutes };
+}
+
+/**
+ * Takes releases back: the machines this run released are put into our maintenance again. Safe to run
+ * again.
+ *
+ * @throws MigrationError when something breaks before the first is staged, else as `broke`
+ * @param lockWait seconds to wait for conductors' locks
+ */
+export async function restage(
+  plan: AsyncIterable<readonly PlannedNode[]>,
+  releasing: Releasing,
+  lockWait: number,
+): Promise<HandedOver> {
+  const tally = tallyOf(releasing.progress);
+  const part = restagePart(releasing.handover);
+  const pace = { ...ONE_BY_ONE, lockWait: lockWait * 1000 };
+  const leg = { part, command: "handover --undo", changes: () => changesOf(plan), pace };
+  // What a conductor said of a machine it has no more is no matter.
+  return { ...tally.end(await windowBack(leg, releasing, tally.ends)), noted: [] };
+}
+
+async function* changesOf(
+  plan: AsyncIterable<readonly PlannedNode[]>,
+): AsyncGenerator<readonly HandOverChange[]> {
+  for await (const batch of plan) yield batch.map((node) => ({ id: node.uuid, node }));
+}
+
+/** Counts machines as they end; keeps only those that somebody has to hear of. */
+function tallyOf(progress: Releasing["progress"]) {
+  const trouble: Trouble[] = [];
+  const noted: Trouble[] = [];
+  const notices: string[] = [];
+  let [done, held, before, last] = [0, 0, 0, 0];
+  return {
+    notice(text: string): void {
+      notices.push(text);
+      progress(last, text);
+    },
+    ends(ending: Ending<HandOverChange, HandOverPosition>): void {
+      const { uuid, bm_node_id } = ending.change.node;
+      const { is, judged, log } = ending.position;
+      const words = { ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) };
+      if (is !== "after") trouble.push(words);
+      else if (judged.state === "held") held += 1;
+      else {
+        done += 1;
+        if (judged.why !== null) noted.push(words);
+      }
+      if (is === "other" && ending.found) before += 1;
+      last = ending.behind;
+      progress(last);
+    },
+    end: ({ made, underWay, stopped, broke }: WindowEnd): HandedOver => ({
+      ...{ made, done, held, waiting: underWay, trouble, noted, before, notices },
+      ...{ stopped, broke, perMinute: null },
+    }),
+  };
+}
+
+/** A place to die right after each change. */
+function committing(handover: Handover): Handover {
+  const then = async (point: string, changed: boolean): Promise<boolean> => {
+    await failpoint(point);
+    return changed;
+  };
+  return {
+    ...handover,
+    clear: async (uuid) => then("clear.committed", await handover.clear(uuid)),
+    stage: async (uuid) => then("restage.committed", await handover.stage(uuid)),
+  };
+}

@@ -1,0 +1,98 @@
+import { type Guarded, type Guards, isOurs } from "../../../model/handover.ts";
+import { besideMachines, type Entries, type Entry, IRONIC } from "../../../model/journal.ts";
+import type { Origins, PlannedMachine } from "../../../model/plan.ts";
+import type { PlannedNode } from "./judge.ts";
+
+/** A machine whose guards may be ours to clear. */
+export interface GuardedNode extends PlannedNode {
+  /** Whether the site document says whether it is cleaned: that stays. */
+  readonly asSite: boolean;
+  /** A rollback took it back: the run is whole without it. */
+  readonly optional?: true;
+}
+
+/** What finish has to do with a machine, or why it has nothing to do. */
+type Duty =
+  | { readonly do: "clear"; readonly change: Partial<Guards>; readonly held: boolean }
+  | { readonly do: "nothing"; readonly held: boolean; readonly why: string | null }
+  /** Nobody manages it yet. */
+  | { readonly do: "staged" }
+  | { readonly do: "gone" };
+
+/** Nodes of a planned machine. */
+export function nodesOf(
+  { records, bm_node_id }: PlannedMachine,
+  origins: Origins,
+): readonly GuardedNode[] {
+  const isSite = (at: number): boolean => {
+    const [field, origin] = origins[at] ?? ["", ""];
+    return field === "automated_clean" && origin.startsWith("site document ");
+  };
+  return records
+    .filter(({ resource }) => resource === "node")
+    .map(({ row, origins: from }) => ({
+      ...{ uuid: String(row.uuid), bm_node_id, row },
+      asSite: from.some(isSite),
+    }));
+}
+
+/**
+ * What is ours to clear of a machine: protection that it was loaded with, by our reason, and the
+ * refusal of cleaning that no site document asked for. One that the plan holds in maintenance keeps
+ * its protection, or where it has none its disk, for as long as it is there: somebody has to look.
+ */
+export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined): Duty {
+  if (found === undefined) return { do: "gone" };
+  if (isOurs(found.maintenance, found.maintenance_reason)) return { do: "staged" };
+  const ours = row.protected === true && typeof row.protected_reason === "string";
+  const guarded = found.protected && ours && found.protected_reason === row.protected_reason;
+  const looked = row.maintenance !== true || !found.maintenance;
+  const uncleaned = row.automated_clean === false && !asSite && found.automated_clean === false;
+  // A disk that nothing else protects is not wiped until somebody looked at it.
+  const held = !looked && (guarded || uncleaned);
+  const change: Partial<Guards> = {
+    ...(guarded && looked && { protected: false, protected_reason: null }),
+    ...(uncleaned && (looked || guarded) && { automated_clean: null }),
+  };
+  if (Object.keys(change).length > 0) return { do: "clear", change, held };
+  const why = found.protected && !guarded ? `protected by somebody else: ${reason(found)}` : null;
+  return { do: "nothing", held, why: held ? HELD : why };
+}
+
+export const HELD =
+  "held in maintenance by the plan: protected, or not cleaned, until somebody has looked";
+
+function reason({ protected_reason }: Guarded): string {
+  return protected_reason ?? "without a reason";
+}
+
+/** What the plan guards a machine by, of the fields that were cleared. */
+export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Partial<Guards> {
+  const { protected_reason } = row;
+  return {
+    ...(cleared.has("protected") && {
+      protected: true,
+      protected_reason: typeof protected_reason === "string" ? protected_reason : null,
+    }),
+    ...(cleared.has("automated_clean") && { automated_clean: false }),
+  };
+}
+
+/**
+ * When finish ended the run, and nothing was loaded, all guarded again or all taken back since. Single
+ * machines that are guarded again do not go on with it: Nova manages the others.
+ */
+export function endOf(entries: Entries): { readonly at: string; readonly by: string } | null {
+  const own = [...besideMachines(entries)];
+  const last = own.findLastIndex((entry) => entry.do === "close");
+  const end = own[last];
+  if (end?.do !== "close") return null;
+  const goesOn = own.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
+  return goesOn ? null : { at: end.at, by: end.by };
+}
+
+/** Whether something of Ironic was loaded, or all of it taken back. */
+function isLoad(entry: Entry): boolean {
+  if (entry.do !== "begin" && entry.do !== "undo") return false;
+  return entry.part === IRONIC && (entry.do === "begin" || entry.nodes === "all");
+}

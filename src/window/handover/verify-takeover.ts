@@ -1,0 +1,79 @@
+import { MigrationError } from "../../lib/error.ts";
+import { logFaults } from "../../lib/quotes.ts";
+import { checkIdentity } from "../../migrate/apply/ironic-place.ts";
+import { nothingLoads } from "../../migrate/plan/empty-plan.ts";
+import {
+  acceptLogs,
+  keepVerified,
+  openToVerify,
+  type VerifyAsked,
+} from "../../migrate/verify/verify.ts";
+import type { Release } from "../../model/ironic/target.ts";
+import { closing, openRole } from "../../run/databases.ts";
+import { listFaults, logsAt } from "../../run/service-logs.ts";
+import type { Sink } from "../../run/sink.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { createHandover } from "../../systems/ironic-db/handover.ts";
+import { heldFields } from "../../systems/ironic-db/held.ts";
+import { identifyTarget } from "../../systems/ironic-db/open.ts";
+import { plannedNodes } from "./hand-over.ts";
+import {
+  isHandedOver,
+  type Lacks,
+  lacking,
+  noStates,
+  observe,
+  observedOf,
+} from "./rules/observe.ts";
+
+export interface TakeoverAsked
+  extends Pick<VerifyAsked, "run" | "keyFile" | "ironicDb" | "allRows"> {
+  /** Of conductors: `FILE`, or `FILE:LINE` to begin there. */
+  readonly conductorLog?: readonly string[];
+}
+
+/**
+ * Looks once where each machine stands, what it lacks, and what the conductors' logs complain of; lists
+ * what is not as it should be. Only the database says who took a machine over: REST says who should
+ * have it. `accept` records that the operator accepted the errors in the logs.
+ *
+ * @throws MigrationError N2I-E100, N2I-E105, N2I-E326 where no machine is to be looked at
+ */
+export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
+  const opened = await openToVerify(asked);
+  const { plan, mappings } = opened;
+  const { ironicDb, conductorLog = [] } = asked;
+  if (ironicDb === undefined) throw new MigrationError("N2I-E100", "--takeover needs --ironic-db");
+  const logs = await logsAt(conductorLog);
+  return closing(async (keep) => {
+    const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
+    const { target } = plan.header;
+    const { identity, release } = await identifyTarget(database, mappings, target.release);
+    checkIdentity(target, identity);
+    const states = noStates();
+    const nodes = plannedNodes(plan.lines(), () => true);
+    const handover = createHandover(database, release);
+    const lacks = lacksIn(database, release);
+    await sink.list("states", observe(nodes, handover, states, asked.allRows, lacks));
+    if (observedOf(states) === 0) throw nothingLoads(plan.footer.footer);
+    const faults =
+      logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);
+    const equal = isHandedOver(states) && faults === 0;
+    await keepVerified(opened, { takeover: equal }, sink);
+    const accept = (logged: string): Promise<void> => acceptLogs(opened, "takeover", logged, sink);
+    return { states, logs: logs.length, faults, accept };
+  });
+}
+
+function lacksIn(database: Database, release: Release): Lacks {
+  return async (batch) => {
+    const uuids = batch.map(({ uuid }) => uuid);
+    const held = await heldFields(database, release, uuids);
+    return new Map(
+      batch.map(({ uuid, row, root }) => [
+        uuid,
+        lacking(release.doc, row, root ?? null, held.get(uuid) ?? new Set()),
+      ]),
+    );
+  };
+}

@@ -1,0 +1,68 @@
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { isObject, type Json } from "../../lib/json.ts";
+import { REFUSALS } from "../../lib/refusals.ts";
+import type { Rehearsal } from "../../model/rehearsal.ts";
+import { type RunFolder, readNote } from "../../run/files/run-folder.ts";
+import { butFor, duration } from "../report/rules/window.ts";
+
+/** The folder of a rehearsal in its run: journal and notes of its own. */
+export const REHEARSAL = "rehearsal";
+/** What the last one found. */
+export const REHEARSED = "rehearsal.json";
+const FORMAT = "nova2ironic/rehearsal@1";
+
+/** What the last rehearsal of a run found; null where there was none, or somebody spoilt the file. */
+export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
+  const note = await readNote(run, REHEARSED);
+  if (!isObject(note) || note.format !== FORMAT) return null;
+  const { at, plan, stages, refusals, held, nova } = note;
+  const isWhole =
+    [at, plan].every((one) => typeof one === "string") &&
+    typeof held === "boolean" &&
+    isObject(nova) &&
+    typeof nova.left === "number";
+  if (!isWhole || !Array.isArray(stages) || !Array.isArray(refusals) || !isRate(note.loaded))
+    return null;
+  return note as unknown as Rehearsal; // as this tool wrote it
+}
+
+/** With what rehearse ends: as the command itself would, where that would be refused. */
+export function endOf({ refusals, held, stages, nova }: Rehearsal): number {
+  if (held) return EXIT_STATUS[nova.left > 0 ? "partial" : "done"].status;
+  const [first] = refusals.toSorted(
+    (one, other) => Number(one.went_on !== null) - Number(other.went_on !== null),
+  );
+  if (first !== undefined) return REFUSALS[first.code].exit;
+  const failed = stages.some(({ result }) => / failed$/.test(result));
+  return failed ? EXIT_STATUS.partial.status : EXIT_STATUS.differs.status;
+}
+
+function isRate(loaded: Json | undefined): boolean {
+  if (loaded === null) return true;
+  return isObject(loaded) && typeof loaded.count === "number" && typeof loaded.seconds === "number";
+}
+
+/** What the last rehearsal says of a plan, for people. */
+export function rehearsedText(
+  { at, plan, held, stages, refusals, nova }: Rehearsal,
+  present: string | null,
+): string {
+  if (plan !== present) return `${at}, of another plan: rehearse this one`;
+  if (!held) {
+    const wrong = stages.filter(({ result }) => result !== "done");
+    const why = [
+      ...refusals.map(({ stage, code }) => `${stage} would be refused (${code})`),
+      ...wrong.filter(({ result }) => !result.startsWith("refused")).map(toldOf),
+    ];
+    return `${at}, did not hold: ${why.join("; ") || "the copy was not as before after the rollback"}`;
+  }
+  const times = ["apply", "verify", "rollback"].flatMap((name) => {
+    const found = stages.find(({ stage }) => stage === name);
+    return found === undefined ? [] : [`${name} ${duration(found.seconds)}`];
+  });
+  return `${at}, held${butFor(nova)}: ${times.join(", ")}`;
+}
+
+function toldOf({ stage, result }: Rehearsal["stages"][number]): string {
+  return `${stage} ${result}`;
+}

@@ -1,0 +1,212 @@
+import { MigrationError } from "../../lib/error.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { createSeveral, listed, NAMED, type Several } from "../../lib/text.ts";
+import { type ApplyWords, apply } from "../../migrate/apply/apply.ts";
+import { NOVA_NAMES } from "../../migrate/apply/nova.ts";
+import { rollback } from "../../migrate/rollback/rollback.ts";
+import { comparedOf, isEqual } from "../../migrate/verify/rules/tally.ts";
+import { verifyRun } from "../../migrate/verify/verify.ts";
+import { nameOfRow, type RowVerdict } from "../../model/artefact.ts";
+import { batchesOf, type Entries, IRONIC } from "../../model/journal.ts";
+import type { RehearsedRefusal, RehearsedStage } from "../../model/rehearsal.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import type { Sink } from "../../run/sink.ts";
+import { loadedIn } from "../report/history.ts";
+
+/** What a rehearsal runs with. */
+interface RehearsalJob {
+  /** Whose journal it is. */
+  readonly inner: RunFolder;
+  readonly words: Pick<
+    ApplyWords,
+    | ("ironicDb" | "novaDb" | "novaApiDb" | "leaveNova")
+    | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
+  >;
+  /** A digest of all rows of the copies. */
+  readonly digest: () => Promise<string>;
+  /** Machines that the plan loads. */
+  readonly machines: number;
+  readonly sink: Sink;
+}
+
+/** The results so far. */
+export interface Rehearsed {
+  readonly stages: RehearsedStage[];
+  readonly refusals: RehearsedRefusal[];
+  loaded: { readonly count: number; readonly seconds: number } | null;
+  asBefore: boolean | null;
+  /** What apply was let do that it refused. */
+  readonly allowed: Partial<ApplyWords>;
+}
+
+/** What a command made of its part of the way. */
+interface Ran {
+  readonly rows: number;
+  /** Of the writing alone. */
+  readonly seconds: number | null;
+  readonly result: string;
+}
+
+/** All went as planned. */
+export const DONE = "done";
+
+/** No nova-compute knows of a copy. */
+const NOBODY = { seconds: 0, allowed: true, queued: true, tell: () => undefined };
+
+/** Ends of a command that say something of the plan and its target. */
+const RESULTS: readonly number[] = [EXIT_STATUS.refused.status, EXIT_STATUS.denied.status];
+
+/** What apply refuses that a rehearsal may go on without, as nobody's machine is at stake. */
+const GOES_ON: {
+  readonly [code: string]: { readonly words: Partial<ApplyWords>; readonly how: string };
+} = {
+  "N2I-E304": { words: { skipBlocked: true }, how: "without the machines that are left out" },
+  "N2I-E307": {
+    words: { powerMaxAge: Number.MAX_VALUE },
+    how: "with the readings as old as they are",
+  },
+};
+
+/**
+ * Runs the functions of the commands themselves. It ends if one of them refuses, because a refusal is a result.
+ *
+ * @returns false when it was stopped on request
+ */
+export async function executeAll(job: RehearsalJob, rehearsed: Rehearsed): Promise<boolean> {
+  const before = await job.digest();
+  const ways: readonly (readonly [string, () => Promise<Ran | null>])[] = [
+    ["apply", () => load(job, rehearsed)],
+    ["verify", () => compared(job)],
+    ["rollback", () => taken(job)],
+    ["apply again", () => load(job, rehearsed)],
+    ["verify again", () => compared(job)],
+  ];
+  for (const [stage, work] of ways) {
+    const began = Date.now();
+    const ran = await work().catch((cause: unknown) => refusedAt(stage, cause, rehearsed));
+    if (ran === null) return false;
+    const seconds = (Date.now() - began) / 1000;
+    const rate = ran.seconds === null || ran.seconds <= 0 ? null : ran.rows / ran.seconds;
+    const { rows, result } = ran;
+    rehearsed.stages.push({ stage, seconds, machines: job.machines, rows, rate, result });
+    if (rehearsed.refusals.some((refusal) => refusal.stage === stage && refusal.went_on === null))
+      return true;
+    if (stage === "apply")
+      rehearsed.loaded = ran.seconds === null ? null : { count: rows, seconds: ran.seconds };
+    if (stage === "rollback") rehearsed.asBefore = (await job.digest()) === before;
+  }
+  return true;
+}
+
+/** What apply refuses is what the rehearsal was to find; a lost connection or a full disk says nothing of it. */
+function refusedAt(stage: string, thrown: unknown, { refusals }: Rehearsed): Ran {
+  const cause = withoutHalf(thrown);
+  if (!(cause instanceof MigrationError) || !RESULTS.includes(cause.exit)) throw cause;
+  const { code, message, fix } = cause;
+  refusals.push({ stage, code, message, fix, went_on: null });
+  return { rows: 0, seconds: null, result: `refused: ${code}` };
+}
+
+/** A command that ends midway reports what it committed. On a copy this does not matter. */
+function withoutHalf(cause: unknown): unknown {
+  const isHalf = cause instanceof MigrationError && cause.code === "N2I-E301";
+  return isHalf && cause.cause instanceof MigrationError ? withoutHalf(cause.cause) : cause;
+}
+
+async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null> {
+  const { inner, words, machines } = job;
+  const asked = { ...words, run: inner.path, afterFinish: false };
+  const from = (await entriesOf(job)).length;
+  const rows = createSeveral();
+  const tried = async (): ReturnType<typeof apply> => {
+    try {
+      return await apply({ ...asked, ...rehearsed.allowed }, NOBODY, within(job, machines, rows));
+    } catch (cause) {
+      if (!goesOn(cause, rehearsed)) throw cause;
+      return tried();
+    }
+  };
+  const applied = await tried();
+  if (applied === null) return null;
+  const { failed, equal } = applied;
+  const written = loadedIn((await entriesOf(job)).slice(from));
+  return {
+    ...{ rows: written?.count ?? 0, seconds: written?.seconds ?? null },
+    result: failed > 0 ? `${failed} machines failed` : equal ? DONE : unplanned(rows),
+  };
+}
+
+/** Whether a rehearsal may go on where apply would stop; the same refusal stops it the second time. */
+function goesOn(cause: unknown, { refusals, allowed }: Rehearsed): boolean {
+  if (!(cause instanceof MigrationError)) return false;
+  const { code, message, fix } = cause;
+  const on = GOES_ON[code];
+  if (on === undefined || refusals.some((refusal) => refusal.code === code)) return false;
+  refusals.push({ stage: "apply", code, message, fix, went_on: on.how });
+  Object.assign(allowed, on.words);
+  return true;
+}
+
+async function compared(job: RehearsalJob): Promise<Ran> {
+  const { inner, words, machines } = job;
+  const asked = { ...words, run: inner.path, allRows: false, final: false };
+  const rows = createSeveral();
+  const verified = await verifyRun(asked, within(job, machines, rows));
+  const result = isEqual(verified) ? DONE : unplanned(rows);
+  return { rows: comparedOf(verified.tally), seconds: null, result };
+}
+
+/** The first rows that are not as planned, by name. */
+function unplanned(rows: Several): string {
+  return rows.length === 0 ? "not as planned" : `not as planned: ${listed(rows, NAMED)}`;
+}
+
+async function taken(job: RehearsalJob): Promise<Ran | null> {
+  const { inner, words, machines } = job;
+  const asked = { ...words, run: inner.path, all: true, afterFinish: false };
+  const [from, began] = [(await entriesOf(job)).length, Date.now()];
+  let left = 0;
+  const leave = (rows: { readonly length: number }): void => {
+    left += rows.length;
+  };
+  const ended = await rollback(asked, NOBODY, within(job, machines), leave);
+  if (ended === null) return null;
+  const batches = batchesOf((await entriesOf(job)).slice(from), IRONIC, ...NOVA_NAMES);
+  const rows = batches.reduce((sum, entry) => sum + (entry.do === "undone" ? entry.removed : 0), 0);
+  const seconds = (Date.now() - began) / 1000;
+  return { rows, seconds, result: left === 0 ? DONE : `${left} rows left` };
+}
+
+async function entriesOf({ inner }: RehearsalJob): Promise<Entries> {
+  return (await readJournal(inner)).entries;
+}
+
+/**
+ * Hides the output of the commands in a rehearsal, because its table has the results. Shows their progress.
+ *
+ * @param rows collects the rows that differ from the plan
+ */
+function within(
+  { sink }: RehearsalJob,
+  machines: number,
+  rows: ReturnType<typeof createSeveral> = createSeveral(),
+): Sink {
+  const silent = (): void => undefined;
+  return {
+    ...{ say: silent, result: silent, note: silent, stage: silent },
+    ...{ askable: () => {}, confirm: () => Promise.resolve() },
+    several: () => Promise.resolve(),
+    async list(of, items, step) {
+      const read = async (): Promise<void> => {
+        // A list of verdicts has verdicts.
+        for await (const item of items)
+          if (of === "verdicts") rows.add(nameOfRow(item as RowVerdict));
+      };
+      if (step === undefined) return read();
+      await sink.during(`rehearse: ${step.title}`, machines, read, step.summary);
+    },
+    during: (title, total, work, summary) =>
+      sink.during(`rehearse: ${title}`, total, work, summary),
+  };
+}

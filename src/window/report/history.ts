@@ -1,0 +1,143 @@
+import { constants, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { JsonObject } from "../../lib/json.ts";
+import { NOVA_NAMES } from "../../migrate/apply/nova.ts";
+import { HAND_OVER } from "../../model/handover.ts";
+import { batchesOf, type Entries, entriesOf, IRONIC } from "../../model/journal.ts";
+import { parseObject } from "../../run/files/artefact-form.ts";
+import { readWindow } from "../../run/files/window-file.ts";
+import { LOOKS } from "../../run/stages.ts";
+import { readRehearsal } from "../rehearse/rehearsal-file.ts";
+import type { Measured, RanCommand } from "./rules/facts.ts";
+
+/** Commands a report lists: the newest. */
+const KEPT = 200;
+/** Milliseconds without an entry after which nobody was waiting: the night was over, or stopped. */
+const PAUSE = 15 * 60_000;
+
+/** How long things took in this run, by its log, the record of its window and its journal. */
+export async function measuredOf(run: string, entries: Entries): Promise<Measured> {
+  const [commands, recorded] = [await ranIn(run), await inWindow(run)];
+  const isLogged = (one: RanCommand): boolean => commands.some((other) => covers(other, one));
+  const ran = [...commands, ...recorded.filter((one) => !isLogged(one))]
+    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
+    .slice(-KEPT);
+  const rehearsal = await readRehearsal({ path: run });
+  const rehearsed = rehearsal?.loaded && { ...rehearsal.loaded, nova: rehearsal.nova };
+  return {
+    ...{ ran, loaded: loadedIn(entries), handed: handedIn(entries) },
+    ...(rehearsed && { rehearsed }),
+  };
+}
+
+/** The commands of a run by its log; one that nobody could write or read has none. */
+async function ranIn(run: string): Promise<readonly RanCommand[]> {
+  const path = join(run, "log.jsonl");
+  // O_NONBLOCK: to open a pipe would wait for its writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
+  if (file === null) return [];
+  if (!(await file.stat()).isFile()) return file.close().then(() => []);
+  const ran: RanCommand[] = [];
+  /** Commands whose end was not read yet, by process: several may write at a time, and one may be killed. */
+  const begun = new Map<string, RanCommand>();
+  for await (const line of file.readLines()) {
+    const fact = parseObject(line);
+    if (fact?.type !== "begin" && fact?.type !== "end") continue;
+    const pid = String(fact.pid);
+    const last = begun.get(pid);
+    if (last !== undefined) ran.push(fact.type === "end" ? ended(last, fact) : last);
+    begun.delete(pid);
+    if (fact.type === "begin") begun.set(pid, begunOf(fact));
+    if (ran.length > KEPT) ran.shift();
+  }
+  // The command that asks has not ended either.
+  begun.delete(String(process.pid));
+  return [...ran, ...begun.values()].filter(({ command }) => command !== "");
+}
+
+/** An option that makes a command do other work than its name says. */
+const OTHER_WORK = / --(plan|undo|takeover|final)(?= |$)/;
+
+function begunOf({ command, ts, by }: JsonObject): RanCommand {
+  const [, name = ""] = /^nova2ironic (?:-\S+ )*([a-z]+)/.exec(String(command)) ?? [];
+  const [, option] = OTHER_WORK.exec(String(command)) ?? [];
+  return {
+    ...{ command: option === undefined ? name : `${name} --${option}`, at: String(ts) },
+    ...{ seconds: null, status: null, result: "no end recorded", by: String(by) },
+  };
+}
+
+function ended(begun: RanCommand, { ts, status, name }: JsonObject): RanCommand {
+  const took = (Date.parse(String(ts)) - Date.parse(begun.at)) / 1000;
+  const seconds = took >= 0 ? took : null;
+  const known = typeof status === "number" ? status : null;
+  return { ...begun, seconds, status: known, result: typeof name === "string" ? name : "" };
+}
+
+/** What the record of the window has: its beginning and end, and stages, those too that `run` went through. */
+async function inWindow(path: string): Promise<readonly RanCommand[]> {
+  const recorded: RanCommand[] = [];
+  const begun = new Map<string, RanCommand>();
+  for (const { do: what, at, by, stage = "", result = "" } of await readWindow({ path })) {
+    const one = { at, by, seconds: null, status: null, result };
+    if (what === "open" || what === "close")
+      recorded.push({ ...one, command: what === "open" ? "window opens" : "window closes" });
+    if (what === "begin") begun.set(stage, { ...one, command: LOOKS[stage] ?? stage });
+    const from = what === "end" ? begun.get(stage) : undefined;
+    if (from === undefined) continue;
+    begun.delete(stage);
+    const seconds = result === "done" ? (Date.parse(at) - Date.parse(from.at)) / 1000 : null;
+    recorded.push({ ...from, seconds, result });
+  }
+  return recorded;
+}
+
+/** Whether a stage in the record is a command of the log. */
+function covers(command: RanCommand, { command: stage, at }: RanCommand): boolean {
+  const from = Date.parse(command.at);
+  const to = from + (command.seconds ?? 0) * 1000;
+  return (
+    nameOf(command.command) === nameOf(stage) && Date.parse(at) >= from && Date.parse(at) <= to
+  );
+}
+
+/** The record of the window has no options: `finish --undo` is in it as `finish`. */
+function nameOf(command: string): string {
+  return command.split(" ")[0] ?? "";
+}
+
+/** Rows of Ironic and Nova that apply wrote, and the time its batches took. */
+export function loadedIn(entries: Entries): Measured["loaded"] {
+  let [count, took, open, since] = [0, 0, 0, 0];
+  let by = "";
+  for (const entry of batchesOf(entries, IRONIC, ...NOVA_NAMES)) {
+    const at = Date.parse(entry.at);
+    if (entry.do === "begin") {
+      // What another process began it did not end.
+      if (entry.by !== by) open = 0;
+      // Batches overlap: one begins while the one before is being written.
+      if (open === 0) since = at;
+      [open, by] = [open + 1, entry.by];
+    }
+    if (entry.do !== "done" && entry.do !== "aborted") continue;
+    open = Math.max(0, open - 1);
+    if (entry.do === "done") {
+      took += Math.max(0, at - since);
+      count += entry.created;
+    }
+    since = at;
+  }
+  return count > 0 ? { count, seconds: took / 1000 } : null;
+}
+
+/** Machines that were taken over, and the time from the first to the last of each sitting. */
+function handedIn(entries: Entries): Measured["handed"] {
+  let [count, took, last] = [0, 0, Number.NaN];
+  for (const entry of entriesOf(entries, HAND_OVER)) {
+    const at = Date.parse(entry.at);
+    if (at - last < PAUSE) took += Math.max(0, at - last);
+    last = at;
+    if (entry.do === "end") count += 1;
+  }
+  return count > 0 ? { count, seconds: took / 1000 } : null;
+}

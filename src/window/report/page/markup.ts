@@ -1,0 +1,69 @@
+import { visible } from "../../../lib/table/text.ts";
+
+const NAMED: { readonly [character: string]: string } = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** A value as text or in an attribute: it may come from a database. */
+export function escaped(value: string | number): string {
+  return visible(String(value)).replace(/[&<>"']/g, (character) => NAMED[character] ?? character);
+}
+
+/** A value beside others, which keeps its reading direction to itself. */
+export function isolated(value: string): string {
+  return `<bdi>${escaped(value)}</bdi>`;
+}
+
+/** A cell of a table, its content as markup. */
+interface Cell {
+  readonly markup: string;
+  readonly of?: "number" | "code";
+}
+
+export function cell(value: string | number): Cell {
+  return typeof value === "number"
+    ? { markup: String(value), of: "number" }
+    : { markup: isolated(value) };
+}
+
+export function code(value: string): Cell {
+  return { markup: escaped(value), of: "code" };
+}
+
+/** A table that can be scrolled sideways by keyboard; the first cell of a row is its header. */
+export function table(
+  caption: string,
+  titles: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): string {
+  const head = titles
+    .map((title, at) => {
+      const kind = rows[0]?.[at]?.of === "number" ? ' class="number"' : "";
+      return `<th scope="col"${kind}>${escaped(title)}</th>`;
+    })
+    .join("");
+  const body = rows.map((cells) => `<tr>${cells.map(cellMarkup).join("")}</tr>`).join("\n");
+  return `<div class="wide" role="region" tabindex="0" aria-label="Table: ${escaped(caption)}"><table>
+<thead><tr>${head}</tr></thead>
+<tbody>
+${body}
+</tbody></table></div>`;
+}
+
+function cellMarkup({ markup, of }: Cell, at: number): string {
+  const kind = of === undefined ? "" : ` class="${of}"`;
+  return at === 0 ? `<th scope="row"${kind}>${markup}</th>` : `<td${kind}>${markup}</td>`;
+}
+
+export function section(title: string, body: string): string {
+  const id = title.toLowerCase().replaceAll(" ", "-");
+  return `<section aria-labelledby="${id}">\n<h2 id="${id}">${escaped(title)}</h2>\n${body}\n</section>`;
+}
+
+export function list(lines: readonly string[]): string {
+  return `<ul>\n${lines.map((line) => `<li>${escaped(line)}</li>`).join("\n")}\n</ul>`;
+}

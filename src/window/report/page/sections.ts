@@ -1,0 +1,220 @@
+import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
+import { boundTo, hostRows, nightRows, SIGNERS, undoLines, verdictRows } from "../report-text.ts";
+import type { NovaTotals, ReportFacts } from "../rules/facts.ts";
+import { nightText } from "../rules/night.ts";
+import { counted, duration, second } from "../rules/window.ts";
+import { bar, ring, span } from "./charts.ts";
+import { cell, code, escaped, isolated, list, section, table } from "./markup.ts";
+
+/** Rows of a table of causes; no deployment has more kinds of trouble that people can read. */
+const MOST = 100;
+
+/** Rows of a table that nobody has to open. */
+const OPEN = 12;
+
+const MARKS = { blocks: "✕", warning: "▲", note: "●" } as const;
+
+/** The sections above the machines, in the order they are read. */
+export function sections(facts: ReportFacts): readonly string[] {
+  return [
+    `<div class="two">${verdicts(facts)}\n${toDo(facts)}</div>`,
+    hostsSection(facts),
+    findings(facts),
+    windowSection(facts),
+    `<div class="two">${nova(facts)}\n${rollback(facts)}</div>`,
+    accepted(facts),
+    soFar(facts),
+  ].filter((one) => one !== "");
+}
+
+function verdicts(facts: ReportFacts): string {
+  const rows = verdictRows(facts);
+  const parts = rows.map(({ verdict, machines }) => ({ name: verdict, count: machines }));
+  const legend = rows.map(
+    ({ verdict, machines, means }) =>
+      `<li><a href="#verdict=${verdict}"><span class="key ${verdict}" aria-hidden="true"></span>${machines} ${verdict}</a> <span class="aside">${escaped(means)}</span></li>`,
+  );
+  const drawn = ring(facts.plan.counts.machines, parts);
+  return section(
+    "Machines by verdict",
+    `<div class="beside">${drawn}\n<ul class="plain">\n${legend.join("\n")}\n</ul></div>`,
+  );
+}
+
+function toDo({ totals }: ReportFacts): string {
+  const open = totals.found.filter(
+    (one) => one.severity === "blocks" && one.open + one.elsewhere > 0,
+  );
+  if (open.length === 0)
+    return section(
+      "To do before the window",
+      "<p>Nothing: no machine is blocked by an open finding.</p>",
+    );
+  const items = open.map(
+    ({ code: of, open: machines, elsewhere }) =>
+      `<li>${machines > 0 ? filterLink(of, counted(machines, "machine")) : counted(elsewhere, "row")}: ${escaped(FINDINGS[of].title)} <span class="code">${of}</span><p class="aside">${escaped(FINDINGS[of].advice)}</p></li>`,
+  );
+  return section("To do before the window", `<ol>\n${items.join("\n")}\n</ol>`);
+}
+
+function hostsSection(facts: ReportFacts): string {
+  const { titles, rows } = hostRows(facts);
+  const title = "Machines by compute host";
+  const shown = rows.slice(0, MOST).map((cells) => cells.map(cell));
+  const more = rows.length - MOST;
+  const rest = more > 0 ? `\n<p class="aside">and ${counted(more, "more host")}</p>` : "";
+  const list = `${table(title, titles, shown)}${rest}`;
+  // A page of hosts would stand before what matters.
+  return section(title, rows.length > OPEN ? folded(counted(rows.length, "host"), list) : list);
+}
+
+function folded(summary: string, body: string): string {
+  return `<details><summary>${summary}</summary>\n${body}</details>`;
+}
+
+/** Shows the machines that have a finding. */
+function filterLink(of: FindingCode, text: string): string {
+  return `<a href="#finding=${of}">${escaped(text)}</a>`;
+}
+
+function findings({ totals }: ReportFacts): string {
+  const { found } = totals;
+  if (found.length === 0) return section("Findings", "<p>Nothing was found.</p>");
+  const largest = Math.max(
+    ...found.map(({ machines, elsewhere }) => Math.max(machines, elsewhere)),
+  );
+  const rows = found.slice(0, MOST).map((one) => [
+    { markup: filterLink(one.code, one.code), of: "code" as const },
+    { markup: `<span class="${one.severity}">${MARKS[one.severity]} ${one.severity}</span>` },
+    ...[
+      countCell(one.machines + one.elsewhere),
+      countCell(one.open + one.elsewhere),
+      countCell(one.accepted),
+    ],
+    {
+      markup: bar(one.severity, one.machines + one.elsewhere - one.accepted, one.accepted, largest),
+    },
+    {
+      markup: `<strong>${escaped(FINDINGS[one.code].title)}</strong><p class="aside">${escaped(FINDINGS[one.code].advice)}</p>`,
+    },
+  ]);
+  const titles = [
+    "Code",
+    "Severity",
+    "All",
+    "Open",
+    "Accepted",
+    "Share",
+    "What it means and what to do",
+  ];
+  return section("Findings", table("Findings", titles, rows));
+}
+
+function countCell(count: number) {
+  return count === 0 ? { markup: "–", of: "number" as const } : cell(count);
+}
+
+function windowSection(facts: ReportFacts): string {
+  const { night, window } = facts;
+  const { titles, rows } = nightRows(facts);
+  const shown = night.map((step, at) => {
+    const [name = "", ...times] = rows[at]?.slice(0, -1) ?? [];
+    return [
+      { markup: escaped(name) },
+      ...times.map((time) => ({ markup: time, of: "number" as const })),
+      { markup: span(night, at) },
+      { markup: `<span class="${step.basis}">${escaped(step.source)}</span>` },
+    ];
+  });
+  const total = `<p>${escaped(nightText(night, window))}</p>`;
+  const heads = [...titles.slice(0, -1), "When", ...titles.slice(-1)];
+  return section("The window", `${table("Steps of the window", heads, shown)}\n${total}`);
+}
+
+function nova({ nova: totals }: ReportFacts): string {
+  const title = "What changes in Nova";
+  if (totals === null)
+    return section(
+      title,
+      "<p>Nova's rows are not in this plan: instances keep the host they have.</p>",
+    );
+  const found = novaFound(totals);
+  if (totals.groups.length === 0) return section(title, `<p>No row of Nova changes.</p>${found}`);
+  const rows = totals.groups
+    .slice(0, MOST)
+    .map(({ table: of, rows: many, change, what }) => [
+      ...[code(of), cell(many), { markup: `${change}: ${isolated(what)}` }],
+    ]);
+  return section(title, `${table(title, ["Table", "Rows", "Change"], rows)}${found}`);
+}
+
+/** What was found in Nova's own rows, which are of no machine. */
+function novaFound({ findings: found, counts }: NovaTotals): string {
+  if (found.length === 0) return "";
+  const rows = found.map((one) => [code(one.code), cell(one.place), cell(one.message)]);
+  const more = counts.findings - found.length;
+  const rest = more > 0 ? `\n<p class="aside">and ${more} more</p>` : "";
+  return `\n<h3>Found in Nova</h3>\n${table("Found in Nova", ["Code", "Where", "What"], rows)}${rest}`;
+}
+
+function rollback(facts: ReportFacts): string {
+  const lines = list(undoLines(facts, facts.nova));
+  const commands = facts.undo.map((line) => escaped(line)).join("\n");
+  return section("What rollback does", `${lines}\n<pre tabindex="0">${commands}</pre>`);
+}
+
+function accepted({ totals }: ReportFacts): string {
+  const words = totals.accepted.map((one) => [
+    { markup: filterLink(one.code, one.code), of: "code" as const },
+    { markup: `<span class="${one.severity}">${MARKS[one.severity]} ${one.severity}</span>` },
+    ...[cell(one.machines), cell(FINDINGS[one.code].title), cell(one.reason)],
+  ]);
+  const left = totals.skipped.map((one) => [cell(one.machines), cell(one.reason)]);
+  const parts = [
+    words.length === 0
+      ? ""
+      : section(
+          "Accepted by name",
+          table(
+            "Accepted by name",
+            ["Finding", "Severity", "Machines", "Title", "Reason given"],
+            words,
+          ),
+        ),
+    left.length === 0
+      ? ""
+      : section(
+          "Left out on purpose",
+          table("Left out on purpose", ["Machines", "Reason given"], left),
+        ),
+  ];
+  return parts.filter((one) => one !== "").join("\n");
+}
+
+function soFar({ ran, state, next }: ReportFacts): string {
+  const stages = Object.entries(state).map(([stage, is]) => [code(stage), cell(is)]);
+  const commands = ran.map((one) => [
+    ...[code(second(one.at)), cell(one.command)],
+    { markup: one.seconds === null ? "" : duration(one.seconds), of: "number" as const },
+    ...[cell(one.result), cell(one.by)],
+  ]);
+  const told = table("State of the run", ["Stage", "What is true"], stages);
+  const log =
+    commands.length === 0
+      ? ""
+      : `<details><summary>${counted(commands.length, "command")} so far (log.jsonl, window.jsonl)</summary>\n${table("Commands so far", ["Time (UTC)", "Command", "Took", "Result", "By"], commands)}</details>`;
+  return section("The run so far", `${told}\n<p>Next: <code>${escaped(next)}</code></p>\n${log}`);
+}
+
+export function signOff(facts: ReportFacts): string {
+  const rows = SIGNERS.map((role) => [
+    ...[cell(role), cell("")],
+    { markup: "☐ go &nbsp; ☐ no go" },
+    ...[cell(""), cell("")],
+  ]);
+  const sheet = table("Sign-off", ["Role", "Name", "Decision", "Date", "Signature"], rows);
+  return section("Sign-off", `${sheet}\n<p class="aside">${escaped(boundTo(facts))}</p>`).replace(
+    "<section",
+    '<section class="sign"',
+  );
+}

@@ -1,0 +1,113 @@
+import { createReadStream, readFileSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { notRead, notWritten } from "../../lib/files/failure.ts";
+import { createTemp } from "../../lib/files/temp-file.ts";
+import { packageRoot } from "../../run/files/package-root.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { surroundings } from "../../run/process-context.ts";
+import { inRun } from "../../run/run.ts";
+
+/** In the run's folder. */
+const REPORT = "report.html";
+
+/** How a report begins; a file that begins otherwise is not written over. */
+const OURS = /^(<!doctype html>\n<!-- nova2ironic report|# Move of nova-baremetal to Ironic)/;
+
+/**
+ * Writes a report whole, readable for this user alone, or leaves what was there.
+ *
+ * @returns its absolute path
+ * @throws MigrationError N2I-E100 where another file has that name, N2I-E120, N2I-E302
+ */
+export async function writeReport(
+  run: string,
+  output: string | undefined,
+  text: AsyncIterable<string> | Iterable<string>,
+): Promise<string> {
+  // Other stages remove what is not whole in a run, so none of them may be at work.
+  if (output === undefined)
+    return inRun(run, "report", { create: false }, ({ path }) =>
+      write(resolve(path, REPORT), text),
+    );
+  const path = resolve(surroundings().cwd(), output);
+  await checkName(path);
+  return write(path, text);
+}
+
+/**
+ * Keeps what is packed of machines beside the report, until what stands before it is known: it comes of
+ * the same pass over them. Nobody but this process reads it.
+ */
+export function openParts(output: string | undefined) {
+  let temp: Awaited<ReturnType<typeof createTemp>> | null = null;
+  return {
+    /** @throws MigrationError N2I-E120 */
+    async keep({ path: run }: RunFolder, pieces: AsyncIterable<string>): Promise<void> {
+      const path =
+        output === undefined ? resolve(run, REPORT) : resolve(surroundings().cwd(), output);
+      temp = await createTemp(dirname(path), basename(path));
+      await writeInto(temp.handle, path, pieces);
+    },
+    /** What was kept, in the same order. */
+    async *pieces(): AsyncGenerator<string> {
+      yield* temp?.handle.createReadStream({ start: 0, encoding: "latin1", autoClose: false }) ??
+        [];
+    },
+    close: async (): Promise<void> => temp?.drop(),
+  };
+}
+
+async function writeInto(
+  handle: FileHandle,
+  path: string,
+  text: AsyncIterable<string> | Iterable<string>,
+): Promise<void> {
+  try {
+    for await (const piece of text) await handle.writeFile(piece);
+  } catch (cause) {
+    throw notWritten(path, cause);
+  }
+}
+
+async function write(
+  path: string,
+  text: AsyncIterable<string> | Iterable<string>,
+): Promise<string> {
+  const temp = await createTemp(dirname(path), basename(path));
+  try {
+    await writeInto(temp.handle, path, text);
+  } catch (cause) {
+    await temp.drop();
+    throw cause;
+  }
+  await temp.commit();
+  return path;
+}
+
+async function checkName(path: string): Promise<void> {
+  const head = await beginningOf(path);
+  if (head === null || OURS.test(head)) return;
+  throw new MigrationError("N2I-E100", `${path} is there already, and is no report`, {
+    fix: "Name another file with --output, or remove that one.",
+  });
+}
+
+async function beginningOf(path: string): Promise<string | null> {
+  let head = "";
+  try {
+    for await (const piece of createReadStream(path, { encoding: "utf8", end: 99 })) head += piece;
+  } catch (cause) {
+    if (systemCode(cause) === "ENOENT") return null;
+    throw notRead(path, cause);
+  }
+  return head;
+}
+
+/** Script and style sheet of the report's page, as the build made them. */
+export function pageAssets(): { readonly script: string; readonly style: string } {
+  const read = (name: string): string =>
+    readFileSync(join(packageRoot(), ".build", "page", name), "utf8").trim();
+  return { script: read("main.js"), style: read("page.css") };
+}

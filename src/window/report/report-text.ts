@@ -1,0 +1,124 @@
+import { SIGNS, serverName } from "../../migrate/plan/rules/summary.ts";
+import type { Verdict } from "../../model/plan.ts";
+import type { NovaTotals, ReportFacts } from "./rules/facts.ts";
+import { clock } from "./rules/night.ts";
+import { counted, duration, minute } from "./rules/window.ts";
+
+/** What both forms of a report say in the same words. */
+
+/** Whether a command asks or writes: who signs has to know. */
+export const PROMISE =
+  "This report was made from the run's files. It asked no database and wrote to none; passwords are not in it.";
+
+/** Where the plan comes from and where it goes, a line each. */
+export function aboutOf({
+  run,
+  at,
+  tool,
+  plan,
+  state,
+}: ReportFacts): readonly (readonly [string, string])[] {
+  const { source, target, made_from, target_before } = plan.header;
+  const release = `Ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head}`;
+  const power = made_from.power;
+  return [
+    ["Run", run],
+    ["Made", `${minute(at)} UTC by ${tool}`],
+    [
+      "Source",
+      `${serverName(source.nova_bm)}${plan.taken_at === null ? "" : `, read ${minute(plan.taken_at)} UTC`}`,
+    ],
+    [
+      "Target",
+      `${serverName(target)} (${release}), ${counted(target_before.nodes, "node")} there before`,
+    ],
+    [
+      "Power",
+      power === null
+        ? "BMCs were not asked"
+        : `BMCs asked${power.oldest === null ? "" : `, the oldest reading ${minute(power.oldest)} UTC`}`,
+    ],
+    ["Site document", made_from.site === null ? "none" : `sha256 ${made_from.site.slice(0, 12)}`],
+    ["Plan", `sha256 ${plan.sha256}`],
+    ["Rehearsal", state.rehearse ?? "none"],
+  ];
+}
+
+/** Verdicts that occur, with what they mean. */
+export function verdictRows({ plan }: ReportFacts): readonly {
+  readonly verdict: Verdict;
+  readonly machines: number;
+  readonly means: string;
+}[] {
+  // The names of an object of this type are its keys, which Object.keys does not tell.
+  return (Object.keys(SIGNS) as Verdict[])
+    .map((verdict) => ({
+      verdict,
+      machines: plan.counts.verdicts[verdict],
+      means: SIGNS[verdict][1],
+    }))
+    .filter(({ machines }) => machines > 0);
+}
+
+/** Machines by compute host, with a column for each verdict that occurs. */
+export function hostRows(facts: ReportFacts): {
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly (string | number)[])[];
+} {
+  const verdicts = verdictRows(facts).map(({ verdict }) => verdict);
+  return {
+    titles: ["Compute host", "Machines", ...verdicts],
+    rows: facts.totals.hosts.map(({ host, machines, verdicts: counts }) => [
+      ...[host ?? "(none)", machines],
+      ...verdicts.map((verdict) => counts[verdict]),
+    ]),
+  };
+}
+
+/** Empty where the way back takes longer than the window. */
+function turnBack(window: NonNullable<ReportFacts["window"]>, back: number): string {
+  return back > (window.to - window.from) * 60 ? "" : clock(window, -back);
+}
+
+/** The steps of the night; with a planned window, by the clock. */
+export function nightRows({ night, window }: ReportFacts): {
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+} {
+  const until = window === null ? "In all" : "Ends at";
+  return {
+    titles: [
+      ...["Step", "Takes", until, "Way back"],
+      ...(window === null ? [] : ["Turn back by"]),
+      "Figure from",
+    ],
+    rows: night.map(({ name, seconds, ends, back, source }) => [
+      ...[name, duration(seconds)],
+      ...[window === null ? duration(ends) : clock(window, ends), duration(back)],
+      ...(window === null ? [] : [turnBack(window, back)]),
+      source,
+    ]),
+  };
+}
+
+/** What a rollback does of this plan. */
+export function undoLines({ plan }: ReportFacts, nova: NovaTotals | null): readonly string[] {
+  const { nodes, ports } = plan.counts;
+  const rows = nova === null ? 0 : nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0);
+  return [
+    `Removes the ${counted(nodes, "node")} and ${counted(ports, "port")} that apply creates, each only while it is as it was loaded.`,
+    ...(rows > 0
+      ? [`Restores ${counted(rows, "row")} of Nova to what ${rows === 1 ? "it was" : "they were"}.`]
+      : []),
+    "Leaves and lists every row that somebody changed meanwhile (exit 2); its machine is taken back whole or not at all.",
+    "Does not take back boot files and DHCP options that a conductor wrote: keep a copy of each TFTP tree.",
+  ];
+}
+
+/** Who signs. */
+export const SIGNERS = ["Operator", "Owner of the service", "Change manager"] as const;
+
+/** What a signature is bound to. */
+export function boundTo({ plan }: ReportFacts): string {
+  return `This sheet is for the plan with sha256 ${plan.sha256} only; apply refuses it once source or target changed.`;
+}

@@ -1,0 +1,269 @@
+import { basename } from "node:path";
+import { orNull } from "../../lib/error.ts";
+import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
+import { loadMappings } from "../../migrate/open/documents.ts";
+import { loadable } from "../../migrate/plan/empty-plan.ts";
+import type { Footer, PlanCounts } from "../../model/artefact.ts";
+import type { Finding } from "../../model/finding.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { NovaStep } from "../../model/nova/nova-plan.ts";
+import { nodeOf, type Origins, type PlannedMachine } from "../../model/plan.ts";
+import { readGiven } from "../../run/files/given-file.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import { backendOf, type Given, wordsFor } from "../../run/given.ts";
+import { checkCarries } from "../../run/host-files.ts";
+import { nextCommand } from "../../run/next.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
+import type { Sink } from "../../run/sink.ts";
+import { VERSION } from "../../run/version.ts";
+import { paceOfRun, releaseWords } from "../handover/conductor-pace.ts";
+import { takeOversOf } from "../handover/hand-over.ts";
+import type { BackFirst } from "../runner/progress.ts";
+import { createHandover, runState } from "../runner/run-state.ts";
+import { measuredOf } from "./history.ts";
+import type { NovaGroup, NovaTotals, Reported, ReportFacts, ReportMachine } from "./rules/facts.ts";
+import { nightOf, plannedWindow } from "./rules/night.ts";
+import { createTotals } from "./rules/tally.ts";
+import { judge } from "./rules/verdict.ts";
+
+/** What a run is to those who decide on it. */
+interface Report {
+  readonly facts: ReportFacts;
+  /** Some machines, those that need a look before others; none where nobody takes machines. */
+  readonly first: readonly ReportMachine[];
+}
+
+/** Takes every machine, in the order of the plan, before anything else is known; memory is that of a batch. */
+type Take = (
+  run: RunFolder,
+  machines: AsyncIterable<readonly Reported[]>,
+  origins: Origins,
+) => Promise<void>;
+
+type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
+
+/**
+ * Reads a run's artefacts, journal and log: what its plan would do, what was found and accepted, what was
+ * done so far and how long that took. Asks no database, and parses each artefact once.
+ *
+ * @throws MigrationError N2I-E110 to N2I-E115
+ */
+export async function report(
+  words: { readonly run: string; readonly window?: string },
+  sink: Sink,
+  take: Take | null,
+): Promise<Report> {
+  const window = words.window === undefined ? null : plannedWindow(words.window);
+  const run = await openRun(words.run, { create: false });
+  await checkCarries(run);
+  const plan = await openPlan(`${run.path}/${PLAN}`);
+  const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
+  const fresh = plan.header.made_from.snapshot === snapshot?.footer.sha256;
+  const counts = plan.footer.footer;
+  const { origins } = plan.header;
+  const { entries } = await readJournal(run);
+  const tally = createTotals();
+  const handover = createHandover(plan.footer.sha256, entries);
+  const some = createFirst();
+  let takeOvers = 0;
+  await sink.during(
+    "report",
+    counts.machines,
+    async (progress) => {
+      let behind = 0;
+      async function* counted() {
+        for await (const batch of plan.lines()) {
+          for (const planned of batch) {
+            tally.add(planned);
+            takeOvers += takeOversOf(planned);
+            handover?.add(planned);
+          }
+          behind += batch.length;
+          progress(behind);
+          yield batch;
+        }
+      }
+      if (take === null) for await (const _ of counted());
+      else await take(run, some.of(reported(counted(), fresh ? snapshot : null)), origins);
+    },
+    () => `${counts.machines} machines`,
+  );
+  const totals = tally.end(counts);
+  const nova = await novaTotals(run, plan.footer);
+  const measured = await measuredOf(run.path, entries);
+  const given = await readGiven(run);
+  const { fields, next, left, standing, back } = await runState(run, { run: words.run }, () =>
+    Promise.resolve(handover?.end() ?? null),
+  );
+  const facts: ReportFacts = {
+    ...{ run: basename(run.path), at: new Date().toISOString(), tool: VERSION },
+    plan: {
+      ...{ header: plan.header, counts, sha256: plan.footer.sha256 },
+      taken_at: fresh ? (snapshot?.header.taken_at ?? null) : null,
+    },
+    verdict: judge({ header: plan.header, counts, totals, nova, fresh, standing }),
+    ...{ totals, nova, ran: measured.ran, state: fields, next: [next, ...left].join("; ") },
+    window,
+    night: nightOf({
+      ...{ machines: loadable(counts), takeOvers },
+      rows: counts.nodes + counts.ports + rowsOf(nova),
+      stopped: nova?.counts.stopped ?? [],
+      ...{ ...releaseWords(given), pace: await paceOfRun(run.path) },
+      ...{ ...(await takeOverOf(plan.header.target.release)), measured },
+    }),
+    undo: undoOf(words.run, given, nova, back),
+  };
+  return { facts, first: some.all() };
+}
+
+function rowsOf(nova: NovaTotals | null): number {
+  return nova === null ? 0 : nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0);
+}
+
+/** Whether take-over of a release leaves boot files in deploy mode, and whether it can wait for `handover`. */
+async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boolean }> {
+  const { releases } = await loadMappings();
+  const release = releases.find(({ doc }) => doc.release === name);
+  const staged = release?.node.some((column) => column.name === "maintenance_reason") ?? true;
+  return { boots: release?.doc.boot === "deploy", staged };
+}
+
+/** Machines that are read without a script. */
+const FIRST = 25;
+
+function createFirst() {
+  const [trouble, others]: [ReportMachine[], ReportMachine[]] = [[], []];
+  const add = (machine: ReportMachine): void => {
+    const calm = machine.verdict === "create" || machine.verdict === "unchanged";
+    const kept = calm || machine.verdict === "skipped" ? others : trouble;
+    if (kept.length < FIRST) kept.push(machine);
+  };
+  return {
+    /** The same machines, of which it keeps some. */
+    async *of(batches: AsyncIterable<readonly Reported[]>): AsyncGenerator<readonly Reported[]> {
+      for await (const batch of batches) {
+        for (const { machine } of batch) add(machine);
+        yield batch;
+      }
+    },
+    all: (): readonly ReportMachine[] => [...trouble, ...others].slice(0, FIRST),
+  };
+}
+
+/**
+ * The commands that show and take the way back.
+ *
+ * @param back what is to be taken back before a rollback
+ */
+function undoOf(
+  run: string,
+  given: readonly Given[],
+  nova: NovaTotals | null,
+  back: readonly BackFirst[],
+): readonly string[] {
+  const before = back.map(({ command, ...of }) =>
+    nextCommand(command, { run, ...wordsFor(command, given), ...of }, { undo: true }),
+  );
+  const words = { run, ...wordsFor("rollback", given) };
+  const more = { ...backendOf(words), ...(nova !== null && { novaDb: "DB" }), all: true };
+  const rollback = [{ ...more, plan: true }, more].map((one) =>
+    nextCommand("rollback", words, one),
+  );
+  return [...before, ...rollback];
+}
+
+async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<NovaTotals | null> {
+  const files = await novaPlanOf(run, plan);
+  if (files === null) return null;
+  const groups = new Map<string, { group: NovaGroup; rows: number }>();
+  for await (const batch of files.all())
+    for (const step of batch) {
+      const group = groupOf(step);
+      const key = JSON.stringify(group);
+      const known = groups.get(key) ?? { group, rows: 0 };
+      known.rows += 1;
+      groups.set(key, known);
+    }
+  const findings: Finding[] = [];
+  for await (const batch of files.findings())
+    findings.push(...batch.slice(0, Math.max(0, MOST - findings.length)));
+  return {
+    ...{ header: files.header, counts: files.counts, findings },
+    groups: [...groups.values()].map(({ group, rows }) => ({ ...group, rows })),
+  };
+}
+
+/** Findings of Nova's own rows that are listed; the others are counted. */
+const MOST = 50;
+
+/** Steps of one table that change the same columns are alike; of flavors, those of one flavor. */
+function groupOf({ table, part, before, after, of }: NovaStep): NovaGroup {
+  const row = after ?? before ?? {};
+  const changed = Object.keys(row).filter(
+    (column) => before === null || after === null || before[column] !== after[column],
+  );
+  return {
+    table,
+    change: before === null ? "create" : after === null ? "delete" : "update",
+    what: part === "hosts" ? changed.join(", ") : `${of}: ${String(row.key ?? changed.join(", "))}`,
+    rows: 0,
+  };
+}
+
+/** Machines of the plan with what only the snapshot says of them; both have the same order. */
+async function* reported(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  snapshot: Snapshot | null,
+): AsyncGenerator<readonly Reported[]> {
+  const source = snapshot === null ? null : sourceOf(snapshot);
+  try {
+    for await (const batch of plan) {
+      const made: Reported[] = [];
+      for (const planned of batch) {
+        const machine = (await source?.next(planned.bm_node_id)) ?? null;
+        made.push({ planned, machine: machineOf(planned, machine) });
+      }
+      yield made;
+    }
+  } finally {
+    await source?.end();
+  }
+}
+
+/** Reads the snapshot on to the machine with this id. */
+function sourceOf(snapshot: Snapshot) {
+  const batches = snapshot.lines()[Symbol.asyncIterator]();
+  let batch: readonly (Machine | { readonly orphan: unknown })[] = [];
+  let at = 0;
+  return {
+    async next(id: number): Promise<Machine | null> {
+      for (;;) {
+        const line = batch[at];
+        if (line === undefined) {
+          const { value, done } = await batches.next();
+          if (done === true) return null;
+          [batch, at] = [value, 0];
+          continue;
+        }
+        at += 1;
+        if (!("orphan" in line) && line.node.id === id) return line;
+      }
+    },
+    end: async (): Promise<void> => void (await batches.return?.()),
+  };
+}
+
+function machineOf(planned: PlannedMachine, source: Machine | null): ReportMachine {
+  const { bm_node_id, uuid, verdict, service_host, reason, findings } = planned;
+  const node = source?.node;
+  const row = nodeOf(planned.records);
+  const instance_uuid = row?.instance_uuid ?? node?.instance_uuid ?? null;
+  return {
+    ...{ bm_node_id, uuid, verdict, host: service_host, reason },
+    address: node?.pm_address ?? null,
+    instance: source?.nova?.instance?.display_name ?? node?.instance_name ?? null,
+    instance_uuid: typeof instance_uuid === "string" ? instance_uuid : null,
+    codes: [...new Set(findings.map(({ code }) => code))],
+  };
+}

@@ -1,0 +1,151 @@
+import { MigrationError } from "../../../lib/error.ts";
+import type { NightStep, WindowStep } from "./facts.ts";
+import { counted, duration, type Forecast, stepOf } from "./window.ts";
+
+/** The facts that determine the steps of the night and their durations. */
+interface NightAsked extends Forecast {
+  /** Compute hosts that have to be stopped, by name. */
+  readonly stopped: readonly string[];
+  /** Whether take-over leaves boot files that need `boot`. */
+  readonly boots: boolean;
+  /** Whether machines can be loaded staged; on Juno a conductor takes machines over when it starts. */
+  readonly staged: boolean;
+}
+
+/** A window as it is planned, in minutes after midnight; `to` counts on where it passes midnight. */
+interface PlannedWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
+const DAY = 24 * 60;
+const HAND = "estimate for the work by hand (manual: night)";
+const COMMAND = "estimate for 300 machines (manual: night)";
+
+/** Seconds of each step of the way back. A test compares them with the manual's page `night`. */
+const BACK = {
+  /** nova.conf, nova-scheduler, message queues, the old nova-compute, Nova's API. */
+  services: 300,
+  stopConductors: 120,
+  /** Put the copies of the TFTP trees back. */
+  trees: 240,
+  undo: 60,
+  /** Stop the new nova-compute and wait for a minute. */
+  stopCompute: 120,
+} as const;
+
+/**
+ * The steps of the night in order, from the opening of the window to its end. Commands take as long as
+ * they took in this run, where they ran; else the manual's estimate stands.
+ */
+export function nightOf(asked: NightAsked): readonly NightStep[] {
+  const hosts = asked.stopped.length;
+  const command = (name: string, seconds: number): WindowStep => {
+    const known = stepOf(name, asked);
+    return known.seconds === null
+      ? { ...known, seconds, basis: "estimate", source: COMMAND }
+      : known;
+  };
+  const load = command("apply", 120);
+  // What apply wrote is read for the preview and written once more.
+  const rollback = 60 + (load.seconds ?? 0);
+  const { staged, boots } = asked;
+  // On Juno nothing is released step by step: conductors find every machine at once.
+  const takeOver = stepOf(
+    "handover",
+    staged ? asked : { ...asked, inFlight: Number.POSITIVE_INFINITY },
+  );
+  let [at, back] = [0, 0];
+  const steps: NightStep[] = [];
+  /**
+   * @param number of the step in the runbook
+   * @param more seconds that this step adds to the way back
+   */
+  const then = (number: number, step: WindowStep, more = 0): void => {
+    const [seconds, name] = [step.seconds ?? 0, `${number}. ${step.name}`];
+    back += more;
+    steps.push({ ...step, name, seconds, begins: at, ends: at + seconds, back });
+    at += seconds;
+  };
+  then(9, byHand("Open the window and close Nova's API", 120), 60);
+  const on = hosts > 0 ? ` on ${counted(hosts, "host")}` : "";
+  then(10, byHand(`Stop nova-compute${on}`, 120), BACK.services - 60);
+  then(11, byHand("Copy the databases and the TFTP trees", 300));
+  then(12, command("extract", 60));
+  then(12, command("power", 60));
+  then(12, command("plan", 60));
+  then(13, command("check", 120));
+  then(14, load, rollback);
+  const boot = byHand("Run nova2ironic boot on each conductor's host", 300);
+  if (boots && staged) then(15, boot, BACK.undo);
+  // From the first take-over on, the copies of the TFTP trees have to be put back.
+  then(16, byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
+  // It waits for a pass.
+  const one = byHand("Hand over one machine and look at it", 50 + asked.pace.interval);
+  if (staged) then(17, one, BACK.undo + BACK.trees);
+  const number = staged ? 17 : 16;
+  then(number, staged ? takeOver : { ...takeOver, name: takeOver.name.replace("handover: ", "") });
+  then(number, command("verify --takeover", 60));
+  if (boots && !staged) then(17, boot, BACK.undo);
+  then(18, byHand("Configure and restart nova-scheduler", 60));
+  then(19, byHand("Configure the new nova-compute", 60));
+  then(20, byHand("Start the new nova-compute and wait", 120), BACK.stopCompute);
+  then(20, command("verify --final", 60));
+  then(21, command("finish", 60), BACK.undo);
+  then(21, byHand("Restore ironic.conf, close the window and open Nova's API", 120));
+  return steps;
+}
+
+function byHand(name: string, seconds: number): WindowStep {
+  return { name, by: "hand", seconds, basis: "estimate", source: HAND };
+}
+
+/**
+ * Reads `02:00-05:00`. A window whose end is not after its begin ends on the next day.
+ *
+ * @throws MigrationError N2I-E100
+ */
+export function plannedWindow(text: string): PlannedWindow {
+  const [, ...digits] = /^(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)$/.exec(text) ?? [];
+  const [hour = 24, minute = 0, toHour = 24, toMinute = 0] = digits.map(Number);
+  const [from, to] = [hour * 60 + minute, toHour * 60 + toMinute];
+  if (hour > 23 || toHour > 23 || minute > 59 || toMinute > 59 || from === to)
+    throw new MigrationError("N2I-E100", `--window ${text} is not FROM-TO`, {
+      fix: "Give two different times of day, such as 02:00-05:00.",
+    });
+  return { from, to: to > from ? to : to + DAY };
+}
+
+/** `04:41`, of seconds after the window's begin, or before its end where they are negative. */
+export function clock({ from, to }: PlannedWindow, seconds: number): string {
+  // Rounded to the side of caution: a step ends later, and turning back begins earlier.
+  const minutes = seconds < 0 ? to + Math.floor(seconds / 60) : from + Math.ceil(seconds / 60);
+  const of = ((minutes % DAY) + DAY) % DAY;
+  return `${pad(Math.floor(of / 60))}:${pad(of % 60)}`;
+}
+
+function pad(number: number): string {
+  return String(number).padStart(2, "0");
+}
+
+/** How long the night is, and until when it can be turned back from each of its steps. */
+export function nightText(steps: readonly NightStep[], window: PlannedWindow | null): string {
+  const [night = 0, back = 0] = [steps.at(-1)?.ends, steps.at(-1)?.back];
+  const hand = steps.reduce((sum, { by, seconds }) => sum + (by === "hand" ? seconds : 0), 0);
+  const takes = `The night takes ${duration(night)}, ${duration(hand)} of it by hand; the way back from its last step takes ${duration(back)}.`;
+  if (window === null)
+    return `${takes} report --window FROM-TO gives the latest times to turn back.`;
+  const length = (window.to - window.from) * 60;
+  const shown = `${clock(window, 0)}-${clock({ ...window, from: window.to }, 0)}`;
+  const over = Math.ceil((night - length) / 60);
+  const ends = `ends at ${clock(window, night)}`;
+  const fits =
+    over > 0
+      ? `It does not fit into the window ${shown}: it ${ends}, ${counted(over, "minute")} late.`
+      : `In the window ${shown} it ${ends}.`;
+  if (back > length) return `${takes} ${fits} The window is too short for a way back.`;
+  const last = `Turn back at ${clock(window, -back)} at the latest.`;
+  return night + back > length
+    ? `${takes} ${fits} ${last} The last steps end after that: there is no time for a way back from them.`
+    : `${takes} ${fits} ${last}`;
+}

@@ -1,0 +1,140 @@
+import type { PlanCounts } from "../../../model/artefact.ts";
+import { blocks } from "../../../model/finding.ts";
+import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
+import { isLoaded, type PlannedMachine, type Verdict } from "../../../model/plan.ts";
+import type { AcceptedGroup, FoundGroup, HostGroup, Totals } from "./facts.ts";
+
+/** Machines that are named of a group; the others are counted. */
+const EXAMPLES = 3;
+/** Reasons listed apart: a site document has a few, and a machine's own are not listed one by one. */
+const REASONS = 100;
+const OTHER = "other reasons";
+const RANK = { blocks: 0, warning: 1, note: 2 } as const;
+
+type Mutable<T> = { -readonly [key in keyof T]: T[key] };
+type Group = Mutable<FoundGroup> & { examples: string[]; times: number };
+
+/** Counts machines as they go by: memory is that of the codes, the hosts and the reasons. */
+export function createTotals() {
+  const found = new Map<FindingCode, Group>();
+  const accepted = new Map<string, Mutable<AcceptedGroup>>();
+  const skipped = new Map<string, number>();
+  const hosts = new Map<
+    string | null,
+    Mutable<HostGroup> & { verdicts: Record<Verdict, number> }
+  >();
+  let risky = 0;
+  return {
+    add(machine: PlannedMachine): void {
+      const { verdict, service_host: host, reason } = machine;
+      const group = hosts.get(host) ?? { host, machines: 0, verdicts: none() };
+      group.machines += 1;
+      group.verdicts[verdict] += 1;
+      hosts.set(host, group);
+      if (verdict === "skipped") count(skipped, reason ?? "");
+      addFindings(machine, found);
+      addAccepted(machine, accepted);
+      if (isLoaded(machine) && machine.findings.some(isRisk)) risky += 1;
+    },
+    /** @param counts of the plan, which has findings of no machine too */
+    end: (counts: PlanCounts): Totals => ({
+      found: foundGroups(found, counts),
+      accepted: [...accepted.values()].toSorted(
+        (one, other) => RANK[one.severity] - RANK[other.severity] || other.machines - one.machines,
+      ),
+      skipped: [...skipped]
+        .map(([why, machines]) => ({ reason: why, machines }))
+        .toSorted((one, other) => other.machines - one.machines),
+      hosts: [...hosts.values()].toSorted((one, other) => order(one.host ?? "", other.host ?? "")),
+      risky,
+    }),
+  };
+}
+
+function none(): Record<Verdict, number> {
+  return { create: 0, unchanged: 0, drift: 0, conflict: 0, blocked: 0, skipped: 0 };
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  const own = counts.has(key) || counts.size < REASONS ? key : OTHER;
+  counts.set(own, (counts.get(own) ?? 0) + 1);
+}
+
+/** Whether the machine would be blocked but for somebody's word. */
+function isRisk({ severity, accepted }: PlannedMachine["findings"][number]): boolean {
+  return severity === "blocks" && accepted !== undefined;
+}
+
+function addFindings(
+  { uuid, bm_node_id, verdict, findings }: PlannedMachine,
+  found: Map<FindingCode, Group>,
+): void {
+  for (const code of new Set(findings.map((one) => one.code))) {
+    const group = found.get(code) ?? newGroup(code);
+    const own = findings.filter((one) => one.code === code);
+    const accepted = own.every((one) => one.accepted !== undefined);
+    // What is left out on purpose asks nothing of anybody.
+    const open = !accepted && verdict !== "skipped";
+    group.machines += 1;
+    group.times += own.length;
+    if (open) group.open += 1;
+    if (accepted) group.accepted += 1;
+    if (open && group.examples.length < EXAMPLES)
+      group.examples.push(uuid ?? `bm_nodes.id=${bm_node_id}`);
+    found.set(code, group);
+  }
+}
+
+function newGroup(code: FindingCode): Group {
+  const { severity } = FINDINGS[code];
+  return {
+    code,
+    severity,
+    machines: 0,
+    open: 0,
+    accepted: 0,
+    elsewhere: 0,
+    examples: [],
+    times: 0,
+  };
+}
+
+function addAccepted(
+  { findings }: PlannedMachine,
+  accepted: Map<string, Mutable<AcceptedGroup>>,
+): void {
+  const own = new Map(
+    findings
+      .filter((one) => !blocks(one) && one.accepted !== undefined)
+      .map((one) => [JSON.stringify([one.code, one.accepted]), one]),
+  );
+  for (const [key, { code, severity, accepted: reason = "" }] of own) {
+    const group = accepted.get(key) ?? { code, severity, reason, machines: 0 };
+    if (!accepted.has(key) && accepted.size >= REASONS) continue;
+    group.machines += 1;
+    accepted.set(key, group);
+  }
+}
+
+/** Worst first; what was found of no machine is the plan's count beyond the machines'. */
+function foundGroups(
+  found: ReadonlyMap<FindingCode, Group>,
+  { findings }: PlanCounts,
+): readonly FoundGroup[] {
+  return Object.entries(findings)
+    .map(([name, times]) => {
+      const code = name as FindingCode; // the plan was checked by its digest
+      const { times: ofMachines, ...group } = found.get(code) ?? newGroup(code);
+      return { ...group, elsewhere: Math.max(0, times - ofMachines) };
+    })
+    .toSorted(
+      (one, other) =>
+        RANK[one.severity] - RANK[other.severity] ||
+        other.open - one.open ||
+        order(one.code, other.code),
+    );
+}
+
+function order(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

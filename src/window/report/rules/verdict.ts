@@ -1,0 +1,129 @@
+import type { PlanCounts, PlanHeader } from "../../../model/artefact.ts";
+import type { NovaTotals, ReportVerdict, Totals } from "./facts.ts";
+import { counted } from "./window.ts";
+
+/** How far a run got with its plan. */
+export interface Standing {
+  /** `part`: apply was stopped on its way, or a rollback left some. */
+  readonly load: "none" | "part" | "whole";
+  /** Machines that wait in maintenance for their hand-over. */
+  readonly staged: number;
+  /** What the last look at the rows found, since anything was written. */
+  readonly verified: "no" | "failed" | "yes";
+  /** `verify --final` found every machine in Nova, or finish ended the run. */
+  readonly ended: boolean;
+}
+
+/** What a verdict is given. */
+interface Judged {
+  readonly header: PlanHeader;
+  readonly counts: PlanCounts;
+  readonly totals: Totals;
+  readonly nova: Pick<NovaTotals, "counts"> | null;
+  /** Whether the run's snapshot is the one the plan was made from. */
+  readonly fresh: boolean;
+  readonly standing: Standing;
+}
+
+/** Whether the plan may be applied as it is: one sentence with numbers, and what else has to be known. */
+export function judge(judged: Judged): ReportVerdict {
+  const { counts, standing } = judged;
+  const stops = stopsOf(judged);
+  const risks = risksOf(judged);
+  if (standing.load !== "none") {
+    const done = standing.load === "whole" && standing.staged === 0 && standing.ended;
+    const lines = [...stops, ...risks, changes(judged)].map(sentence);
+    const level = !done || stops.length + risks.length > 0 ? "risks" : "ready";
+    return { level, title: loadedTitle(judged), lines };
+  }
+  const [stop] = stops;
+  if (stop !== undefined)
+    return {
+      level: "not-ready",
+      title: `Not ready: ${stop}.`,
+      lines: [...stops.slice(1), ...risks, changes(judged)].map(sentence),
+    };
+  const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
+  if (risks.length > 0)
+    return {
+      ...{ level: "risks", title: `Ready with accepted risks: ${all} can be loaded.` },
+      lines: [...risks, changes(judged)].map(sentence),
+    };
+  return {
+    level: "ready",
+    title: `Ready: ${all} can be loaded.`,
+    lines: [sentence(changes(judged))],
+  };
+}
+
+/** What is there, and what was not seen yet. */
+function loadedTitle({ counts, standing }: Judged): string {
+  const { load, staged, verified, ended } = standing;
+  const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
+  if (load === "part")
+    return "Partly loaded: not all of the plan is in Ironic and Nova, by the journal. Go on with apply, or roll back.";
+  const are = `${all} ${loads(counts) === 1 ? "is" : "are"} in Ironic, by the journal`;
+  if (staged > 0)
+    return `Loaded, not handed over: ${are}; ${counted(staged, "machine")} in maintenance until handover.`;
+  if (ended) return `Loaded: ${are}.`;
+  switch (verified) {
+    case "no":
+      return `Loaded, not verified: ${are}.`;
+    case "failed":
+      return `Loaded, not as planned: ${are}, and verify found differences.`;
+    case "yes":
+      return `Loaded and verified, not finished: ${are}.`;
+  }
+}
+
+function loads({ verdicts }: PlanCounts): number {
+  return verdicts.create + verdicts.unchanged + verdicts.drift;
+}
+
+/** Why it cannot be applied as it is, the most important first. */
+function stopsOf({ counts, fresh }: Judged): readonly string[] {
+  const { blocked, conflict } = counts.verdicts;
+  const some: string[] = [];
+  if (!fresh) some.push("the plan was made from another snapshot than the one in this run");
+  if (blocked + conflict > 0)
+    some.push(
+      `${blocked + conflict} of ${counts.machines} machines cannot be loaded as they stand`,
+    );
+  if (loads(counts) === 0) some.push("the plan loads no machine");
+  return some;
+}
+
+/** What somebody takes upon himself with this plan. */
+function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
+  const { drift } = counts.verdicts;
+  const some: string[] = [];
+  if (totals.risky > 0)
+    some.push(
+      `${counted(totals.risky, "machine")} ${totals.risky === 1 ? "is" : "are"} loaded only because somebody accepted a blocking finding`,
+    );
+  if (drift > 0)
+    some.push(`${counted(drift, "machine")} changed since being loaded, and will be left as found`);
+  if (header.pairing.allowed === "override")
+    some.push(
+      `Nova and Ironic are of releases that do not pair (--allow-pairing): ${header.pairing.why}`,
+    );
+  if (header.beside_others === true)
+    some.push("Ironic holds nodes that are not of this run (--beside-others)");
+  if (nova === null) some.push("Nova's rows are not in this plan: apply needs --leave-nova");
+  return some;
+}
+
+function changes({ counts, nova }: Judged): string {
+  const { nodes, ports, verdicts } = counts;
+  const rows =
+    nova === null
+      ? ""
+      : ` and changes ${counted(nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0), "row")} of Nova`;
+  const out =
+    verdicts.skipped > 0 ? `; ${counted(verdicts.skipped, "machine")} left out on purpose` : "";
+  return `the plan creates ${counted(nodes, "node")} and ${counted(ports, "port")} in Ironic${rows}${out}. No machine is switched, no instance is deleted`;
+}
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}

@@ -1,0 +1,137 @@
+import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
+import type { Unrehearsed } from "../../../model/rehearsal.ts";
+import { forecast } from "../../handover/rules/forecast.ts";
+import type { Measured, RanCommand, WindowStep } from "./facts.ts";
+
+/** What the duration of a command follows from. */
+export interface Forecast {
+  /** Machines the plan loads. */
+  readonly machines: number;
+  /** Those of them that are in use: conductors take over no other. */
+  readonly takeOvers: number;
+  /** Rows of Ironic and Nova that the plan writes. */
+  readonly rows: number;
+  /** Machines handed over a minute, where it was given. */
+  readonly perMinute: number | null;
+  /** Machines that handover releases at a time; without it, as many as conductors take. */
+  readonly inFlight?: number;
+  /** How conductors take machines over. */
+  readonly pace: TakeOverPace;
+  readonly measured: Measured;
+}
+
+/** What one command is expected to take, of which it is known where the figure comes from. */
+export function stepOf(command: string, asked: Forecast): WindowStep {
+  if (command === "apply") return load(asked);
+  return command === "handover" ? takeOver(asked) : asBefore(command, asked.measured.ran);
+}
+
+/** Statuses of runs that went through all there was, besides 0; a refusal is over in no time. */
+const WHOLE: { readonly [command: string]: readonly number[] } = {
+  ...{ power: [3], plan: [2, 6], apply: [3], check: [1, 2] },
+};
+
+function didItsWork({ command, status }: RanCommand): boolean {
+  // Without a status it is of the record of the window, which has times of what was done only.
+  return status === null || status === 0 || (WHOLE[command] ?? []).includes(status);
+}
+
+/** As long as the longest of the command's runs that came to an end: a later one may be of a part. */
+function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
+  const [longest] = ran
+    .filter((one) => one.command === name && one.seconds !== null && didItsWork(one))
+    .toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
+  if (longest === undefined)
+    return {
+      name,
+      by: "command",
+      seconds: null,
+      basis: "unknown",
+      source: "not measured in this run",
+    };
+  return {
+    ...{ name, by: "command", seconds: longest.seconds, basis: "measured" },
+    source: `measured ${minute(longest.at)} (the run's log)`,
+  };
+}
+
+const ALL = { left: 0 };
+
+/** What of Nova a rehearsal had no copy of, as an afterthought. */
+export function butFor({ left }: Unrehearsed): string {
+  return left === 0 ? "" : ` but for ${left} rows of Nova`;
+}
+
+function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowStep {
+  const name = "apply";
+  const { loaded, rehearsed } = measured;
+  if (rows === 0)
+    return {
+      name,
+      by: "command",
+      seconds: 0,
+      basis: "measured",
+      source: "nothing is left to load",
+    };
+  const [known, where] =
+    loaded !== null && loaded.seconds > 0
+      ? [loaded, "as before (journal.jsonl)"]
+      : [rehearsed, `as rehearsed${butFor(rehearsed?.nova ?? ALL)} (rehearsal.json)`];
+  if (known === undefined || known.seconds === 0) return asBefore("apply", measured.ran);
+  const rate = known.count / known.seconds;
+  return {
+    ...{ name, by: "command", seconds: rows / rate, basis: "measured" },
+    source: `${rows} rows at ${figure(rate)} a second, ${where}`,
+  };
+}
+
+function takeOver(asked: Omit<Forecast, "rows">): WindowStep {
+  const { machines, takeOvers, perMinute, inFlight, pace, measured } = asked;
+  const name = `handover: conductors take over ${counted(takeOvers, "machine")}`;
+  const step = { name, by: "command" } as const;
+  const { handed } = measured;
+  const { seconds, each, source } = forecast(takeOvers, pace, inFlight);
+  // The first batch waits for a conductor's next round, however few it is.
+  const isPace = (count: number): boolean => count > each || count >= machines;
+  if (handed !== null && handed.seconds > 0 && isPace(handed.count)) {
+    const rate = handed.count / handed.seconds;
+    const before = `${figure(rate * 60)} a minute, as before (journal.jsonl)`;
+    return { ...step, seconds: machines / rate, basis: "measured", source: before };
+  }
+  if (seconds === null) {
+    // It has to be set right first, to what Ironic has without it at the least.
+    const { seconds: usual } = forecast(takeOvers, USUAL_PACE, inFlight);
+    return { ...step, seconds: usual, basis: "estimate", source };
+  }
+  const least = perMinute === null || perMinute <= 0 ? 0 : (machines / perMinute) * 60;
+  return least > seconds
+    ? { ...step, seconds: least, basis: "given", source: `--per-minute ${perMinute}, as given` }
+    : { ...step, seconds, basis: "estimate", source: `estimate: ${source}` };
+}
+
+export function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+function figure(rate: number): string {
+  return rate >= 10 ? String(Math.round(rate)) : rate.toFixed(1);
+}
+
+/** `2026-11-22 20:13`, as time stamps are read. */
+export function minute(at: string): string {
+  return at.slice(0, 16).replace("T", " ");
+}
+
+/** The same with seconds. */
+export function second(at: string): string {
+  return at.slice(0, 19).replace("T", " ");
+}
+
+/** `45 s`, `12 min`, `16 h 40 min`. */
+export function duration(seconds: number): string {
+  if (seconds < 90) return seconds < 1 ? "under 1 s" : `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  const rest = minutes % 60;
+  return `${Math.floor(minutes / 60)} h${rest > 0 ? ` ${rest} min` : ""}`;
+}

@@ -1,0 +1,146 @@
+import { listed, NAMED, shellWord } from "../../lib/text.ts";
+import type { Tally } from "../../migrate/verify/rules/tally.ts";
+import type { PlanCounts } from "../../model/artefact.ts";
+import type { DatabaseAddress } from "../../model/database.ts";
+import { isLeaseTable, LEASE_TABLES } from "../../model/nova/leases.ts";
+
+/** One condition for nova_bm to go, and why it does not hold; null where it does. */
+export interface Gate {
+  readonly gate: string;
+  readonly why: string | null;
+}
+
+const UNTOLD = "nothing says where Nova is, which the plan has; give --nova-db";
+
+/** nova_bm's own tables, and those of leases, in the order they are dropped: what names the database goes last. */
+const DROPPED: readonly string[] = [
+  ...["bm_boot_records", "bm_locks", "bm_service_leases"],
+  "bm_deployments",
+  "bm_pxe_ips",
+  "bm_interfaces",
+  "bm_nodes",
+  "migrate_version",
+];
+
+/** Tables that tell that another service lives in the same database. */
+const OTHERS = ["instances", "compute_nodes", "nodes", "conductors", "flavors"];
+
+/** @param skipped machines the site document leaves out, the soft-deleted not among them */
+export function outGate({ verdicts }: PlanCounts, skipped: number): Gate {
+  const kinds = [
+    [verdicts.blocked, "blocked"],
+    [verdicts.conflict, "in conflict"],
+    [skipped, "skipped by the site document"],
+  ] as const;
+  const out = kinds.flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`]));
+  return {
+    gate: "every machine is carried over",
+    why: out.length === 0 ? null : `${out.join(", ")}: nova_bm alone has them`,
+  };
+}
+
+/** @param handover of a staged load; null: it was not staged */
+export function stagedGate(
+  handover: { readonly staged: number; readonly released: number } | null,
+  { staged }: Pick<Tally, "staged">,
+): Gate {
+  const waits = Math.max(
+    staged,
+    handover === null ? 0 : Math.max(0, handover.staged - handover.released),
+  );
+  return {
+    gate: "no machine is staged",
+    why: waits === 0 ? null : `${waits} machines wait for handover`,
+  };
+}
+
+/**
+ * @param rows names of those that differ
+ * @param untold the plan has Nova, and nothing says where it is
+ */
+export function verifiedGate(equal: boolean, rows: readonly string[], untold: boolean): Gate {
+  const named = rows.length === 0 ? "rows of Nova" : listed(rows, NAMED);
+  const wrong = equal ? [] : [`not as planned: ${named}; run verify`];
+  const why = [...wrong, ...(untold ? [`Nova was not compared: ${UNTOLD}`] : [])];
+  return { gate: "verify finds every row", why: why.length === 0 ? null : why.join("; ") };
+}
+
+/** @param changed rows by name */
+export function sameGate(changed: readonly string[]): Gate {
+  return {
+    gate: "nova_bm is as at extract",
+    why: changed.length === 0 ? null : `since extract ${listed(changed, NAMED)}`,
+  };
+}
+
+/** @param repositories whose versions migrate_version tells */
+export function aloneGate(tables: readonly string[], repositories: readonly string[]): Gate {
+  const others = tables.filter((name) => OTHERS.includes(name));
+  const foreign = repositories.filter((name) => name !== "nova_bm");
+  const found = [
+    ...(others.length > 0 ? [`tables ${listed(others, NAMED)}`] : []),
+    ...(foreign.length > 0 ? [`schema versions of ${listed(foreign, NAMED)}`] : []),
+  ];
+  return {
+    gate: "nova_bm has its database alone",
+    why: found.length === 0 ? null : `another service lives there: ${found.join(", ")}`,
+  };
+}
+
+/** @param running hosts in words; null where the plan has Nova, and nothing says where it is */
+export function legacyGate(running: readonly string[] | null): Gate {
+  const gate = "no nova-compute uses the baremetal driver";
+  if (running === null) return { gate, why: UNTOLD };
+  const why = running.length === 0 ? null : `nova-compute reported from ${listed(running, NAMED)}`;
+  return { gate, why };
+}
+
+export function finishedGate(end: { readonly at: string } | null): Gate {
+  return { gate: "the run is finished", why: end === null ? "finish has not ended it" : null };
+}
+
+/**
+ * The command that dumps a database. Its password is in a file that only the operator can read: an option file on MySQL,
+ * a password file on PostgreSQL.
+ */
+export function dumpCommand(address: DatabaseAddress): string {
+  const { engine, host, port, socket, user, database, filename } = address;
+  if (engine === "sqlite")
+    return `sqlite3 ${shellWord(filename ?? database)} ".backup nova_bm.sqlite"`;
+  const option = (name: string, value: string | number | null): readonly string[] =>
+    value === null ? [] : [`--${name}=${shellWord(String(value))}`];
+  const at =
+    engine === "mysql"
+      ? [...option("host", host), ...option("port", port), ...option("socket", socket)]
+      : [...option("host", host ?? socket), ...option("port", port)];
+  const words =
+    engine === "mysql"
+      ? [
+          "mysqldump --defaults-extra-file=nova_bm.cnf",
+          ...[...at, ...option("user", user)],
+          "--single-transaction --hex-blob --result-file=nova_bm.sql",
+        ]
+      : [
+          "PGPASSFILE=nova_bm.pgpass pg_dump",
+          ...[...at, ...option("username", user)],
+          "--no-owner --file=nova_bm.sql",
+        ];
+  return ["umask 077;", ...words, shellWord(database)].join(" ");
+}
+
+interface NamedTable {
+  readonly name: string;
+  readonly columns: readonly { readonly name: string }[];
+}
+
+/** The statements that drop nova_bm's own tables and those of leases. Tables that others made are not dropped. */
+export function dropStatements(tables: readonly NamedTable[]): readonly string[] {
+  const isOurs = ({ name, columns }: NamedTable): boolean =>
+    !(name in LEASE_TABLES) ||
+    isLeaseTable(
+      name,
+      columns.map((column) => column.name),
+    );
+  const own = tables.filter(isOurs).map(({ name }) => name);
+  return DROPPED.filter((name) => own.includes(name)).map((name) => `DROP TABLE ${name};`);
+}

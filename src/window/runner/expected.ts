@@ -1,0 +1,80 @@
+import { ownershipOf } from "../../engine/ownership.ts";
+import { USUAL_PACE } from "../../model/handover.ts";
+import { WATCH_SECONDS } from "../../model/ironic/service.ts";
+import { IRONIC } from "../../model/journal.ts";
+import type { RunFiles } from "../../run/files/run-files.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { LOOKS, type RunStage } from "../../run/stages.ts";
+import { paceOfRun, releaseWords } from "../handover/conductor-pace.ts";
+import { measuredOf } from "../report/history.ts";
+import type { Measured, WindowStep } from "../report/rules/facts.ts";
+import { duration, stepOf } from "../report/rules/window.ts";
+
+/**
+ * Estimates the duration of the remaining work of a stage.
+ *
+ * @param watch seconds that apply watches nova-compute before it writes
+ * @param pace of conductors that take machines over
+ */
+export function expected(
+  files: RunFiles,
+  stage: RunStage,
+  measured: Measured,
+  watch = WATCH_SECONDS,
+  pace = USUAL_PACE,
+): WindowStep {
+  const { handover, said } = files;
+  const handed = handover === null || "missing" in handover ? null : handover;
+  const asked = {
+    machines: handed === null ? 0 : handed.staged - handed.released,
+    takeOvers: handed?.takeOvers ?? 0,
+    rows: rowsLeft(files),
+    ...{ ...releaseWords(said?.earlier ?? []), pace, measured },
+  };
+  const step = stepOf(LOOKS[stage] ?? stage, asked);
+  return stage === "apply" && step.seconds !== null && isWatched(files)
+    ? {
+        ...step,
+        seconds: step.seconds + watch,
+        source: `${step.source}, including ${watch} s for watching nova-compute`,
+      }
+    : step;
+}
+
+/** The same by what the run's files tell. */
+export async function expectedIn(
+  { path }: RunFolder,
+  files: RunFiles,
+  stage: RunStage,
+  watch?: number,
+): Promise<WindowStep> {
+  const entries = "missing" in files.journal ? [] : files.journal.entries;
+  const [measured, pace] = [await measuredOf(path, entries), await paceOfRun(path)];
+  return expected(files, stage, measured, watch, pace);
+}
+
+/** How long a stage takes by what this run measured; null where it is not known, or a person's to say. */
+export async function takes(
+  run: RunFolder | null,
+  stage: RunStage,
+  files: RunFiles | null,
+  watch?: number,
+): Promise<string | null> {
+  if (run === null || files === null || "missing" in files.journal) return null;
+  const { seconds } = await expectedIn(run, files, stage, watch);
+  return seconds === null ? null : duration(seconds);
+}
+
+/** Whether the plan names hosts whose nova-compute must be stopped. */
+function isWatched({ nova }: RunFiles): boolean {
+  if (nova === undefined || "missing" in nova) return false;
+  return (nova.plan?.counts.stopped.length ?? 0) > 0;
+}
+
+/** Rows of the plan that are not in Ironic by our hand, nor were there before. */
+function rowsLeft({ journal, plan }: RunFiles): number {
+  if ("missing" in journal || "missing" in plan) return 0;
+  const { rows, preExisting } = ownershipOf(journal.entries, IRONIC, plan.sha256);
+  const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
+  return Math.max(0, plan.counts.nodes + plan.counts.ports - there);
+}

@@ -1,0 +1,103 @@
+import { shellWord } from "../../lib/text.ts";
+import { managedState, managesNodes } from "../../manage/manage-run.ts";
+import type { RunFiles } from "../../run/files/run-files.ts";
+import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import { isWindowClosed } from "../../run/files/window-file.ts";
+import { type NextStep, wordsOf } from "../../run/given.ts";
+import { movesHosts } from "../../run/host-files.ts";
+import { nextCommand } from "../../run/next.ts";
+import { type RunStage, stageOf, UNDONE_BY, WHY } from "../../run/stages.ts";
+import { switchesOver, switchState } from "../../switchover/switchover-run.ts";
+import { hostState } from "../../takeover/host-status.ts";
+import { duration } from "../report/rules/window.ts";
+import { expectedIn } from "./expected.ts";
+import { isDecision, leftBehind, nextOf, nextStepOf } from "./pipeline.ts";
+import { filesOf } from "./run-state.ts";
+
+/** The one next step of a run, in words. */
+export interface Advice {
+  readonly next: string;
+  readonly why: string;
+  readonly takes: string;
+  readonly undo: string;
+}
+
+const NOTHING = "nothing: it writes to no database";
+/** Of a rollback that goes on. */
+const AGAIN = "plan and apply, which load again what it took back";
+const DONE: Advice = {
+  ...{ next: "nothing", why: "this run is done", takes: "0 s" },
+  undo: "rollback --after-finish, while machines are as they were loaded",
+};
+
+/** @throws MigrationError N2I-E110 */
+export async function advice(path: string): Promise<Advice> {
+  const run = await openRun(path, { create: false });
+  if (await movesHosts(run)) return moveAdvice(run);
+  if (await managesNodes(run)) return manageAdvice(run);
+  if (await switchesOver(run)) return switchAdvice(run);
+  const { files } = await filesOf(run, { run: path });
+  const step = nextStepOf(files);
+  const closed = await isWindowClosed(run);
+  if (step === null) return within(closed, path, doneOf(files));
+  const { after: _after, note, ...bare } = step;
+  const stage = stageOf(step);
+  if (stage === null)
+    return { next: nextOf(files), why: note ?? "", takes: "not known", undo: AGAIN };
+  const { seconds, source } = await expectedIn(run, files, stage);
+  const undone = UNDONE_BY[stage];
+  return within(undone !== null && closed, path, {
+    next: wordsOf(bare, files.said, files.handover !== null),
+    why: whyOf(step, stage),
+    takes:
+      seconds === null
+        ? "not known: this run has not done it yet"
+        : `${duration(seconds)} (${source})`,
+    undo: undone === null ? NOTHING : undoing(undone, path),
+  });
+}
+
+/** What comes next in a run that moves machines between compute hosts. */
+async function moveAdvice(run: RunFolder): Promise<Advice> {
+  const { fields, next, changed } = await hostState(run);
+  const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
+  const why = `${fields.move}; fenced: ${fields.fence}`;
+  return within(await isWindowClosed(run), run.path, { next, why, takes: "not known", undo });
+}
+
+/** What comes next in a run that gives machines their server record. */
+async function manageAdvice(run: RunFolder): Promise<Advice> {
+  const { fields, next, changed } = await managedState(run.path);
+  const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
+  return { next, why: `${fields.managed}; ${fields.open}`, takes: "not known", undo };
+}
+
+/** What comes next in a run that switches a machine over. */
+async function switchAdvice(run: RunFolder): Promise<Advice> {
+  const { fields, next, changed } = await switchState(run.path);
+  const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
+  return { next, why: `${fields.source}: ${fields.state}`, takes: "not known", undo };
+}
+
+function whyOf(step: NextStep, stage: RunStage): string {
+  const { note, again } = step;
+  if (again !== undefined) return `${again}: ${stage} is done again.`;
+  return note !== undefined && isDecision(step) ? `${note}. ${WHY[stage]}` : WHY[stage];
+}
+
+/** What takes back writes, and is refused until the window is open again. */
+function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advice {
+  const open = `nova2ironic window open --run ${shellWord(run)}`;
+  return { ...advice, undo: closed ? `${open}, then ${undo}` : undo };
+}
+
+function doneOf(files: RunFiles): Advice {
+  if ("missing" in files.journal) return DONE;
+  return { ...DONE, why: [DONE.why, ...leftBehind(files)].join("\n") };
+}
+
+function undoing(undone: "rollback" | "handover" | "finish", run: string): string {
+  return undone === "rollback"
+    ? nextCommand("rollback", { run }, { all: true })
+    : nextCommand(undone, { run }, { undo: true });
+}

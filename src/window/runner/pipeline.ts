@@ -1,0 +1,393 @@
+import { ownershipOf } from "../../engine/ownership.ts";
+import { NAMED, shellWord } from "../../lib/text.ts";
+import type { NovaLegName } from "../../migrate/apply/nova.ts";
+import { leavesNova } from "../../migrate/hosts/nova-rows-left.ts";
+import {
+  heldUpText,
+  isHeldUp,
+  loadable,
+  nothingText,
+  wantsPower,
+} from "../../migrate/plan/empty-plan.ts";
+import { plansThere } from "../../migrate/plan/loaded-plans.ts";
+import { givenUpText, goOnBack, novaOptions } from "../../migrate/rollback/way-back.ts";
+import type { PlanCounts } from "../../model/artefact.ts";
+import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
+import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
+import { awayOf, type RunFiles, type TakenBack } from "../../run/files/run-files.ts";
+import { backendOf, type NextStep, type Said, wordsOf } from "../../run/given.ts";
+import { type NextCommand, nextCommand } from "../../run/next.ts";
+
+/**
+ * The walk of `apply`: flavors first, so that a rebuild finds the new images whatever becomes of the load;
+ * then Ironic's machines; then Nova's rows name the new hosts. What machines share goes last: whether a
+ * service is disabled depends on which machines moved.
+ */
+export const FORWARD = {
+  beforeIronic: ["flavors", "api"],
+  afterIronic: ["hosts", "shared"],
+} as const satisfies { readonly [when: string]: readonly NovaLegName[] };
+
+/**
+ * The walk of `rollback`, written out and derived from nothing. Before it Nova's rows of hosts are inspected,
+ * as a machine is taken back whole or not at all. Ironic's machines go first: what a conductor works on
+ * stays, and its rows of Nova with it. Then hosts with what machines share, then flavors. Each line is
+ * reported as one part.
+ */
+export const BACK_AFTER_IRONIC = [
+  { part: "hosts", legs: ["hosts", "shared"] },
+  { part: "api", legs: ["api"] },
+  { part: "flavors", legs: ["flavors"] },
+] as const satisfies readonly { readonly part: string; readonly legs: readonly NovaLegName[] }[];
+
+/** Where the flavors of a plan for Nova are; null where the plan is without. */
+type BesideNova = { readonly api: NovaIdentity | undefined } | null;
+
+/** The extract that adds the nova.conf of these hosts. */
+function withConf(given: { readonly novaConf?: readonly string[] }, hosts: readonly string[]) {
+  const added = hosts.slice(0, NAMED).map((host) => `${host}=FILE`);
+  return nextCommand("extract", { ...given, novaConf: [...(given.novaConf ?? []), ...added] });
+}
+
+/** What a command says at its end: what comes next, and what takes it back. `given` are its options. */
+export const AFTER = {
+  /**
+   * @param known what plan is to be given
+   * @param withoutConf hosts without a nova.conf
+   */
+  extract(given: object, known: object, withoutConf: readonly string[]) {
+    const power = nextCommand("power", given);
+    const plan = `then: ${nextCommand("plan", known, backendOf(known))}`;
+    if (withoutConf.length === 0) return `Next: ${power}\n${plan}`;
+    return `Next: ${withConf(given, withoutConf.toSorted())}\nor, if a site document names the power manager: ${power}\n${plan}`;
+  },
+  /**
+   * @param more options of plan where none was given
+   * @param failed options of power, where machines did not answer as they should
+   * @param noConf what extract was given, if it was given no nova.conf
+   */
+  power(known: object, more: object, failed: object | null, noConf: object | null) {
+    const plan = nextCommand("plan", known, { ...backendOf(known), ...more });
+    if (failed === null) return `Next: ${plan}`;
+    if (noConf !== null)
+      return `Without nova.conf the power manager of a machine is unknown.\nNext: ${withConf(noConf, ["HOST"])}\nor: ${plan}`;
+    const again = { ...failed, only: undefined, node: undefined, host: undefined };
+    const ask = nextCommand("power", again, { only: "failed" });
+    return `Once their cause is fixed, ask those again; --only VERDICT and --host HOST ask some of them. The plan goes without.\nNext: ${ask}\nor: ${plan}`;
+  },
+  stoppedPower: (given: object) => stopped(nextCommand("power", given)),
+  /** @param asked whether BMCs were asked for it */
+  plan(given: { readonly run: string }, nova: BesideNova, counts: PlanCounts, asked: boolean) {
+    const apply = (more: object) =>
+      nextCommand("apply", given, { ...besideOptions(nova), ...more });
+    const again = `Next: ${nextCommand(asked ? "plan" : "power", given)}`;
+    if (loadable(counts) === 0)
+      return `${upper(nothingText(counts))}: ${whyNot(given.run)}\n${again}  # once the causes are fixed, or accepted in the site document`;
+    if (!isHeldUp(counts)) return `Next: ${apply({})}`;
+    return `${upper(heldUpText(counts))}, and apply refuses the plan (N2I-E304): ${whyNot(given.run)}\nFix the causes, or accept them in the site document, and plan again; or load without them.\n${again}\nor: ${apply({ skipBlocked: true })}`;
+  },
+  apply(given: { readonly run: string }, nova: BesideNova) {
+    const undo = { ...besideOptions(nova), all: true, plan: true };
+    return `Next: ${nextCommand("status", { run: given.run })}\nUndo: ${nextCommand("rollback", given, undo)}`;
+  },
+  rehearse: ({ run }: { readonly run: string }) => `Next: ${nextCommand("status", { run })}`,
+  boot: (given: { readonly undo: boolean }) =>
+    given.undo
+      ? `Next: ${nextCommand("boot", given)}`
+      : `Next: ${nextCommand("boot", given, { verify: true })}\nUndo: ${nextCommand("boot", given, { undo: true })}`,
+  handover: (given: { readonly undo: boolean }) => otherWay("handover", given),
+  finish: (given: { readonly undo: boolean }) => otherWay("finish", given),
+} as const;
+
+function upper(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
+function otherWay(command: NextCommand, given: { readonly undo: boolean }): string {
+  const undo = !given.undo;
+  return `${undo ? "Undo" : "Next"}: ${nextCommand(command, given, { undo })}`;
+}
+
+export const STOPPED = "Stopped on request; run the same command to go on.";
+
+/** @param again the command that goes on */
+export function stopped(again: string, more = ""): string {
+  return `Stopped on request${more}.\nNext: ${again}`;
+}
+
+const NOVA = { novaDb: "DB" };
+export const EXTRACT: NextStep = { command: "extract", nova: NOVA };
+export const PLAN: NextStep = { command: "plan", nova: NOVA };
+const POWER: NextStep = { command: "power" };
+const VERIFY: NextStep = { command: "verify" };
+const GOES_ON: NextStep = {
+  ...{ command: "apply", options: { yes: true } },
+  note: "goes on where it stopped",
+};
+const LOADS_AGAIN: NextStep = {
+  ...GOES_ON,
+  note: "goes on where it stopped, and loads again what was taken back",
+};
+const TAKEOVER: NextStep = {
+  ...{ command: "verify", options: { takeover: true } },
+  note: "once every ironic-conductor has started",
+};
+const FINAL: NextStep = {
+  ...{ command: "verify", options: { final: true } },
+  note: "once the new nova-compute has started",
+};
+const FINISH: NextStep = { command: "finish" };
+const DONE = "nothing; this run is done";
+
+/** The command that comes next in a run, by its files alone. */
+export function nextOf(files: RunFiles): string {
+  const { said, handover } = files;
+  const words = (step: NextStep): string => wordsOf(step, said, handover !== null);
+  const step = nextStepOf(files);
+  if (step === null) return DONE;
+  return words(
+    step.after === undefined
+      ? step
+      : { ...step, note: `where it finds nothing: ${words(step.after)}` },
+  );
+}
+
+/** Where a run is done and machines are not in Ironic: a line each, how a second night begins. */
+export function leftBehind(files: RunFiles): readonly string[] {
+  const { plan, said } = files;
+  if (stepOf(files) !== null || "missing" in plan) return [];
+  const { blocked, conflict } = plan.counts.verdicts;
+  const { run = "RUN" } = said?.given ?? {};
+  const told = (machines: number, what: string, verdict: string): string =>
+    `${machines === 1 ? "1 machine is" : `${machines} machines are`} ${what}: nova2ironic show ${shellWord(`${run}/plan`)} --match Verdict=${verdict}`;
+  const again = [EXTRACT, POWER].map((step) => wordsOf(step, said, false));
+  return [
+    ...(blocked === 0
+      ? []
+      : [
+          told(blocked, "left behind", "blocked"),
+          `Once the causes are fixed: ${[...again, nextCommand("run", { run })].join("\nthen: ")}`,
+        ]),
+    // Ironic may well hold the machine, as a node of somebody else's.
+    ...(conflict === 0
+      ? []
+      : [told(conflict, "in conflict with what Ironic held already", "conflict")]),
+  ].flatMap((text) => text.split("\n"));
+}
+
+/** The step that a person takes next: a plan that apply would refuse is not applied as it is. */
+export function nextStepOf(files: RunFiles): NextStep | null {
+  const step = stepOf(files);
+  const { plan, said } = files;
+  if (step?.command !== "apply" || step.options !== undefined || "missing" in plan) return step;
+  const isLeftOut = said?.earlier?.some((one) => one.options["skip-blocked"] === true) ?? false;
+  if (!isHeldUp(plan.counts) || isLeftOut) return step;
+  return {
+    ...(said?.asked === false ? POWER : PLAN),
+    note: `${heldUpText(plan.counts)}: fix the causes, or accept them in the site document; or apply with --skip-blocked`,
+  };
+}
+
+/** What comes next in a run, by its files alone; null where it is done. */
+export function stepOf(files: RunFiles): NextStep | null {
+  const { snapshot, plan, journal, nova, said } = files;
+  if ("missing" in snapshot)
+    return !("missing" in journal) && plansThere(journal.entries).length === 0
+      ? doneAgain(EXTRACT, snapshot, plan)
+      : {
+          ...EXTRACT,
+          note: `${snapshot.missing}: what is loaded came from it; put it back if you can`,
+        };
+  const stale = "missing" in plan || plan.madeFrom !== snapshot.sha256;
+  if (stale || isBroken(nova))
+    return (
+      goOnBack(files) ??
+      ("missing" in plan && said?.asked === false
+        ? POWER
+        : doneAgain(PLAN, stale ? plan : (nova ?? plan), plan))
+    );
+  // What it says is in doubt; verify asks the target alone.
+  if ("missing" in journal) return withNova(VERIFY, nova);
+  const back = goOnBack(files);
+  if (back !== null) return back;
+  const applied = withNovaRows(afterApply(files, journal.entries, plan), files, journal.entries);
+  const isRepeated = loadable(plan.counts) === 0 || wantsPower(plan.counts);
+  if (isFirst(applied) && isRepeated) return beforeLoading(plan.counts, said);
+  const loaded = afterVerify(afterLoad(applied, files), files);
+  return withFinish(withNova(loaded, nova), files);
+}
+
+/** Whether nothing was done of the plan that is to be applied. */
+function isFirst({ command, options }: NextStep): boolean {
+  return command === "apply" && options === undefined;
+}
+
+/**
+ * What apply, or a rollback, has still to do before the run can end, as `status` says it, and why; null where the plan
+ * is loaded. A machine that was taken back by its name is given up: the run is whole without it.
+ */
+export function unfinished(files: RunFiles): Unfinished | null {
+  const { journal, plan, nova, said, handover } = files;
+  if ("missing" in journal || "missing" in plan) return null;
+  const told = (step: NextStep, why: string, fix = APPLY_FIRST): Unfinished => ({
+    ...{ why, fix, next: wordsOf(step, said, handover !== null) },
+  });
+  const back = goOnBack(files);
+  if (back !== null) return told(back, `its rollback is not through: ${back.note}`, BACK_FIRST);
+  const { entries } = journal;
+  const step = withNovaRows(afterApply(files, entries, plan), files, entries);
+  if (isFirst(step))
+    return loadable(plan.counts) === 0
+      ? null
+      : told(withNova(step, nova), "its plan is not applied");
+  return step.command === "apply"
+    ? told(withNova(step, nova), "its load was stopped before its end")
+    : null;
+}
+
+/** What is still to do, why, and the command that does it. */
+interface Unfinished {
+  readonly why: string;
+  readonly fix: string;
+  readonly next: string;
+}
+
+/** What finish says of a load that is not whole. */
+export const APPLY_FIRST =
+  "Run apply, then finish again; rollback --node gives up a machine for good.";
+
+/**
+ * What finish says of a rollback that is not through. It does not end such a run: that would clear what guards machines
+ * whose flavors are Nova's old ones again, while apply and rollback take nothing that the other does not bring back.
+ */
+const BACK_FIRST =
+  "Set right what rollback --plan would leave, then run rollback again; or load the other machines again with apply.";
+
+/** A stage whose file is there, and is not what it was: that is said before another takes its place. */
+function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
+  const why = "missing" in file ? String(file.missing) : "it was made from another snapshot";
+  return why.startsWith("N2I-E110 ") && "missing" in plan ? step : { ...step, again: why };
+}
+
+/** Whether a step is for a person to decide: a plan after a rollback, without Nova, or after one that loads nothing; another snapshot of what is loaded; an apply that loads again what was taken back. */
+export function isDecision({ command, note }: NextStep): boolean {
+  if (note === undefined) return false;
+  return ["extract", "power", "plan"].includes(command) || note === LOADS_AGAIN.note;
+}
+
+/** A plan that apply would refuse whatever is left out, or whose readings a new power check replaces. */
+function beforeLoading(counts: PlanCounts, said: Said | undefined): NextStep {
+  const { run = "RUN" } = said?.given ?? {};
+  // This is no decision: the readings must use the settings of the conductors.
+  if (wantsPower(counts))
+    return said?.asked === false
+      ? { ...POWER, again: "conductors will use other settings than the last power check" }
+      : { ...PLAN, again: "power was checked again after the plan was made" };
+  return {
+    ...(said?.asked === false ? POWER : PLAN),
+    note: `${nothingText(counts)}; ${whyNot(run)} says why`,
+  };
+}
+
+function whyNot(run: string): string {
+  return `nova2ironic show ${shellWord(`${run}/plan`)} -c UUID -c Verdict -c Reason`;
+}
+
+/** Verify found nothing wrong: conductors take over, then nova-compute, then the run ends. */
+function afterVerify(step: NextStep, { verified, said }: RunFiles): NextStep {
+  if (step.command !== "verify" || verified === undefined) return step;
+  if (verified.final) return FINISH;
+  if (verified.takeover) return FINAL;
+  if (step.options?.takeover === true || !verified.rows) return step;
+  // Over REST a conductor has each machine already.
+  return said?.rest === true ? FINAL : TAKEOVER;
+}
+
+/** How much of the plan is in Ironic, as far as the journal knows. */
+export function loadOf(files: RunFiles) {
+  const { journal, plan } = files;
+  if ("missing" in journal || "missing" in plan) return "none";
+  const { command, options } = afterApply(files, journal.entries, plan);
+  if (command === "verify") return "whole";
+  return command === "apply" && options !== undefined ? "part" : "none";
+}
+
+type PlanFile = Exclude<RunFiles["plan"], { readonly missing: string }>;
+
+function afterApply(files: RunFiles, entries: Entries, { sha256, counts }: PlanFile): NextStep {
+  // A plan nothing was done of is a first write, whatever became of earlier ones.
+  if (!plansOf(entries, IRONIC).includes(sha256)) return { command: "apply" };
+  const away = awayOf(files);
+  const { open, rows, preExisting } = ownershipOf(entries, IRONIC, sha256);
+  if (away !== null) {
+    const note = givenUpText(files);
+    if (note === null) return { ...PLAN, note: "rolled back; or go on with rollback" };
+    // The others are half loaded.
+    return open.length > 0 || waitsInNova(files, entries, away) ? LOADS_AGAIN : { ...PLAN, note };
+  }
+  const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
+  return open.length > 0 || there < counts.nodes + counts.ports ? GOES_ON : VERIFY;
+}
+
+/** Nobody hands over, or starts a service for, machines whose rows of Nova are still to be changed. */
+function withNovaRows(step: NextStep, files: RunFiles, entries: Entries): NextStep {
+  if (step.command !== "verify") return step;
+  return waitsInNova(files, entries, awayOf(files)) ? GOES_ON : step;
+}
+
+/** Whether rows of Nova are still to be changed by a load that was stopped. */
+function waitsInNova(
+  { nova, verified, finish }: RunFiles,
+  entries: Entries,
+  away: TakenBack | null,
+): boolean {
+  if (nova === undefined || "missing" in nova || nova.plan === null) return false;
+  const isEnded = finish !== undefined && !("missing" in finish) && finish.end !== null;
+  // Verify asked Nova itself, which knows better than a count; one that found differences is no word for it.
+  if (isEnded || verified?.rows === true || verified?.final === true) return false;
+  return leavesNova(nova.plan, entries, away);
+}
+
+/** A whole load that was staged waits for its hand-over, once its rows were compared; after that, for the conductors. */
+function afterLoad(next: NextStep, { handover, compared = false }: RunFiles): NextStep {
+  if (next.command !== "verify" || handover === null || "missing" in handover) return next;
+  // An apply that was stopped amid its own verify compared nothing, or kept no word of it.
+  if (handover.released === 0 && !compared) return next;
+  return handover.released < handover.staged
+    ? { command: "handover" }
+    : { command: "verify", options: { takeover: true } };
+}
+
+/** Commands that look at Nova's rows too want its database; a plan without it loads by the operator's word alone. */
+function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
+  const { command, options } = step;
+  const wants = command === "apply" || (command === "verify" && options?.takeover !== true);
+  if (!wants || (nova !== undefined && "missing" in nova)) return step;
+  if (nova !== undefined && nova.plan !== null)
+    return { ...step, nova: novaOptions(nova.plan.header?.api) };
+  if (command === "verify") return step;
+  return options?.yes === true
+    ? { ...step, options: { ...options, leaveNova: true } }
+    : { ...PLAN, note: "Nova is not in the plan; or apply it with --leave-nova" };
+}
+
+/** The last command of the window, once verify finds nothing. */
+function withFinish(step: NextStep, files: RunFiles): NextStep | null {
+  const { finish } = files;
+  if (finish === undefined || "missing" in finish) return step;
+  // It ended without those that were given up.
+  if (finish.end !== null && step.note !== undefined && step.note === givenUpText(files))
+    return null;
+  if (step.command !== "verify" && step.command !== "finish") return step;
+  if (finish.end !== null) return null;
+  return step.command === "finish" || step.note !== undefined ? step : { ...step, after: FINISH };
+}
+
+/** The plan's files of Nova cannot be read. */
+function isBroken(nova: RunFiles["nova"]): boolean {
+  return nova !== undefined && "missing" in nova;
+}
+
+function besideOptions(nova: BesideNova): object {
+  return nova === null ? {} : novaOptions(nova.api);
+}

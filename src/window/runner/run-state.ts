@@ -1,0 +1,352 @@
+import { existsSync } from "node:fs";
+import { countBack } from "../../engine/back.ts";
+import { ownershipOf } from "../../engine/ownership.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { NOVA_LEGS, NOVA_NAMES, novaJournalled } from "../../migrate/apply/nova.ts";
+import { stagedTrees } from "../../migrate/boot/boot-steps.ts";
+import type { Places } from "../../migrate/hosts/allocations.ts";
+import { novaPlanOf, novaPlans } from "../../migrate/hosts/nova-files.ts";
+import { wantsPower } from "../../migrate/plan/empty-plan.ts";
+import { openPower, POWER } from "../../migrate/power/power-file.ts";
+import { heldOf, heldText } from "../../migrate/rollback/way-back.ts";
+import { readVerified, wasCompared } from "../../migrate/verify/verified-file.ts";
+import type { FinishState } from "../../model/handover.ts";
+import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
+import type { NovaStep } from "../../model/nova/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { readGiven } from "../../run/files/given-file.ts";
+import { readJournal } from "../../run/files/journal.ts";
+import {
+  awayOf,
+  type HandedCounts,
+  type Missing,
+  type NovaState,
+  type RunFiles,
+  type Still,
+  type TakenBack,
+  takenBack,
+  wasStaged,
+} from "../../run/files/run-files.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { endOfRun, knowsGuards } from "../../run/finished.ts";
+import type { Said } from "../../run/given.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
+import { nodesOf, stillReleased } from "../handover/hand-over.ts";
+import { readRehearsal, rehearsedText } from "../rehearse/rehearsal-file.ts";
+import type { Standing } from "../report/rules/verdict.ts";
+import { leftBehind, loadOf, nextOf } from "./pipeline.ts";
+import { type BackFirst, backFirst, standingOf } from "./progress.ts";
+
+/** An artefact that is missing or broken is a fact about the run, not a failure of status. */
+async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return { missing: `${error.code} ${error.message}` };
+  }
+}
+
+/** Reads the whole plan, when a load was staged. */
+export async function handoverOf(
+  plan: Pick<Awaited<ReturnType<typeof openPlan>>, "footer" | "lines">,
+  journal: Entries,
+): Promise<HandedCounts | null> {
+  const tally = createHandover(plan.footer.sha256, journal);
+  if (tally === null) return null;
+  for await (const batch of plan.lines()) for (const line of batch) tally.add(line);
+  return tally.end();
+}
+
+/** Counts what of a staged load was handed over as its machines go by; null of a load that was not staged. */
+export function createHandover(sha256: string, journal: Entries) {
+  if (!wasStaged(journal, sha256)) return null;
+  const known = stillReleased(journal);
+  let [staged, released, takeOvers] = [0, 0, 0];
+  // What was there before the first plan of a run no plan of it staged.
+  const first = plansOf(journal, IRONIC).every((one) => one === sha256);
+  return {
+    add(line: PlannedMachine): void {
+      if (first && line.verdict !== "create") return;
+      for (const { uuid, row } of nodesOf(line)) {
+        if (row.maintenance === true) continue;
+        staged += 1;
+        if (known.has(uuid)) released += 1;
+        else if (row.provision_state === "active") takeOvers += 1;
+      }
+    },
+    end: (): HandedCounts => ({ staged, released, takeOvers }),
+  };
+}
+
+/** What a rollback of these machines with Nova's database would still find changed, by the journal. */
+async function stillOf(run: RunFolder, entries: Entries, machines: TakenBack): Promise<Still> {
+  const all = machines === "all";
+  const wants = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
+  const files = await novaPlans(run);
+  let rows = 0;
+  for (const file of files)
+    for (const leg of NOVA_LEGS)
+      rows += await countBack(novaJournalled(leg, file), entries, { wants });
+  const api = files.map(({ header }) => header.api).find((one) => one !== undefined);
+  return { rows, machines, api };
+}
+
+/** The plan's steps on Nova's rows, and what was done of any; null where there never was one. */
+async function novaStateOf(
+  run: RunFolder,
+  plan: Parameters<typeof novaPlanOf>[1] | null,
+  entries: Entries,
+  back: TakenBack | null,
+): Promise<NovaState | null> {
+  const beside = plan === null ? null : await novaPlanOf(run, plan);
+  if (beside === null && plansOf(entries, ...NOVA_NAMES).length === 0) return null;
+  const still = back === null ? null : await orWhy(() => stillOf(run, entries, back));
+  return { plan: beside, entries, ...(still !== null && { still }) };
+}
+
+/**
+ * What a run's folder holds, and its plan where it can be read.
+ *
+ * @param handover tells how much of a staged load was handed over
+ */
+export async function filesOf(
+  run: RunFolder,
+  given: NonNullable<Said["given"]>,
+  handover: typeof handoverOf = handoverOf,
+) {
+  const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
+  const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
+  const journal = await orWhy(() => readJournal(run));
+  const entries = "missing" in journal ? [] : journal.entries;
+  const held = takenBack(entries) === null ? null : await orWhy(() => heldOf(run, entries));
+  const back = awayOf({ journal, ...(held !== null && { held }) });
+  const nova = await orWhy(() =>
+    novaStateOf(run, "missing" in plan ? null : plan.footer, entries, back),
+  );
+  const boot = await orWhy(async () => {
+    const trees = stagedTrees("missing" in journal ? [] : journal.entries);
+    return trees.size === 0 ? null : new Map([...trees].filter(([, machines]) => machines > 0));
+  });
+  const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
+  const finish = await orWhy(async () => {
+    const end = await endOfRun(run);
+    const name = "missing" in plan ? undefined : plan.header.target.release;
+    return { end, guards: knowsGuards(name ?? "") };
+  });
+  const known = !("missing" in plan || "missing" in journal);
+  const now = known ? ([run, plan.footer.sha256, journal.entries.length] as const) : null;
+  const verified = now === null ? undefined : await readVerified(...now);
+  const rehearsal = await readRehearsal(run);
+  const files: RunFiles = {
+    ...(rehearsal !== null && { rehearsal }),
+    ...(verified !== undefined && { verified }),
+    compared: now !== null && (await wasCompared(...now)),
+    finish,
+    said: {
+      site: power?.header.asked_for?.site ?? null,
+      ...saidBy("missing" in plan ? null : plan.header),
+      asked: power !== null && ("missing" in plan || !isAskedOtherwise(plan, power)),
+      release: releaseOf("missing" in plan ? null : plan, power),
+      given,
+      earlier: await readGiven(run),
+      sealedElsewhere: sealedElsewhere(run, snapshot),
+    },
+    ...{ ...(nova !== null && { nova }), ...(boot !== null && { boot }) },
+    ...(held !== null && { held }),
+    snapshot:
+      "missing" in snapshot
+        ? snapshot
+        : {
+            counts: snapshot.footer.footer,
+            sha256: snapshot.footer.sha256,
+            taken_at: snapshot.header.taken_at,
+          },
+    plan:
+      "missing" in plan
+        ? plan
+        : {
+            counts: plan.footer.footer,
+            sha256: plan.footer.sha256,
+            madeFrom: plan.header.made_from.snapshot,
+            site: plan.header.made_from.site,
+            release: plan.header.target.release,
+          },
+    journal,
+    handover:
+      "missing" in plan || "missing" in journal
+        ? null
+        : await orWhy(() => handover(plan, journal.entries)),
+  };
+  return { files, plan };
+}
+
+/** What a plan says of how it was made. */
+function saidBy(plan: Awaited<ReturnType<typeof openPlan>>["header"] | null) {
+  return {
+    allowPairing: plan?.pairing.allowed === "override",
+    besideOthers: plan?.beside_others === true,
+    rest: plan?.target.engine === "rest",
+  };
+}
+
+/**
+ * What is true of a run by its files, and the next command.
+ *
+ * @param given options of status: databases to ask besides, and words for the next command
+ * @param handover as `filesOf` takes it
+ */
+export async function runState(
+  run: RunFolder,
+  given: NonNullable<Said["given"]>,
+  handover: typeof handoverOf = handoverOf,
+): Promise<RunState> {
+  const { files, plan } = await filesOf(run, given, handover);
+  const state = statusOf(files);
+  const allocations = "missing" in plan ? null : await allocationsOf(given, plan.lines);
+  return { ...state, fields: { ...state.fields, ...(allocations !== null && { allocations }) } };
+}
+
+/** Whoever asks no database waits for no driver. */
+async function allocationsOf(
+  places: Places,
+  lines: () => AsyncIterable<readonly PlannedMachine[]>,
+): Promise<string | null> {
+  if (places.placementDb === undefined) return null;
+  const { allocationsText } = await import("../../migrate/hosts/allocations.ts");
+  return allocationsText(places, lines);
+}
+
+/** Whether the plan rejected these readings because conductors will use other settings. */
+function isAskedOtherwise(
+  { header, footer }: Awaited<ReturnType<typeof openPlan>>,
+  power: Awaited<ReturnType<typeof openPower>>,
+): boolean {
+  return wantsPower(footer.footer) && header.made_from.power?.sha256 === power.footer.sha256;
+}
+
+/** The release a plan was made for, or BMCs were asked for by a word; juno is what nobody has to say. */
+function releaseOf(
+  plan: Awaited<ReturnType<typeof openPlan>> | null,
+  power: Awaited<ReturnType<typeof openPower>> | null,
+): string | undefined {
+  const release = plan?.header.target.release ?? power?.header.asked_for?.release;
+  return release === "juno" ? undefined : release;
+}
+
+/** Whether the run's secrets were sealed with a key of --key-file. */
+function sealedElsewhere({ path }: RunFolder, snapshot: object): boolean {
+  return !("missing" in snapshot) && !existsSync(`${path}/secret.key`);
+}
+
+interface RunState {
+  /** Stage -> what is true of it. */
+  readonly fields: { readonly [stage: string]: string };
+  /** The next command. */
+  readonly next: string;
+  /** Machines that a run that is done left behind, a line each. */
+  readonly left: readonly string[];
+  /** How far the run got with its plan. */
+  readonly standing: Standing;
+  /** What is to be taken back before a rollback, in this order. */
+  readonly back: readonly BackFirst[];
+}
+
+/** What is true of a run, from its files alone, and what comes next. */
+export function statusOf(files: RunFiles): RunState {
+  const { snapshot, plan, journal, handover, nova, boot, finish, held } = files;
+  const extracted =
+    "missing" in snapshot
+      ? snapshot.missing
+      : `${snapshot.counts.machines} machines, taken ${snapshot.taken_at}, sha256 ${snapshot.sha256.slice(0, 12)}`;
+  const fresh =
+    !("missing" in plan) && !("missing" in snapshot) && plan.madeFrom === snapshot.sha256;
+  const planned =
+    "missing" in plan
+      ? plan.missing
+      : `${plan.counts.nodes} nodes and ${plan.counts.ports} ports to add to ${plan.release}, ${plan.counts.verdicts.blocked + plan.counts.verdicts.conflict} machines blocked, sha256 ${plan.sha256.slice(0, 12)}${fresh ? "" : "; made from another snapshot"}`;
+  return {
+    fields: {
+      extract: extracted,
+      plan: planned,
+      ...rehearseField(files),
+      apply: "missing" in journal ? journal.missing : appliedText(journal.entries, held),
+      ...(handover !== null && { handover: handoverText(handover) }),
+      ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
+      ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
+      ...(finish !== undefined && loadOf(files) === "whole" && { finish: finishText(finish) }),
+    },
+    ...{ next: nextOf(files), left: leftBehind(files) },
+    ...{ standing: standingOf(files), back: backFirst(files) },
+  };
+}
+
+function rehearseField({ rehearsal, plan }: RunFiles): { readonly rehearse?: string } {
+  if (rehearsal === undefined) return {};
+  return { rehearse: rehearsedText(rehearsal, "missing" in plan ? null : plan.sha256) };
+}
+
+function finishText(finish: FinishState | Missing): string {
+  if ("missing" in finish) return finish.missing;
+  if (finish.end !== null) return `done, ended ${finish.end.at} by ${finish.end.by}`;
+  return finish.guards
+    ? "not yet: until then deleting or rebuilding a tenant's server ends in ERROR"
+    : "not yet";
+}
+
+function handoverText(handover: NonNullable<RunFiles["handover"]>): string {
+  return "missing" in handover
+    ? handover.missing
+    : `${handover.released} of ${handover.staged} staged machines released`;
+}
+
+function novaText({ plan, entries, still }: NovaState): string {
+  const planned =
+    plan === null
+      ? "not in the plan"
+      : `${plan.counts.hosts} rows of hosts and ${plan.counts.flavors + (plan.counts.api ?? 0)} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
+  const done = plansOf(entries, ...NOVA_NAMES).map((sha256) =>
+    doneText(entries, NOVA_NAMES, sha256, "changed"),
+  );
+  return [planned, ...done, ...(still === undefined ? [] : [stillText(still)])].join("; ");
+}
+
+function stillText(still: Still | Missing): string {
+  if ("missing" in still) return still.missing;
+  return `of what was taken from Ironic, ${still.rows} rows are changed still`;
+}
+
+function bootText(boot: ReadonlyMap<string, number>): string {
+  const trees = [...boot].map(([tree, machines]) => `${machines} machines staged in ${tree}`);
+  return trees.join("; ") || "nothing is staged any more";
+}
+
+function count(batches: number): string {
+  return batches === 1 ? "1 batch" : `${batches} batches`;
+}
+
+function doneText(
+  entries: Entries,
+  parts: readonly string[],
+  sha256: string,
+  done: string,
+): string {
+  const all = parts.map((part) => ownershipOf(entries, part, sha256));
+  const sum = (of: (one: (typeof all)[number]) => number): number =>
+    all.reduce((total, one) => total + of(one), 0);
+  const [created, back] = [sum((one) => one.created), sum((one) => one.back)];
+  const [begun, open] = [sum((one) => one.begun.length), sum((one) => one.open.length)];
+  const left = sum((one) => one.left.size());
+  return (
+    `plan ${sha256.slice(0, 12)}: ${created} rows ${done} in ${count(begun - open)}` +
+    `${open > 0 ? `, ${count(open)} begun and not recorded as done` : ""}` +
+    `${back > 0 ? `, ${back} rows rolled back` : ""}` +
+    `${left > 0 ? `, ${left} rows left by rollback` : ""}`
+  );
+}
+
+function appliedText(entries: Entries, held: RunFiles["held"]): string {
+  const plans = plansOf(entries, IRONIC);
+  const parts = plans.map((sha256) => doneText(entries, [IRONIC], sha256, "created"));
+  return [...parts, heldText(held) ?? []].flat().join("; ") || "nothing was loaded";
+}

@@ -1,0 +1,388 @@
+import { existsSync } from "node:fs";
+import { MigrationError } from "../../lib/error.ts";
+import type { TargetOptions } from "../../migrate/open/backend.ts";
+import { loadMappings } from "../../migrate/open/documents.ts";
+import type { VerifyAsked } from "../../migrate/verify/verify.ts";
+import { IRONIC, plansOf } from "../../model/journal.ts";
+import { type RunFiles, wasStaged } from "../../run/files/run-files.ts";
+import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import {
+  closeWindow,
+  isWindowOpen,
+  openWindow,
+  recordWindow,
+  resultOf,
+} from "../../run/files/window-file.ts";
+import { decisionsOf, type NextStep } from "../../run/given.ts";
+import { runHook } from "../../run/hooks.ts";
+import { checkCarries } from "../../run/host-files.ts";
+import { paused } from "../../run/pause.ts";
+import type { Sink } from "../../run/sink.ts";
+import { type RunStage, STAGES, stageOf } from "../../run/stages.ts";
+import {
+  checkDeleted,
+  checkRenewable,
+  gate,
+  type Hands,
+  keepWords,
+  planAnew,
+  planAsNamed,
+  type RunWords,
+  type Words,
+} from "./command-lines.ts";
+import { takes } from "./expected.ts";
+import { EXTRACT, isDecision, leftBehind, nextOf, stepOf } from "./pipeline.ts";
+import { filesOf } from "./run-state.ts";
+import {
+  computeStarted,
+  computesStopped,
+  conductorAlive,
+  takenOver,
+  type Waiting,
+} from "./wait-for-operator.ts";
+
+export interface RunEnd {
+  readonly ended: "done" | "until" | "stopped" | "gate";
+  readonly at: RunStage | null;
+  /** Of the stage that ended it; null: the signal's, which is set. */
+  readonly status: number | null;
+}
+
+interface Walk {
+  /** Whether BMCs were asked anew, as their readings were too old for apply; once is enough. */
+  renewed: boolean;
+  /** Stages that this walk repeated, with the reason. A second repetition ends the walk. */
+  readonly again: Set<string>;
+  /** Whether it was said since when the window is open. */
+  opened: boolean;
+  /** The plan that was applied last; what apply leaves of it a second one leaves too. */
+  applied: string | null;
+  readonly words: RunWords;
+  readonly hands: Hands;
+  readonly sink: Sink;
+}
+
+/** A machine in trouble is blocked by the plan; of the plan's blocked machines apply says what there is to say. */
+const GOES_ON: { readonly [stage in RunStage]?: readonly number[] } = {
+  power: [0, 3],
+  // Other power readings may unblock machines; apply refuses a plan that loads none.
+  plan: [0, 6],
+  check: [0, 1],
+};
+
+const INTERRUPTED = [130, 143];
+
+/**
+ * Goes from where the run stands to its end: each stage as its own command would, one after the other.
+ * Where it stands is what the run's files say, so that whatever ended it, the same command goes on.
+ *
+ * @throws MigrationError what refused a stage; N2I-E328 at a gate, N2I-E329
+ */
+export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<RunEnd> {
+  const of: Walk = {
+    ...{ words, hands, sink, renewed: false, opened: false, applied: null, again: new Set() },
+  };
+  let before = "";
+  let kept = false;
+  for (;;) {
+    let { run, files, ...at } = await standing(words.run);
+    const wanted = planAnew(at.step, files, words);
+    const named = () => hands.options("plan", { run: words.run });
+    // Nobody who walks no further than before the plan is told of what it would read.
+    const step = isBeyond("plan", words.until)
+      ? wanted
+      : await planAsNamed(wanted, files, words, named);
+    // What was refused is not kept; what is kept is among the files.
+    if (!kept && run !== null && (await keepWords(words))) ({ files } = await standing(words.run));
+    kept = run !== null;
+    if (step === null) {
+      if (run !== null && (await closeWindow(run))) sink.say("The window is closed.");
+      for (const line of files === null ? [] : leftBehind(files)) sink.say(line);
+      return { ended: "done", at: null, status: 0 };
+    }
+    const place = placeOf(step, files);
+    if (place === before)
+      throw gate(`${stageOf(step) ?? step.command} ended well and is still to be done`);
+    before = place;
+    const ended = await walkOn(of, run, step, files);
+    if (ended !== null) return ended;
+  }
+}
+
+/** Where the run stands; a run that is not there yet begins with extract. */
+async function standing(path: string) {
+  if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
+  const run = await openRun(path, { create: false });
+  await checkCarries(run);
+  const { files } = await filesOf(run, { run: path });
+  return { run, step: stepOf(files), files };
+}
+
+/** What a stage changes when it gets on. */
+function placeOf(step: NextStep, files: RunFiles | null): string {
+  if (files === null) return JSON.stringify([step]);
+  const { snapshot, plan, journal, verified, said } = files;
+  const entries = "missing" in journal ? journal.missing : journal.entries.length;
+  const one = (of: typeof snapshot | typeof plan): string =>
+    "missing" in of ? of.missing : of.sha256;
+  return JSON.stringify([step, one(snapshot), one(plan), entries, verified, said?.asked]);
+}
+
+/** @returns null where the walk goes on */
+async function walkOn(
+  of: Walk,
+  run: RunFolder | null,
+  step: NextStep,
+  files: RunFiles | null,
+): Promise<RunEnd | null> {
+  const stage = stageOf(step);
+  if (stage === null || isDecision(step)) {
+    const next = files === null ? "" : nextOf(files);
+    throw gate(`next is for you to decide: ${next}`);
+  }
+  if (step.again !== undefined) {
+    const again = `${stage}: ${step.again}`;
+    if (of.again.has(again)) throw gate(`${again}; it was already repeated once`);
+    of.again.add(again);
+  }
+  const plan = planOf(files);
+  if (stage === "apply" && plan !== null && of.applied === plan)
+    throw gate(
+      "apply ended and left machines of the plan; it named them. Fix their cause, or leave them out of a new plan",
+    );
+  const first = stage === "apply" && step.options === undefined;
+  const stages = first ? checkedFirst(of, files) : [stage];
+  for (const each of stages) {
+    if (isBeyond(each, of.words.until)) return { ended: "until", at: each, status: 0 };
+    if (stage === "apply" && each === stages[0] && run !== null)
+      await checkDeleted(run, step, files);
+    const ended = await walkStage(of, run, each, { step, files });
+    if (ended !== null) return ended;
+  }
+  return null;
+}
+
+function planOf(files: RunFiles | null): string | null {
+  return files === null || "missing" in files.plan ? null : files.plan.sha256;
+}
+
+/** What check asks is in Ironic's database. */
+function checkedFirst({ sink }: Walk, files: RunFiles | null): readonly RunStage[] {
+  if (files?.said?.rest !== true) return ["check", "apply"];
+  sink.say(
+    "Over REST there is no check: it reads Ironic's database. What apply needs it looks at itself.",
+  );
+  return ["apply"];
+}
+
+function isBeyond(stage: RunStage, until: RunStage | undefined): boolean {
+  return until !== undefined && STAGES.indexOf(stage) > STAGES.indexOf(until);
+}
+
+interface At {
+  readonly step: NextStep;
+  readonly files: RunFiles | null;
+}
+
+async function walkStage(
+  of: Walk,
+  run: RunFolder | null,
+  stage: RunStage,
+  at: At,
+): Promise<RunEnd | null> {
+  const { words, sink } = of;
+  await paused(words.pauseFile, sink);
+  if (run !== null && STAGES.indexOf(stage) >= STAGES.indexOf("check") && isTheNight(of))
+    await inWindow(of, run);
+  const stages = stagesOf(words, at.files);
+  sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files, words.watch));
+  if (run === null) sink.say(`There is no run in ${words.run} yet: it begins with ${stage}.`);
+  if (at.step.again !== undefined) sink.say(`${stage} is done again: ${at.step.again}.`);
+  const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
+  if (run !== null && !(await runHook(run, "before", stage, words.hookTimeout, sink)))
+    return stopped;
+  const status = await recorded(run, stage, () => performed(of, run, stage, at));
+  // Not applied: its readings were too old, and the walk looks again where it stands.
+  if (status === AGAIN) return null;
+  if (stage === "apply") of.applied = planOf(at.files);
+  if (INTERRUPTED.includes(status)) return { ...stopped, status };
+  const fine = GOES_ON[stage] ?? (stage === "apply" && words.skipBlocked ? [0, 3] : [0]);
+  if (!fine.includes(status)) return { ended: "gate", at: stage, status };
+  const now = run ?? (await openRun(words.run, { create: false }));
+  return (await runHook(now, "after", stage, words.hookTimeout, sink)) ? null : stopped;
+}
+
+/** The stages that this run has. */
+function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] {
+  const rest = files?.said?.rest === true;
+  const staged = words.staged || files?.handover != null || wasEverStaged(files);
+  return STAGES.filter((stage) =>
+    stage === "handover" ? staged && !rest : !rest || (stage !== "check" && stage !== "takeover"),
+  );
+}
+
+/** Whoever looks days before stops no service and opens no window. */
+function isTheNight({ words }: Walk): boolean {
+  return !isBeyond("apply", words.until);
+}
+
+/** @throws MigrationError N2I-E328 where somebody closed the window that this walk was in */
+async function inWindow(of: Walk, run: RunFolder): Promise<void> {
+  if (of.opened && !(await isWindowOpen(run)))
+    throw gate("somebody closed the window meanwhile; the same command opens another");
+  // Without a terminal the walk is refused before it opens the window.
+  if (!of.opened && !(await isWindowOpen(run))) of.sink.askable();
+  const { at: since, by } = await openWindow(run);
+  if (!of.opened) of.sink.say(`Window: open since ${since} by ${by}.`);
+  of.opened = true;
+}
+
+/** A stage that does not write is in the record too: those that do write themselves there. */
+async function recorded(
+  run: RunFolder | null,
+  stage: RunStage,
+  work: () => Promise<number>,
+): Promise<number> {
+  if (run === null || ["apply", "handover", "finish"].includes(stage)) return work();
+  recordWindow(run, { do: "begin", stage });
+  try {
+    const status = await work();
+    recordWindow(run, { do: "end", stage, result: status === 0 ? "done" : `exit ${status}` });
+    return status;
+  } catch (cause) {
+    recordWindow(run, { do: "end", stage, result: resultOf(cause) });
+    throw cause;
+  }
+}
+
+/** @returns the exit status of the stage's command */
+async function performed(
+  of: Walk,
+  run: RunFolder | null,
+  stage: RunStage,
+  at: At,
+): Promise<number> {
+  const { words, hands, sink } = of;
+  const { step, files } = at;
+  const own = files === null ? {} : decisionsOf(step, files.said, files.handover !== null);
+  const given: Words = { run: words.run, ...own };
+  const patience: Waiting = {
+    ...{ every: EVERY, sink },
+    ...(words.wait !== undefined && { most: words.wait }),
+  };
+  switch (stage) {
+    case "check": {
+      const options = await hands.options("check", {
+        ...{ run: words.run, "skip-blocked": words.skipBlocked },
+        ...watching(words),
+      });
+      // What the options table declares.
+      if (run !== null && isTheNight(of))
+        await computesStopped(run, options as { novaDb?: string }, patience);
+      return hands.perform("check", options);
+    }
+    case "apply": {
+      const { skipBlocked } = words;
+      const staged = words.staged || wasEverStaged(files);
+      const second = await secondNight(at, sink);
+      const decided = { ...given, ...watching(words), ...(staged && { staged }), ...second };
+      const options = await hands.options("apply", { ...decided, "skip-blocked": skipBlocked });
+      if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
+      const first = step.options === undefined && !of.renewed;
+      return hands.perform("apply", options).catch((cause: unknown) => {
+        if (!first || !isTooOld(cause)) throw cause;
+        return renewed(of, files);
+      });
+    }
+    case "handover": {
+      const { perMinute } = words;
+      const paced = perMinute === undefined ? given : { ...given, "per-minute": perMinute };
+      const options = await hands.options("handover", paced);
+      await conductorAlive(options as TargetOptions & { run: string }, patience);
+      return hands.perform("handover", options);
+    }
+    case "takeover":
+      // Conductors that were handed the machines run already.
+      if (files === null || files.handover === null)
+        await sink.confirm(
+          "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
+        );
+      await takenOver((await hands.options("verify", given)) as VerifyAsked, patience);
+      return 0;
+    case "final":
+      await bootFilesStaged(files, sink);
+      await sink.confirm(
+        "Now have nova.conf as `config --check` wants it, restart nova-scheduler and start the new nova-compute: once it makes or deletes a server, there is only the way forward.",
+      );
+      await computeStarted((await hands.options("verify", given)) as VerifyAsked, patience);
+      return 0;
+    case "extract": {
+      const options = await hands.options(stage, given);
+      // A signal ends the process amid it: what was given is in the run before.
+      if (run === null) await keepWords(words, true);
+      return hands.perform(stage, options);
+    }
+    case "power":
+    case "plan":
+    case "verify":
+    case "finish":
+      return hands.perform(stage, await hands.options(stage, given));
+  }
+}
+
+/** Machines that a finished run left behind are loaded by a plan of their own, which says what Ironic lacks. */
+async function secondNight({ files }: At, { confirm }: Sink): Promise<Words> {
+  const { finish, plan } = files ?? {};
+  if (finish === undefined || "missing" in finish || finish.end === null) return {};
+  const { nodes = 0 } = plan === undefined || "missing" in plan ? {} : plan.counts;
+  await confirm(
+    `finish ended this run at ${finish.end.at}. The plan made since loads ${nodes} machines that this run never loaded: were they left behind then, and not deleted since?`,
+  );
+  return { "after-finish": true };
+}
+
+/** Machines of an earlier plan were loaded staged: conductors run by now, and these are to wait for their turn too. */
+function wasEverStaged(files: RunFiles | null): boolean {
+  if (files === null || "missing" in files.journal) return false;
+  const { entries } = files.journal;
+  return plansOf(entries, IRONIC).some((plan) => wasStaged(entries, plan));
+}
+
+/** Where take-over leaves tenants' boot files in deploy mode, the next reboot hangs: nobody is to miss that. */
+async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promise<void> {
+  if (files === null || "missing" in files.plan || files.boot !== undefined) return;
+  const { release } = files.plan;
+  const target = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
+  if (target?.doc.boot === "deploy")
+    await confirm(
+      `Take-over by Ironic ${release} leaves tenants' boot files in deploy mode, and this run staged none: run nova2ironic boot for each conductor's TFTP tree first, or a tenant's next reboot hangs. Are they in place?`,
+    );
+}
+
+function watching({ watch }: RunWords): Words {
+  return watch === undefined ? {} : { watch };
+}
+
+function isTooOld(cause: unknown): cause is MigrationError {
+  return cause instanceof MigrationError && cause.code === "N2I-E307";
+}
+
+/** In place of a status: nothing was done, and the walk goes on from where the run stands. */
+const AGAIN = -1;
+
+/** A plan of yesterday has readings of yesterday: asked for a yes, BMCs are asked and the plan is made again. */
+async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
+  const { words, hands, sink } = of;
+  checkRenewable(files);
+  await sink.confirm("The power readings are too old: ask every BMC and make the plan again?");
+  of.renewed = true;
+  const [run, said] = [words.run, files?.said];
+  const how = decisionsOf({ command: "power" }, said, false);
+  const asked = await hands.perform("power", await hands.options("power", { run, ...how }));
+  if (asked !== 0 && asked !== 3) return asked;
+  const own = decisionsOf({ command: "plan", nova: {} }, said, false);
+  return (await hands.perform("plan", await hands.options("plan", { run, ...own }))) || AGAIN;
+}
+
+/** Seconds between two looks at what a person does. */
+const EVERY = 5;

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MigrationError } from "../../lib/error.ts";
+import { NAMED, shellWord } from "../../lib/text.ts";
+import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
+import { runningComputes } from "../../migrate/hosts/rules/running.ts";
+import { openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
+import { isEqual } from "../../migrate/verify/rules/tally.ts";
+import { openToVerify, type VerifyAsked, verifyRun } from "../../migrate/verify/verify.ts";
+import type { RowVerdict } from "../../model/artefact.ts";
+import { closing, openRole } from "../../run/databases.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { openPlan, PLAN } from "../../run/run.ts";
+import type { Sink } from "../../run/sink.ts";
+import { identifyNova } from "../../systems/nova-db/plan-open.ts";
+import { createNovaTarget } from "../../systems/nova-db/target.ts";
+import { isHandedOver } from "../handover/rules/observe.ts";
+import { type TakeoverAsked, verifyTakeover } from "../handover/verify-takeover.ts";
+import { counted, duration } from "../report/rules/window.ts";
+
+/** How what a person does is waited for. */
+export interface Waiting {
+  /** Seconds between two looks. */
+  readonly every: number;
+  /** Seconds in all; without it until it is seen, or until Ctrl-C. */
+  readonly most?: number;
+  readonly sink: Sink;
+}
+
+/** Seconds after which the same is said again, and that counts may change in silence. */
+const AGAIN = 60;
+
+/**
+ * Looks until there is nothing left to say. Nothing is under way meanwhile: Ctrl-C or a kill loses nothing.
+ *
+ * @param look what is still missing; null: nothing
+ * @throws MigrationError N2I-E328 when it takes longer than `most`
+ */
+export async function until(
+  look: () => Promise<string | null>,
+  { every, most, sink }: Waiting,
+): Promise<void> {
+  const began = Date.now();
+  let [reported, at] = ["", 0];
+  for (;;) {
+    const missing = await look();
+    if (missing === null) return;
+    const now = Date.now();
+    const kind = missing.replaceAll(/\d+/g, "N");
+    if (kind !== reported || now - at > AGAIN * 1000) {
+      const again =
+        reported === ""
+          ? ` It looks every ${every} s. Ctrl-C loses nothing; the same command goes on.`
+          : "";
+      const since = reported === "" ? "" : ` (${duration((now - began) / 1000)})`;
+      sink.say(`Waiting${since}: ${missing}${again}`);
+      [reported, at] = [kind, now];
+    }
+    if (most !== undefined && now - began > most * 1000)
+      throw new MigrationError("N2I-E328", `not seen within ${most} s: ${missing}`);
+    await sleep(every * 1000);
+  }
+}
+
+/** Waits until every nova-compute of the plan is seen standing still; a plan without Nova tells of none. */
+export async function computesStopped(
+  run: RunFolder,
+  { novaDb }: { readonly novaDb?: string },
+  patience: Waiting,
+): Promise<void> {
+  const { footer } = await openPlan(`${run.path}/${PLAN}`);
+  const nova = await novaPlanOf(run, footer);
+  if (nova === null || novaDb === undefined || nova.counts.stopped.length === 0) return;
+  await closing(async (keep) => {
+    const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+    const { beats } = createNovaTarget(database, await identifyNova(database));
+    await until(async () => {
+      const now = await beats(nova.counts.stopped);
+      const hosts = now.filter((beat) => runningComputes([beat], [beat]).length > 0);
+      if (hosts.length === 0) return null;
+      const names = hosts.slice(0, NAMED).map(({ host }) => host);
+      const more = hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : "";
+      return `stop nova-compute on ${names.join(", ")}${more}; each counts as stopped a minute after its last report.`;
+    }, patience);
+  });
+}
+
+/** Waits until a conductor is alive. */
+export async function conductorAlive(
+  asked: TargetOptions & Pick<VerifyAsked, "run" | "keyFile">,
+  patience: Waiting,
+): Promise<void> {
+  const { plan, seal, mappings } = await openToVerify(asked);
+  await closing(async (keep) => {
+    const backend = keep(await openBackend(asked, mappings, { readOnly: true }, () => undefined));
+    const { target } = await backend.open(plan.header.target.release, seal);
+    await until(async () => {
+      const { conductors } = await target.service();
+      return conductors.some(({ alive }) => alive)
+        ? null
+        : "start every ironic-conductor; none is alive.";
+    }, patience);
+  });
+}
+
+/** Waits until conductors have taken every machine over. */
+export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void> {
+  return until(async () => {
+    const { states, faults, accept } = await verifyTakeover(asked, quiet(patience.sink));
+    if (isHandedOver(states) && faults === 0) return null;
+    const { done, staged, waiting, failed, missing } = states;
+    const logs = faults > 0 ? `; ${faults} errors in conductors' logs` : "";
+    if (isHandedOver(states)) {
+      // What a log says stays in it: nobody waits for that.
+      const logged = `conductors' logs have ${counted(faults, "error")}`;
+      await patience.sink.confirm(
+        `Every machine is taken over, and ${logged} (${lister(asked.run, "takeover")}). Go on?`,
+      );
+      await accept(logged);
+      return null;
+    }
+    const todo = waiting + staged > 0 ? "start every ironic-conductor" : "fix the failed machines";
+    return `${todo}; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
+  }, patience);
+}
+
+/** Waits until Nova has every machine, by a look at Ironic and Nova that finds nothing wrong. */
+export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<void> {
+  return until(async () => {
+    const seen = { dark: 0, ironic: 0, nova: 0 };
+    const sink = quiet(patience.sink, (verdict) => count(verdict, seen));
+    const verified = await verifyRun({ ...asked, final: true }, sink);
+    const faults = verified.computes?.faults ?? 0;
+    if (!isEqual(verified)) return `${missingText(seen)} (${lister(asked.run, "final")}).`;
+    if (faults === 0) return null;
+    const logged = `nova-compute logs have ${counted(faults, "fault")}`;
+    await patience.sink.confirm(
+      `Nova has every machine, and ${logged} (${lister(asked.run, "final")}). Go on?`,
+    );
+    await verified.accept(logged);
+    return null;
+  }, patience);
+}
+
+/** Rows that are not as planned, by who has to see to them. */
+interface Seen {
+  /** Machines whose power no conductor has read. */
+  dark: number;
+  /** Other rows of Ironic. */
+  ironic: number;
+  nova: number;
+}
+
+function count(verdict: RowVerdict, seen: Seen): void {
+  const { resource, state } = verdict;
+  if (state === "validated" || state === "used") return;
+  if (resource !== "node" && resource !== "port") seen.nova += 1;
+  else if (isPowerUnknown(verdict)) seen.dark += 1;
+  else seen.ironic += 1;
+}
+
+function missingText({ dark, ironic, nova }: Seen): string {
+  const texts = [
+    ...(nova > 0
+      ? [
+          `restart nova-scheduler and start the new nova-compute: ${nova} machines or rows of Nova are not as planned`,
+        ]
+      : []),
+    ...(dark > 0 ? [`conductors have yet to read the power of ${dark} machines`] : []),
+    ...(ironic > 0 ? [`${ironic} rows of Ironic are not as planned`] : []),
+  ];
+  return texts.join("; ");
+}
+
+/** A conductor looks at the power of a machine some time after it has it. */
+function isPowerUnknown({ differs }: RowVerdict): boolean {
+  const [only, ...more] = differs;
+  return only?.field === "power_state" && only.found === null && more.length === 0;
+}
+
+/** The command that lists what is waited for. */
+function lister(run: string, look: "takeover" | "final"): string {
+  return `nova2ironic verify --run ${shellWord(run)} --${look} lists them`;
+}
+
+/** What is looked at again and again is not listed each time. */
+function quiet(sink: Sink, each: (verdict: RowVerdict) => void = () => undefined): Sink {
+  return {
+    ...sink,
+    say: () => undefined,
+    result: () => undefined,
+    async list(of, items) {
+      // Only a list of verdicts has verdicts.
+      for await (const item of items) if (of === "verdicts") each(item as RowVerdict);
+    },
+    during: (_title, _machines, work) =>
+      work(
+        () => undefined,
+        () => undefined,
+      ),
+  };
+}

@@ -1,0 +1,118 @@
+import { existsSync } from "node:fs";
+import { readdir, readlink, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { MigrationError } from "../lib/error.ts";
+import { runProgram } from "../lib/files/run-program.ts";
+import { createTemp } from "../lib/files/temp-file.ts";
+import { OF_A_PLAN, PLAN } from "../run/files/plan-folder.ts";
+import { openRun } from "../run/files/run-folder.ts";
+import { surroundings } from "../run/process-context.ts";
+import type { Sink } from "../run/sink.ts";
+import { VERSION } from "../run/version.ts";
+import { REHEARSAL } from "./rehearse/rehearsal-file.ts";
+
+/** What support is given. */
+export interface SupportWords {
+  readonly run: string;
+  /** The archive; `RUN-support.tar.gz` in the working folder without it. */
+  readonly to?: string;
+}
+
+export interface Support {
+  /** Absolute. */
+  readonly path: string;
+  readonly bytes: number;
+  /** Below the run. */
+  readonly files: readonly string[];
+  readonly leftOut: readonly { readonly name: string; readonly why: string }[];
+}
+
+/** What this tool writes into a run, its secrets sealed. */
+const OURS =
+  /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(given\.json|connections\.yaml|verified\.json|inner-run|run\.place)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
+const IS_KEY = /(^|\/)secret\.key$/;
+
+/** Milliseconds tar may take: a fleet of 100,000 machines is a few hundred megabytes. */
+const PATIENCE = 30 * 60_000;
+
+/**
+ * Puts together what a bug report wants of a run: its artefacts, journal and log, without the key that
+ * opens its secrets, and without any file that this tool did not write.
+ *
+ * @throws MigrationError N2I-E100 where the archive is there already, N2I-E110, N2I-E120, N2I-E400
+ */
+export async function support(words: SupportWords, sink: Sink): Promise<Support> {
+  const run = await openRun(words.run, { create: false, inner: true });
+  const { cwd, onInterrupt } = surroundings();
+  const path = resolve(cwd(), words.to ?? `${basename(run.path)}-support.tar.gz`);
+  if (existsSync(path))
+    throw new MigrationError("N2I-E100", `${path} is there already`, {
+      fix: "Name another file with --to, or remove that one.",
+    });
+  sink.say(`${VERSION}, Node ${process.version}, ${process.platform} ${process.arch}`);
+  const { files, leftOut } = await filesOf(run.path);
+  const temp = await createTemp(dirname(path), basename(path));
+  const { signal, end } = onInterrupt();
+  try {
+    const args = [
+      "--create",
+      "--gzip",
+      "--file",
+      temp.path,
+      "--directory",
+      run.path,
+      "--",
+      ...files,
+    ];
+    const fix = "Install tar and gzip, or copy the files listed yourself.";
+    const ended = await runProgram(
+      { name: "tar", program: "tar", args, environment: {}, fix },
+      { deadline: PATIENCE, signal },
+    );
+    // 1 is that a file grew meanwhile: another command writes to the log.
+    if (ended.status !== 0 && ended.status !== 1)
+      throw new MigrationError("N2I-E120", `${path}: tar: ${ended.stderr.trim().slice(-200)}`);
+    await temp.commit();
+  } finally {
+    await temp.drop();
+    end();
+  }
+  return { path, bytes: (await stat(path)).size, files, leftOut };
+}
+
+async function filesOf(run: string): Promise<Pick<Support, "files" | "leftOut">> {
+  const files: string[] = [];
+  const leftOut: { name: string; why: string }[] = [];
+  for (const entry of await readdir(run, { withFileTypes: true }))
+    if (
+      entry.isSymbolicLink() &&
+      entry.name === PLAN &&
+      OF_A_PLAN.test(await readlink(join(run, PLAN)))
+    )
+      files.push(entry.name);
+    else if (entry.isDirectory() && OF_A_PLAN.test(entry.name))
+      for (const inner of await readdir(join(run, entry.name), { withFileTypes: true }))
+        sort(`${entry.name}/${inner.name}`, inner.isFile());
+    else if (entry.isDirectory() && entry.name === REHEARSAL)
+      for (const inner of await readdir(join(run, entry.name), { withFileTypes: true })) {
+        // What it shares with its run is a link.
+        if (!inner.isSymbolicLink()) sort(`${entry.name}/${inner.name}`, inner.isFile());
+      }
+    else sort(entry.name, entry.isFile());
+  if (files.length === 0)
+    throw new MigrationError("N2I-E110", `${run} has nothing that this tool wrote`);
+  return { files: files.sort(), leftOut };
+
+  function sort(name: string, isFile: boolean): void {
+    const why = whyNot(name, isFile);
+    if (why === null) files.push(name);
+    else leftOut.push({ name, why });
+  }
+}
+
+/** Why a file stays here. */
+function whyNot(name: string, isFile: boolean): string | null {
+  if (IS_KEY.test(name)) return "it opens the run's secrets";
+  if (!isFile) return "it is no regular file";
+  return OURS.test(name) ? null : "this tool did not write it";
+}

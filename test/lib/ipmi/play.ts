@@ -1,0 +1,99 @@
+import { askAll, type Schedule } from "../../../src/lib/ipmi/fleet.ts";
+import { bmcOf } from "../../../src/lib/ipmi/queue.ts";
+import {
+  type PowerProbe,
+  type PowerQuestion,
+  type PowerReading,
+  unasked,
+} from "../../../src/model/power.ts";
+import { type SimClock, simClock } from "./sim-clock.ts";
+
+/** What a probe that is played saw. */
+interface Seen {
+  readonly starts: { readonly id: number; readonly at: number; readonly bmc: string }[];
+  most: number;
+  now: number;
+  readonly ends: Map<string, number>;
+}
+
+interface Play {
+  readonly schedule?: Partial<Schedule>;
+  /** Milliseconds for each BMC. */
+  readonly took?: number | ((id: number, deadline: number) => number);
+  readonly answer?: (id: number, time: number) => Partial<PowerReading>;
+  readonly signal?: AbortSignal;
+  readonly each?: (reading: PowerReading) => void;
+}
+
+/** Asks BMCs that are played, in a time that is played. */
+export async function play(
+  what: number | readonly PowerQuestion[],
+  { schedule, took = 20, answer, signal, each }: Play = {},
+  leaveAfter = Infinity,
+): Promise<{ readonly readings: PowerReading[]; readonly seen: Seen; readonly clock: SimClock }> {
+  const clock = simClock();
+  const seen: Seen = { starts: [], most: 0, now: 0, ends: new Map() };
+  const probe: PowerProbe = (asked, { signal: stopped, deadline }) => {
+    const id = asked.bm_node_ids[0] ?? -1;
+    seen.starts.push({ id, at: clock.now(), bmc: bmcOf(asked) });
+    seen.now += 1;
+    seen.most = Math.max(seen.most, seen.now);
+    return new Promise<PowerReading>((resolve, reject) => {
+      const time = typeof took === "number" ? took : took(id, deadline);
+      const cancel = clock.after(time, () => {
+        try {
+          const begun = { date: clock.date(), client: "native" as const };
+          const blank = unasked(asked, begun, { verdict: "ok", detail: "played" });
+          resolve({ ...blank, ...answer?.(id, clock.now()) });
+        } catch (error) {
+          reject(error);
+        }
+      });
+      stopped.addEventListener("abort", () => {
+        cancel();
+        reject(stopped.reason);
+      });
+    }).finally(() => {
+      seen.now -= 1;
+    });
+  };
+  const questions = typeof what === "number" ? range(what).map(question) : what;
+  const readings: PowerReading[] = [];
+  const work = async (): Promise<void> => {
+    const options = {
+      clock,
+      signal: signal ?? new AbortController().signal,
+      ...(schedule && { schedule }),
+      ...(each && { failed: (told: Told) => each(ofAll(told)) }),
+    };
+    for await (const told of askAll(stream(questions), { ...options, ask: probe })) {
+      readings.push(ofAll(told));
+      if (readings.length >= leaveAfter) break;
+    }
+  };
+  await clock.run(work());
+  return { readings, seen, clock };
+}
+
+type Told = { readonly targets: readonly PowerQuestion[]; readonly reading: PowerReading };
+
+function ofAll({ targets, reading }: Told): PowerReading {
+  return { ...reading, bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids) };
+}
+
+export async function* stream(questions: readonly PowerQuestion[]): AsyncGenerator<PowerQuestion> {
+  yield* questions;
+}
+
+export function question(id: number): PowerQuestion {
+  const address = `10.9.${id >> 8}.${id & 255}`;
+  return { bm_node_ids: [id], address, user: "admin", password: () => "throwaway" };
+}
+
+export function range(length: number): number[] {
+  return Array.from({ length }, (_, at) => at);
+}
+
+export function byNumber(one: number, other: number): number {
+  return one - other;
+}

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { askPower, type PowerAnswer } from "../../../src/lib/ipmi/ask.ts";
+import type { BmcVerdict } from "../../../src/lib/ipmi/index.ts";
+import { credentials } from "../../../src/lib/ipmi/login.ts";
+import type { Line } from "../../../src/lib/ipmi/talk.ts";
+import { PAYLOAD, parsePacket } from "../../../src/lib/ipmi/wire.ts";
+import { ask } from "./sim-ask.ts";
+import { simBmc } from "./sim-bmc.ts";
+import { type SimClock, simChance, simClock } from "./sim-clock.ts";
+import { GOOD_NETWORK, simLine } from "./sim-line.ts";
+import { HEALTHY, type Nature } from "./sim-nature.ts";
+
+/** What says that the BMC, or what is known of it, is at fault: no loss of datagrams may bring it. */
+const HARD: readonly BmcVerdict[] = [
+  ...(["no-ipmi2", "cipher-refused", "wrong-user", "wrong-password", "wrong-kg"] as const),
+  ...(["privilege-refused", "incomplete", "port-closed", "protocol-error"] as const),
+];
+
+for (const [loss, least] of [
+  [0.05, 40],
+  [0.1, 40],
+  [0.2, 40],
+  [0.3, 35],
+  [0.4, 15],
+] as const)
+  test(`at ${loss * 100} % loss each way nothing is called a fault of the BMC, and most are read`, async () => {
+    let right = 0;
+    for (let seed = 0; seed < 40; seed++) {
+      const { answer, took } = await ask({}, { seed, network: { loss, delay: 10, jitter: 5 } });
+      assert.ok(!HARD.includes(answer.verdict), `seed ${seed}: ${answer.detail}`);
+      // What answers at all is asked for as long as there is time.
+      if (answer.verdict === "silent" && !/user's name/.test(answer.detail))
+        assert.ok(took > 55_000 || /1\.5/.test(answer.detail), `seed ${seed}: ${took} ms`);
+      if (answer.verdict === "ok") right += 1;
+    }
+    assert.ok(right >= least, `${right} of 40`);
+  });
+
+test("at 2 % loss a wrong password, user, Kg or level is still called by its name", async () => {
+  const network = { loss: 0.02, delay: 10 };
+  for (let seed = 0; seed < 150; seed++) {
+    const password = await ask({}, { seed, network, password: "nope" });
+    const user = await ask({ silentUser: true }, { seed, network, user: "nobody" });
+    const kg = await ask({ kg: "a" }, { seed, network });
+    const level = await ask({ level: 2 }, { seed, network });
+    assert.deepEqual(
+      [password, user, kg, level].map(({ answer }) => answer.verdict),
+      ["wrong-password", "silent", "wrong-kg", "privilege-refused"],
+      `seed ${seed}`,
+    );
+  }
+});
+
+test("the answer to 1.5's form, come twice, does not say that the BMC lacks 2.0", async () => {
+  const network = { loss: 0.3, delay: 10, jitter: 400, duplicates: 0.9 };
+  for (let seed = 0; seed < 300; seed++) {
+    const { answer } = await ask({}, { seed, network });
+    assert.notEqual(answer.verdict, "no-ipmi2", `seed ${seed}`);
+  }
+});
+
+test("at 2 % loss duplicates, overtaking and long delays change no verdict of 500", async () => {
+  const network = { loss: 0.02, delay: 100, jitter: 1500, duplicates: 0.3 };
+  for (let seed = 0; seed < 500; seed++) {
+    const power = seed % 2 === 0 ? "on" : "off";
+    const { answer, bmc } = await ask({ power }, { seed, network });
+    assert.deepEqual([answer.verdict, answer.power], ["ok", power], `seed ${seed}`);
+    assert.equal(bmc.logins.seen(0x12) >= 1, true);
+  }
+});
+
+test("whatever a BMC is like, it is sent commands that read alone, there is a verdict within a minute and the session is shut", async () => {
+  const statuses = fc.option(fc.integer({ min: 1, max: 255 }), { nil: null });
+  const nature = fc.record<Partial<Nature>>(
+    {
+      openStatus: statuses,
+      openTimes: fc.constantFrom(0, 1, 3, Infinity),
+      openLevel: fc.boolean(),
+      rakp2Status: statuses,
+      macLength: fc.constantFrom(-1, 0, 4),
+      suites: fc.subarray([1, 2, 3, 15, 16, 17]),
+      listed: fc.option(fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 40 }), {
+        nil: null,
+      }),
+      level: fc.integer({ min: 1, max: 4 }),
+      levelAt: fc.constantFrom("RAKP 2", "command"),
+      ipmi2: fc.boolean(),
+      form2: fc.constantFrom<Nature["form2"]>("answers", "silent", "cut", 0xc0, 0xff),
+      form15: fc.constantFrom<Nature["form15"]>("answers", "has 2.0 bits", "silent", 0xff),
+      portOnce: fc.boolean(),
+      stale: fc.boolean(),
+      short: fc.boolean(),
+      silentUser: fc.boolean(),
+      busy: fc.record({ code: fc.integer({ min: 1, max: 255 }), times: fc.nat(20) }),
+      deviceSilent: fc.boolean(),
+      checksumsWrong: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  );
+  const asking = fc.record({
+    seed: fc.nat(),
+    password: fc.constantFrom(HEALTHY.password, "another"),
+    network: fc.record({
+      loss: fc.double({ min: 0, max: 0.4, noNaN: true }),
+      duplicates: fc.constantFrom(0, 0.3),
+    }),
+  });
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(nature, asking, async (odd, how) => {
+      const { answer, bmc, took } = await ask(odd, how);
+      for (const command of bmc.commands.seen()) seen.add(command);
+      assert.ok(took <= 60_000 + 1, `${took} ms`);
+      assert.equal(answer.power !== null, answer.verdict === "ok");
+      assert.ok(answer.detail.length > 0);
+    }),
+    { numRuns: 400, seed: 1 },
+  );
+  assert.deepEqual([...seen].toSorted(), ["0/1", "6/1", "6/3b", "6/3c"]);
+});
+
+/** Asks a healthy BMC over a changed line: its open sessions and the time, once nothing moves. */
+async function over(
+  change: (line: ReturnType<typeof simLine>, clock: SimClock, stop: AbortController) => Line,
+  assertEnd: (asking: Promise<PowerAnswer>) => Promise<unknown>,
+) {
+  const clock = simClock();
+  const bmc = simBmc(HEALTHY);
+  const stop = new AbortController();
+  const line = change(simLine(bmc, clock, 1, GOOD_NETWORK), clock, stop);
+  const known = credentials(HEALTHY.user, HEALTHY.password, null);
+  assert.ok(known !== null);
+  const limits = { deadline: 60_000, signal: stop.signal };
+  await assertEnd(clock.run(askPower(line, known, { clock, chance: simChance(5) }, limits)));
+  await clock.run(new Promise<void>((resolve) => void clock.after(50, resolve)));
+  return { open: bmc.logins.open(), now: clock.now() };
+}
+
+const assertAborted = (asking: Promise<PowerAnswer>) =>
+  assert.rejects(asking, { name: "AbortError" });
+const assertRead = async (asking: Promise<PowerAnswer>) =>
+  assert.equal((await asking).verdict, "ok");
+
+test("a session whose RAKP 4 is lost is closed all the same, stopped or not", async () => {
+  for (const stopped of [true, false]) {
+    let lost = false;
+    const { open, now } = await over(
+      (line, _, stop) => ({
+        ...line,
+        receive: (handler) =>
+          line.receive((datagram) => {
+            const first = !lost && parsePacket(datagram)?.type === PAYLOAD.rakp4;
+            lost ||= first;
+            if (!first) handler?.(datagram);
+            else if (stopped) stop.abort();
+          }),
+      }),
+      stopped ? assertAborted : assertRead,
+    );
+    assert.equal(open, 0);
+    assert.ok(!stopped || now < 2200, `${now} ms`);
+  }
+});
+
+test("when it is stopped midway, it ends at once, and a session that is open is closed", async () => {
+  for (let sendings = 1; sendings <= 9; sendings++) {
+    const { open, now } = await over(
+      (line, clock, stop) => ({
+        ...line,
+        send: (datagram) => {
+          line.send(datagram);
+          if (line.sent() === sendings) clock.after(1.5, () => stop.abort());
+        },
+      }),
+      // While the session is being closed the answer is there already.
+      sendings === 9 ? assertRead : assertAborted,
+    );
+    assert.equal(open, 0, `after ${sendings}`);
+    assert.ok(now < 100);
+  }
+});

@@ -1,0 +1,69 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import type { TestContext } from "node:test";
+import { SYSTEM_CHANCE } from "../../../src/lib/ipmi/talk.ts";
+import { type Mux, openMux } from "../../../src/lib/ipmi/transport.ts";
+import { sessionNamed } from "../../../src/lib/ipmi/wire.ts";
+import type { PowerQuestion } from "../../../src/model/power.ts";
+import { QUICK } from "../../lab/bmc/quick-clock.ts";
+import { type SimBmc, simBmc } from "./sim-bmc.ts";
+import { HEALTHY, type Nature } from "./sim-nature.ts";
+
+export interface UdpBmc {
+  readonly bmc: SimBmc;
+  readonly question: PowerQuestion;
+}
+
+/** Real sockets to ask over, until the test ends. */
+export function muxOf(t: Pick<TestContext, "after">): Mux {
+  const mux = openMux(SYSTEM_CHANCE);
+  t.after(() => mux.close());
+  return mux;
+}
+
+/** A BMC that is played, on a real socket until the test ends. */
+export async function udpBmc(
+  t: TestContext,
+  nature: Partial<Nature> = {},
+  options: {
+    readonly address?: string;
+    /** Answers from another socket than it was asked on, as somebody else would. */
+    readonly answerFrom?: string;
+    /** From there only what names a session. */
+    readonly onlyNamed?: boolean;
+    readonly delay?: number;
+  } = {},
+): Promise<UdpBmc> {
+  const { address = "127.0.0.1", answerFrom, onlyNamed = false, delay = 0 } = options;
+  const bmc = simBmc({ ...HEALTHY, ...nature });
+  const type = address.includes(":") ? "udp6" : "udp4";
+  const socket = createSocket(type).bind(0, address);
+  await once(socket, "listening");
+  const other = answerFrom === undefined ? socket : createSocket(type).bind(0, answerFrom);
+  if (other !== socket) await once(other, "listening");
+  let closed = false;
+  socket.on("message", (datagram, from) => {
+    const answers = bmc.receive(datagram);
+    QUICK.after(delay, () => {
+      for (const answer of closed ? [] : answers) {
+        const sender = onlyNamed && sessionNamed(answer) === null ? socket : other;
+        sender.send(answer, from.port, from.address);
+      }
+    });
+  });
+  t.after(() => {
+    closed = true;
+    for (const one of new Set([socket, other])) one.close();
+  });
+  const { user, password } = { ...HEALTHY, ...nature };
+  return {
+    bmc,
+    question: {
+      bm_node_ids: [1],
+      address,
+      port: socket.address().port,
+      user,
+      password: () => password,
+    },
+  };
+}

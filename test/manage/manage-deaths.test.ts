@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { type WindowSession, windowBack, windowForward } from "../../src/engine/window.ts";
+import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
+import { once } from "../../src/lib/streams.ts";
+import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
+import { allocationKeeper } from "../../src/manage/record-keeper.ts";
+import { managePart, unmanagePart } from "../../src/manage/steps/manage.ts";
+import type { ManageChange } from "../../src/manage/steps/manage-acts.ts";
+import { loadMappings } from "../../src/migrate/open/documents.ts";
+import type { RecordKeeper } from "../../src/model/ironic/manage.ts";
+import { readJournal } from "../../src/run/files/journal.ts";
+import { openRun, type RunFolder } from "../../src/run/files/run-folder.ts";
+import { openService } from "../../src/systems/ironic-api/service.ts";
+import { openNetwork } from "../../src/systems/openstack/neutron-ports.ts";
+import { cloudOf } from "../../src/systems/openstack/settings.ts";
+import { during } from "../engine/on-journal.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { addRunning, dumped, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
+
+const SERVER = uuidOf(8, 1);
+const LIMIT = 5000;
+
+interface Scene {
+  readonly cloud: InMemory;
+  readonly keeper: RecordKeeper;
+  readonly run: RunFolder;
+  /** The uuid of the record that it makes. */
+  readonly server: string;
+  /** The cloud as it was. */
+  readonly before: string;
+}
+
+/** @param alone nothing but its record is made of the machine */
+async function scene(t: TestContext, alone = false): Promise<Scene> {
+  const cloud = await inMemory(t);
+  addRunning(cloud, 1, { instance_info: { traits: ["CUSTOM_OLD"], image_source: "i" } });
+  if (alone) for (const kept of [cloud.ports, cloud.network]) kept.clear();
+  const { releases, rest } = await loadMappings();
+  const place = cloudOf(
+    new Map([
+      ["endpoint", cloud.ironic],
+      ["network_endpoint_override", cloud.neutron],
+    ]),
+    "OS_*",
+  );
+  const service = await openService(place, releases, rest, undefined, LIMIT);
+  const network = await openNetwork(place, LIMIT);
+  t.after(service.session.close);
+  t.after(network.close);
+  const keeper = allocationKeeper({
+    ...{ service, cloud: place, limit: LIMIT },
+    network: () => Promise.resolve(network),
+    images: () => Promise.resolve(null),
+  });
+  return withRun(t, { cloud, keeper, server: SERVER, before: dumped(cloud) });
+}
+
+/** The same machine, with a run of its own. */
+async function withRun(t: TestContext, at: Omit<Scene, "run">): Promise<Scene> {
+  return { ...at, run: await openRun(privateFolder(t), { create: true }) };
+}
+
+/**
+ * As the command does: with what the journal says of it, or anew.
+ *
+ * @param lines of the journal until it dies
+ * @returns where the machine is then, and why; nothing of one that died
+ */
+async function forward({ keeper, run, server }: Scene, lines?: number): Promise<readonly string[]> {
+  const id = uuidOf(1, 1);
+  const asked = {
+    ...{ node: id, name: `web-${server.at(-1)}`, description: null },
+    ...{ availability_zone: null, metadata: {} },
+  };
+  const reached: string[] = [];
+  const act = async (session: WindowSession): Promise<void> => {
+    const known = managedIn(session.journal.entries()).get(id)?.change;
+    const change: ManageChange =
+      known === undefined ? { id, server, acts: [], asked } : { ...known, asked };
+    const leg = { part: managePart(keeper, 1), command: "manage", pace: ONE_BY_ONE };
+    const { broke } = await windowForward(
+      { ...leg, changes: () => once([change]) },
+      session,
+      ({ position: { is, why } }) => reached.push(is, ...why),
+    );
+    assert.equal(broke, null);
+  };
+  await during(run, act, lines);
+  return reached;
+}
+
+async function back({ keeper, run }: Scene, lines?: number): Promise<readonly string[]> {
+  const leg = { part: unmanagePart(keeper, 1), command: "rollback", pace: ONE_BY_ONE };
+  const reached: string[] = [];
+  const act = async (session: WindowSession): Promise<void> => {
+    const { broke } = await windowBack(
+      { ...leg, changes: (ours) => once([...ours].map(([id, one]) => changeBack(id, one).change)) },
+      session,
+      ({ position: { is, why } }) => reached.push(is, ...why),
+    );
+    assert.equal(broke, null);
+  };
+  await during(run, act, lines);
+  return reached;
+}
+
+/** Lines of a way there, with a tenant's port and without, and of a way back. */
+const LINES = { port: 5, alone: 4 } as const;
+const BACK = 2;
+
+for (const [what, THERE] of Object.entries(LINES)) {
+  test(`${what}: a death at any line of the journal is rolled back, and everything is as it was`, async (t) => {
+    const at = await scene(t, what === "alone");
+    for (let lines = 0; lines <= THERE; lines += 1) {
+      const own = await withRun(t, at);
+      await forward(own, lines);
+      await back(own);
+      assert.equal(dumped(at.cloud), at.before, `died after ${lines} lines`);
+      const { entries } = await readJournal(own.run);
+      assert.equal(managedIn(entries).size, 0, `died after ${lines} lines`);
+      if (lines === THERE)
+        assert.equal(entries.length, 1 + THERE + BACK, "and there are no more lines");
+    }
+  });
+
+  test(`${what}: a death at any line of the journal is gone on from, with the record that was begun`, async (t) => {
+    const at = await scene(t, what === "alone");
+    for (let lines = 0; lines < THERE; lines += 1) {
+      const own = await withRun(t, at);
+      await forward(own, lines);
+      await forward(own);
+      const node = at.cloud.nodes.get(uuidOf(1, 1));
+      assert.equal(node?.instance_uuid, SERVER);
+      assert.deepEqual(node?.extra, {});
+      assert.deepEqual(node?.instance_info, { image_source: "i", traits: ["CUSTOM_OLD"] });
+      await back(own);
+      assert.equal(dumped(at.cloud), at.before, `died after ${lines} lines`);
+    }
+  });
+}
+
+test("a rollback that dies is ended by the next", async (t) => {
+  const at = await scene(t);
+  for (let lines = 0; lines < BACK; lines += 1) {
+    const own = await withRun(t, at);
+    await forward(own);
+    await back(own, lines);
+    await back(own);
+    assert.equal(dumped(at.cloud), at.before, `died after ${lines} lines`);
+    assert.equal(managedIn((await readJournal(own.run)).entries).size, 0);
+  }
+});
+
+test("what somebody changed since is left and told, and nobody's port is taken from him", async (t) => {
+  const at = await scene(t);
+  await forward(at);
+  const port = at.cloud.network.get(uuidOf(3, 1)) ?? {};
+  Object.assign(port, { device_id: "somebody", device_owner: "compute:nova", revision_number: 9 });
+  assert.deepEqual(await back(at), [
+    "other",
+    `port ${uuidOf(3, 1)} belongs to compute:nova somebody now`,
+  ]);
+  assert.equal(port.device_id, "somebody");
+  assert.equal(at.cloud.allocations.size, 0);
+});
+
+test("a mark that is somebody else's is taken off neither on the way there nor back", async (t) => {
+  // Right after a mark, and once ports are bound.
+  for (const [when, makes] of [
+    [/^PATCH/, null],
+    [/^PUT/, SERVER],
+  ] as const) {
+    const at = await scene(t);
+    const node = at.cloud.nodes.get(uuidOf(1, 1)) ?? assert.fail();
+    const his = { nova2ironic_manage: uuidOf(8, 9) };
+    let [heard, open] = [false, true];
+    at.cloud.use((call) => {
+      if (open && heard) {
+        open = false;
+        node.extra = his;
+      }
+      heard ||= when.test(call);
+    });
+    await forward(at);
+    assert.deepEqual([node.extra, node.instance_uuid], [his, makes], String(when));
+    await back(at);
+    assert.deepEqual([node.extra, node.instance_uuid], [his, null], String(when));
+    assert.equal(managedIn((await readJournal(at.run)).entries).size, 0);
+  }
+});
+
+test("a machine that is somebody else's by then keeps what he wrote, and its port is given back", async (t) => {
+  const at = await scene(t);
+  await forward(at);
+  const node = at.cloud.nodes.get(uuidOf(1, 1)) ?? assert.fail();
+  at.cloud.allocations.clear();
+  // His record has emptied them.
+  const his = { instance_uuid: uuidOf(8, 9), instance_info: { image_source: "i", traits: [] } };
+  Object.assign(node, his);
+  await back(at);
+  const { instance_uuid, instance_info } = node;
+  assert.deepEqual({ instance_uuid, instance_info }, his);
+  assert.equal(at.cloud.network.get(uuidOf(3, 1))?.device_id, "");
+});
+
+for (const alone of [false, true])
+  test(`two who manage one machine at once make one record${alone ? ", without a mark" : ""}`, async (t) => {
+    const at = await scene(t, alone);
+    const both = [at, { ...(await withRun(t, at)), server: uuidOf(8, 2) }];
+    const reached = await Promise.all(
+      both.map(async (one) => {
+        const [is] = await forward(one);
+        if (is === "other") await back(one);
+        return is;
+      }),
+    );
+    assert.deepEqual(reached.toSorted(), ["after", "other"]);
+    assert.equal(at.cloud.allocations.size, 1);
+    const [record] = at.cloud.allocations.keys();
+    if (!alone) assert.equal(at.cloud.network.get(uuidOf(3, 1))?.device_id, record);
+    assert.deepEqual(at.cloud.nodes.get(uuidOf(1, 1))?.extra, {});
+  });

@@ -1,0 +1,288 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Json, JsonObject } from "../../src/lib/json.ts";
+import { instead, isWrite } from "../support/faulty-service.ts";
+import { uuidOf } from "./in-memory.ts";
+import type { NovaInMemory } from "./nova-memory.ts";
+import { back, begun, forward, ID, type Scene, scene } from "./nova-ways.ts";
+import { BROKEN, DOWN } from "./scene.ts";
+
+/** Lines of a way there until its server is made, and until its hardware is to be exchanged back. */
+const [MADE, TURNED] = [7, 8];
+
+const server = ({ servers }: NovaInMemory): Record<string, Json> => {
+  const [one] = servers.values();
+  assert.ok(one !== undefined);
+  return one;
+};
+
+test("its server is not deleted once its real driver is back, at no try", async (t) => {
+  const at = await begun(t);
+  let faked = false;
+  at.cloud.use((call) => {
+    faked ||= call.includes("reset_interfaces");
+    // Between the look at its hardware and the word to Nova.
+    if (faked && call.startsWith("GET /servers/")) at.cloud.node.driver = "ipmi";
+  });
+  assert.match((await back(at)).join(), /not harmless on fake hardware: driver is ipmi/);
+  assert.ok(faked);
+  assert.equal(at.cloud.servers.size, 1);
+  assert.equal(at.cloud.node.maintenance, true);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+/** What is going on with a machine that has its server, and why it is not taken from it. */
+const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[] = [
+  [
+    "Nova works with its server",
+    (cloud) => Object.assign(server(cloud), { "OS-EXT-STS:task_state": "rebuilding" }),
+    /Nova is still working on server .* \(rebuilding\): run rollback again when it is done/,
+  ],
+  [
+    "its server is locked",
+    (cloud) => Object.assign(server(cloud), { locked: true }),
+    /server .* is locked: unlock it first/,
+  ],
+  [
+    "it is being deployed anew",
+    ({ node }) => Object.assign(node, { provision_state: "wait call-back" }),
+    /it is wait call-back, and was left active/,
+  ],
+  [
+    "it is rescued",
+    ({ node }) => Object.assign(node, { provision_state: "rescue" }),
+    /it is rescue, and was left active/,
+  ],
+  [
+    "it was deployed anew, with another image",
+    ({ node }) => Object.assign(node, { instance_info: { image_source: uuidOf(5, 2) } }),
+    /instance_info.image_source is not as it was/,
+  ],
+  [
+    "its console is on",
+    ({ node }) => Object.assign(node, { console_enabled: true }),
+    /its console is on, and Ironic exchanges no driver then: disable it first/,
+  ],
+  [
+    "somebody has it in maintenance",
+    ({ node }) => Object.assign(node, { maintenance: true, maintenance_reason: "new disk" }),
+    /it is in maintenance that this run did not set: new disk; end it first/,
+  ],
+  [
+    "Ironic has it in maintenance, for no reason that it tells",
+    ({ node }) => Object.assign(node, { maintenance: true }),
+    /it is in maintenance that this run did not set: no reason given; end it first/,
+  ],
+  [
+    "it has volumes by now",
+    ({ rules }) => Object.assign(rules, { volumes: [{ uuid: uuidOf(6, 1) }] }),
+    /it has volume targets since, which Nova would delete with its server: delete them first/,
+  ],
+  [
+    "this login does not see its server",
+    ({ servers }) => servers.clear(),
+    /finds no such server in Nova: .* nova-compute undeploys the machine once it runs/,
+  ],
+];
+
+for (const [what, does, why] of BUSY)
+  test(`a machine with its server is left alone on its way back: ${what}`, async (t) => {
+    const at = await begun(t);
+    does(at.cloud);
+    const before = at.cloud.dump();
+    const since = at.cloud.calls.length;
+    assert.match((await back(at)).join(), why);
+    assert.deepEqual(at.cloud.calls.slice(since).filter(isWrite), []);
+    assert.equal(at.cloud.dump(), before);
+  });
+
+test("a machine whose server was deleted while no nova-compute ran is not to be undeployed: it stays as is said", async (t) => {
+  const at = await scene(t);
+  const before = JSON.stringify(at.cloud.port);
+  await forward(at);
+  const { node, port, servers, heard } = at.cloud;
+  // As Nova's API does it alone.
+  servers.clear();
+  Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
+  node.maintenance = true;
+  const why = (await back(at)).join();
+  assert.match(why, /powers it off and wipes it, in maintenance too: if the machine is to stay/);
+  assert.match(why, new RegExp(`first unset its instance_uuid .*--instance-uuid ${ID}\\)`));
+  assert.doesNotMatch(why, /start nova-compute/);
+  Object.assign(node, { instance_uuid: null, maintenance: false });
+  assert.deepEqual(await back(at), []);
+  assert.equal(JSON.stringify({ ...port, revision_number: 1 }), before);
+  assert.deepEqual(
+    [node.provision_state, node.driver, node.maintenance],
+    ["active", "ipmi", false],
+  );
+  assert.deepEqual(heard, []);
+});
+
+test("on fake hardware nova-compute may finish the deletion of a server", async (t) => {
+  const at = await begun(t, MADE + 1);
+  at.cloud.servers.clear();
+  assert.match(
+    (await back(at)).join(),
+    /start nova-compute so that it finishes the deletion; it stays on fake hardware, in maint/,
+  );
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+/** A run that died on fake hardware, and somebody who takes everything off that says so. */
+async function forgotten(t: TestContext): Promise<Scene> {
+  const at = await begun(t, TURNED);
+  const taken: JsonObject = { extra: { rack: 1 }, maintenance: false, maintenance_reason: null };
+  Object.assign(at.cloud.node, taken);
+  assert.equal(at.cloud.node.driver, "fake-hardware");
+  return at;
+}
+
+test("what stands on fake hardware is not done, whoever took its mark off", async (t) => {
+  const at = await forgotten(t);
+  assert.deepEqual(await forward(at), []);
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["ipmi", false]);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("what stands on fake hardware without its server is taken back, whoever took its mark off", async (t) => {
+  const at = await forgotten(t);
+  at.cloud.servers.clear();
+  Object.assign(at.cloud.node, { provision_state: "available", instance_uuid: null });
+  Object.assign(at.cloud.port, { device_id: "" });
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a server that Nova deletes only later is ended now, or it would end the machine", async (t) => {
+  const at = await begun(t);
+  at.cloud.rules.softly = true;
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a second server by the same word, of a call that came late, goes too", async (t) => {
+  const at = await begun(t, MADE);
+  const { metadata = null } = server(at.cloud);
+  at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
+});
+
+test("a server by the same word that comes right before its driver is back keeps the driver away", async (t) => {
+  const at = await begun(t, MADE);
+  const { metadata = null } = server(at.cloud);
+  const isLast = (call: string): boolean =>
+    /^PUT .*provision$/.test(call) && at.cloud.node.provision_state === "manageable";
+  at.cloud.once(isLast, () => {
+    at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
+  });
+  assert.match((await back(at)).join(), /server late is there still; it stays on fake/);
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  at.cloud.use(() => null);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a server by the same word that comes once its driver is back is ended on fake hardware", async (t) => {
+  const at = await begun(t);
+  const { metadata = null } = server(at.cloud);
+  const { node, servers } = at.cloud;
+  const isLast = (call: string): boolean =>
+    /^DELETE .*maintenance/.test(call) && node.driver === "ipmi" && servers.size === 0;
+  at.cloud.fail(isLast, DOWN);
+  await assert.rejects(back(at), { code: "N2I-E210" });
+  assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
+  servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
+  at.cloud.use((call) => {
+    if (call.startsWith("DELETE /servers")) assert.equal(node.driver, "fake-hardware");
+  });
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a server that cannot be deleted keeps its machine on fake hardware, and it is said what not to do", async (t) => {
+  const at = await begun(t);
+  at.cloud.fail(/^DELETE \/servers/, BROKEN);
+  await assert.rejects(back(at), { code: "N2I-E210" });
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  const refused = { done: false, says: { status: 400, text: '{"e":{"message":"not today"}}' } };
+  at.cloud.fail(/^DELETE \/servers/, refused);
+  assert.match((await back(at)).join(), /leave its driver alone until rollback has ended/);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a port that Neutron does not bind again is told, on both ways", async (t) => {
+  const at = await scene(t);
+  at.cloud.rules.unbound = true;
+  const why = /Neutron does not bind port .* again: binding:vif_type is binding_failed/;
+  assert.match((await forward(at)).join(), why);
+  assert.equal(at.cloud.node.maintenance, true);
+  assert.match((await back(at)).join(), why);
+  delete at.cloud.rules.unbound;
+});
+
+test("a machine that is protected, and leased, is so again", async (t) => {
+  const at = await scene(t);
+  const own = { protected: true, protected_reason: "a bank", lessee: "p" };
+  Object.assign(at.cloud.node, own);
+  const before = at.cloud.dump();
+  const has = (): JsonObject => {
+    const { protected: is = null, protected_reason = null, lessee = null } = at.cloud.node;
+    return { protected: is, protected_reason, lessee };
+  };
+  assert.deepEqual(await forward(at), []);
+  assert.deepEqual(has(), own);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), before);
+  assert.deepEqual(at.cloud.heard, []);
+  assert.equal(at.cloud.node.uuid, ID);
+});
+
+test("whoever was given it before it was held, and is still to come, meets no real driver", async (t) => {
+  const at = await begun(t, MADE);
+  const rival = uuidOf(9, 9);
+  let looks = 0;
+  at.cloud.use((call) => {
+    if (!call.endsWith("/allocations") || at.cloud.servers.size > 0) return null;
+    looks += 1;
+    // Scheduled before the maintenance; its nova-compute comes to it now.
+    if (looks === 3) at.cloud.node.instance_uuid = rival;
+    return instead(200, { allocations: looks < 3 ? { [rival]: {} } : {} });
+  });
+  assert.match((await back(at)).join(), new RegExp(`has instance ${rival}`));
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a node that Nova still offers gets no real driver back", async (t) => {
+  const at = await begun(t, MADE);
+  const offered = JSON.stringify({ inventories: { CUSTOM_GOLD: { total: 1, reserved: 0 } } });
+  at.cloud.fail(/\/inventories$/, instead(200, offered));
+  assert.match((await back(at)).join(), /Nova offers it still.*leave its driver alone/);
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  at.cloud.use(() => null);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
+});
+
+test("a server that is being built is not deleted before its nova-compute is done", async (t) => {
+  const at = await begun(t, MADE);
+  const own = server(at.cloud);
+  Object.assign(own, { status: "BUILD", "OS-EXT-STS:task_state": "spawning" });
+  let looks = 0;
+  at.cloud.use((call) => {
+    if (/^DELETE .servers/.test(call)) assert.equal(own.status, "ACTIVE");
+    if (/^GET .servers/.test(call)) looks += 1;
+    if (looks === 5) Object.assign(own, { status: "ACTIVE", "OS-EXT-STS:task_state": null });
+  });
+  assert.deepEqual(await back(at), []);
+  assert.ok(looks > 5);
+  assert.equal(at.cloud.dump(), at.before);
+});

@@ -1,0 +1,338 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Json } from "../../src/lib/json.ts";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { type Fault, instead, isWrite } from "../support/faulty-service.ts";
+import { macOf, uuidOf } from "./in-memory.ts";
+import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts";
+import { ID } from "./nova-ways.ts";
+import { BROKEN, LOST } from "./scene.ts";
+
+test("the command makes a server of Nova, tells its two events, compares it and takes it back", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const list = ["adoptable", "--ironic-url", cloud.url, "-f", "value", "-c", "Name"];
+  const listed = async (): Promise<string> => (await runs(0, list, how)).out;
+  assert.equal(await listed(), "n-1\n");
+  const ports = [uuidOf(3, 1).toUpperCase(), uuidOf(3, 1)].flatMap((id) => ["--port", id]);
+  const words = [...manage, ...NOVA, ...ports, ...at];
+  const { out, err } = await runs(0, [...words, "--json", "-f", "json"], how);
+  const [row] = JSON.parse(out) as readonly { readonly [column: string]: Json }[];
+  assert.deepEqual([row?.UUID, row?.Result], [ID, "managed"]);
+  assert.ok(cloud.servers.has(String(row?.Server)));
+  const kept = ["dns_name", "binding:profile", "binding:host_id"].map((name) => cloud.port[name]);
+  assert.deepEqual(kept, ["db", { physical_network: "rack" }, ID]);
+  // Until it is built, right before its hardware comes back, and before its maintenance ends.
+  const shown = cloud.calls.filter((call) => call.startsWith(`GET /servers/${row?.Server}`));
+  const acts = `GET /servers/${row?.Server}/os-instance-actions`;
+  assert.deepEqual(shown.slice(-2), [acts, acts]);
+  const events = err
+    .split("\n")
+    .flatMap((line) => (line.includes('"manage.') ? [JSON.parse(line) as { event: string }] : []));
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ["manage.start", "manage.end"],
+  );
+  assert.equal(await listed(), "");
+  await runs(0, ["verify", ...at], how);
+  const { driver = null } = cloud.node;
+  cloud.node.driver = "fake-hardware";
+  const found = await run(["verify", ...at], how);
+  assert.equal(found.status, 2, found.err);
+  assert.match(found.out, /it stands on fake hardware: nothing reaches its machine/);
+  cloud.node.driver = driver;
+  const added = { id: uuidOf(3, 2), device_id: String(row?.Server) };
+  cloud.others.set(added.id, added);
+  const unmanaged = await runs(2, ["node", "unmanage", ID, ...at, "--yes"], how);
+  assert.match(unmanaged.out + unmanaged.err, /has port 3\S+2 since: detach it first/);
+  cloud.others.clear();
+  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+  assert.equal(cloud.dump(), before);
+  assert.equal(await listed(), "n-1\n");
+  assert.deepEqual(cloud.heard, []);
+});
+
+for (const [when, call, reaches] of [
+  ["right after it is built", /^PUT .*maintenance$/, false],
+  ["while its hardware is given back", /^PATCH .*nodes/, true],
+] as const)
+  test(`a server that its user stops ${when} is taken back, its machine as it was, and made anew by the same command`, async (t) => {
+    const { cloud, at, how } = await place(t);
+    const before = cloud.dump();
+    const { node, servers } = cloud;
+    let open = true;
+    // Whether Nova could do it to the machine itself.
+    let reached = false;
+    cloud.use((heard) => {
+      const [server] = servers.values();
+      reached ||= !open && server !== undefined && node.driver === "ipmi";
+      if (open && server !== undefined && call.test(heard)) {
+        open = false;
+        server["OS-EXT-STS:task_state"] = "powering-off";
+      }
+    });
+    const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Result", "-c", "Why"];
+    const ran = await run(words, how);
+    assert.deepEqual([ran.status, open, reached], [4, false, reaches], ran.err);
+    cloud.use(() => null);
+    assert.match(
+      ran.out,
+      /^left server \S+ is ACTIVE, powering-off; .*taken back, nothing stays$/m,
+    );
+    assert.equal(cloud.dump(), before);
+    await runs(0, words, how);
+    await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+    assert.equal(cloud.dump(), before);
+    assert.deepEqual(cloud.heard, []);
+  });
+
+for (const [when, call, reaches] of [
+  ["before its machine gets its hardware back", /^PUT .*maintenance$/, false],
+  ["while its machine gets its hardware back", /^PATCH .*nodes/, true],
+] as const)
+  test(`a server that Nova deletes ${when}, without its nova-compute, leaves it on fake hardware`, async (t) => {
+    const { cloud, at, how } = await place(t);
+    const before = cloud.dump();
+    const { node, port, servers } = cloud;
+    let isGone = false;
+    let reached = false;
+    cloud.use((heard) => {
+      const [id] = servers.keys();
+      reached ||= isGone && node.driver === "ipmi";
+      isGone ||= id !== undefined && call.test(heard);
+      if (id !== undefined && call.test(heard)) {
+        servers.clear();
+        Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
+      }
+    });
+    const ran = await run([...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
+    assert.equal(ran.status, 5, ran.err);
+    const stands = [node.driver, node.maintenance, servers.size, reached];
+    assert.deepEqual(stands, ["fake-hardware", true, 0, reaches], ran.out);
+    cloud.use(() => null);
+    // A nova-compute that comes up tears down what it still has.
+    Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
+    await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+    assert.equal(cloud.dump(), before);
+    assert.deepEqual(cloud.heard, []);
+  });
+
+test("what a way back that broke off left is said to be ended by rollback", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  await runs(0, [...manage, ...NOVA, ...at], how);
+  cloud.fail(/^DELETE \/servers/, BROKEN);
+  const back = ["rollback", ...at, "--all", "--yes"];
+  assert.notEqual((await run(back, how)).status, 0);
+  const found = await run(["verify", ...at], how);
+  assert.equal(found.status, 2, found.err);
+  assert.match(found.out, /this run holds it in maintenance: run rollback again/);
+  cloud.use(() => null);
+  await runs(0, back, how);
+  assert.equal(cloud.dump(), before);
+});
+
+test("a server whose machine keeps its mark is not taken back, and the same command ends it", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const { node, servers } = cloud;
+  cloud.fail(
+    (call) =>
+      call.startsWith("PATCH") &&
+      node.driver === "ipmi" &&
+      node.maintenance === false &&
+      servers.size > 0,
+    instead(400),
+  );
+  const columns = ["-f", "value", "-c", "Result", "-c", "Server", "-c", "Why"];
+  const words = [...manage, ...NOVA, ...at, ...columns];
+  const ran = await run(words, how);
+  assert.equal(ran.status, 3, ran.err);
+  const [server] = servers.keys();
+  assert.match(ran.out, new RegExp(`${server}.*in service|in service.*${server}`));
+  assert.match(ran.out, /its mark stays: PATCH of node 1\S+ is refused/);
+  assert.match(ran.err, /Run the same command again: it removes this run's mark/);
+  assert.deepEqual([servers.size, node.maintenance], [1, false]);
+  cloud.use(() => null);
+  await runs(0, words, how);
+  assert.deepEqual([servers.size, node.extra], [1, { rack: 1 }]);
+  assert.deepEqual(cloud.heard, []);
+});
+
+test("another flavor after a death is refused by --dry-run too, and what is taken back is said to be", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const { node } = cloud;
+  // Nobody answers once it is free on fake hardware.
+  cloud.fail((call) => node.provision_state === "available" && !call.startsWith("GET"), BROKEN);
+  const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Result", "-c", "Why"];
+  assert.notEqual((await run(words, how)).status, 0);
+  cloud.fail("GET /flavors/tin", instead(200, TIN));
+  assert.equal(node.driver, "fake-hardware");
+  const other = words.map((word) => (word === "gold" ? "tin" : word));
+  const begun = "it was begun with flavor gold: pass the same values, or it is taken back";
+  const dry = await run([...other, "--dry-run"], how);
+  assert.equal(dry.status, 4, dry.err);
+  assert.equal(dry.out, `left ${begun}\n`);
+  assert.equal(node.driver, "fake-hardware");
+  const ran = await run(other, how);
+  assert.equal(ran.out, `left ${begun}; taken back, nothing stays\n`);
+  assert.equal(cloud.dump(), before);
+  await runs(0, words, how);
+});
+
+const TIN = { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } };
+
+test("a machine that another's server got first stays on fake hardware, and the exit status is 5", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const { node, rules } = cloud;
+  const rival = uuidOf(9, 9);
+  rules.rival = rival;
+  const ran = await runs(5, [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
+  assert.match(ran.out, new RegExp(`No valid host.*it has instance ${rival}`));
+  assert.match(ran.out, /it stays on fake hardware, in maintenance/);
+  assert.match(
+    ran.err,
+    new RegExp(
+      `Not taken back[.] Do what Why says of each, then run: nova2ironic rollback --run .*--node ${ID}`,
+    ),
+  );
+  const stands = () => [node.driver, node.maintenance, node.instance_uuid];
+  assert.deepEqual(stands(), ["fake-hardware", true, rival]);
+  const back = ["rollback", "--all", "--yes", ...at];
+  await runs(2, back, how);
+  assert.deepEqual(stands(), ["fake-hardware", true, rival]);
+  // The other's server is deleted.
+  Object.assign(node, { provision_state: "available", instance_uuid: null, instance_info: {} });
+  await runs(0, back, how);
+  assert.equal(cloud.dump(), before);
+  assert.deepEqual(cloud.heard, []);
+});
+
+test("a machine whose network_interface is neutron gets its server where the cut is accepted, and its port is bound as before", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const { node, port, cards, calls } = cloud;
+  const wire = { local_link_information: [{ switch_id: macOf(9), port_id: "p1" }] };
+  node.network_interface = "neutron";
+  port["binding:profile"] = wire;
+  Object.assign(cards[0] ?? {}, { extra: {}, internal_info: { tenant_vif_port_id: port.id } });
+  const before = cloud.dump();
+  const words = [...manage, ...NOVA, ...at];
+  assert.match((await runs(4, words, how)).err, /N2I-E370 .*give --accept-network-cut/);
+  assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);
+  const cut: unknown[] = [];
+  cloud.use((call) => {
+    // Whoever has it in service has its network too.
+    if (call.startsWith("DELETE") && node.driver === "ipmi")
+      cut.push([node.network_interface, port["binding:vif_type"]]);
+  });
+  await runs(0, [...words, "--accept-network-cut"], how);
+  const [server] = cloud.servers.keys();
+  const stands = [node.network_interface, node.instance_uuid, port.device_id];
+  assert.deepEqual(stands, ["neutron", server, server]);
+  const bound = ["binding:host_id", "binding:vif_type", "binding:profile"].map((of) => port[of]);
+  assert.deepEqual(bound, [ID, "other", wire]);
+  await runs(0, ["verify", ...at], how);
+  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+  assert.equal(cloud.dump(), before);
+  assert.deepEqual(cut, [
+    ["neutron", "other"],
+    ["neutron", "other"],
+  ]);
+  assert.ok(calls.some((call) => call.includes("reset_interfaces")));
+  assert.deepEqual(cloud.heard, []);
+});
+
+test("a quota of Nova is a reason of the machine, and what the login may not is the login's", async (t) => {
+  for (const [message, code] of [
+    ["Quota exceeded for instances: Requested 1, but already used 10 of 10 instances", "N2I-E370"],
+    ["Maximum number of metadata items exceeds 128", "N2I-E370"],
+    ["Policy doesn't allow os_compute_api:servers:create to be performed.", "N2I-E211"],
+  ] as const) {
+    const { cloud, at, how } = await place(t);
+    const before = cloud.dump();
+    const text = JSON.stringify({ forbidden: { code: 403, message } });
+    cloud.fail("POST /servers", instead(403, text));
+    const ran = await run([...manage, ...NOVA, ...at], how);
+    assert.ok(ran.err.includes(code) && ran.err.includes(message), ran.err);
+    assert.doesNotMatch(ran.out, /not reached/);
+    assert.equal(cloud.dump(), before);
+    assert.deepEqual(cloud.heard, []);
+  }
+});
+
+test("a server that is in service stays its user's, whatever another machine's login lacks, and nobody is told to take it back", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const { node, servers } = cloud;
+  const other = { ...node, uuid: uuidOf(1, 2), name: "n-2" };
+  const isOut = () => node.driver === "ipmi" && node.maintenance === false && servers.size > 0;
+  cloud.fail((call) => call.startsWith("PATCH") && isOut(), instead(400));
+  const columns = ["-f", "value", "-c", "Result"];
+  const words = [...manage, ...NOVA, ...at];
+  assert.equal((await run([...words, ...columns], how)).out, "in service\n");
+  assert.equal((await run([...words, "--dry-run", ...columns], how)).out, "in service\n");
+  const run_ = ["--run", at[1] ?? ""];
+  for (const asks of ["status", "next"])
+    assert.doesNotMatch((await run([asks, ...run_], how)).out, /^(\| next|Next:).*rollback/m);
+
+  cloud.use((call) => {
+    if (!call.includes(other.uuid)) return null;
+    if (call.includes("resource_providers")) return instead(403);
+    const found = /portgroups|ports/.test(call) ? { ports: [], portgroups: [] } : other;
+    return isWrite(call) ? null : instead(200, found);
+  });
+  const file = join(privateFolder(t), "machines.json");
+  const asked = [
+    { node: other.uuid, name: "web-2" },
+    { node: ID, name: "Web server 1" },
+  ];
+  writeFileSync(file, JSON.stringify(asked));
+  const many = ["node", "manage", "--from", file, ...NOVA, ...at, "--in-flight", "1"];
+  const denied = await run(many, how);
+  assert.match(denied.err, /N2I-E211/);
+  assert.deepEqual([servers.size, node.driver, node.maintenance], [1, "ipmi", false], denied.out);
+});
+
+test("a run that makes servers in one project is none for a login of another, which would miss one", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const login = loginAt(cloud, how);
+  const folder = at.slice(0, 2);
+  let [project, isAsked] = ["p", false];
+  const seen = (call: string): Fault | null => {
+    if (call.startsWith("POST /v3/")) return { done: false, says: tokenFor(project) };
+    const isList = /^GET .servers/.test(call);
+    return project === "q" && isList ? instead(200, { servers: [] }) : null;
+  };
+  cloud.use((call) => {
+    isAsked ||= call === "POST /servers";
+    // Nova makes it, and nobody answers from then on.
+    return isAsked ? LOST : seen(call);
+  });
+  const died = await runs(5, [...manage, ...NOVA, ...folder], login);
+  assert.match(died.err, /N2I-E210/);
+  cloud.use(seen);
+  for (const server of cloud.servers.values())
+    Object.assign(server, { status: "ERROR", "OS-EXT-SRV-ATTR:hypervisor_hostname": null });
+  Object.assign(cloud.node, { provision_state: "available", instance_uuid: null });
+  Object.assign(cloud.port, { device_id: "" });
+  const [was, from] = [cloud.dump(), cloud.calls.length];
+  project = "q";
+  const why = /makes servers in project p, and the login is of project q/;
+  const back = ["rollback", "--all", "--yes", ...folder];
+  for (const words of [
+    back,
+    [...back, "--plan"],
+    [...manage, ...NOVA, ...folder],
+    ["verify", ...folder],
+  ])
+    assertRefusal(await run(words, login), 4, "N2I-E300", why);
+  assert.equal(cloud.dump(), was);
+  assert.ok(cloud.calls.slice(from).every((call) => /^GET |v3/.test(call)));
+  project = "p";
+  await runs(0, back, login);
+  assert.deepEqual([cloud.servers.size, cloud.dump()], [0, before]);
+});

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Json, JsonObject } from "../../src/lib/json.ts";
+import { instead } from "../support/faulty-service.ts";
+import { uuidOf } from "./in-memory.ts";
+import { HIDDEN, type NovaInMemory } from "./nova-memory.ts";
+import { back, begun, forward, OWN, type Scene, scene } from "./nova-ways.ts";
+import { BROKEN } from "./scene.ts";
+
+const COPY = uuidOf(6, 1);
+const NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
+/** Lines of a way there until Nova was asked for its server, and the server's uuid not known. */
+const ASKED = 6;
+
+/** Somebody's server, made of ours with its metadata, and listed before it. */
+function copied({ servers }: NovaInMemory, fields: JsonObject): void {
+  const ours = [...servers.values()].filter(({ id }) => id !== COPY);
+  servers.clear();
+  const copy = {
+    ...{ id: COPY, name: "theirs", status: "ACTIVE", "OS-EXT-STS:task_state": null },
+    ...{ metadata: { nova2ironic_manage: OWN }, [NODE]: uuidOf(1, 9), fault: {} },
+  };
+  servers.set(COPY, { ...copy, ...fields });
+  for (const one of ours) servers.set(String(one.id), one);
+}
+
+const deleted = ({ calls }: NovaInMemory): readonly string[] =>
+  calls.filter((call) => call === `DELETE /servers/${COPY}` || call.includes(`${COPY}/action`));
+
+/** Takes it back beside somebody's copy of its server. */
+async function besideCopy(
+  t: Parameters<typeof scene>[0],
+  lines: number | undefined,
+  fields: JsonObject,
+): Promise<{ readonly at: Scene; readonly why: string; readonly was: string }> {
+  const at = await scene(t);
+  const was = at.cloud.dump();
+  await forward(at, lines);
+  copied(at.cloud, fields);
+  let why = "";
+  why = (await back(at)).join();
+  return { at, why, was };
+}
+
+for (const lines of [undefined, ASKED])
+  for (const status of ["ACTIVE", "SHUTOFF", "ERROR", "BUILD"])
+    test(`a server of another node with the same metadata is nobody's to delete: ${status}, ${lines ?? "all"} lines`, async (t) => {
+      const { at, why, was } = await besideCopy(t, lines, { status });
+      assert.equal(why, "");
+      assert.deepEqual([[...at.cloud.servers.keys()], deleted(at.cloud)], [[COPY], []]);
+      at.cloud.servers.clear();
+      assert.equal(at.cloud.dump(), was);
+      assert.deepEqual(at.cloud.heard, []);
+    });
+
+for (const status of ["ACTIVE", "SHUTOFF", "SOFT_DELETED", "ERROR", "BUILD"])
+  test(`a server with the same metadata whose node this login does not see is left, and named: ${status}`, async (t) => {
+    const { at, why } = await besideCopy(t, undefined, { status, [NODE]: HIDDEN });
+    assert.match(
+      why,
+      new RegExp(`server ${COPY} .*this login does not see its node.*If it is a copy, remove`),
+    );
+    assert.match(why, /it stays on fake hardware, in maintenance/);
+    assert.deepEqual([[...at.cloud.servers.keys()], deleted(at.cloud)], [[COPY], []]);
+    assert.deepEqual(at.cloud.heard, []);
+  });
+
+test("its own server is known by Ironic's instance where this login does not see its node", async (t) => {
+  const at = await scene(t);
+  const was = at.cloud.dump();
+  await forward(at, ASKED);
+  for (const server of at.cloud.servers.values()) server[NODE] = null;
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), was);
+});
+
+test("its own server that is on another node by now is left, and named", async (t) => {
+  const at = await begun(t);
+  const [server] = at.cloud.servers.values() as Iterable<Record<string, Json>>;
+  assert.ok(server !== undefined);
+  server[NODE] = uuidOf(1, 9);
+  assert.match((await back(at)).join(), /server 8\S+ is on node 1\S+9 by now/);
+  assert.equal(at.cloud.servers.size, 1);
+});
+
+test("a server of a call that came late is told of, and its rollback ends it", async (t) => {
+  const at = await scene(t);
+  const was = at.cloud.dump();
+  let posts = 0;
+  at.cloud.use((call) => {
+    if (call !== "POST /servers") return null;
+    posts += 1;
+    if (posts === 1) return instead(504, "gateway");
+    copied(at.cloud, { status: "ERROR", [NODE]: null });
+    return null;
+  });
+  assert.deepEqual(await forward(at), [
+    `Nova made server ${COPY} of it besides, in ERROR, on no node: delete it in Nova`,
+  ]);
+  assert.equal(at.cloud.servers.size, 2);
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), was);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("a run that goes on takes nobody's copy for its own server", async (t) => {
+  const at = await scene(t);
+  const was = at.cloud.dump();
+  // It dies before Nova is asked, and its word is copied all the same.
+  at.cloud.fail("POST /servers", BROKEN);
+  await assert.rejects(forward(at));
+  at.cloud.use(() => null);
+  copied(at.cloud, {});
+  assert.deepEqual(await forward(at), []);
+  assert.equal(at.cloud.servers.size, 2);
+  assert.notEqual(at.cloud.node.instance_uuid, COPY);
+  assert.deepEqual(await back(at), []);
+  assert.deepEqual([...at.cloud.servers.keys()], [COPY]);
+  at.cloud.servers.clear();
+  assert.equal(at.cloud.dump(), was);
+  assert.deepEqual(at.cloud.heard, []);
+});

@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "../../src/lib/json.ts";
+import {
+  imageFor,
+  novaObjections,
+  noZone,
+  zoneFault,
+  zoneNamed,
+} from "../../src/manage/rules/nova.ts";
+import { FAKE, notFake } from "../../src/model/ironic/fake-hardware.ts";
+import { needsOf } from "../../src/systems/nova-api/needs.ts";
+import { macOf, uuidOf } from "./in-memory.ts";
+
+type Of = Parameters<typeof novaObjections>[0];
+
+const NODE = {
+  ...{ uuid: uuidOf(1, 1), driver: "ipmi", power_state: "power on", resource_class: "gold" },
+  ...{ conductor_group: "", network_interface: "flat", deploy_interface: "direct" },
+  instance_info: { image_source: uuidOf(5, 1) },
+};
+const ASKED = { flavor: "bm", image: null, ports: null, cut: false, watch: 0 };
+const PORT = { device_id: "", project_id: "p", mac_address: macOf(1), "binding:host_id": "" };
+/** As Neutron tells it to whom it hides the binding from. */
+const BLIND = { device_id: "", project_id: "p", mac_address: macOf(1) };
+
+/** Of a flavor that asks for nothing else, and these extra specs. */
+function needs(specs: JsonObject, sizes: JsonObject = {}) {
+  return needsOf({ extra_specs: { "resources:CUSTOM_GOLD": "1", ...specs }, ...sizes });
+}
+
+const FIT: Of = {
+  ...{ node: NODE, asked: ASKED, hasVolumes: false, image: null, project: "p", unseen: [] },
+  children: [],
+  ...{ offered: new Map([["CUSTOM_GOLD", 1]]), needs: needs({}), interfaces: null },
+  conductors: [{ hostname: "c", group: "", alive: true, drivers: [FAKE, "ipmi"] }],
+  ...{ addresses: [macOf(1)], ports: new Map([["v", PORT]]) },
+};
+
+const GIB = 2 ** 30;
+const SIZES = { vcpus: 4, ram: 512, disk: 10, swap: "" };
+const NO_SIZE = { "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" };
+
+/** Interfaces of fake hardware by their type, as Ironic tells those of all conductors. */
+function enabled(of: Readonly<Record<string, string>>): Of["interfaces"] {
+  return Object.entries(of).map(([type, name]) => ({ hostname: null, driver: FAKE, type, name }));
+}
+
+const node = (more: object): Of => ({ ...FIT, node: { ...NODE, ...more } });
+/** What a flavor says of capabilities, and more of the node. */
+const capable = (says: JsonObject, more: object): Of => ({
+  ...node(more),
+  needs: needs(
+    Object.fromEntries(Object.entries(says).map(([name, of]) => [`capabilities:${name}`, of])),
+  ),
+});
+const BIOS = "supports_boot_mode:uefi,boot_mode:bios,secure_boot:true";
+/** A node whose instance asks for capabilities. */
+const asking = (capabilities: unknown) => ({
+  instance_info: { ...NODE.instance_info, capabilities },
+});
+/** An image that fits, to the byte, but for what is said, and a flavor that has these sizes. */
+const image = (more: object, sizes: JsonObject = SIZES): Of => ({
+  ...{ ...FIT, needs: needs({ ...NO_SIZE, "resources:VCPU": "0" }, sizes) },
+  image: { ...{ status: "active", size: 10 * GIB, min_ram: 512, min_disk: 10 }, ...more },
+});
+const port = (more: object): Of => ({ ...FIT, ports: new Map([["v", { ...PORT, ...more }]]) });
+
+const CASES: readonly (readonly [Of, RegExp])[] = [
+  [node({ console_enabled: true }), /its console is on/],
+  [node({ driver: FAKE }), /no machine is behind it/],
+  [node({ power_state: null }), /does not know whether it is on/],
+  [node({ target_power_state: "power off" }), /target_power_state is power off/],
+  [{ ...FIT, unseen: ["firmware_interface"] }, /cannot be given back: firmware_interface/],
+  [node({ fault: "power failure" }), /fault: power failure/],
+  [node({ parent_node: "c" }), /part of node c, which Ironic turns on before it/],
+  [
+    node({ parent_node: "c", driver_info: { has_dedicated_power_supply: false } }),
+    /part of node c/,
+  ],
+  [{ ...FIT, children: ["a", "b"] }, /nodes are part of it, .* turns off before it.*: a, b/],
+  [node({ disable_power_off: true, power_state: "power off" }), /disable_power_off keeps Nova/],
+  [node({ conductor_group: "west" }), /not enabled on the conductors of its group/],
+  [
+    { ...FIT, conductors: [{ hostname: "c", group: "", alive: true, drivers: ["ipmi"] }] },
+    /not enabled on the conductors/,
+  ],
+  [{ ...FIT, hasVolumes: true }, /it has volumes/],
+  [node({ properties: { capabilities: "a:b,boot_option:netboot" } }), /boots from the network/],
+  [node({ deploy_interface: "ramdisk" }), /boots from the network/],
+  [
+    node({ driver_internal_info: { is_whole_disk_image: false, root_uuid_or_disk_id: "r" } }),
+    /boots from the network/,
+  ],
+  [node({ network_interface: "neutron" }), /give --accept-network-cut/],
+  [
+    node({ instance_info: { ...NODE.instance_info, configdrive: "******" } }),
+    /its instance_info has secrets/,
+  ],
+  [
+    node({ instance_info: { ...NODE.instance_info, root_password: "x" } }),
+    /its instance_info has secrets/,
+  ],
+  [{ ...FIT, needs: null }, /Nova has no flavor bm/],
+  [
+    { ...FIT, needs: needs({ "resources:CUSTOM_GOLD": "2" }) },
+    /does not ask for resources:CUSTOM_GOLD=1/,
+  ],
+  [{ ...FIT, offered: null }, /no nova-compute has it/],
+  [
+    { ...FIT, needs: needs({ "resources1:CUSTOM_FPGA": "1" }, { ...SIZES, swap: 1025 }) },
+    /also asks for resources:CUSTOM_FPGA=1, resources:VCPU=4, resources:MEMORY_MB=512, resources:DISK_GB=12, which .*: set resources:CUSTOM_FPGA=0, resources:VCPU=0/,
+  ],
+  [
+    { ...FIT, needs: needs({ "resources:PCPU": "1", ...NO_SIZE, "resources:VCPU": "0" }, SIZES) },
+    /also asks for resources:PCPU=1, which/,
+  ],
+  [
+    { ...node({ traits: [] }), needs: needs({ "trait:CUSTOM_RAID": "required" }) },
+    /says trait:CUSTOM_RAID=required, and its traits are none/,
+  ],
+  [
+    { ...node({ traits: ["CUSTOM_X"] }), needs: needs({ "trait:CUSTOM_X": "forbidden" }) },
+    /says trait:CUSTOM_X=forbidden, and its traits are CUSTOM_X/,
+  ],
+  [
+    capable({ boot_mode: "uefi" }, {}),
+    /says capabilities:boot_mode=uefi,.* has boot_mode unknown: if it is so, set it in properties.capabilities/,
+  ],
+  [
+    capable({ boot_mode: "UEFI", secure_boot: "true" }, { properties: { capabilities: BIOS } }),
+    /capabilities:boot_mode=UEFI, capabilities:secure_boot=true, which Ironic would set on its machine, and the node has boot_mode bios, secure_boot false$/,
+  ],
+  [
+    capable({ secure_boot: "false" }, asking('{"secure_boot": "True"}')),
+    /secure_boot=false, .* the node has secure_boot true$/,
+  ],
+  // What the machine could do, it does not do.
+  [
+    capable({ trusted_boot: "true" }, { properties: { capabilities: "trusted_boot:true" } }),
+    /trusted_boot=true, .* the node has trusted_boot false$/,
+  ],
+  [
+    capable({ secure_boot: "true" }, { properties: { capabilities: { secure_boot: "true" } } }),
+    /secure_boot=true, .* the node has secure_boot false$/,
+  ],
+  [capable({ boot_option: "netboot" }, {}), /boot_option=netboot, .* has boot_option local$/],
+  [{ ...FIT, interfaces: enabled({ network: "flat" }) }, /no network interface noop for fake/],
+  [{ ...FIT, interfaces: enabled({ storage: "cinder" }) }, /no storage interface noop for fake/],
+  [node({ instance_info: { image_source: "http://i/x" } }), /no id of an image: give --image/],
+  [node({ instance_info: { image_source: "glance://x" } }), /no id of an image: give --image/],
+  [{ ...FIT, image: "none" }, /Glance has no image .*: give --image/],
+  [image({ status: "deactivated" }), /Glance says image \S+ is deactivated: give --image/],
+  [image({ status: "queued", size: null, min_ram: 9999 }), /Glance says image \S+ is queued/],
+  [image({ min_ram: 513 }), /image \S+ wants min_ram 513, flavor bm has 512$/],
+  [image({ min_disk: 11 }), /image \S+ wants min_disk 11, flavor bm has 10$/],
+  [
+    image({ size: 10 * GIB + 1 }),
+    /image \S+ has 10737418241 bytes, flavor bm has a root disk of 10 GiB$/,
+  ],
+  [{ ...FIT, ports: new Map([["v", null]]) }, /port v is not in Neutron/],
+  [port({ mac_address: macOf(2) }), /port v has MAC/],
+  [port({ device_id: "x" }), /port v belongs to device x/],
+  [port({ project_id: "q" }), /port v belongs to another project/],
+  [
+    { ...FIT, ports: new Map([["v", BLIND]]) },
+    /does not see binding:host_id of port v, which Nova clears: use an administrator's/,
+  ],
+];
+
+test("a machine that no server can be made of without a risk is refused, with why", () => {
+  assert.deepEqual(novaObjections(FIT), []);
+  assert.deepEqual(novaObjections(port({ device_id: NODE.uuid })), []);
+  const sizes = needs({ ...NO_SIZE, "resources:VCPU": "0", "trait:HW_X": "required" }, SIZES);
+  assert.deepEqual(novaObjections({ ...node({ traits: ["CUSTOM_X"] }), needs: sizes }), []);
+  const old = new Map([...(FIT.offered ?? []), ["VCPU", 4], ["MEMORY_MB", 512], ["DISK_GB", 10]]);
+  assert.deepEqual(novaObjections({ ...FIT, needs: needs({}, SIZES), offered: old }), []);
+  assert.deepEqual(
+    novaObjections({ ...FIT, interfaces: enabled({ network: "noop", storage: "noop" }) }),
+    [],
+  );
+  for (const has_dedicated_power_supply of [true, "True"])
+    assert.deepEqual(
+      novaObjections(node({ parent_node: "c", driver_info: { has_dedicated_power_supply } })),
+      [],
+    );
+  assert.deepEqual(novaObjections(image({})), []);
+  assert.deepEqual(novaObjections(image({ size: null, min_ram: 0, min_disk: 0 })), []);
+  // Nova looks at no disk where the flavor says no size of it.
+  const endless = { min_disk: 99, size: 99 * GIB };
+  assert.deepEqual(novaObjections(image(endless, { ...SIZES, disk: 0 })), []);
+  // Nothing tells one to be off that is on.
+  assert.deepEqual(novaObjections(node({ disable_power_off: true })), []);
+  const cut = { ...ASKED, cut: true };
+  assert.deepEqual(novaObjections({ ...node({ network_interface: "neutron" }), asked: cut }), []);
+  for (const [of, why] of CASES) {
+    const against = novaObjections(of);
+    assert.equal(against.length, 1, `${String(why)}: ${against.join()}`);
+    assert.match(against[0] ?? "", why);
+  }
+});
+
+test("what a flavor says of capabilities stands against no machine that has them so, in whatever place", () => {
+  const fits: readonly Of[] = [
+    capable({ boot_mode: "bios" }, { properties: { capabilities: BIOS } }),
+    capable({ boot_mode: "bios" }, asking({ boot_mode: "BIOS" })),
+    capable({ boot_mode: "uefi" }, { boot_mode: "uefi" }),
+    capable({ boot_mode: "uefi" }, { driver_internal_info: { deploy_boot_mode: "uefi" } }),
+    capable({ secure_boot: "true" }, { secure_boot: true }),
+    capable({ secure_boot: "true" }, asking({ secure_boot: "true" })),
+    capable({ secure_boot: "false", trusted_boot: "False", boot_option: "local" }, {}),
+    // Nova's scheduler alone makes something of it.
+    capable({ profile: "compute", "cpu(vt": "true" }, {}),
+  ];
+  for (const fit of fits) assert.deepEqual(novaObjections(fit), []);
+});
+
+test("of each port that cannot be its server's, everything that stands against it is told", () => {
+  const wrong = { device_id: "x", project_id: "q", mac_address: macOf(2) };
+  const ports = new Map([
+    ["v", wrong],
+    ["w", null],
+    ["x", { ...PORT, device_id: "y" }],
+  ]);
+  assert.deepEqual(novaObjections({ ...FIT, ports }), [
+    `port v has MAC ${macOf(2)}, and the node ${macOf(1)}`,
+    "port v belongs to device x",
+    "port v belongs to another project, and Nova would refuse it",
+    "this login does not see binding:host_id of port v, which Nova clears: use an administrator's",
+    "port w is not in Neutron",
+    "port x belongs to device y",
+  ]);
+});
+
+test("only a driver and interfaces that do nothing are fake hardware", () => {
+  const fake = { driver: FAKE, boot_interface: "fake", raid_interface: "no-raid" };
+  assert.deepEqual(notFake({ ...fake, storage_interface: "noop" }), []);
+  for (const other of ["flat", "ipxe", "fake2", "agent", null, ""])
+    assert.deepEqual(notFake({ ...fake, network_interface: other }), [
+      `network_interface is ${String(other)}`,
+    ]);
+  assert.deepEqual(notFake({ ...fake, driver: "ipmi" }), ["driver is ipmi"]);
+  assert.deepEqual(notFake({ driver: FAKE }), ["it tells no interfaces"]);
+});
+
+test("a zone may name the machine, and no other", () => {
+  const id = NODE.uuid;
+  for (const fit of [null, "nova", `nova:bm-1:${id}`, `nova:bm-1:${id.toUpperCase()}`])
+    assert.equal(zoneFault(fit, id), null);
+  assert.match(zoneFault(`nova:bm-1:${uuidOf(1, 2)}`, id) ?? "", /names another node than/);
+  for (const wrong of [`nova::${id}`, "nova:bm-1", `a:b:${id}:c`])
+    assert.match(zoneFault(wrong, id) ?? "", /neither ZONE nor ZONE:HOST:NODE/);
+});
+
+test("a zone that is meant by name is looked for among Nova's, whatever machine it names", () => {
+  for (const fit of [null, "nova", "nova:bm-1:n", "", ":bm-1:n"])
+    assert.equal(zoneNamed(fit), null);
+  for (const named of ["az1", "az1:bm-1:n"]) assert.equal(zoneNamed(named), "az1");
+  const zones = new Map([
+    ["az1", true],
+    ["az2", false],
+  ]);
+  assert.equal(noZone("az1", zones), null);
+  assert.match(
+    noZone("az2", zones) ?? "",
+    /every nova-compute of availability_zone az2 is disabled/,
+  );
+  assert.match(noZone("az3", zones) ?? "", /no availability_zone az3; it has az1, az2/);
+  assert.match(noZone("az3", new Map()) ?? "", /no availability_zone az3; it has none/);
+});
+
+test("a server's image is the one that is asked for, or that its node names by its id", () => {
+  const id = uuidOf(5, 2);
+  for (const [image_source, image] of [
+    [id.toUpperCase(), id],
+    [`glance://${id}`, id],
+    ["cirros", null],
+    [`http://i/${id}`, null],
+    [null, null],
+  ] as const) {
+    const { node } = FIT;
+    const of = { node: { ...node, instance_info: { image_source } }, asked: ASKED };
+    assert.equal(imageFor(of), image);
+    assert.equal(imageFor({ ...of, asked: { ...ASKED, image: uuidOf(5, 9) } }), uuidOf(5, 9));
+  }
+});

@@ -1,0 +1,354 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { managedIn } from "../../src/manage/manage-run.ts";
+import { actsOf } from "../../src/manage/steps/manage-acts.ts";
+import { readJournal } from "../../src/run/files/journal.ts";
+import { instead } from "../support/faulty-service.ts";
+import { uuidOf } from "./in-memory.ts";
+import type { NovaInMemory } from "./nova-memory.ts";
+import { back, begun, forward, ID, OWN, scene } from "./nova-ways.ts";
+import { BROKEN, writes } from "./scene.ts";
+
+type Change = (call: string, cloud: NovaInMemory) => void;
+
+/** What somebody does to a machine once these calls were heard, one after the other. */
+function after(calls: readonly RegExp[], does: (cloud: NovaInMemory) => void): Change {
+  const open = [...calls];
+  return (call, cloud) => {
+    if (open[0]?.test(call) === true && open.length > 0) {
+      open.shift();
+      if (open.length === 0) does(cloud);
+    }
+  };
+}
+
+const RIVAL = uuidOf(9, 9);
+const set =
+  (fields: JsonObject) =>
+  ({ node }: NovaInMemory): void => {
+    Object.assign(node, fields);
+  };
+const HOLD = /^PUT .*maintenance$/;
+const FREED = /^PUT .*provision$/;
+const RELEASED = /^DELETE .*maintenance$/;
+const OFFER = /inventories$/;
+const NODE = /^GET .*nodes\/[^/?]*$/;
+const ASKED = /^POST \/servers$/;
+const TURNED = /action$/;
+const PORT = /^PUT .*ports/;
+const ADOPT = FREED;
+/** It is off in Ironic's book once it is deployed, so that Nova has to stop its server and start it. */
+const FORGETS = { forgets: true } as const;
+
+/** What somebody does on the way there, why it ends, and a call that is not made from then on. */
+const MEANWHILE: readonly (readonly [string, Change, RegExp, never: RegExp])[] = [
+  [
+    "its real driver is back while Nova is waited for",
+    after([FREED, OFFER], set({ driver: "ipmi" })),
+    /not free on fake hardware: driver is ipmi/,
+    ASKED,
+  ],
+  [
+    "its cleaning is on again while Nova is waited for",
+    after([FREED, OFFER], set({ automated_clean: null })),
+    /not free on fake hardware: automated_clean/,
+    ASKED,
+  ],
+  [
+    "another has it while Nova is waited for",
+    after([FREED, OFFER], set({ instance_uuid: RIVAL })),
+    /not free on fake hardware: it has instance/,
+    ASKED,
+  ],
+  [
+    "its real driver is back, and it is off, once it is free",
+    after([FREED, NODE], set({ driver: "ipmi", power_state: "power off" })),
+    /not harmless on fake hardware: driver is ipmi/,
+    RELEASED,
+  ],
+  [
+    "another has it once it is held",
+    after([HOLD, NODE], set({ instance_uuid: RIVAL })),
+    /changed meanwhile: it has instance/,
+    FREED,
+  ],
+  [
+    "it has an allocation once it is held",
+    after([HOLD, NODE], set({ allocation_uuid: RIVAL })),
+    /changed meanwhile: it has allocation/,
+    FREED,
+  ],
+  [
+    "it is protected once it is held",
+    after([HOLD, NODE], set({ protected: true })),
+    /changed meanwhile: protected is true, and was false/,
+    FREED,
+  ],
+  [
+    "it is rescued once it is held",
+    after([HOLD, NODE], set({ provision_state: "rescue" })),
+    /changed meanwhile: it is rescue/,
+    FREED,
+  ],
+  [
+    "its instance_info is other once it is held",
+    after([HOLD, NODE], set({ instance_info: {} })),
+    /changed meanwhile: instance_info/,
+    FREED,
+  ],
+  [
+    "somebody ends its maintenance before its driver is exchanged",
+    after([HOLD, PORT], set({ maintenance: false, maintenance_reason: null })),
+    /not in the maintenance of this run; it is held/,
+    /reset_interfaces/,
+  ],
+  [
+    "it is being turned off before its driver is exchanged",
+    after([HOLD, PORT], set({ target_power_state: "power off" })),
+    /power_state is power off, and was power on; it is held/,
+    /reset_interfaces/,
+  ],
+  [
+    "another has it once it is on fake hardware",
+    after([/reset_interfaces/], set({ instance_uuid: RIVAL })),
+    /it has instance .*which this run did not make/,
+    FREED,
+  ],
+  [
+    "it is off right before its maintenance ends",
+    after([ASKED, PORT], set({ power_state: "power off" })),
+    /power_state is power off.*it keeps its own hardware; it is held/,
+    RELEASED,
+  ],
+  [
+    "its maintenance is ended right before its driver is back",
+    after([ASKED, HOLD, NODE], set({ maintenance: false })),
+    /not in the maintenance of this run.*it is held/,
+    /^PATCH .*nodes\/[^?]*$/,
+  ],
+  [
+    "its boot interface is another right before its maintenance ends",
+    after([ASKED, PORT], set({ boot_interface: "pxe" })),
+    /it has changed: boot_interface is pxe.*it stays on fake hardware; it is held/,
+    RELEASED,
+  ],
+  [
+    "another has it right before its maintenance ends",
+    after([ASKED, PORT], set({ instance_uuid: RIVAL })),
+    /instance_uuid is .*it stays on fake hardware; it is held/,
+    RELEASED,
+  ],
+  [
+    "its server is stopped right before its maintenance ends",
+    after([ASKED, PORT], ({ servers }) => {
+      for (const server of servers.values()) server.status = "SHUTOFF";
+    }),
+    /is SHUTOFF.*it stays on fake hardware; it is held/,
+    RELEASED,
+  ],
+  [
+    "its port is another's before it is given back",
+    after([ASKED, HOLD], ({ port }) => {
+      Object.assign(port, { device_id: RIVAL });
+    }),
+    /belongs to compute:nova .* now; it stays on fake hardware; it is held/,
+    PORT,
+  ],
+];
+
+const STOPPED: (typeof MEANWHILE)[number] = [
+  "its real driver is back while Nova stops its server",
+  after([TURNED, /servers/], set({ driver: "ipmi" })),
+  /not harmless on fake hardware: driver is ipmi/,
+  TURNED,
+];
+
+for (const [[what, change, why, never], rules] of [
+  ...MEANWHILE.map((one) => [one, {}] as const),
+  [STOPPED, FORGETS] as const,
+])
+  test(`somebody changes it on the way there, and it is held: ${what}`, async (t) => {
+    const at = await scene(t, rules);
+    let changed: number | null = null;
+    const before = () => JSON.stringify([at.cloud.node, at.cloud.port, [...at.cloud.servers]]);
+    at.cloud.use((call) => {
+      const was = before();
+      change(call, at.cloud);
+      if (was !== before()) changed ??= at.cloud.calls.length;
+    });
+    assert.match((await forward(at)).join(), why);
+    assert.equal(at.cloud.node.maintenance, true);
+    assert.notEqual(changed, null);
+    const since = at.cloud.calls.slice(changed ?? 0);
+    assert.deepEqual(
+      since.filter((call) => never.test(call)),
+      [],
+    );
+  });
+
+test("no try of asking for a server is made again once its real driver is back", async (t) => {
+  const at = await scene(t);
+  at.cloud.use((call) => {
+    if (!ASKED.test(call)) return null;
+    at.cloud.node.driver = "ipmi";
+    return instead(503);
+  });
+  assert.match((await forward(at)).join(), /driver is ipmi; it is held in maintenance/);
+  assert.equal(at.cloud.calls.filter((call) => ASKED.test(call)).length, 1);
+  assert.equal(at.cloud.node.maintenance, true);
+});
+
+test("what fails on fake hardware is held there, also where nobody answers, and is gone on from", async (t) => {
+  const at = await scene(t, FORGETS);
+  for (const fails of [ASKED, TURNED]) {
+    at.cloud.fail(fails, BROKEN);
+    await assert.rejects(forward(at), /N2I-E210|it is held in maintenance/);
+    assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
+  }
+  at.cloud.use(() => null);
+  assert.deepEqual(await forward(at), []);
+  assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["ipmi", false]);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+test("what changes while it is watched keeps its mark, and is held", async (t) => {
+  const { hands, ...at } = await scene(t);
+  let now = 0;
+  const clock = { now: () => now++, sleep: () => Promise.resolve() };
+  at.cloud.use((call) => {
+    if (RELEASED.test(call) && at.cloud.node.driver === "ipmi")
+      at.cloud.node.boot_interface = "pxe";
+  });
+  const watched = { ...at, hands: { ...hands, watch: 9, clock } };
+  assert.match((await forward(watched)).join(), /boot_interface is pxe.*it is held/);
+  assert.ok(Object.values(at.cloud.node.extra ?? {}).includes(OWN));
+  assert.equal(at.cloud.node.maintenance, true);
+});
+
+for (const [what, fault] of Object.entries({
+  "it is locked": { status: 409, text: '{"error_message":"node 1 is locked by host c"}' },
+  "it is refused": { status: 400, text: "{}" },
+  "the login may not": { status: 403, text: "{}" },
+  "Ironic fails": { status: 503, text: "{}" },
+}))
+  test(`a machine that was handed out is not touched because its mark stays: ${what}`, async (t) => {
+    const at = await scene(t);
+    const { node, servers, calls } = at.cloud;
+    let from = 0;
+    const fails = (): void =>
+      at.cloud.use((call) => {
+        const isLast = /^PATCH .*nodes\/[^?]*$/.test(call) && node.maintenance === false;
+        if (!isLast || node.driver !== "ipmi" || servers.size === 0) return null;
+        from = from === 0 ? calls.length : from;
+        return { done: false, says: fault };
+      });
+    fails();
+    assert.match((await forward(at)).join(), /^its mark stays: (?!.*held)/);
+    // Its user goes on with his machine, and the same command comes once more.
+    const theirs = { power_state: "power off", provision_state: "rebuild", instance_info: {} };
+    Object.assign(node, theirs);
+    at.cloud.machine.power_state = "power off";
+    at.cloud.port.dns_name = "theirs";
+    const before = at.cloud.dump();
+    assert.match((await forward(at)).join(), /^its mark stays/);
+    assert.equal(at.cloud.dump(), before);
+    at.cloud.use(() => null);
+    assert.deepEqual(await forward(at), []);
+    assert.deepEqual(node.extra, { rack: 1 });
+    assert.equal(managedIn((await readJournal(at.run)).entries).get(ID)?.open, false);
+    const said = writes(at.cloud, from - 1);
+    assert.deepEqual([...new Set(said)], [`PATCH /v1/nodes/${ID}`]);
+    assert.equal(servers.size, 1);
+    assert.deepEqual(at.cloud.heard, []);
+  });
+
+for (const isHeld of [true, false])
+  test(`what its way back left on fake hardware is not in service: ${isHeld ? "held" : "let go by somebody"}`, async (t) => {
+    const at = await scene(t);
+    const { node, servers } = at.cloud;
+    await forward(at);
+    at.cloud.fail(/^DELETE .servers/, BROKEN);
+    await assert.rejects(back(at));
+    assert.equal(node.driver, "fake-hardware");
+    at.cloud.use(() => null);
+    if (!isHeld) Object.assign(node, { maintenance: false, maintenance_reason: null });
+    assert.match((await forward(at)).join(), /its way back was begun.*it is held/);
+    assert.deepEqual(await back(at), []);
+    assert.equal(servers.size, 0);
+    assert.deepEqual(at.cloud.heard, []);
+  });
+
+test("secrets that come between the look and the first step are not journalled", async (t) => {
+  const at = await scene(t);
+  at.cloud.once(/volume\/targets/, () => {
+    at.cloud.node.instance_info = { configdrive: "s3cret" };
+  });
+  assert.match((await forward(at)).join(), /secrets/);
+  assert.ok(!JSON.stringify((await readJournal(at.run)).entries).includes("s3cret"));
+});
+
+test("a server that was called otherwise before its uuid was known is taken away too", async (t) => {
+  const at = await begun(t, 6);
+  const [server] = at.cloud.servers.values();
+  assert.ok(server !== undefined);
+  server.name = "mine";
+  at.cloud.use((call) => {
+    const name = /[?&]name=([^&]*)/.exec(call)?.[1];
+    const like = new RegExp(decodeURIComponent(name ?? ""));
+    return like.test("mine") ? null : instead(200, { servers: [] });
+  });
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before);
+  assert.deepEqual(at.cloud.heard, []);
+});
+
+for (const [what, change, why, driver] of [
+  [
+    "it is off",
+    after([ADOPT, PORT], set({ power_state: "power off" })),
+    /power_state is power off.*it keeps its own hardware, in maintenance/,
+    "ipmi",
+  ],
+  [
+    "another has it",
+    after([ADOPT, PORT], set({ instance_uuid: RIVAL })),
+    /it has instance/,
+    "fake-hardware",
+  ],
+  [
+    "another has it on fake hardware",
+    after([ADOPT, ADOPT, NODE], set({ instance_uuid: RIVAL })),
+    /it has instance/,
+    "fake-hardware",
+  ],
+] as const)
+  test(`somebody changes it at the end of its way back, and it is held: ${what}`, async (t) => {
+    const at = await begun(t);
+    at.cloud.use((call) => {
+      change(call, at.cloud);
+    });
+    assert.match((await back(at)).join(), why);
+    assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], [driver, true]);
+    assert.deepEqual(at.cloud.heard, []);
+  });
+
+test("a step of the journal that this tool does not know is no step", () => {
+  const observed = [{ step: "hold", server: OWN, name: "web-1" }, { step: "later" }];
+  assert.throws(() => actsOf(ID, { observed } as never), { code: "N2I-E112" });
+});
+
+test("a zone that names a machine is the one place that names it", async (t) => {
+  const at = await scene(t);
+  const { servers } = at.hands;
+  Object.assign(at.cloud.node, { provision_state: "available" });
+  Object.assign(at.cloud.port, { device_id: "" });
+  const asked = { name: "web-1", description: null, flavor: "gold", image: null, ports: [] };
+  const named = "ABCDEF00-0000-4000-8000-00000000000A";
+  const words = { ...asked, metadata: {}, node: ID, zone: `nova:bm-1:${named}` };
+  const made = await servers.create(words, {
+    ...{ mark: OWN, isNew: true },
+    may: () => Promise.resolve(null),
+  });
+  assert.equal(typeof made, "object", String(made));
+});

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { managedIn } from "../../src/manage/manage-run.ts";
+import { novaBackPart } from "../../src/manage/steps/manage-nova-back.ts";
+import { readJournal } from "../../src/run/files/journal.ts";
+import { run, runs, start } from "../hostile/cli.ts";
+import { instead } from "../support/faulty-service.ts";
+import { manage, NOVA, place, writes } from "./nova-place.ts";
+import { back, begun, forward, ID, scene } from "./nova-ways.ts";
+import { BROKEN } from "./scene.ts";
+
+test("a server that its user stops and starts while it is watched stays his, and the same command ends it", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const { node, servers, port, machine } = cloud;
+  const is = (status: string, power_state: "power on" | "power off"): void => {
+    for (const server of servers.values()) server.status = status;
+    Object.assign(node, { power_state });
+    machine.power_state = power_state;
+  };
+  let stage: "held" | "in service" | "stopped" | "started" = "held";
+  cloud.use((call) => {
+    if (stage === "held" && node.driver === "ipmi" && /^DELETE .*maintenance/.test(call))
+      stage = "in service";
+    else if (stage === "in service" && call.startsWith("GET /v1/nodes")) {
+      is("SHUTOFF", "power off");
+      stage = "stopped";
+    } else if (stage === "stopped" && node.maintenance === true) {
+      is("ACTIVE", "power on");
+      stage = "started";
+    }
+  });
+  const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"];
+  const ran = await run(words, how);
+  assert.deepEqual([ran.status, stage], [5, "started"], ran.err);
+  assert.match(
+    ran.out,
+    /power_state is power off, and was .*; it is held in maintenance; not taken back: its user may be using/,
+  );
+  assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
+  assert.match(ran.err, /Servers on these nodes may be in use: .* then run the same command/);
+  // Turned on by Ironic alone, as somebody may who does not read that: Nova has it as stopped.
+  for (const server of servers.values()) server.status = "SHUTOFF";
+  const again = await run(words, how);
+  assert.equal(again.status, 5, again.err);
+  assert.match(
+    again.out,
+    /is SHUTOFF, .*; it keeps its own hardware; start server 8\S+ through Nova/,
+  );
+  assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
+  is("ACTIVE", "power on");
+  // Its user's port is not written any more.
+  port.dns_name = "his";
+  await runs(0, words, how);
+  assert.deepEqual([node.maintenance, node.extra, port.dns_name], [false, { rack: 1 }, "his"]);
+  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+  assert.deepEqual([servers.size, node.instance_uuid, port.dns_name], [0, null, "his"]);
+  // But for what Nova does to one that somebody turned on behind its back.
+  assert.deepEqual([...new Set(cloud.heard.map((what) => what.slice(0, 15)))], ["stopped by Nova"]);
+});
+
+test("what is refused once somebody asked to stop is held, and told as not taken back", async (t) => {
+  const { cloud, at, how } = await place(t);
+  const before = cloud.dump();
+  const { node } = cloud;
+  const started = start([...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
+  cloud.use((call) => {
+    if (!call.startsWith("POST /servers")) return null;
+    started.signal("SIGTERM");
+    const refused = instead(400, { badRequest: { message: "not today" } });
+    return { ...refused, before: started.said("Stopping after this batch") };
+  });
+  const ran = await started.ended;
+  assert.equal(ran.status, 5, ran.err);
+  assert.match(ran.out, /not today.*; not taken back: somebody asked to stop before/);
+  assert.deepEqual([node.driver, node.maintenance], ["fake-hardware", true]);
+  cloud.use(() => null);
+  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+  assert.equal(cloud.dump(), before);
+});
+
+/** Behind the exchange of its hardware, and behind the line by which its port is to be bound. */
+for (const lines of [9, 10]) {
+  const endedEarly = async (t: TestContext) => {
+    const at = await begun(t, lines);
+    const { node } = at.cloud;
+    assert.deepEqual([node.driver, node.maintenance], ["ipmi", true]);
+    Object.assign(node, { maintenance: false, maintenance_reason: null });
+    return at;
+  };
+
+  test(`one whose maintenance somebody ended before the command did keeps what its user has: ${lines} lines`, async (t) => {
+    const at = await endedEarly(t);
+    const { port, node, servers } = at.cloud;
+    const his = { dns_name: "his", "binding:host_id": ID, "binding:vif_type": "other" };
+    Object.assign(port, his);
+    for (const server of servers.values()) server["OS-EXT-STS:task_state"] = "rebooting";
+    const from = writes(at.cloud).length;
+    // It is not held, so there is no maintenance to end, and its user may do so.
+    assert.deepEqual(await forward(at), []);
+    assert.deepEqual({ ...port, ...his }, port);
+    assert.deepEqual(writes(at.cloud).slice(from), [`PATCH /v1/nodes/${ID}`]);
+    assert.deepEqual([node.driver, node.maintenance, at.cloud.heard], ["ipmi", false, []]);
+  });
+
+  if (lines === 9)
+    test("one whose maintenance somebody ended is nobody's to take back, and gets its port bound", async (t) => {
+      const at = await endedEarly(t);
+      const { rules, node, servers } = at.cloud;
+      rules.unbound = true;
+      const why = (await forward(at)).join();
+      assert.match(
+        why,
+        /does not bind port .*; it keeps its own hardware; it is held in maintenance/,
+      );
+      const one = managedIn((await readJournal(at.run)).entries).get(ID)?.change ?? assert.fail();
+      const [unasked] = await novaBackPart(at.hands, 1, true).inspect([one], false);
+      assert.deepEqual([unasked?.is, unasked?.inService], ["other", true]);
+      assert.deepEqual([node.driver, servers.size], ["ipmi", 1]);
+      delete rules.unbound;
+      assert.deepEqual(await forward(at), []);
+      assert.deepEqual([node.maintenance, at.cloud.port["binding:host_id"]], [false, ID]);
+      assert.deepEqual(await back(at), []);
+      assert.equal(at.cloud.dump(), at.before);
+      assert.deepEqual(at.cloud.heard, []);
+    });
+}
+
+test("one whose maintenance somebody ends while its port is bound is nobody's to take back", async (t) => {
+  const at = await scene(t);
+  const { node, servers, rules } = at.cloud;
+  rules.unbound = true;
+  at.cloud.use((call) => {
+    if (/^PUT .*ports/.test(call) && node.driver === "ipmi" && servers.size > 0)
+      Object.assign(node, { maintenance: false, maintenance_reason: null });
+  });
+  assert.match((await forward(at)).join(), /does not bind port .*it is held/);
+  at.cloud.use(() => null);
+  assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
+  const one = managedIn((await readJournal(at.run)).entries).get(ID)?.change ?? assert.fail();
+  const part = novaBackPart(at.hands, 1, true);
+  const [unasked = assert.fail()] = await part.inspect([one], false);
+  assert.deepEqual([unasked.is, unasked.inService], ["other", true]);
+  // And where that was looked at before: nothing is begun.
+  const seen = { ...unasked, is: "before" } as const;
+  const done = await part.perform(one, seen, () => assert.fail("it was begun"));
+  assert.deepEqual([done.is, done.inService, servers.size], ["other", true, 1]);
+  delete rules.unbound;
+  assert.deepEqual(await forward(at), []);
+  assert.deepEqual([node.maintenance, at.cloud.heard], [false, []]);
+});
+
+test("a machine whose way back died on fake hardware is not let go, whoever gives it its driver", async (t) => {
+  const at = await begun(t);
+  const { node, servers } = at.cloud;
+  const real = { ...node };
+  at.cloud.fail(() => servers.size === 0, BROKEN);
+  await back(at).catch(() => undefined);
+  at.cloud.use(() => null);
+  assert.deepEqual([node.driver, node.provision_state], ["fake-hardware", "available"]);
+  for (const [name, value] of Object.entries(real))
+    if (/^driver$|_interface$/.test(name)) node[name] = value;
+  assert.match((await back(at)).join(), /it is available, and was left active/);
+  assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
+  assert.match((await forward(at)).join(), /it stays on fake hardware; it is held/);
+  assert.deepEqual(await back(at), []);
+  const is = [node.maintenance, node.driver, node.provision_state, node.extra];
+  assert.deepEqual(is, [false, "ipmi", "active", { rack: 1 }]);
+});

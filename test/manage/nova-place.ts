@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { pauseShorter } from "../../src/systems/openstack/passing.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import type { Says } from "../support/faulty-service.ts";
+import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
+import { ID } from "./nova-ways.ts";
+
+/** A cloud in memory, and what the command is told of it. */
+export interface Place {
+  readonly cloud: NovaInMemory;
+  readonly at: readonly string[];
+  readonly how: { readonly env: { readonly [name: string]: string } };
+}
+
+export async function place(t: TestContext): Promise<Place> {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const cloud = await novaInMemory(t);
+  const names = ["NETWORK", "COMPUTE", "PLACEMENT"];
+  const env = Object.fromEntries(
+    names.map((name) => [`OS_${name}_ENDPOINT_OVERRIDE`, cloud.url] as const),
+  );
+  const at = ["--run", join(privateFolder(t), "run"), "--ironic-url", cloud.url];
+  return { cloud, at, how: { env } };
+}
+
+/** A token of Keystone for a login of this project. */
+export function tokenFor(project: string): Says {
+  const text = JSON.stringify({ token: { project: { id: project }, catalog: [] } });
+  return { status: 201, text, fields: { "X-Subject-Token": project } };
+}
+
+/** By a login of Keystone, whose project is that of its token. */
+export function loginAt({ url }: NovaInMemory, { env }: Place["how"]): Place["how"] {
+  const user = { OS_USERNAME: "u", OS_PASSWORD: "pw", OS_PROJECT_NAME: "by-token" };
+  return { env: { ...env, OS_AUTH_URL: url, OS_BAREMETAL_ENDPOINT_OVERRIDE: url, ...user } };
+}
+
+/** Calls that are not reads, besides the login's. */
+export const writes = ({ calls }: NovaInMemory): readonly string[] =>
+  calls.filter((call) => !/^GET |^POST .v3.auth/.test(call));
+
+/** Makes its only machine a server. */
+export const manage = ["node", "manage", ID.toUpperCase(), "Web server 1"] as const;
+export const NOVA = ["--nova", "--flavor", "gold", "--watch", "0"] as const;

@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { registerImages } from "../../grenade/lib/base.ts";
+import { enroll } from "../../grenade/lib/enroll.ts";
+import { registerNetwork } from "../../grenade/lib/network.ts";
+import type { Stack } from "../../grenade/lib/stack.ts";
+import { until } from "../../grenade/lib/wait.ts";
+import { inFlight } from "../../src/systems/ironic-api/pool.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { NOVA_DATABASES, type NovaClocks } from "../lab/cloud/nova.ts";
+import { telling } from "../lab/ironic/telling.ts";
+import { type Compute, computeOf, PASSING, rowsIn } from "../migrate/nova/two-computes.ts";
+import { withStack } from "../migrate/nova/with-stack.ts";
+
+type Body = { readonly [field: string]: unknown };
+
+/** A machine that runs, active in Ironic, and that no Nova knows a server of. */
+export interface Running {
+  readonly uuid: string;
+  /** Of Neutron, bound to its node. */
+  readonly port: string;
+  readonly on: () => boolean;
+}
+
+/** A real cloud with one nova-compute, whose machines run since before there was a Nova. */
+export interface NovaScene {
+  readonly stack: Stack;
+  readonly compute: Compute;
+  readonly machines: readonly Running[];
+  /** The command line's words and environment for it. */
+  readonly words: readonly string[];
+  readonly env: { readonly [name: string]: string };
+  readonly folder: string;
+  /** What BMCs were told that switches a machine or what it boots, since they run. */
+  readonly told: () => readonly string[];
+}
+
+/** So often that a test sees what they do. */
+const OFTEN = { nova: 5, ironic: 3 } as const;
+/** Machines that are adopted at once. */
+const AT_ONCE = 4;
+
+interface SceneOptions {
+  readonly machines: number;
+  /** How many of them, the last ones, are off. */
+  readonly off?: number;
+  /** Seconds between two looks of Nova's resource tracker. */
+  readonly tracked?: number;
+  /** Seconds between two looks of Nova, and of Ironic, at power. */
+  readonly power?: { readonly nova: number; readonly ironic: number };
+  /** How often Nova's services look at each other. */
+  readonly nova?: NovaClocks;
+  /** Processes of Neutron that answer: one unless given. */
+  readonly workers?: number;
+  /** Whether ports have names, each another than its server's. */
+  readonly dns?: boolean;
+}
+
+/** Starts it for this test alone. */
+export async function novaScene(
+  t: Pick<TestContext, "after" | "diagnostic">,
+  {
+    machines: count,
+    off = 0,
+    tracked,
+    power = OFTEN,
+    nova = {},
+    workers,
+    dns = false,
+  }: SceneOptions,
+): Promise<NovaScene> {
+  const { stack, ends } = await withStack(t, {
+    ...{ machines: count, period: power.ironic, dns, nova },
+    ...(workers !== undefined && { workers }),
+  });
+  const images = await registerImages(stack);
+  const network = await registerNetwork(stack.asks);
+  await stack.ironic.wake();
+  const { ironic, sim, secrets } = stack;
+  const own = { ironic, sim, secrets, resource_class: "bm", images: images.new };
+  const order = await enroll(stack, own);
+  const machines = await inFlight([...order.entries()], AT_ONCE, async ([at, uuid]) => {
+    const isOn = at < count - off;
+    const port = await adopted(stack, { at, uuid, isOn, image: images.disk, network, dns });
+    return { uuid, port, on: () => sim.power(at) };
+  });
+  await until("Ironic sees which machines are on", async () => {
+    const { nodes } = (await stack.asks<{ nodes: readonly Body[] }>(
+      ...(["ironic", "GET", "/nodes?fields=uuid,power_state,provision_state,last_error"] as const),
+    )) ?? { nodes: [] };
+    const runs = ({ uuid, power_state, provision_state }: Body): boolean =>
+      power_state === (order.indexOf(String(uuid)) < count - off ? "power on" : "power off") &&
+      provision_state === "active";
+    return nodes.length === count && nodes.every(runs) ? null : JSON.stringify(nodes);
+  });
+  const DEFAULT = tracked === undefined ? {} : { update_resources_interval: String(tracked) };
+  const compute = computeOf(stack, "bm-1", { sync: power.nova, conf: { DEFAULT } });
+  ends.push(compute.stop);
+  await compute.start();
+  await until("Placement has every machine", async () => {
+    const all = await Promise.all(machines.map(({ uuid }) => inventory(stack, uuid)));
+    const mapped = await stack.db(NOVA_DATABASES.api)("host_mappings").where({ host: "bm-1" });
+    return mapped.length === 1 && all.every((one) => one !== null) ? null : JSON.stringify(all);
+  });
+  const heard = sim.commands().length;
+  return {
+    ...{ stack, compute, machines, folder: privateFolder(t) },
+    words: ["--ironic-url", ironic.url],
+    env: {
+      ...stack.cloud.env,
+      OS_COMPUTE_ENDPOINT_OVERRIDE: `${stack.nova.url}/v2.1`,
+      OS_PLACEMENT_ENDPOINT_OVERRIDE: stack.placement,
+      OS_NETWORK_ENDPOINT_OVERRIDE: stack.neutron.url,
+      OS_IMAGE_ENDPOINT_OVERRIDE: `http://127.0.0.1:${stack.cloud.ports.glance}`,
+    },
+    told: () => sim.commands().slice(heard),
+  };
+}
+
+/** An adopted machine that runs: its port is bound as Ironic binds one, and its node's by device_id. */
+async function adopted(
+  { asks, ironic }: Stack,
+  {
+    at,
+    uuid,
+    isOn,
+    image,
+    network,
+    dns,
+  }: {
+    readonly at: number;
+    readonly uuid: string;
+    readonly isOn: boolean;
+    readonly image: string;
+    readonly network: string;
+    readonly dns: boolean;
+  },
+): Promise<string> {
+  const { tell, goes, power } = telling(ironic);
+  const mac_address = `52:54:00:00:01:${at.toString(16).padStart(2, "0")}`;
+  const port = {
+    ...{ network_id: network, mac_address, device_id: uuid, device_owner: "baremetal:none" },
+    ...{ "binding:vnic_type": "baremetal", "binding:host_id": uuid },
+    ...(dns && { dns_name: `db-${at}` }),
+  };
+  const made = await asks<{ readonly port: { readonly id: string } }>(
+    ...(["neutron", "POST", "/ports", { port }] as const),
+  );
+  const vif = made?.port.id ?? "";
+  const nics = await asks<{ readonly ports: readonly { readonly uuid: string }[] }>(
+    ...(["ironic", "GET", `/ports?node_uuid=${uuid}`] as const),
+  );
+  const card = nics?.ports[0]?.uuid ?? "";
+  const extra = [{ op: "add", path: "/extra/vif_port_id", value: vif }];
+  await tell("PATCH", `/v1/ports/${card}`, extra);
+  await tell("PATCH", `/v1/nodes/${uuid}`, [
+    { op: "add", path: "/name", value: `n-${at}` },
+    { op: "add", path: "/extra/rack", value: at },
+    {
+      op: "add",
+      path: "/instance_info",
+      value: { image_source: image, root_gb: 10, capabilities: { boot_option: "local" }, own: "x" },
+    },
+  ]);
+  await goes(uuid, "manage", "manageable");
+  await goes(uuid, "adopt", "active");
+  // Ironic switches off what somebody else switched on.
+  await power(uuid, isOn ? "power on" : "power off");
+  return vif;
+}
+
+/** Makes a node one that Ironic does not undeploy before somebody unprotects it. */
+export function protect({ stack }: NovaScene, { uuid }: Running): Promise<unknown> {
+  const patch = [
+    { op: "add", path: "/protected", value: true },
+    { op: "add", path: "/protected_reason", value: "a shop" },
+  ];
+  return telling(stack.ironic).tell("PATCH", `/v1/nodes/${uuid}`, patch);
+}
+
+export async function inventory({ asks }: Stack, uuid: string): Promise<Body | null> {
+  const found = await asks<{ readonly inventories: { readonly CUSTOM_BM?: Body } }>(
+    ...(["placement", "GET", `/resource_providers/${uuid}/inventories`] as const),
+  );
+  return found?.inventories.CUSTOM_BM ?? null;
+}
+
+export async function nodeOf({ stack }: NovaScene, { uuid }: Running): Promise<Body> {
+  const found = await stack.asks<Body>("ironic", "GET", `/nodes/${uuid}`);
+  assert.ok(found !== null);
+  return found;
+}
+
+/** What of a node says what acts on its machine: its driver and every interface. */
+export function hardwareOf(node: Body): Body {
+  return Object.fromEntries(
+    Object.entries(node).filter(([name]) => /^driver$|_interface$/.test(name)),
+  );
+}
+
+/** Everything that a server touches, as services tell it and as rows; without their own counts and clocks. */
+export async function dumps({ stack }: NovaScene): Promise<string> {
+  const { asks } = stack;
+  const all = [
+    await asks("ironic", "GET", "/nodes?detail=true"),
+    await asks("ironic", "GET", "/ports?detail=true"),
+    await asks("ironic", "GET", "/allocations"),
+    await asks("neutron", "GET", "/ports"),
+    await asks("nova", "GET", "/servers/detail?all_tenants=1"),
+  ];
+  const passing = new Set([
+    ...["updated_at", "revision_number", "provision_updated_at", "inspection_finished_at"],
+    ...["driver_internal_info", "last_error", "reservation", "status"],
+  ]);
+  return JSON.stringify(
+    [...all, await rows(stack)],
+    (key, value: unknown) => (passing.has(key) ? 0 : value),
+    1,
+  );
+}
+
+/**
+ * What stays of a server that is deleted, beside rows that say so in `deleted`, and why.
+ *
+ * @source nova 26: db/main/api.py, instance_destroy, security_group_ensure_default; objects/ec2.py; cmd/manage.py;
+ *   compute/manager.py, _run_pending_deletes
+ */
+const OUTLIVES: { readonly [table: string]: string } = {
+  instance_actions: "os-instance-actions tells what was done to a server that is gone",
+  instance_actions_events: "the same",
+  instance_system_metadata:
+    "how often Nova cleaned up after a server that is gone, each five minutes",
+  instance_mappings: "with queued_for_delete, until nova-manage db archive_deleted_rows",
+  request_specs: "until nova-manage db archive_deleted_rows",
+  s3_images: "an image that a server was made of has a number of EC2 from then on",
+  security_groups: "a project that had a server has its group called default from then on",
+  projects: "Placement knows whoever had an allocation once",
+  users: "the same",
+};
+
+/** Rows of Nova and Placement by table: all that are not deleted, without what clocks and counters write. */
+async function rows(stack: Stack): ReturnType<typeof rowsIn> {
+  const deleted = await stack
+    .db(NOVA_DATABASES.cell)("instances")
+    .whereNot({ deleted: 0 })
+    .pluck<readonly string[]>("uuid");
+  const gone = new Set(deleted);
+  const passes = (column: string): boolean =>
+    /_at$|^generation$/.test(column) || PASSING.includes(column);
+  return rowsIn(stack, [...Object.values(NOVA_DATABASES), "placement"], (row, table) => {
+    const { deleted: is = 0, instance_uuid: server = null } = row;
+    const stays = table in OUTLIVES && (server === null || gone.has(String(server)));
+    return stays || is !== 0
+      ? null
+      : Object.fromEntries(Object.entries(row).filter(([column]) => !passes(column)));
+  });
+}

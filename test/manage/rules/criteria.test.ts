@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Beside, MARK, whyNot } from "../../../src/manage/rules/criteria.ts";
+import { requestFaults } from "../../../src/manage/rules/request.ts";
+import type { NetworkPort, Nic, RunningNode } from "../../../src/model/ironic/adoptable.ts";
+
+const MAC = "52:54:00:00:00:01";
+const NIC: Nic = { is: "port", uuid: "p", address: MAC, vif: "v" };
+const NODE: RunningNode = {
+  ...{ uuid: "u", name: null, power_state: "power on", provision_state: "active" },
+  ...{ instance_uuid: null, allocation_uuid: null, resource_class: "gold", retired: false },
+  ...{ maintenance: false, maintenance_reason: null, last_error: "an old one" },
+  ...{ properties: {}, instance_info: {}, extra: {}, created_at: null, nics: [NIC] },
+};
+const PORT: NetworkPort = { id: "v", mac_address: MAC, device_id: "", device_owner: "" };
+const BESIDE: Beside = { ports: new Map([["v", PORT]]), twice: new Set() };
+
+/** What makes a node fail, and how that is told. */
+const FAILING: readonly (readonly [Partial<RunningNode>, string])[] = [
+  [{ provision_state: "deploy failed" }, "it is deploy failed, not active"],
+  [{ provision_state: null }, "it is in no state, not active"],
+  [{ instance_uuid: "i" }, "it has instance i already"],
+  [{ allocation_uuid: "a" }, "it has allocation a"],
+  [{ resource_class: null }, "it has no resource class"],
+  [{ maintenance: true }, "it is in maintenance"],
+  [{ maintenance: true, maintenance_reason: "a fan" }, "it is in maintenance: a fan"],
+  [{ retired: true }, "it is retired"],
+  [{ extra: { [MARK]: "s" } }, `it is being managed: extra.${MARK} is s`],
+  [{ nics: [{ ...NIC, vif: "w" }] }, "VIF w is not in Neutron"],
+  [{ nics: [{ ...NIC, address: null }] }, `VIF v has MAC ${MAC}, and the node none`],
+];
+
+test("each criterion is told by itself, and all that fail together", () => {
+  assert.deepEqual(whyNot(NODE, BESIDE), []);
+  for (const [more, why] of FAILING) assert.deepEqual(whyNot({ ...NODE, ...more }, BESIDE), [why]);
+  const all = { ...NODE, provision_state: "available", retired: true, resource_class: null };
+  assert.deepEqual(whyNot(all, BESIDE), [
+    "it is available, not active",
+    "it has no resource class",
+    "it is retired",
+  ]);
+  const whole = { instance_uuid: "i", allocation_uuid: "i" };
+  assert.deepEqual(whyNot({ ...NODE, ...whole }, BESIDE), ["it has instance i already"]);
+});
+
+test("a card without a tenant's port needs no Neutron, and one bonded to another's MAC will do", () => {
+  const bare = { ...NODE, nics: [{ ...NIC, vif: null }] };
+  assert.deepEqual(whyNot(bare, { ports: null, twice: new Set() }), []);
+  const bond: Nic = { is: "portgroup", uuid: "g", address: null, vif: "v" };
+  assert.deepEqual(whyNot({ ...NODE, nics: [{ ...NIC, vif: null }, bond] }, BESIDE), []);
+});
+
+test("a port that some device has is that device's, unless it is the node", () => {
+  const held = (device_id: string): Beside => ({
+    ...BESIDE,
+    ports: new Map([["v", { ...PORT, device_id, device_owner: "baremetal:none" }]]),
+  });
+  assert.deepEqual(whyNot(NODE, held("u")), []);
+  assert.deepEqual(whyNot(NODE, held("x")), ["VIF v belongs to baremetal:none x"]);
+  const twice = { ...BESIDE, twice: new Set(["v"]) };
+  assert.deepEqual(whyNot(NODE, twice), ["VIF v is named by more than one port"]);
+});
+
+test("of a port that fails in several ways, each is told", () => {
+  const twice = new Set(["v"]);
+  const named = new Set<string>();
+  const other = { ...PORT, mac_address: "52:54:00:00:00:02", device_id: "x" };
+  const first = [
+    "VIF v is attached to it, and is not named",
+    "VIF v is named by more than one port",
+  ];
+  for (const [ports, why] of [
+    [
+      new Map([["v", other]]),
+      [`VIF v has MAC 52:54:00:00:00:02, and the node ${MAC}`, "VIF v belongs to device x"],
+    ],
+    [new Map<string, NetworkPort>(), ["VIF v is not in Neutron"]],
+    [null, ["VIF v cannot be looked up: nothing says where Neutron is"]],
+  ] as const)
+    assert.deepEqual(whyNot(NODE, { ports, twice, named }), [...first, ...why]);
+});
+
+test("Nova takes a name that Ironic does not, and neither a control character", () => {
+  const asked = { node: "n", description: null, availability_zone: null, metadata: {} };
+  const called = (name: string) => ({ ...asked, name });
+  assert.deepEqual(requestFaults(called("Web server \u00e9"), "nova"), []);
+  assert.equal(requestFaults(called("Web server"), "allocation").length, 1);
+  for (const name of [
+    ...["a\nb", "a\u001b[2Jb", "a\u200bb", "a\u2028b", " web", "web\u00a0"],
+    ...[" ", "", "x".repeat(256)],
+  ])
+    assert.equal(requestFaults(called(name), "nova").length, 1, JSON.stringify(name));
+  for (const beyond of [
+    called("web \u{1f600}"),
+    { ...called("web"), description: "\u{1f680}" },
+    { ...called("web"), metadata: { rack: "\u{10000}" } },
+  ]) {
+    const [fault = "", ...more] = requestFaults(beyond, "nova");
+    assert.match(
+      fault,
+      /^(name|description|metadata "rack"): Nova accepts no emoji or other characters beyond/,
+    );
+    assert.deepEqual(more, []);
+  }
+  assert.deepEqual(
+    requestFaults({ ...called("web"), metadata: { rack: "\u{1f600}" } }, "allocation"),
+    [],
+  );
+  assert.deepEqual(requestFaults({ ...called("w\uffe6b"), description: "\uffe6" }, "nova"), []);
+  // What Nova would refuse once the machine stands on fake hardware.
+  const told = { ...called("web"), description: "two\nlines" };
+  assert.deepEqual(
+    (["nova", "allocation"] as const).map((keeper) => requestFaults(told, keeper).length),
+    [1, 0],
+  );
+});

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openManaged } from "../../src/manage/manage-run.ts";
+import { runs } from "../hostile/cli.ts";
+import { instead, isWrite } from "../support/faulty-service.ts";
+import { dumped, uuidOf } from "./in-memory.ts";
+import { DENIED, REFUSED } from "./scene.ts";
+import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
+
+const OTHER = bodyOf(2);
+
+test("what somebody else has in between is 409, and Neutron is asked again after it failed", async (t) => {
+  const { ask, cloud, before } = await servedScene(t);
+  const text = JSON.stringify({ NeutronError: { message: "not now" } });
+  cloud.fail(/\/v2\.0\//, instead(404, text));
+  const without = await ask("POST /v1/servers/manage", BODY);
+  assert.notEqual(without.status, 201);
+  cloud.use(() => null);
+  cloud.allocations.set("x", { uuid: "x", name: "web-1", node_uuid: null, state: "active" });
+  const taken = await ask("POST /v1/servers/manage", BODY);
+  assert.equal(taken.status, 409, said(taken));
+  assert.match(said(taken), /name web-1 already exists/);
+  cloud.allocations.clear();
+  assert.equal(dumped(cloud), before);
+  assert.equal((await ask("POST /v1/servers/manage", BODY)).status, 201);
+});
+
+test("where nothing says where Neutron is, no port is said not to be there", async (t) => {
+  const env = { OS_NETWORK_ENDPOINT_OVERRIDE: "" };
+  const { ask, cloud, before } = await servedScene(t, 1, { env });
+  const refused = await ask("POST /v1/servers/manage", BODY);
+  assert.equal(refused.status, 503, said(refused));
+  assert.match(said(refused), /Nothing says where Neutron is/);
+  assert.equal(dumped(cloud), before);
+});
+
+test("a port that somebody got in between is 409, is his, and the run has nothing to take back", async (t) => {
+  const { ask, cloud, run } = await servedScene(t);
+  const port = cloud.network.get(uuidOf(3, 1)) ?? {};
+  const his = { device_id: "his", device_owner: "baremetal:none", revision_number: 7 };
+  cloud.once(/^PUT .v2.0.ports/, () => Object.assign(port, his));
+  const refused = await ask("POST /v1/servers/manage", BODY);
+  assert.equal(refused.status, 409, said(refused));
+  assert.deepEqual([port.device_id, cloud.nodes.get(NODE)?.extra], ["his", {}]);
+  assert.equal((await openManaged(run)).managed.size, 0);
+});
+
+test("a node that a conductor keeps locked is 409, and stays as it was", async (t) => {
+  const { ask, cloud, before } = await servedScene(t);
+  const faultstring = `Node ${NODE} is locked by host c, please retry after the current operation is completed.`;
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
+  for (const word of ["PATCH", "POST /v1/allocations"]) {
+    cloud.fail((call) => call.startsWith(word), instead(409, text));
+    const refused = await ask("POST /v1/servers/manage", BODY);
+    cloud.use(() => null);
+    assert.equal(refused.status, 409, said(refused));
+    assert.match(said(refused), /is locked by host c/);
+    assert.equal(dumped(cloud), before, word);
+  }
+});
+
+test("secrets of addresses are masked, however deep they stand", async (t) => {
+  const { ask, cloud } = await servedScene(t, 1);
+  const urls = [
+    "https://swift/v1/a?temp_url_sig=abcSECRET&temp_url_expires=7",
+    "https://user:pwSECRET@host/image",
+    "https://s3/x?X-Amz-Credential=kSECRET&X-Amz-Signature=sSECRET",
+    "https://blob/x?sv=1&sig=zSECRET",
+  ];
+  for (const image_source of urls) {
+    const deep = { ipa: { admin_password: "dSECRET", at: [image_source] } };
+    Object.assign(cloud.nodes.get(NODE) ?? {}, { instance_info: { image_source, deep } });
+    const all = JSON.stringify((await ask("GET /v1/adoptable_nodes")).body);
+    assert.doesNotMatch(all, /SECRET/);
+    assert.match(all, /\*{6}/);
+    assert.match(all, /https:/);
+    const { out } = await runs(0, ["node", "list", "--adoptable", ...cloud.words], cloud.how);
+    assert.doesNotMatch(out, /SECRET/);
+    assert.match(out, /https:/);
+  }
+});
+
+for (const [what, fault, status] of [
+  ["is refused", REFUSED, 403],
+  ["the login of the service may not make", DENIED, 503],
+] as const)
+  test(`C-8: any call of a request that ${what} leaves nothing behind, and is answered with ${status}`, async (t) => {
+    const { ask, cloud, before } = await servedScene(t);
+    for (let nth = 1; nth <= 4; nth += 1) {
+      cloud.fail(isWrite, fault, nth);
+      const refused = await ask("POST /v1/servers/manage", BODY);
+      cloud.use(() => null);
+      assert.equal(refused.status, status, said(refused));
+      assert.match(said(refused), /not today/);
+      assert.equal(dumped(cloud), before, `call ${nth}`);
+      const list = await ask("GET /v1/adoptable_nodes");
+      assert.equal((list.body.adoptable_nodes as readonly unknown[]).length, 2);
+    }
+  });
+
+test("what a request cannot take back is the service's fault, and the next one takes it back first", async (t) => {
+  const { ask, cloud, before, run, end } = await servedScene(t);
+  let passed = 0;
+  cloud.use((call) => {
+    if (isWrite(call)) passed += 1;
+    return isWrite(call) && passed >= 3 ? REFUSED : null;
+  });
+  const stays = await ask("POST /v1/servers/manage", BODY);
+  assert.equal(stays.status, 503);
+  assert.match(said(stays), /not taken back: PUT of port/);
+  cloud.use(() => null);
+  assert.equal((await ask("POST /v1/servers/manage", BODY)).status, 201);
+  await end();
+  await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+});
+
+test("a read that is refused is 403 where the caller asks, and 503 where the service does", async (t) => {
+  const { ask, cloud, run, end, before } = await servedScene(t, 2, { login: true });
+  const asked: readonly [line: string, body?: object][] = [
+    ["GET /v1/adoptable_nodes"],
+    ["POST /v1/servers/manage", BODY],
+  ];
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
+  const refusing = async (
+    refuses: (call: string, fields: { readonly [name: string]: unknown }) => boolean,
+    [line, body]: (typeof asked)[number],
+    [status, refusal]: readonly [number, number],
+  ) => {
+    let refused = 0;
+    cloud.use((call, fields) => {
+      if (!refuses(call, fields)) return null;
+      refused += 1;
+      return { done: false, says: { status: refusal, text } };
+    });
+    const answer = await ask(line, body);
+    cloud.use(() => null);
+    assert.ok(refused > 0, line);
+    assert.equal(answer.status, status, `${line}: ${JSON.stringify(answer.body)}`);
+    assert.match(said(answer), /not today/);
+  };
+  const isLogin = (call: string): boolean => call.startsWith("POST /v3/auth/");
+  const isRead = (call: string): boolean => call.startsWith("GET ");
+  // Nobody logged in at Neutron yet.
+  for (const one of asked) await refusing(isLogin, one, [503, 401]);
+  assert.equal((await ask("POST /v1/servers/manage", OTHER)).status, 201);
+  const [{ uuid = "" } = {}] = cloud.allocations.values();
+  for (const one of [...asked, [`GET /v1/servers/${String(uuid)}`] as [string]]) {
+    await refusing((call) => isRead(call) && call.includes("/v2.0/"), one, [503, 403]);
+    await refusing((_call, { "x-auth-token": by }) => by === "admin", one, [403, 403]);
+    if (one[0].startsWith("POST"))
+      await refusing(
+        (call, { "x-auth-token": by }) => isRead(call) && /^GET .v1./.test(call) && by !== "admin",
+        one,
+        [503, 403],
+      );
+  }
+  await end();
+  await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+});
+
+test("a machine whose server somebody deleted gets another, and loses that one too", async (t) => {
+  const { ask, cloud, run, end } = await servedScene(t, 1);
+  const before = dumped(cloud);
+  const first = await ask("POST /v1/servers/manage", BODY);
+  assert.equal(first.status, 201);
+  cloud.allocations.clear();
+  Object.assign(cloud.nodes.get(NODE) ?? {}, { instance_uuid: null, allocation_uuid: null });
+  const second = await ask("POST /v1/servers/manage", BODY);
+  assert.equal(second.status, 201);
+  assert.notEqual(second.body.uuid, first.body.uuid);
+  await end();
+  await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
+  assert.equal(dumped(cloud), before);
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { choiceOf } from "../../../src/migrate/hosts/rules/choice.ts";
+import {
+  type ComputeFault,
+  createComputesAudit,
+  type MachineProvider,
+} from "../../../src/migrate/hosts/rules/computes.ts";
+import { ranSince } from "../../../src/migrate/hosts/rules/running.ts";
+import type { ComputeSize } from "../../../src/model/nova/nova-rows.ts";
+import type { PlannedMachine } from "../../../src/model/plan.ts";
+
+const SIZE = { vcpus: 8, memory_mb: 1024, local_gb: 10 };
+const line = (id: number): PlannedMachine => ({
+  ...{ bm_node_id: id, uuid: `A-${id}`, service_host: `c-${id % 2}`, verdict: "unchanged" },
+  ...{ reason: null, state: { row: "active", outcome: "active" }, findings: [] },
+  records: [
+    {
+      ...{ resource: "node", id: `node:A-${id}`, origins: [], change: "none" },
+      row: { uuid: `A-${id}`, properties: { cpus: 8, memory_mb: 1024, local_gb: 10 } },
+    },
+  ],
+});
+
+/** What Nova has of a machine: nothing, nova-baremetal's row, Ironic's, or one that was deleted. */
+const STATES = ["none", "baremetal", "ironic", "deleted"] as const;
+type State = (typeof STATES)[number];
+
+async function audit(
+  states: readonly State[],
+  expects: (host: string | null) => string | null = () => null,
+  providers: ReadonlyMap<string, MachineProvider> | null = null,
+  size: Partial<typeof SIZE> = {},
+) {
+  const by = <T>(of: (state: State, id: number) => readonly T[]) =>
+    Promise.resolve(new Map(states.map((state, at) => [`a-${at + 1}`, of(state, at + 1)])));
+  const now = {
+    computesOf: () =>
+      by<ComputeSize>((state, id) =>
+        state === "baremetal" || state === "ironic"
+          ? [{ id, hypervisor_type: state, ...SIZE, ...size }]
+          : [],
+      ),
+    deletedOf: () => by<number>((state, id) => (state === "deleted" ? [id] : [])),
+    providersOf: providers === null ? null : () => Promise.resolve(providers),
+    expects,
+  };
+  const tally = { hypervisors: 0, providers: 0, awaited: 0 };
+  const faults: string[] = [];
+  const tell = ({ machine, fault }: ComputeFault): unknown => faults.push(`${machine}: ${fault}`);
+  const looking = createComputesAudit(now, choiceOf([]), tally);
+  for await (const found of looking.look(states.map((_, at) => line(at + 1)))) tell(found);
+  for (const found of looking.end()) tell(found);
+  return { tally, faults };
+}
+
+test("every machine is compared, awaited or told, whatever Nova has of it and whoever ran", async () => {
+  const words = [
+    () => null,
+    () => "it ran",
+    (host: string | null) => (host === "c-0" ? "it ran" : null),
+  ];
+  for (const expects of words)
+    for (const one of STATES)
+      for (const two of STATES)
+        for (const three of STATES) {
+          const states = [one, two, three];
+          const { tally, faults } = await audit(states, expects);
+          const said = `${states.join(" ")}: ${JSON.stringify(tally)} ${faults.join("; ")}`;
+          assert.equal(tally.hypervisors + tally.awaited + faults.length, 3, said);
+          assert.equal(tally.hypervisors, states.filter((is) => is === "ironic").length, said);
+          // Awaited is a machine only while nothing says that Nova should have it.
+          if (tally.awaited === 0) continue;
+          assert.ok(!states.includes("ironic"), said);
+          assert.ok(expects("c-1") === null, said);
+        }
+});
+
+test("compute nodes that are all deleted are told, with a nova-compute that ran or without", async () => {
+  const gone = await audit(["deleted", "deleted"]);
+  assert.equal(gone.faults.length, 2);
+  assert.match(gone.faults[0] ?? "", /compute_nodes.id=1 of "c-1" was deleted since the plan/);
+  const none = await audit(["none", "none"], () => 'nova-compute of "c-1" has reported');
+  assert.equal(none.faults.length, 2);
+  assert.match(none.faults[0] ?? "", /^A-1: no live .*, and nova-compute of "c-1" has reported$/);
+});
+
+test("what a compute node offers otherwise than its machine has is told by its column", async () => {
+  for (const [size, told] of [
+    [{ memory_mb: 1023 }, "memory_mb is 1023, properties.memory_mb 1024"],
+    [{ vcpus: 9 }, "vcpus is 9, properties.cpus 8"],
+    [{ local_gb: 11 }, "local_gb is 11, properties.local_gb 10"],
+  ] as const) {
+    const { faults } = await audit(["ironic"], undefined, null, size);
+    assert.deepEqual(faults, [`A-1: compute_nodes.id=1 ${told}`]);
+  }
+  // One of another driver is none, once other machines have theirs.
+  const { faults } = await audit(["ironic", "baremetal"]);
+  assert.match(faults[0] ?? "", /^A-2: no live .* ironic driver, and other machines have theirs$/);
+});
+
+test("a machine that Nova offers has a resource provider of its compute node's uuid", async () => {
+  const provider = (uuids: readonly string[], compute: string | null) =>
+    new Map([["a-1", { uuids, compute }]]);
+  const told = async (given: ReadonlyMap<string, MachineProvider>) =>
+    (await audit(["ironic"], undefined, given)).faults;
+  assert.deepEqual(await told(provider(["x"], "x")), []);
+  assert.deepEqual(await told(provider(["x"], null)), []);
+  assert.match((await told(provider(["y"], "x")))[0] ?? "", /provider is y, its compute node x$/);
+  assert.match((await told(provider([], "x")))[0] ?? "", /no resource provider/);
+  assert.match((await told(new Map()))[0] ?? "", /no resource provider/);
+});
+
+test("a nova-compute ran since the load when it reports now, or its last report is younger", () => {
+  const beat = (host: string, age: number | null) => ({
+    ...{ id: 1, host, report_count: 1, last_seen_up: "2014-12-01 00:00:00" },
+    age,
+  });
+  const beats = [beat("now", 5), beat("ahead", -20), beat("since", 300), beat("before", 700)];
+  // Before Liberty only the row has an age, and whoever disables a service changes that.
+  const row = { ...beat("row", 5), last_seen_up: null };
+  const more = [beat("never", null), beat("clock", -3600), row];
+  assert.deepEqual([...ranSince([...beats, ...more], 600)], ["now", "ahead", "since"]);
+  assert.deepEqual([...ranSince([...beats, ...more], null)], ["now", "ahead"]);
+});

@@ -1,0 +1,62 @@
+import type { TestContext } from "node:test";
+import type { Case } from "../../../src/demo/case.ts";
+import type { Engine } from "../../../src/model/database.ts";
+import { type Ran, run } from "../../hostile/cli.ts";
+import { type Deployment, deploy, extractAndPlan } from "../../hostile/deployment.ts";
+import { copyFolder } from "../../support/copy-folder.ts";
+import { cloud, IMAGES } from "./cloud.ts";
+import { type Rows, rowsOf, sameRows } from "./rows.ts";
+
+/** A cloud whose bare metal is planned to go to one new host, and its flavors to new images. */
+export interface PlannedCloud extends Deployment {
+  readonly before: { readonly nova: Rows; readonly ironic: Rows };
+  /** Both databases, as they are now. */
+  readonly now: () => Promise<PlannedCloud["before"]>;
+  readonly isAsBefore: () => Promise<void>;
+  /** A command on a copy of the planned run, or on the run itself; both databases to write to. */
+  readonly act: (words: readonly string[], failpoint?: string, run?: string) => Promise<Ran>;
+  /** Another run's folder, planned likewise. */
+  readonly copy: (name: string) => string;
+}
+
+export async function plannedCloud(
+  engine: Engine,
+  t: TestContext,
+  options: readonly string[] = ["--compute-host", "ironic-compute", ...IMAGES],
+  given: Case = cloud({ machines: 4, others: 6 }),
+): Promise<PlannedCloud> {
+  const made = await deploy(engine, t, given);
+  const { source, nova, ironic, writer, novaWriter } = made;
+  await extractAndPlan(made, ...source.slice(2, 4), ...options);
+  const now = async () => ({ nova: await rowsOf(nova), ironic: await rowsOf(ironic) });
+  const before = await now();
+  return {
+    ...made,
+    before,
+    now,
+    async isAsBefore() {
+      const found = await now();
+      sameRows(found.nova, before.nova);
+      sameRows(withoutIds(found.ironic), withoutIds(before.ironic));
+    },
+    act: (words, failpoint, folder = made.run) =>
+      run([...words, "--run", folder, ...writer, ...novaWriter, "--yes", "-q"], {
+        env: failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint },
+      }),
+    copy(name) {
+      const folder = `${made.folder}/${name}`;
+      copyFolder(made.run, folder);
+      return folder;
+    },
+  };
+}
+
+/** What a load created again has other ids. */
+export function withoutIds(rows: Rows): Rows {
+  return new Map(
+    [...rows.values()].map((row) => {
+      const { id: _, node_id: __, ...rest } = row;
+      return [JSON.stringify(rest), rest];
+    }),
+  );
+}

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { assertRefusal, ends, pausedAt, run, runs } from "../../hostile/cli.ts";
+import { IMAGES as FLAVORS } from "./cloud.ts";
+import { planned, walk } from "./walking.ts";
+
+const IMAGES = ["--deploy-kernel", "new-kernel", "--deploy-ramdisk", "new-ramdisk"];
+
+/** What the run keeps of a command's words. */
+function keptOf(run: string, command: string): object {
+  const { given } = JSON.parse(readFileSync(join(run, "given.json"), "utf8")) as {
+    readonly given: readonly { readonly command: string; readonly options: object }[];
+  };
+  return given.find((one) => one.command === command)?.options ?? {};
+}
+
+test("what a run is given for its plan is kept until the plan is made", async (t) => {
+  const made = await planned(t);
+  await runs(0, ["extract", ...made.at, "-q"]);
+  const first = await walk(made, "--until", "extract", ...IMAGES, "--rate", "100");
+  assert.match(
+    first.err,
+    /Stopped before plan.*\nNext: nova2ironic run .*--deploy-kernel new-kernel/,
+  );
+  const { err } = await runs(0, ["status", ...made.at]);
+  assert.match(
+    err,
+    /^Next: nova2ironic plan .*--deploy-kernel new-kernel --deploy-ramdisk new-ram/m,
+  );
+  await ends(0, walk(made, "--until", "plan"));
+  const plan = { "deploy-kernel": "new-kernel", "deploy-ramdisk": "new-ramdisk" };
+  assert.deepEqual(keptOf(made.run, "plan"), plan);
+  assert.deepEqual(keptOf(made.run, "run"), {});
+  // From here on it is the plan's, and the same words again change nothing.
+  const again = await walk(made, "--until", "plan", ...IMAGES);
+  assert.doesNotMatch(again.err, /Stage|done again/);
+});
+
+test("a plan that is wanted otherwise is made again, and is not once it was applied", async (t) => {
+  const made = await planned(t);
+  const anew = await walk(made, "--until", "plan", ...IMAGES);
+  assert.match(
+    anew.err,
+    /^plan is done again: it was made without --deploy-kernel, --deploy-ramdisk as given now\.$/m,
+  );
+  assert.match(JSON.stringify(keptOf(made.run, "plan")), /new-kernel/);
+  await ends(0, made.act(["apply"]));
+  const late = await walk(made, "--max-unreachable", "3", "--beside-others");
+  const err = late.err.slice(late.err.indexOf("ERROR "));
+  const why = /without --beside-others, --max-unreachable.*applied/;
+  assertRefusal({ ...late, out: "", err }, 4, "N2I-E328", why);
+  // What is refused is neither repeated nor kept.
+  assert.doesNotMatch(late.err, /nova2ironic run .*--(beside|max)/);
+  assert.match(err, /leave it out: nova2ironic run --run \S+ --watch 0/);
+  assert.deepEqual(keptOf(made.run, "run"), {});
+});
+
+test("a site document that was changed since is in what is loaded, and one that was not changes nothing", async (t) => {
+  const made = await planned(t);
+  const counts = async (): Promise<string> => {
+    const { out } = await runs(0, ["show", `${made.run}/plan`, "-f", "value", "-c", "Verdict"]);
+    return out.trim().split("\n").toSorted().join(" ");
+  };
+  const same = await walk(made, "--until", "plan");
+  assert.doesNotMatch(same.err, /done again/);
+  assert.equal(await counts(), "create create create create");
+  const file = join(made.folder, "site.json");
+  const site = JSON.parse(readFileSync(file, "utf8")) as { readonly machines: readonly object[] };
+  const machines = [...site.machines, { match: { id: "4" }, skip: "returned to the vendor" }];
+  writeFileSync(file, JSON.stringify({ ...site, machines }));
+  const anew = await walk(made, "--until", "plan");
+  assert.match(
+    anew.err,
+    /^plan is done again: \S*site\.json is not the site document that the plan was made with\.$/m,
+  );
+  assert.equal(await counts(), "create create create skipped");
+  assert.doesNotMatch((await walk(made, "--until", "plan")).err, /done again/);
+  // One that is another after each plan is no end.
+  mkdirSync(join(made.run, "hooks"), { mode: 0o700 });
+  const rewrites = `#!/bin/sh\nsed -i 's/vendor/vendor!/' '${file}'\n`;
+  writeFileSync(join(made.run, "hooks", "after-plan"), rewrites, { mode: 0o700 });
+  writeFileSync(file, JSON.stringify({ ...site, machines }).replace("vendor", "the vendor"));
+  const round = await walk(made, "--until", "plan");
+  assert.match(round.err, /N2I-E328 plan: \S*site\.json is not .*it was already repeated once/);
+});
+
+test("a stage that is done again says why, and what is loaded is not read anew without a word", async (t) => {
+  const made = await planned(t);
+  const elsewhere = join(made.folder, "elsewhere");
+  const wrong = await walk({ ...made, at: ["--run", elsewhere] });
+  assert.match(wrong.err, /^There is no run in .*elsewhere yet: it begins with extract\.$/m);
+  assert.equal(wrong.status, 64, wrong.err);
+  const snapshot = join(made.run, "snapshot.jsonl");
+  appendFileSync(snapshot, "{}\n");
+  const why = /N2I-E111 .*snapshot\.jsonl has no footer/;
+  const { out } = await runs(0, ["next", ...made.at]);
+  assert.match(out, why);
+  const again = await walk(made, "--until", "plan");
+  assert.match(again.err, new RegExp(`^extract is done again: ${why.source}`, "m"));
+  assert.match(again.err, /^plan is done again: it was made from another snapshot\.$/m);
+  await ends(0, made.act(["apply"]));
+  // A tenant's rebuild changes neither file; another snapshot of what is loaded is nobody's but a person's.
+  await made.nova.db("instances").update({ updated_at: "2099-01-01 00:00:00" });
+  const rebuilt = await walk(made);
+  assert.doesNotMatch(rebuilt.err, /extract|again:/);
+  assert.match(rebuilt.err, /start every ironic-conductor/);
+  writeFileSync(snapshot, "");
+  const lost = await walk(made);
+  assert.match(lost.err, /N2I-E328 .*N2I-E111 .*what is loaded came from it; put it back/);
+  assert.equal(readFileSync(snapshot, "utf8"), "");
+  appendFileSync(join(made.run, "plan", "plan.json"), "{}\n");
+  assert.match((await walk(made)).err, /N2I-E328 .*what is loaded came from it; put it back/);
+  assert.equal(readFileSync(snapshot, "utf8"), "");
+});
+
+test("a plan whose flavors are changed is not made again, and is once they are taken back", async (t) => {
+  const made = await planned(t, ["--compute-host", "ironic-compute", ...FLAVORS]);
+  const words = ["run", ...made.at, "--yes", "--wait", "0", "--watch", "0"];
+  const started = await pausedAt("nova.commit.after:1", words);
+  started.signal("SIGINT");
+  await started.said("once more stops at once");
+  started.signal("SIGUSR2");
+  const stopped = await ends(130, started.ended);
+  assert.equal((await made.ironic.db("nodes")).length, 0);
+  // One line says what goes on: the run's.
+  assert.match(stopped.err, /^Stopped on request; nothing is loaded\.$/m);
+  assert.match(stopped.err, /^Stopped on request at apply\.\nNext: nova2ironic run /m);
+  assert.equal(stopped.err.match(/Next: /g)?.length, 1, stopped.err);
+  const back = /or take them back first: nova2ironic rollback --run \S+ --all$/m;
+  const isRefused = async (why: RegExp, ...more: readonly string[]): Promise<void> => {
+    const late = await walk(made, ...more);
+    const err = late.err.slice(late.err.indexOf("ERROR "));
+    assertRefusal({ ...late, out: "", err }, 4, "N2I-E328", why);
+    assert.match(err, back);
+  };
+  await isRefused(/without --beside-others as given now, and rows of Nova/, "--beside-others");
+  const file = join(made.folder, "site.json");
+  const site = readFileSync(file, "utf8");
+  writeFileSync(file, `${site}\n`);
+  await isRefused(/site\.json is not the site document .*, and rows of Nova/);
+  await ends(0, made.act(["rollback", "--all"]));
+  const anew = await walk(made, "--until", "plan");
+  assert.match(anew.err, /^plan is done again: .*site\.json is not/m);
+});
+
+test("what is named nowhere any more is left out of a plan by --without alone", async (t) => {
+  const made = await planned(t, ["--compute-host", "ironic-compute"]);
+  assert.doesNotMatch((await walk(made, "--until", "plan")).err, /done again/);
+  const anew = await walk(made, "--until", "plan", "--without", "compute-host");
+  assert.match(
+    anew.err,
+    /^plan is done again: --without compute-host leaves out the compute host/m,
+  );
+  const kept = await walk(made, "--until", "plan", "--without", "site");
+  assert.match(kept.err, /^plan is done again: --without site leaves out the site document/m);
+});
+
+test("of a plan that is wanted otherwise nothing is said, and nothing read, before its stage", async (t) => {
+  const made = await planned(t);
+  writeFileSync(join(made.folder, "site.json"), "{");
+  for (const more of [[], ["--max-unreachable", "3"]]) {
+    const early = await ends(0, walk(made, "--until", "extract", ...more));
+    assert.doesNotMatch(early.err, /again/);
+  }
+});
+
+test("what a first run is given is kept though it ends in extract", async (t) => {
+  const made = await planned(t);
+  const first = join(made.folder, "first");
+  const config = join(made.folder, "first.yaml");
+  const missing = `sqlite:///${join(made.folder, "missing.db")}`;
+  writeFileSync(config, JSON.stringify({ nova_bm_db: missing }), { mode: 0o600 });
+  const ran = await run(["run", "--run", first, "--config", config, "--allow-pairing"]);
+  assert.ok(ran.status > 0);
+  assert.match(ran.err, /Stage 1 of 9: extract/);
+  assert.deepEqual(keptOf(first, "run"), { "allow-pairing": true });
+});

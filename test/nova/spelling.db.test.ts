@@ -1,2 +1,0 @@
-import "../lab/on-servers.ts";
-import "./spelling.test.ts";

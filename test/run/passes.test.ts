@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { caseUuid } from "../../src/demo/case.ts";
+import { besideNova } from "../../src/migrate/hosts/nova-side.ts";
+import { choiceOf } from "../../src/migrate/hosts/rules/choice.ts";
+import { tenantsOf } from "../../src/migrate/hosts/tenants.ts";
+import type { PlannedMachine } from "../../src/model/plan.ts";
+import { inRun, openPlan } from "../../src/run/run.ts";
+import { withSession } from "../../src/run/session.ts";
+import { plannedCloud } from "../migrate/nova/planned.ts";
+
+const MACHINE: PlannedMachine = {
+  ...{ bm_node_id: 1, uuid: null, service_host: null, verdict: "create", reason: null },
+  ...{ state: { row: "free", outcome: "available" }, records: [], findings: [] },
+};
+
+test("a pass over the plan that was broken off tells Nova of no machine: another is made", async () => {
+  let passes = 0;
+  const line = (bm_node_id: number) => ({ ...MACHINE, bm_node_id }) satisfies PlannedMachine;
+  async function* lines() {
+    passes += 1;
+    yield await Promise.resolve([line(1), { ...line(2), verdict: "unchanged" as const }]);
+    yield [line(3)];
+  }
+  const { lines: watched, take } = tenantsOf(lines, choiceOf([]));
+  for await (const _ of watched()) break;
+  const places = async () => Array.from(await take(), ({ at, bm_node_id }) => [at, bm_node_id]);
+  const [first, third] = [
+    [0, 1],
+    [2, 3],
+  ];
+  assert.deepEqual(await places(), [first, third]);
+  assert.equal(passes, 2);
+  for await (const _ of watched());
+  assert.deepEqual(await places(), [first, third]);
+  assert.equal(passes, 3, "the pass that came to its end is enough");
+});
+
+test("a tenant that came amid the watch is met, although the plan was read before it", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  const { run: folder, novaWriter, nova } = made;
+  const uuid = caseUuid("instance", 90);
+  let isThere = false;
+  const come = async (): Promise<void> => {
+    const tenant = await nova.db("instances").where({ id: 1 }).first();
+    await nova.db("instances").insert({ ...tenant, id: 90, uuid });
+    isThere = true;
+  };
+  const watching = {
+    ...{ seconds: 3600, allowed: false },
+    tell: (text: string) => void (text.startsWith("Watching") && come()),
+  };
+  const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, confirm: () => Promise.resolve() };
+  await inRun(folder, "apply", { create: false }, async (run) => {
+    const { footer, lines } = await openPlan(`${folder}/plan`);
+    await withSession(run, (session) =>
+      besideNova(
+        run,
+        { ...session, stopping: () => isThere },
+        footer,
+        { ...words, watching, lines },
+        async (side) => {
+          assert.ok(side);
+          await assert.rejects(side.check(), {
+            code: "N2I-E300",
+            message: new RegExp(`instance ${uuid} is on it`),
+          });
+        },
+      ),
+    );
+  });
+});

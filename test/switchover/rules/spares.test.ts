@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { objectOf } from "../../../src/lib/json.ts";
+import type { IdenticalDoc, SwitchFault, WholeNode } from "../../../src/model/switchover.ts";
+import { sourceFaults, spareFaults } from "../../../src/switchover/rules/capable.ts";
+import { gatherSpares, nodeName } from "../../../src/switchover/rules/spares.ts";
+import { MACHINE, SPARE, telling } from "./whole.ts";
+
+const DOC = JSON.parse(readFileSync("mappings/identical.json", "utf8")) as IdenticalDoc;
+
+const [TARGET, CONNECTOR] = [MACHINE.targets[0], MACHINE.connectors[0]];
+assert.ok(TARGET !== undefined && CONNECTOR !== undefined);
+const capable = (capabilities: string): WholeNode =>
+  telling(MACHINE, { properties: { ...objectOf(MACHINE.told.properties), capabilities } });
+const fibre = { targets: [{ ...TARGET, volume_type: "fibre_channel" }] };
+
+type Refused = readonly [code: SwitchFault["code"], why: string, node: WholeNode];
+
+const locked = ({ uuid }: WholeNode) =>
+  `Node ${uuid} is locked by host lab, please retry after the current operation is completed.`;
+const IN_SWITCHOVER = { extra: { nova2ironic_switchover: "s" } };
+const MARKED = "it is in switchover s: extra.nova2ironic_switchover";
+const source = (told: WholeNode["told"]) => telling(MACHINE, told);
+const another = (told: WholeNode["told"]) => telling(SPARE, told);
+const volumes = (...targets: WholeNode["targets"]) => ({ ...MACHINE, targets });
+const DELETING = { target_provision_state: "deleted", target_power_state: "power off" };
+
+/** What stands against a machine whose instance is to go on elsewhere, in the order it is answered. */
+const SOURCES: readonly Refused[] = [
+  ["N2I-E380", locked(MACHINE), source({ reservation: "lab" })],
+  ["N2I-E380", "it is on its way to deleted and power off", source(DELETING)],
+  ["N2I-E381", MARKED, source(IN_SWITCHOVER)],
+  [
+    "N2I-E382",
+    "its storage_interface is noop, not external",
+    source({ storage_interface: "noop" }),
+  ],
+  ["N2I-E382", "no volume has boot_index 0", volumes()],
+  ["N2I-E382", "2 volumes have boot_index 0", volumes(TARGET, TARGET)],
+  ["N2I-E382", "no volume has boot_index 0", volumes({ ...TARGET, boot_index: 1 })],
+  [
+    "N2I-E382",
+    "volumes of type nfs are not moved",
+    volumes(TARGET, { ...TARGET, boot_index: 1, volume_type: "nfs" }),
+  ],
+  ["N2I-E382", "it lacks the capability iscsi_boot", capable("boot_mode:uefi")],
+  ["N2I-E382", "it lacks the capability iscsi_boot", capable("iscsi_boot:False")],
+  [
+    "N2I-E382",
+    "no volume connector of it has type wwpn",
+    { ...capable("fibre_channel_boot:1"), ...fibre },
+  ],
+  ["N2I-E382", "no volume connector of it has type iqn", { ...MACHINE, connectors: [] }],
+  ["N2I-E383", "it is rescue, not active", source({ provision_state: "rescue" })],
+  ["N2I-E383", "it is protected", source({ protected: true })],
+];
+
+/** What stands against a spare, whoever needs one. */
+const SPARES: readonly Refused[] = [
+  ["N2I-E380", locked(SPARE), another({ reservation: "lab" })],
+  ["N2I-E381", MARKED, another(IN_SWITCHOVER)],
+  [
+    "N2I-E384",
+    "it is available, not manageable or enroll",
+    another({ provision_state: "available" }),
+  ],
+  ["N2I-E384", "it is in no state, not manageable or enroll", another({ provision_state: null })],
+  ["N2I-E384", "it is in maintenance", another({ maintenance: true })],
+  [
+    "N2I-E384",
+    "it is in maintenance: a fan",
+    another({ maintenance: true, maintenance_reason: "a fan" }),
+  ],
+  ["N2I-E384", "it is retired", another({ retired: true })],
+  ["N2I-E384", "it has instance i", another({ instance_uuid: "i" })],
+  ["N2I-E384", "it has allocation a", another({ allocation_uuid: "a" })],
+  ["N2I-E384", "it has 1 volume targets", { ...SPARE, targets: [TARGET] }],
+  [
+    "N2I-E384",
+    "it has a volume connector of type iqn already",
+    { ...SPARE, connectors: [CONNECTOR] },
+  ],
+];
+
+test("each thing that stands against a source or a spare is told by itself, with its code", () => {
+  const held = (
+    faultsOf: (node: WholeNode) => readonly SwitchFault[],
+    good: WholeNode,
+    rows: readonly Refused[],
+  ): void => {
+    assert.deepEqual(faultsOf(good), []);
+    for (const [code, why, node] of rows) assert.deepEqual(faultsOf(node), [{ code, why }]);
+  };
+  held(sourceFaults, MACHINE, SOURCES);
+  held(spareFaults, SPARE, SPARES);
+  held(spareFaults, telling(SPARE, { provision_state: "enroll" }), []);
+});
+
+test("of several things the one that is answered first is told first", () => {
+  const all = telling(
+    { ...MACHINE, targets: [], connectors: [] },
+    { provision_state: "rescue", reservation: "lab", protected: true },
+  );
+  assert.deepEqual(
+    sourceFaults(all).map(({ code }) => code),
+    ["N2I-E380", "N2I-E382", "N2I-E383", "N2I-E383"],
+  );
+});
+
+const spare = (name: string | null, uuid: string, told: WholeNode["told"] = {}): WholeNode => ({
+  ...telling(SPARE, told),
+  ...{ name, uuid },
+});
+
+test("spares are taken manageable before enroll, then by name, then by uuid, whatever order they came in", () => {
+  const all = [
+    spare("b", "2"),
+    spare(null, "1"),
+    spare("a", "3"),
+    spare("a", "0", { provision_state: "enroll" }),
+    spare("c", "4", { reservation: "looked at" }),
+  ];
+  for (const some of [all, all.toReversed()]) {
+    const gathered = gatherSpares(DOC);
+    gathered.machine(MACHINE);
+    some.forEach(gathered.spare);
+    const [only, ...more] = gathered.classes();
+    assert.deepEqual(more, []);
+    assert.deepEqual(only?.candidates.map(nodeName), ["a", "b", "c", "1", "a"]);
+  }
+});
+
+test("machines are gathered by what they are made of, and each class is told what comes nearest", () => {
+  const gathered = gatherSpares(DOC);
+  const small = { properties: { ...objectOf(MACHINE.told.properties), cpus: 8 } };
+  const wwpn = { uuid: "w", type: "wwpn", connector_id: "1" };
+  gathered.machine(MACHINE);
+  gathered.machine({ ...MACHINE, name: "n-2" });
+  gathered.machine({ ...telling(MACHINE, small), name: "n-3" });
+  gathered.machine({ ...MACHINE, name: "n-4", connectors: [CONNECTOR, wwpn] });
+  gathered.machine({ ...telling(MACHINE, { owner: "a" }), name: "n-5" });
+  // Of local disks, and one that no volume of a spare could start.
+  gathered.machine({ ...MACHINE, targets: [] });
+  gathered.machine({ ...MACHINE, name: "n-6", connectors: [] });
+  gathered.spare(spare("s-1", "1", { owner: "b" }));
+  gathered.spare(spare("s-2", "2", { driver: "other", resource_class: "other" }));
+  gathered.spare(spare("s-3", "3", { retired: true, maintenance: true }));
+  const rows = gathered
+    .classes()
+    .map(({ example, machines, candidates, nearest }) => [
+      ...[example.name, machines, candidates.map(nodeName).join(" ")],
+      nearest && `${nearest.spare.name}: ${nearest.why}`,
+    ]);
+  assert.deepEqual(rows, [
+    ["n-1", 2, "s-1", null],
+    ["n-3", 1, "", "s-1: properties.cpus: 8 != 16"],
+    ["n-4", 1, "", "s-1: volume connectors that stay: wwpn != none"],
+    ["n-5", 1, "", 's-1: owner: "a" != "b"'],
+  ]);
+  assert.deepEqual(gathered.incapable.slice(0, 9), [
+    "n-6 (no volume connector of it has type iqn)",
+  ]);
+  assert.deepEqual(gathered.unusable.slice(0, 9), ["s-3 (it is in maintenance; it is retired)"]);
+});

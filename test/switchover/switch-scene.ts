@@ -1,0 +1,164 @@
+import type { TestContext } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { WindowSession } from "../../src/engine/window.ts";
+import { loadMappings } from "../../src/migrate/open/documents.ts";
+import type { Left } from "../../src/model/change.ts";
+import { readJournal } from "../../src/run/files/journal.ts";
+import { openRun, type RunFolder } from "../../src/run/files/run-folder.ts";
+import { runBy } from "../../src/run/session.ts";
+import {
+  type Fenced,
+  SWITCH_MARK,
+  type Switchover,
+  type SwitchStepName,
+} from "../../src/switchover/rules/switching.ts";
+import type { SwitchNova } from "../../src/switchover/steps/switch-part.ts";
+import { switchedIn } from "../../src/switchover/switchover-run.ts";
+import { faultsOf } from "../../src/switchover/switchover-verify.ts";
+import {
+  type Halted,
+  switchAt,
+  walkBack,
+  walkForward,
+} from "../../src/switchover/switchover-walk.ts";
+import { openService, type RestService } from "../../src/systems/ironic-api/service.ts";
+import { pauseShorter } from "../../src/systems/openstack/passing.ts";
+import { cloudOf } from "../../src/systems/openstack/settings.ts";
+import { during } from "../engine/on-journal.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { uuidOf } from "../manage/in-memory.ts";
+import { addPair, SOURCE, SPARE, type Switchable, switchable } from "./switch-memory.ts";
+
+const LIMIT = 5000;
+
+export const PLAN: Switchover = {
+  ...{ id: uuidOf(7, 1), source: SOURCE, destination: SPARE, instance_uuid: uuidOf(9, 1) },
+  ...{ source_name: "n-1", destination_name: "s-1", failed_name: "n-1-failed" },
+  ...{ leave_nova: false, picked: false, server: null },
+  connectors: [uuidOf(6, 1)],
+  targets: [uuidOf(5, 1), uuidOf(5, 2)],
+};
+
+export interface Scene {
+  readonly nova?: SwitchNova;
+  readonly cloud: Switchable;
+  readonly service: RestService;
+  readonly run: RunFolder;
+}
+
+export async function scene(t: TestContext): Promise<Scene> {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const cloud = await switchable(t);
+  addPair(cloud);
+  const { releases, rest } = await loadMappings();
+  const place = cloudOf(new Map([["endpoint", cloud.ironic]]), "OS_*");
+  const service = await openService(place, releases, rest, undefined, LIMIT);
+  t.after(service.session.close);
+  return { cloud, service, run: await openRun(privateFolder(t), { create: true }) };
+}
+
+interface Way {
+  readonly plan?: Switchover;
+  /** Entries of the journal until it dies. */
+  readonly lines?: number;
+  /** It dies when this step is about to begin. */
+  readonly until?: SwitchStepName;
+  readonly fence?: Fenced;
+  /** Somebody asks to stop once this step began. */
+  readonly stopAt?: SwitchStepName;
+}
+
+/** A second passes whenever somebody looks. */
+function clock(): () => number {
+  let now = 0;
+  return () => (now += 1000);
+}
+
+/** The same for every command of this process, until the test ends. */
+export function hurried(t: Pick<TestContext, "after">): void {
+  pauseShorter(0);
+  runBy({ now: clock(), sleep: () => turn() });
+  t.after(() => {
+    pauseShorter(1);
+    runBy(null);
+  });
+}
+
+/** Lines of the journal before the spare is deployed: a beginning and an end for each step. */
+export const CLAIMED = 19;
+
+export const SAID: Fenced = { proof: "--source-confirmed-off", by: "somebody" };
+
+const times = { soft: 600_000, interval: 5000, proof: 20_000 };
+
+export async function forward(
+  { service, run, nova }: Scene,
+  { plan = PLAN, lines, until, fence, stopAt }: Way = {},
+) {
+  let halted: Halted = null;
+  const states: string[] = [];
+  await during(
+    run,
+    async (given) => {
+      let isAsked = false;
+      const append: typeof given.journal.append = (entry) => {
+        if (entry.do === "start" && entry.part === stopAt) isAsked = true;
+        return entry.do === "start" && entry.part === until
+          ? Promise.reject(new Error("died"))
+          : given.journal.append(entry);
+      };
+      const stopping = (): boolean => isAsked;
+      const session = { ...given, stopping, journal: { ...given.journal, append } };
+      const at = atOf({ service, nova }, plan, session);
+      const fenced = async (): Promise<Fenced | null> => Promise.resolve(fence ?? null);
+      halted = await walkForward(at, session, (state) => states.push(state), fenced);
+    },
+    lines,
+  );
+  return { halted: halted as Halted, states };
+}
+
+function atOf(
+  {
+    service,
+    nova = null,
+  }: { readonly service: RestService; readonly nova?: SwitchNova | null | undefined },
+  plan: Switchover,
+  session: WindowSession,
+) {
+  return switchAt(service, plan, session.journal.entries, { times, now: clock(), nova });
+}
+
+export async function back(
+  { service, run, nova }: Scene,
+  lines?: number,
+  fence: Fenced | null = null,
+): Promise<readonly string[]> {
+  const left: Left[] = [];
+  await during(
+    run,
+    async (session) => {
+      const entries = session.journal.entries();
+      const plan = switchedIn(entries)?.plan;
+      if (plan === undefined) return;
+      const at = atOf({ service, nova }, plan, session);
+      const prove = () => Promise.resolve(fence);
+      await walkBack(at, session, (some) => left.push(...some), prove);
+    },
+    lines,
+  );
+  return left.map(({ why }) => why);
+}
+
+export async function faults({ service, run, nova }: Scene): Promise<readonly string[]> {
+  const { entries } = await readJournal(run);
+  const plan = switchedIn(entries)?.plan ?? PLAN;
+  const at = switchAt(service, plan, () => entries, { nova: nova ?? null });
+  return (await faultsOf(at)).flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
+}
+
+/** What a rollback says last, where it leaves something. */
+export function marksStay(...nodes: readonly string[]): string {
+  return `the mark stays on ${nodes.join(" and ")}: run rollback again, or remove it with openstack baremetal node unset UUID --extra ${SWITCH_MARK}`;
+}

@@ -1,0 +1,360 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { loadNova } from "../../src/demo/load-case.ts";
+import type { Engine } from "../../src/model/database.ts";
+import { readJournal } from "../../src/run/files/journal.ts";
+import { SWITCH_MARK } from "../../src/switchover/rules/switching.ts";
+import { openSwitchNova } from "../../src/switchover/switchover-nova.ts";
+import { assertRefusal, type Ran, run } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { engines, testOnce } from "../lab/engines.ts";
+import { withDatabase } from "../lab/index.ts";
+import { uuidOf } from "../manage/in-memory.ts";
+import { REFUSED, writes } from "../manage/scene.ts";
+import { requestsIn } from "../support/requests.ts";
+import {
+  addPair,
+  SOURCE,
+  SPARE,
+  type Switchable,
+  switchable,
+  switchedDump,
+} from "./switch-memory.ts";
+import {
+  back,
+  CLAIMED,
+  faults,
+  forward,
+  hurried,
+  PLAN,
+  type Scene,
+  scene,
+} from "./switch-scene.ts";
+
+const SERVER = uuidOf(9, 1);
+
+/** Nova's rows: a server on the source, whose nova-compute is H1; H2 has the spare. */
+async function novaOf(
+  t: TestContext,
+  engine: Engine,
+  version: 254 | "8f2f1571d55b" | "ab450ba04102" | string,
+) {
+  const made = await withDatabase(engine, t);
+  const { db } = made;
+  const byId = version === "ab450ba04102";
+  const hosts = ["H1", "H2"];
+  await loadNova(db, engine, {
+    shows: "a server of Nova on a machine that fails",
+    nova_bm: { nodes: [] },
+    nova: {
+      version: version as 254,
+      ...{ info_caches: [], flavors: [], extra_specs: [] },
+      instances: [
+        {
+          ...{ id: 7, uuid: SERVER, node: SOURCE, host: "H1", vm_state: "active" },
+          ...{ task_state: null, deleted: 0, launched_on: "H1", ...(byId && { compute_id: 1 }) },
+        },
+      ],
+      services: hosts.map((host, at) => ({
+        ...{ id: at + 1, host, binary: "nova-compute", topic: "compute", report_count: 1 },
+        ...{ deleted: 0, disabled: false, forced_down: false, version: 60 },
+      })),
+      compute_nodes: [SOURCE, SPARE].map((node, at) => ({
+        ...{
+          id: at + 1,
+          host: hosts[at] ?? "",
+          hypervisor_hostname: node,
+          hypervisor_type: "ironic",
+        },
+        ...{ deleted: 0, vcpus: 8, memory_mb: 1024, local_gb: 10, vcpus_used: 0, uuid: node },
+        ...{
+          memory_mb_used: 0,
+          local_gb_used: 0,
+          hypervisor_version: 1,
+          cpu_info: "{}",
+          mapped: 1,
+        },
+        service_id: at + 1,
+      })),
+    },
+  });
+  await requestsIn(db);
+  const file = join(privateFolder(t), "nova");
+  const account = await made.server?.restrictedUser("switches", made.name, "SELECT, UPDATE");
+  writeFileSync(file, `${account?.url ?? made.url}\n`, { mode: 0o600 });
+  const all = () => db("instances").orderBy("id");
+  return {
+    ...{ db, all, nova: ["--nova-db", `file:${file}`], novaDb: `file:${file}` },
+    row: async (): Promise<readonly unknown[]> => {
+      const names = ["node", "host", "task_state", ...(byId ? ["compute_id"] : [])];
+      const [row] = await db("instances").select(...names);
+      // PostgreSQL tells a bigint as text.
+      return names.map((name) => (name === "compute_id" ? Number(row[name]) : row[name]));
+    },
+  };
+}
+
+/** The same command on an Ironic in memory, whose source has a server of Nova's. */
+async function cloudOf(t: TestContext) {
+  hurried(t);
+  const cloud = await switchable(t);
+  addPair(cloud);
+  ofNova(cloud);
+  const own = ["--run", join(privateFolder(t), "o1"), "--ironic-url", cloud.ironic];
+  const says = (...words: readonly string[]): Promise<Ran> => run([...words, ...own]);
+  const goes = (...words: readonly string[]): Promise<Ran> =>
+    says("node", "switchover", "n-1", "s-1", "--proof-interval", "0", ...words);
+  return { cloud, says, goes };
+}
+
+function ofNova({ nodes, allocations }: Switchable): void {
+  Object.assign(nodes.get(SOURCE) ?? {}, { allocation_uuid: null });
+  allocations.clear();
+}
+
+/** Versions of Nova's schema, by the engine they are tried on. */
+const TRIED = [
+  ["sqlite", 254],
+  ["sqlite", "ab450ba04102"],
+  ["mysql", "8f2f1571d55b"],
+  ["postgresql", "ab450ba04102"],
+] as const;
+
+const HERE = engines();
+
+for (const [engine, version] of TRIED.filter(([one]) => HERE.includes(one)))
+  test(`on ${engine}, a server of Nova ${version} is held before its machine goes off, and is the spare's at the end`, async (t) => {
+    const at = await novaOf(t, engine, version);
+    const { cloud, says, goes } = await cloudOf(t);
+    const seen: Promise<readonly unknown[]>[] = [];
+    cloud.use((call) => {
+      if (call !== `PUT /v1/nodes/${SOURCE}/states/power`) return null;
+      const before = at.row();
+      seen.push(before);
+      return { done: true, before };
+    });
+    const ran = await goes(...at.nova);
+    assert.equal(ran.status, 0, ran.err);
+    const ids = (id: number) => (version === "ab450ba04102" ? [id] : []);
+    assert.deepEqual((await Promise.all(seen))[0], [SOURCE, "H1", "migrating", ...ids(1)]);
+    assert.deepEqual(await at.row(), [SPARE, "H2", null, ...ids(2)]);
+    const [row] = await at.all();
+    assert.equal(row.launched_on, "H1");
+    assert.equal((await says("verify", ...at.nova)).status, 0);
+    assert.equal((await says("verify")).status, 0);
+    const without = await says("verify", "--without", "nova-db");
+    assert.match(without.err, /N2I-E100 .*wants --nova-db/);
+    await at.db("instances").update({ host: "H1" });
+    const wrong = await says("verify", ...at.nova);
+    assert.equal(wrong.status, 2, wrong.err);
+    assert.match(wrong.out, new RegExp(`server ${SERVER}.*host`));
+  });
+
+testOnce("the preview shows what is done to Nova's row, and writes nothing", async (t) => {
+  const at = await novaOf(t, "sqlite", "ab450ba04102");
+  const { goes } = await cloudOf(t);
+  const before = await at.all();
+  const ran = await goes(...at.nova, "--dry-run", "-f", "csv");
+  assert.equal(ran.status, 0, ran.err);
+  assert.match(ran.out, /NOVA_HELD.*task_state.*\n.*SRC_OFF/);
+  assert.match(ran.out, /NOVA_MOVED.*node, host, compute_id.*H1, 1.*H2, 2/);
+  assert.deepEqual(await at.all(), before);
+});
+
+testOnce(
+  "a server that Nova does not have as it must be is refused before anything is changed",
+  async (t) => {
+    const at = await novaOf(t, "sqlite", "ab450ba04102");
+    const { db, nova, all } = at;
+    const { cloud, goes } = await cloudOf(t);
+    const before = [switchedDump(cloud), await all(), await db("compute_nodes")];
+    const other = { ...before[1]?.[0], id: 8, uuid: uuidOf(9, 2) };
+    for (const [change, why] of [
+      [() => db("instances").update({ task_state: "powering-off" }), /in task_state powering-off/],
+      [() => db("instances").update({ vm_state: "rescued" }), /in vm_state rescued/],
+      [() => db("instances").update({ node: SPARE }), /no live server \S+ on node/],
+      [() => db("instances").update({ deleted: 7 }), /no live server \S+ on node/],
+      [() => db("instances").insert({ ...other, node: SPARE }), /server \S+02 on node \S+11/],
+      [() => db("instances").insert(other), /server \S+02 on node \S+01 too/],
+      [() => db("compute_nodes").where({ id: 2 }).del(), /0 live compute nodes of node \S+11/],
+      [
+        () => db("compute_nodes").where({ id: 2 }).update({ hypervisor_type: "QEMU" }),
+        /its compute node is of QEMU/,
+      ],
+      [
+        () =>
+          db("instance_actions").insert({
+            ...{ action: "stop", instance_uuid: SERVER, deleted: 0 },
+            ...{ start_time: "2036-01-01 00:00:00", created_at: "2036-01-01 00:00:00" },
+          }),
+        /stop of 2036\S* \S+ waits for the nova-compute of H1/,
+      ],
+    ] as const) {
+      await change();
+      cloud.calls.length = 0;
+      const ran = await goes(...nova);
+      assertRefusal({ ...ran, out: "" }, 4, "N2I-E392", why);
+      assert.deepEqual(writes(cloud), []);
+      for (const [table, rows] of [
+        ["instances", before[1]],
+        ["compute_nodes", before[2]],
+        ["instance_actions", []],
+      ] as const) {
+        await db(table).del();
+        for (const row of rows as readonly object[]) await db(table).insert(row);
+      }
+    }
+    assert.deepEqual([switchedDump(cloud), await all(), await db("compute_nodes")], before);
+  },
+);
+
+testOnce("words about Nova that do not go together are refused", async (t) => {
+  const { cloud, goes } = await cloudOf(t);
+  for (const [words, code, why] of [
+    [["--placement"], 64, /--placement wants --nova-db/],
+    [["--nova-db", "env:X", "--leave-nova"], 64, /exclude each other/],
+    [[], 4, /N2I-E385 .*a server of Nova/],
+  ] as const) {
+    const ran = await goes(...words);
+    assert.equal(ran.status, code, ran.err);
+    assert.match(ran.err, why);
+  }
+  assert.deepEqual(cloud.told, []);
+});
+
+testOnce(
+  "what fails after Nova's row was changed gives it back, and so does a rollback",
+  async (t) => {
+    const at = await novaOf(t, "sqlite", "ab450ba04102");
+    const { cloud, goes } = await cloudOf(t);
+    const before = [switchedDump(cloud), await at.all()];
+    // Of the spare: the mark, fields, then the claim.
+    cloud.fail(`PATCH /v1/nodes/${SPARE}`, REFUSED, 3);
+    const ran = await goes(...at.nova);
+    assert.equal(ran.status, 1, ran.err);
+    assert.match(ran.err, /N2I-E389 .*not today/);
+    assert.deepEqual([switchedDump(cloud), await at.all()], before);
+  },
+);
+
+testOnce(
+  "a nova-compute that starts meanwhile takes the guard off, and nothing is deployed",
+  async (t) => {
+    const at = await novaOf(t, "sqlite", "ab450ba04102");
+    const { cloud, goes } = await cloudOf(t);
+    const before = [switchedDump(cloud), await at.all()];
+    let restarted: Promise<unknown> | null = null;
+    cloud.use((call) => {
+      if (call.startsWith("PATCH /v1/volume/targets/"))
+        restarted ??= at.db("instances").update({ task_state: null }).then();
+    });
+    const ran = await goes(...at.nova);
+    await restarted;
+    assert.equal(ran.status, 1, ran.err);
+    assert.match(ran.err, /N2I-E389 .*was changed since in task_state/);
+    assert.deepEqual([switchedDump(cloud), await at.all()], before);
+    assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+  },
+);
+
+/** A scene with Nova's database, open until the test ends. */
+async function novaScene(t: TestContext) {
+  const at = await novaOf(t, "sqlite", "ab450ba04102");
+  assert.ok(at !== null);
+  const there = await scene(t);
+  ofNova(there.cloud);
+  const ends: (() => Promise<void>)[] = [];
+  const place = { cloud: undefined as never, limit: 1000 }; // of Placement, which is not asked
+  const nova = await openSwitchNova(
+    { novaDb: at.novaDb },
+    place,
+    (opened) => {
+      ends.push(() => opened.close());
+      return opened;
+    },
+    { readOnly: false },
+  );
+  assert.ok(nova !== null);
+  const server = await nova.serverOf(PLAN, false);
+  const close = async () => {
+    for (const end of ends) await end();
+  };
+  return { ...at, close, scene: { ...there, nova } satisfies Scene, plan: { ...PLAN, server } };
+}
+
+testOnce(
+  "a death at any line of a Nova step, and in each step while the row is held, is resumed, and before the deploy rolled back",
+  async (t) => {
+    const whole = await novaScene(t);
+    const before = [switchedDump(whole.scene.cloud), await whole.all()];
+    await forward(whole.scene, { plan: whole.plan });
+    const end = [switchedDump(whole.scene.cloud), await whole.all()];
+    assert.deepEqual(await whole.row(), [SPARE, "H2", null, 2]);
+    const entries = [...(await readJournal(whole.scene.run)).entries];
+    await whole.close();
+    const deployed = entries.findIndex(
+      (entry) => entry.do === "start" && entry.part === "switchover-deploy",
+    );
+    assert.equal(deployed, CLAIMED + 1 + 4, "two steps more, of two lines");
+    const partAt = (at: number): string => {
+      const entry = entries[at];
+      return entry !== undefined && "part" in entry ? entry.part : "";
+    };
+    const isNova = (at: number): boolean => partAt(at).includes("nova");
+    const ofNova = [...entries.keys()].filter((at) => isNova(at) || isNova(at + 1));
+    assert.equal(ofNova.length, 9, "three steps, of two lines, and the line before each");
+    const [first = 0] = ofNova;
+    const rows = entries.findIndex((_, at) => partAt(at) === "switchover-nova-rows");
+    // The steps between the hold and the change of the row: a death behind each line that begins one.
+    const held = [...entries.keys()].filter(
+      (at) => at > first && at < rows && !isNova(at) && entries[at]?.do === "start",
+    );
+    assert.deepEqual(Array.from(new Set(held.map(partAt))), [
+      ...["switchover-power", "switchover-maintenance", "switchover-unlink"],
+      ...["switchover-volumes", "switchover-vifs", "switchover-fields"],
+    ]);
+    const deaths = [...ofNova, ...held];
+    for (const died of deaths) {
+      const at = await novaScene(t);
+      await forward(at.scene, { plan: at.plan, lines: died });
+      const { halted } = await forward(at.scene, { plan: at.plan });
+      assert.equal(halted, null, `died after ${died} lines`);
+      assert.deepEqual(await faults(at.scene), [], `died after ${died} lines`);
+      assert.deepEqual([switchedDump(at.scene.cloud), await at.all()], end, `died after ${died}`);
+      await at.close();
+    }
+    for (const died of deaths.filter((line) => line < deployed)) {
+      const at = await novaScene(t);
+      await forward(at.scene, { plan: at.plan, lines: died });
+      assert.deepEqual(await back(at.scene), [], `died after ${died} lines`);
+      assert.deepEqual(
+        [switchedDump(at.scene.cloud), await at.all()],
+        before,
+        `died after ${died}`,
+      );
+      await at.close();
+    }
+  },
+);
+
+testOnce(
+  "the row of a server whose node another switchover has is left by a rollback",
+  async (t) => {
+    const at = await novaScene(t);
+    const before = await at.all();
+    await forward(at.scene, { plan: at.plan, until: "switchover-maintenance" });
+    const source = at.scene.cloud.nodes.get(SOURCE) ?? {};
+    const { extra = null } = source;
+    Object.assign(source, { extra: { [SWITCH_MARK]: "theirs" } });
+    assert.deepEqual(await back(at.scene), [
+      `node ${SOURCE} is in switchover theirs: extra.${SWITCH_MARK}`,
+    ]);
+    assert.deepEqual(await at.row(), [SOURCE, "H1", "migrating", 1]);
+    Object.assign(source, { extra });
+    assert.deepEqual(await back(at.scene), []);
+    assert.deepEqual(await at.all(), before);
+    await at.close();
+  },
+);

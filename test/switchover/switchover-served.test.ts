@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runs } from "../hostile/cli.ts";
+import { uuidOf } from "../manage/in-memory.ts";
+import { writes } from "../manage/scene.ts";
+import { instead, isWrite } from "../support/faulty-service.ts";
+import { SECRET, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
+import { sentence, servedSwitchover } from "./switch-served.ts";
+
+test("B-1: a PUT is accepted with 202 and an empty body, and the instance goes on on the spare", async (t) => {
+  const { cloud, put, until, state, said } = await servedSwitchover(t);
+  const seen: (readonly [call: string, token: unknown])[] = [];
+  cloud.use((call, fields) => {
+    seen.push([call, fields["x-auth-token"]]);
+    return null;
+  });
+  const accepted = await put("n-1", { target_node: "s-1" });
+  assert.deepEqual([accepted.status, accepted.text], [202, ""]);
+  assert.equal(accepted.fields.get("location"), `/v1/nodes/${SOURCE}/switchover`);
+  assert.equal(accepted.fields.get("x-openstack-ironic-api-version"), "1.82");
+  const shown = await until("n-1", "DONE");
+  assert.deepEqual(Object.keys(shown), [
+    ...["id", "source", "target", "created_at", "updated_at", "state", "step", "error"],
+  ]);
+  assert.deepEqual(
+    [shown.source, shown.target, shown.step, shown.error],
+    [SOURCE, SPARE, null, null],
+  );
+  const [source, spare] = [cloud.nodes.get(SOURCE), cloud.nodes.get(SPARE)];
+  assert.deepEqual(
+    [source?.maintenance, source?.power_state, source?.instance_uuid, source?.provision_state],
+    [true, "power off", null, "available"],
+  );
+  assert.deepEqual(
+    [spare?.provision_state, spare?.power_state, spare?.instance_uuid, spare?.name],
+    ["active", "power on", uuidOf(9, 1), "n-1"],
+  );
+  assert.deepEqual(spare?.instance_info, { display_name: "web" });
+  assert.deepEqual(
+    [...cloud.targets.values()].map(({ node_uuid, boot_index }) => [node_uuid, boot_index]),
+    [
+      [SPARE, 0],
+      [SPARE, 1],
+    ],
+  );
+  assert.deepEqual(
+    [...cloud.connectors.values()].map(({ node_uuid }) => node_uuid),
+    [SPARE],
+  );
+  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
+  // Each node is read by the token of whoever asks; what is changed, by the service's own.
+  const first = seen.findIndex(([call]) => isWrite(call));
+  assert.ok(seen.slice(0, first).some(([, token]) => token === "admin"));
+  const others = seen.slice(0, first).filter(([, token]) => token !== "admin");
+  assert.ok(
+    others.every(([call]) => /^GET \/v1\/(volume\/targets\?|nodes\/[-0-9a]+$|$)/.test(call)),
+    others.join("\n"),
+  );
+  assert.ok(
+    seen
+      .slice(first)
+      .filter(([call]) => isWrite(call))
+      .every(([, token]) => token === "of-the-service"),
+  );
+  // Its folder is a run like any other, and holds neither token nor secret.
+  const id = String(shown.id);
+  assert.deepEqual(
+    [statSync(state).mode & 0o777, statSync(join(state, id)).mode & 0o777],
+    [0o700, 0o700],
+  );
+  const files = readdirSync(join(state, id)).map((name) => [
+    name,
+    readFileSync(join(state, id, name), "utf8"),
+  ]);
+  assert.ok(files.some(([name]) => name === "switchover.json"));
+  assert.doesNotMatch(
+    JSON.stringify([files, said]),
+    new RegExp(`"admin"|of-the-service|${SECRET}`),
+  );
+  assert.match((await runs(0, ["status", "--run", join(state, id)])).out, /DONE/);
+});
+
+test("B-2: without a body, and with an empty one, an identical node of enroll is managed and taken", async (t) => {
+  for (const body of [undefined, {}]) {
+    const { cloud, put, until } = await servedSwitchover(t);
+    assert.equal((await put(SOURCE, body)).status, 202);
+    await until(SOURCE, "DONE");
+    const spare = cloud.nodes.get(SPARE);
+    assert.deepEqual([spare?.provision_state, spare?.instance_uuid], ["active", uuidOf(9, 1)]);
+    assert.ok(cloud.calls.includes(`PUT /v1/nodes/${SPARE}/states/provision`));
+  }
+});
+
+test("B-3, B-4, B-5, B-7, B-16: what is refused has its code in their order, and changes nothing", async (t) => {
+  const { cloud, put, before } = await servedSwitchover(t);
+  const [source, spare] = [cloud.nodes.get(SOURCE) ?? {}, cloud.nodes.get(SPARE) ?? {}];
+  const kept = structuredClone([source, spare]);
+  const noop = { storage_interface: "noop" };
+  const locked = { reservation: "h" };
+  for (const [what, of, and, status, why] of [
+    [{}, noop, {}, 400, /n-1: its storage_interface is noop, not external/],
+    [
+      "s-1",
+      {},
+      { properties: { cpus: 4, memory_mb: 16_384, capabilities: "iscsi_boot:True" } },
+      400,
+      /properties\.memory_mb: 8192 != 16384/,
+    ],
+    [{}, {}, { resource_class: "x" }, 400, /no suitable destination/],
+    [
+      "s-1",
+      locked,
+      {},
+      409,
+      new RegExp(
+        `Node ${SOURCE} is locked by host h, please retry after the current operation is completed\\.`,
+      ),
+    ],
+    ["s-1", {}, locked, 409, new RegExp(`Node ${SPARE} is locked by host h`)],
+    ["s-1", { target_power_state: "power off" }, {}, 409, /on its way to power off/],
+    ["s-1", {}, { extra: { nova2ironic_switchover: "i" } }, 409, /in switchover i/],
+    // Of several reasons the first of the table is told.
+    ["s-1", noop, locked, 409, /locked by host h/],
+    ["s-9", locked, {}, 400, /no node "s-9"/],
+    ["s-1", { protected: true }, { resource_class: "x" }, 400, /n-1: it is protected/],
+    ["s-1", {}, { maintenance: true }, 400, /s-1: it is in maintenance/],
+    ["s-1", {}, { retired: true }, 400, /s-1: it is retired/],
+    ["n-1", {}, {}, 400, /is the source itself/],
+    ["s-1", { allocation_uuid: null }, {}, 400, /a server of Nova/],
+  ] as const) {
+    Object.assign(source, of);
+    Object.assign(spare, and);
+    cloud.calls.length = 0;
+    const body = typeof what === "string" ? { target_node: what } : what;
+    const refused = await put("n-1", body);
+    assert.equal(refused.status, status, refused.text);
+    assert.match(sentence(refused), why);
+    assert.equal(refused.fields.get("x-openstack-ironic-api-maximum-version"), "1.82");
+    assert.deepEqual(writes(cloud), []);
+    Object.assign(source, structuredClone(kept[0]));
+    Object.assign(spare, structuredClone(kept[1]));
+  }
+  const unknown = await put("n-9", {});
+  assert.deepEqual([unknown.status, sentence(unknown)], [404, "Node n-9 could not be found."]);
+  assert.equal(switchedDump(cloud), before);
+});
+
+test("B-6: a microversion that is absent, too old, too new or none is 406 with both others", async (t) => {
+  const { put, cloud } = await servedSwitchover(t);
+  cloud.calls.length = 0;
+  for (const version of [null, "1.1", "1.32", "1.83", "1.999", "2.1", "abc", "1", "1.33.1", ""]) {
+    const { status, fields, text } = await put("n-1", {}, { version });
+    assert.equal(status, 406, String(version));
+    const { error_message } = JSON.parse(text) as { readonly error_message: string };
+    assert.deepEqual(Object.keys(JSON.parse(error_message) as object), [
+      "code",
+      "title",
+      "description",
+    ]);
+    assert.equal(fields.get("x-openstack-ironic-api-minimum-version"), "1.1");
+    assert.equal(fields.get("x-openstack-ironic-api-maximum-version"), "1.82");
+  }
+  assert.deepEqual(
+    cloud.calls.filter((call) => call !== "GET /v1/"),
+    [],
+  );
+  for (const version of ["1.33", "1.82", "latest"])
+    assert.equal((await put("n-9", {}, { version })).status, 404, version);
+});
+
+test("B-16: who may not is refused before anything is asked, and what he does not see is not there", async (t) => {
+  const { put, get, cloud, keystone } = await servedSwitchover(t);
+  cloud.calls.length = 0;
+  for (const method of ["PUT", "GET"])
+    for (const [token, status] of [
+      [null, 401],
+      ["forged", 401],
+      ["member", 403],
+    ] as const)
+      assert.equal((await put("n-1", undefined, { token, method })).status, status, String(token));
+  assert.equal(
+    sentence(await put("n-1", {}, { token: "member" })),
+    "Access was denied to the following resource: baremetal:node:switchover",
+  );
+  assert.deepEqual(
+    cloud.calls.filter((call) => call !== "GET /v1/"),
+    [],
+  );
+  keystone.tokens.set("narrow", { roles: ["admin"] });
+  cloud.use((call, fields) =>
+    fields["x-auth-token"] === "narrow" && /^GET \/v1\/nodes\/(s-1|n-1)$/.test(call)
+      ? instead(404, { error_message: "" })
+      : null,
+  );
+  assert.equal((await put("n-1", {}, { token: "narrow" })).status, 404);
+  assert.equal((await get("n-1", { token: "narrow" })).status, 404);
+  const target = await put(SOURCE, { target_node: "s-1" }, { token: "narrow" });
+  assert.deepEqual([target.status, sentence(target)], [400, 'Ironic has no node "s-1"']);
+  cloud.use((call, fields) =>
+    fields["x-auth-token"] === "narrow" && call.startsWith("GET /v1/nodes/") ? instead(401) : null,
+  );
+  assert.equal((await put("n-1", {}, { token: "narrow" })).status, 401);
+  keystone.refuse = { status: 500, text: "<html>no</html>" };
+  assert.equal((await put("n-1", {}, { token: "new" })).status, 503);
+});
+
+test("a body that is not what is asked for is refused by its kind", async (t) => {
+  const { put, cloud } = await servedSwitchover(t);
+  cloud.calls.length = 0;
+  for (const [body, status, why] of [
+    ["[]", 400, /JSON object/],
+    ['["s-1"]', 400, /JSON object/],
+    ['"s-1"', 400, /JSON object/],
+    ["{", 400, /JSON object/],
+    ["null", 400, /JSON object/],
+    ['{"destination": "s-1"}', 400, /Unexpected attribute "destination"/],
+    ['{"target_node": "s-1", "force": true}', 400, /Unexpected attribute "force"/],
+    ['{"target_node": null}', 400, /uuid or the name/],
+    ['{"target_node": ""}', 400, /uuid or the name/],
+    ['{"target_node": ["s-1"]}', 400, /uuid or the name/],
+    ['{"target_node": "../s-1"}', 400, /uuid or the name/],
+    ['{"__proto__": "x"}', 400, /Unexpected attribute/],
+  ] as const) {
+    const refused = await put("n-1", body);
+    assert.equal(refused.status, status, body);
+    assert.match(sentence(refused), why, body);
+  }
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"])
+    assert.equal((await put("n-1", "{}", { type })).status, 415, type);
+  const long = await put("n-1", JSON.stringify({ target_node: "x".repeat(64 * 1024) }));
+  assert.deepEqual([long.status, sentence(long)], [413, "the request's body is too long"]);
+  assert.deepEqual(
+    cloud.calls.filter((call) => call !== "GET /v1/"),
+    [],
+  );
+});
+
+test("whatever else is under /v1 is not here, and other methods are not allowed", async (t) => {
+  const { put } = await servedSwitchover(t);
+  for (const path of [
+    "/v1",
+    "/v1/",
+    "/v1/nodes",
+    "/v1/nodes/n-1",
+    "/v1/nodes/n-1/states",
+    "/v1/nodes/n-1/switchover/x",
+    "/",
+  ])
+    for (const method of ["GET", "PUT"]) {
+      const { status, text } = await put(path, undefined, { method });
+      assert.equal(status, 404, path);
+      assert.match(text, /error_message/);
+    }
+  for (const ident of ["detail", "a%2Fb", "%zz", "a b", ".."])
+    assert.equal((await put(`/v1/nodes/${encodeURI(ident)}/switchover`, {})).status, 404, ident);
+  for (const method of ["POST", "DELETE", "PATCH"]) {
+    const { status, fields, text } = await put("n-1", undefined, { method });
+    assert.deepEqual([status, fields.get("allow")], [405, "GET, PUT"]);
+    const { error_message } = JSON.parse(text) as { readonly error_message: string };
+    assert.deepEqual(JSON.parse(error_message), {
+      code: 405,
+      title: "Method Not Allowed",
+      description: "",
+    });
+  }
+});
+
+test("an Ironic that answers with a page, another version or half a line is 503, and nothing is begun", async (t) => {
+  const { put, cloud, before } = await servedSwitchover(t);
+  for (const [what, says] of [
+    ["html", { says: { status: 200, text: "<html>welcome</html>" } }],
+    ["another version", { says: { status: 200, text: "{}" }, between: true as const }],
+    ["502", { says: { status: 502, text: "<html>bad gateway</html>" }, between: true as const }],
+    ["half a line", { says: { status: 200, text: '{"uuid": "1' } }],
+    ["nothing", { says: null }],
+  ] as const)
+    for (const at of [
+      /^GET \/v1\/nodes\/n-1$/,
+      /^GET \/v1\/volume\/targets/,
+      /^GET \/v1\/nodes\?/,
+    ]) {
+      cloud.fail(at, { done: false, ...says });
+      const refused = await put("n-1", {});
+      assert.equal(refused.status, 503, `${what} ${String(at)} ${refused.text}`);
+    }
+  cloud.use(() => null);
+  assert.equal(switchedDump(cloud), before);
+});

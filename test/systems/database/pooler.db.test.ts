@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { type TestContext, test } from "node:test";
+import { askNumber } from "../../../src/systems/database/rows.ts";
+import { needs } from "../../lab/index.ts";
+import { portOf } from "../../support/listening.ts";
+import { openedAt } from "../../support/opened.ts";
+import { type Change, proxyTo } from "../../support/proxy.ts";
+
+/** Opens a database through a proxy; in `heard`, what the server was told. */
+async function through(t: TestContext, engine: "mysql" | "postgresql", change: Change) {
+  const server = await needs(engine);
+  const heard: Buffer[] = [];
+  const line = await proxyTo(server.port, t, (bytes, to) => {
+    const changed = change(bytes, to);
+    if (to === "server" && changed !== null) heard.push(changed);
+    return changed;
+  });
+  const url = server.url(engine === "mysql" ? "mysql" : "postgres");
+  const opening = openedAt(url.replace(`:${server.port}/`, `:${line.port}/`), t);
+  return { opening, heard: () => Buffer.concat(heard).toString("latin1") };
+}
+
+/** The same bytes with a text in them replaced by one of the same length. */
+const replaced =
+  (text: RegExp, by: (found: string) => string): Change =>
+  (bytes) =>
+    Buffer.from(bytes.toString("latin1").replace(text, by), "latin1");
+
+/** What poolers make of the options at login. */
+const OF_POSTGRESQL: readonly (readonly [string, Change])[] = [
+  ["leaves them out", replaced(/-c nova2ironic.*on/, (found) => " ".repeat(found.length))],
+  ["gives a session that another one opened", replaced(/session=../, () => "session=zz")],
+  ["sets them itself", replaced(/-c array_nulls=on/, (found) => " ".repeat(found.length))],
+];
+
+for (const [name, change] of OF_POSTGRESQL)
+  test(`PostgreSQL behind a pooler that ${name} is refused before anything is set`, async (t) => {
+    const at = await through(t, "postgresql", change);
+    await assert.rejects(at.opening, { code: "N2I-E224" });
+    assert.match(at.heard(), /current_setting/);
+    assert.doesNotMatch(at.heard(), /SET |set_config/);
+  });
+
+test("a pooler that refuses options at login is told for what it is", async (t) => {
+  // As pgbouncer 1.18 answers.
+  const answer = "SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: options\0\0";
+  const size = Buffer.alloc(4);
+  size.writeInt32BE(answer.length + 4);
+  const pooler = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () =>
+      socket.end(Buffer.concat([Buffer.from("E"), size, Buffer.from(answer)])),
+    );
+  });
+  const port = await portOf(t, pooler);
+  const opening = openedAt(`postgresql://lab@127.0.0.1:${port}/nova?sslmode=disable`, t);
+  await assert.rejects(opening, { code: "N2I-E224" });
+});
+
+test("MySQL behind a proxy with sessions of its own is refused before anything is set", async (t) => {
+  const at = await through(t, "mysql", (bytes, to) => {
+    // The greeting: the protocol's number, the version to a NUL, the session's number.
+    if (to === "client" && bytes[3] === 0 && bytes[4] === 10) {
+      const number = bytes.indexOf(0, 5) + 1;
+      bytes.writeUInt32LE(bytes.readUInt32LE(number) + 1_000_000, number);
+    }
+    return bytes;
+  });
+  await assert.rejects(at.opening, { code: "N2I-E224" });
+  assert.match(at.heard(), /CONNECTION_ID/);
+  assert.doesNotMatch(at.heard(), /SET /);
+});
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, a balancer that passes on what it is told is none`, async (t) => {
+    const at = await through(t, engine, (bytes) => bytes);
+    assert.equal(await askNumber(await at.opening, "asking", "SELECT 1"), 1);
+  });

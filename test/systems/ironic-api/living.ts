@@ -1,0 +1,58 @@
+import { randomBytes } from "node:crypto";
+import type { TestContext } from "node:test";
+import { loadMappings } from "../../../src/migrate/open/documents.ts";
+import type { Row } from "../../../src/model/machine.ts";
+import type { Seal } from "../../../src/model/secret.ts";
+import { createSeal } from "../../../src/run/files/seal.ts";
+import type { Link } from "../../../src/systems/ironic-api/look.ts";
+import { rowsOf } from "../../../src/systems/ironic-api/row.ts";
+import { openService } from "../../../src/systems/ironic-api/service.ts";
+import { cloudOf } from "../../../src/systems/openstack/settings.ts";
+import { type FaultyService, faultyService } from "../../support/faulty-service.ts";
+import { answerTo, type Held } from "./keeps.ts";
+
+/** An Ironic 2023.1 that keeps nodes and ports, whose conductor is done at once. */
+export interface Living extends Held, FaultyService {
+  readonly link: Link;
+  readonly seal: Seal;
+}
+
+export async function livingIronic(t: TestContext): Promise<Living> {
+  const held: Held = { nodes: new Map(), ports: new Map() };
+  const ironic = await faultyService(t, {
+    most: 82,
+    answer: (call, sent) => answerTo(held, call, sent),
+    // Those that change something.
+    kept: (call) => !call.startsWith("GET "),
+  });
+  const { releases, rest } = await loadMappings();
+  const cloud = cloudOf(new Map([["endpoint", ironic.url]]), "OS_*");
+  const service = await openService(cloud, releases, rest, "2023.1", 5000);
+  t.after(() => service.session.close());
+  const seal = createSeal(randomBytes(32));
+  return { ...ironic, ...held, seal, link: { service, rows: rowsOf(rest, service.minor, seal) } };
+}
+
+export const NODE = "e0000000-0000-4000-8000-000000000001";
+export const PORT = "e0000000-0000-4000-8000-000000000002";
+
+/** A tenant's machine with one port, as a plan has it. */
+export function machineOf(more: Row = {}): {
+  readonly uuid: string;
+  readonly node: Row;
+  readonly ports: readonly Row[];
+} {
+  const node: Row = {
+    uuid: NODE,
+    driver: "fake-hardware",
+    console_enabled: false,
+    extra: { nova_bm: { id: 1 } },
+    provision_state: "active",
+    maintenance: false,
+    protected: true,
+    protected_reason: "a tenant's",
+    ...more,
+  };
+  const ports = [{ uuid: PORT, node_uuid: NODE, address: "52:54:00:00:00:01", extra: {} }];
+  return { uuid: NODE, node, ports };
+}

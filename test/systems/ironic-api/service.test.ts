@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { type TestContext, test } from "node:test";
+import { loadMappings } from "../../../src/migrate/open/documents.ts";
+import { createSeal } from "../../../src/run/files/seal.ts";
+import { pages } from "../../../src/systems/ironic-api/look.ts";
+import { remove } from "../../../src/systems/ironic-api/remove.ts";
+import { rowsOf } from "../../../src/systems/ironic-api/row.ts";
+import { openService, type RestService } from "../../../src/systems/ironic-api/service.ts";
+import type { Cloud } from "../../../src/systems/openstack/cloud.ts";
+import { withoutSecrets } from "../../../src/systems/openstack/fault.ts";
+import { cloudOf } from "../../../src/systems/openstack/settings.ts";
+import { faultyService } from "../../support/faulty-service.ts";
+
+const SPOKEN = "X-OpenStack-Ironic-API-Version";
+
+interface Said {
+  readonly status: number;
+  readonly text: string;
+  /** Microversion it says it speaks; the one asked for without it. */
+  readonly version?: string;
+}
+
+/** A service of 2023.1 that says to a call what the test has for it. */
+async function service(
+  t: TestContext,
+  says: (call: string, nth: number) => Said | null,
+): Promise<RestService> {
+  const counts = new Map<string, number>();
+  const { url, use } = await faultyService(t, {
+    most: 82,
+    answer: () => ({ status: 200, text: "{}" }),
+  });
+  use((call) => {
+    const nth = (counts.get(call) ?? 0) + 1;
+    counts.set(call, nth);
+    const said = says(call, nth);
+    if (said?.version === undefined) return said && { done: false, says: said };
+    return { done: false, between: true, says: { ...said, fields: { [SPOKEN]: said.version } } };
+  });
+  const { releases, rest } = await loadMappings();
+  const cloud = cloudSaying({ endpoint: url });
+  const opened = await openService(cloud, releases, rest, "2023.1", 5000);
+  t.after(() => opened.session.close());
+  return opened;
+}
+
+function cloudSaying(settings: { readonly [name: string]: string }): Cloud {
+  return cloudOf(new Map(Object.entries(settings)), "OS_*");
+}
+
+const refusal = (code: string, message: RegExp) => ({ code, message });
+
+test("the version a service answers in is looked at, though its first answer is a 503", async (t) => {
+  const opening = service(t, (call, nth) => {
+    if (!call.startsWith("GET /v1/nodes")) return null;
+    return nth === 1 ? { status: 503, text: "" } : { status: 200, text: "{}", version: "1.1" };
+  });
+  await assert.rejects(opening, refusal("N2I-E209", /microversion 1\.1, and was asked for 1\.82/));
+});
+
+test("a login of another scope than Ironic wants is refused at once, though Ironic calls it an error", async (t) => {
+  const faultstring = `"baremetal:node:list": "role:reader" requires a scope of ['system'], request was made with project scope.`;
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
+  let asked = 0;
+  const opening = service(t, (call) => {
+    if (!call.startsWith("GET /v1/nodes")) return null;
+    asked += 1;
+    return { status: 500, text };
+  });
+  await assert.rejects(opening, refusal("N2I-E211", /requires a scope of \['system'\]/));
+  assert.equal(asked, 1);
+});
+
+test("a proxy that has nobody behind it for a moment is asked again, before anything is pinned", async (t) => {
+  const { minor, identity } = await service(t, (_call, nth) =>
+    nth === 1 ? { status: 404, text: "default backend - 404", version: "" } : null,
+  );
+  assert.deepEqual([minor, identity.server], [82, "OpenStack Ironic API 1.1-1.82"]);
+});
+
+test("a success in another version is not one, so somebody looks what was done", async (t) => {
+  const opened = await service(t, (call) =>
+    call.startsWith("DELETE") ? { status: 204, text: "", version: "1.1" } : null,
+  );
+  const { status, fault } = await opened.tell("DELETE", "/v1/nodes/a");
+  assert.deepEqual(
+    { status, fault },
+    { status: 0, fault: "it answers in microversion 1.1, and was asked for 1.82" },
+  );
+});
+
+test("a page that is not JSON does not say that a node is gone", async (t) => {
+  const opened = await service(t, (call, nth) =>
+    call === "GET /v1/nodes/a"
+      ? { status: 200, text: nth === 1 ? "<html>Log in</html>" : '{"uuid": "a"}' }
+      : null,
+  );
+  assert.deepEqual(await opened.ask("/v1/nodes/a"), { uuid: "a" });
+});
+
+test("a list whose marker was deleted meanwhile is refused, not taken for the whole", async (t) => {
+  const opened = await service(t, (call) => {
+    if (call.includes("marker")) return { status: 404, text: "{}" };
+    return { status: 200, text: '{"nodes": [{"uuid": "a"}], "next": "more"}' };
+  });
+  const list = async (): Promise<number> => {
+    let sum = 0;
+    for await (const page of pages(opened, "nodes")) sum += page.length;
+    return sum;
+  };
+  await assert.rejects(list, refusal("N2I-E212", /ends the list of nodes with 404/));
+});
+
+test("an auth_url that is none is refused and not quoted", () => {
+  const login = { username: "u", password: "p" };
+  for (const auth_url of ["keystone:5000/v3", "http://u:a-secret@host/v3", "ftp://host/", "v3"])
+    assert.throws(
+      () => cloudSaying({ ...login, auth_url }),
+      refusal("N2I-E106", /^(?!.*a-secret).*auth_url is not http/),
+    );
+});
+
+test("certificates go unchecked only where a word says so", () => {
+  const { insecure } = cloudSaying({ verify: "/etc/ssl/lab.pem" }).tls;
+  assert.equal(insecure, false);
+  assert.equal(cloudSaying({ verify: "false" }).tls.insecure, true);
+  assert.equal(cloudSaying({ insecure: "True" }).tls.insecure, true);
+});
+
+test("a secret is hidden as JSON writes it, too", () => {
+  assert.equal(
+    withoutSecrets('{"ipmi_password": "a\\"b1"}', ['a"b1']),
+    '{"ipmi_password": "****"}',
+  );
+});
+
+test("a rollback of ports whose node was there before deletes no other port of it", async (t) => {
+  const calls: string[] = [];
+  const port = (uuid: string) => ({ uuid, node_uuid: "a", address: "52:54:00:00:00:01" });
+  const isThere = ({ uuid }: { readonly uuid: string }) =>
+    !calls.includes(`DELETE /v1/ports/${uuid}`);
+  const opened = await service(t, (call) => {
+    if (!call.startsWith("GET")) calls.push(call);
+    if (call === "GET /v1/nodes/a") return { status: 200, text: '{"uuid": "a"}' };
+    if (call.startsWith("GET /v1/ports"))
+      return {
+        ...{ status: 200 },
+        text: JSON.stringify({ ports: [port("theirs"), port("ours")].filter(isThere) }),
+      };
+    return null;
+  });
+  const link = {
+    service: opened,
+    rows: rowsOf((await loadMappings()).rest, opened.minor, createSeal(randomBytes(32))),
+  };
+  const machine = { uuid: "a", node: null, ports: [port("ours")] };
+  const { done } = await remove(link, machine, new Map());
+  assert.deepEqual(done, ["port:ours"]);
+  assert.deepEqual(calls, ["DELETE /v1/ports/ours"]);
+});

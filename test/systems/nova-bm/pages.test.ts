@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadTables } from "../../../src/run/files/load-tables.ts";
+import { createTables } from "../../../src/systems/database/create-tables.ts";
+import { readSchema } from "../../../src/systems/nova-bm/open.ts";
+import { type MachineBatch, readMachines } from "../../../src/systems/nova-bm/read.ts";
+import { withDatabase } from "../../lab/index.ts";
+import { openedAt } from "../../support/opened.ts";
+import { seal } from "../../support/planned-case.ts";
+
+const MACHINES = 200;
+/** Interfaces by the machine they name, which need not be there. */
+const INTERFACES = new Map([
+  [7, 12_000],
+  ...Array.from({ length: 60 }, (_, at) => [at + 20, 400] as const),
+  [90, 1],
+  [999, 3],
+]);
+const NOTES = 100_000;
+
+test("a batch ends at a machine once it has many interfaces or bytes, and nothing is lost", async (t) => {
+  const place = await withDatabase("sqlite", t);
+  const { db } = place;
+  await createTables(db, loadTables("nova_bm"), { engine: "sqlite" });
+  await db.raw("ALTER TABLE bm_nodes ADD COLUMN notes TEXT");
+  const numbers = "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ?)";
+  await db.raw(
+    `INSERT INTO bm_nodes (id, uuid, deleted, notes) ${numbers} SELECT n, 'u' || n, 0, printf('%.*c', ${NOTES}, 'x') FROM s`,
+    [MACHINES],
+  );
+  for (const [machine, interfaces] of INTERFACES)
+    await db.raw(
+      `INSERT INTO bm_interfaces (bm_node_id, address, deleted) ${numbers} SELECT ${machine}, printf('%012x', ${machine} * 100000 + n), 0 FROM s`,
+      [interfaces],
+    );
+  const database = await openedAt(place.url, t, { readOnly: true });
+  const batches: MachineBatch[] = [];
+  for await (const batch of readMachines(database, await readSchema(database), seal))
+    batches.push(batch);
+  const machines = batches.flatMap((batch) => batch.machines);
+  assert.deepEqual(
+    machines.map(({ node, interfaces }) => [node.id, interfaces.length]),
+    Array.from({ length: MACHINES }, (_, at) => [at + 1, INTERFACES.get(at + 1) ?? 0]),
+  );
+  const orphans = batches.flatMap((batch) => batch.orphans);
+  assert.deepEqual(
+    orphans.map(({ bm_node_id }) => bm_node_id),
+    [999, 999, 999],
+  );
+  const all = [...machines.flatMap(({ interfaces }) => interfaces), ...orphans];
+  assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
+  for (const batch of batches) {
+    const counts = batch.machines.map(({ interfaces }) => interfaces.length);
+    const sum = counts.reduce((one, other) => one + other, 0);
+    assert.ok(sum <= 15_000, String(sum));
+    assert.ok(counts.length * NOTES <= 5_000_000, String(counts.length));
+  }
+});

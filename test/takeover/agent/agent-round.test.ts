@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MigrationError } from "../../../src/lib/error.ts";
+import { surrounded, surroundings } from "../../../src/run/process-context.ts";
+import { patiently } from "../../../src/takeover/agent/agent-round.ts";
+import { quickClock } from "../../lab/bmc/quick-clock.ts";
+
+test("an agent that waits for a lock reports at growing intervals for which, and since when", async () => {
+  const said: string[] = [];
+  const around = { ended: () => said.length === 3, say: (text: string) => void said.push(text) };
+  const locked = (): Promise<never> =>
+    Promise.reject(new MigrationError("N2I-E302", "host:A is locked by B"));
+  const clock = quickClock();
+  const ended = await surrounded({ ...surroundings(), clock }, () => patiently(around, locked));
+  assert.equal(ended, null);
+  const times = said.map((line) =>
+    /^Waiting since 20\S+Z \((\d+) (s|min)\): host:A is locked by B\.$/.exec(line)?.slice(1, 3),
+  );
+  assert.deepEqual(times.flat(), ["63", "s", "2", "min", "4", "min"], said.join("\n"));
+});

@@ -1,0 +1,383 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { caseUuid } from "../../../src/demo/case.ts";
+import { loadNova, loadNovaBm } from "../../../src/demo/load-case.ts";
+import { MigrationError } from "../../../src/lib/error.ts";
+import type { Engine } from "../../../src/model/database.ts";
+import { type AgentAsked, type OpenedAgent, withAgent } from "../../../src/takeover/host-agent.ts";
+import { extendSchema } from "../../../src/takeover/leases/schema.ts";
+import { refused, run, runs } from "../../hostile/cli.ts";
+import { type Deployment, deploy, privateFolder } from "../../hostile/deployment.ts";
+import { SMALL } from "../../hostile/fleet.ts";
+import { connect } from "../../lab/connect.ts";
+import { engines, testOnce } from "../../lab/engines.ts";
+import type { TestDatabase } from "../../lab/index.ts";
+import { startMariadb } from "../../lab/mariadb.ts";
+import { proxyTo } from "../../support/proxy.ts";
+import { begunApart } from "./apart.ts";
+import { opened } from "./place.ts";
+
+const INSTANCE = caseUuid("instance", 1);
+const ROOT = "11111111-2222-4333-8444-555555555555";
+
+/** As the deploy helper leaves a machine's boot file. */
+const BOOT = `default boot
+
+label deploy
+kernel /tftpboot/${INSTANCE}/deploy_kernel
+append initrd=/tftpboot/${INSTANCE}/deploy_ramdisk
+
+label boot
+kernel /tftpboot/${INSTANCE}/kernel
+append initrd=/tftpboot/${INSTANCE}/ramdisk root=UUID=${ROOT} ro nofb nomodeset vga=normal `;
+
+/** A host whose nova-compute the test plays, and what its agent is told. */
+async function hosted(engine: Engine, t: TestContext) {
+  const made = await deploy(engine, t, SMALL);
+  return hostOf(made, t);
+}
+
+/** The same on a MariaDB that nobody else asks. */
+async function hostedAlone(t: TestContext) {
+  const server = await startMariadb("in memory");
+  t.after(() => server.stop());
+  const [bm, nova] = await Promise.all(
+    ["nova_bm", "nova"].map(async (name) => {
+      await server.newDatabase(name);
+      const db = connect({ ...server, database: name });
+      t.after(() => db.destroy());
+      return { engine: "mysql" as const, name, url: server.url(name), db, server };
+    }),
+  );
+  if (bm === undefined || nova === undefined) throw new Error("two were made");
+  await loadNovaBm(bm.db, "mysql", SMALL);
+  await loadNova(nova.db, "mysql", SMALL);
+  return hostOf({ bm, nova, folder: privateFolder(t), source: [] }, t);
+}
+
+async function hostOf(made: Pick<Deployment, "bm" | "nova" | "folder" | "source">, t: TestContext) {
+  const { folder, bm, nova } = made;
+  await extendSchema(await opened(bm.url, t));
+  const service = {
+    host: "A",
+    binary: "nova-compute",
+    topic: "compute",
+    deleted: 0,
+    disabled: false,
+  };
+  await nova.db("services").insert({ id: 77, ...service, report_count: 5 });
+  await bm.db("bm_nodes").update({ service_host: "A" });
+  const place = (name: string, { url }: TestDatabase): string => {
+    const file = join(folder, `${name}.url`);
+    writeFileSync(file, url, { mode: 0o600 });
+    return `file:${file}`;
+  };
+  const asked: AgentAsked = {
+    ...{ host: "A", novaBmDb: place("bm", bm), novaDb: place("nova", nova) },
+    ...{ interval: 10, ttl: 60, take: false },
+  };
+  const report = () => nova.db("services").where({ id: 77 }).increment("report_count", 1);
+  return { ...made, asked, report };
+}
+
+type Hosted = NonNullable<Awaited<ReturnType<typeof hosted>>>;
+
+async function beat({ report }: Hosted, { pass }: OpenedAgent): Promise<string> {
+  await report();
+  return pass();
+}
+
+async function silentFor({ bm }: Hosted, milliseconds: number): Promise<void> {
+  await bm.db("bm_service_leases").decrement("heartbeat_ms", milliseconds);
+}
+
+async function heartbeat({ bm }: Hosted): Promise<number> {
+  return Number((await bm.db("bm_service_leases").first())?.heartbeat_ms ?? 0);
+}
+
+for (const engine of engines()) {
+  test(`on ${engine}, A-12: an agent keeps the lease only while its nova-compute reports, and writes nothing once fenced`, async (t) => {
+    const place = await hosted(engine, t);
+    const { bm, nova, asked } = place;
+    const said: string[] = [];
+    await withAgent(
+      asked,
+      (text) => said.push(text),
+      async (agent) => {
+        assert.equal(await agent.pass(), "waiting", "one look tells nothing");
+        assert.equal(await agent.pass(), "waiting");
+        assert.equal(await bm.db("bm_service_leases").first(), undefined);
+        assert.equal(await beat(place, agent), "beat");
+        assert.equal(await beat(place, agent), "beat");
+        await silentFor(place, 30_000);
+        const old = await heartbeat(place);
+        assert.equal(await agent.pass(), "waiting");
+        assert.equal(await heartbeat(place), old, "Nova's word is missing");
+        await nova.db("services").where({ id: 77 }).update({ report_count: 1 });
+        assert.equal(await agent.pass(), "waiting", "a row that was made anew");
+        assert.equal(await beat(place, agent), "beat");
+        assert.ok((await heartbeat(place)) > old);
+        await bm.db("bm_service_leases").update({ fenced_by: "B", epoch: 2, heartbeat_ms: 3 });
+        await bm.db("bm_nodes").update({ service_heartbeat_ms: 3 });
+        assert.equal(await beat(place, agent), "fenced");
+        assert.equal(await heartbeat(place), 3, "what it had still to write changed nothing");
+        assert.deepEqual(
+          (await bm.db("bm_nodes").pluck("service_heartbeat_ms")).map(Number),
+          [3, 3],
+        );
+      },
+    );
+    assert.deepEqual(
+      said.map((line) => line.replace(/:.*/, "")),
+      [
+        "nova-compute of A has not reported since the last look",
+        "nova-compute of A reports",
+        "nova-compute of A has not reported since the last look",
+        "nova-compute of A reports",
+      ],
+    );
+  });
+
+  test(`on ${engine}, an agent publishes what boots its machines, and again when a file changed`, async (t) => {
+    const place = await hosted(engine, t);
+    const { bm, nova, folder, asked } = place;
+    const tree = join(folder, "tftpboot");
+    const stranger = caseUuid("instance", 90);
+    for (const uuid of [INSTANCE, stranger]) {
+      mkdirSync(join(tree, uuid), { recursive: true });
+      writeFileSync(join(tree, uuid, "config"), BOOT);
+    }
+    const images = { kernel_id: "k1", ramdisk_id: "r1" };
+    const known = await nova.db("instances").where({ uuid: INSTANCE }).update(images);
+    assert.equal(known, 1);
+    const file = join(tree, INSTANCE, "config");
+    const record = { instance_uuid: INSTANCE, host: "A", root_uuid: ROOT, ...images };
+    const records = async () =>
+      (await bm.db("bm_boot_records")).map(
+        ({ seen_ms: _, ...row }: { readonly seen_ms: unknown }) => row,
+      );
+    await withAgent(
+      { ...asked, tftpRoot: tree },
+      () => undefined,
+      async (agent) => {
+        const beats = async (count: number): Promise<void> => {
+          for (let at = 0; at < count; at += 1)
+            assert.match(await beat(place, agent), /beat|waiting/);
+        };
+        await agent.pass();
+        await beats(4);
+        assert.deepEqual(await records(), [record], "a machine of no host of ours is left out");
+        await bm.db("bm_boot_records").delete();
+        await beats(4);
+        assert.deepEqual(await records(), [], "nothing changed");
+        writeFileSync(file, BOOT.replace("default boot", "default deploy"));
+        utimesSync(file, 1, 1);
+        await beats(4);
+        assert.deepEqual(await records(), [{ ...record, root_uuid: null }]);
+      },
+    );
+  });
+}
+
+for (const engine of engines("mysql"))
+  test(`on ${engine}, an agent makes at most four statements an interval, whatever the fleet, and keeps no connection`, async (t) => {
+    const place = await hostedAlone(t);
+    await begunApart(place);
+    const { bm, asked, folder } = place;
+    const tree = join(folder, "tftpboot");
+    const nodes = Array.from({ length: 300 }, (_, at) => ({
+      ...{ id: 100 + at, uuid: caseUuid("node", 100 + at), service_host: "A", deleted: false },
+      instance_uuid: caseUuid("instance", 100 + at),
+    }));
+    await bm.db("bm_nodes").insert(nodes);
+    for (const { instance_uuid } of nodes) {
+      mkdirSync(join(tree, instance_uuid), { recursive: true });
+      writeFileSync(join(tree, instance_uuid, "config"), BOOT);
+    }
+    // Nova calls it dead, and its agent does not: it is looked at as often as may be.
+    const silent = { host: "S", binary: "nova-compute", topic: "compute", deleted: 0 };
+    await place.nova.db("services").insert({ id: 78, ...silent, report_count: 1 });
+    const lease = { host: "S", epoch: 1, ttl_ms: 1e9, heartbeat_ms: Date.now() };
+    await bm.db("bm_service_leases").insert(lease);
+    let now = 0;
+    const counted = async (): Promise<number> => {
+      const [rows] = await bm.db.raw(
+        "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_select', 'Com_insert', 'Com_update', 'Com_delete', 'Com_replace', 'Com_show_status')",
+      );
+      return (rows as { readonly Value: string }[]).reduce(
+        (sum, { Value }) => sum + Number(Value),
+        0,
+      );
+    };
+    await withAgent(
+      { ...asked, tftpRoot: tree, take: true, run: join(folder, "runs-of-agent") },
+      () => undefined,
+      async (agent) => {
+        await agent.pass();
+        await beat(place, agent); // opens what it keeps open, and its lease
+        // What it looks for at its start, beside its heartbeat, belongs to no interval after it.
+        await agent.settle();
+        let most = 0;
+        const connections = async (): Promise<number> =>
+          Number((await bm.db.raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'"))[0][0].Value);
+        const before = await connections();
+        for (let at = 0; at < 60; at += 1) {
+          await place.report();
+          now += 10_000;
+          // So that publishing goes on while hosts are looked at.
+          const { instance_uuid } = nodes[at] ?? { instance_uuid: "" };
+          utimesSync(join(tree, instance_uuid, "config"), at + 1, at + 1);
+          const from = await counted();
+          assert.equal(await agent.pass(), "beat");
+          most = Math.max(most, (await counted()) - from - 1); // the question itself
+        }
+        assert.ok(most <= 4 && most >= 3, String(most));
+        assert.ok((await connections()) <= before + 1);
+        assert.equal((await bm.db("bm_boot_records")).length, 300);
+      },
+      () => now,
+    );
+  });
+
+for (const engine of engines("mysql"))
+  test("a database that is gone for a while ends no agent", async (t) => {
+    const place = await hosted(engine, t);
+    assert.ok(place.bm.server);
+    const { bm, asked, folder } = place;
+    const { port } = place.bm.server;
+    const line = await proxyTo(port, t);
+    const file = join(folder, "line.url");
+    writeFileSync(file, bm.url.replace(`:${port}/`, `:${line.port}/`), { mode: 0o600 });
+    await withAgent(
+      { ...asked, novaBmDb: `file:${file}` },
+      () => undefined,
+      async (agent) => {
+        await agent.pass();
+        assert.equal(await beat(place, agent), "beat");
+        line.cut({ forGood: true });
+        await assert.rejects(
+          beat(place, agent),
+          (error: MigrationError) => error.code === "N2I-E200",
+        );
+        line.fix();
+        assert.equal(await beat(place, agent), "beat");
+      },
+    );
+  });
+
+testOnce(
+  "a fenced host's agent runs the site's program, ends with 5, and does not begin again",
+  async (t) => {
+    const { asked, folder, bm } = await hosted("sqlite", t);
+    const words = [
+      "host",
+      "agent",
+      "--host",
+      "A",
+      "--nova-bm-db",
+      asked.novaBmDb,
+      "--nova-db",
+      asked.novaDb,
+    ];
+    const program = join(folder, "fenced");
+    writeFileSync(program, `#!/bin/sh\necho "$NOVA2IRONIC_HOST" >>${folder}/told\nexit 3\n`);
+    chmodSync(program, 0o700);
+    const now = Date.now();
+    // It hears so at its first look.
+    const lease = { host: "A", epoch: 4, heartbeat_ms: now, ttl_ms: 60_000, fenced_by: "B" };
+    await bm.db("bm_service_leases").insert(lease);
+    const { status, err } = await run([...words, "--on-fenced", program]);
+    assert.equal(status, 5, err);
+    assert.match(err, /N2I-E363/);
+    assert.match(err, /--on-fenced \S+: ended with 3\./);
+    assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\n");
+    const [row] = await bm.db("bm_service_leases");
+    assert.deepEqual([Number(row.epoch), Number(row.heartbeat_ms)], [4, now]);
+  },
+);
+
+for (const engine of engines())
+  test(`on ${engine}, an agent whose nova-compute hangs sees that its host was fenced`, async (t) => {
+    const place = await hosted(engine, t);
+    const { asked, bm } = place;
+    const silently = () => undefined;
+    const fence = { fenced_by: "B", epoch: 2 };
+    await withAgent(asked, silently, async (agent) => {
+      await agent.pass();
+      assert.equal(await beat(place, agent), "beat");
+      assert.equal(await agent.pass(), "waiting");
+      const old = await heartbeat(place);
+      await bm.db("bm_service_leases").update(fence);
+      assert.equal(await agent.pass(), "fenced");
+      assert.equal(await heartbeat(place), old);
+    });
+    // One that is started then says so at its first look.
+    await withAgent(asked, silently, async (agent) => assert.equal(await agent.pass(), "fenced"));
+    // Lifted meanwhile: what it held is another's lease.
+    await withAgent(asked, silently, async (agent) => {
+      await bm.db("bm_service_leases").update({ fenced_by: null });
+      await agent.pass();
+      assert.equal(await beat(place, agent), "beat");
+      await bm.db("bm_service_leases").update({ epoch: 3 });
+      assert.equal(await agent.pass(), "fenced");
+    });
+  });
+
+testOnce("an agent refuses what it cannot keep, before it writes", async (t) => {
+  const { asked, bm } = await hosted("sqlite", t);
+  const words = ["host", "agent", "--nova-bm-db", asked.novaBmDb, "--nova-db", asked.novaDb];
+  await refused(words, 64, "N2I-E100", [/--host/]);
+  const short = [...words, "--host", "A", "--ttl", "20"];
+  await refused(short, 64, "N2I-E100", [/three times --interval/]);
+  await refused([...words, "--host", "nobody"], 64, "N2I-E107", [
+    /no nova-compute on a host nobody/,
+  ]);
+  const unit = await runs(0, [
+    ...words,
+    "--host",
+    "A",
+    "--on-fenced",
+    "/usr/bin/stop it",
+    "--print-unit",
+  ]);
+  assert.match(
+    unit.out,
+    /^ExecStart=\S*node \S+ host agent --host A --nova-bm-db file:\S+ .*--ttl 60 --on-fenced "\/usr\/bin\/stop it"$/m,
+  );
+  assert.match(unit.out, /^RestartPreventExitStatus=5 /m);
+  assert.equal(await bm.db("bm_service_leases").first(), undefined);
+  await runs(0, ["host", "schema", "revert", "--nova-bm-db", asked.novaBmDb, "--yes"]);
+  await refused([...words, "--host", "A"], 4, "N2I-E360", [/no tables of leases/]);
+});
+
+for (const engine of engines("mysql", "postgresql"))
+  test(`on ${engine}, an agent's missing rights are said as GRANT, and suffice`, async (t) => {
+    const place = await hosted(engine, t);
+    assert.ok(place.bm.server && place.nova.server);
+    const { bm, nova, asked, folder } = place;
+    const reader = await place.bm.server.restrictedUser("agent", bm.name, "SELECT");
+    const file = join(folder, "agent.url");
+    writeFileSync(file, reader.url, { mode: 0o600 });
+    const own = { ...asked, novaBmDb: `file:${file}`, novaDb: place.source[3] ?? "" };
+    const begun = () =>
+      withAgent(
+        own,
+        () => undefined,
+        async (agent) => {
+          await agent.pass();
+          return beat(place, agent);
+        },
+      );
+    const error: unknown = await begun().catch((cause: unknown) => cause);
+    assert.ok(error instanceof MigrationError && error.code === "N2I-E206", String(error));
+    const grants = error.fix.replace(/^[^:]*: /, "").split("; ");
+    assert.ok(
+      grants.every((grant) => /^GRANT [A-Z, ]+ ON /.test(grant)),
+      grants.join(),
+    );
+    for (const grant of grants) await bm.db.raw(grant);
+    assert.equal(await begun(), "beat");
+    assert.ok(nova.name !== bm.name);
+  });

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { MigrationError } from "../../../src/lib/error.ts";
+import { type AgentAsked, withAgent } from "../../../src/takeover/host-agent.ts";
+import type { TestDatabase } from "../../lab/index.ts";
+
+interface Asked {
+  readonly asked: AgentAsked;
+  readonly bm: TestDatabase;
+  /** On a server that nobody else asks. */
+  readonly nova: TestDatabase;
+  readonly folder: string;
+}
+
+/** No agent begins where Nova's server, as its user sees it, is most of an hour ahead of nova_bm's. */
+export async function begunApart({ asked, bm, nova, folder }: Asked): Promise<void> {
+  const account = await nova.server?.restrictedUser("ahead", nova.name, "SELECT");
+  assert.ok(account);
+  const file = join(folder, "ahead.url");
+  writeFileSync(file, account.url, { mode: 0o600 });
+  await nova.db.raw("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3000'");
+  const begun = withAgent(
+    { ...asked, novaDb: `file:${file}` },
+    () => undefined,
+    () => assert.fail("it begins"),
+  );
+  await assert.rejects(begun, (error: MigrationError) => {
+    assert.match(error.message, /differ by (29|30)\d\d s; a lease of 60 s allows 10 s/);
+    return error.code === "N2I-E364";
+  });
+  await nova.db.raw("SET GLOBAL init_connect = ''");
+  assert.equal(await bm.db("bm_service_leases").first(), undefined);
+}

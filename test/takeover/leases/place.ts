@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { loadNovaBm } from "../../../src/demo/load-case.ts";
+import type { Engine } from "../../../src/model/database.ts";
+import type { Database } from "../../../src/systems/database/open.ts";
+import {
+  acquireLock,
+  heldLocks,
+  releaseLock,
+  renewLock,
+} from "../../../src/takeover/leases/locks.ts";
+import { extendSchema } from "../../../src/takeover/leases/schema.ts";
+import { SMALL } from "../../hostile/fleet.ts";
+import { type TestDatabase, withDatabase } from "../../lab/index.ts";
+import { openedAt } from "../../support/opened.ts";
+
+export const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
+
+/** Milliseconds, more than any test takes. */
+export const TTL = 86_400_000;
+export const CONTENDERS = 24;
+
+/** Of many contenders at these addresses exactly one has the lock, in each round. */
+export async function contend(t: TestContext, urls: readonly string[], rounds: number) {
+  const contenders: Database[] = [];
+  for (let at = 0; at < CONTENDERS; at += 1)
+    contenders.push(await opened(urls[at % urls.length] ?? "", t, true));
+  for (let round = 1; round <= rounds; round += 1) {
+    const got = await Promise.all(
+      contenders.map((database, at) =>
+        acquireLock(database, "node:x", { owner: `c${at}`, ttl: TTL }),
+      ),
+    );
+    const [at, more] = [...got.keys()].filter((each) => got[each] !== null);
+    const [winner, lock] = [contenders[at ?? -1], got[at ?? -1]];
+    assert.ok(winner && lock && more === undefined, `round ${round}`);
+    assert.equal(lock.token, round, "one owner more, once a round");
+    assert.equal((await heldLocks(winner))[0]?.owner, `c${at}`);
+    assert.equal(await renewLock(winner, lock, TTL), true);
+    assert.equal(await releaseLock(winner, lock), true);
+  }
+}
+
+/** A nova_bm with a few machines. */
+export async function novaBm(
+  engine: Engine,
+  t: TestContext,
+  charset?: string,
+): Promise<TestDatabase> {
+  const made = await withDatabase(engine, t, charset);
+  await loadNovaBm(made.db, engine, SMALL);
+  return made;
+}
+
+/** The tool's own connection to it. */
+export function opened(
+  url: string,
+  t: Pick<TestContext, "after">,
+  autocommit = false,
+): Promise<Database> {
+  return openedAt(url, t, { readOnly: false, autocommit });
+}
+
+/** A nova_bm that was extended, and a connection that keeps leases in it. */
+export async function leased(
+  engine: Engine,
+  t: TestContext,
+): Promise<{ readonly made: TestDatabase; readonly database: Database }> {
+  const made = await novaBm(engine, t);
+  await extendSchema(await opened(made.url, t));
+  return { made, database: await opened(made.url, t, true) };
+}

@@ -1,0 +1,230 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Knex } from "knex";
+import type { CaseRow } from "../../src/demo/case.ts";
+import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
+import type { Engine } from "../../src/model/database.ts";
+import type { LegacyMove } from "../../src/model/nova/legacy-move.ts";
+import { closing } from "../../src/run/databases.ts";
+import { openRun } from "../../src/run/files/run-folder.ts";
+import type { BootPlaces } from "../../src/takeover/baremetal/legacy-boots.ts";
+import { type LegacyPlace, openLegacyPlace } from "../../src/takeover/baremetal/legacy-place.ts";
+import { extendSchema } from "../../src/takeover/leases/schema.ts";
+import { type Ran, run } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+import { whileItWaits } from "../lab/bmc/quick-clock.ts";
+import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { requestsIn } from "../support/requests.ts";
+import { AHEAD, ago, uuidOf } from "./cloud.ts";
+import { opened } from "./leases/place.ts";
+
+interface Wanted {
+  readonly engine?: Engine;
+  /** Machines of A: those with an odd number have a tenant. */
+  readonly machines?: number;
+  readonly services?: { readonly [host: string]: CaseRow };
+  /** What commands have besides: how they log in. */
+  readonly env?: { readonly [name: string]: string };
+}
+
+/** What both databases say of each machine, and of what else a move must leave alone. */
+interface Rows {
+  readonly machines: readonly string[];
+  readonly computes: readonly string[];
+}
+
+export interface LegacyCloud {
+  readonly folder: string;
+  readonly bm: Knex;
+  readonly nova: Knex;
+  readonly made: { readonly bm: TestDatabase; readonly nova: TestDatabase };
+  /** `--nova-bm-db`, `--nova-db`. */
+  readonly places: readonly string[];
+  /** Runs `host` or another command on the cloud's own run. */
+  readonly host: (...words: readonly string[]) => Promise<Ran>;
+  readonly rows: () => Promise<Rows>;
+  /** Both databases whole, without what no move restores. */
+  readonly dump: () => Promise<string>;
+  readonly withPlace: <T>(
+    work: (place: LegacyPlace) => Promise<T>,
+    more?: BootPlaces,
+  ) => Promise<T>;
+  readonly runOf: (name: string) => ReturnType<typeof openRun>;
+}
+
+/** nova-baremetal of Juno: A is dead, B and C report; nova_bm is extended. */
+export async function legacyCloud(
+  t: TestContext,
+  { engine = "sqlite", machines = 4, services = {}, env = {} }: Wanted = {},
+): Promise<LegacyCloud> {
+  const made = { bm: await withDatabase(engine, t), nova: await withDatabase(engine, t) };
+  const [bm, nova] = [made.bm, made.nova];
+  const ids = Array.from({ length: machines }, (_, at) => at + 1);
+  const given = {
+    shows: "machines of nova-baremetal on three compute hosts",
+    nova_bm: {
+      nodes: [
+        ...ids.map((id) => ({
+          ...{ id, uuid: uuidOf("node", id), service_host: "A" },
+          instance_uuid: id % 2 === 1 ? uuidOf("instance", id) : null,
+          task_state: id % 2 === 1 ? "active" : null,
+        })),
+        { id: 90, uuid: uuidOf("node", 90), service_host: "B" },
+        { id: 91, uuid: uuidOf("node", 91), service_host: "C" },
+      ],
+    },
+    nova: {
+      version: 254,
+      services: ["A", "B", "C"].map((host, at) => ({
+        ...{ id: at + 1, host, binary: "nova-compute", topic: "compute", report_count: 100 + at },
+        ...{ created_at: ago(9000), updated_at: host === "A" ? ago(600) : ago(-AHEAD), deleted: 0 },
+        ...{ disabled: false, disabled_reason: null, ...services[host] },
+      })),
+      instances: ids
+        .filter((id) => id % 2 === 1)
+        .map((id) => ({
+          ...{ id, uuid: uuidOf("instance", id), node: uuidOf("node", id), host: "A" },
+          ...{ vm_state: "active", task_state: null, deleted: 0, launched_on: "A", locked: false },
+          locked_by: null,
+        })),
+      compute_nodes: [...ids, 90, 91].map((id) => ({
+        ...{ id, service_id: id === 90 ? 2 : id === 91 ? 3 : 1, vcpus: 8, memory_mb: 1024 },
+        ...{ local_gb: 10, vcpus_used: 0, memory_mb_used: 0, local_gb_used: 0, deleted: 0 },
+        ...{ hypervisor_type: "baremetal", hypervisor_version: 1, cpu_info: "baremetal cpu" },
+        hypervisor_hostname: uuidOf("node", id),
+      })),
+    },
+  };
+  await loadNovaBm(bm.db, engine, given);
+  await loadNova(nova.db, engine, given);
+  await requestsIn(nova.db);
+  await extendSchema(await opened(bm.url, t));
+  const folder = privateFolder(t);
+  mkdirSync(join(folder, "runs"), { mode: 0o700 });
+  const at = (name: string, url: string): string => {
+    const file = join(folder, `${name}.url`);
+    writeFileSync(file, `${url}\n`, { mode: 0o600 });
+    return `file:${file}`;
+  };
+  const words = {
+    novaBmDb: at("bm", await accountUrl(bm, "legacybm", "SELECT, INSERT, UPDATE")),
+    novaDb: at("nova", await accountUrl(nova, "legacynova", "SELECT, UPDATE")),
+  };
+  const places = ["--nova-bm-db", words.novaBmDb, "--nova-db", words.novaDb];
+  const own = ["--run", join(folder, "runs", "h1")];
+  let reported = performance.now();
+  return {
+    ...{ folder, bm: bm.db, nova: nova.db, made: { bm, nova }, places },
+    async host(...said) {
+      // It takes minutes on a busy machine: living hosts report meanwhile.
+      if (performance.now() - reported > (AHEAD / 3) * 1000) {
+        reported = performance.now();
+        const living = nova.db("services").whereNot({ host: "A" });
+        await living.update({ updated_at: ago(-AHEAD) });
+      }
+      const words = [
+        ...[...said, ...(said.includes("--run") ? [] : own)],
+        ...(said[0] === "host" ? places : places.slice(2)),
+      ];
+      return run(words, { env });
+    },
+    rows: () => rowsOf(bm.db, nova.db),
+    dump: async () => JSON.stringify([await dumped(bm.db, BM), await dumped(nova.db, NOVA)]),
+    withPlace: (work, more = {}) =>
+      closing(async (keep) =>
+        work(
+          await openLegacyPlace({ ...words, ...more }, keep, { readOnly: false }, () => undefined),
+        ),
+      ),
+    runOf: (name) => openRun(join(folder, "runs", name), { create: true }),
+  };
+}
+
+/** A's lease, which ran out. */
+export const LEASE = { host: "A", epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
+
+/** A is dead, and its lease is fenced. */
+export async function fencedCloud(t: TestContext, machines: number): Promise<LegacyCloud> {
+  const cloud = await legacyCloud(t, { machines });
+  await cloud.bm("bm_service_leases").insert({ ...LEASE, fenced_by: "B" });
+  return cloud;
+}
+
+async function accountUrl(
+  { server, name, url }: TestDatabase,
+  user: string,
+  rights: string,
+): Promise<string> {
+  return (await server?.restrictedUser(user, name, rights))?.url ?? url;
+}
+
+const BM = ["bm_nodes", "bm_interfaces", "bm_service_leases", "bm_boot_records"];
+const NOVA = ["instances", "compute_nodes", "services"];
+
+/** Rows but for what living hosts write there all the while. */
+async function dumped(db: Knex, tables: readonly string[]): Promise<readonly string[]> {
+  const rows: object[] = [];
+  for (const table of tables)
+    for (const { service_epoch: _, ...row } of await db(table)) {
+      const reports = table === "services" && row.host !== "A";
+      rows.push(reports ? { ...row, updated_at: null } : row);
+    }
+  // A row that was changed stands elsewhere on PostgreSQL.
+  return rows.map((row) => JSON.stringify(row)).toSorted();
+}
+
+async function rowsOf(bm: Knex, nova: Knex): Promise<Rows> {
+  const nodes = await bm("bm_nodes").orderBy("id");
+  const instances = await nova("instances").where({ deleted: 0 });
+  const services = new Map(
+    (await nova("services")).map(({ id, host }) => [Number(id), String(host)]),
+  );
+  const computes = await nova("compute_nodes").where({ deleted: 0 }).orderBy("id");
+  return {
+    machines: nodes.map((row) => {
+      const tenant = instances.find(({ uuid }) => uuid === row.instance_uuid);
+      const state = tenant === undefined ? [] : [tenant.host, tenant.task_state, tenant.locked];
+      const said = [row.service_host, row.service_epoch, row.task_state, row.prev_task_state];
+      return [row.id, ...said, "|", ...state].map((one) => text(one)).join(" ");
+    }),
+    computes: computes.map((row) =>
+      [
+        row.id,
+        services.get(Number(row.service_id)),
+        String(row.hypervisor_hostname).slice(-2),
+      ].join(" "),
+    ),
+  };
+}
+
+function text(value: unknown): string {
+  if (value === null) return "-";
+  return typeof value === "boolean" ? String(Number(value)) : String(value);
+}
+
+/** A machine of the cloud that goes to a host, as its plan has it. */
+export function moveOf(id: number, to = "B"): LegacyMove {
+  const used = id % 2 === 1;
+  const [node, state] = [uuidOf("node", id), used ? "active" : null];
+  return {
+    ...{ id, uuid: node, from: "A", to, epoch: 0, before: state, after: state, begun: false },
+    tenant: used
+      ? {
+          ...{ id, uuid: uuidOf("instance", id), node, host: "A", locked: false },
+          ...{ task_state: null, before: "active", after: "active" },
+        }
+      : null,
+    boots: false,
+  };
+}
+
+/** A's nova-compute reports for the time of `work`: it has by then, and does again while somebody watches. */
+export async function reporting<T>({ nova }: LegacyCloud, work: () => Promise<T>): Promise<T> {
+  const report = () =>
+    nova("services")
+      .where({ host: "A" })
+      .update({ report_count: nova.raw("report_count + 1"), updated_at: ago(0) });
+  await report();
+  return whileItWaits(report, work);
+}

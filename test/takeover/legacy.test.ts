@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { ends } from "../hostile/cli.ts";
+import { engines, testOnce } from "../lab/engines.ts";
+import { changes, rowsOf } from "../migrate/nova/rows.ts";
+import { AHEAD, ago, MOVE, uuidOf } from "./cloud.ts";
+import { legacyCloud } from "./legacy-cloud.ts";
+import { killed } from "./legacy-deaths.ts";
+import {
+  bootFile,
+  contents,
+  IMAGES,
+  KEY,
+  linkOf,
+  PLAN,
+  rootOf,
+  THERE,
+  trees,
+} from "./legacy-trees.ts";
+
+/** What changed in all tables, in any order of columns, but for what living hosts report. */
+function written(...rows: Parameters<typeof changes>): object {
+  const changed = Object.entries(changes(...rows)).map(
+    ([what, count]) => [what.split(" ").toSorted().join(" "), count] as const,
+  );
+  return Object.fromEntries(changed.filter(([what]) => what !== "services updated_at"));
+}
+
+for (const engine of engines("sqlite", "mysql"))
+  test(`on ${engine}, machines of a dead host go to this one with what boots them, and come back`, async (t) => {
+    const cloud = await legacyCloud(t, { engine });
+    const { host, rows, dump } = cloud;
+    const { own, words } = trees(cloud);
+    const second = { id: 900, bm_node_id: 1, address: "52:54:00:00:00:AA", deleted: false };
+    await cloud.bm("bm_interfaces").insert(second);
+    const before = await dump();
+    const whole = () => Promise.all([rowsOf(cloud.made.bm), rowsOf(cloud.made.nova)]);
+    const [bm, nova] = await whole();
+    const planned = await ends(0, host(...PLAN, ...words));
+    assert.match(planned.out, /Plan: 4 of 4 machines to move \(4 compute nodes, 2 instances\)/);
+    assert.equal(await dump(), before, "a plan writes nothing");
+    assert.match((await host("status")).err, /^Next: nova2ironic host move/m);
+    await ends(2, host("verify", "--queue-purged"));
+    const moved = await ends(0, host(...MOVE));
+    assert.match(moved.out, /Host move: 4 machines moved, 0 so already/);
+    const ports = moved.out.match(/^openstack port set --host B .*value=MY_IP_OF_B c0.*-0+[13]$/gm);
+    assert.equal(ports?.length, 2, moved.out);
+    assert.deepEqual((await rows()).machines.slice(0, 4), THERE);
+    const [bmNow, novaNow] = await whole();
+    assert.deepEqual(
+      [written(bm, bmNow), written(nova, novaNow)],
+      [
+        { "bm_locks new": 8, "bm_nodes service_epoch service_host": 4 },
+        { "compute_nodes service_id": 4, "host instances": 2 },
+      ],
+    );
+    for (const id of [1, 3]) {
+      const at = join(own, uuidOf("instance", id));
+      assert.equal(readFileSync(join(at, "config"), "latin1"), bootFile(id, own));
+      for (const image of IMAGES)
+        assert.equal(readFileSync(join(at, image), "utf8"), `${image} of ${id}\n`);
+      assert.equal(readlinkSync(join(own, linkOf(id))), join(at, "config"));
+    }
+    const links = readdirSync(join(own, "pxelinux.cfg")).map((name) => name.slice(-2));
+    assert.deepEqual(links.toSorted(), ["01", "03", "aa"], "one of each MAC, in lower case");
+    await ends(0, host("verify", "--queue-purged"));
+    assert.match((await host(...MOVE)).out, /0 machines moved, 4 so already/);
+    const shown = await host("rollback", "--all", "--plan");
+    assert.match(shown.out, /would give 4 machines back and leave 0/, shown.err);
+    await ends(0, host("rollback", "--all", "--yes"));
+    assert.equal(await dump(), before);
+    assert.deepEqual(contents(own), ["pxelinux.0: loader\n"]);
+    assert.match((await host("status")).err, /taken back/);
+  });
+
+testOnce(
+  "a boot file that is lost is written anew by a root that somebody knows, and by none that is guessed",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 3 });
+    const { host, bm } = cloud;
+    const { own, old, words } = trees(cloud);
+    for (const id of [1, 3]) rmSync(join(old, uuidOf("instance", id), "config"));
+    await bm("bm_nodes").update({ deploy_key: KEY });
+    const unknown = await host(...PLAN, ...words, "-f", "json");
+    assert.match(unknown.out, /N2I-D288/);
+    await ends(3, host(...MOVE));
+    assert.match((await cloud.rows()).machines.join("\n"), /^1 A 0 active - \| A - 0\n2 B 1/);
+    const agent = { root_uuid: rootOf(3), kernel_id: null, ramdisk_id: null, seen_ms: 1 };
+    await bm("bm_boot_records").insert({
+      instance_uuid: uuidOf("instance", 3),
+      host: "A",
+      ...agent,
+    });
+    const roots = ["--root-uuid", `${uuidOf("node", 1)}=${rootOf(1)}`];
+    const run = ["--run", join(cloud.folder, "runs", "h2")];
+    const planned = await host(...PLAN, ...words, ...roots, ...run);
+    assert.match(planned.out, /2 of 2 machines to move/, planned.err);
+    await ends(0, host(...MOVE, ...run));
+    for (const id of [1, 3])
+      assert.equal(
+        readFileSync(join(own, uuidOf("instance", id), "config"), "latin1"),
+        bootFile(id, own),
+      );
+  },
+);
+
+/** Machines in a deploy, or after one that failed. */
+const DEPLOYS = [
+  [2, "deploying"],
+  [4, "building"],
+  [6, "prepared"],
+  [8, "deploy failed"],
+] as const;
+
+testOnce(
+  "what stands against a machine of nova-baremetal is told, nothing of it is written, and the others go",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 15 });
+    const { host, bm, nova } = cloud;
+    const { own, words } = trees(cloud, [1, 3, 5, 7, 9, 11, 13, 15]);
+    const node = (id: number, row: object) => bm("bm_nodes").where({ id }).update(row);
+    const instance = (id: number, row: object) => nova("instances").where({ id }).update(row);
+    for (const [id, task_state] of DEPLOYS) await node(id, { task_state });
+    await instance(15, { vm_state: "building" });
+    await instance(1, { task_state: "powering-off" });
+    await nova("block_device_mapping").insert({
+      ...{ id: 1, instance_uuid: uuidOf("instance", 3), volume_id: uuidOf("node", 77), deleted: 0 },
+    });
+    await instance(5, { architecture: "tilepro64" });
+    await instance(7, { deleted: 7 });
+    await node(9, { instance_uuid: uuidOf("instance", 99) });
+    await instance(11, { host: "C" });
+    const before = await cloud.rows();
+    const planned = await host(...PLAN, ...words, "-f", "json");
+    const lines: readonly { Machine: string; Findings: string | null; Why: string | null }[] =
+      JSON.parse(planned.out);
+    const found = new Map(
+      lines.map((row) => [
+        Number(row.Machine.slice(-12)),
+        `${row.Findings ?? ""} ${row.Why ?? ""}`,
+      ]),
+    );
+    for (const [id, task_state] of DEPLOYS)
+      assert.match(found.get(id) ?? "", new RegExp(`N2I-D280 task_state is .?${task_state}`));
+    for (const [id, code] of [
+      ...([
+        [1, 260],
+        [3, 284],
+        [5, 286],
+        [7, 283],
+        [9, 283],
+        [11, 268],
+        [15, 260],
+      ] as const),
+    ])
+      assert.match(found.get(id) ?? "", new RegExp(`N2I-D${code}`), String(id));
+    assert.equal(found.get(13), " ");
+    await ends(3, host(...MOVE));
+    const { machines } = await cloud.rows();
+    const went = machines
+      .filter((row) => /^\d+ B 1/.test(row))
+      .map((row) => Number.parseInt(row, 10));
+    assert.deepEqual(went, [10, 12, 13, 14]);
+    const stayed = (row: string): boolean => !went.includes(Number.parseInt(row, 10));
+    assert.deepEqual(machines.filter(stayed), before.machines.filter(stayed));
+    const held = readdirSync(own).filter((name) => name.startsWith("b0"));
+    assert.deepEqual(held, [uuidOf("instance", 13)], "no file of theirs is made");
+  },
+);
+
+testOnce(
+  "hosts that report, that nova-network names, or that are in other aggregates keep their machines",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 1 });
+    const { host, nova } = cloud;
+    const { words } = trees(cloud, [1]);
+    const codes = async (): Promise<string> => (await host(...PLAN, ...words, "-f", "csv")).out;
+    await nova("services")
+      .where({ host: "A" })
+      .update({ updated_at: ago(-AHEAD) });
+    assert.match(await codes(), /N2I-D251/);
+    await ends(4, host(...MOVE));
+    await nova("services").where({ host: "A" }).update({ updated_at: "2014-06-01 12:00:00" });
+    await nova("aggregates").insert({ id: 1, name: "rack", deleted: 0 });
+    await nova("aggregate_hosts").insert({ id: 1, host: "A", aggregate_id: 1, deleted: 0 });
+    assert.match(await codes(), /N2I-D264/);
+    await nova("aggregate_hosts").delete();
+    await nova("aggregates").delete();
+    await nova.schema.createTable("networks", (table) => {
+      table.increments("id");
+      table.string("host");
+      table.integer("deleted");
+    });
+    await nova("networks").insert({ host: "A", deleted: 0 });
+    assert.match(await codes(), /N2I-D285/);
+    await nova("networks").update({ deleted: 1 });
+    assert.doesNotMatch(await codes(), /N2I-D2[5-9]\d/);
+  },
+);
+
+testOnce(
+  "ports are told of for machines that are there alone, each command a shell's words",
+  async (t) => {
+    const cloud = await legacyCloud(t, { machines: 3 });
+    const { host, nova, bm } = cloud;
+    const { words } = trees(cloud);
+    await bm("bm_service_leases").insert({
+      ...{ host: "B", epoch: 1, heartbeat_ms: 1, ttl_ms: 1, my_ip: "10.0.0.9; reboot" },
+    });
+    await ends(0, host(...PLAN, ...words));
+    await nova("instances").where({ id: 3 }).update({ task_state: "powering-off" });
+    const moved = await ends(3, host(...MOVE));
+    const ports = moved.out.match(/^openstack port set .*$/gm) ?? [];
+    assert.equal(ports.length, 1, moved.out);
+    assert.match(ports[0] ?? "", /'name=tftp-server,value=10\.0\.0\.9; reboot' c0.*-0+1$/);
+    await nova("instances").where({ id: 3 }).update({ task_state: null });
+    const all = await host(...MOVE);
+    assert.equal(all.out.match(/^openstack port set /gm)?.length, 2, all.out);
+  },
+);
+
+testOnce("an instance that is deleted while its machine moves is told by verify", async (t) => {
+  const cloud = await legacyCloud(t, { machines: 1 });
+  const { host, nova } = cloud;
+  const { words } = trees(cloud, [1]);
+  await ends(0, host(...PLAN, ...words));
+  await ends(0, host(...MOVE));
+  await nova("instances").where({ id: 1 }).update({ deleted: 1 });
+  const verified = await ends(2, host("verify", "--queue-purged"));
+  assert.match(verified.out, /orphaned: bm_nodes names b0+-0000-4000-8000-0+1, which is deleted/);
+});
+
+for (const engine of engines("sqlite", "mysql"))
+  test(`on ${engine}, a move of nova-baremetal that is killed behind its commit goes on, and back`, async (t) => {
+    await killed(t, { engine, deaths: ["nova.commit.after:2"], backDeaths: [] });
+  });

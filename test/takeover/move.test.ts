@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Engine } from "../../src/model/database.ts";
+import type { NovaStep } from "../../src/model/nova/nova-plan.ts";
+import { performFence } from "../../src/systems/nova-db/fence.ts";
+import { ends } from "../hostile/cli.ts";
+import { engines } from "../lab/engines.ts";
+import { open } from "../support/planned-case.ts";
+import {
+  ago,
+  DOWN,
+  deadCloud,
+  type HostCloud,
+  hostCloud,
+  MOVE,
+  PLAN,
+  QUICK,
+  TAKE,
+  uuidOf,
+} from "./cloud.ts";
+
+const HERE = ["1 H1 NULL H1", "2 H1 NULL -", "3 H1 NULL H1", "4 H1 NULL -"];
+const THERE = ["1 H2 NULL H2", "2 H2 NULL -", "3 H2 NULL H2", "4 H2 NULL -"];
+const OTHERS = ["9000001 H2 NULL -", "9000002 H3 NULL -"];
+
+for (const engine of engines())
+  test(`on ${engine}, machines of a fenced host go to another and come back`, async (t) => {
+    const { host, owners, services, db } = await hostCloud(t, { engine });
+    const before = await db("instances").orderBy("id");
+    const said = await services();
+    const planned = await ends(0, host(...PLAN));
+    assert.match(planned.out, /Plan: 4 of 4 machines to move \(4 compute nodes, 2 instances\)/);
+    assert.match((await host("status")).err, /^Next: nova2ironic host move --run/m);
+    await ends(2, host("verify", "--queue-purged"));
+    const moved = await ends(0, host(...MOVE));
+    assert.match(moved.err, /rabbitmqctl purge_queue compute\.H1/);
+    assert.deepEqual(await owners(), [...THERE, ...OTHERS]);
+    const unseen = await ends(2, host("verify"));
+    assert.match(unseen.out, /compute\.H1 .*not looked at/);
+    await ends(0, host("verify", "--queue-purged"));
+    const again = await host(...MOVE);
+    assert.match(again.out, /0 rows changed, 6 so already/);
+    const shown = await host("rollback", "--all", "--plan");
+    assert.match(shown.out, /would restore 6 rows and leave 0/, shown.err);
+    await ends(0, host("rollback", "--all", "--yes"));
+    assert.deepEqual(await owners(), [...HERE, ...OTHERS]);
+    assert.deepEqual(await db("instances").orderBy("id"), before);
+    assert.deepEqual(await services(), said);
+    assert.match((await host("status")).err, /taken back/);
+  });
+
+for (const engine of engines())
+  test(`on ${engine}, a dead host is fenced on its own row, its machines taken over, and all of it undone`, async (t) => {
+    const { host, owners, services } = await deadCloud(t, { engine });
+    const said = await services();
+    assert.match(
+      (await host(...TAKE, ...QUICK, "--yes")).err,
+      /--yes does not say that H1 is down/,
+    );
+    assert.deepEqual(await services(), said);
+    const taken = await ends(0, host(...DOWN));
+    assert.match(taken.out, /Host move: 1 hosts fenced, 6 rows changed/);
+    assert.deepEqual(await owners(), [...THERE, ...OTHERS]);
+    const [h1] = await services();
+    assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [true, "nova2ironic h1"]);
+    const refused = await ends(4, host("host", "readmit", "H1", "--yes"));
+    assert.match(refused.err, /N2I-E319 whether compute\.H1 is empty is not known/);
+    await ends(0, host("rollback", "--all", "--yes"));
+    assert.deepEqual(await owners(), [...HERE, ...OTHERS]);
+    assert.deepEqual(await services(), said);
+  });
+
+for (const engine of engines("sqlite", "mysql"))
+  test(`on ${engine}, a machine is planned once, however its uuid is spelt`, async (t) => {
+    const cloud = await hostCloud(t, { engine });
+    const node = uuidOf("node", 1);
+    await cloud.db("instances").where({ id: 1 }).update({ node: node.toUpperCase() });
+    const planned = await ends(0, cloud.host(...PLAN, "-f", "csv", "-c", "Machine"));
+    const machines = planned.out.trim().split("\n").slice(1);
+    assert.equal(machines.length, 4, planned.out);
+    await ends(0, cloud.host(...MOVE));
+    const rows = await cloud.db("instances").where({ id: 1 }).first("host", "node");
+    assert.deepEqual(rows, { host: "H2", node: node.toUpperCase() });
+  });
+
+/** The fence's statement on a real server: what it changes of a host that reported so many seconds ago. */
+async function fences(
+  engine: Engine,
+  cloud: HostCloud,
+  age: number,
+  seen: number,
+): Promise<string> {
+  const database = await open("env:NOVA", false, { NOVA: cloud.made.url });
+  try {
+    await cloud
+      .db("services")
+      .where({ id: 1 })
+      .update({ last_seen_up: ago(age), report_count: 101 });
+    const common = { host: "H1", deleted: 0 };
+    const step: NovaStep = {
+      ...{ id: "services:1", part: "hosts", table: "services", key: { id: 1 } },
+      before: { ...common, forced_down: false, disabled_reason: null },
+      after: { ...common, forced_down: true, disabled_reason: `on ${engine}` },
+      ...{ machine: null, of: "nova-compute of H1" },
+    };
+    const hooks = {
+      ...{ owned: () => true, precondition: () => Promise.resolve() },
+      observed: () => Promise.resolve(),
+    };
+    const host = () => ({ id: 1, report_count: seen, down: 20 });
+    return await performFence(database, [step], host, hooks).then(
+      ({ done, found }) => `${done.length} done, ${found.length} found`,
+      (error: { readonly code: string }) => error.code,
+    );
+  } finally {
+    await database.close();
+  }
+}
+
+for (const engine of engines("sqlite", "mysql"))
+  test(`on ${engine}, one statement fences a host that is silent for long enough, and no other`, async (t) => {
+    const cloud = await deadCloud(t, { engine });
+    assert.equal(await fences(engine, cloud, 1, 101), "N2I-E316");
+    assert.equal(await fences(engine, cloud, 10, 101), "N2I-E316");
+    // It reported since it was looked at, whatever the clocks say.
+    assert.equal(await fences(engine, cloud, 600, 100), "N2I-E316");
+    // A clock a little ahead; one that is an hour ahead hides no death.
+    assert.equal(await fences(engine, cloud, -30, 101), "N2I-E316");
+    assert.equal(await fences(engine, cloud, -3600, 100), "N2I-E316");
+    assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+    assert.equal(await fences(engine, cloud, -3600, 101), "1 done, 0 found");
+    const undone = { forced_down: false, disabled_reason: null };
+    await cloud.db("services").where({ id: 1 }).update(undone);
+    assert.equal(await fences(engine, cloud, 23, 101), "1 done, 0 found");
+    assert.equal(await fences(engine, cloud, 23, 101), "0 done, 1 found");
+    // Somebody else's word in the row is not overwritten.
+    await cloud
+      .db("services")
+      .where({ id: 1 })
+      .update({ forced_down: false, disabled_reason: "kernel" });
+    assert.equal(await fences(engine, cloud, 23, 101), "N2I-E316");
+  });

@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MOVES } from "../../../src/model/findings/moves.ts";
+import type {
+  ComputeHost,
+  NodeTenant,
+  OwnedCompute,
+  OwnedMachine,
+  Tenant,
+} from "../../../src/model/nova/host-move.ts";
+import { createMoves, type MoveAsked, type MoveWorld } from "../../../src/takeover/rules/moves.ts";
+
+const SERVER = {
+  engine: "sqlite",
+  address: "",
+  database: "nova",
+  version: "3",
+  server: "1",
+} as const;
+const NODE = "a0000000-0000-4000-8000-000000000001";
+const TENANT = "b0000000-0000-4000-8000-000000000001";
+
+function service(id: number, host: string, more: Partial<ComputeHost> = {}): ComputeHost {
+  return {
+    ...{ id, host, report_count: 7, last_seen_up: null, age: id === 1 ? 600 : 1 },
+    ...{ disabled: false, disabled_reason: null, forced_down: id === 1 },
+    ...more,
+  };
+}
+
+function world(more: Partial<MoveWorld> = {}): MoveWorld {
+  return {
+    identity: { ...SERVER, schema_version: 423, head: "8f2f1571d55b" },
+    hosts: [service(1, "A"), service(2, "B")],
+    types: new Map([["B", ["ironic"]]]),
+    mappings: new Map([
+      ["A", 1],
+      ["B", 1],
+    ]),
+    aggregates: new Map(),
+    ...more,
+  };
+}
+
+const ASKED: MoveAsked = {
+  ...{ mode: "move", to: ["B"], down: 60, forceAggregates: false, reason: "nova2ironic h1" },
+};
+
+function compute(more: Partial<OwnedCompute> = {}): OwnedCompute {
+  return {
+    ...{ id: 11, service_id: null, host: "A", owner: "A", hypervisor_hostname: NODE },
+    ...{ hypervisor_type: "ironic", deleted: 0, deleted_at: null },
+    ...more,
+  };
+}
+
+function tenant(more: Partial<Tenant> = {}): Tenant {
+  return {
+    ...{ id: 21, uuid: TENANT, host: "A", node: NODE, task_state: null, deleted: 0 },
+    ...{ vm_state: "active", ...more },
+  };
+}
+
+function machine(more: Partial<OwnedMachine> = {}): OwnedMachine {
+  return {
+    ...{ node: NODE, computes: [compute()], instances: [tenant()], evacuations: [], queued: [] },
+    ...more,
+  };
+}
+
+interface Given {
+  readonly world?: Partial<MoveWorld>;
+  readonly asked?: Partial<MoveAsked>;
+  readonly machine?: Partial<OwnedMachine>;
+  readonly tenant?: NodeTenant;
+  readonly accepts?: readonly "N2I-D260"[];
+}
+
+function judged({ world: more, asked, machine: one, tenant: said, accepts = [] }: Given = {}) {
+  const accepted = accepts.map((finding) => ({ finding, reason: "its queue is empty" }));
+  const moves = createMoves(world(more), { ...ASKED, ...asked }, () => accepted);
+  return moves.machine(machine(one), "A", said);
+}
+
+const hosts = (...all: readonly ComputeHost[]): Given => ({ world: { hosts: all } });
+const from = (more: Partial<ComputeHost>) => hosts(service(1, "A", more), service(2, "B"));
+const to = (more: Partial<ComputeHost>) => hosts(service(1, "A"), service(2, "B", more));
+const mapped = (...all: readonly (readonly [string, number])[]): Given => ({
+  world: { mappings: new Map(all) },
+});
+const held = (more: Partial<Tenant>): Given => ({ machine: { instances: [tenant(more)] } });
+const owned = (...computes: readonly OwnedCompute[]): Given => ({ machine: { computes } });
+
+/** What stands against a move, by its code: each keeps its machine, and says so in these words. */
+const REFUSED: readonly (readonly [string, RegExp, Given])[] = [
+  ["N2I-D250", /^Source service is not yet forced down!$/, from({ forced_down: false })],
+  // A row older than the column, of a host that is only disabled.
+  ["N2I-D250", /not yet forced down!$/, from({ forced_down: null, disabled: true })],
+  ["N2I-D251", /3 s ago/, from({ age: 3 })],
+  ["N2I-D251", /59 s ahead of the database's clock/, from({ age: -59 })],
+  ["N2I-D252", /no live nova-compute service of A/, hosts(service(2, "B"))],
+  ["N2I-D253", /no live nova-compute service of B$/, hosts(service(1, "A"))],
+  [
+    "N2I-D253",
+    /refuses to start/,
+    {
+      world: {
+        hosts: [service(1, "A")],
+        identity: { ...SERVER, schema_version: 423, head: "13863f4e1612" },
+      },
+    },
+  ],
+  ["N2I-D254", /^Destination compute is forced down!$/, to({ forced_down: true })],
+  ["N2I-D255", /61 s ago/, to({ age: 61 })],
+  ["N2I-D255", /never/, to({ age: null })],
+  ["N2I-D256", /maintenance/, to({ disabled: true, disabled_reason: "maintenance" })],
+  ["N2I-D257", /QEMU/, { world: { types: new Map([["B", ["QEMU"]]]) } }],
+  ["N2I-D258", /no row of it/, mapped(["A", 1])],
+  ["N2I-D258", /cell 2, A to cell 1/, mapped(["A", 1], ["B", 2])],
+  ["N2I-D260", /task_state rebooting/, held({ task_state: "rebooting" })],
+  [
+    "N2I-D260",
+    /task_state rebooting/,
+    { ...held({ task_state: "rebooting" }), accepts: ["N2I-D260"] },
+  ],
+  // As it is once a nova-compute began to build it.
+  ["N2I-D260", /vm_state is building/, held({ vm_state: "building" })],
+  [
+    "N2I-D261",
+    /^Found an ironic host with more than one instance! Please delete all Nova instances that do not match the instance uuid recorded on the Ironic node\.$/,
+    { machine: { instances: [tenant(), tenant({ id: 22, uuid: "another" })] } },
+  ],
+  [
+    "N2I-D262",
+    /id=11 of A, compute_nodes.id=12 of C/,
+    owned(compute(), compute({ id: 12, owner: "C" })),
+  ],
+  ["N2I-D263", /from A$/, { machine: { evacuations: ["A", "A"] } }],
+  ["N2I-D264", /A is in aggregates none, B in 3/, { world: { aggregates: new Map([["B", [3]]]) } }],
+  ["N2I-D265", /names none, Nova has b0000000/, { tenant: { instance_uuid: null } }],
+  ["N2I-D265", /no such node/, { tenant: null }],
+  ["N2I-D268", /compute_nodes names C, its instance A/, owned(compute({ owner: "C", host: "C" }))],
+  ["N2I-D269", /QEMU/, owned(compute({ hypervisor_type: "QEMU" }))],
+  // A host of virtual machines whose service record was deleted.
+  [
+    "N2I-D269",
+    /its name is no uuid/,
+    { machine: { node: "kvm1", computes: [], instances: [tenant({ node: "kvm1" })] } },
+  ],
+];
+
+for (const [code, words, given] of REFUSED)
+  test(`${code} keeps its machine: ${words.source}`, () => {
+    const { verdict, findings, steps } = judged(given);
+    assert.equal(verdict, "blocked");
+    assert.deepEqual(steps, []);
+    assert.deepEqual(
+      findings.map((one) => one.code),
+      [code],
+    );
+    assert.match(findings[0]?.message ?? "", words);
+  });
+
+test("whatever keeps a machine has a case here", () => {
+  const keeping = Object.entries(MOVES).filter(([, { severity }]) => severity === "blocks");
+  const shown = new Set(REFUSED.map(([code]) => code));
+  assert.deepEqual(
+    keeping.map(([code]) => code).filter((code) => !shown.has(code)),
+    [],
+  );
+});
+
+test("a machine moves with its tenant; a NULL service stays NULL, and one that is set becomes the new host's", () => {
+  const plain = judged({ tenant: { instance_uuid: TENANT.toUpperCase() } });
+  assert.deepEqual([plain.verdict, plain.findings], ["move", []]);
+  const changes = ({ steps }: typeof plain) =>
+    steps.map(({ id, before, after }) => [
+      id,
+      before?.host,
+      after?.host,
+      before?.service_id,
+      after?.service_id,
+    ]);
+  assert.deepEqual(changes(plain), [
+    ["compute_nodes:11", "A", "B", null, null],
+    ["instances:21", "A", "B", undefined, undefined],
+  ]);
+  const bound = judged({ machine: { computes: [compute({ service_id: 1 })] } });
+  assert.deepEqual(changes(bound)[0], ["compute_nodes:11", "A", "B", 1, 2]);
+  // Juno has no column for the host; a row that Kilo did not write yet has NULL in it.
+  const { host: _host, ...juno } = compute({ service_id: 1 });
+  assert.deepEqual(changes(judged({ machine: { computes: [juno] } }))[0], [
+    ...["compute_nodes:11", undefined, undefined, 1, 2],
+  ]);
+  const unwritten = judged({ machine: { computes: [compute({ service_id: 1, host: null })] } });
+  assert.deepEqual(changes(unwritten)[0], ["compute_nodes:11", null, null, 1, 2]);
+});
+
+test("what names the new host already is left: a recipe by hand changes the instance alone", () => {
+  const half = judged({ machine: { instances: [tenant({ host: "B" })] } });
+  assert.deepEqual(
+    half.steps.map(({ id }) => id),
+    ["compute_nodes:11"],
+  );
+  const there = compute({ host: "B", owner: "B" });
+  const other = judged({ machine: { computes: [there] } });
+  assert.deepEqual(
+    other.steps.map(({ id }) => id),
+    ["instances:21"],
+  );
+  const whole = judged({ machine: { computes: [there], instances: [tenant({ host: "B" })] } });
+  assert.deepEqual([whole.verdict, whole.steps], ["there", []]);
+});
+
+test("a takeover needs no service record of the dead host, and says that none can be fenced", () => {
+  const asked = { mode: "takeover" } as const;
+  const gone = { hosts: [service(2, "B")] };
+  const moved = judged({ world: gone, asked, machine: { computes: [] } });
+  assert.deepEqual([moved.verdict, moved.findings], ["move", []]);
+  const of = (more: Partial<MoveAsked>) =>
+    createMoves(world(gone), { ...ASKED, ...more }, () => []).hosts(["A"]);
+  const { left, fence, findings } = of(asked);
+  assert.deepEqual([left[0]?.id, fence], [null, []]);
+  assert.deepEqual(
+    findings.map(({ code, place }) => `${code} ${place}`),
+    ["N2I-D267 compute host A", "N2I-D270 compute host A"],
+  );
+  assert.deepEqual(
+    of({}).findings.map(({ code }) => code),
+    ["N2I-D267"],
+  );
+});
+
+test("an instance goes to the destination that took its compute node, whichever comes first", () => {
+  const hosts = [service(1, "A"), service(2, "B"), service(3, "C")];
+  for (const owner of ["B", "C"])
+    for (const to of [
+      ["B", "C"],
+      ["C", "B"],
+    ]) {
+      const machine = { computes: [compute({ owner, host: owner })] };
+      const line = judged({ world: { hosts, mappings: undefined }, asked: { to }, machine });
+      assert.deepEqual([line.verdict, line.to], ["move", owner], JSON.stringify(line.findings));
+    }
+});
+
+test("a report far ahead of the clock is none of a host that lives", () => {
+  assert.equal(judged(from({ age: -3600 })).verdict, "move");
+});
+
+test("only a takeover clears task_state, and only where somebody accepted it", () => {
+  const busy = { instances: [tenant({ task_state: "powering-off" })] };
+  const asked = { mode: "takeover" } as const;
+  assert.equal(judged({ asked, machine: busy }).verdict, "blocked");
+  const accepted = judged({ asked, machine: busy, accepts: ["N2I-D260"] });
+  assert.equal(accepted.verdict, "move");
+  const step = accepted.steps.find(({ table }) => table === "instances");
+  assert.deepEqual([step?.before?.task_state, step?.after?.task_state], ["powering-off", null]);
+});
+
+test("other aggregates keep no machine where that was forced", () => {
+  const apart = { aggregates: new Map([["B", [3]]]) };
+  assert.equal(judged({ world: apart, asked: { forceAggregates: true } }).verdict, "move");
+});
+
+test("a takeover fences what is not fenced: forced_down, and before Liberty disabled", () => {
+  const fence = (host: ComputeHost) =>
+    createMoves(world({ hosts: [host] }), { ...ASKED, mode: "takeover" }, () => []).hosts(["A"])
+      .fence;
+  const after = (host: ComputeHost) => fence(host).map((step) => step.after);
+  const common = { host: "A", deleted: 0, disabled_reason: "nova2ironic h1" };
+  assert.deepEqual(after(service(1, "A")), []);
+  assert.deepEqual(after(service(1, "A", { forced_down: false })), [
+    { ...common, forced_down: true },
+  ]);
+  // A row older than the column: Nova takes it for false, whoever disabled the host.
+  const upgraded = fence(service(1, "A", { forced_down: null, disabled: true }));
+  assert.deepEqual(
+    upgraded.map(({ before, after }) => [before?.forced_down, after?.forced_down]),
+    [[null, true]],
+  );
+  const old = service(1, "A", { forced_down: undefined });
+  assert.deepEqual(after(old), [{ ...common, disabled: true }]);
+  assert.deepEqual(after({ ...old, disabled: true }), []);
+});
+
+test("what concerns a host is said once of it, and whether nova_api was looked at", () => {
+  const codes = (more: Partial<MoveWorld>) =>
+    createMoves(world(more), ASKED, () => [])
+      .hosts(["A"])
+      .findings.map(({ code }) => code);
+  assert.deepEqual(codes({}), ["N2I-D267"]);
+  assert.deepEqual(codes({ mappings: undefined }), ["N2I-D267", "N2I-D259"]);
+});

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { Lease } from "../../../src/model/nova/leases.ts";
+import { shareOf } from "../../../src/takeover/rules/destination.ts";
+import { isLive, judgeLeases, takersOf } from "../../../src/takeover/rules/successors.ts";
+import { seeded } from "../../support/seeded.ts";
+
+const TTL = 60_000;
+
+function lease(host: string, more: Partial<Lease> = {}): Lease {
+  const fence = { fenced_by: null, fenced: null };
+  return { host, epoch: 1, heartbeat: 7, age: 5_000, ttl: TTL, takes: true, ...fence, ...more };
+}
+
+const dead = (host: string): Lease => lease(host, { age: TTL + 1 });
+
+/** Hosts that are to be taken over, or the alarm. */
+function judged(leases: readonly Lease[], silent: readonly string[], known?: readonly string[]) {
+  const {
+    alarm,
+    of,
+    dead: found,
+  } = judgeLeases(leases, {
+    known: new Set(known ?? leases.map(({ host }) => host)),
+    silent: new Set(silent),
+  });
+  const hosts = found.map(({ host }) => host).join();
+  return alarm.length > 0 ? `ALARM ${alarm.join()} of ${of}, ${hosts || "none"} dead` : hosts;
+}
+
+test("a host is dead past its lease and by Nova's word, and never by one of them", () => {
+  const others = [lease("B"), lease("C")];
+  assert.equal(judged([dead("A"), ...others], ["A"]), "A");
+  assert.equal(judged([dead("A"), ...others], []), "", "Nova says it lives");
+  assert.equal(judged([lease("A", { age: TTL }), ...others], ["A"]), "", "the last moment");
+  assert.equal(judged([lease("A", { fenced_by: "B" }), ...others], ["A"]), "A", "fenced already");
+  assert.equal(judged([lease("A", { fenced_by: "B" }), ...others], []), "", "it is back");
+});
+
+test("a lease further ahead of the clock than it lasts hides no death", () => {
+  for (const [age, found] of [
+    [-TTL, ""],
+    [-TTL - 1, "A"],
+    [-3_600_000, "A"],
+  ] as const) {
+    assert.equal(judged([lease("A", { age }), lease("B"), lease("C")], ["A"]), found, String(age));
+    assert.equal(judged([lease("A", { age }), lease("B"), lease("C")], []), "", "it reports");
+    assert.equal(isLive(lease("A", { age })), found === "");
+  }
+});
+
+test("A-13: more than half of the hosts that are not fenced, and two or more, are an alarm", () => {
+  assert.equal(judged([dead("A"), lease("B")], ["A"]), "A", "one of two");
+  const alarm = "ALARM A,B of 3, none dead";
+  assert.equal(judged([dead("A"), dead("B"), lease("C")], ["A", "B"]), alarm);
+  assert.equal(judged([dead("A"), dead("B"), lease("C"), lease("D")], ["A", "B"]), "A,B", "half");
+  assert.equal(judged([dead("A")], ["A"]), "A", "one alone");
+  assert.equal(judged([dead("A"), dead("B"), lease("C")], []), alarm, "Nova's word or not");
+  const fenced = lease("A", { age: 2 * TTL, fenced_by: "C" });
+  assert.equal(judged([fenced, dead("B"), lease("C")], ["A", "B"]), "A,B", "one after the other");
+  const [goesOn, four] = ["ALARM B,C of 3, A dead", [fenced, dead("B"), dead("C"), lease("D")]];
+  assert.equal(judged(four, ["A", "B", "C"]), goesOn, "what was begun comes to its end");
+  assert.equal(judged(four, ["B", "C"]), "ALARM B,C of 3, none dead", "A is back");
+  const gone = [dead("X"), dead("Y"), dead("A"), lease("B"), lease("C")];
+  assert.equal(judged(gone, ["A"], ["A", "B", "C"]), "A", "whom Nova does not know");
+});
+
+test("those take that live, take, are in Nova's favour, and in the same aggregates", () => {
+  const leases = ["A", "B", "C", "D", "E", "F"].map((host) => lease(host));
+  const fit = new Set(["A", "B", "C", "D", "E"]);
+  const aggregates = new Map([
+    ["A", [2, 1]],
+    ["B", [1, 2]],
+    ["C", [1]],
+    ["E", [1, 2]],
+    ["F", [1, 2]],
+  ]);
+  assert.deepEqual(takersOf("A", leases, fit, aggregates), ["B", "E"]);
+  assert.deepEqual(takersOf("A", leases, fit, null), ["B", "C", "D", "E"]);
+  const less = leases.map((one) =>
+    one.host === "B" ? { ...one, takes: false } : one.host === "C" ? dead("C") : one,
+  );
+  assert.deepEqual(takersOf("A", less, fit, null), ["D", "E"]);
+  assert.deepEqual(takersOf("D", leases, fit, aggregates), [], "nobody else is in no aggregate");
+});
+
+const hosts = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), {
+  minLength: 1,
+  maxLength: 8,
+});
+const nodes = fc.uniqueArray(fc.uuid(), { maxLength: 60 });
+
+test("each machine is in the share of exactly one taker, in any order of the takers, in upper or lower case", () => {
+  fc.assert(
+    fc.property(hosts, nodes, (takers, machines) => {
+      const other = takers.toReversed();
+      const shares = takers.map((host) => shareOf(host, machines, takers));
+      assert.deepEqual(shares.flat().toSorted(), machines.toSorted());
+      assert.deepEqual(
+        takers.map((host) => shareOf(host, machines, other)),
+        shares,
+      );
+      const upper = machines.map((node) => node.toUpperCase());
+      assert.deepEqual(
+        takers.map((host) => shareOf(host, upper, takers)),
+        shares.map((share) => share.map((node) => node.toUpperCase())),
+      );
+      assert.deepEqual(shareOf("nobody of them, as its name is too long", machines, takers), []);
+    }),
+    seeded(100),
+  );
+});
+
+test("a taker that dies leaves its share to the others, who keep theirs", () => {
+  fc.assert(
+    fc.property(hosts, nodes, fc.nat(), (takers, machines, at) => {
+      const gone = takers[at % takers.length] ?? "";
+      const left = takers.filter((host) => host !== gone);
+      for (const host of left) {
+        const now = new Set(shareOf(host, machines, left));
+        for (const node of shareOf(host, machines, takers)) assert.ok(now.has(node));
+      }
+    }),
+    seeded(100),
+  );
+});
+
+test("shares are alike: of 600 machines each of three takers has between 150 and 250", () => {
+  const machines = Array.from(
+    { length: 600 },
+    (_, at) => `a0000000-0000-4000-8000-${String(at).padStart(12, "0")}`,
+  );
+  for (const host of ["compute-1", "compute-2", "compute-3"]) {
+    const { length } = shareOf(host, machines, ["compute-1", "compute-2", "compute-3"]);
+    assert.ok(length >= 150 && length <= 250, `${host}: ${length}`);
+  }
+});

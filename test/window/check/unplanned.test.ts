@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CHECKS, checkAll } from "../../../src/window/check/rules/checks.ts";
+import { READY } from "./view.ts";
+
+const PLACES = [
+  ["absent", /^Not held against a plan: \/srv\/m1 is not there\.\nFix: nova2ironic extract.*\?$/m],
+  ["other", /^Not held against a plan: \/srv\/m1 holds no run\.\nFix: .*is --run mistyped\?$/m],
+  ["run", /^Not held against a plan: \/srv\/m1 has no plan\.\nFix: nova2ironic plan$/m],
+] as const;
+for (const [is, says] of PLACES)
+  test(`without a plan, for a run's folder that is "${is}", what needs one is a warning and says why`, () => {
+    const rows = checkAll({ ...READY, plan: null, run: { ...READY.run, is } });
+    const bad = rows.filter(({ result }) => result !== "Success");
+    assert.deepEqual(
+      bad.map(({ title }) => title),
+      CHECKS.flatMap(({ title, planned }) => (planned === true ? [title] : [])),
+    );
+    for (const { result, details, title } of bad) {
+      assert.equal(result, "Warning");
+      assert.match(details ?? "", says, title);
+    }
+  });

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Guarded, type Guards, STAGED } from "../../../src/model/handover.ts";
+import type { Entry } from "../../../src/model/journal.ts";
+import {
+  type Finished,
+  type Finishing,
+  finish,
+  unfinish,
+} from "../../../src/window/finish/finishing.ts";
+import type { GuardedNode } from "../../../src/window/handover/rules/guards.ts";
+import { CLEAR, FREE, finishingIn, PLANNED } from "./guarded.ts";
+
+const SEEN: Guarded = { ...PLANNED, maintenance_reason: null, reservation: null, taken: true };
+
+interface Kind {
+  readonly name: string;
+  readonly row?: GuardedNode["row"];
+  readonly asSite?: boolean;
+  readonly seen?: Partial<Guarded> | null;
+  /** What finish makes of it; left as it is without. */
+  readonly becomes?: Partial<Guards>;
+}
+
+/** Every kind of machine that finish may meet. */
+const KINDS: readonly Kind[] = [
+  { name: "a tenant's", becomes: CLEAR },
+  { name: "another tenant's", becomes: CLEAR },
+  { name: "unprotected by hand", seen: { ...CLEAR, automated_clean: false }, becomes: CLEAR },
+  { name: "cleared already", seen: CLEAR },
+  { name: "protected by an operator", seen: { protected_reason: "mine", automated_clean: null } },
+  {
+    name: "protected anew by an operator",
+    seen: { protected_reason: "mine" },
+    becomes: { automated_clean: null },
+  },
+  { name: "uncleaned by the site", asSite: true, becomes: { ...CLEAR, automated_clean: false } },
+  {
+    name: "cleaned by an operator",
+    seen: { automated_clean: true },
+    becomes: { ...CLEAR, automated_clean: true },
+  },
+  { name: "free", row: FREE, seen: FREE },
+  {
+    name: "free and uncleaned by an operator",
+    row: FREE,
+    seen: { ...FREE, automated_clean: false },
+  },
+  { name: "of a release without guards", row: { provision_state: "active" }, seen: { ...CLEAR } },
+  {
+    name: "held by the plan",
+    row: { ...PLANNED, maintenance: true },
+    seen: { maintenance: true, maintenance_reason: "look" },
+    becomes: { automated_clean: null },
+  },
+  {
+    name: "to be looked at, its disk protected by nothing else",
+    row: { automated_clean: false, maintenance: true },
+    seen: {
+      ...{ protected: false, protected_reason: null, automated_clean: false },
+      ...{ maintenance: true, maintenance_reason: "look" },
+    },
+  },
+  { name: "nobody took it over", seen: { taken: false }, becomes: CLEAR },
+  {
+    name: "held by the plan, so that nobody takes it over",
+    row: { ...PLANNED, maintenance: true },
+    seen: { taken: false, maintenance: true, maintenance_reason: "look" },
+    becomes: { automated_clean: null },
+  },
+  { name: "held once", row: { ...PLANNED, maintenance: true }, becomes: CLEAR },
+  { name: "gone", seen: null },
+];
+
+/** An Ironic, and a run's journal, that may die at any point: `dies` counts the writes to both. */
+function world(kinds: readonly Kind[]) {
+  const nodes = kinds.map(({ row = PLANNED, asSite = false }, at): GuardedNode => {
+    const uuid = `n${at}`;
+    return { uuid, bm_node_id: at, row: { ...row, uuid }, asSite };
+  });
+  const before = kinds.flatMap(({ seen = {} }, at) =>
+    seen === null ? [] : [[`n${at}`, { ...SEEN, ...seen }] as const],
+  );
+  const rows = new Map<string, Guarded>(before);
+  const entries: Entry[] = [];
+  let [points, dies] = [0, Number.POSITIVE_INFINITY];
+  const point = (): void => {
+    points += 1;
+    if (points === dies) throw new Error("killed");
+  };
+  const finishing: Finishing = {
+    ...finishingIn(entries),
+    guard: {
+      observe: (uuids) =>
+        Promise.resolve(
+          new Map(
+            uuids.flatMap((uuid) => {
+              const row = rows.get(uuid);
+              return row === undefined ? [] : [[uuid, row]];
+            }),
+          ),
+        ),
+      write: async (uuid, seen, change) => {
+        point();
+        const row = rows.get(uuid);
+        const fields = ["protected", "protected_reason", "automated_clean"] as const;
+        if (row === undefined || row.reservation !== null) return "again";
+        if (fields.some((field) => row[field] !== seen[field])) return "again";
+        rows.set(uuid, { ...row, ...change });
+        point();
+        return "done";
+      },
+    },
+    journal: {
+      entries: () => entries,
+      append: async (entry) => {
+        point();
+        entries.push(entry);
+        point();
+      },
+    },
+  };
+  const plan = async function* (): AsyncGenerator<readonly GuardedNode[]> {
+    yield nodes;
+  };
+  return {
+    ...{ rows, entries, before: new Map(before) },
+    after: new Map(
+      before.map(([uuid, row]) => [uuid, { ...row, ...kinds[Number(uuid.slice(1))]?.becomes }]),
+    ),
+    points: () => points,
+    run: (more: Partial<Finishing> = {}): Promise<Finished> =>
+      finish(plan(), { ...finishing, ...more }),
+    undo: (): Promise<Finished> => unfinish(plan(), finishing),
+    dieAt: (nth: number) => {
+      [points, dies] = [0, nth];
+    },
+    change: (uuid: string, values: Partial<Guarded>): void =>
+      void rows.set(uuid, { ...(rows.get(uuid) ?? SEEN), ...values }),
+  };
+}
+
+test("finish clears what this tool set, of every kind of machine, and nothing else; its undo puts exactly that back", async () => {
+  const at = world(KINDS);
+  const made = await at.run();
+  assert.deepEqual(at.rows, at.after);
+  const changed = KINDS.filter(({ becomes }) => becomes !== undefined).length;
+  const gone = KINDS.flatMap(({ seen }, at) => (seen === null ? [`n${at}`] : []));
+  assert.deepEqual(made, {
+    ...{ changed, fine: KINDS.length - changed - gone.length, held: 3, untaken: 1, gone },
+    ...{ left: [], stopped: false, broke: null },
+  });
+  assert.equal((await at.run()).changed, 0);
+  const back = await at.undo();
+  assert.deepEqual([back.changed, back.left], [changed, []]);
+  assert.deepEqual(at.rows, at.before);
+  assert.equal((await at.undo()).changed, 0);
+});
+
+test("killed at any point, finish goes on to its end, and its undo to where it began", async () => {
+  const whole = world(KINDS);
+  await whole.run();
+  const points = whole.points();
+  assert.ok(points > 20, `${points} points`);
+  await whole.undo();
+  for (const [first, last] of [
+    ["run", points] as const,
+    ["undo", whole.points() - points] as const,
+  ])
+    for (let nth = 1; nth <= last; nth += 1)
+      for (const way of ["run", "undo"] as const) {
+        const at = world(KINDS);
+        if (first === "undo") await at.run();
+        at.dieAt(nth);
+        await assert.rejects(at[first](), /killed/);
+        at.dieAt(Number.POSITIVE_INFINITY);
+        await at[way]();
+        const wanted = way === "run" ? at.after : at.before;
+        assert.deepEqual(at.rows, wanted, `${way} after ${first}, ${nth}`);
+      }
+});
+
+test("a machine that a conductor has reserved is waited for, and left when it does not let go", async () => {
+  const at = world([{ name: "one" }, { name: "two" }]);
+  at.change("n0", { reservation: "lab" });
+  const { left, changed } = await at.run();
+  assert.deepEqual([changed, left.map(({ why }) => why)], [1, ["lab is working on it"]]);
+  const sleeps = async (): Promise<void> => at.change("n0", { reservation: null });
+  const again = await at.run({ clock: { now: () => 0, sleep: sleeps } });
+  assert.deepEqual([again.changed, again.left], [1, []]);
+});
+
+test("a machine that is staged still is left, and one of another tenant by now is not protected again", async () => {
+  const at = world([{ name: "one" }, { name: "two" }, { name: "three" }]);
+  at.change("n0", { maintenance: true, maintenance_reason: STAGED });
+  const { left } = await at.run();
+  assert.deepEqual(
+    left.map(({ uuid, state }) => [uuid, state]),
+    [["n0", "staged"]],
+  );
+  at.change("n1", { instance_uuid: "another" });
+  at.change("n2", { provision_state: "available", instance_uuid: null });
+  const back = await at.undo();
+  assert.deepEqual(
+    back.left.map(({ why }) => why),
+    ["it has another instance now", "it is available now"],
+  );
+  assert.equal(back.changed, 0);
+});

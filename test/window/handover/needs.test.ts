@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadMappings } from "../../../src/migrate/open/documents.ts";
+import { lacking } from "../../../src/window/handover/rules/observe.ts";
+
+const { releases } = await loadMappings();
+const ACTIVE = { provision_state: "active", maintenance: false };
+const IMAGE = ["instance_info.image_source"];
+const JUNO = [
+  "instance_info.root_gb",
+  "driver_info.pxe_deploy_kernel",
+  "driver_info.pxe_deploy_ramdisk",
+];
+const KILO = ["instance_info.root_gb", "driver_info.deploy_kernel", "driver_info.deploy_ramdisk"];
+const ROOT = ["driver_internal_info.root_uuid_or_disk_id"];
+
+function lacks(
+  release: string,
+  row = {},
+  root: string | null = null,
+  held: readonly string[] = [],
+) {
+  const known = releases.find(({ doc }) => doc.release === release);
+  assert.ok(known);
+  return lacking(known.doc, { ...ACTIVE, ...row }, root, new Set(held));
+}
+
+test("what a take-over needs is what the release's take-over reads", () => {
+  assert.deepEqual(lacks("juno"), [...IMAGE, ...JUNO, "root_uuid (juno keeps none)"]);
+  assert.deepEqual(lacks("juno", {}, "c0"), [...IMAGE, ...JUNO]);
+  assert.deepEqual(lacks("kilo"), [...IMAGE, ...KILO, ...ROOT]);
+  assert.deepEqual(lacks("newton"), [...IMAGE, ...ROOT]);
+  assert.deepEqual(lacks("yoga", {}, "c0", IMAGE), ROOT);
+  assert.deepEqual(lacks("2023.1"), []);
+});
+
+test("who boots from its disk needs no root filesystem, who boots as a ramdisk needs what it boots", () => {
+  assert.deepEqual(lacks("yoga", {}, null, [...IMAGE, "capabilities.boot_option=local"]), []);
+  assert.equal(lacks("2023.1", { deploy_interface: "ramdisk" }).length, 3);
+});
+
+test("a machine that no conductor takes over needs nothing", () => {
+  assert.deepEqual(lacks("juno", { provision_state: null }), []);
+  assert.deepEqual(lacks("juno", { maintenance: true }), []);
+});

@@ -1,0 +1,106 @@
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Case } from "../../../src/demo/case.ts";
+import type { Engine } from "../../../src/model/database.ts";
+import type { Rehearsal } from "../../../src/model/rehearsal.ts";
+import { type Deployment, deploy, extractAndPlan } from "../../hostile/deployment.ts";
+import { SMALL } from "../../hostile/fleet.ts";
+import { CLIENTS } from "../../lab/cloud/schema.ts";
+import { type TestDatabase, withDatabase } from "../../lab/index.ts";
+import { onlyUnderLock } from "../../support/under-lock.ts";
+
+/** A run with a plan, and a backup of Ironic's database, restored under another name. */
+export interface Rehearsing extends Deployment {
+  /** The command, with the copy. */
+  readonly words: readonly string[];
+  readonly copy: TestDatabase;
+  /** All rows of all tables of Ironic's database. */
+  readonly dump: () => Promise<string>;
+  readonly found: () => Rehearsal;
+}
+
+export async function rehearsing(
+  engine: Engine,
+  t: TestContext,
+  given: Case = SMALL,
+): Promise<Rehearsing> {
+  const made = await deploy(engine, t, given);
+  const { at, ironic } = made;
+  await extractAndPlan(made);
+  const { copy, url } = await restored(t, made, ironic);
+  return {
+    ...{ ...made, copy },
+    words: ["rehearse", ...at, "--ironic-db", url],
+    dump: () => dumpOf(ironic),
+    found: () => foundIn(made),
+  };
+}
+
+/** What the last rehearsal of a run found. */
+export function foundIn({ run }: Pick<Deployment, "run">): Rehearsal {
+  return JSON.parse(readFileSync(join(run, "rehearsal.json"), "utf8")) as Rehearsal;
+}
+
+/** Restores a backup under another name. @returns the copy, and its address for a user who may write its rows alone */
+export async function restored(
+  t: TestContext,
+  { folder }: Pick<Deployment, "folder">,
+  database: TestDatabase,
+): Promise<{ readonly copy: TestDatabase; readonly url: string }> {
+  const copy = await withDatabase(database.engine, t);
+  await restore(database, copy);
+  const rights = "SELECT, INSERT, UPDATE, DELETE";
+  const account = await copy.server?.restrictedUser("copy", copy.name, rights);
+  const path = join(folder, `copy-${randomUUID()}.url`);
+  writeFileSync(path, account?.url ?? copy.url, { mode: 0o600 });
+  return { copy, url: `file:${path}` };
+}
+
+async function restore({ name, server }: TestDatabase, copy: TestDatabase): Promise<void> {
+  if (server === null) return copyFileSync(name, copy.name);
+  const { secret, at, dumpOne, load } = CLIENTS[server.engine];
+  const env = { ...process.env, [secret]: server.password };
+  const [dump = "", ...from] = dumpOne(name);
+  // Its triggers want the lock of the database it was made of.
+  const without = server.engine === "mysql" ? ["--skip-triggers"] : [];
+  const words = server.engine === "mysql" ? [...at(server), ...without] : at(server);
+  const input = execFileSync(dump, [...words, ...from], { env, maxBuffer: 2 ** 28 });
+  const [client = "", ...into] = load(copy.name);
+  execFileSync(client, [...at(server), ...into], {
+    env,
+    input,
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  if (server.engine === "mysql") await onlyUnderLock(copy);
+}
+
+const TABLES = {
+  mysql: "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
+  postgresql: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+  sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
+};
+
+/** Every row of every table, whatever the order. */
+export async function dumpOf({ db, engine }: Pick<TestDatabase, "db" | "engine">): Promise<string> {
+  const answer: unknown = await db.raw(TABLES[engine]);
+  const rows =
+    engine === "mysql"
+      ? (answer as [[]])[0]
+      : engine === "sqlite"
+        ? answer
+        : (answer as { rows: [] }).rows;
+  const names = (rows as { name: string }[]).map(({ name }) => name).sort();
+  const told: unknown[] = [];
+  for (const name of names) {
+    const all: object[] = await db(name).select();
+    told.push([name, all.map((row) => JSON.stringify(row, plainly)).sort()]);
+  }
+  return JSON.stringify(told);
+}
+
+function plainly(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}

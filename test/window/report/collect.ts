@@ -1,0 +1,68 @@
+import { Writable } from "node:stream";
+import { formatOptions } from "../../../src/cli/options/format.ts";
+import { writeAll } from "../../../src/cli/print/out.ts";
+import type { Json } from "../../../src/lib/json.ts";
+import type { FormatOptions, Screen } from "../../../src/lib/table/format.ts";
+import { renderObject, renderRows } from "../../../src/lib/table/table.ts";
+
+export interface Collected {
+  readonly out: Writable & { isTTY?: boolean; columns?: number };
+  readonly text: () => string;
+}
+
+/** A stream that keeps what is written; with columns it calls itself a terminal. */
+export function collector(columns?: number): Collected {
+  const chunks: string[] = [];
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _, done) {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  const out = columns === undefined ? stream : Object.assign(stream, { isTTY: true, columns });
+  return { out, text: () => chunks.join("") };
+}
+
+/** The rows as a command writes them to this stream. */
+export async function printRows(
+  out: Collected["out"],
+  columns: readonly string[],
+  rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>,
+  options: FormatOptions,
+  env: Screen["env"] = {},
+): Promise<void> {
+  await writeAll(out, renderRows({ columns, rows }, options, { ...screenOf(out), env }));
+}
+
+function screenOf({ isTTY, columns }: Collected["out"]): Screen {
+  return {
+    env: {},
+    ...(isTTY !== undefined && { isTTY }),
+    ...(columns !== undefined && { columns }),
+  };
+}
+
+export type Given = Omit<FormatOptions, "format">;
+
+export async function printed(
+  format: FormatOptions["format"],
+  columns: readonly string[],
+  rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>,
+  given: Given = {},
+): Promise<string> {
+  const { out, text } = collector();
+  const options = { quote: formatOptions.quote.default, ...given, format };
+  await printRows(out, columns, rows, options);
+  return text();
+}
+
+export async function shown(
+  format: FormatOptions["format"],
+  object: { readonly [name: string]: Json },
+  given: Given = {},
+): Promise<string> {
+  const { out, text } = collector();
+  await writeAll(out, renderObject(object, { ...given, format }, screenOf(out)));
+  return text();
+}

@@ -1,0 +1,2 @@
+import "../../lab/on-servers.ts";
+import "./extended.test.ts";

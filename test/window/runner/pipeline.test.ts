@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { NOVA_NAMES } from "../../../src/migrate/apply/nova.ts";
+import { type Entry, IRONIC } from "../../../src/model/journal.ts";
+import type { RunFiles } from "../../../src/run/files/run-files.ts";
+import { newForPlan, type Said } from "../../../src/run/given.ts";
+import { checkRenewable, planAnew } from "../../../src/window/runner/command-lines.ts";
+import { isDecision, leftBehind, nextOf, stepOf } from "../../../src/window/runner/pipeline.ts";
+import { COUNTS, PLAN, SHA, SNAPSHOT } from "../../support/run-files.ts";
+
+const AT = "2026-11-21T00:00:00Z";
+const ABOUT = { part: IRONIC, plan: SHA, from: 0, to: 4, at: AT };
+const loaded = (nova: "follows" | "left"): readonly Entry[] => [
+  { do: "begin", ...ABOUT, by: "root@host", nova },
+  { do: "done", ...ABOUT, created: 4, found: [] },
+];
+const LOADED = loaded("follows");
+const GONE = { missing: "N2I-E111 it has no footer" };
+const SAID: Said = { site: null, asked: true, allowPairing: false, given: { run: "m1" } };
+const FILES = {
+  ...{ snapshot: SNAPSHOT, handover: null, said: SAID },
+  plan: PLAN,
+  journal: { entries: LOADED, torn: false },
+} satisfies RunFiles;
+
+test("what is loaded is not read anew without a word, whichever files are damaged besides", () => {
+  const isAsked = (more: Partial<RunFiles>): boolean => {
+    const step = stepOf({ ...FILES, snapshot: GONE, ...more });
+    assert.equal(step?.command, "extract");
+    return isDecision(step);
+  };
+  assert.equal(isAsked({}), true);
+  assert.equal(isAsked({ plan: GONE }), true);
+  assert.equal(isAsked({ journal: GONE }), true);
+  assert.equal(isAsked({ journal: { entries: [], torn: false } }), false);
+});
+
+test("a plan that is made again for its files of Nova says which of them it is", () => {
+  assert.deepEqual(stepOf({ ...FILES, nova: GONE })?.again, GONE.missing);
+  const other = { ...PLAN, madeFrom: "c".repeat(64) };
+  const { again } = stepOf({ ...FILES, plan: other, nova: GONE }) ?? {};
+  assert.equal(again, "it was made from another snapshot");
+});
+
+test("what a plan says of itself is not wanted otherwise where given.json is lost", () => {
+  const words = { allowPairing: true, besideOthers: true };
+  assert.deepEqual(newForPlan(words, SAID), ["allow-pairing", "beside-others"]);
+  assert.deepEqual(newForPlan(words, { ...SAID, ...words }), []);
+});
+
+test("a plan whose readings are too old is not made again once Nova's rows are changed by it", () => {
+  const [name = ""] = NOVA_NAMES;
+  const changed: readonly Entry[] = [
+    { do: "begin", ...ABOUT, part: name, by: "root@host" },
+    { do: "done", ...ABOUT, part: name, created: 1, found: [] },
+  ];
+  checkRenewable(null);
+  checkRenewable(FILES);
+  assert.throws(() => checkRenewable({ ...FILES, journal: { entries: changed, torn: false } }), {
+    code: "N2I-E328",
+    message: /readings are too old, or not its own, and rows of Nova/,
+    fix: /--power-max-age; or take them back first: nova2ironic rollback --run m1 /,
+  });
+});
+
+test("a load that was stopped before Nova's rows goes on with them, staged or not", () => {
+  const counts = { hosts: 3, flavors: 1, findings: 0, stopped: [] };
+  const nova = (part: string, to: number): readonly Entry[] => [
+    { do: "begin", ...ABOUT, part, to, by: "root@host" },
+    { do: "done", ...ABOUT, part, to, created: to, found: [] },
+  ];
+  const opened: Entry = { do: "target", system: "nova", target: {}, at: AT };
+  const next = (more: Partial<RunFiles>, ...entries: readonly Entry[]) =>
+    after(LOADED, more, ...entries);
+  const after = (
+    ironic: readonly Entry[],
+    more: Partial<RunFiles>,
+    ...entries: readonly Entry[]
+  ) => {
+    const all = [...entries, ...ironic];
+    const files = { nova: { plan: { sha256: SHA, counts }, entries: all }, ...more };
+    return stepOf({ ...FILES, ...files, journal: { entries: all, torn: false } });
+  };
+  const hosts = nova("nova-hosts", 3);
+  const flavors = nova("nova-flavors", 1);
+  for (const handover of [null, { staged: 2, released: 0, takeOvers: 2 }]) {
+    for (const entries of [flavors, [opened], [...flavors, ...hosts.slice(0, 1)]]) {
+      const step = next({ handover }, ...entries);
+      assert.deepEqual([step?.command, step?.options], ["apply", { yes: true }]);
+    }
+    const verified = { rows: true, takeover: false, final: false };
+    for (const step of [
+      next({ handover }, ...flavors, ...hosts),
+      // It was to leave Nova.
+      after(loaded("left"), { handover }),
+      after(loaded("left"), { handover }, opened),
+      next({ handover, verified }, ...flavors),
+    ])
+      assert.notEqual(step?.command, "apply");
+  }
+});
+
+test("a rollback under way comes before a plan that is wanted otherwise", () => {
+  const back = { command: "rollback" } as const;
+  const files = { ...FILES, journal: { entries: [], torn: false } };
+  const words = { run: "m1", hookTimeout: 1, staged: false, skipBlocked: false };
+  const wanted = { ...words, besideOthers: true };
+  assert.equal(planAnew({ command: "apply" }, files, wanted)?.command, "plan");
+  assert.equal(planAnew(back, files, wanted), back);
+});
+
+test("a run that is done names what it left, a line that can be pasted each, and conflicts apart", () => {
+  const finish = { end: { at: AT, by: "root@host" }, guards: true };
+  const left = (blocked: number, conflict: number): RunFiles => {
+    const verdicts = { ...COUNTS.verdicts, blocked, conflict };
+    return { ...FILES, plan: { ...PLAN, counts: { ...COUNTS, verdicts } }, finish };
+  };
+  assert.deepEqual(leftBehind(left(0, 0)), []);
+  assert.equal(nextOf(left(1, 2)), "nothing; this run is done");
+  assert.deepEqual(leftBehind(left(1, 0)), [
+    "1 machine is left behind: nova2ironic show m1/plan --match Verdict=blocked",
+    "Once the causes are fixed: nova2ironic extract --run m1 --nova-bm-db DB --nova-db DB",
+    "then: nova2ironic power --run m1",
+    "then: nova2ironic run --run m1",
+  ]);
+  assert.deepEqual(leftBehind(left(0, 2)), [
+    "2 machines are in conflict with what Ironic held already: nova2ironic show m1/plan --match Verdict=conflict",
+  ]);
+});
